@@ -1,1 +1,37 @@
-//! Placeholder.
+//! The contract of stepscope, imported by both ends: the vocabulary (every attribute and metric name with
+//! its type, unit, stability, documentation and foreign aliases), phases, section kinds, levels, loss
+//! reasons, identities, call paths, and the mergeable distribution. No clock, no I/O, no dependencies, and
+//! nothing that knows how spans are recorded, moved or analysed.
+
+pub mod attr;
+pub mod distribution;
+pub mod histogram;
+pub mod identity;
+pub mod kind;
+pub mod level;
+pub mod loss;
+pub mod metric;
+pub mod path;
+pub mod phase;
+pub mod vocabulary;
+
+pub use distribution::{Distribution, Moments};
+pub use histogram::Histogram;
+pub use kind::{Mode, SectionKind};
+pub use level::Level;
+pub use loss::LossReason;
+pub use path::{PathId, PathTable};
+pub use phase::{Phase, PhaseClass};
+
+/// Version of the wire contract, in the resource attribute [`attr::SCHEMA_VERSION`]. Readers accept this
+/// version and lower ones; a higher one is read as far as it is understood, with a note.
+pub const SCHEMA_VERSION: i64 = 1;
+
+/// Name of the instrumentation scope under which the layer emits.
+pub const SCOPE_NAME: &str = "stepscope";
+
+/// Semantic conventions that the names without the `stepscope.` prefix follow.
+pub const SEMCONV_URL: &str = "https://opentelemetry.io/schemas/1.44.0";
+
+/// A trace never holds more spans than this: it continues in a linked one.
+pub const MAX_TRACE_SPANS: u32 = 10_000;

@@ -1,0 +1,191 @@
+//! Every attribute that stepscope writes or understands, once: its key as a constant, and its row in
+//! [`TABLE`]. `docs/attributes.md` is generated from here.
+
+use crate::vocabulary::{Attribute, Place, Stability, ValueType};
+
+macro_rules! attributes {
+    ($($(#[doc = $doc:literal])+ $name:ident = $key:literal, $value:ident, $unit:literal, $place:ident,
+       $stability:ident, [$($alias:literal),*];)+) => {
+        $($(#[doc = $doc])+ pub const $name: &str = $key;)+
+
+        /// All of them.
+        pub const TABLE: &[Attribute] = &[$(Attribute {
+            key: $name,
+            value: ValueType::$value,
+            unit: $unit,
+            place: Place::$place,
+            stability: Stability::$stability,
+            doc: concat!($($doc),+),
+            aliases: &[$($alias),*],
+        }),+];
+    };
+}
+
+attributes! {
+    /// Version of this contract.
+    SCHEMA_VERSION = "stepscope.schema_version", Int, "", Resource, Contract, [];
+    /// Identity of the run, equal on all its processes.
+    RUN_ID = "stepscope.run.id", Str, "", Resource, Contract,
+        ["nemo.run.id", "training_job.id", "mlflow.run_id", "ray_train_run_id"];
+    /// How often the run was started before: a resumed run repeats step numbers under a higher attempt.
+    RUN_ATTEMPT = "stepscope.run.attempt", Int, "", Resource, Contract, [];
+    /// Rank of the process within the run.
+    RANK = "stepscope.rank", Int, "", Resource, Contract,
+        ["nv.dl.rank", "dl.rank", "rank", "ray_train_worker_world_rank"];
+    /// Number of ranks of the run.
+    WORLD_SIZE = "stepscope.world_size", Int, "", Resource, Contract, ["nv.dl.world_size", "dl.world_size", "world_size"];
+    /// What was recorded: `basic`, `detailed`, `comprehensive`.
+    LEVEL = "stepscope.level", Str, "", Resource, Contract, [];
+    /// Logical name of the program.
+    SERVICE_NAME = "service.name", Str, "", Resource, OpenTelemetry, [];
+    /// Version of the program.
+    SERVICE_VERSION = "service.version", Str, "", Resource, OpenTelemetry, [];
+    /// `{run}-rank{n}`.
+    SERVICE_INSTANCE_ID = "service.instance.id", Str, "", Resource, OpenTelemetry, [];
+    /// Name of the host.
+    HOST_NAME = "host.name", Str, "", Resource, OpenTelemetry, [];
+    /// Architecture of the host.
+    HOST_ARCH = "host.arch", Str, "", Resource, OpenTelemetry, [];
+    /// Process id.
+    PROCESS_PID = "process.pid", Int, "", Resource, OpenTelemetry, [];
+    /// Name of the executable.
+    PROCESS_EXECUTABLE_NAME = "process.executable.name", Str, "", Resource, OpenTelemetry, [];
+    /// When the process began to record, RFC 3339.
+    PROCESS_CREATION_TIME = "process.creation.time", Str, "", Resource, OpenTelemetry, [];
+    /// Operating system.
+    OS_TYPE = "os.type", Str, "", Resource, OpenTelemetry, [];
+    /// Name of the instrumentation library.
+    TELEMETRY_SDK_NAME = "telemetry.sdk.name", Str, "", Resource, OpenTelemetry, [];
+    /// Language of the instrumentation library.
+    TELEMETRY_SDK_LANGUAGE = "telemetry.sdk.language", Str, "", Resource, OpenTelemetry, [];
+    /// Version of the instrumentation library.
+    TELEMETRY_SDK_VERSION = "telemetry.sdk.version", Str, "", Resource, OpenTelemetry, [];
+    /// Processors that the process may use.
+    HOST_CPUS = "stepscope.host.cpus", Int, "{cpu}", Resource, Contract, [];
+
+    /// What the section is: `section` where absent, `step`, `micro_step`, `epoch`, `run`, `batch`, `request`.
+    SECTION_KIND = "stepscope.section.kind", Str, "", Span, Contract, [];
+    /// What the section does for the step: one of the phases, or the user's own word.
+    PHASE = "stepscope.phase", Str, "", Span, Contract, [];
+    /// Number of the step.
+    STEP = "stepscope.step", Int, "", Root, Contract, ["dl.iteration", "nv.dl.iteration", "step", "global_step"];
+    /// Number of the epoch.
+    EPOCH = "stepscope.epoch", Int, "", Root, Contract, ["epoch"];
+    /// What the step does with the model: `train` where absent, `eval`, `inference`.
+    MODE = "stepscope.mode", Str, "", Root, Contract, [];
+    /// Spans of this trace that were handed to the exporter, the root included: a reader has the whole trace
+    /// when it has that many.
+    TRACE_SPANS = "stepscope.trace.spans", Int, "{span}", Root, Contract, [];
+    /// Spans of this trace that were lost before the root ended.
+    TRACE_DROPPED = "stepscope.trace.dropped", Int, "{span}", Root, Contract, [];
+    /// Path of the section that this trace continues, because the trace it belongs to was full.
+    PARENT_PATH = "stepscope.parent_path", Str, "", Root, Contract, [];
+    /// Time during which the section was entered on some thread; written for sections that were suspended.
+    BUSY_NS = "stepscope.busy_ns", Int, "ns", Span, Contract, ["busy_ns"];
+    /// Time during which the section was open but entered nowhere; written for sections that were suspended.
+    IDLE_NS = "stepscope.idle_ns", Int, "ns", Span, Contract, ["idle_ns"];
+    /// CPU time of the section's thread.
+    CPU_NS = "stepscope.cpu_ns", Int, "ns", Span, Contract, [];
+    /// Bytes allocated inside the section by the threads that were in it, nested sections included.
+    MEM_ALLOC_BYTES = "stepscope.mem.alloc_bytes", Int, "By", Span, Contract, [];
+    /// Bytes freed inside the section by the threads that were in it, nested sections included.
+    MEM_FREE_BYTES = "stepscope.mem.free_bytes", Int, "By", Span, Contract, [];
+    /// Allocations inside the section.
+    MEM_ALLOC_COUNT = "stepscope.mem.alloc_count", Int, "{allocation}", Span, Contract, [];
+    /// Deallocations inside the section.
+    MEM_FREE_COUNT = "stepscope.mem.free_count", Int, "{allocation}", Span, Contract, [];
+    /// Most bytes live at once inside the section above those live at its start, on its own thread.
+    MEM_PEAK_BYTES = "stepscope.mem.peak_bytes", Int, "By", Span, Contract, [];
+    /// Bytes live in the process (allocated and not freed) when the section ended.
+    MEM_LIVE_BYTES = "stepscope.mem.live_bytes", Int, "By", Span, Contract, [];
+    /// Resident memory of the process when the section ended.
+    MEM_RSS_BYTES = "stepscope.mem.rss_bytes", Int, "By", Span, Contract, [];
+    /// Change of resident memory over the section.
+    MEM_RSS_DELTA_BYTES = "stepscope.mem.rss_delta_bytes", Int, "By", Span, Contract, [];
+    /// Change of device memory over the section.
+    GPU_MEM_DELTA_BYTES = "stepscope.gpu.mem_delta_bytes", Int, "By", Span, Contract, [];
+    /// Samples processed by the section.
+    SAMPLES = "stepscope.samples", Int, "{sample}", Span, Contract, ["samples", "batch_size"];
+    /// Tokens processed by the section.
+    TOKENS = "stepscope.tokens", Int, "{token}", Span, Contract, ["tokens"];
+    /// Bytes processed by the section.
+    BYTES = "stepscope.bytes", Int, "By", Span, Contract, [];
+    /// Floating-point operations of the section.
+    FLOPS = "stepscope.flops", Int, "{operation}", Span, Contract, ["flops"];
+    /// Prefix of the user's own metrics of a step: `stepscope.value.loss`.
+    VALUE_PREFIX = "stepscope.value.", Double, "", Root, Contract, ["dl.loss"];
+
+    /// Identity of a batch, on its own trace and on the span of the consumer that took it.
+    BATCH_ID = "stepscope.batch.id", Int, "", Span, Contract, ["dl.microbatch_id"];
+    /// Name of the loader that made the batch.
+    BATCH_LOADER = "stepscope.batch.loader", Str, "", Span, Contract, [];
+    /// How long the batch took to make.
+    BATCH_PRODUCE_NS = "stepscope.batch.produce_ns", Int, "ns", Wait, Contract, [];
+    /// How long the finished batch lay in the queue.
+    BATCH_QUEUE_NS = "stepscope.batch.queue_ns", Int, "ns", Wait, Contract, [];
+    /// Finished batches in the queue when this one was taken, this one included.
+    BATCH_QUEUE_DEPTH = "stepscope.batch.queue_depth", Int, "{batch}", Wait, Contract, [];
+    /// Name of the thread that made the batch.
+    BATCH_WORKER = "stepscope.batch.worker", Str, "", Wait, Contract, [];
+
+    /// Operating system's id of the thread on which the section started.
+    THREAD_ID = "thread.id", Int, "", Span, OpenTelemetry, [];
+    /// Name of that thread; on the root of a trace, and on spans of other threads than the root's.
+    THREAD_NAME = "thread.name", Str, "", Span, OpenTelemetry, [];
+    /// Source file of the section.
+    CODE_FILE_PATH = "code.file.path", Str, "", Span, OpenTelemetry, ["code.filepath"];
+    /// Line in that file.
+    CODE_LINE_NUMBER = "code.line.number", Int, "", Span, OpenTelemetry, ["code.lineno"];
+    /// Fully qualified name of the function.
+    CODE_FUNCTION_NAME = "code.function.name", Str, "", Span, OpenTelemetry, ["code.function", "code.namespace"];
+    /// Kind of an error.
+    ERROR_TYPE = "error.type", Str, "", Span, OpenTelemetry, [];
+    /// Severity of an event.
+    LEVEL_TEXT = "level", Str, "", Span, OpenTelemetry, [];
+
+    /// Call path of a section: names joined by `/`, `/` and `\` inside names escaped by `\`.
+    PATH = "stepscope.path", Str, "", Point, Contract, [];
+    /// Why spans were lost.
+    LOSS_REASON = "stepscope.loss.reason", Str, "", Point, Contract, [];
+    /// Where spans were sent: `directory` or `otlp`.
+    SINK = "stepscope.sink", Str, "", Point, Contract, [];
+}
+
+/// The row of `key`, found by its own name or one of its aliases.
+#[must_use]
+pub fn find(key: &str) -> Option<&'static Attribute> {
+    TABLE.iter().find(|row| row.key == key).or_else(|| TABLE.iter().find(|row| row.aliases.contains(&key)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_name_is_declared_once() {
+        let mut seen = HashSet::new();
+        for row in TABLE {
+            assert!(seen.insert(row.key), "{} twice", row.key);
+            for alias in row.aliases {
+                assert!(seen.insert(alias), "{alias} twice");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_says_what_it_means() {
+        for row in TABLE {
+            assert!(row.doc.trim().ends_with('.'), "{}: {:?}", row.key, row.doc);
+            let ours = row.key.starts_with("stepscope.");
+            assert_eq!(ours, row.stability == Stability::Contract, "{}", row.key);
+        }
+    }
+
+    #[test]
+    fn a_foreign_name_finds_its_row() {
+        assert_eq!(find("nv.dl.rank").map(|row| row.key), Some(RANK));
+        assert_eq!(find(STEP).map(|row| row.key), Some(STEP));
+        assert_eq!(find("nothing"), None);
+    }
+}

@@ -1,0 +1,296 @@
+//! A mergeable distribution of durations or sizes: integer moments, exact values while they are few, and
+//! logarithmic buckets beyond. The result is a function of the multiset of values, never of their order.
+
+use crate::histogram::Histogram;
+
+/// Up to this many values a distribution keeps them all and its quantiles are exact.
+pub const EXACT_VALUES: usize = 64;
+
+/// Count, sum, sum of squares, smallest and largest of a set of integers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Moments {
+    /// Number of values.
+    pub count: u64,
+    /// Their sum.
+    pub sum: u128,
+    /// The sum of their squares, saturating.
+    pub sum_of_squares: u128,
+    /// The smallest value; 0 while `count` is 0.
+    pub min: u64,
+    /// The largest value; 0 while `count` is 0.
+    pub max: u64,
+}
+
+impl Moments {
+    /// Adds one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.merge(&Self {
+            count: 1,
+            sum: u128::from(value),
+            sum_of_squares: u128::from(value) * u128::from(value),
+            min: value,
+            max: value,
+        });
+    }
+
+    /// Adds every value of `other`.
+    #[inline]
+    pub fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        self.min = if self.count == 0 { other.min } else { self.min.min(other.min) };
+        self.max = self.max.max(other.max);
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.sum_of_squares = self.sum_of_squares.saturating_add(other.sum_of_squares);
+    }
+
+    /// Arithmetic mean; absent without values.
+    #[must_use]
+    pub fn mean(&self) -> Option<f64> {
+        (self.count > 0).then(|| self.sum as f64 / self.count as f64)
+    }
+
+    /// Sample standard deviation (divisor n − 1); absent below two values. The difference
+    /// `n·Σx² − (Σx)²` is formed exactly in 256-bit integers, so nothing cancels.
+    #[must_use]
+    pub fn std(&self) -> Option<f64> {
+        if self.count < 2 {
+            return None;
+        }
+        let (a_high, a_low) = widening_mul(u128::from(self.count), self.sum_of_squares);
+        let (b_high, b_low) = widening_mul(self.sum, self.sum);
+        let (low, borrow) = a_low.overflowing_sub(b_low);
+        // Negative only when the sum of squares saturated; then there is no honest figure.
+        let high = a_high.checked_sub(b_high)?.checked_sub(u128::from(borrow))?;
+        let numerator = high as f64 * 2f64.powi(128) + low as f64;
+        let n = self.count as f64;
+        Some((numerator / (n * (n - 1.0))).sqrt())
+    }
+}
+
+/// `a · b` as (high, low) words.
+fn widening_mul(a: u128, b: u128) -> (u128, u128) {
+    const MASK: u128 = u64::MAX as u128;
+    let (a1, a0, b1, b0) = (a >> 64, a & MASK, b >> 64, b & MASK);
+    let low = a0 * b0;
+    let middle = a1 * b0 + (low >> 64);
+    let middle2 = a0 * b1 + (middle & MASK);
+    (a1 * b1 + (middle >> 64) + (middle2 >> 64), (middle2 << 64) | (low & MASK))
+}
+
+/// Moments with quantiles.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Distribution {
+    moments: Moments,
+    /// All values while they are at most [`EXACT_VALUES`], unsorted; empty once `histogram` took over.
+    values: Vec<u64>,
+    histogram: Option<Box<Histogram>>,
+}
+
+impl Distribution {
+    /// Adds one value.
+    #[inline]
+    pub fn record(&mut self, value: u64) {
+        self.moments.record(value);
+        match &mut self.histogram {
+            Some(histogram) => histogram.record(value),
+            None => {
+                self.values.push(value);
+                self.spill_if_many();
+            }
+        }
+    }
+
+    /// Adds every value of `other`.
+    pub fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        match (&mut self.histogram, &other.histogram) {
+            (None, None) => self.values.extend_from_slice(&other.values),
+            (Some(histogram), None) => other.values.iter().for_each(|&value| histogram.record(value)),
+            (None, Some(theirs)) => {
+                let mut histogram = theirs.clone();
+                self.values.drain(..).for_each(|value| histogram.record(value));
+                self.histogram = Some(histogram);
+            }
+            (Some(histogram), Some(theirs)) => histogram.merge(theirs),
+        }
+        self.spill_if_many();
+    }
+
+    /// A distribution known by its moments and buckets only, as the wire carries it.
+    #[must_use]
+    pub fn from_parts(moments: Moments, values: Vec<u64>, histogram: Option<Histogram>) -> Self {
+        let mut whole = Self { moments, values, histogram: histogram.map(Box::new) };
+        if let Some(histogram) = &mut whole.histogram {
+            whole.values.drain(..).for_each(|value| histogram.record(value));
+        }
+        whole.spill_if_many();
+        whole
+    }
+
+    /// The parts that [`Self::from_parts`] takes: moments, the values while few, else the histogram.
+    #[must_use]
+    pub fn parts(&self) -> (&Moments, &[u64], Option<&Histogram>) {
+        (&self.moments, &self.values, self.histogram.as_deref())
+    }
+
+    /// Count, sum, sum of squares, min, max.
+    #[must_use]
+    pub fn moments(&self) -> &Moments {
+        &self.moments
+    }
+
+    /// Number of values.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.moments.count
+    }
+
+    /// Whether quantiles are exact (few values) or within [`crate::histogram::RELATIVE_ERROR`].
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.histogram.is_none()
+    }
+
+    /// The quantile `numerator / denominator` by nearest rank: the value at 1-based rank
+    /// `ceil(q · n)`, at least 1. Always one of the values, or its bucket's middle. Absent without values.
+    #[must_use]
+    pub fn quantile(&self, numerator: u64, denominator: u64) -> Option<u64> {
+        let count = self.count();
+        if count == 0 || denominator == 0 {
+            return None;
+        }
+        let rank = (u128::from(count) * u128::from(numerator)).div_ceil(u128::from(denominator));
+        let rank = u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, count) - 1;
+        match &self.histogram {
+            // Both ends are known exactly.
+            Some(_) if rank == 0 => Some(self.moments.min),
+            Some(_) if rank + 1 == count => Some(self.moments.max),
+            Some(histogram) => {
+                histogram.value_at(rank).map(|value| value.clamp(self.moments.min, self.moments.max))
+            }
+            None => {
+                let mut sorted = self.values.clone();
+                sorted.sort_unstable();
+                sorted.get(usize::try_from(rank).unwrap_or(usize::MAX)).copied()
+            }
+        }
+    }
+
+    /// The median.
+    #[must_use]
+    pub fn p50(&self) -> Option<u64> {
+        self.quantile(1, 2)
+    }
+
+    /// The 95th percentile.
+    #[must_use]
+    pub fn p95(&self) -> Option<u64> {
+        self.quantile(95, 100)
+    }
+
+    /// The 99th percentile.
+    #[must_use]
+    pub fn p99(&self) -> Option<u64> {
+        self.quantile(99, 100)
+    }
+
+    /// Median absolute deviation from the median, within twice the error of a quantile when not exact.
+    #[must_use]
+    pub fn mad(&self) -> Option<u64> {
+        let median = self.p50()?;
+        let mut deviations = Self::default();
+        match &self.histogram {
+            None => self.values.iter().for_each(|value| deviations.record(value.abs_diff(median))),
+            Some(histogram) => {
+                let mut weighted: Vec<(u64, u64)> = histogram
+                    .buckets()
+                    .map(|(index, count)| (crate::histogram::midpoint(index).abs_diff(median), count))
+                    .collect();
+                weighted.push((median, histogram.zeros()));
+                weighted.sort_unstable();
+                let middle = self.count().div_ceil(2);
+                let mut below = 0u64;
+                for (deviation, count) in weighted {
+                    below = below.saturating_add(count);
+                    if below >= middle {
+                        return Some(deviation);
+                    }
+                }
+            }
+        }
+        deviations.p50()
+    }
+
+    fn spill_if_many(&mut self) {
+        if self.histogram.is_none() && self.values.len() > EXACT_VALUES {
+            let mut histogram = Histogram::default();
+            self.values.drain(..).for_each(|value| histogram.record(value));
+            self.values = Vec::new();
+            self.histogram = Some(Box::new(histogram));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(values: &[u64]) -> Distribution {
+        let mut distribution = Distribution::default();
+        values.iter().for_each(|&value| distribution.record(value));
+        distribution
+    }
+
+    #[test]
+    fn few_values_are_exact() {
+        let distribution = of(&[5, 1, 9, 3]);
+        assert_eq!(distribution.p50(), Some(3));
+        assert_eq!(distribution.p95(), Some(9));
+        assert_eq!(distribution.quantile(0, 1), Some(1));
+        assert_eq!(distribution.mad(), Some(2));
+        assert_eq!(distribution.moments().mean(), Some(4.5));
+        // Independent: statistics.stdev([5, 1, 9, 3]).
+        assert!((distribution.moments().std().unwrap() - 3.415_650_255_319_866).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_has_no_figures() {
+        let nothing = Distribution::default();
+        assert_eq!(nothing.p50(), None);
+        assert_eq!(nothing.moments().mean(), None);
+        assert_eq!(of(&[7]).moments().std(), None);
+    }
+
+    #[test]
+    fn a_small_spread_on_a_large_offset_does_not_cancel() {
+        let base = 1u64 << 60;
+        let distribution = of(&[base, base + 2, base + 4]);
+        assert_eq!(distribution.moments().std(), Some(2.0));
+    }
+
+    #[test]
+    fn any_grouping_gives_the_same_distribution() {
+        let values: Vec<u64> = (0..1_000u64).map(|i| (i * 7_919) % 100_003).collect();
+        let whole = of(&values);
+        for cut in [0, 1, 10, 63, 64, 65, 500, 990, 1_000] {
+            let (left, right) = values.split_at(cut);
+            let mut forward = of(left);
+            forward.merge(&of(right));
+            let mut backward = of(right);
+            backward.merge(&of(left));
+            assert_eq!(forward, whole, "{cut}");
+            assert_eq!(backward, whole, "{cut}");
+        }
+    }
+
+    #[test]
+    fn widening_multiplication_is_exact() {
+        assert_eq!(widening_mul(u128::MAX, u128::MAX), (u128::MAX - 1, 1));
+        assert_eq!(widening_mul(1 << 100, 1 << 100), (1 << 72, 0));
+        assert_eq!(widening_mul(12_345, 67_890), (0, 838_102_050));
+    }
+}

@@ -1,0 +1,54 @@
+//! Why a span did not arrive. Every drop anywhere is counted under one of these reasons.
+
+use crate::kind::named_enum;
+
+named_enum! {
+    /// Why spans were lost, on the wire as [`crate::attr::LOSS_REASON`].
+    LossReason {
+        /// The thread's ring was full: sections ended faster than the background thread could take them.
+        RingFull = "ring_full",
+        /// Too many spans were open at the same time.
+        OpenSpans = "open_spans",
+        /// The span ended after its thread had begun to tear down.
+        ThreadTeardown = "thread_teardown",
+        /// Inherited over `fork` and left to the parent process.
+        Forked = "forked",
+        /// Thinned out on purpose because the directory had used half of its bound.
+        Thinned = "thinned",
+        /// Deleted with the oldest file to stay within the directory's bound.
+        SizeBound = "size_bound",
+        /// Could not be written to the directory.
+        WriteFailed = "write_failed",
+        /// The endpoint could not be reached, or refused the request for good.
+        ExportFailed = "export_failed",
+        /// The endpoint took the request but rejected these spans (partial success).
+        ExportRejected = "export_rejected",
+        /// The connection broke before the answer: these spans may or may not have arrived.
+        ExportUnknown = "export_unknown",
+        /// Ended after the final flush had run out of time.
+        Shutdown = "shutdown",
+    }
+}
+
+impl LossReason {
+    /// What a user can do about it, a complete sentence.
+    #[must_use]
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::RingFull => {
+                "Raise the ring size (STEPSCOPE_RING_BYTES), or record fewer sections (level `basic`)."
+            }
+            Self::OpenSpans => "Close spans earlier, or record fewer of those that stay open.",
+            Self::ThreadTeardown => "End sections before their thread exits.",
+            Self::Forked => "Initialise stepscope in the child process itself.",
+            Self::Thinned | Self::SizeBound => {
+                "Raise the directory's bound (STEPSCOPE_DIR_BYTES) or use level `basic`."
+            }
+            Self::WriteFailed => "Check free space and permissions of the profile directory.",
+            Self::ExportFailed => "Check that the collector is running at OTEL_EXPORTER_OTLP_ENDPOINT.",
+            Self::ExportRejected => "Read the collector's log: it says why it rejected them.",
+            Self::ExportUnknown => "Check the network between the program and the collector.",
+            Self::Shutdown => "Call `flush` before the program ends, or give the final flush more time.",
+        }
+    }
+}

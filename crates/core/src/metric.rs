@@ -1,0 +1,103 @@
+//! Every metric that stepscope writes, once. The sums of a section leave as integers, cumulative per
+//! (process instance, path): the latest point wins, so retries and crashes do no harm.
+
+use crate::attr;
+use crate::vocabulary::{Instrument, Metric};
+
+macro_rules! metrics {
+    ($($(#[doc = $doc:literal])+ $name:ident = $key:literal, $instrument:ident, $unit:literal,
+       [$($attribute:path),*];)+) => {
+        $($(#[doc = $doc])+ pub const $name: &str = $key;)+
+
+        /// All of them.
+        pub const TABLE: &[Metric] = &[$(Metric {
+            name: $name,
+            instrument: Instrument::$instrument,
+            unit: $unit,
+            doc: concat!($($doc),+),
+            attributes: &[$($attribute),*],
+        }),+];
+    };
+}
+
+metrics! {
+    /// Durations of a section, wall clock; count, min and max are exact, buckets within ±0.55 %.
+    SECTION_DURATION = "stepscope.section.duration", Histogram, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Sum of a section's durations; a section inside one of the same path counts once.
+    SECTION_TOTAL = "stepscope.section.total", Counter, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Number of times a section ended.
+    SECTION_COUNT = "stepscope.section.count", Counter, "{section}", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Time in a section without the sections entered inside it on the same thread.
+    SECTION_SELF_BUSY = "stepscope.section.self_busy", Counter, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Sum of the squares of a section's durations, low 63 bits.
+    SECTION_SQUARES_LOW = "stepscope.section.squares.low", Counter, "ns2", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Sum of the squares of a section's durations, bits above the low 63.
+    SECTION_SQUARES_HIGH = "stepscope.section.squares.high", Counter, "ns2", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Shortest duration of a section.
+    SECTION_MIN = "stepscope.section.min", Gauge, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Longest duration of a section.
+    SECTION_MAX = "stepscope.section.max", Gauge, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Bytes allocated inside a section, nested sections included.
+    SECTION_ALLOC = "stepscope.section.alloc", Counter, "By", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Bytes freed inside a section, nested sections included.
+    SECTION_FREE = "stepscope.section.free", Counter, "By", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Allocations inside a section, nested sections included.
+    SECTION_ALLOC_COUNT = "stepscope.section.alloc_count", Counter, "{allocation}", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Bytes allocated by a section itself, nested sections excluded.
+    SECTION_SELF_ALLOC = "stepscope.section.self_alloc", Counter, "By", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Bytes freed by a section itself, nested sections excluded.
+    SECTION_SELF_FREE = "stepscope.section.self_free", Counter, "By", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Spans that ended and were meant to be exported.
+    SPANS_EMITTED = "stepscope.spans.emitted", Counter, "{span}", [];
+    /// Spans that a sink has taken for good.
+    SPANS_EXPORTED = "stepscope.spans.exported", Counter, "{span}", [attr::SINK];
+    /// Spans that were lost, by reason and sink (no sink: lost before any sink).
+    SPANS_DROPPED = "stepscope.spans.dropped", Counter, "{span}", [attr::SINK, attr::LOSS_REASON];
+    /// Resident memory of the process.
+    PROCESS_MEMORY_USAGE = "process.memory.usage", Gauge, "By", [];
+    /// Bytes live in the process according to the counting allocator.
+    MEM_LIVE = "stepscope.mem.live", Gauge, "By", [];
+}
+
+/// The low word of a sum of squares, as [`SECTION_SQUARES_LOW`] carries it.
+#[must_use]
+pub const fn squares_low(sum_of_squares: u128) -> i64 {
+    (sum_of_squares & i64::MAX as u128) as i64
+}
+
+/// The high word, as [`SECTION_SQUARES_HIGH`] carries it; saturates.
+#[must_use]
+pub const fn squares_high(sum_of_squares: u128) -> i64 {
+    let high = sum_of_squares >> 63;
+    if high > i64::MAX as u128 { i64::MAX } else { high as i64 }
+}
+
+/// Puts the words together again; negative words are damage and count as 0.
+#[must_use]
+pub const fn squares(low: i64, high: i64) -> u128 {
+    let low = if low < 0 { 0 } else { low as u128 };
+    let high = if high < 0 { 0 } else { high as u128 };
+    (high << 63) | low
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    #[test]
+    fn every_name_is_declared_once() {
+        let mut seen = HashSet::new();
+        for row in TABLE {
+            assert!(seen.insert(row.name), "{} twice", row.name);
+            assert!(row.doc.trim().ends_with('.'), "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn squares_survive_the_two_words() {
+        for value in [0, 1, u128::from(u64::MAX), (1 << 126) - 1, 12_345_678_901_234_567_890_123] {
+            assert_eq!(squares(squares_low(value), squares_high(value)), value);
+        }
+    }
+}
