@@ -1,0 +1,59 @@
+//! What was wrong with the input, where, and what that means for the reader. Damage is not an error: it is
+//! listed beside everything that could be read.
+
+use serde::{Deserialize, Serialize};
+
+/// Kinds of damage; the name is stable and appears in the JSON report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IssueKind {
+    /// The file is none of the formats that are read.
+    UnknownFormat,
+    /// The file holds nothing.
+    Empty,
+    /// The file ends inside a record.
+    Truncated,
+    /// A record could not be decoded; reading went on at the next one.
+    Corrupt,
+    /// The compressed stream is damaged; what came before was read.
+    BadCompression,
+    /// Text that is not UTF-8; shown with replacement characters.
+    InvalidUtf8,
+    /// An id of the wrong length or all zeros; the span was left out.
+    BadId,
+    /// A span ended before it started; its duration counts as 0.
+    NegativeDuration,
+    /// The same span twice; it counts once.
+    DuplicateSpan,
+    /// Parents form a cycle; the cycle was cut at its smallest span id.
+    ParentCycle,
+    /// A parent is missing from its trace; the span stands as a root.
+    MissingParent,
+    /// A trace that was not finished: fewer spans than announced, or no root.
+    IncompleteTrace,
+    /// Spans that came after their trace had been closed.
+    LateSpan,
+    /// A clock step inside a trace: a span that lies far outside of its root.
+    ClockJump,
+    /// The file is of a newer schema version than this program knows.
+    NewerSchema,
+    /// The same traces in two partials: they count twice.
+    Overlap,
+    /// A limit of the reader was reached.
+    LimitReached,
+}
+
+/// One kind of damage in one file; repeated ones are counted, the first is placed.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct ReadIssue {
+    /// File as given or found; empty for damage that belongs to no file.
+    pub file: String,
+    /// What it is.
+    pub kind: IssueKind,
+    /// Byte offset of the first one in the (decompressed) file, where there is one.
+    pub offset: Option<u64>,
+    /// How often.
+    pub count: u64,
+    /// The first one in words, and what to do where something can be done.
+    pub reason: String,
+}

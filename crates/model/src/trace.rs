@@ -1,0 +1,276 @@
+//! A trace as analyses see it: every span of one step (or of anything else that has a trace of its own) with
+//! its known attributes typed, in arenas that are reused from trace to trace. How spans get here from bytes
+//! is the business of the readers and of assembly.
+
+use stepscope_core::identity::TraceId;
+use stepscope_core::{Mode, Phase, SectionKind};
+
+use crate::resource::Resource;
+
+/// A piece of text in a trace's arena; see [`Trace::text`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Text {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Text {
+    /// Whether there is no text.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}
+
+macro_rules! figures {
+    ($($(#[$doc:meta])+ $name:ident = $key:ident),+ $(,)?) => {
+        /// An integer attribute of a span that analyses use.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum Figure { $($(#[$doc])+ $name),+ }
+
+        impl Figure {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),+];
+
+            /// The attribute that carries it.
+            #[must_use]
+            pub const fn key(self) -> &'static str {
+                match self { $(Self::$name => stepscope_core::attr::$key),+ }
+            }
+        }
+    };
+}
+
+figures! {
+    /// Time entered on some thread.
+    BusyNs = BUSY_NS,
+    /// Time open but entered nowhere.
+    IdleNs = IDLE_NS,
+    /// CPU time of the thread.
+    CpuNs = CPU_NS,
+    /// Bytes allocated, inclusive.
+    AllocBytes = MEM_ALLOC_BYTES,
+    /// Bytes freed, inclusive.
+    FreeBytes = MEM_FREE_BYTES,
+    /// Allocations, inclusive.
+    AllocCount = MEM_ALLOC_COUNT,
+    /// Deallocations, inclusive.
+    FreeCount = MEM_FREE_COUNT,
+    /// Peak of live bytes above the start.
+    PeakBytes = MEM_PEAK_BYTES,
+    /// Live bytes of the process at the end.
+    LiveBytes = MEM_LIVE_BYTES,
+    /// Resident bytes of the process at the end.
+    RssBytes = MEM_RSS_BYTES,
+    /// Change of resident bytes.
+    RssDeltaBytes = MEM_RSS_DELTA_BYTES,
+    /// Samples processed.
+    Samples = SAMPLES,
+    /// Tokens processed.
+    Tokens = TOKENS,
+    /// Bytes processed.
+    Bytes = BYTES,
+    /// Floating-point operations.
+    Flops = FLOPS,
+    /// Identity of a batch.
+    BatchId = BATCH_ID,
+    /// Time the batch took to make.
+    BatchProduceNs = BATCH_PRODUCE_NS,
+    /// Time the batch lay in the queue.
+    BatchQueueNs = BATCH_QUEUE_NS,
+    /// Finished batches in the queue.
+    BatchQueueDepth = BATCH_QUEUE_DEPTH,
+    /// Step number.
+    Step = STEP,
+    /// Epoch number.
+    Epoch = EPOCH,
+    /// Operating system's thread id.
+    ThreadId = THREAD_ID,
+    /// Spans of the trace, on its root.
+    TraceSpans = TRACE_SPANS,
+    /// Spans lost before the root ended, on the root.
+    TraceDropped = TRACE_DROPPED,
+}
+
+/// Phase of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PhaseTag {
+    /// No attribute.
+    #[default]
+    Absent,
+    /// One of ours.
+    Known(Phase),
+    /// The user's own word.
+    Custom(Text),
+}
+
+/// One span.
+#[derive(Debug, Clone, Copy)]
+pub struct Span {
+    /// Its id, big-endian bytes as a number; unique within the trace.
+    pub id: u64,
+    /// Its parent's id; `None` for a root. The parent may be missing from the trace.
+    pub parent: Option<u64>,
+    /// Its name.
+    pub name: Text,
+    /// Start, nanoseconds since the Unix epoch.
+    pub start_ns: u64,
+    /// End; never before `start_ns` (damage is repaired to `start_ns` and reported).
+    pub end_ns: u64,
+    /// What it is.
+    pub kind: SectionKind,
+    /// Mode of a step.
+    pub mode: Mode,
+    /// Its phase as written; inference by name is the analysis's business.
+    pub phase: PhaseTag,
+    /// OTLP span kind number.
+    pub span_kind: i32,
+    /// Whether its status is an error.
+    pub is_error: bool,
+    /// Name of its thread where written.
+    pub thread_name: Text,
+    /// Path of the section that this trace continues, on a root.
+    pub parent_path: Text,
+    pub(crate) figures: [i64; Figure::ALL.len()],
+    pub(crate) present: u32,
+}
+
+impl Span {
+    /// The value of an integer attribute; absent is not zero.
+    #[must_use]
+    pub fn figure(&self, figure: Figure) -> Option<i64> {
+        let index = figure as usize;
+        if self.present & (1 << index) == 0 {
+            return None;
+        }
+        self.figures.get(index).copied()
+    }
+
+    /// The value where it is a count or size: negative values are damage and absent.
+    #[must_use]
+    pub fn amount(&self, figure: Figure) -> Option<u64> {
+        self.figure(figure).and_then(|value| u64::try_from(value).ok())
+    }
+
+    /// Sets the value of an integer attribute.
+    pub fn set_figure(&mut self, figure: Figure, value: i64) {
+        if let Some(slot) = self.figures.get_mut(figure as usize) {
+            *slot = value;
+            self.present |= 1 << (figure as usize);
+        }
+    }
+
+    /// Wall-clock duration.
+    #[must_use]
+    pub fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+impl Default for Span {
+    fn default() -> Self {
+        Self {
+            id: 0,
+            parent: None,
+            name: Text::default(),
+            start_ns: 0,
+            end_ns: 0,
+            kind: SectionKind::Section,
+            mode: Mode::Train,
+            phase: PhaseTag::Absent,
+            span_kind: 0,
+            is_error: false,
+            thread_name: Text::default(),
+            parent_path: Text::default(),
+            figures: [0; Figure::ALL.len()],
+            present: 0,
+        }
+    }
+}
+
+/// A link from a span of this trace to a span elsewhere.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// Id of the span that holds the link.
+    pub span: u64,
+    /// Trace it points to.
+    pub trace: TraceId,
+    /// Span it points to.
+    pub target: u64,
+}
+
+/// A user metric of a step (`stepscope.value.*`).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UserValue {
+    /// Id of the span that holds it.
+    pub span: u64,
+    /// Its name without the prefix.
+    pub name: Text,
+    /// Its value.
+    pub value: f64,
+}
+
+/// Whether all spans of a trace are there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Completeness {
+    /// As many spans as the root announced, or a foreign trace with a root at the end of the input.
+    Complete,
+    /// Fewer than announced, or the root is missing.
+    Incomplete,
+}
+
+/// All spans of one trace, sorted by (start, end descending, id). Reused by the reader: copy what must stay.
+#[derive(Debug, Clone)]
+pub struct Trace {
+    /// Its id.
+    pub id: TraceId,
+    /// Who wrote it.
+    pub resource: std::sync::Arc<Resource>,
+    /// Whether all spans are there.
+    pub completeness: Completeness,
+    /// Whether stepscope's layer wrote it (instrumentation scope).
+    pub is_ours: bool,
+    /// The spans.
+    pub spans: Vec<Span>,
+    /// Links out of the trace.
+    pub links: Vec<Link>,
+    /// User metrics.
+    pub values: Vec<UserValue>,
+    pub(crate) texts: String,
+}
+
+impl Trace {
+    /// An empty trace, to be filled with [`Self::push_text`] and the public vectors (also by tests).
+    #[must_use]
+    pub fn new(id: TraceId, resource: std::sync::Arc<Resource>) -> Self {
+        Self {
+            id,
+            resource,
+            completeness: Completeness::Complete,
+            is_ours: true,
+            spans: Vec::new(),
+            links: Vec::new(),
+            values: Vec::new(),
+            texts: String::new(),
+        }
+    }
+
+    /// The text that a span refers to.
+    #[must_use]
+    pub fn text(&self, text: Text) -> &str {
+        let start = text.start as usize;
+        self.texts.get(start..start + text.len as usize).unwrap_or_default()
+    }
+
+    /// Puts text into the arena.
+    pub fn push_text(&mut self, text: &str) -> Text {
+        let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        let len = u32::try_from(text.len()).unwrap_or(0);
+        if start.checked_add(len).is_none() {
+            return Text::default();
+        }
+        self.texts.push_str(text);
+        Text { start, len }
+    }
+}
