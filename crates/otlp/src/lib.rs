@@ -2,6 +2,12 @@
 //! protobuf and in JSON, without an object tree and without dependencies. Files, framings, compression and
 //! transports live elsewhere (`stepscope-model` reads, `stepscope` writes).
 
+mod detect;
+mod error;
+pub mod json;
+pub mod proto;
 mod visit;
 
+pub use detect::{Detected, Encoding, Signal, detect};
+pub use error::{DecodeError, DecodeErrorKind, DecodeStats};
 pub use visit::*;

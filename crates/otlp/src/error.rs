@@ -1,0 +1,90 @@
+//! What decoding can end in: [`DecodeError`] with the byte where it met damage, and [`DecodeStats`] of a
+//! message that was read to its end. How damage is met lives in `proto` and `json`.
+
+use std::fmt;
+
+/// Class of damage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum DecodeErrorKind {
+    /// The bytes end before the message does.
+    Truncated,
+    /// The bytes are not protobuf, or not JSON.
+    Malformed,
+    /// A known field holds something of another type, or a number out of its range.
+    Type,
+    /// Nesting or size beyond what is read.
+    Limit,
+}
+
+/// Damage met in a message. Everything whole before it has been handed to the visitor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DecodeError(Box<Damage>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Damage {
+    offset: usize,
+    kind: DecodeErrorKind,
+    reason: &'static str,
+    /// Message and field number (protobuf) the damage was met in.
+    field: Option<(&'static str, u32)>,
+}
+
+impl DecodeError {
+    #[cold]
+    pub(crate) fn new(offset: usize, kind: DecodeErrorKind, reason: &'static str) -> Self {
+        Self(Box::new(Damage { offset, kind, reason, field: None }))
+    }
+
+    #[cold]
+    pub(crate) fn in_field(offset: usize, reason: &'static str, message: &'static str, field: u32) -> Self {
+        let kind = DecodeErrorKind::Type;
+        Self(Box::new(Damage { offset, kind, reason, field: Some((message, field)) }))
+    }
+
+    /// Byte of the message at which the damage was met.
+    pub fn offset(&self) -> usize {
+        self.0.offset
+    }
+
+    /// Class of the damage.
+    pub fn kind(&self) -> DecodeErrorKind {
+        self.0.kind
+    }
+
+    /// Whether the message merely ends too early, as the last record of a killed program does.
+    pub fn is_truncated(&self) -> bool {
+        self.0.kind == DecodeErrorKind::Truncated
+    }
+
+    /// What is wrong, without the offset.
+    pub fn reason(&self) -> &'static str {
+        self.0.reason
+    }
+}
+
+impl fmt::Display for DecodeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.field {
+            Some((message, field)) => {
+                write!(f, "field {field} of {message} {} at byte {}", self.0.reason, self.0.offset)
+            }
+            None => write!(f, "{} at byte {}", self.0.reason, self.0.offset),
+        }
+    }
+}
+
+impl std::error::Error for DecodeError {}
+
+/// Counts over one message that was read to its end.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct DecodeStats {
+    /// Spans or data points handed over.
+    pub items: u64,
+    /// Strings that were not UTF-8 (or held lone surrogates) and were handed over with U+FFFD in place of
+    /// the damage.
+    pub invalid_utf8: u64,
+    /// Fields this decoder does not know, skipped.
+    pub unknown_fields: u64,
+}
