@@ -1,0 +1,84 @@
+//! What can be set: thresholds of definitions and bounds of memory. Thresholds of findings are the rules'.
+
+/// Settings of an analysis. Thresholds act in [`crate::Partial::finish`]; bounds act while folding, so that
+/// partials which are to be merged must have the same ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Config {
+    /// A step at the start is warm-up while it takes longer than this per cent of the median step.
+    pub warmup_factor_percent: u64,
+    /// At most this per cent of the steps are warm-up (and never more than [`WARMUP_STEPS`]).
+    pub warmup_share_percent: u64,
+    /// Below this many steady steps there is no verdict.
+    pub min_steps: u64,
+    /// Input share, in per cent, from which a run is moderately input bound.
+    pub input_moderate_percent: u64,
+    /// Input share, in per cent, from which it is highly input bound.
+    pub input_high_percent: u64,
+    /// Calls that a section needs to be ranked among the most variable.
+    pub min_calls: u64,
+    /// Bounds of memory.
+    pub bounds: Bounds,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            warmup_factor_percent: 150,
+            warmup_share_percent: 25,
+            min_steps: 20,
+            input_moderate_percent: 5,
+            input_high_percent: 20,
+            min_calls: 20,
+            bounds: Bounds::default(),
+        }
+    }
+}
+
+/// Steps at the start of each (instance, mode) that are kept singly, so that warm-up can be told at the end.
+pub const WARMUP_STEPS: usize = 256;
+
+/// Slow steps that are kept singly.
+pub const SLOWEST_STEPS: usize = 10;
+
+/// What grows with the input, and how far. Each bound keeps the result independent of order: it keeps the
+/// smallest (or largest) keys of all that were seen, or cuts all keys alike.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bounds {
+    /// Runs; those with the largest (id, attempt) are kept, since ids mostly begin with the time.
+    pub runs: usize,
+    /// Process instances of all runs; those of the largest (run, resource) are kept.
+    pub instances: usize,
+    /// Call paths of a run; beyond, all paths are cut at one depth.
+    pub paths: usize,
+    /// Points of a series over steps; beyond, points hold twice as many steps.
+    pub points: usize,
+    /// User values of a run; the smallest names are kept.
+    pub values: usize,
+    /// User phases of a table; the largest names are counted together.
+    pub custom_phases: usize,
+    /// Threads of an instance or a loader; the smallest ids are kept.
+    pub threads: usize,
+    /// Loaders of a run; the smallest names are kept.
+    pub loaders: usize,
+    /// Aggregated (path, instance) pairs of a run; the smallest are kept.
+    pub aggregates: usize,
+    /// Sinks and reasons of losses of an instance; the smallest are kept.
+    pub losses: usize,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            runs: 256,
+            instances: 65_536,
+            paths: 65_536,
+            points: 65_536,
+            values: 32,
+            custom_phases: 64,
+            threads: 1_024,
+            loaders: 256,
+            aggregates: 262_144,
+            losses: 256,
+        }
+    }
+}

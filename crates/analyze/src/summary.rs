@@ -1,0 +1,101 @@
+//! What an analysis knows about one run: plain figures, sorted, free of judgement. Made by
+//! [`crate::Partial::finish`]; rules, reports and renderers read nothing else. How the figures are computed
+//! is in the modules that fold; what they mean for the user is the rules' business.
+
+mod input;
+mod memory;
+mod phase;
+mod run;
+mod section;
+mod series;
+mod stats;
+mod step;
+
+pub use input::{BatchSummary, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow};
+pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
+pub use phase::{PhaseName, PhaseRow, PhaseSource};
+pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
+pub use section::{Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
+pub use series::{Gauge, SeriesPoint, StepSeries, ValuePoint, ValueSeries};
+pub use stats::Stats;
+pub use step::{ModeSummary, SlowStep, StepPhase, Throughput, Warmup};
+
+use serde::Serialize;
+use stepscope_core::Mode;
+
+/// Everything about one run. Lists are sorted by what their field says, ties by id, so that the same set of
+/// spans gives the same summary.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Summary {
+    /// Whether there was a run to summarise (with a selection: whether that run is there). Everything else is
+    /// empty where not, but for `other_runs`.
+    pub found: bool,
+    /// Which run this is.
+    pub run: RunIdentity,
+    /// How far it came and what of it was read.
+    pub state: RunState,
+    /// The other runs of the input, by (id, attempt).
+    pub other_runs: Vec<OtherRun>,
+    /// Bounds that were reached, so that figures are coarser or missing.
+    pub limits: Vec<Limit>,
+    /// Losses that the processes themselves counted.
+    pub losses: Losses,
+    /// Process instances by (rank, resource): the table of ranks.
+    pub instances: Vec<InstanceRow>,
+    /// Steps by mode: train, eval, inference; modes without steps are left out.
+    pub modes: Vec<ModeSummary>,
+    /// Whether the run waits for its input; about [`Self::primary`].
+    pub input: InputShare,
+    /// What driving threads did between steps, by phase of the outermost section; longest total first.
+    pub outside: Vec<OutsideRow>,
+    /// Batches that loaders made.
+    pub batches: BatchSummary,
+    /// Waits for batches.
+    pub waits: WaitSummary,
+    /// Sections by path.
+    pub sections: Vec<SectionRow>,
+    /// Indices into `sections`: largest self time first, at most 20; sections that are parts of steps or
+    /// stand between them (no runs, epochs, steps or batches).
+    pub slowest: Vec<usize>,
+    /// Indices into `sections`: most variable durations first, at most 20, of sections with at least
+    /// [`crate::Config::min_calls`] calls: by robust coefficient of variation, then by the ordinary one.
+    pub most_variable: Vec<usize>,
+    /// Where aggregates and spans should agree and do not, by (path, figure).
+    pub disagreements: Vec<Disagreement>,
+    /// Memory over steps.
+    pub memory: MemorySummary,
+    /// Figures over step numbers, by mode as `modes`.
+    pub series: Vec<StepSeries>,
+    /// The user's own values over step numbers, by name.
+    pub values: Vec<ValueSeries>,
+}
+
+impl Summary {
+    /// The mode that verdicts are about: training where there are training steps, else the mode with most
+    /// steps.
+    #[must_use]
+    pub fn primary(&self) -> Option<&ModeSummary> {
+        self.mode(Mode::Train).or_else(|| {
+            self.modes.iter().max_by_key(|mode| (mode.all.count, std::cmp::Reverse(mode.mode)))
+        })
+    }
+
+    /// The steps of one mode.
+    #[must_use]
+    pub fn mode(&self, mode: Mode) -> Option<&ModeSummary> {
+        self.modes.iter().find(|row| row.mode == mode)
+    }
+
+    /// The series of one mode.
+    #[must_use]
+    pub fn series_of(&self, mode: Mode) -> Option<&StepSeries> {
+        self.series.iter().find(|series| series.mode == mode)
+    }
+
+    /// The section of a path, written as `stepscope_core::path::join` writes it.
+    #[must_use]
+    pub fn section(&self, path: &str) -> Option<&SectionRow> {
+        let at = self.sections.binary_search_by(|row| row.path.as_str().cmp(path)).ok()?;
+        self.sections.get(at)
+    }
+}

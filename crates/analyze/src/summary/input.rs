@@ -1,0 +1,109 @@
+//! Input: whether the run waits for it, what happens between steps, loaders and waits.
+
+use serde::Serialize;
+
+use super::phase::PhaseName;
+use super::stats::Stats;
+
+/// Whether the run waits for its input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum InputVerdict {
+    /// Too few steps to say.
+    #[default]
+    NotEnoughData,
+    /// Less than 5 %.
+    No,
+    /// 5 % to 20 %.
+    Moderate,
+    /// 20 % and more.
+    High,
+}
+
+/// Share of the time that goes into input on driving threads, warm-up excluded:
+/// `(in_steps_ns + between_ns) / (steps_ns + between_ns)`.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct InputShare {
+    /// The verdict.
+    pub verdict: InputVerdict,
+    /// The share; absent without steps.
+    pub share: Option<f64>,
+    /// Exposed time of input phases inside steps.
+    pub in_steps_ns: u64,
+    /// Exposed time of input phases between steps, on threads that drive steps.
+    pub between_ns: u64,
+    /// Time of the steps.
+    pub steps_ns: u64,
+    /// Number of steps it rests on.
+    pub steps: u64,
+}
+
+/// What driving threads did between steps: outermost sections of one phase that are no steps. What ended
+/// before an instance's first steady step is left out as warm-up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct OutsideRow {
+    /// Phase of the outermost section; absent where it has none.
+    pub phase: Option<PhaseName>,
+    /// Durations of these sections.
+    pub stats: Stats,
+    /// Time exposed in this phase inside whatever outermost section, so that `Σ` over rows is their time.
+    pub exposed_ns: u64,
+}
+
+/// Batches made by loaders.
+#[derive(Debug, Clone, PartialEq, Default, Serialize)]
+pub struct BatchSummary {
+    /// Number of batches.
+    pub count: u64,
+    /// Loaders by name (that of the batch's section).
+    pub loaders: Vec<LoaderRow>,
+}
+
+/// One loader.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LoaderRow {
+    /// Name of the section that makes its batches.
+    pub name: String,
+    /// Time to make a batch.
+    pub produce: Stats,
+    /// Time its workers were busy, summed.
+    pub busy_ns: u64,
+    /// From its first batch's start to its last one's end.
+    pub elapsed_ns: u64,
+    /// `busy_ns / (elapsed_ns · workers)`; absent where nothing elapsed.
+    pub utilisation: Option<f64>,
+    /// Samples in its batches, where they say so.
+    pub samples: Option<u64>,
+    /// Its workers by (instance, thread).
+    pub workers: Vec<WorkerRow>,
+}
+
+/// One thread of a loader.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WorkerRow {
+    /// Rank of its process.
+    pub rank: Option<i64>,
+    /// Operating system's thread id; absent where not written.
+    pub thread: Option<i64>,
+    /// Batches it made.
+    pub batches: u64,
+    /// Time it was busy with them.
+    pub busy_ns: u64,
+    /// Start of its first batch.
+    pub first_ns: u64,
+    /// End of its last batch.
+    pub last_ns: u64,
+}
+
+/// Waits for batches: spans of phase `data_wait`, by tag or by name, wherever they are.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct WaitSummary {
+    /// Durations of the waits.
+    pub wait: Stats,
+    /// How long the batches took to make, as the waits carry it.
+    pub produce: Stats,
+    /// How long the batches lay in the queue.
+    pub queue: Stats,
+    /// Finished batches in the queue when one was taken, that one included; a count, not nanoseconds.
+    pub depth: Stats,
+}

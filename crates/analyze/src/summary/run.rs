@@ -1,0 +1,173 @@
+//! Which run, how far it came, its processes, and what was lost.
+
+use serde::Serialize;
+use stepscope_core::LossReason;
+use stepscope_model::Resource;
+
+use super::stats::Stats;
+use super::step::Throughput;
+
+/// Identity of a run.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
+pub struct RunIdentity {
+    /// Run id; of foreign input the service's name.
+    pub id: String,
+    /// How often it was started before.
+    pub attempt: i64,
+    /// Whether the input names no run, so that `id` is a service's name.
+    pub is_foreign: bool,
+}
+
+/// How far the run came and what of it was read.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct RunState {
+    /// Earliest start of a span, or of the run's start marker, nanoseconds since the Unix epoch.
+    pub first_ns: Option<u64>,
+    /// Latest end of a span.
+    pub last_ns: Option<u64>,
+    /// Instances whose start marker was read.
+    pub started: u64,
+    /// Instances whose run span was read: they ended in order.
+    pub ended: u64,
+    /// Instances in all.
+    pub instances: u64,
+    /// `stepscope.world_size` as announced, the largest.
+    pub world_size: Option<i64>,
+    /// Epochs begun, over all instances.
+    pub epochs_started: u64,
+    /// Epochs ended.
+    pub epochs_ended: u64,
+    /// Traces read.
+    pub traces: u64,
+    /// Spans read.
+    pub spans: u64,
+    /// Traces that were not complete.
+    pub incomplete_traces: u64,
+    /// Spans that roots announced and that were not there.
+    pub missing_spans: u64,
+    /// Spans that roots say were lost before they ended (`stepscope.trace.dropped`).
+    pub dropped_spans: u64,
+    /// Spans with an error.
+    pub errors: u64,
+    /// Whether stepscope's layer wrote any of it.
+    pub is_ours: bool,
+}
+
+impl RunState {
+    /// Whether every instance ended in order. Foreign input says nothing about it: absent.
+    #[must_use]
+    pub fn is_ended(&self) -> Option<bool> {
+        (self.started > 0 || self.ended > 0).then_some(self.ended >= self.instances)
+    }
+}
+
+/// Another run of the same input.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct OtherRun {
+    /// Its identity.
+    pub run: RunIdentity,
+    /// Its earliest start.
+    pub first_ns: Option<u64>,
+    /// Its steps, of all modes.
+    pub steps: u64,
+}
+
+/// A bound that was reached.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case", tag = "limit")]
+pub enum Limit {
+    /// More distinct call paths than are kept: all are cut at this depth (0: one path for everything).
+    PathsCut {
+        /// Names that are left of each path.
+        depth: u16,
+    },
+    /// More runs than are kept; those with the smallest ids were left out.
+    RunsLeftOut,
+    /// More process instances than are kept: those with the smallest identities are in the sections, not in
+    /// the steps.
+    InstancesLeftOut,
+    /// More of the user's values than are kept; those with the largest names were left out.
+    ValuesLeftOut,
+    /// More of the user's own phases than are kept; those with the largest names are counted together.
+    PhasesFolded,
+    /// More threads than are kept; those with the largest ids were left out of the loaders and of the time
+    /// between steps.
+    ThreadsLeftOut,
+    /// More loaders than are kept; those with the largest names were left out.
+    LoadersLeftOut,
+    /// More aggregates than are kept: those of the largest paths were left out.
+    AggregatesLeftOut,
+}
+
+/// What the processes counted themselves, latest figures, summed over instances.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+pub struct Losses {
+    /// Spans that ended and were meant to be exported; absent where no process said so.
+    pub emitted: Option<u64>,
+    /// Spans taken for good, by sink.
+    pub exported: Vec<(String, u64)>,
+    /// Spans lost, by (sink, reason); rows of 0 are left out.
+    pub dropped: Vec<LossRow>,
+}
+
+impl Losses {
+    /// Spans lost for any reason.
+    #[must_use]
+    pub fn dropped_total(&self) -> u64 {
+        self.dropped.iter().fold(0, |sum, row| sum.saturating_add(row.spans))
+    }
+}
+
+/// Spans lost at one place for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LossRow {
+    /// Sink; empty where lost before any.
+    pub sink: String,
+    /// Reason; absent where it is not one of ours.
+    #[serde(serialize_with = "super::run::name_or_null")]
+    pub reason: Option<LossReason>,
+    /// How many.
+    pub spans: u64,
+}
+
+/// One process of the run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InstanceRow {
+    /// Who it is.
+    pub resource: Resource,
+    /// Earliest start of a span.
+    pub first_ns: u64,
+    /// Latest end of a span.
+    pub last_ns: u64,
+    /// Whether its start marker was read.
+    pub started: bool,
+    /// Whether its run span was read.
+    pub ended: bool,
+    /// Traces read.
+    pub traces: u64,
+    /// Durations of its steps of the primary mode, warm-up excluded.
+    pub steps: Stats,
+    /// Steps of the primary mode that were left out as warm-up.
+    pub warmup_steps: u64,
+    /// Its throughput in the primary mode.
+    pub throughput: Throughput,
+}
+
+/// Serialises an optional value by its name.
+pub(crate) fn name_or_null<T: std::fmt::Display, S: serde::Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match value {
+        Some(value) => serializer.collect_str(value),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Serialises a value by its name.
+pub(crate) fn name<T: std::fmt::Display, S: serde::Serializer>(
+    value: &T,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(value)
+}

@@ -1,0 +1,147 @@
+//! Sections: one row a call path.
+
+use serde::Serialize;
+use stepscope_core::{Mode, SectionKind};
+
+use super::phase::{PhaseName, PhaseSource};
+use super::stats::Stats;
+
+/// Where count, total, extremes and allocations of a row come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FigureSource {
+    /// The spans that were read.
+    Spans,
+    /// The processes' own aggregates, which are exact even where spans were lost. Used where they have seen
+    /// at least as many calls as there are spans (a killed process has not sent its last ones).
+    Aggregates,
+}
+
+/// A sum over those spans that carried a figure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct FigureSum {
+    /// Spans that carried it.
+    pub spans: u64,
+    /// The sum, saturating.
+    pub sum: u64,
+}
+
+/// What a section allocated. Inclusive figures count nested sections, self figures do not (children on other
+/// threads are not taken off: they allocate on their own account).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct SectionMemory {
+    /// Spans that carried these figures; 0 where they come from aggregates only.
+    pub spans: u64,
+    /// Bytes allocated, inclusive.
+    pub alloc_bytes: u64,
+    /// Bytes freed, inclusive.
+    pub free_bytes: u64,
+    /// Allocations, inclusive.
+    pub alloc_count: u64,
+    /// Bytes allocated by the section itself.
+    pub self_alloc_bytes: u64,
+    /// Bytes freed by the section itself.
+    pub self_free_bytes: u64,
+    /// `self_alloc_bytes − self_free_bytes`: what it left behind over the whole run.
+    pub self_net_bytes: i64,
+    /// Largest peak of live bytes above the start in one call.
+    pub peak_bytes: Option<u64>,
+}
+
+/// A section's part in the steps of one mode, warm-up included: compare with [`super::ModeSummary::all`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct InSteps {
+    /// Mode of those steps.
+    #[serde(serialize_with = "super::run::name")]
+    pub mode: Mode,
+    /// Steps in which it occurs.
+    pub steps: u64,
+    /// Calls inside steps.
+    pub calls: u64,
+    /// Most calls in one step.
+    pub max_calls: u64,
+    /// Sum of the durations of those calls, on whatever thread.
+    pub total_ns: u64,
+    /// Sum of the durations of those calls that ran on the step's driving thread.
+    pub driving_ns: u64,
+    /// Time during which it was the section that the step's exposed time was attributed to (the innermost of
+    /// highest rank on the driving thread), nested sections excluded.
+    pub exposed_ns: u64,
+}
+
+/// One call path.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SectionRow {
+    /// Names from the root section down, as `stepscope_core::path::join` writes them.
+    pub path: String,
+    /// The last name.
+    pub name: String,
+    /// Number of names.
+    pub depth: u16,
+    /// What it is; where spans of a path differ, the first in declaration order but `section`.
+    #[serde(serialize_with = "super::run::name")]
+    pub kind: SectionKind,
+    /// Its phase.
+    pub phase: Option<PhaseName>,
+    /// How the phase is known.
+    pub phase_source: Option<PhaseSource>,
+    /// Where `stats`, `memory` and `self_busy_ns` come from.
+    pub source: FigureSource,
+    /// Durations. `stats.total` counts recursive time once, `stats.count` counts every call that has a
+    /// duration of its own.
+    pub stats: Stats,
+    /// Calls beyond `stats.count` that share the path of the call around them (depth or number of paths
+    /// bounded), so that their time is inside that call's.
+    pub collapsed_calls: u64,
+    /// Duration − |union of children clamped to it|, summed over spans; absent where there are no spans.
+    pub self_ns: Option<u64>,
+    /// Entered time without nested entered time on the same thread; only aggregates know it.
+    pub self_busy_ns: Option<u64>,
+    /// Time entered on some thread, of suspended sections.
+    pub busy_ns: Option<FigureSum>,
+    /// Time open but not entered, of suspended sections.
+    pub idle_ns: Option<FigureSum>,
+    /// CPU time of the thread.
+    pub cpu_ns: Option<FigureSum>,
+    /// Samples processed.
+    pub samples: Option<FigureSum>,
+    /// Tokens processed.
+    pub tokens: Option<FigureSum>,
+    /// Bytes processed.
+    pub bytes: Option<FigureSum>,
+    /// Floating-point operations.
+    pub flops: Option<FigureSum>,
+    /// Allocations.
+    pub memory: Option<SectionMemory>,
+    /// Spans with an error.
+    pub errors: u64,
+    /// Its part in steps, by mode; modes without calls are left out.
+    pub in_steps: Vec<InSteps>,
+}
+
+impl SectionRow {
+    /// Its part in the steps of one mode.
+    #[must_use]
+    pub fn in_mode(&self, mode: Mode) -> Option<&InSteps> {
+        self.in_steps.iter().find(|row| row.mode == mode)
+    }
+
+    /// Whether it is a part of a step or stands between steps: not a run, epoch, step, batch or request.
+    #[must_use]
+    pub const fn is_part(&self) -> bool {
+        matches!(self.kind, SectionKind::Section | SectionKind::MicroStep)
+    }
+}
+
+/// Aggregates and spans differ although nothing is known to be missing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Disagreement {
+    /// The path.
+    pub path: String,
+    /// `count`, `total_ns`, `min_ns` or `max_ns`.
+    pub figure: &'static str,
+    /// By the spans.
+    pub spans: u64,
+    /// By the aggregates.
+    pub aggregates: u64,
+}

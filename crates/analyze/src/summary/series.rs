@@ -1,0 +1,83 @@
+//! Figures over step numbers.
+
+use serde::Serialize;
+use stepscope_core::Mode;
+
+/// Figures of one mode over step numbers, `2^shift` numbers a point.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepSeries {
+    /// The mode.
+    #[serde(serialize_with = "super::run::name")]
+    pub mode: Mode,
+    /// Points hold the steps of equal `step >> shift`: the smallest shift that keeps the number of points
+    /// within its bound.
+    pub shift: u32,
+    /// Points by step.
+    pub points: Vec<SeriesPoint>,
+}
+
+/// A gauge over the steps of a point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Gauge {
+    /// Values.
+    pub count: u64,
+    /// Smallest.
+    pub min: u64,
+    /// Largest.
+    pub max: u64,
+    /// Their mean, rounded down.
+    pub mean: u64,
+}
+
+/// One point.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SeriesPoint {
+    /// Smallest step number that it can hold: `(step >> shift) << shift`.
+    pub step: u64,
+    /// Steps in it, over all instances.
+    pub count: u64,
+    /// Sum of their durations.
+    pub duration_sum_ns: u64,
+    /// Shortest.
+    pub duration_min_ns: u64,
+    /// Longest.
+    pub duration_max_ns: u64,
+    /// Live bytes at their ends.
+    pub live_bytes: Option<Gauge>,
+    /// Resident bytes at their ends.
+    pub rss_bytes: Option<Gauge>,
+    /// Samples of the steps.
+    pub samples: Option<u64>,
+    /// Time in `data_wait` on driving threads in these steps, or between them where a wait names its step.
+    pub wait_ns: u64,
+}
+
+/// One of the user's own values (`stepscope.value.*`) over step numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ValueSeries {
+    /// Its name.
+    pub name: String,
+    /// As in [`StepSeries`].
+    pub shift: u32,
+    /// Values that were not finite; they are in no point.
+    pub not_finite: u64,
+    /// Points by step.
+    pub points: Vec<ValuePoint>,
+}
+
+/// One point of a value.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct ValuePoint {
+    /// Smallest step number that it can hold.
+    pub step: u64,
+    /// Values in it.
+    pub count: u64,
+    /// Their mean.
+    pub mean: f64,
+    /// Smallest.
+    pub min: f64,
+    /// Largest.
+    pub max: f64,
+    /// The one of the last (step, start).
+    pub last: f64,
+}

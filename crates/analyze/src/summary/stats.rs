@@ -1,0 +1,64 @@
+//! The figures of one distribution, as every table shows them.
+
+use serde::Serialize;
+use stepscope_core::Distribution;
+
+/// Figures of a set of durations (or sizes; the unit is that of the values).
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Stats {
+    /// Number of values.
+    pub count: u64,
+    /// Their sum, saturating.
+    pub total: u64,
+    /// Arithmetic mean; absent without values, as everything below.
+    pub mean: Option<f64>,
+    /// Sample standard deviation (divisor n − 1); absent below two values.
+    pub std: Option<f64>,
+    /// Smallest.
+    pub min: Option<u64>,
+    /// Largest.
+    pub max: Option<u64>,
+    /// Median by nearest rank.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// Median absolute deviation from the median.
+    pub mad: Option<u64>,
+    /// Coefficient of variation: standard deviation / mean; absent where the mean is 0.
+    pub cv: Option<f64>,
+    /// Robust coefficient of variation: MAD / median (not scaled by 1.4826); absent where the median is 0.
+    pub robust_cv: Option<f64>,
+    /// Whether quantiles are exact, or within `stepscope_core::histogram::RELATIVE_ERROR`.
+    pub is_exact: bool,
+}
+
+impl Stats {
+    /// The figures of a distribution.
+    #[must_use]
+    pub fn of(distribution: &Distribution) -> Self {
+        let moments = distribution.moments();
+        let (mean, std) = (moments.mean(), moments.std());
+        let (p50, mad) = (distribution.p50(), distribution.mad());
+        let some = moments.count > 0;
+        Self {
+            count: moments.count,
+            total: u64::try_from(moments.sum).unwrap_or(u64::MAX),
+            mean,
+            std,
+            min: some.then_some(moments.min),
+            max: some.then_some(moments.max),
+            p50,
+            p90: distribution.quantile(90, 100),
+            p95: distribution.p95(),
+            p99: distribution.p99(),
+            mad,
+            cv: mean.zip(std).and_then(|(mean, std)| (mean > 0.0).then(|| std / mean)),
+            robust_cv: p50.zip(mad).and_then(|(p50, mad)| (p50 > 0).then(|| mad as f64 / p50 as f64)),
+            is_exact: distribution.is_exact(),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Steps of one mode: durations, warm-up, phases, throughput, the slowest.
+
+use serde::Serialize;
+use stepscope_core::Mode;
+
+use super::phase::{PhaseName, PhaseRow};
+use super::stats::Stats;
+
+/// The steps of one mode over all instances.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ModeSummary {
+    /// The mode.
+    #[serde(serialize_with = "super::run::name")]
+    pub mode: Mode,
+    /// Durations of all steps, warm-up included.
+    pub all: Stats,
+    /// Durations without warm-up: the figures to show.
+    pub steady: Stats,
+    /// What was left out as warm-up.
+    pub warmup: Warmup,
+    /// Smallest and largest step number; absent where steps have none.
+    pub step_range: Option<(u64, u64)>,
+    /// Time of the steady steps by phase; longest exposed first.
+    pub phases: Vec<PhaseRow>,
+    /// Time of the steady steps that no phase covers.
+    pub unattributed_ns: u64,
+    /// Sum of steady durations: what `phases` and `unattributed_ns` partition.
+    pub steady_ns: u64,
+    /// Work done by steady steps.
+    pub throughput: Throughput,
+    /// The slowest steady steps, longest first, at most 10.
+    pub slowest: Vec<SlowStep>,
+}
+
+/// Steps at the start that took longer than [`crate::Config::warmup_factor_percent`] of the median.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct Warmup {
+    /// How many, over all instances.
+    pub steps: u64,
+    /// The most of one instance.
+    pub max_per_instance: u64,
+    /// Their time.
+    pub total_ns: u64,
+}
+
+/// Work done, from the figures that the steps' own spans carry; those of their children are not summed, since
+/// they usually say the same again. Absent figures stay absent.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+pub struct Throughput {
+    /// From the first steady step's start to the last one's end.
+    pub elapsed_ns: u64,
+    /// Samples of all steady steps.
+    pub samples: Option<u64>,
+    /// Samples per second of step time: what one process reaches while it steps.
+    pub samples_per_step_second: Option<f64>,
+    /// Samples per second of elapsed time, over all instances together.
+    pub samples_per_second: Option<f64>,
+    /// Tokens of all steady steps.
+    pub tokens: Option<u64>,
+    /// Tokens per second of step time.
+    pub tokens_per_step_second: Option<f64>,
+    /// Tokens per second of elapsed time.
+    pub tokens_per_second: Option<f64>,
+    /// Bytes of all steady steps.
+    pub bytes: Option<u64>,
+    /// Bytes per second of step time.
+    pub bytes_per_step_second: Option<f64>,
+    /// Bytes per second of elapsed time.
+    pub bytes_per_second: Option<f64>,
+    /// Steps per second of elapsed time, over all instances together.
+    pub steps_per_second: Option<f64>,
+}
+
+/// One step worth looking at.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SlowStep {
+    /// Step number; absent where it has none.
+    pub step: Option<u64>,
+    /// Rank of its process.
+    pub rank: Option<i64>,
+    /// Its duration.
+    pub duration_ns: u64,
+    /// Its start.
+    pub start_ns: u64,
+    /// Its trace id, 32 hexadecimal digits.
+    pub trace_id: String,
+    /// Its phases, longest exposed first.
+    pub phases: Vec<StepPhase>,
+    /// Its time that no phase covers.
+    pub unattributed_ns: u64,
+}
+
+/// One phase on one step.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StepPhase {
+    /// The phase.
+    pub phase: PhaseName,
+    /// Exposed time.
+    pub exposed_ns: u64,
+    /// Union over all threads.
+    pub total_ns: u64,
+}
