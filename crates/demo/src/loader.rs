@@ -163,7 +163,7 @@ mod tests {
     use super::*;
     use crate::data::{ARCHIVE, Split};
 
-    /// All batches of a run with these options, and the number of images held out.
+    /// All batches of a run with these options.
     fn batches(change: impl FnOnce(&mut Options)) -> Vec<Batch> {
         let mut options = Options::new("unused");
         options.epochs = 2;
@@ -213,9 +213,9 @@ mod tests {
     }
 
     #[test]
-    fn the_planted_slow_loader_parses_the_archive_four_times_a_batch() {
+    fn the_planted_slow_loader_parses_the_archive_eight_times_a_batch() {
         let slow = batches(|o| (o.slow, o.steps) = (Some(crate::Slow::Loader), Some(2)));
-        assert_eq!(slow.iter().map(|batch| batch.archive_lines).collect::<Vec<_>>(), [4 * 1797; 2]);
+        assert_eq!(slow.iter().map(|batch| batch.archive_lines).collect::<Vec<_>>(), [8 * 1797; 2]);
     }
 
     #[test]

@@ -24,8 +24,8 @@ pub(crate) use parameter::Parameter;
 use pool::{POOLED_PIXELS, Pool};
 use relu::Relu;
 
-const CONV1_CHANNELS: usize = 16;
-const CONV2_CHANNELS: usize = 32;
+const CONV1_CHANNELS: usize = 32;
+const CONV2_CHANNELS: usize = 48;
 
 /// Parameters of the network: weights and biases of three layers.
 pub(crate) const PARAMETERS: usize = 6;
@@ -95,7 +95,7 @@ impl Network {
         self.conv1.parameter_gradients(&self.relu1.backward(gradient));
     }
 
-    /// What the dense layer saw in the last forward pass, `images x 512`.
+    /// What the dense layer saw in the last forward pass, `images x features`.
     pub(crate) fn features(&self) -> ArrayView2<'_, f32> {
         self.dense.input()
     }

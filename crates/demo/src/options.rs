@@ -48,10 +48,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// The plain demo: 30 epochs, two loader threads, nothing planted.
+    /// The plain demo: 40 epochs, two loader threads, nothing planted.
     pub fn new(out_dir: impl Into<PathBuf>) -> Self {
         Self {
-            epochs: 30,
+            epochs: 40,
             steps: None,
             seed: 0,
             loaders: 2,

@@ -74,7 +74,7 @@ fn slow_preprocessing_reads_the_training_set_for_every_image() {
 #[test]
 fn slow_and_busy_loaders_read_the_archive_in_every_batch() {
     let (_, slow) = weights(|o| o.slow = Some(Slow::Loader));
-    assert_eq!(slow.work.archive_lines, slow.steps * 4 * 1797);
+    assert_eq!(slow.work.archive_lines, slow.steps * 8 * 1797);
     let (_, busy) = weights(|o| o.busy_loaders = true);
     assert!(busy.work.archive_lines >= busy.steps * 1797, "{busy:?}");
 }
@@ -82,7 +82,7 @@ fn slow_and_busy_loaders_read_the_archive_in_every_batch() {
 #[test]
 fn the_leak_grows_with_every_step() {
     let kept = |steps| weights(|o| (o.leak, o.steps) = (true, Some(steps))).1.work.kept_bytes;
-    let per_step = (512 + 10) * BATCH_SIZE as u64 * 4;
+    let per_step = (768 + 10) * BATCH_SIZE as u64 * 4;
     assert_eq!((kept(3), kept(5)), (3 * per_step, 5 * per_step));
 }
 

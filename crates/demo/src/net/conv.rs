@@ -20,7 +20,7 @@ pub(crate) struct Conv {
     /// `output channels x 1`.
     pub(crate) bias: Parameter,
     /// The unfolded input of the last forward pass, `(input channels * 9) x (images * 64)`. Kept from step to
-    /// step: at 2 MB it is the largest matrix of the run.
+    /// step: at 5 MB it is the largest matrix of the run.
     columns: Array2<f32>,
     /// Gradient of `columns`, kept for the same reason.
     columns_gradient: Array2<f32>,
