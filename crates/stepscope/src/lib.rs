@@ -1,1 +1,69 @@
-//! Placeholder.
+//! stepscope turns a training program's `tracing` spans into a profile: timed sections with memory, exact
+//! aggregates, steps as traces, written as OTLP to a directory or a collector.
+//!
+//! ```no_run
+//! #[global_allocator]
+//! static ALLOC: stepscope::Alloc = stepscope::Alloc::system(); // memory figures, optional
+//!
+//! fn main() {
+//!     let _run = stepscope::init();
+//!     for step in 0..100 {
+//!         let _step = stepscope::step!(step, samples = 64);
+//!         forward();
+//!     }
+//! }
+//!
+//! #[tracing::instrument]
+//! fn forward() {}
+//! ```
+//!
+//! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
+//! panics, blocks on the network or grows without bound in the program it records.
+
+mod aggregate;
+mod attrs;
+mod builder;
+mod callsite;
+mod clock;
+mod config;
+mod exit;
+mod export;
+mod identity;
+mod layer;
+mod loader;
+mod memory;
+mod open;
+mod record;
+mod recorder;
+mod ring;
+mod section;
+mod spans;
+mod sys;
+mod thread;
+mod trace;
+mod visit;
+mod worker;
+
+pub use attrs::FieldValue;
+pub use builder::{Builder, builder, init};
+pub use config::Format;
+pub use exit::Guard;
+pub use layer::StepscopeLayer;
+pub use loader::{Loader, Traced};
+pub use section::SectionGuard;
+pub use stepscope_core::{Level, Mode, Phase, SectionKind};
+#[cfg(feature = "mem")]
+pub use stepscope_mem::Alloc;
+
+/// What the macros need; not for use by hand.
+#[doc(hidden)]
+pub mod __private {
+    pub use crate::callsite::Callsite;
+    pub use crate::section::{Start, enter, record_value};
+
+    /// A step or epoch number of any integer type; negative ones are none.
+    #[must_use]
+    pub fn number(number: impl TryInto<u64>) -> Option<u64> {
+        number.try_into().ok()
+    }
+}

@@ -1,0 +1,325 @@
+//! Exact sums per call path, kept by the thread that ends sections and read by the background thread
+//! while it goes on: single-writer atomics under a sequence lock, so nobody ever waits for anybody. Names
+//! of paths live in the recorder; this module knows numbers only.
+
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use stepscope_core::histogram::{self, BUCKETS_PER_OCTAVE, OCTAVES};
+use stepscope_core::{Histogram, Moments};
+
+/// Most call paths of a run; beyond, sections count under `(other)`.
+pub(crate) const MAX_PATHS: usize = 4_096;
+
+const CHUNK: usize = 64;
+
+/// What one ended section adds to its path.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Ended {
+    pub duration_ns: u64,
+    /// Whether the duration is already inside an enclosing section of the same path.
+    pub collapsed: bool,
+    pub self_busy_ns: u64,
+    pub memory: Option<MemorySums>,
+}
+
+/// Allocation figures of one section or of many.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct MemorySums {
+    pub alloc_bytes: u64,
+    pub free_bytes: u64,
+    pub alloc_count: u64,
+    pub free_count: u64,
+    pub self_alloc_bytes: u64,
+    pub self_free_bytes: u64,
+}
+
+/// Everything known of one path: the sum over threads of what they hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Sums {
+    pub moments: Moments,
+    /// Sum of durations, collapsed ones left out.
+    pub total_ns: u128,
+    pub self_busy_ns: u128,
+    pub memory: Option<MemorySums>,
+    pub histogram: Histogram,
+}
+
+impl Sums {
+    #[cfg(test)]
+    pub(crate) fn record(&mut self, ended: &Ended) {
+        self.moments.record(ended.duration_ns);
+        self.histogram.record(ended.duration_ns);
+        if !ended.collapsed {
+            self.total_ns += u128::from(ended.duration_ns);
+        }
+        self.self_busy_ns += u128::from(ended.self_busy_ns);
+        if let Some(memory) = ended.memory {
+            self.add_memory(&memory);
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        self.histogram.merge(&other.histogram);
+        self.total_ns += other.total_ns;
+        self.self_busy_ns += other.self_busy_ns;
+        if let Some(memory) = &other.memory {
+            self.add_memory(memory);
+        }
+    }
+
+    fn add_memory(&mut self, other: &MemorySums) {
+        let sums = self.memory.get_or_insert_default();
+        sums.alloc_bytes += other.alloc_bytes;
+        sums.free_bytes += other.free_bytes;
+        sums.alloc_count += other.alloc_count;
+        sums.free_count += other.free_count;
+        sums.self_alloc_bytes += other.self_alloc_bytes;
+        sums.self_free_bytes += other.self_free_bytes;
+    }
+}
+
+/// The cells of one path, in the order of the fields of [`Cells`].
+#[derive(Debug)]
+struct PathCells {
+    /// Odd while the owner writes.
+    sequence: AtomicU64,
+    count: AtomicU64,
+    total_ns: AtomicU64,
+    sum_ns: AtomicU64,
+    self_busy_ns: AtomicU64,
+    squares_low: AtomicU64,
+    squares_high: AtomicU64,
+    min_ns: AtomicU64,
+    max_ns: AtomicU64,
+    has_memory: AtomicU64,
+    memory: [AtomicU64; 6],
+    zeros: AtomicU64,
+    octaves: [OnceLock<Box<[AtomicU64; BUCKETS_PER_OCTAVE]>>; OCTAVES],
+}
+
+impl PathCells {
+    fn new() -> Self {
+        let zero = || AtomicU64::new(0);
+        Self {
+            sequence: zero(),
+            count: zero(),
+            total_ns: zero(),
+            sum_ns: zero(),
+            self_busy_ns: zero(),
+            squares_low: zero(),
+            squares_high: zero(),
+            min_ns: AtomicU64::new(u64::MAX),
+            max_ns: zero(),
+            has_memory: zero(),
+            memory: std::array::from_fn(|_| zero()),
+            zeros: zero(),
+            octaves: std::array::from_fn(|_| OnceLock::new()),
+        }
+    }
+
+    /// Owner only.
+    fn record(&self, ended: &Ended) {
+        let sequence = self.sequence.load(Ordering::Relaxed);
+        self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
+        // The odd sequence is visible before any of the values below.
+        fence(Ordering::Release);
+        let value = ended.duration_ns;
+        add(&self.count, 1);
+        add(&self.sum_ns, value);
+        if !ended.collapsed {
+            add(&self.total_ns, value);
+        }
+        add(&self.self_busy_ns, ended.self_busy_ns);
+        let square = u128::from(value) * u128::from(value);
+        let (low, carry) = self.squares_low.load(Ordering::Relaxed).overflowing_add(square as u64);
+        self.squares_low.store(low, Ordering::Relaxed);
+        add(&self.squares_high, (square >> 64) as u64 + u64::from(carry));
+        if value < self.min_ns.load(Ordering::Relaxed) {
+            self.min_ns.store(value, Ordering::Relaxed);
+        }
+        if value > self.max_ns.load(Ordering::Relaxed) {
+            self.max_ns.store(value, Ordering::Relaxed);
+        }
+        if let Some(memory) = &ended.memory {
+            self.has_memory.store(1, Ordering::Relaxed);
+            for (cell, value) in self.memory.iter().zip(memory_words(memory)) {
+                add(cell, value);
+            }
+        }
+        match histogram::bucket(value) {
+            None => add(&self.zeros, 1),
+            Some(index) => {
+                let (octave, position) = histogram::slot(index);
+                if let Some(lock) = self.octaves.get(octave) {
+                    let counts = lock.get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))));
+                    counts.get(position).into_iter().for_each(|cell| add(cell, 1));
+                }
+            }
+        }
+        self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
+    }
+
+    /// A consistent copy; `None` when the owner kept writing during every attempt.
+    fn snapshot(&self) -> Option<Sums> {
+        for _ in 0..64 {
+            let before = self.sequence.load(Ordering::Acquire);
+            if before % 2 == 1 {
+                std::hint::spin_loop();
+                continue;
+            }
+            let sums = self.read();
+            // The values above are read before the sequence below.
+            fence(Ordering::Acquire);
+            if self.sequence.load(Ordering::Relaxed) == before {
+                return Some(sums);
+            }
+        }
+        None
+    }
+
+    fn read(&self) -> Sums {
+        let get = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let count = get(&self.count);
+        let mut histogram = Histogram::default();
+        histogram.add_zeros(get(&self.zeros));
+        for (octave, counts) in self.octaves.iter().enumerate() {
+            for (position, cell) in counts.get().into_iter().flat_map(|counts| counts.iter().enumerate()) {
+                let hits = get(cell);
+                if hits > 0 {
+                    histogram.add_to_bucket(histogram::index(octave, position), hits);
+                }
+            }
+        }
+        let memory = self.memory.each_ref().map(get);
+        Sums {
+            moments: Moments {
+                count,
+                sum: u128::from(get(&self.sum_ns)),
+                sum_of_squares: u128::from(get(&self.squares_high)) << 64
+                    | u128::from(get(&self.squares_low)),
+                min: if count == 0 { 0 } else { get(&self.min_ns) },
+                max: get(&self.max_ns),
+            },
+            total_ns: u128::from(get(&self.total_ns)),
+            self_busy_ns: u128::from(get(&self.self_busy_ns)),
+            memory: (get(&self.has_memory) == 1).then(|| from_memory_words(memory)),
+            histogram,
+        }
+    }
+}
+
+fn add(cell: &AtomicU64, value: u64) {
+    // Single writer: a load and a store are enough, and cheaper than a read-modify-write.
+    cell.store(cell.load(Ordering::Relaxed).wrapping_add(value), Ordering::Relaxed);
+}
+
+fn memory_words(memory: &MemorySums) -> [u64; 6] {
+    [
+        memory.alloc_bytes,
+        memory.free_bytes,
+        memory.alloc_count,
+        memory.free_count,
+        memory.self_alloc_bytes,
+        memory.self_free_bytes,
+    ]
+}
+
+fn from_memory_words(words: [u64; 6]) -> MemorySums {
+    let [alloc_bytes, free_bytes, alloc_count, free_count, self_alloc_bytes, self_free_bytes] = words;
+    MemorySums { alloc_bytes, free_bytes, alloc_count, free_count, self_alloc_bytes, self_free_bytes }
+}
+
+type Chunk = Box<[OnceLock<Box<PathCells>>; CHUNK]>;
+
+/// The aggregates of one thread, by path.
+#[derive(Debug)]
+pub(crate) struct Aggregates {
+    chunks: Box<[OnceLock<Chunk>]>,
+}
+
+impl Aggregates {
+    pub(crate) fn new() -> Self {
+        Self { chunks: (0..MAX_PATHS / CHUNK).map(|_| OnceLock::new()).collect() }
+    }
+
+    /// Adds an ended section. Owner only.
+    pub(crate) fn record(&self, path: u32, ended: &Ended) {
+        let path = path as usize;
+        let Some(chunk) = self.chunks.get(path / CHUNK) else { return };
+        let chunk = chunk.get_or_init(|| Box::new(std::array::from_fn(|_| OnceLock::new())));
+        if let Some(cells) = chunk.get(path % CHUNK) {
+            cells.get_or_init(|| Box::new(PathCells::new())).record(ended);
+        }
+    }
+
+    /// Hands a consistent copy of every path that has values to `visit`. A path that its owner updates too
+    /// fast to be copied is left out; the next round has it.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(u32, Sums)) {
+        for (number, chunk) in self.chunks.iter().enumerate() {
+            for (offset, cells) in chunk.get().into_iter().flat_map(|chunk| chunk.iter().enumerate()) {
+                if let Some(sums) = cells.get().and_then(|cells| cells.snapshot()) {
+                    visit((number * CHUNK + offset) as u32, sums);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn ended(duration_ns: u64) -> Ended {
+        Ended {
+            duration_ns,
+            collapsed: duration_ns.is_multiple_of(3),
+            self_busy_ns: duration_ns / 2,
+            memory: duration_ns.is_multiple_of(2).then_some(MemorySums {
+                alloc_bytes: duration_ns,
+                free_bytes: 1,
+                alloc_count: 2,
+                free_count: 1,
+                self_alloc_bytes: 3,
+                self_free_bytes: 4,
+            }),
+        }
+    }
+
+    #[test]
+    fn cells_hold_what_a_plain_sum_holds() {
+        let aggregates = Aggregates::new();
+        let mut expected = Sums::default();
+        for value in (0..5_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 50 + 10)) {
+            aggregates.record(4_095, &ended(value));
+            expected.record(&ended(value));
+        }
+        let mut seen = Vec::new();
+        aggregates.for_each(|path, sums| seen.push((path, sums)));
+        assert_eq!(seen, [(4_095, expected)]);
+    }
+
+    #[test]
+    fn a_reader_sees_whole_records_only() {
+        let aggregates = Arc::new(Aggregates::new());
+        let writer = {
+            let aggregates = Arc::clone(&aggregates);
+            std::thread::Builder::new()
+                .name("writer".into())
+                .spawn(move || (0..300_000).for_each(|_| aggregates.record(7, &ended(10))))
+                .unwrap()
+        };
+        while !writer.is_finished() {
+            aggregates.for_each(|_, sums| {
+                let count = u128::from(sums.moments.count);
+                assert_eq!(sums.total_ns, count * 10);
+                assert_eq!(sums.moments.sum_of_squares, count * 100);
+                assert_eq!(u128::from(sums.histogram.count()), count);
+                assert_eq!(sums.memory.map(|memory| u128::from(memory.alloc_count)), Some(count * 2));
+            });
+        }
+        writer.join().unwrap();
+    }
+}

@@ -1,0 +1,262 @@
+//! How a program sets stepscope up: one line for the defaults, a builder for the rest.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use stepscope_core::Level;
+use tracing::level_filters::LevelFilter;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+use crate::config::{Config, Format};
+use crate::exit::Guard;
+use crate::export::directory::{DirectorySink, process_directory};
+use crate::identity::{Given, Identity};
+use crate::layer::StepscopeLayer;
+use crate::recorder::{self, Recorder};
+use crate::worker::{self, Control, Sinks};
+
+/// Records this program with the defaults and the environment's settings; the run ends when the guard is
+/// dropped.
+///
+/// Writes to `profiles/` below the working directory, or to the OTLP endpoint that
+/// `OTEL_EXPORTER_OTLP_ENDPOINT` names. Installs itself as the global `tracing` subscriber; a program that has
+/// one adds the layer of [`Builder::build`] to it instead. Never fails: what cannot be done is said once on
+/// standard error, and the program goes on.
+///
+/// ```
+/// # std::env::set_current_dir(std::env::temp_dir())?;
+/// let _run = stepscope::init();
+/// let _step = stepscope::step!(0);
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn init() -> Guard {
+    builder().install()
+}
+
+/// Settings for everything that [`init`] decides by itself.
+pub fn builder() -> Builder {
+    let mut warnings = Vec::new();
+    let config = Config::from_environment(|name| std::env::var(name).ok(), &mut warnings);
+    Builder { config, given: Given::default(), warnings }
+}
+
+/// See [`builder`]. Settings made here win over the environment's.
+#[derive(Debug, Clone)]
+#[must_use = "a builder does nothing until `install` or `build`"]
+pub struct Builder {
+    config: Config,
+    given: Given,
+    warnings: Vec<String>,
+}
+
+impl Builder {
+    /// Name of the program (`service.name`).
+    pub fn service_name(mut self, name: impl Into<String>) -> Self {
+        self.given.service_name = Some(name.into());
+        self
+    }
+
+    /// Version of the program (`service.version`).
+    pub fn service_version(mut self, version: impl Into<String>) -> Self {
+        self.given.service_version = Some(version.into());
+        self
+    }
+
+    /// Id of the run, equal on all its ranks. Default: `STEPSCOPE_RUN_ID`, the launcher's, or a fresh one.
+    pub fn run_id(mut self, id: impl Into<String>) -> Self {
+        self.given.run_id = Some(id.into());
+        self
+    }
+
+    /// How often the run was started before.
+    pub fn attempt(mut self, attempt: u64) -> Self {
+        self.given.attempt = Some(attempt);
+        self
+    }
+
+    /// Rank of this process. Default: `STEPSCOPE_RANK`, the launcher's, or 0.
+    pub fn rank(mut self, rank: u64) -> Self {
+        self.given.rank = Some(rank);
+        self
+    }
+
+    /// Number of ranks.
+    pub fn world_size(mut self, ranks: u64) -> Self {
+        self.given.world_size = Some(ranks);
+        self
+    }
+
+    /// How much is recorded (`STEPSCOPE_LEVEL`; default: detailed).
+    pub fn level(mut self, level: Level) -> Self {
+        self.config.level = level;
+        self
+    }
+
+    /// Most verbose `tracing` level whose spans become sections (default: INFO).
+    pub fn max_level(mut self, level: LevelFilter) -> Self {
+        self.config.max_level = level;
+        self
+    }
+
+    /// A span of this name is a step (`STEPSCOPE_STEP_SPAN`); may be given several times.
+    pub fn step_span(mut self, name: impl Into<String>) -> Self {
+        self.config.step_spans.push(name.into());
+        self
+    }
+
+    /// The `Debug` or `Display` value of this field may be formatted; others never are.
+    pub fn format_field(mut self, name: impl Into<String>) -> Self {
+        self.config.formatted_fields.push(name.into());
+        self
+    }
+
+    /// Whether spans carry their place in the source (default: yes).
+    pub fn locations(mut self, yes: bool) -> Self {
+        self.config.locations = yes;
+        self
+    }
+
+    /// Room for ended sections, in bytes per thread (`STEPSCOPE_RING_BYTES`; default: 1 MiB).
+    pub fn ring_bytes(mut self, bytes: usize) -> Self {
+        self.config.ring_bytes = bytes;
+        self
+    }
+
+    /// Writes files below this directory (`STEPSCOPE_DIR`); the default, `profiles`, without an endpoint.
+    pub fn directory(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config.directory = Some(path.into());
+        self
+    }
+
+    /// Bound of this process's files in bytes (`STEPSCOPE_DIR_BYTES`; default: 1 GiB).
+    pub fn directory_bytes(mut self, bytes: u64) -> Self {
+        self.config.directory_bytes = bytes;
+        self
+    }
+
+    /// Encoding of the files (`STEPSCOPE_FORMAT`: `protobuf`, `json`; default: protobuf).
+    pub fn format(mut self, format: Format) -> Self {
+        self.config.format = format;
+        self
+    }
+
+    /// Sends to this OTLP/HTTP endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`), for example `http://localhost:4318`.
+    pub fn endpoint(mut self, url: impl Into<String>) -> Self {
+        self.config.endpoint = Some(url.into());
+        self
+    }
+
+    /// How often aggregates are published (default: 10 s, and at the end of each epoch).
+    pub fn aggregate_interval(mut self, interval: Duration) -> Self {
+        self.config.aggregate_interval = interval;
+        self
+    }
+
+    /// How long the final flush may take (default: 2 s).
+    pub fn exit_timeout(mut self, timeout: Duration) -> Self {
+        self.config.exit_timeout = timeout;
+        self
+    }
+
+    /// Whether SIGINT and SIGTERM flush before they end the program (default: yes, unless it handles them).
+    pub fn handle_signals(mut self, yes: bool) -> Self {
+        self.config.handle_signals = yes;
+        self
+    }
+
+    /// Whether a panic flushes (default: yes).
+    pub fn hook_panics(mut self, yes: bool) -> Self {
+        self.config.hook_panics = yes;
+        self
+    }
+
+    /// Whether `exit` flushes (default: yes).
+    pub fn hook_exit(mut self, yes: bool) -> Self {
+        self.config.hook_exit = yes;
+        self
+    }
+
+    /// Starts recording and gives the layer, to be added to a subscriber of the program's own:
+    /// `tracing_subscriber::registry().with(layer)`.
+    ///
+    /// When another recorder is at work in this process, or the level is off, the layer and the guard do
+    /// nothing.
+    pub fn build(mut self) -> (StepscopeLayer, Guard) {
+        for warning in &self.warnings {
+            eprintln!("stepscope: {warning}");
+        }
+        if self.config.level == Level::Off {
+            return (StepscopeLayer::new(None), Guard::idle());
+        }
+        if self.config.endpoint.is_none() && self.config.directory.is_none() {
+            self.config.directory = Some(PathBuf::from("profiles"));
+        }
+        let identity = Identity::resolve(self.given, |name| std::env::var(name).ok());
+        let recorder = Arc::new(Recorder::new(self.config, identity));
+        if !recorder::make_current(&recorder) {
+            eprintln!("stepscope: already recording in this process; this second set-up does nothing");
+            return (StepscopeLayer::new(None), Guard::idle());
+        }
+        let (sinks, directory) = open_sinks(&recorder);
+        let control = Arc::new(Control::default());
+        if let Err(error) = worker::start(Arc::clone(&recorder), sinks, Arc::clone(&control)) {
+            eprintln!("stepscope: could not start the background thread: {error}; nothing is recorded");
+            recorder::retire(&recorder);
+            return (StepscopeLayer::new(None), Guard::idle());
+        }
+        crate::thread::with(&recorder, crate::thread::ThreadState::mark_run);
+        let guard = Guard::new(Arc::clone(&recorder), control, directory);
+        (StepscopeLayer::new(Some(recorder)), guard)
+    }
+
+    /// Starts recording and installs the layer as the program's only subscriber.
+    ///
+    /// Where the program has one already, `section!`, `step!` and loaders are recorded all the same; `tracing`
+    /// spans are not, and a line on standard error says so.
+    pub fn install(self) -> Guard {
+        let (layer, guard) = self.build();
+        let subscriber = tracing_subscriber::registry().with(layer);
+        if guard.is_recording() && tracing::subscriber::set_global_default(subscriber).is_err() {
+            eprintln!(
+                "stepscope: the program has a tracing subscriber already, so #[instrument] spans are not \
+                 recorded; add the layer of stepscope::builder().build() to it"
+            );
+        }
+        guard
+    }
+}
+
+fn open_sinks(recorder: &Recorder) -> (Sinks, Option<PathBuf>) {
+    let config = &recorder.config;
+    let mut sinks = Sinks {
+        directory: None,
+        #[cfg(feature = "http")]
+        http: None,
+    };
+    let mut path = None;
+    if let Some(base) = &config.directory {
+        let directory = process_directory(base, &recorder.identity);
+        match DirectorySink::create(directory.clone(), config.format, config.directory_bytes) {
+            Ok(sink) => (sinks.directory, path) = (Some(sink), Some(directory)),
+            Err(error) => eprintln!(
+                "stepscope: cannot write to {}: {error}; nothing is stored there (choose another with \
+                 STEPSCOPE_DIR)",
+                directory.display()
+            ),
+        }
+    }
+    if let Some(url) = &config.endpoint {
+        #[cfg(feature = "http")]
+        match crate::export::http::Target::parse(url, &config.headers, config.timeout) {
+            Ok(target) => match crate::export::http::HttpSink::create(target) {
+                Ok(sink) => sinks.http = Some(sink),
+                Err(error) => eprintln!("stepscope: cannot send to {url}: {error}"),
+            },
+            Err(error) => eprintln!("stepscope: {error}; nothing is sent"),
+        }
+        #[cfg(not(feature = "http"))]
+        eprintln!("stepscope: built without the feature `http`: nothing is sent to {url}");
+    }
+    (sinks, path)
+}

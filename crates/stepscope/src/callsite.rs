@@ -1,0 +1,75 @@
+//! Where a section is written in the source: a `tracing` callsite or one of our macros'. Known to the
+//! background thread by a number, so that no name is copied per section.
+
+use stepscope_core::Phase;
+use tracing::Metadata;
+
+/// The place of a `section!`, `step!`, `epoch!` or batch. Made by the macros.
+#[derive(Debug)]
+pub struct Callsite {
+    pub(crate) name: &'static str,
+    pub(crate) phase: Option<Phase>,
+    pub(crate) module: &'static str,
+    pub(crate) file: &'static str,
+    pub(crate) line: u32,
+}
+
+impl Callsite {
+    /// For the macros.
+    #[doc(hidden)]
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        phase: Option<Phase>,
+        module: &'static str,
+        file: &'static str,
+        line: u32,
+    ) -> Self {
+        Self { name, phase, module, file, line }
+    }
+}
+
+/// A callsite of either kind.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source {
+    Span(&'static Metadata<'static>),
+    Section(&'static Callsite),
+}
+
+impl Source {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Span(metadata) => metadata.name(),
+            Self::Section(callsite) => callsite.name,
+        }
+    }
+
+    pub(crate) fn module(self) -> &'static str {
+        match self {
+            Self::Span(metadata) => metadata.module_path().unwrap_or_else(|| metadata.target()),
+            Self::Section(callsite) => callsite.module,
+        }
+    }
+
+    pub(crate) fn file(self) -> Option<&'static str> {
+        match self {
+            Self::Span(metadata) => metadata.file(),
+            Self::Section(callsite) => Some(callsite.file),
+        }
+    }
+
+    pub(crate) fn line(self) -> Option<u32> {
+        match self {
+            Self::Span(metadata) => metadata.line(),
+            Self::Section(callsite) => Some(callsite.line),
+        }
+    }
+
+    /// Identity: the address of the static that describes it.
+    pub(crate) fn address(self) -> usize {
+        match self {
+            Self::Span(metadata) => std::ptr::from_ref(metadata).addr(),
+            Self::Section(callsite) => std::ptr::from_ref(callsite).addr(),
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The layer's settings, with their defaults and their environment variables. Precedence: environment below
+//! code, as the builder applies it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use stepscope_core::Level;
+
+/// The resolved settings of a recorder.
+#[derive(Debug, Clone)]
+pub(crate) struct Config {
+    pub level: Level,
+    /// Most verbose `tracing` level whose spans become sections.
+    pub max_level: tracing::level_filters::LevelFilter,
+    /// Names of spans that are steps.
+    pub step_spans: Vec<String>,
+    /// Fields whose `Debug`/`Display` values may be formatted.
+    pub formatted_fields: Vec<String>,
+    /// Whether spans carry file, line and module.
+    pub locations: bool,
+    pub ring_bytes: usize,
+    pub directory: Option<PathBuf>,
+    pub directory_bytes: u64,
+    pub format: Format,
+    /// Base URL of an OTLP/HTTP endpoint.
+    pub endpoint: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub timeout: Duration,
+    /// How often the directory is written, at the latest.
+    pub flush_interval: Duration,
+    /// How often aggregates are published.
+    pub aggregate_interval: Duration,
+    /// Time that the final flush may take.
+    pub exit_timeout: Duration,
+    pub handle_signals: bool,
+    pub hook_panics: bool,
+    pub hook_exit: bool,
+}
+
+/// How the directory's files are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Format {
+    /// OTLP protobuf messages, each after its length in 4 bytes, big-endian.
+    #[default]
+    Protobuf,
+    /// OTLP JSON, one message a line.
+    JsonLines,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            level: Level::Detailed,
+            max_level: tracing::level_filters::LevelFilter::INFO,
+            step_spans: Vec::new(),
+            formatted_fields: Vec::new(),
+            locations: true,
+            ring_bytes: 1 << 20,
+            directory: None,
+            directory_bytes: 1 << 30,
+            format: Format::Protobuf,
+            endpoint: None,
+            headers: Vec::new(),
+            timeout: Duration::from_secs(10),
+            flush_interval: Duration::from_millis(500),
+            aggregate_interval: Duration::from_secs(10),
+            exit_timeout: Duration::from_secs(2),
+            handle_signals: true,
+            hook_panics: true,
+            hook_exit: true,
+        }
+    }
+}
+
+impl Config {
+    /// The defaults, changed by the environment. Values that cannot be used are named in `warnings`.
+    pub(crate) fn from_environment(
+        variable: impl Fn(&str) -> Option<String>,
+        warnings: &mut Vec<String>,
+    ) -> Self {
+        let mut config = Self::default();
+        let text = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
+        let list = |name: &str| {
+            text(name).map(|text| text.split(',').map(|item| item.trim().to_owned()).collect::<Vec<_>>())
+        };
+        let mut number = |name: &str| {
+            let text = text(name)?;
+            let parsed = text.trim().parse::<u64>().ok();
+            if parsed.is_none() {
+                warnings.push(format!("{name}={text} is not a whole number: ignored"));
+            }
+            parsed
+        };
+        if let Some(bytes) = number("STEPSCOPE_RING_BYTES") {
+            config.ring_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        }
+        if let Some(bytes) = number("STEPSCOPE_DIR_BYTES") {
+            config.directory_bytes = bytes;
+        }
+        if let Some(ms) = number("OTEL_EXPORTER_OTLP_TIMEOUT") {
+            config.timeout = Duration::from_millis(ms);
+        }
+        if let Some(name) = text("STEPSCOPE_LEVEL") {
+            match Level::parse(&name.to_ascii_lowercase()) {
+                Some(level) => config.level = level,
+                None => warnings.push(format!(
+                    "STEPSCOPE_LEVEL={name} is none of off, basic, detailed, comprehensive: ignored"
+                )),
+            }
+        }
+        match text("STEPSCOPE_FORMAT").as_deref() {
+            None => {}
+            Some("protobuf") => config.format = Format::Protobuf,
+            Some("json") => config.format = Format::JsonLines,
+            Some(other) => {
+                warnings.push(format!("STEPSCOPE_FORMAT={other} is none of protobuf, json: ignored"));
+            }
+        }
+        config.step_spans = list("STEPSCOPE_STEP_SPAN").unwrap_or_default();
+        config.formatted_fields = list("STEPSCOPE_FORMAT_FIELDS").unwrap_or_default();
+        config.directory = text("STEPSCOPE_DIR").map(PathBuf::from);
+        config.endpoint = text("OTEL_EXPORTER_OTLP_ENDPOINT");
+        config.headers = text("OTEL_EXPORTER_OTLP_HEADERS").map(|text| headers(&text)).unwrap_or_default();
+        config
+    }
+}
+
+/// `k=v,k=v`, as `OTEL_EXPORTER_OTLP_HEADERS` has it.
+fn headers(text: &str) -> Vec<(String, String)> {
+    text.split(',')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_changes_the_defaults_and_nonsense_is_named() {
+        let variables = [
+            ("STEPSCOPE_LEVEL", "Basic"),
+            ("STEPSCOPE_STEP_SPAN", "train_step, val_step"),
+            ("STEPSCOPE_RING_BYTES", "lots"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer x, a=b"),
+            ("STEPSCOPE_FORMAT", "xml"),
+        ];
+        let mut warnings = Vec::new();
+        let find =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        let config = Config::from_environment(find, &mut warnings);
+        assert_eq!(config.level, Level::Basic);
+        assert_eq!(config.step_spans, ["train_step", "val_step"]);
+        assert_eq!(config.ring_bytes, Config::default().ring_bytes);
+        assert_eq!(config.headers, [("authorization".into(), "Bearer x".into()), ("a".into(), "b".into())]);
+        assert_eq!(warnings.len(), 2, "{warnings:?}");
+    }
+}

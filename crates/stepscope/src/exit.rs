@@ -1,0 +1,140 @@
+//! The ways a run ends (guard dropped, panic, signal, exit, fork) and the guard itself. Each leads to the
+//! same bounded final flush.
+
+use std::panic::PanicHookInfo;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, Once, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::recorder::{self, Recorder};
+use crate::sys;
+use crate::worker::{Control, THREAD_NAME};
+
+/// The run at work, for the hooks that know no guard.
+static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
+
+#[derive(Debug, Clone)]
+struct Running {
+    recorder: Arc<Recorder>,
+    control: Arc<Control>,
+}
+
+fn running() -> Option<Running> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+fn take_running(id: u64) -> Option<Running> {
+    let mut slot = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    if slot.as_ref().is_some_and(|running| running.recorder.id == id) { slot.take() } else { None }
+}
+
+/// Keeps the run open; dropping it ends the run and writes what is left, within the exit timeout (2 s by
+/// default).
+///
+/// Losing it early only ends the recording early: the program goes on.
+#[derive(Debug)]
+#[must_use = "the run ends when the guard is dropped"]
+pub struct Guard {
+    run: Option<Running>,
+    directory: Option<PathBuf>,
+}
+
+impl Guard {
+    /// A guard of nothing: recording is off, or another recorder is at work.
+    pub(crate) fn idle() -> Self {
+        Self { run: None, directory: None }
+    }
+
+    pub(crate) fn new(recorder: Arc<Recorder>, control: Arc<Control>, directory: Option<PathBuf>) -> Self {
+        let run = Running { recorder, control };
+        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.clone());
+        install_hooks(&run.recorder);
+        Self { run: Some(run), directory }
+    }
+
+    /// Whether anything is recorded.
+    #[must_use]
+    pub fn is_recording(&self) -> bool {
+        self.run.as_ref().is_some_and(|run| run.recorder.is_current())
+    }
+
+    /// Where this process writes its files, if it does.
+    #[must_use]
+    pub fn directory(&self) -> Option<&Path> {
+        self.directory.as_deref()
+    }
+
+    /// The run's id; empty when nothing is recorded.
+    #[must_use]
+    pub fn run_id(&self) -> &str {
+        self.run.as_ref().map_or("", |run| run.recorder.identity.run_id.as_str())
+    }
+
+    /// Writes everything recorded so far; returns whether that was done within `timeout`.
+    pub fn flush(&self, timeout: Duration) -> bool {
+        self.run.as_ref().is_none_or(|run| run.control.flush(timeout))
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if let Some(run) = self.run.take() {
+            end(&run);
+        }
+    }
+}
+
+fn end(run: &Running) {
+    if std::process::id() != run.recorder.process_id {
+        // A forked child: the run and its thread are the parent's.
+        return;
+    }
+    if take_running(run.recorder.id).is_some() {
+        run.control.end(run.recorder.config.exit_timeout);
+        recorder::retire(&run.recorder);
+        if run.recorder.config.handle_signals {
+            sys::restore_signal_handlers();
+        }
+    }
+}
+
+extern "C" fn at_exit() {
+    // `current_id` is 0 in a forked child, whose locks may be held by threads that do not exist there.
+    if recorder::current_id() != 0
+        && let Some(run) = running().filter(|run| run.recorder.config.hook_exit)
+    {
+        end(&run);
+    }
+}
+
+fn install_hooks(recorder: &Recorder) {
+    if recorder.config.handle_signals {
+        sys::install_signal_handlers();
+    }
+    sys::install_process_hooks(at_exit, recorder::stop_in_child);
+    if recorder.config.hook_panics {
+        static ONCE: Once = Once::new();
+        ONCE.call_once(chain_panic_hook);
+    }
+}
+
+/// Flushes before a panic goes on: it may abort the process. At most once a second, so that a program that
+/// catches panics is not slowed down by each.
+fn chain_panic_hook() {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    let previous = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        previous(info);
+        if std::thread::current().name() == Some(THREAD_NAME) || recorder::current_id() == 0 {
+            return;
+        }
+        let Some(run) = running().filter(|run| run.recorder.config.hook_panics) else { return };
+        if let Ok(mut last) = LAST.try_lock() {
+            if last.is_some_and(|last| last.elapsed() < Duration::from_secs(1)) {
+                return;
+            }
+            *last = Some(Instant::now());
+            run.control.flush(run.recorder.config.exit_timeout);
+        }
+    }));
+}

@@ -1,0 +1,316 @@
+//! The directory sink: OTLP messages in rotated files that are readable whatever happens to the process. Its
+//! size is bounded; what is thinned or deleted for that is counted.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use stepscope_core::{LossReason, SectionKind};
+
+use super::encode::{Context, write_span};
+use super::message::{Encoder, Message, with_encoder};
+use super::publish::{Snapshot, write_metrics};
+use super::thin::{FIRST_STEPS, Thinner};
+use super::{Sink, SinkCounts, warn_once};
+use crate::config::Format;
+use crate::identity::Identity;
+use crate::record::SectionRecord;
+
+/// A message is written when it has grown to this size.
+const MESSAGE_BYTES: usize = 256 << 10;
+
+/// A file that holds metrics is replaced when it has grown to this size: the latest points say it all.
+const METRICS_FILE_BYTES: u64 = 4 << 20;
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct DirectorySink {
+    path: PathBuf,
+    format: Format,
+    bound_bytes: u64,
+    file_bytes: u64,
+    traces: Message,
+    metrics: Encoder,
+    current: Option<OpenFile>,
+    metrics_file: Option<OpenFile>,
+    next_number: u32,
+    next_metrics_number: u32,
+    /// Closed files of spans that may be deleted, oldest first: name, bytes, spans.
+    deletable: VecDeque<(PathBuf, u64, u64)>,
+    total_bytes: u64,
+    first_steps_seen: bool,
+    thinner: Thinner,
+    counts: SinkCounts,
+    warned: bool,
+}
+
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    file: File,
+    bytes: u64,
+    spans: u64,
+    /// Holds the start of the run: never deleted.
+    protected: bool,
+}
+
+/// `<base>/<run>/<attempt>/<host>-<pid>-r<rank>`, each part fit for a file name.
+pub(crate) fn process_directory(base: &Path, identity: &Identity) -> PathBuf {
+    let safe = |text: &str| -> String {
+        let name: String = text
+            .chars()
+            .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
+            .take(100)
+            .collect();
+        // Neither nothing, nor a way out of the directory.
+        if name.trim_matches('.').is_empty() { "_".into() } else { name }
+    };
+    base.join(safe(&identity.run_id)).join(identity.attempt.to_string()).join(format!(
+        "{}-{}-r{}",
+        safe(&identity.host),
+        std::process::id(),
+        identity.rank
+    ))
+}
+
+impl DirectorySink {
+    /// Makes the directory, private to the user.
+    pub(crate) fn create(path: PathBuf, format: Format, bound_bytes: u64) -> io::Result<Self> {
+        let mut builder = fs::DirBuilder::new();
+        builder.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+        builder.create(&path)?;
+        let mut sink = Self {
+            path,
+            format,
+            bound_bytes,
+            file_bytes: (bound_bytes / 32).clamp(64 << 10, 32 << 20),
+            traces: Message::new(Encoder::traces(format)),
+            metrics: Encoder::metrics(format),
+            current: None,
+            metrics_file: None,
+            next_number: 1,
+            next_metrics_number: 1,
+            deletable: VecDeque::new(),
+            total_bytes: 0,
+            first_steps_seen: false,
+            thinner: Thinner::default(),
+            counts: SinkCounts::default(),
+            warned: false,
+        };
+        // A directory that takes no file is better known now than after the first batch.
+        sink.current = Some(sink.open_spans()?);
+        Ok(sink)
+    }
+
+    fn open_spans(&mut self) -> io::Result<OpenFile> {
+        let number = self.next_number;
+        let file = self.open("traces", number, !self.first_steps_seen)?;
+        self.next_number += 1;
+        Ok(file)
+    }
+
+    fn open(&self, signal: &str, number: u32, protected: bool) -> io::Result<OpenFile> {
+        let extension = match self.format {
+            Format::Protobuf => "otlp",
+            Format::JsonLines => "jsonl",
+        };
+        let path = self.path.join(format!("{signal}-{number:06}.{extension}"));
+        let mut options = OpenOptions::new();
+        options.create_new(true).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path)?;
+        Ok(OpenFile { path, file, bytes: 0, spans: 0, protected })
+    }
+
+    fn is_thinning(&self) -> bool {
+        self.total_bytes >= self.bound_bytes / 2
+    }
+
+    fn encode(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
+        let encoder = self.traces.next(context);
+        with_encoder!(encoder, encoder => write_span(encoder.as_mut(), context, record, entries));
+        if self.traces.len() >= MESSAGE_BYTES {
+            self.write_spans();
+        }
+    }
+
+    fn write_spans(&mut self) {
+        let (message, spans) = self.traces.finish();
+        if spans == 0 {
+            return;
+        }
+        let framed = frame(self.format, message);
+        self.traces.clear();
+        match self.append_spans(&framed, spans) {
+            Ok(()) => self.counts.exported += spans,
+            Err(error) => {
+                self.counts.drop_spans(LossReason::WriteFailed, spans);
+                let text = format!(
+                    "could not write to {}: {error}; spans are lost until there is room again",
+                    self.path.display()
+                );
+                warn_once(&mut self.warned, &text);
+            }
+        }
+    }
+
+    fn append_spans(&mut self, framed: &[u8], spans: u64) -> io::Result<()> {
+        self.rotate_if_full()?;
+        self.make_room(framed.len() as u64);
+        if self.current.is_none() {
+            self.current = Some(self.open_spans()?);
+        }
+        let Some(current) = &mut self.current else { return Ok(()) };
+        current.append(framed)?;
+        current.spans += spans;
+        self.total_bytes += framed.len() as u64;
+        Ok(())
+    }
+
+    fn rotate_if_full(&mut self) -> io::Result<()> {
+        if self.current.as_ref().is_none_or(|current| current.bytes < self.file_bytes) {
+            return Ok(());
+        }
+        let next = self.open_spans()?;
+        if let Some(full) = self.current.replace(next)
+            && !full.protected
+        {
+            self.deletable.push_back((full.path, full.bytes, full.spans));
+        }
+        Ok(())
+    }
+
+    /// Deletes the oldest files until `bytes` more fit. What is protected stays, so the bound can be passed by
+    /// the first steps alone.
+    fn make_room(&mut self, bytes: u64) {
+        while self.total_bytes + bytes > self.bound_bytes {
+            let Some((path, size, spans)) = self.deletable.pop_front() else { break };
+            if fs::remove_file(&path).is_ok() {
+                self.counts.exported = self.counts.exported.saturating_sub(spans);
+                self.counts.drop_spans(LossReason::SizeBound, spans);
+            }
+            self.total_bytes = self.total_bytes.saturating_sub(size);
+        }
+    }
+
+    fn write_metrics(&mut self, context: &Context<'_>, snapshot: &Snapshot) -> io::Result<()> {
+        let mut message = Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(self.format)));
+        with_encoder!(message.next(context), encoder => write_metrics(encoder.as_mut(), context, snapshot));
+        let framed = frame(self.format, message.finish().0);
+        message.clear();
+        self.metrics = message.encoder;
+        let full = self.metrics_file.as_ref().is_none_or(|file| file.bytes >= METRICS_FILE_BYTES);
+        if full {
+            let mut next = self.open("metrics", self.next_metrics_number, true)?;
+            self.next_metrics_number += 1;
+            next.append(&framed)?;
+            // Only now that the new file holds the latest points may the old one go.
+            if let Some(old) = self.metrics_file.replace(next) {
+                let _ = fs::remove_file(old.path);
+            }
+            return Ok(());
+        }
+        self.metrics_file.as_mut().map_or(Ok(()), |file| file.append(&framed))
+    }
+}
+
+impl OpenFile {
+    /// Appends all of `bytes` or nothing.
+    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Err(error) = self.file.write_all(bytes) {
+            // A torn record would hide everything behind it.
+            let _ = self.file.set_len(self.bytes);
+            let _ = io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.bytes));
+            return Err(error);
+        }
+        self.bytes += bytes.len() as u64;
+        Ok(())
+    }
+}
+
+/// The message as it stands in a file, in one piece, so that one write appends it.
+fn frame(format: Format, message: &[u8]) -> Vec<u8> {
+    match format {
+        Format::Protobuf => {
+            let len = u32::try_from(message.len()).unwrap_or(u32::MAX);
+            [&len.to_be_bytes()[..], message].concat()
+        }
+        Format::JsonLines => [message, b"\n"].concat(),
+    }
+}
+
+impl Sink for DirectorySink {
+    fn name(&self) -> &'static str {
+        "directory"
+    }
+
+    fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
+        self.thinner.observe(record);
+        let step = record.root.and_then(|root| root.step);
+        self.first_steps_seen |=
+            record.kind == SectionKind::Step && step.is_some_and(|step| step >= FIRST_STEPS);
+        if !self.is_thinning() {
+            self.encode(context, record, entries);
+            return;
+        }
+        let decision = self.thinner.add(record, entries);
+        self.counts.drop_spans(LossReason::Thinned, decision.thinned);
+        for (record, entries) in decision.write {
+            self.encode(context, &record, &entries);
+        }
+    }
+
+    fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
+        if let Err(error) = self.write_metrics(context, snapshot) {
+            let text = format!("could not write aggregates to {}: {error}", self.path.display());
+            warn_once(&mut self.warned, &text);
+        }
+    }
+
+    fn flush(&mut self, _: &Context<'_>) {
+        self.write_spans();
+    }
+
+    fn work(&mut self, _: Instant) -> bool {
+        false
+    }
+
+    fn counts(&self) -> SinkCounts {
+        self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::Given;
+
+    #[test]
+    fn names_cannot_leave_the_directory() {
+        let given = Given { run_id: Some("../../etc".into()), ..Given::default() };
+        let identity = Identity { host: "a/b".into(), ..Identity::resolve(given, |_| None) };
+        let path = process_directory(Path::new("base"), &identity);
+        let expected = format!("base/.._.._etc/0/a_b-{}-r0", std::process::id());
+        assert_eq!(path, Path::new(&expected));
+        let given = Given { run_id: Some("..".into()), ..Given::default() };
+        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None));
+        assert!(path.starts_with("base/_"), "{path:?}");
+    }
+
+    #[test]
+    fn a_failed_append_leaves_the_file_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("read-only");
+        fs::write(&path, b"before").unwrap();
+        // Opened for reading only, so every write fails.
+        let file = File::open(&path).unwrap();
+        let mut open = OpenFile { path: path.clone(), file, bytes: 6, spans: 0, protected: false };
+        assert!(open.append(b"more").is_err());
+        assert_eq!((open.bytes, fs::read(&path).unwrap()), (6, b"before".to_vec()));
+    }
+}

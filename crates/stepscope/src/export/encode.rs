@@ -1,0 +1,221 @@
+//! A record as an OTLP span: names, locations, links and figures that the hot path left to the background
+//! thread.
+
+use std::collections::HashMap;
+
+use stepscope_core::{Mode, SectionKind, attr};
+use stepscope_otlp::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
+
+use crate::attrs::{Entries, Entry, FieldValue};
+use crate::callsite::Source;
+use crate::record::{RootRecord, SectionRecord};
+use crate::recorder::Recorder;
+
+/// What the background thread knows beside the records.
+#[derive(Debug)]
+pub(crate) struct Context<'a> {
+    pub recorder: &'a Recorder,
+    pub callsites: &'a [Source],
+    /// Names of threads by their id.
+    pub threads: &'a HashMap<u64, String>,
+    pub cpus: Option<u64>,
+}
+
+fn int(value: u64) -> Value<'static> {
+    Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// The vocabulary's name for the short names that our macros take.
+fn full_name<'a>(source: Option<&Source>, key: &'a str) -> &'a str {
+    if matches!(source, Some(Source::Section(_))) {
+        match key {
+            "samples" => return attr::SAMPLES,
+            "tokens" => return attr::TOKENS,
+            "bytes" => return attr::BYTES,
+            "flops" => return attr::FLOPS,
+            _ => {}
+        }
+    }
+    key
+}
+
+/// Writes `record` as a span.
+pub(crate) fn write_span(
+    visitor: &mut impl Visitor,
+    context: &Context<'_>,
+    record: &SectionRecord,
+    entries: &[u8],
+) {
+    let recorder = context.recorder;
+    let source = context.callsites.get(record.callsite as usize);
+    let mut name = source.map_or("unknown", |source| source.name());
+    let mut status = if record.is_error { StatusCode::ERROR } else { StatusCode::UNSET };
+    let (mut status_message, mut span_kind) = ("", SpanKind::INTERNAL);
+
+    write_identity(visitor, context, record);
+    write_figures(visitor, record);
+    for entry in Entries::new(entries) {
+        match entry {
+            Entry::Field("otel.name", FieldValue::Str(text)) => name = text,
+            Entry::Field("otel.kind", FieldValue::Str(text)) => span_kind = kind_of(text),
+            Entry::Field("otel.status_code", FieldValue::Str(text)) => {
+                status = status_of(text).unwrap_or(status);
+            }
+            Entry::Field("otel.status_message" | "otel.status_description", FieldValue::Str(text)) => {
+                status_message = text;
+            }
+            Entry::Field(key, value) => write_field(visitor, full_name(source, key), value),
+            Entry::UserValue(short, value) => {
+                visitor.span_attribute(&format!("{}{short}", attr::VALUE_PREFIX), Value::Double(value));
+            }
+            Entry::Event(time_ns, is_error, text) => {
+                let level = if is_error { "ERROR" } else { "WARN" };
+                visitor.event_attribute(attr::LEVEL_TEXT, Value::Str(level));
+                let time_unix_ns = recorder.anchor.unix_ns(time_ns);
+                visitor.event(&EventHead { time_unix_ns, name: text, dropped_attributes_count: 0 });
+                if is_error && status_message.is_empty() {
+                    status_message = text;
+                }
+            }
+            Entry::Link(trace, span) => write_link(visitor, &trace, span),
+        }
+    }
+    if let (Some(source), true) = (source, recorder.config.locations && record.kind != SectionKind::Run) {
+        write_location(visitor, *source);
+    }
+    if let Some(root) = &record.root {
+        write_root(visitor, context, record, root);
+    }
+    let (span_id, parent) = (record.span_id.to_be_bytes(), record.parent_span_id.to_be_bytes());
+    visitor.span(&SpanHead {
+        trace_id: &record.trace_id,
+        span_id: &span_id,
+        parent_span_id: if record.parent_span_id == 0 { &[] } else { &parent },
+        // Sampled and random (W3C trace context level 2), parent known to be local.
+        flags: 0x103,
+        name,
+        kind: span_kind,
+        start_unix_ns: recorder.anchor.unix_ns(record.start_ns),
+        end_unix_ns: recorder.anchor.unix_ns(record.end_ns),
+        status,
+        status_message,
+        dropped_attributes_count: u32::from(record.left_out),
+        ..SpanHead::default()
+    });
+}
+
+fn write_identity(visitor: &mut impl Visitor, context: &Context<'_>, record: &SectionRecord) {
+    if record.kind != SectionKind::Section {
+        visitor.span_attribute(attr::SECTION_KIND, Value::Str(record.kind.as_str()));
+    }
+    if let Some(phase) = record.phase {
+        visitor.span_attribute(attr::PHASE, Value::Str(phase.as_str()));
+    }
+    visitor.span_attribute(attr::THREAD_ID, int(record.thread));
+    if (record.root.is_some() || record.on_foreign_thread)
+        && let Some(name) = context.threads.get(&record.thread)
+    {
+        visitor.span_attribute(attr::THREAD_NAME, Value::Str(name));
+    }
+}
+
+fn write_figures(visitor: &mut impl Visitor, record: &SectionRecord) {
+    // A section that was entered once and left when it ended was busy all the time.
+    let duration_ns = record.end_ns.saturating_sub(record.start_ns);
+    if record.enters != 1 && record.kind != SectionKind::Run && duration_ns > 0 {
+        visitor.span_attribute(attr::BUSY_NS, int(record.busy_ns));
+        visitor.span_attribute(attr::IDLE_NS, int(duration_ns.saturating_sub(record.busy_ns)));
+    }
+    if let Some(memory) = &record.memory {
+        visitor.span_attribute(attr::MEM_ALLOC_BYTES, int(memory.alloc_bytes));
+        visitor.span_attribute(attr::MEM_FREE_BYTES, int(memory.free_bytes));
+        visitor.span_attribute(attr::MEM_ALLOC_COUNT, int(memory.alloc_count));
+        visitor.span_attribute(attr::MEM_FREE_COUNT, int(memory.free_count));
+    }
+    let figures = [
+        (attr::MEM_PEAK_BYTES, record.peak_bytes),
+        (attr::CPU_NS, record.cpu_ns),
+        (attr::MEM_LIVE_BYTES, record.live_bytes),
+        (attr::MEM_RSS_BYTES, record.rss_bytes),
+    ];
+    for (key, figure) in figures {
+        if let Some(value) = figure {
+            visitor.span_attribute(key, int(value));
+        }
+    }
+    if let Some(delta) = record.rss_delta_bytes {
+        visitor.span_attribute(attr::MEM_RSS_DELTA_BYTES, Value::Int(delta.cast_signed()));
+    }
+}
+
+fn write_field(visitor: &mut impl Visitor, key: &str, value: FieldValue<'_>) {
+    match value {
+        FieldValue::Int(value) => visitor.span_attribute(key, Value::Int(value)),
+        FieldValue::Uint(value) => match i64::try_from(value) {
+            Ok(value) => visitor.span_attribute(key, Value::Int(value)),
+            Err(_) => visitor.span_attribute(key, Value::Str(&value.to_string())),
+        },
+        FieldValue::Double(value) => visitor.span_attribute(key, Value::Double(value)),
+        FieldValue::Bool(value) => visitor.span_attribute(key, Value::Bool(value)),
+        FieldValue::Str(value) => visitor.span_attribute(key, Value::Str(value)),
+    }
+}
+
+fn write_location(visitor: &mut impl Visitor, source: Source) {
+    if let Some(file) = source.file() {
+        visitor.span_attribute(attr::CODE_FILE_PATH, Value::Str(file));
+    }
+    if let Some(line) = source.line() {
+        visitor.span_attribute(attr::CODE_LINE_NUMBER, Value::Int(i64::from(line)));
+    }
+    if let Source::Span(metadata) = source {
+        let function = format!("{}::{}", source.module(), metadata.name());
+        visitor.span_attribute(attr::CODE_FUNCTION_NAME, Value::Str(&function));
+    }
+}
+
+fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &SectionRecord, root: &RootRecord) {
+    let numbers = [(attr::STEP, root.step), (attr::EPOCH, root.epoch)];
+    for (key, number) in numbers {
+        if let Some(number) = number {
+            visitor.span_attribute(key, int(number));
+        }
+    }
+    if root.mode != Mode::Train {
+        visitor.span_attribute(attr::MODE, Value::Str(root.mode.as_str()));
+    }
+    visitor.span_attribute(attr::TRACE_SPANS, Value::Int(i64::from(root.trace_spans)));
+    visitor.span_attribute(attr::TRACE_DROPPED, Value::Int(i64::from(root.trace_dropped)));
+    if let Some((path, trace, span)) = root.continues {
+        let path = context.recorder.path_info(stepscope_core::PathId(path));
+        visitor.span_attribute(attr::PARENT_PATH, Value::Str(&path.text));
+        write_link(visitor, &trace, span);
+    }
+    if record.kind != SectionKind::Run {
+        let run = context.recorder.run_parent();
+        write_link(visitor, &run.trace.id, run.span_id);
+    }
+}
+
+fn write_link(visitor: &mut impl Visitor, trace: &[u8; 16], span: u64) {
+    visitor.link(&LinkHead { trace_id: trace, span_id: &span.to_be_bytes(), ..LinkHead::default() });
+}
+
+fn kind_of(text: &str) -> SpanKind {
+    match text.to_ascii_lowercase().as_str() {
+        "server" => SpanKind::SERVER,
+        "client" => SpanKind::CLIENT,
+        "producer" => SpanKind::PRODUCER,
+        "consumer" => SpanKind::CONSUMER,
+        _ => SpanKind::INTERNAL,
+    }
+}
+
+fn status_of(text: &str) -> Option<StatusCode> {
+    match text.to_ascii_lowercase().as_str() {
+        "ok" => Some(StatusCode::OK),
+        "error" => Some(StatusCode::ERROR),
+        "unset" => Some(StatusCode::UNSET),
+        _ => None,
+    }
+}

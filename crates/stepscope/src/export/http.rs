@@ -1,0 +1,380 @@
+//! The OTLP/HTTP sink: protobuf over HTTP/1.1, on the background thread's own current-thread runtime. One
+//! request at a time, a bounded queue behind it; failed requests are tried again with growing pauses.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{Method, Request, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use stepscope_core::LossReason;
+use stepscope_otlp::proto::decode_export_response;
+
+use super::encode::{Context, write_span};
+use super::message::{Encoder, Message, with_encoder};
+use super::publish::{Snapshot, write_metrics};
+use super::{Sink, SinkCounts, warn_once};
+use crate::config::Format;
+use crate::record::SectionRecord;
+
+/// A message is sent when it has grown to this size; well below the 4 MiB that receivers take.
+const MESSAGE_BYTES: usize = 1 << 20;
+
+/// Bytes of messages that may wait.
+const QUEUE_BYTES: usize = 16 << 20;
+
+/// The longest pause between two tries.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// A response may be this long; it only carries a count and a message.
+const MAX_RESPONSE_BYTES: usize = 64 << 10;
+
+/// Where requests go.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    host: String,
+    port: u16,
+    /// Path in front of `/v1/traces`.
+    prefix: String,
+    headers: Vec<(String, String)>,
+    timeout: Duration,
+}
+
+impl Target {
+    /// Reads a base URL. The error says what is wrong with it.
+    pub(crate) fn parse(url: &str, headers: &[(String, String)], timeout: Duration) -> Result<Self, String> {
+        let rest = url.strip_prefix("http://").ok_or_else(|| {
+            format!("the endpoint {url} does not start with http:// (this build has no TLS: send to a local collector)")
+        })?;
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (host, port) = match authority.rsplit_once(':') {
+            Some((host, port)) if !port.contains(']') => {
+                (host, port.parse().map_err(|_| format!("the endpoint {url} has no valid port"))?)
+            }
+            _ => (authority, 80),
+        };
+        let host = host.trim_matches(['[', ']']);
+        if host.is_empty() {
+            return Err(format!("the endpoint {url} names no host"));
+        }
+        let prefix = path.trim_matches('/');
+        Ok(Self {
+            host: host.to_owned(),
+            port,
+            prefix: if prefix.is_empty() { String::new() } else { format!("/{prefix}") },
+            headers: headers.to_vec(),
+            timeout,
+        })
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Batch {
+    signal: &'static str,
+    body: Bytes,
+    spans: u64,
+}
+
+/// How a request ended.
+#[derive(Debug)]
+enum Outcome {
+    Accepted {
+        rejected: u64,
+        message: String,
+    },
+    /// Try again, after this time if the receiver named one.
+    Retry(String, Option<Duration>),
+    Refused(String),
+    /// Sent, but the connection broke before the answer.
+    Unknown(String),
+}
+
+type InFlight = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+
+/// See the module.
+pub(crate) struct HttpSink {
+    runtime: tokio::runtime::Runtime,
+    target: Target,
+    traces: Message,
+    metrics: Encoder,
+    queue: VecDeque<Batch>,
+    queue_bytes: usize,
+    current: Option<(Batch, InFlight)>,
+    tries: u32,
+    not_before: Option<Instant>,
+    counts: SinkCounts,
+    warned: bool,
+    warned_rejected: bool,
+}
+
+impl HttpSink {
+    pub(crate) fn create(target: Target) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .thread_name("stepscope-dns")
+            .max_blocking_threads(1)
+            .build()?;
+        Ok(Self {
+            runtime,
+            target,
+            traces: Message::new(Encoder::traces(Format::Protobuf)),
+            metrics: Encoder::metrics(Format::Protobuf),
+            queue: VecDeque::new(),
+            queue_bytes: 0,
+            current: None,
+            tries: 0,
+            not_before: None,
+            counts: SinkCounts::default(),
+            warned: false,
+            warned_rejected: false,
+        })
+    }
+
+    fn enqueue(&mut self, batch: Batch) {
+        self.queue_bytes += batch.body.len();
+        self.queue.push_back(batch);
+        while self.queue_bytes > QUEUE_BYTES {
+            let Some(oldest) = self.queue.pop_front() else { break };
+            self.queue_bytes -= oldest.body.len();
+            self.counts.drop_spans(LossReason::ExportFailed, oldest.spans);
+        }
+    }
+
+    fn enqueue_spans(&mut self) {
+        let (message, spans) = self.traces.finish();
+        if spans > 0 {
+            let batch = Batch { signal: "traces", body: Bytes::copy_from_slice(message), spans };
+            self.traces.clear();
+            self.enqueue(batch);
+        }
+    }
+
+    fn settle(&mut self, batch: Batch, outcome: Outcome) {
+        match outcome {
+            Outcome::Accepted { rejected, message } => {
+                let rejected = rejected.min(batch.spans);
+                self.counts.exported += batch.spans - rejected;
+                self.counts.drop_spans(LossReason::ExportRejected, rejected);
+                if rejected > 0 {
+                    let text = format!("the endpoint rejected {rejected} spans: {message}");
+                    warn_once(&mut self.warned_rejected, &text);
+                }
+                (self.tries, self.not_before) = (0, None);
+            }
+            Outcome::Retry(why, pause) => {
+                let text = format!(
+                    "could not send to {}:{}: {why}; the program goes on, losses are counted",
+                    self.target.host, self.target.port
+                );
+                warn_once(&mut self.warned, &text);
+                let pause = pause.unwrap_or_else(|| self.pause()).min(MAX_PAUSE);
+                self.not_before = Some(Instant::now() + pause);
+                self.tries = self.tries.saturating_add(1);
+                self.queue_bytes += batch.body.len();
+                self.queue.push_front(batch);
+                // The bound holds for what came back, too.
+                while self.queue_bytes > QUEUE_BYTES {
+                    let Some(oldest) = self.queue.pop_front() else { break };
+                    self.queue_bytes -= oldest.body.len();
+                    self.counts.drop_spans(LossReason::ExportFailed, oldest.spans);
+                }
+            }
+            Outcome::Refused(why) => {
+                self.counts.drop_spans(LossReason::ExportFailed, batch.spans);
+                warn_once(&mut self.warned, &format!("the endpoint refused a request for good: {why}"));
+                (self.tries, self.not_before) = (0, None);
+            }
+            Outcome::Unknown(why) => {
+                self.counts.drop_spans(LossReason::ExportUnknown, batch.spans);
+                let text = format!("the connection broke before the answer: {why}; spans may be missing");
+                warn_once(&mut self.warned, &text);
+                (self.tries, self.not_before) = (0, None);
+            }
+        }
+    }
+
+    /// Exponential, with up to a quarter of jitter from the clock's low bits.
+    fn pause(&self) -> Duration {
+        let base = Duration::from_millis(100 << self.tries.min(6));
+        let jitter = stepscope_core::identity::mix(crate::clock::now_ns()) % 256;
+        base + base.mul_f64(jitter as f64 / 1_024.0)
+    }
+
+    fn start_next(&mut self) {
+        if self.current.is_some() || self.not_before.is_some_and(|time| Instant::now() < time) {
+            return;
+        }
+        if let Some(batch) = self.queue.pop_front() {
+            self.queue_bytes -= batch.body.len();
+            let request = send(self.target.clone(), batch.clone());
+            self.current = Some((batch, Box::pin(request)));
+        }
+    }
+}
+
+async fn send(target: Target, batch: Batch) -> Outcome {
+    let timeout = target.timeout;
+    match tokio::time::timeout(timeout, exchange(&target, &batch)).await {
+        Ok(outcome) => outcome,
+        Err(_) => Outcome::Unknown(format!("no answer within {timeout:?}")),
+    }
+}
+
+async fn exchange(target: &Target, batch: &Batch) -> Outcome {
+    let stream = match tokio::net::TcpStream::connect((target.host.as_str(), target.port)).await {
+        Ok(stream) => stream,
+        Err(error) => return Outcome::Retry(error.to_string(), None),
+    };
+    let (mut sender, connection) = match hyper::client::conn::http1::handshake(TokioIo::new(stream)).await {
+        Ok(pair) => pair,
+        Err(error) => return Outcome::Retry(error.to_string(), None),
+    };
+    let mut request = Request::builder()
+        .method(Method::POST)
+        .uri(format!("{}/v1/{}", target.prefix, batch.signal))
+        .header(header::HOST, format!("{}:{}", target.host, target.port))
+        .header(header::CONTENT_TYPE, "application/x-protobuf")
+        .header(header::USER_AGENT, concat!("stepscope/", env!("CARGO_PKG_VERSION")));
+    for (name, value) in &target.headers {
+        request = request.header(name, value);
+    }
+    let request = match request.body(Full::new(batch.body.clone())) {
+        Ok(request) => request,
+        Err(error) => return Outcome::Refused(format!("a header cannot be sent: {error}")),
+    };
+    let answer = async {
+        let response = sender.send_request(request).await?;
+        let (parts, body) = response.into_parts();
+        let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
+        Ok::<_, hyper::Error>((parts, body.map(http_body_util::Collected::to_bytes).unwrap_or_default()))
+    };
+    // The connection makes progress only while it is polled.
+    let mut connection = std::pin::pin!(connection);
+    let mut answer = std::pin::pin!(answer);
+    let mut connection_done = false;
+    let result = std::future::poll_fn(|task| {
+        if !connection_done && connection.as_mut().poll(task).is_ready() {
+            connection_done = true;
+        }
+        answer.as_mut().poll(task)
+    })
+    .await;
+    match result {
+        Ok((parts, body)) => judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body),
+        Err(error) => Outcome::Unknown(error.to_string()),
+    }
+}
+
+fn judge(status: StatusCode, retry_after: Option<&header::HeaderValue>, body: &[u8]) -> Outcome {
+    if status.is_success() {
+        let (rejected, message) = decode_export_response(body).unwrap_or((0, ""));
+        return Outcome::Accepted {
+            rejected: u64::try_from(rejected).unwrap_or(0),
+            message: message.to_owned(),
+        };
+    }
+    // The statuses that the OTLP specification calls retryable.
+    if matches!(status.as_u16(), 429 | 502 | 503 | 504) {
+        let seconds = retry_after.and_then(|value| value.to_str().ok()?.parse().ok());
+        return Outcome::Retry(status.to_string(), seconds.map(Duration::from_secs));
+    }
+    Outcome::Refused(status.to_string())
+}
+
+impl Sink for HttpSink {
+    fn name(&self) -> &'static str {
+        "otlp"
+    }
+
+    fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
+        let encoder = self.traces.next(context);
+        with_encoder!(encoder, encoder => write_span(encoder.as_mut(), context, record, entries));
+        if self.traces.len() >= MESSAGE_BYTES {
+            self.enqueue_spans();
+        }
+    }
+
+    fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
+        let mut message =
+            Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
+        with_encoder!(message.next(context), encoder => write_metrics(encoder.as_mut(), context, snapshot));
+        let body = Bytes::copy_from_slice(message.finish().0);
+        message.clear();
+        self.metrics = message.encoder;
+        self.enqueue(Batch { signal: "metrics", body, spans: 0 });
+    }
+
+    fn flush(&mut self, _: &Context<'_>) {
+        self.enqueue_spans();
+    }
+
+    fn work(&mut self, until: Instant) -> bool {
+        loop {
+            self.start_next();
+            let Some((_, request)) = &mut self.current else { break };
+            let result = self
+                .runtime
+                .block_on(async { tokio::time::timeout_at(until.into(), request.as_mut()).await.ok() });
+            let Some(outcome) = result else { break };
+            if let Some((batch, _)) = self.current.take() {
+                self.settle(batch, outcome);
+            }
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        self.current.is_some() || !self.queue.is_empty()
+    }
+
+    fn counts(&self) -> SinkCounts {
+        self.counts
+    }
+}
+
+impl HttpSink {
+    /// Counts what could not be sent in time, at the very end.
+    pub(crate) fn abandon(&mut self) {
+        if let Some((batch, _)) = self.current.take() {
+            self.counts.drop_spans(LossReason::ExportUnknown, batch.spans);
+        }
+        for batch in self.queue.drain(..) {
+            self.counts.drop_spans(LossReason::ExportFailed, batch.spans);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(url: &str) -> Result<(String, u16, String), String> {
+        Target::parse(url, &[], Duration::from_secs(1))
+            .map(|target| (target.host, target.port, target.prefix))
+    }
+
+    #[test]
+    fn endpoints_are_read_as_users_write_them() {
+        assert_eq!(parse("http://localhost:4318"), Ok(("localhost".into(), 4318, String::new())));
+        assert_eq!(parse("http://[::1]:4318/"), Ok(("::1".into(), 4318, String::new())));
+        assert_eq!(parse("http://host/otlp/"), Ok(("host".into(), 80, "/otlp".into())));
+        assert!(parse("https://host").is_err_and(|error| error.contains("TLS")));
+        assert!(parse("host:4318").is_err());
+        assert!(parse("http://:4318").is_err());
+        assert!(parse("http://host:port").is_err());
+    }
+
+    #[test]
+    fn answers_are_judged_as_the_specification_says() {
+        // partial_success { rejected: 3, error_message: "no" }
+        let partial = [0x0a, 0x06, 0x08, 0x03, 0x12, 0x02, b'n', b'o'];
+        assert!(matches!(judge(StatusCode::OK, None, &partial), Outcome::Accepted { rejected: 3, .. }));
+        assert!(matches!(judge(StatusCode::OK, None, b""), Outcome::Accepted { rejected: 0, .. }));
+        assert!(matches!(judge(StatusCode::BAD_REQUEST, None, b""), Outcome::Refused(_)));
+        let after = header::HeaderValue::from_static("2");
+        let retry = judge(StatusCode::SERVICE_UNAVAILABLE, Some(&after), b"");
+        assert!(matches!(retry, Outcome::Retry(_, Some(pause)) if pause == Duration::from_secs(2)));
+    }
+}

@@ -1,0 +1,56 @@
+//! From records to OTLP and out of the process: encoding, publication of aggregates, and the sinks. All of
+//! it runs on the background thread.
+
+pub(crate) mod directory;
+pub(crate) mod encode;
+#[cfg(feature = "http")]
+pub(crate) mod http;
+pub(crate) mod message;
+pub(crate) mod publish;
+pub(crate) mod thin;
+
+use std::time::Instant;
+
+use stepscope_core::LossReason;
+
+use crate::record::SectionRecord;
+use encode::Context;
+use publish::Snapshot;
+
+/// What a sink did with the spans it was given.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct SinkCounts {
+    pub exported: u64,
+    pub dropped: [u64; LossReason::ALL.len()],
+}
+
+impl SinkCounts {
+    pub(crate) fn drop_spans(&mut self, reason: LossReason, spans: u64) {
+        if let Some(count) = self.dropped.get_mut(reason as usize) {
+            *count += spans;
+        }
+    }
+}
+
+/// Where records go. A sink never blocks for longer than a file write takes.
+pub(crate) trait Sink {
+    /// Name on the wire ([`stepscope_core::attr::SINK`]).
+    fn name(&self) -> &'static str;
+    /// Takes one record with its attached entries (unpacked bytes).
+    fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]);
+    /// Takes a publication of the aggregates and losses.
+    fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot);
+    /// Sends or writes what has been gathered.
+    fn flush(&mut self, context: &Context<'_>);
+    /// Works on what is under way until `until` at the latest; returns whether anything is left to do.
+    fn work(&mut self, until: Instant) -> bool;
+    /// What happened so far.
+    fn counts(&self) -> SinkCounts;
+}
+
+/// Says something on standard error, once a process and kind of trouble.
+pub(crate) fn warn_once(said: &mut bool, text: &str) {
+    if !std::mem::replace(said, true) {
+        eprintln!("stepscope: {text}");
+    }
+}

@@ -1,0 +1,182 @@
+//! Aggregates and losses as OTLP metrics: cumulative integers per path, so that the latest point says it all.
+
+use std::collections::BTreeMap;
+
+use stepscope_core::{LossReason, PathId, attr, metric, vocabulary::Instrument};
+use stepscope_otlp::{MetricHead, MetricKind, Number, PointData, PointHead, Temporality, Value, Visitor};
+
+use super::SinkCounts;
+use super::encode::Context;
+use crate::aggregate::Sums;
+use crate::recorder::PathInfo;
+
+/// Everything that a publication says.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshot {
+    /// Monotonic time of the copy.
+    pub time_ns: u64,
+    pub sums: BTreeMap<u32, Sums>,
+    pub emitted: u64,
+    /// Lost before any sink.
+    pub lost: [u64; LossReason::ALL.len()],
+    pub sinks: Vec<(&'static str, SinkCounts)>,
+    pub rss_bytes: Option<u64>,
+    pub live_bytes: Option<u64>,
+}
+
+fn clamp(value: u128) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A column of the sections' table: a metric and how to get it from the sums.
+type Column = (&'static str, fn(&Sums) -> Option<i64>);
+
+const COLUMNS: &[Column] = &[
+    (metric::SECTION_COUNT, |sums| Some(clamp(sums.moments.count.into()))),
+    (metric::SECTION_TOTAL, |sums| Some(clamp(sums.total_ns))),
+    (metric::SECTION_SELF_BUSY, |sums| Some(clamp(sums.self_busy_ns))),
+    (metric::SECTION_SQUARES_LOW, |sums| Some(metric::squares_low(sums.moments.sum_of_squares))),
+    (metric::SECTION_SQUARES_HIGH, |sums| Some(metric::squares_high(sums.moments.sum_of_squares))),
+    (metric::SECTION_MIN, |sums| Some(clamp(sums.moments.min.into()))),
+    (metric::SECTION_MAX, |sums| Some(clamp(sums.moments.max.into()))),
+    (metric::SECTION_ALLOC, |sums| sums.memory.map(|memory| clamp(memory.alloc_bytes.into()))),
+    (metric::SECTION_FREE, |sums| sums.memory.map(|memory| clamp(memory.free_bytes.into()))),
+    (metric::SECTION_ALLOC_COUNT, |sums| sums.memory.map(|memory| clamp(memory.alloc_count.into()))),
+    (metric::SECTION_SELF_ALLOC, |sums| sums.memory.map(|memory| clamp(memory.self_alloc_bytes.into()))),
+    (metric::SECTION_SELF_FREE, |sums| sums.memory.map(|memory| clamp(memory.self_free_bytes.into()))),
+];
+
+struct Writer<'a, V> {
+    visitor: &'a mut V,
+    start_unix_ns: u64,
+    time_unix_ns: u64,
+}
+
+impl<V: Visitor> Writer<'_, V> {
+    fn metric(&mut self, name: &'static str) {
+        let row = metric::TABLE.iter().find(|row| row.name == name);
+        let instrument = row.map_or(Instrument::Gauge, |row| row.instrument);
+        let (kind, temporality, monotonic) = match instrument {
+            Instrument::Counter => (MetricKind::Sum, Temporality::CUMULATIVE, true),
+            Instrument::Gauge => (MetricKind::Gauge, Temporality::default(), false),
+            Instrument::Histogram => (MetricKind::ExponentialHistogram, Temporality::CUMULATIVE, false),
+        };
+        let unit = row.map_or("", |row| row.unit);
+        self.visitor.metric(&MetricHead { name, unit, description: "", kind, temporality, monotonic });
+    }
+
+    fn point(&mut self, data: PointData<'_>) {
+        let (start_unix_ns, time_unix_ns) = (self.start_unix_ns, self.time_unix_ns);
+        self.visitor.point(&PointHead { start_unix_ns, time_unix_ns, flags: 0, data });
+    }
+
+    fn integer(&mut self, value: i64) {
+        self.point(PointData::Number(Some(Number::Int(value))));
+    }
+
+    fn attribute(&mut self, key: &str, value: &str) {
+        if !value.is_empty() {
+            self.visitor.point_attribute(key, Value::Str(value));
+        }
+    }
+
+    fn path(&mut self, info: &PathInfo) {
+        self.attribute(attr::PATH, &info.text);
+        self.attribute(attr::PHASE, info.phase.map_or("", |phase| phase.as_str()));
+        self.attribute(attr::SECTION_KIND, info.kind.map_or("", |kind| kind.as_str()));
+    }
+
+    fn single(&mut self, name: &'static str, value: u64) {
+        self.metric(name);
+        self.integer(clamp(value.into()));
+        self.visitor.metric_end();
+    }
+}
+
+/// Writes the snapshot as metrics.
+pub(crate) fn write_metrics<V: Visitor>(visitor: &mut V, context: &Context<'_>, snapshot: &Snapshot) {
+    let recorder = context.recorder;
+    let mut writer = Writer {
+        visitor,
+        start_unix_ns: recorder.anchor.unix_ns(recorder.run_start_ns),
+        time_unix_ns: recorder.anchor.unix_ns(snapshot.time_ns),
+    };
+    let paths: Vec<(PathInfo, &Sums)> =
+        snapshot.sums.iter().map(|(&path, sums)| (recorder.path_info(PathId(path)), sums)).collect();
+    for &(name, value) in COLUMNS {
+        if paths.iter().all(|(_, sums)| value(sums).is_none()) {
+            continue;
+        }
+        writer.metric(name);
+        for (info, sums) in &paths {
+            if let Some(value) = value(sums) {
+                writer.path(info);
+                writer.integer(value);
+            }
+        }
+        writer.visitor.metric_end();
+    }
+    write_durations(&mut writer, &paths);
+    write_losses(&mut writer, snapshot);
+    if let Some(bytes) = snapshot.rss_bytes {
+        writer.single(metric::PROCESS_MEMORY_USAGE, bytes);
+    }
+    if let Some(bytes) = snapshot.live_bytes {
+        writer.single(metric::MEM_LIVE, bytes);
+    }
+}
+
+fn write_durations<V: Visitor>(writer: &mut Writer<'_, V>, paths: &[(PathInfo, &Sums)]) {
+    if paths.is_empty() {
+        return;
+    }
+    writer.metric(metric::SECTION_DURATION);
+    for (info, sums) in paths {
+        writer.path(info);
+        let mut buckets = sums.histogram.buckets();
+        let (mut offset, mut counts) = (0, Vec::new());
+        if let Some((first, count)) = buckets.next() {
+            offset = first;
+            counts.push(count);
+            for (index, count) in buckets {
+                counts.resize(usize::try_from(index - offset).unwrap_or(0), 0);
+                counts.push(count);
+            }
+        }
+        writer.point(PointData::ExponentialHistogram {
+            count: sums.moments.count,
+            sum: Some(sums.moments.sum as f64),
+            min: Some(sums.moments.min as f64),
+            max: Some(sums.moments.max as f64),
+            scale: stepscope_core::histogram::SCALE,
+            zero_count: sums.histogram.zeros(),
+            zero_threshold: 0.0,
+            positive_offset: offset,
+            positive: &counts,
+            negative_offset: 0,
+            negative: &[],
+        });
+    }
+    writer.visitor.metric_end();
+}
+
+fn write_losses<V: Visitor>(writer: &mut Writer<'_, V>, snapshot: &Snapshot) {
+    writer.single(metric::SPANS_EMITTED, snapshot.emitted);
+    writer.metric(metric::SPANS_EXPORTED);
+    for (sink, counts) in &snapshot.sinks {
+        writer.attribute(attr::SINK, sink);
+        writer.integer(clamp(counts.exported.into()));
+    }
+    writer.visitor.metric_end();
+    writer.metric(metric::SPANS_DROPPED);
+    let before = [("", &snapshot.lost)];
+    let sinks = snapshot.sinks.iter().map(|(sink, counts)| (*sink, &counts.dropped));
+    for (sink, dropped) in before.into_iter().chain(sinks) {
+        for (&reason, &count) in LossReason::ALL.iter().zip(dropped).filter(|&(_, &count)| count > 0) {
+            writer.attribute(attr::SINK, sink);
+            writer.attribute(attr::LOSS_REASON, reason.as_str());
+            writer.integer(clamp(count.into()));
+        }
+    }
+    writer.visitor.metric_end();
+}

@@ -1,0 +1,177 @@
+//! Who this process is within the run: run id, attempt, rank, world size, service, host. Sources in order:
+//! code, `STEPSCOPE_*`, then the launchers' variables (torchelastic, Slurm, MPI/PMI, Ray, Kubeflow).
+
+use crate::clock;
+use crate::sys;
+
+/// The identity of a process of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub run_id: String,
+    pub attempt: u64,
+    pub rank: u64,
+    pub world_size: u64,
+    pub service_name: String,
+    pub service_version: Option<String>,
+    pub host: String,
+    pub executable: String,
+}
+
+/// What the program says in code; absent fields are looked up.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Given {
+    pub run_id: Option<String>,
+    pub attempt: Option<u64>,
+    pub rank: Option<u64>,
+    pub world_size: Option<u64>,
+    pub service_name: Option<String>,
+    pub service_version: Option<String>,
+}
+
+/// Variables that name the run, in order. An MPI job is told apart by its scheduler's id.
+const RUN_ID: &[&str] = &[
+    "STEPSCOPE_RUN_ID",
+    "TORCHELASTIC_RUN_ID",
+    "SLURM_JOB_ID",
+    "RAY_TRAIN_RUN_ID",
+    "RAY_JOB_ID",
+    "PBS_JOBID",
+    "LSB_JOBID",
+    "OMPI_MCA_ess_base_jobid",
+];
+
+/// Variables that count restarts.
+const ATTEMPT: &[&str] = &["STEPSCOPE_RUN_ATTEMPT", "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"];
+
+/// Variables that give the rank.
+const RANK: &[&str] = &[
+    "STEPSCOPE_RANK",
+    "RANK",
+    "SLURM_PROCID",
+    "OMPI_COMM_WORLD_RANK",
+    "PMIX_RANK",
+    "PMI_RANK",
+    "MV2_COMM_WORLD_RANK",
+    "RAY_TRAIN_WORLD_RANK",
+    "JOB_COMPLETION_INDEX",
+];
+
+/// Variables that give the number of ranks.
+const WORLD_SIZE: &[&str] = &[
+    "STEPSCOPE_WORLD_SIZE",
+    "WORLD_SIZE",
+    "SLURM_NTASKS",
+    "OMPI_COMM_WORLD_SIZE",
+    "PMI_SIZE",
+    "MV2_COMM_WORLD_SIZE",
+    "RAY_TRAIN_WORLD_SIZE",
+];
+
+impl Identity {
+    /// Resolves the identity; `variable` reads the environment.
+    pub(crate) fn resolve(given: Given, variable: impl Fn(&str) -> Option<String>) -> Self {
+        let text =
+            |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));
+        let number =
+            |names: &[&str]| names.iter().find_map(|name| variable(name)?.trim().parse::<u64>().ok());
+        let executable = std::env::args_os()
+            .next()
+            .and_then(|path| {
+                std::path::Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned())
+            })
+            .unwrap_or_default();
+        let service_name = given
+            .service_name
+            .or_else(|| text(&["OTEL_SERVICE_NAME"]))
+            .or_else(|| resource_attribute(&variable("OTEL_RESOURCE_ATTRIBUTES")?, "service.name"))
+            .unwrap_or_else(|| {
+                // The conventions' fallback where nobody named the service.
+                if executable.is_empty() { "unknown_service".into() } else { executable.clone() }
+            });
+        Self {
+            run_id: given.run_id.or_else(|| text(RUN_ID)).unwrap_or_else(fresh_run_id),
+            attempt: given.attempt.or_else(|| number(ATTEMPT)).unwrap_or(0),
+            rank: given.rank.or_else(|| number(RANK)).unwrap_or(0),
+            world_size: given.world_size.or_else(|| number(WORLD_SIZE)).unwrap_or(1).max(1),
+            service_name,
+            service_version: given.service_version,
+            host: sys::host_name(),
+            executable,
+        }
+    }
+
+    /// `{run}-rank{n}`.
+    pub(crate) fn instance_id(&self) -> String {
+        format!("{}-rank{}", self.run_id, self.rank)
+    }
+}
+
+/// A run id that sorts by time and does not repeat: start time, process id, and bits of the clock.
+fn fresh_run_id() -> String {
+    let now = sys::realtime_ns();
+    let tail = stepscope_core::identity::mix(now ^ u64::from(std::process::id())) & 0xffff;
+    format!("{}-{}-{tail:04x}", clock::compact(now), std::process::id())
+}
+
+/// The value of `key` in `OTEL_RESOURCE_ATTRIBUTES` (`k=v,k=v`, values percent-encoded).
+fn resource_attribute(list: &str, key: &str) -> Option<String> {
+    list.split(',').find_map(|pair| {
+        let (name, value) = pair.split_once('=')?;
+        (name.trim() == key).then(|| percent_decode(value.trim())).filter(|value| !value.is_empty())
+    })
+}
+
+fn percent_decode(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&first, tail)) = rest.split_first() {
+        let digits = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        match digits.and_then(|pair| u8::from_str_radix(pair, 16).ok()).filter(|_| first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(first);
+                rest = tail;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(given: Given, variables: &[(&str, &str)]) -> Identity {
+        let find =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        Identity::resolve(given, find)
+    }
+
+    #[test]
+    fn code_wins_over_our_variables_and_these_over_the_launchers() {
+        let variables =
+            [("STEPSCOPE_RUN_ID", "ours"), ("SLURM_JOB_ID", "77"), ("SLURM_PROCID", "3"), ("RANK", "")];
+        let identity = resolve(Given { run_id: Some("code".into()), ..Given::default() }, &variables);
+        assert_eq!((identity.run_id.as_str(), identity.rank), ("code", 3));
+        let identity = resolve(Given::default(), &variables);
+        assert_eq!(identity.run_id, "ours");
+        assert_eq!(identity.instance_id(), "ours-rank3");
+        assert_eq!(resolve(Given::default(), &variables[1..]).run_id, "77");
+    }
+
+    #[test]
+    fn without_any_source_a_process_is_a_run_of_its_own() {
+        let identity = resolve(Given::default(), &[("RANK", "many")]);
+        assert_eq!((identity.rank, identity.world_size, identity.attempt), (0, 1, 0));
+        assert!(identity.run_id.len() > 15);
+    }
+
+    #[test]
+    fn the_service_is_named_as_opentelemetry_says() {
+        let variables = [("OTEL_RESOURCE_ATTRIBUTES", "a=b, service.name = my%20app ,c=d")];
+        assert_eq!(resolve(Given::default(), &variables).service_name, "my app");
+    }
+}

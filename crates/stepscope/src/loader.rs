@@ -1,0 +1,166 @@
+//! Batches that know where they come from: a [`Loader`] makes each batch a trace of its own in the worker
+//! thread, and tells the step that takes it how long it waited, how long the batch took to make and how long
+//! it lay in the queue.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use stepscope_core::identity::TraceId;
+use stepscope_core::{Phase, SectionKind, attr};
+
+use crate::attrs::{Entry, FieldValue};
+use crate::callsite::Callsite;
+use crate::clock::now_ns;
+use crate::section::{Start, enter};
+use crate::thread;
+
+static BATCH: Callsite = Callsite::new("batch", Some(Phase::DataLoading), module_path!(), file!(), line!());
+static DATA_WAIT: Callsite =
+    Callsite::new("data_wait", Some(Phase::DataWait), module_path!(), file!(), line!());
+
+/// A source of batches, shared by its worker threads and its consumer.
+///
+/// ```
+/// let loader = stepscope::Loader::new("train");
+/// let (sender, receiver) = std::sync::mpsc::sync_channel(4);
+/// let worker = {
+///     let loader = loader.clone();
+///     std::thread::spawn(move || {
+///         for number in 0..3 {
+///             let batch = loader.produce(|| vec![number; 64]);
+///             sender.send(batch).expect("the consumer is there");
+///         }
+///     })
+/// };
+/// while let Some(batch) = loader.wait(|| receiver.recv().ok()) {
+///     assert_eq!(batch.len(), 64);
+/// }
+/// worker.join().expect("the worker ends well");
+/// ```
+#[derive(Debug, Clone)]
+pub struct Loader {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    name: String,
+    next_id: AtomicU64,
+    /// Finished batches that nobody has taken yet.
+    waiting: AtomicI64,
+}
+
+/// Where and when a batch was made.
+#[derive(Debug)]
+struct Origin {
+    shared: Arc<Shared>,
+    id: u64,
+    trace: TraceId,
+    span: u64,
+    produce_ns: u64,
+    ready_ns: u64,
+    worker: String,
+}
+
+impl Drop for Origin {
+    fn drop(&mut self) {
+        self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// An item on its way from a worker to the consumer, with its origin.
+#[derive(Debug)]
+pub struct Traced<T> {
+    item: T,
+    /// Absent when nothing was recorded while the item was made.
+    origin: Option<Origin>,
+}
+
+impl<T> Traced<T> {
+    /// The item, without telling anybody that it was taken.
+    pub fn into_inner(self) -> T {
+        self.item
+    }
+
+    /// The item.
+    pub fn get(&self) -> &T {
+        &self.item
+    }
+
+    /// Another item of the same origin.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Traced<U> {
+        Traced { item: f(self.item), origin: self.origin }
+    }
+}
+
+impl Loader {
+    /// A loader; the name tells several apart (`train`, `validation`).
+    #[must_use]
+    pub fn new(name: &str) -> Self {
+        let shared = Shared { name: name.to_owned(), next_id: AtomicU64::new(0), waiting: AtomicI64::new(0) };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// Makes one batch: `make` runs inside a trace of its own, whose sections are the batch's.
+    pub fn produce<T>(&self, make: impl FnOnce() -> T) -> Traced<T> {
+        let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
+        let fields = [
+            (attr::BATCH_ID, FieldValue::Uint(id)),
+            (attr::BATCH_LOADER, FieldValue::Str(&self.shared.name)),
+        ];
+        let start = Start { kind: Some(SectionKind::Batch), ..Start::default() };
+        let start_ns = now_ns();
+        let guard = enter(&BATCH, start, &fields);
+        let key = guard.key();
+        let place = thread::with_current(|state| {
+            state.open_mut(key).map(|open| (open.trace.as_ref().map(|trace| trace.id), open.span_id))
+        });
+        let item = make();
+        drop(guard);
+        let origin = place.flatten().and_then(|(trace, span)| {
+            let ready_ns = now_ns();
+            self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+            Some(Origin {
+                shared: Arc::clone(&self.shared),
+                id,
+                trace: trace?,
+                span,
+                produce_ns: ready_ns.saturating_sub(start_ns),
+                ready_ns,
+                worker: std::thread::current().name().unwrap_or_default().to_owned(),
+            })
+        });
+        Traced { item, origin }
+    }
+
+    /// Waits for the next batch: `receive` runs inside a section `data_wait`, which links to the batch's
+    /// trace. `None` from `receive` (no more data) is passed on.
+    pub fn wait<T>(&self, receive: impl FnOnce() -> Option<Traced<T>>) -> Option<T> {
+        let guard = enter(&DATA_WAIT, Start::default(), &[]);
+        let taken = receive()?;
+        if let Some(origin) = &taken.origin {
+            let queue_ns = now_ns().saturating_sub(origin.ready_ns);
+            let depth = self.shared.waiting.load(Ordering::Relaxed).max(1);
+            let key = guard.key();
+            thread::with_current(|state| {
+                if let Some(open) = state.open_mut(key) {
+                    let mut field = |key, value| open.attrs.push(Entry::Field(key, value));
+                    field(attr::BATCH_ID, FieldValue::Uint(origin.id));
+                    field(attr::BATCH_LOADER, FieldValue::Str(&origin.shared.name));
+                    field(attr::BATCH_PRODUCE_NS, FieldValue::Uint(origin.produce_ns));
+                    field(attr::BATCH_QUEUE_NS, FieldValue::Uint(queue_ns));
+                    field(attr::BATCH_QUEUE_DEPTH, FieldValue::Int(depth));
+                    field(attr::BATCH_WORKER, FieldValue::Str(&origin.worker));
+                    open.attrs.push(Entry::Link(origin.trace, origin.span));
+                }
+            });
+        }
+        Some(taken.item)
+    }
+
+    /// Finished batches that nobody has taken yet.
+    #[must_use]
+    pub fn depth(&self) -> u64 {
+        u64::try_from(self.shared.waiting.load(Ordering::Relaxed)).unwrap_or(0)
+    }
+}

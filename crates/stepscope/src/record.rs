@@ -1,0 +1,268 @@
+//! The record of an ended section: what travels through a thread's ring to the background thread, as 64-bit
+//! words. Figures that were not measured take no room. The attached entries (`attrs`) follow it.
+
+use stepscope_core::identity::TraceId;
+use stepscope_core::{Mode, Phase, SectionKind};
+
+/// An ended section.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct SectionRecord {
+    pub trace_id: TraceId,
+    pub span_id: u64,
+    /// 0 for a root.
+    pub parent_span_id: u64,
+    pub start_ns: u64,
+    pub end_ns: u64,
+    pub busy_ns: u64,
+    pub enters: u32,
+    pub kind: SectionKind,
+    pub phase: Option<Phase>,
+    pub is_error: bool,
+    pub callsite: u32,
+    pub thread: u64,
+    /// Entries that did not fit.
+    pub left_out: u16,
+    /// On a span of another thread than its root's.
+    pub on_foreign_thread: bool,
+    pub root: Option<RootRecord>,
+    pub memory: Option<MemoryRecord>,
+    pub cpu_ns: Option<u64>,
+    pub peak_bytes: Option<u64>,
+    pub live_bytes: Option<u64>,
+    pub rss_bytes: Option<u64>,
+    /// Two's complement.
+    pub rss_delta_bytes: Option<u64>,
+}
+
+/// What only the root of a trace says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct RootRecord {
+    pub mode: Mode,
+    pub trace_spans: u32,
+    pub trace_dropped: u32,
+    pub step: Option<u64>,
+    pub epoch: Option<u64>,
+    /// Path of the section that the trace continues, and that section's identity.
+    pub continues: Option<(u32, TraceId, u64)>,
+}
+
+/// Allocations inside the section, nested ones included.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct MemoryRecord {
+    pub alloc_bytes: u64,
+    pub free_bytes: u64,
+    pub alloc_count: u64,
+    pub free_count: u64,
+}
+
+const HAS_ROOT: u64 = 1 << 0;
+const HAS_STEP: u64 = 1 << 1;
+const HAS_EPOCH: u64 = 1 << 2;
+const HAS_CONTINUES: u64 = 1 << 3;
+const HAS_MEMORY: u64 = 1 << 4;
+const IS_ERROR: u64 = 1 << 5;
+const ON_FOREIGN_THREAD: u64 = 1 << 6;
+/// The optional figures take the bits from here on, in the order of `SectionRecord::optional`.
+const FIRST_FIGURE: u32 = 7;
+
+fn id_words(id: &TraceId) -> [u64; 2] {
+    let bits = u128::from_be_bytes(*id);
+    [(bits >> 64) as u64, bits as u64]
+}
+
+fn id_from(words: [u64; 2]) -> TraceId {
+    (u128::from(words[0]) << 64 | u128::from(words[1])).to_be_bytes()
+}
+
+impl SectionRecord {
+    fn optional(&self) -> [Option<u64>; 5] {
+        [self.cpu_ns, self.peak_bytes, self.live_bytes, self.rss_bytes, self.rss_delta_bytes]
+    }
+
+    /// Appends the record to `words`.
+    pub(crate) fn pack(&self, words: &mut Vec<u64>) {
+        let mut flags = 0;
+        let mut set = |condition: bool, flag: u64| flags |= if condition { flag } else { 0 };
+        set(self.root.is_some(), HAS_ROOT);
+        set(self.root.is_some_and(|root| root.step.is_some()), HAS_STEP);
+        set(self.root.is_some_and(|root| root.epoch.is_some()), HAS_EPOCH);
+        set(self.root.is_some_and(|root| root.continues.is_some()), HAS_CONTINUES);
+        set(self.memory.is_some(), HAS_MEMORY);
+        set(self.is_error, IS_ERROR);
+        set(self.on_foreign_thread, ON_FOREIGN_THREAD);
+        for (position, figure) in (FIRST_FIGURE..).zip(self.optional()) {
+            set(figure.is_some(), 1 << position);
+        }
+        let phase = self.phase.map_or(0, |phase| phase as u64 + 1);
+        words.extend(id_words(&self.trace_id));
+        words.extend([
+            flags | (self.kind as u64) << 16 | phase << 24 | u64::from(self.left_out) << 32,
+            self.span_id,
+            self.parent_span_id,
+            self.start_ns,
+            self.end_ns,
+            self.busy_ns,
+            u64::from(self.enters) << 32 | u64::from(self.callsite),
+            self.thread,
+        ]);
+        if let Some(root) = &self.root {
+            words.push(u64::from(root.trace_spans) << 32 | u64::from(root.trace_dropped));
+            words.push(root.mode as u64);
+            words.extend(root.step);
+            words.extend(root.epoch);
+            if let Some((path, trace, span)) = root.continues {
+                words.push(u64::from(path));
+                words.extend(id_words(&trace));
+                words.push(span);
+            }
+        }
+        if let Some(memory) = &self.memory {
+            words.extend([memory.alloc_bytes, memory.free_bytes, memory.alloc_count, memory.free_count]);
+        }
+        words.extend(self.optional().into_iter().flatten());
+    }
+
+    /// Reads a record; what follows it is returned with it.
+    pub(crate) fn unpack(words: &[u64]) -> Option<(Self, &[u64])> {
+        let mut words = Words(words);
+        let trace_id = id_from([words.next()?, words.next()?]);
+        let flags = words.next()?;
+        let has = |flag: u64| flags & flag != 0;
+        let mut record = Self {
+            trace_id,
+            span_id: words.next()?,
+            parent_span_id: words.next()?,
+            start_ns: words.next()?,
+            end_ns: words.next()?,
+            busy_ns: words.next()?,
+            enters: 0,
+            kind: SectionKind::from_index((flags >> 16) as u8)?,
+            phase: ((flags >> 24) as u8).checked_sub(1).and_then(Phase::from_index),
+            is_error: has(IS_ERROR),
+            callsite: 0,
+            thread: 0,
+            left_out: (flags >> 32) as u16,
+            on_foreign_thread: has(ON_FOREIGN_THREAD),
+            root: None,
+            memory: None,
+            cpu_ns: None,
+            peak_bytes: None,
+            live_bytes: None,
+            rss_bytes: None,
+            rss_delta_bytes: None,
+        };
+        let packed = words.next()?;
+        (record.enters, record.callsite) = ((packed >> 32) as u32, packed as u32);
+        record.thread = words.next()?;
+        if has(HAS_ROOT) {
+            let counts = words.next()?;
+            record.root = Some(RootRecord {
+                trace_spans: (counts >> 32) as u32,
+                trace_dropped: counts as u32,
+                mode: Mode::from_index(words.next()? as u8)?,
+                step: words.next_if(has(HAS_STEP))?,
+                epoch: words.next_if(has(HAS_EPOCH))?,
+                continues: if has(HAS_CONTINUES) {
+                    Some((words.next()? as u32, id_from([words.next()?, words.next()?]), words.next()?))
+                } else {
+                    None
+                },
+            });
+        }
+        if has(HAS_MEMORY) {
+            record.memory = Some(MemoryRecord {
+                alloc_bytes: words.next()?,
+                free_bytes: words.next()?,
+                alloc_count: words.next()?,
+                free_count: words.next()?,
+            });
+        }
+        let mut figure = |position: u32| words.next_if(has(1 << (FIRST_FIGURE + position)));
+        record.cpu_ns = figure(0)?;
+        record.peak_bytes = figure(1)?;
+        record.live_bytes = figure(2)?;
+        record.rss_bytes = figure(3)?;
+        record.rss_delta_bytes = figure(4)?;
+        Some((record, words.0))
+    }
+}
+
+struct Words<'a>(&'a [u64]);
+
+impl Words<'_> {
+    fn next(&mut self) -> Option<u64> {
+        let (&first, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(first)
+    }
+
+    /// The next word if the record has it; the outer `None` means that it is missing.
+    fn next_if(&mut self, condition: bool) -> Option<Option<u64>> {
+        if condition { self.next().map(Some) } else { Some(None) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record() -> SectionRecord {
+        SectionRecord {
+            trace_id: std::array::from_fn(|i| i as u8 + 1),
+            span_id: u64::MAX,
+            parent_span_id: 3,
+            start_ns: 4,
+            end_ns: 5,
+            busy_ns: 6,
+            enters: 7,
+            kind: SectionKind::Step,
+            phase: Some(Phase::Other),
+            is_error: true,
+            callsite: 8,
+            thread: 9,
+            left_out: 10,
+            on_foreign_thread: true,
+            root: Some(RootRecord {
+                mode: Mode::Inference,
+                trace_spans: 11,
+                trace_dropped: 12,
+                step: Some(13),
+                epoch: Some(0),
+                continues: Some((14, [15; 16], 16)),
+            }),
+            memory: Some(MemoryRecord { alloc_bytes: 17, free_bytes: 18, alloc_count: 19, free_count: 20 }),
+            cpu_ns: Some(21),
+            peak_bytes: Some(22),
+            live_bytes: Some(23),
+            rss_bytes: Some(24),
+            rss_delta_bytes: Some(u64::MAX),
+        }
+    }
+
+    #[test]
+    fn every_combination_of_optional_parts_survives() {
+        for bits in 0..1u32 << 10 {
+            let has = |bit: u32| bits & 1 << bit != 0;
+            let mut expected = record();
+            if let Some(root) = &mut expected.root {
+                root.step = root.step.filter(|_| has(1));
+                root.epoch = root.epoch.filter(|_| has(2));
+                root.continues = root.continues.filter(|_| has(3));
+            }
+            expected.root = expected.root.filter(|_| has(0));
+            expected.memory = expected.memory.filter(|_| has(4));
+            expected.cpu_ns = expected.cpu_ns.filter(|_| has(5));
+            expected.peak_bytes = expected.peak_bytes.filter(|_| has(6));
+            expected.live_bytes = expected.live_bytes.filter(|_| has(7));
+            expected.rss_bytes = expected.rss_bytes.filter(|_| has(8));
+            expected.rss_delta_bytes = expected.rss_delta_bytes.filter(|_| has(9));
+            let mut words = Vec::new();
+            expected.pack(&mut words);
+            words.push(99);
+            assert_eq!(SectionRecord::unpack(&words), Some((expected, &[99][..])));
+            for cut in 0..words.len() - 1 {
+                assert_eq!(SectionRecord::unpack(&words[..cut]), None, "{cut} of {}", words.len());
+            }
+        }
+    }
+}

@@ -1,0 +1,287 @@
+//! What all threads of a run share: identity, configuration, the tables of paths, callsites, threads and open
+//! spans, the counts of losses. At most one recorder is current in a process.
+
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+
+use stepscope_core::identity::{TraceId, TraceIds, mix};
+use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
+
+use crate::aggregate::{Aggregates, MAX_PATHS};
+use crate::callsite::{Callsite, Source};
+use crate::clock::{Anchor, now_ns};
+use crate::config::Config;
+use crate::identity::Identity;
+use crate::open::{Parent, Spec};
+use crate::ring::Ring;
+use crate::spans::SpanTable;
+use crate::sys;
+use crate::thread::ThreadShared;
+use crate::trace::TraceState;
+
+/// The callsite of the run itself.
+pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!());
+/// The marker that a run has started.
+pub(crate) static RUN_STARTED: Callsite =
+    Callsite::new("run.started", None, module_path!(), file!(), line!());
+/// The marker that an epoch has started.
+pub(crate) static EPOCH_STARTED: Callsite =
+    Callsite::new("epoch.started", None, module_path!(), file!(), line!());
+
+/// What the background thread knows of a path.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct PathInfo {
+    pub text: String,
+    pub phase: Option<Phase>,
+    pub kind: Option<SectionKind>,
+}
+
+#[derive(Debug)]
+struct Paths {
+    table: PathTable,
+    info: Vec<PathInfo>,
+    callsites: Vec<Source>,
+    callsite_of: std::collections::HashMap<usize, u32>,
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct Recorder {
+    pub id: u64,
+    pub process_id: u32,
+    pub config: Config,
+    pub identity: Identity,
+    pub anchor: Anchor,
+    pub spans: SpanTable,
+    pub span_nonce: u64,
+    trace_ids: TraceIds,
+    next_trace: AtomicU32,
+    next_thread: AtomicU64,
+    level: AtomicU8,
+    paths: Mutex<Paths>,
+    threads: Mutex<Vec<Arc<ThreadShared>>>,
+    run: Parent,
+    pub run_start_ns: u64,
+    epoch: AtomicI64,
+    steps_by_name: AtomicU64,
+    losses: [AtomicU64; LossReason::ALL.len()],
+    /// Asks the background thread to publish aggregates soon (an epoch has ended).
+    pub publish_soon: AtomicBool,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+static CURRENT_ID: AtomicU64 = AtomicU64::new(0);
+static CURRENT: RwLock<Option<Arc<Recorder>>> = RwLock::new(None);
+
+/// Id of the recorder that is current in this process; 0 without one.
+#[inline]
+pub(crate) fn current_id() -> u64 {
+    CURRENT_ID.load(Ordering::Relaxed)
+}
+
+/// The recorder that is current in this process.
+pub(crate) fn current() -> Option<Arc<Recorder>> {
+    CURRENT.read().unwrap_or_else(PoisonError::into_inner).clone()
+}
+
+/// Makes `recorder` the current one, unless there is one already.
+pub(crate) fn make_current(recorder: &Arc<Recorder>) -> bool {
+    let mut slot = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
+    if slot.is_some() {
+        return false;
+    }
+    *slot = Some(Arc::clone(recorder));
+    CURRENT_ID.store(recorder.id, Ordering::SeqCst);
+    true
+}
+
+/// Ends the reign of `recorder`, if it has one.
+pub(crate) fn retire(recorder: &Recorder) {
+    let mut slot = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
+    if slot.as_ref().is_some_and(|current| current.id == recorder.id) {
+        *slot = None;
+        CURRENT_ID.store(0, Ordering::SeqCst);
+    }
+}
+
+/// In a forked child: nothing is recorded, and no lock is touched (its owner may not exist here).
+pub(crate) extern "C" fn stop_in_child() {
+    CURRENT_ID.store(0, Ordering::SeqCst);
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Recorder {
+    pub(crate) fn new(config: Config, identity: Identity) -> Self {
+        let anchor = Anchor::now();
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let run_start_ns = now_ns();
+        let start = anchor.unix_ns(run_start_ns);
+        let trace_ids = TraceIds::new(
+            &identity.run_id,
+            identity.attempt,
+            &[
+                &identity.rank.to_le_bytes(),
+                identity.host.as_bytes(),
+                &u64::from(std::process::id()).to_le_bytes(),
+                &start.to_le_bytes(),
+                &id.to_le_bytes(),
+            ],
+        );
+        let span_nonce = mix(start ^ u64::from(std::process::id()).rotate_left(40) ^ id);
+        let run_trace = TraceState::new(trace_ids.trace_id(0, None), SectionKind::Run);
+        // The run's own span.
+        run_trace.join();
+        let mut paths = Paths {
+            table: PathTable::new(MAX_PATHS),
+            info: Vec::new(),
+            callsites: Vec::new(),
+            callsite_of: std::collections::HashMap::new(),
+        };
+        let spec = Spec { kind: Some(SectionKind::Run), ..Spec::default() };
+        let (path, _) = paths.path(PathId::ROOT, Source::Section(&RUN), RUN.name, &spec);
+        let run = Parent {
+            trace: Arc::new(run_trace),
+            span_id: mix(span_nonce).max(1),
+            path,
+            kind: SectionKind::Run,
+        };
+        Self {
+            id,
+            process_id: std::process::id(),
+            anchor,
+            spans: SpanTable::new(),
+            span_nonce,
+            trace_ids,
+            next_trace: AtomicU32::new(1),
+            next_thread: AtomicU64::new(1),
+            level: AtomicU8::new(config.level as u8),
+            paths: Mutex::new(paths),
+            threads: Mutex::new(Vec::new()),
+            run,
+            run_start_ns,
+            epoch: AtomicI64::new(-1),
+            steps_by_name: AtomicU64::new(0),
+            losses: std::array::from_fn(|_| AtomicU64::new(0)),
+            publish_soon: AtomicBool::new(false),
+            config,
+            identity,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn level(&self) -> Level {
+        Level::from_index(self.level.load(Ordering::Relaxed)).unwrap_or(Level::Off)
+    }
+
+    /// Whether this recorder records.
+    #[inline]
+    pub(crate) fn is_current(&self) -> bool {
+        current_id() == self.id
+    }
+
+    /// The run as a parent of epochs.
+    pub(crate) fn run_parent(&self) -> Parent {
+        self.run.clone()
+    }
+
+    pub(crate) fn next_trace_id(&self, step: Option<u64>) -> TraceId {
+        self.trace_ids.trace_id(self.next_trace.fetch_add(1, Ordering::Relaxed), step)
+    }
+
+    /// The number of the next step, for programs that name their step's span and count nothing.
+    pub(crate) fn count_step(&self) -> u64 {
+        self.steps_by_name.fetch_add(1, Ordering::Relaxed)
+    }
+
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        u64::try_from(self.epoch.load(Ordering::Relaxed)).ok()
+    }
+
+    /// Sets the epoch that roots of traces carry from now on.
+    pub(crate) fn set_epoch(&self, epoch: Option<u64>) {
+        let value = epoch.and_then(|epoch| i64::try_from(epoch).ok()).unwrap_or(-1);
+        self.epoch.store(value, Ordering::Relaxed);
+    }
+
+    /// An epoch has ended: aggregates are published soon.
+    pub(crate) fn end_epoch(&self) {
+        self.set_epoch(None);
+        self.publish_soon.store(true, Ordering::Relaxed);
+    }
+
+    /// Counts spans that were lost outside of any thread's ring.
+    pub(crate) fn lose(&self, reason: LossReason, spans: u64) {
+        if let Some(count) = self.losses.get(reason as usize) {
+            count.fetch_add(spans, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn lost(&self, reason: LossReason) -> u64 {
+        self.losses.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+    }
+
+    /// The path of a section, and the number of its callsite. Cold: threads remember the answer.
+    pub(crate) fn path(&self, parent: PathId, source: Source, name: &str, spec: &Spec) -> (PathId, u32) {
+        lock(&self.paths).path(parent, source, name, spec)
+    }
+
+    /// What is known of path `id`.
+    pub(crate) fn path_info(&self, id: PathId) -> PathInfo {
+        lock(&self.paths).info.get(id.0 as usize).cloned().unwrap_or_default()
+    }
+
+    /// Appends the callsites that `known` lacks.
+    pub(crate) fn update_callsites(&self, known: &mut Vec<Source>) {
+        let paths = lock(&self.paths);
+        known.extend(paths.callsites.get(known.len()..).unwrap_or_default());
+    }
+
+    /// Makes the calling thread known to the background thread; returns what they share and its number.
+    pub(crate) fn register_thread(&self) -> (Arc<ThreadShared>, u64) {
+        let number = self.next_thread.fetch_add(1, Ordering::Relaxed);
+        let id = sys::thread_id();
+        let name = std::thread::current().name().map_or_else(|| format!("thread-{id}"), str::to_owned);
+        let shared = Arc::new(ThreadShared {
+            ring: Ring::new(self.config.ring_bytes),
+            aggregates: Aggregates::new(),
+            emitted: AtomicU64::new(0),
+            ring_full: AtomicU64::new(0),
+            id,
+            name,
+            retired: AtomicBool::new(false),
+        });
+        lock(&self.threads).push(Arc::clone(&shared));
+        (shared, number)
+    }
+
+    /// Moves the threads that registered since the last call into `known`.
+    pub(crate) fn take_new_threads(&self, known: &mut Vec<Arc<ThreadShared>>) {
+        known.append(&mut lock(&self.threads));
+    }
+}
+
+impl Paths {
+    fn path(&mut self, parent: PathId, source: Source, name: &str, spec: &Spec) -> (PathId, u32) {
+        let path = self.table.child(parent, name);
+        let index = path.0 as usize;
+        if self.info.len() <= index {
+            self.info.resize(index + 1, PathInfo::default());
+        }
+        if let Some(info) = self.info.get_mut(index) {
+            if info.text.is_empty() {
+                info.text = self.table.text(path);
+            }
+            info.phase = info.phase.or(spec.phase);
+            info.kind = info.kind.or(Some(spec.kind()));
+        }
+        let callsites = &mut self.callsites;
+        let callsite = *self.callsite_of.entry(source.address()).or_insert_with(|| {
+            callsites.push(source);
+            u32::try_from(callsites.len() - 1).unwrap_or(u32::MAX)
+        });
+        (path, callsite)
+    }
+}

@@ -1,0 +1,244 @@
+//! Sections, steps and epochs without the dispatcher: `section!`, `step!`, `epoch!`, `value!`, and the guards
+//! they give. They nest with `tracing` spans in stepscope's own context, not in `Span::current()`.
+
+use std::marker::PhantomData;
+
+use stepscope_core::{Mode, SectionKind, attr};
+
+use crate::attrs::{Entry, FieldValue};
+use crate::callsite::{Callsite, Source};
+use crate::open::Spec;
+use crate::recorder::EPOCH_STARTED;
+use crate::thread;
+
+/// What the macros say of a new section.
+#[doc(hidden)]
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Start {
+    pub kind: Option<SectionKind>,
+    pub step: Option<u64>,
+    pub epoch: Option<u64>,
+    pub mode: Option<Mode>,
+}
+
+/// An entered section; it ends when the guard is dropped, on the thread that made it.
+#[derive(Debug)]
+#[must_use = "the section ends when the guard is dropped"]
+pub struct SectionGuard {
+    /// Key of the frame; 0 when nothing is recorded.
+    key: u64,
+    kind: SectionKind,
+    /// Neither `Send` nor `Sync`: the frame is on this thread's stack.
+    not_send: PhantomData<*const ()>,
+}
+
+impl SectionGuard {
+    /// Attaches a field to the section; does nothing when nothing is recorded.
+    pub fn record<'a>(&mut self, key: &str, value: impl Into<FieldValue<'a>>) {
+        let value = value.into();
+        self.with_open(|open| open.attrs.push(Entry::Field(key, value)));
+    }
+
+    /// Says that this was no step after all (the loop ended without work): it stays as a plain section and
+    /// out of the statistics of steps.
+    pub fn discard(mut self) {
+        self.with_open(|open| open.discarded = true);
+    }
+
+    /// Marks the section as failed.
+    pub fn fail(&mut self) {
+        self.with_open(|open| open.is_error = true);
+    }
+
+    fn with_open(&mut self, f: impl FnOnce(&mut crate::open::Open)) {
+        if self.key != 0 {
+            let key = self.key;
+            thread::with_current(|state| state.open_mut(key).map(f));
+        }
+    }
+
+    pub(crate) fn key(&self) -> u64 {
+        self.key
+    }
+}
+
+impl Drop for SectionGuard {
+    fn drop(&mut self) {
+        if self.key == 0 {
+            return;
+        }
+        let (key, kind) = (self.key, self.kind);
+        thread::with_current(|state| {
+            if let Some((stay, Some(mut open))) = state.exit(key) {
+                open.add(&stay);
+                open.is_error |= std::thread::panicking();
+                state.finish_section(open);
+            }
+            if kind == SectionKind::Epoch {
+                state.recorder().end_epoch();
+            }
+        });
+    }
+}
+
+/// Starts a section of `callsite`. For the macros; see [`crate::section!`].
+#[doc(hidden)]
+pub fn enter(callsite: &'static Callsite, start: Start, fields: &[(&str, FieldValue<'_>)]) -> SectionGuard {
+    let spec = Spec {
+        kind: start.kind,
+        phase: callsite.phase,
+        step: start.step,
+        epoch: start.epoch,
+        mode: start.mode,
+    };
+    let key = thread::with_current(|state| {
+        if spec.kind() == SectionKind::Epoch {
+            state.recorder().set_epoch(spec.epoch);
+        }
+        let mut open = state.take_open();
+        for &(key, value) in fields {
+            open.attrs.push(Entry::Field(key, value));
+        }
+        if let Some(epoch) = spec.epoch {
+            open.attrs.push(Entry::Field(attr::EPOCH, epoch.into()));
+            state.mark(Source::Section(&EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
+        }
+        let parent = state.current();
+        state.begin(&mut open, Source::Section(callsite), None, &spec, parent);
+        state.enter_section(open)
+    });
+    SectionGuard { key: key.unwrap_or(0), kind: spec.kind(), not_send: PhantomData }
+}
+
+/// Records a user metric of the current step, or of the innermost section outside of steps. For
+/// [`crate::value!`].
+#[doc(hidden)]
+pub fn record_value(name: &str, value: f64) {
+    let entry = Entry::UserValue(name, value);
+    let span = thread::with_current(|state| {
+        let step = state.entered().find(|&(_, kind)| kind == SectionKind::Step);
+        let key = step.or_else(|| state.entered().next()).map(|(key, _)| key)?;
+        if let Some(open) = state.open_mut(key) {
+            open.attrs.push(entry);
+            return None;
+        }
+        // A `tracing` span: it is in the shared table.
+        Some((std::sync::Arc::clone(state.recorder()), key))
+    });
+    if let Some(Some((recorder, key))) = span
+        && let Some(mut open) = recorder.spans.get(key)
+    {
+        open.attrs.push(entry);
+    }
+}
+
+/// A timed section: from here to the end of the guard's life.
+///
+/// The name is a literal. `phase = …` (a variant of [`Phase`](crate::Phase)) comes first, then fields: integers, floats,
+/// booleans, `&str`. `samples`, `tokens`, `bytes` and `flops` count towards throughput.
+///
+/// ```
+/// # let x = [0u8; 4];
+/// let _forward = stepscope::section!("forward", phase = Forward, samples = 64);
+/// {
+///     let _conv = stepscope::section!("conv1", bytes = x.len());
+/// }
+/// ```
+#[macro_export]
+macro_rules! section {
+    ($name:literal, phase = $phase:ident $(, $key:ident = $value:expr)* $(,)?) => {
+        $crate::__enter!($name, ::core::option::Option::Some($crate::Phase::$phase),
+            $crate::__private::Start::default(), $($key = $value),*)
+    };
+    ($name:literal $(, $key:ident = $value:expr)* $(,)?) => {
+        $crate::__enter!($name, ::core::option::Option::None,
+            $crate::__private::Start::default(), $($key = $value),*)
+    };
+}
+
+/// One step of training (or, with `mode = eval` / `mode = inference`, of that): a trace of its own.
+///
+/// ```
+/// for (number, batch) in [[0u8; 64]; 3].iter().enumerate() {
+///     let _step = stepscope::step!(number, samples = batch.len());
+/// }
+/// let _step = stepscope::step!(0, mode = eval);
+/// ```
+#[macro_export]
+macro_rules! step {
+    ($number:expr, mode = $mode:ident $(, $key:ident = $value:expr)* $(,)?) => {
+        $crate::__enter!("step", ::core::option::Option::None,
+            $crate::__private::Start {
+                kind: ::core::option::Option::Some($crate::SectionKind::Step),
+                step: $crate::__private::number($number),
+                mode: ::core::option::Option::Some($crate::__mode!($mode)),
+                ..::core::default::Default::default()
+            }, $($key = $value),*)
+    };
+    ($number:expr $(, $key:ident = $value:expr)* $(,)?) => {
+        $crate::__enter!("step", ::core::option::Option::None,
+            $crate::__private::Start {
+                kind: ::core::option::Option::Some($crate::SectionKind::Step),
+                step: $crate::__private::number($number),
+                ..::core::default::Default::default()
+            }, $($key = $value),*)
+    };
+}
+
+/// One pass over the data; steps inside carry its number.
+///
+/// ```
+/// for epoch in 0..2 {
+///     let _epoch = stepscope::epoch!(epoch);
+/// }
+/// ```
+#[macro_export]
+macro_rules! epoch {
+    ($number:expr $(, $key:ident = $value:expr)* $(,)?) => {
+        $crate::__enter!("epoch", ::core::option::Option::None,
+            $crate::__private::Start {
+                kind: ::core::option::Option::Some($crate::SectionKind::Epoch),
+                epoch: $crate::__private::number($number),
+                ..::core::default::Default::default()
+            }, $($key = $value),*)
+    };
+}
+
+/// A user metric of the current step: loss, accuracy, learning rate.
+///
+/// ```
+/// let _step = stepscope::step!(1);
+/// stepscope::value!("loss", 0.25_f32);
+/// ```
+#[macro_export]
+macro_rules! value {
+    ($name:literal, $value:expr $(,)?) => {
+        $crate::__private::record_value($name, ::core::convert::Into::<f64>::into($value))
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __enter {
+    ($name:literal, $phase:expr, $start:expr, $($key:ident = $value:expr),*) => {{
+        static CALLSITE: $crate::__private::Callsite = $crate::__private::Callsite::new(
+            $name, $phase, ::core::module_path!(), ::core::file!(), ::core::line!());
+        $crate::__private::enter(&CALLSITE, $start, &[
+            $((::core::stringify!($key), $crate::FieldValue::from($value))),*
+        ])
+    }};
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __mode {
+    (train) => {
+        $crate::Mode::Train
+    };
+    (eval) => {
+        $crate::Mode::Eval
+    };
+    (inference) => {
+        $crate::Mode::Inference
+    };
+}

@@ -1,0 +1,141 @@
+//! The few calls into the operating system that the standard library does not offer: clocks, thread id,
+//! signal dispositions, exit and fork hooks. The only module of this crate with `unsafe` in it.
+#![expect(unsafe_code, reason = "thin wrappers around libc")]
+
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+
+fn read_clock(clock: libc::clockid_t) -> Option<u64> {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is a valid, writable timespec for the duration of the call.
+    let result = unsafe { libc::clock_gettime(clock, &raw mut time) };
+    let seconds = u64::try_from(time.tv_sec).ok()?;
+    let nanos = u64::try_from(time.tv_nsec).ok()?;
+    (result == 0).then(|| seconds.saturating_mul(1_000_000_000).saturating_add(nanos))
+}
+
+/// `CLOCK_MONOTONIC` in nanoseconds; 0 where the system has none.
+#[inline]
+pub(crate) fn monotonic_ns() -> u64 {
+    read_clock(libc::CLOCK_MONOTONIC).unwrap_or(0)
+}
+
+/// `CLOCK_REALTIME` in nanoseconds since the Unix epoch; 0 before it.
+pub(crate) fn realtime_ns() -> u64 {
+    read_clock(libc::CLOCK_REALTIME).unwrap_or(0)
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu_ns() -> Option<u64> {
+    read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// The operating system's id of the calling thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn thread_id() -> u64 {
+    // SAFETY: `gettid` has no preconditions and cannot fail.
+    u64::try_from(unsafe { libc::gettid() }).unwrap_or(0)
+}
+
+/// The operating system's id of the calling thread.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn thread_id() -> u64 {
+    // SAFETY: `pthread_self` has no preconditions; only its bits are used.
+    unsafe { libc::pthread_self() as u64 }
+}
+
+/// Host name, empty where it cannot be read.
+pub(crate) fn host_name() -> String {
+    let mut buffer = [0u8; 256];
+    // SAFETY: the buffer is writable and one byte longer than the length given, so it stays terminated.
+    let result = unsafe { libc::gethostname(buffer.as_mut_ptr().cast(), buffer.len() - 1) };
+    if result != 0 {
+        return String::new();
+    }
+    let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
+    String::from_utf8_lossy(buffer.get(..end).unwrap_or_default()).into_owned()
+}
+
+/// The termination signal that arrived, or 0. Written by the handler, read by the background thread.
+static PENDING_SIGNAL: AtomicI32 = AtomicI32::new(0);
+
+extern "C" fn on_signal(signal: libc::c_int) {
+    // An atomic store is all that is async-signal-safe and needed: the background thread polls it.
+    PENDING_SIGNAL.store(signal, Ordering::SeqCst);
+}
+
+/// The termination signal that arrived, if one did.
+pub(crate) fn pending_signal() -> Option<i32> {
+    Some(PENDING_SIGNAL.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+}
+
+/// The name of a termination signal.
+pub(crate) fn signal_name(signal: i32) -> &'static str {
+    match signal {
+        libc::SIGINT => "SIGINT",
+        libc::SIGTERM => "SIGTERM",
+        _ => "signal",
+    }
+}
+
+/// The signals that end a program and leave time to flush.
+const TERMINATION: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
+
+/// Installs our handler for SIGINT and SIGTERM where nobody else has one.
+pub(crate) fn install_signal_handlers() {
+    for signal in TERMINATION {
+        // SAFETY: zero is a valid sigaction (default disposition, empty mask).
+        let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: a null new action only queries; `current` is writable.
+        let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
+        if queried != 0 || current.sa_sigaction != libc::SIG_DFL {
+            continue;
+        }
+        // SAFETY: as above.
+        let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
+        ours.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+        ours.sa_flags = libc::SA_RESTART;
+        // SAFETY: `ours` is a complete action whose handler only stores to an atomic.
+        unsafe { libc::sigaction(signal, &raw const ours, std::ptr::null_mut()) };
+    }
+}
+
+/// Gives the signals back their default disposition, where they still have ours.
+pub(crate) fn restore_signal_handlers() {
+    for signal in TERMINATION {
+        // SAFETY: as in `install_signal_handlers`.
+        let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: only queries.
+        let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
+        if queried == 0
+            && current.sa_sigaction == on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t
+        {
+            // SAFETY: setting the default disposition has no preconditions.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+        }
+    }
+}
+
+/// Sends `signal` to the process, with its default disposition restored before.
+pub(crate) fn raise_with_default(signal: i32) {
+    restore_signal_handlers();
+    // SAFETY: sending a signal to the own process has no preconditions.
+    unsafe { libc::kill(libc::getpid(), signal) };
+}
+
+static HOOKED: AtomicBool = AtomicBool::new(false);
+
+/// Runs `at_exit` when the process exits and `in_child` in every forked child. Once a process.
+pub(crate) fn install_process_hooks(at_exit: extern "C" fn(), in_child: extern "C" fn()) {
+    if HOOKED.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    // SAFETY: both functions are `extern "C"`, live as long as the process and do not unwind.
+    unsafe {
+        libc::atexit(at_exit);
+        libc::pthread_atfork(
+            None,
+            None,
+            Some(std::mem::transmute::<extern "C" fn(), unsafe extern "C" fn()>(in_child)),
+        );
+    }
+}

@@ -1,0 +1,307 @@
+//! The background thread: takes records out of the rings, hands them to the sinks, publishes aggregates, and
+//! ends the run. The only thread of ours; it never traces itself.
+
+use std::collections::HashMap;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use stepscope_core::LossReason;
+
+use crate::aggregate::Sums;
+use crate::attrs;
+use crate::callsite::Source;
+use crate::clock::now_ns;
+use crate::export::Sink;
+use crate::export::directory::DirectorySink;
+use crate::export::encode::Context;
+#[cfg(feature = "http")]
+use crate::export::http::HttpSink;
+use crate::export::publish::Snapshot;
+use crate::memory;
+use crate::record::SectionRecord;
+use crate::recorder::Recorder;
+use crate::sys;
+use crate::thread::{self, ThreadShared};
+
+/// Name of the background thread.
+pub(crate) const THREAD_NAME: &str = "stepscope";
+
+/// Pause between two looks into the rings, when they are busy and when they are not.
+const BUSY_PAUSE: Duration = Duration::from_millis(2);
+const IDLE_PAUSE: Duration = Duration::from_millis(20);
+
+/// A ring fuller than this (of 256) is busy.
+const BUSY_FILL: usize = 32;
+
+/// Where spans go.
+pub(crate) struct Sinks {
+    pub directory: Option<DirectorySink>,
+    #[cfg(feature = "http")]
+    pub http: Option<HttpSink>,
+}
+
+impl Sinks {
+    fn each(&mut self, mut f: impl FnMut(&mut dyn Sink)) {
+        if let Some(sink) = &mut self.directory {
+            f(sink);
+        }
+        #[cfg(feature = "http")]
+        if let Some(sink) = &mut self.http {
+            f(sink);
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct Orders {
+    flushes_asked: u64,
+    flushes_done: u64,
+    /// The program asks for the end, which is to be reached by then.
+    end: Option<Instant>,
+    ended: bool,
+}
+
+/// The way to talk to the background thread.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    orders: Mutex<Orders>,
+    changed: Condvar,
+}
+
+impl Control {
+    fn lock(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has everything recorded so far written, and waits for it, at most `timeout`. Whether it was done.
+    pub(crate) fn flush(&self, timeout: Duration) -> bool {
+        let mut orders = self.lock();
+        if orders.ended {
+            return true;
+        }
+        orders.flushes_asked += 1;
+        let ticket = orders.flushes_asked;
+        self.changed.notify_all();
+        self.wait(orders, timeout, |orders| orders.flushes_done >= ticket || orders.ended)
+    }
+
+    /// Ends the run and waits for it, a little longer than `timeout` at most. Whether it was done.
+    pub(crate) fn end(&self, timeout: Duration) -> bool {
+        let mut orders = self.lock();
+        if orders.end.is_none() {
+            orders.end = Some(Instant::now() + timeout);
+        }
+        self.changed.notify_all();
+        self.wait(orders, timeout + Duration::from_millis(500), |orders| orders.ended)
+    }
+
+    fn wait(
+        &self,
+        orders: MutexGuard<'_, Orders>,
+        timeout: Duration,
+        done: impl Fn(&Orders) -> bool,
+    ) -> bool {
+        let waited = self.changed.wait_timeout_while(orders, timeout, |orders| !done(orders));
+        let (orders, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        done(&orders)
+    }
+}
+
+struct Worker {
+    recorder: Arc<Recorder>,
+    sinks: Sinks,
+    threads: Vec<Arc<ThreadShared>>,
+    thread_names: HashMap<u64, String>,
+    callsites: Vec<Source>,
+    /// Sums of threads that have ended, by path.
+    retired: HashMap<u32, Sums>,
+    retired_emitted: u64,
+    cpus: Option<u64>,
+    words: Vec<u64>,
+    entries: Vec<u8>,
+}
+
+/// Starts the background thread.
+pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
+    let cpus = std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64);
+    let mut worker = Worker {
+        recorder,
+        sinks,
+        threads: Vec::new(),
+        thread_names: HashMap::new(),
+        callsites: Vec::new(),
+        retired: HashMap::new(),
+        retired_emitted: 0,
+        cpus,
+        words: Vec::new(),
+        entries: Vec::new(),
+    };
+    std::thread::Builder::new().name(THREAD_NAME.into()).spawn(move || {
+        thread::suppress();
+        worker.run(&control);
+    })?;
+    Ok(())
+}
+
+impl Worker {
+    fn run(&mut self, control: &Control) {
+        let (mut flushed, mut published) = (Instant::now(), Instant::now());
+        loop {
+            let orders = control.lock();
+            let (asked, end) = (orders.flushes_asked, orders.end);
+            let flush_asked = orders.flushes_done < asked;
+            drop(orders);
+            let is_busy = self.drain();
+            let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
+            if end.is_some() || signal.is_some() {
+                let deadline = end.unwrap_or_else(|| Instant::now() + self.recorder.config.exit_timeout);
+                self.finish(deadline, signal);
+                let mut orders = control.lock();
+                orders.ended = true;
+                drop(orders);
+                control.changed.notify_all();
+                if let Some(signal) = signal {
+                    sys::raise_with_default(signal);
+                }
+                return;
+            }
+            let recorder = Arc::clone(&self.recorder);
+            let config = &recorder.config;
+            let publish_soon = recorder.publish_soon.swap(false, Ordering::Relaxed);
+            if publish_soon || published.elapsed() >= config.aggregate_interval {
+                published = Instant::now();
+                self.publish();
+            }
+            if flush_asked || flushed.elapsed() >= config.flush_interval {
+                flushed = Instant::now();
+                self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
+            }
+            let pause = if is_busy { BUSY_PAUSE } else { IDLE_PAUSE };
+            let until = Instant::now() + pause;
+            let mut works = false;
+            self.sinks.each(|sink| works |= sink.work(until));
+            if flush_asked {
+                control.lock().flushes_done = asked;
+                control.changed.notify_all();
+            }
+            let orders = control.lock();
+            if orders.end.is_none() && orders.flushes_asked == asked {
+                let rest = until.saturating_duration_since(Instant::now());
+                // Woken by orders; otherwise time is all that has to pass.
+                drop(control.changed.wait_timeout(orders, rest));
+            }
+        }
+    }
+
+    /// Takes everything out of the rings; whether one of them was rather full.
+    fn drain(&mut self) -> bool {
+        let known = self.threads.len();
+        self.recorder.take_new_threads(&mut self.threads);
+        for thread in self.threads.get(known..).unwrap_or_default() {
+            self.thread_names.insert(thread.id, thread.name.clone());
+        }
+        let mut is_busy = false;
+        let threads = std::mem::take(&mut self.threads);
+        for thread in &threads {
+            is_busy |= thread.ring.fill() > BUSY_FILL;
+            // Read before the ring is emptied: after it is set, nothing more comes.
+            let retired = thread.retired.load(Ordering::Acquire);
+            while thread.ring.pop(&mut self.words) {
+                self.take_record();
+            }
+            if retired {
+                self.retire(thread);
+            } else {
+                self.threads.push(Arc::clone(thread));
+            }
+        }
+        is_busy
+    }
+
+    fn take_record(&mut self) {
+        let words = std::mem::take(&mut self.words);
+        if let Some((record, rest)) = SectionRecord::unpack(&words) {
+            attrs::unpack(rest, &mut self.entries);
+            if self.callsites.len() <= record.callsite as usize {
+                self.recorder.update_callsites(&mut self.callsites);
+            }
+            let entries = std::mem::take(&mut self.entries);
+            self.with_context(|sinks, context| sinks.each(|sink| sink.record(context, &record, &entries)));
+            self.entries = entries;
+        }
+        self.words = words;
+    }
+
+    /// Keeps the sums of a thread that has ended; its name stays known for spans that end elsewhere.
+    fn retire(&mut self, thread: &ThreadShared) {
+        thread.aggregates.for_each(|path, sums| self.retired.entry(path).or_default().merge(&sums));
+        self.retired_emitted += thread.emitted.load(Ordering::Relaxed);
+        self.recorder.lose(LossReason::RingFull, thread.ring_full.load(Ordering::Relaxed));
+    }
+
+    fn snapshot(&mut self) -> Snapshot {
+        let mut snapshot =
+            Snapshot { time_ns: now_ns(), emitted: self.retired_emitted, ..Snapshot::default() };
+        snapshot.sums = self.retired.iter().map(|(&path, sums)| (path, sums.clone())).collect();
+        snapshot.lost = std::array::from_fn(|index| {
+            LossReason::from_index(index as u8).map_or(0, |reason| self.recorder.lost(reason))
+        });
+        for thread in &self.threads {
+            snapshot.emitted += thread.emitted.load(Ordering::Relaxed);
+            if let Some(lost) = snapshot.lost.get_mut(LossReason::RingFull as usize) {
+                *lost += thread.ring_full.load(Ordering::Relaxed);
+            }
+            thread.aggregates.for_each(|path, sums| snapshot.sums.entry(path).or_default().merge(&sums));
+        }
+        self.sinks.each(|sink| snapshot.sinks.push((sink.name(), sink.counts())));
+        snapshot.rss_bytes = memory::rss_bytes();
+        snapshot.live_bytes = memory::live_bytes();
+        snapshot
+    }
+
+    fn publish(&mut self) {
+        let snapshot = self.snapshot();
+        self.with_context(|sinks, context| sinks.each(|sink| sink.publish(context, &snapshot)));
+    }
+
+    fn with_context(&mut self, f: impl FnOnce(&mut Sinks, &Context<'_>)) {
+        let context = Context {
+            recorder: &self.recorder,
+            callsites: &self.callsites,
+            threads: &self.thread_names,
+            cpus: self.cpus,
+        };
+        f(&mut self.sinks, &context);
+    }
+
+    /// The end: the run's span, everything that is left, the final figures.
+    fn finish(&mut self, deadline: Instant, signal: Option<i32>) {
+        let recorder = Arc::clone(&self.recorder);
+        thread::with(&recorder, |state| state.finish_run(signal));
+        crate::recorder::retire(&recorder);
+        self.drain();
+        self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
+        // Published before the sinks end, so that a receiver gets the figures, too.
+        self.publish();
+        #[cfg(feature = "http")]
+        if let Some(http) = &mut self.sinks.http {
+            while http.work(deadline) && Instant::now() < deadline {
+                // Between two tries there is only time to pass.
+                std::thread::sleep(
+                    Duration::from_millis(5).min(deadline.saturating_duration_since(Instant::now())),
+                );
+            }
+            http.abandon();
+        }
+        #[cfg(not(feature = "http"))]
+        let _ = deadline;
+        // And once more with what the sending has cost, for those who read the directory.
+        let snapshot = self.snapshot();
+        self.with_context(|sinks, context| {
+            if let Some(directory) = &mut sinks.directory {
+                directory.publish(context, &snapshot);
+            }
+        });
+    }
+}
