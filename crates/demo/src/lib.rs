@@ -29,7 +29,6 @@ mod outcome;
 mod plan;
 mod preprocess;
 mod random;
-mod stand_in;
 mod train;
 
 pub use error::DemoError;

@@ -16,7 +16,6 @@ use crate::error::DemoError;
 use crate::options::{BATCH_SIZE, Options};
 use crate::plan::Plan;
 use crate::random::{Random, Stream};
-use crate::stand_in as stepscope;
 
 /// A batch as the trainer gets it.
 #[derive(Debug, PartialEq)]

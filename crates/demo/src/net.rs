@@ -15,7 +15,6 @@ use ndarray::{Array2, ArrayView2};
 
 use crate::data::{CLASSES, PIXELS};
 use crate::random::{Random, Stream};
-use crate::stand_in as stepscope;
 
 use conv::Conv;
 use dense::Dense;

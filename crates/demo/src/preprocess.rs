@@ -7,7 +7,6 @@ use ndarray::Array2;
 
 use crate::data::{Digits, PIXELS};
 use crate::options::Slow;
-use crate::stand_in as stepscope;
 
 /// Brings images to mean 0 and deviation 1 over the training set.
 pub(crate) struct Normalizer<'a> {

@@ -18,7 +18,6 @@ use crate::options::{BATCH_SIZE, Options};
 use crate::outcome::{EpochOutcome, Outcome, StepMs, Work};
 use crate::plan::Plan;
 use crate::preprocess::Normalizer;
-use crate::stand_in as stepscope;
 
 /// Trains as the options say, without reporting progress.
 ///
