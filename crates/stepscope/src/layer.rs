@@ -13,6 +13,7 @@ use tracing_subscriber::registry::LookupSpan;
 use crate::attrs::Entry;
 use crate::callsite::Source;
 use crate::clock::now_ns;
+use crate::memory;
 use crate::open::{Open, Parent, Spec};
 use crate::recorder::Recorder;
 use crate::thread;
@@ -55,6 +56,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
         let metadata = attributes.metadata();
         if *metadata.level() > recorder.config.max_level {
             return;
@@ -93,6 +95,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
 
     fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
         let Some(mut open) = recorder.spans.get(id.into_u64()) else { return };
         let open = &mut *open;
         // Kind and step are settled at the start; a phase may still come.
@@ -109,6 +112,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
 
     fn on_follows_from(&self, id: &Id, follows: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
         // A span that has ended already is not known any more: then there is nothing to link to.
         let Some(cause) = parent_of(recorder, follows) else { return };
         if let Some(mut open) = recorder.spans.get(id.into_u64()) {
@@ -121,6 +125,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
             return;
         }
         let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
         let is_error = *event.metadata().level() == Level::ERROR;
         // Formatted before any state of ours is borrowed: a message may log by itself.
         let mut visitor = EventVisitor::default();
@@ -147,12 +152,14 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
 
     fn on_enter(&self, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
         let Some(parent) = parent_of(recorder, id) else { return };
         thread::with(recorder, |state| state.enter_span(id.into_u64(), parent));
     }
 
     fn on_exit(&self, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
         let left = thread::with(recorder, |state| state.exit(id.into_u64())).flatten();
         if let Some((stay, _)) = left
             && let Some(mut open) = recorder.spans.get(id.into_u64())
@@ -164,6 +171,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
     fn on_close(&self, id: Id, _: Context<'_, S>) {
         // Not `active`: a slot must be freed even when recording has just stopped.
         let Some(recorder) = &self.recorder else { return };
+        let _own = memory::own_call();
         recorder.spans.remove(id.into_u64(), |open| {
             if !recorder.is_current() || open.trace.is_none() {
                 return;

@@ -11,6 +11,7 @@ use stepscope_core::{Phase, SectionKind, attr};
 use crate::attrs::{Entry, FieldValue};
 use crate::callsite::Callsite;
 use crate::clock::now_ns;
+use crate::memory;
 use crate::section::{Start, enter};
 use crate::thread;
 
@@ -117,6 +118,7 @@ impl Loader {
         });
         let item = make();
         drop(guard);
+        let _own = memory::own_call();
         let origin = place.flatten().and_then(|(trace, span)| {
             let ready_ns = now_ns();
             self.shared.waiting.fetch_add(1, Ordering::Relaxed);
@@ -137,8 +139,11 @@ impl Loader {
     /// trace. `None` from `receive` (no more data) is passed on.
     pub fn wait<T>(&self, receive: impl FnOnce() -> Option<Traced<T>>) -> Option<T> {
         let guard = enter(&DATA_WAIT, Start::default(), &[]);
-        let taken = receive()?;
-        if let Some(origin) = &taken.origin {
+        let Traced { item, origin } = receive()?;
+        if let Some(origin) = origin {
+            // Made by us and freed by us: moved below the guard, so that it goes first.
+            let _own = memory::own_call();
+            let origin = origin;
             let queue_ns = now_ns().saturating_sub(origin.ready_ns);
             let depth = self.shared.waiting.load(Ordering::Relaxed).max(1);
             let key = guard.key();
@@ -155,7 +160,7 @@ impl Loader {
                 }
             });
         }
-        Some(taken.item)
+        Some(item)
     }
 
     /// Finished batches that nobody has taken yet.

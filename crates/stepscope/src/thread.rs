@@ -226,7 +226,7 @@ impl ThreadState {
         let timed_by_system_call =
             parent.kind != SectionKind::Section || self.recorder.level() == Level::Comprehensive;
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
-        let counters = memory::thread_counters();
+        let counters = memory::program_counters();
         let peak = counters.is_some().then(memory::peak_enter);
         let nested = Counters::default();
         let enter_ns = if open.is_some() { 0 } else { now_ns() };
@@ -246,7 +246,7 @@ impl ThreadState {
     /// Leaves section `key`; what the stay measured, and the section if it lived on the stack.
     pub(crate) fn exit(&mut self, key: u64) -> Option<(Stay, Option<Box<Open>>)> {
         let exit_ns = now_ns();
-        let counters = memory::thread_counters();
+        let counters = memory::program_counters();
         // Guards may be dropped out of order; the one asked for leaves, the others stay.
         let position = self.stack.iter().rposition(|frame| frame.key == key)?;
         let frame = self.stack.remove(position);
@@ -451,6 +451,7 @@ thread_local! {
 /// Runs `f` on this thread's state for `recorder`, made on first use. `None` while the thread is being torn
 /// down, and when called from inside `f`.
 pub(crate) fn with<R>(recorder: &Arc<Recorder>, f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
+    let _own = memory::own_call();
     STATE
         .try_with(|cell| {
             let mut slot = cell.try_borrow_mut().ok()?;
@@ -472,6 +473,7 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R
     if id == 0 || is_suppressed() {
         return None;
     }
+    let _own = memory::own_call();
     STATE
         .try_with(|cell| {
             let mut slot = cell.try_borrow_mut().ok()?;
