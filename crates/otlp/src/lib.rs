@@ -5,6 +5,7 @@
 mod detect;
 mod error;
 pub mod json;
+mod node;
 pub mod proto;
 mod visit;
 

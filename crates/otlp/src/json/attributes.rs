@@ -1,0 +1,156 @@
+//! Attributes and their values. Scalars are handed over from where they stand; nested values go through a
+//! tree.
+
+use std::borrow::Cow;
+
+use super::field::Field;
+use super::parser::{Bytes, Parser, Result, Text};
+use crate::node::{MAX_DEPTH, MAX_NODES, Node};
+use crate::{DecodeError, DecodeErrorKind, Value};
+
+/// A value whose text and bytes may lie in the scratch space.
+#[derive(Debug, Default)]
+pub(super) enum Any<'a> {
+    #[default]
+    Empty,
+    Str(Text<'a>),
+    Bool(bool),
+    Int(i64),
+    Double(f64),
+    Bytes(Bytes),
+    Nested(Node<'a>),
+}
+
+/// How deep this value is, and how many more may follow.
+#[derive(Debug)]
+struct Bounds {
+    depth: u32,
+    nodes: u32,
+}
+
+impl<'a> Parser<'a, '_> {
+    /// Hands each attribute of an array to `emit`.
+    pub(super) fn attributes(&mut self, mut emit: impl FnMut(&str, Value<'_>)) -> Result<()> {
+        self.array(|p| p.key_value(&mut emit))
+    }
+
+    fn key_value(&mut self, emit: &mut impl FnMut(&str, Value<'_>)) -> Result<()> {
+        let mark = self.scratch.mark();
+        let (mut key, mut any) = (Text::default(), Any::Empty);
+        let mut bounds = Bounds { depth: 0, nodes: MAX_NODES };
+        self.entry(&mut key, &mut any, &mut bounds)?;
+        let key = self.scratch.text(key);
+        match any {
+            Any::Empty => emit(key, Value::Empty),
+            Any::Str(text) => emit(key, Value::Str(self.scratch.text(text))),
+            Any::Bool(value) => emit(key, Value::Bool(value)),
+            Any::Int(value) => emit(key, Value::Int(value)),
+            Any::Double(value) => emit(key, Value::Double(value)),
+            Any::Bytes(bytes) => emit(key, Value::Bytes(self.scratch.bytes(bytes))),
+            Any::Nested(node) => node.with(&mut |value| emit(key, value)),
+        }
+        self.scratch.reset(mark);
+        Ok(())
+    }
+
+    #[inline]
+    fn entry(&mut self, key: &mut Text<'a>, any: &mut Any<'a>, bounds: &mut Bounds) -> Result<()> {
+        self.object(|p, field| {
+            match field {
+                Field::Key => *key = p.string()?,
+                Field::Value => *any = p.any_value(bounds)?,
+                field => p.skip_member(field)?,
+            }
+            Ok(())
+        })
+    }
+
+    /// An `AnyValue`: an object with one member. Of several the last counts.
+    #[inline]
+    fn any_value(&mut self, bounds: &mut Bounds) -> Result<Any<'a>> {
+        let mut any = Any::Empty;
+        self.object(|p, field| {
+            any = match field {
+                Field::StringValue => Any::Str(p.string()?),
+                Field::BoolValue => Any::Bool(p.boolean()?),
+                Field::IntValue => Any::Int(p.i64()?),
+                Field::DoubleValue => Any::Double(p.double()?),
+                Field::BytesValue => Any::Bytes(p.base64()?),
+                Field::ArrayValue => Any::Nested(Node::Array(p.array_value(bounds)?)),
+                Field::KvlistValue => Any::Nested(Node::Map(p.map_value(bounds)?)),
+                field => return p.skip_member(field),
+            };
+            Ok(())
+        })?;
+        Ok(any)
+    }
+
+    fn array_value(&mut self, bounds: &mut Bounds) -> Result<Vec<Node<'a>>> {
+        let mut items = Vec::new();
+        self.values(bounds, |p, bounds| {
+            let any = p.any_value(bounds)?;
+            items.push(p.node(any));
+            Ok(())
+        })?;
+        Ok(items)
+    }
+
+    fn map_value(&mut self, bounds: &mut Bounds) -> Result<Vec<(Cow<'a, str>, Node<'a>)>> {
+        let mut items = Vec::new();
+        self.values(bounds, |p, bounds| {
+            let (mut key, mut any) = (Text::default(), Any::Empty);
+            p.entry(&mut key, &mut any, bounds)?;
+            items.push((p.cow(key), p.node(any)));
+            Ok(())
+        })?;
+        Ok(items)
+    }
+
+    /// The elements of `{"values": [...]}`, one level deeper.
+    fn values(
+        &mut self,
+        bounds: &mut Bounds,
+        mut element: impl FnMut(&mut Self, &mut Bounds) -> Result<()>,
+    ) -> Result<()> {
+        let limit = |p: &Self, reason| Err(DecodeError::new(p.pos, DecodeErrorKind::Limit, reason));
+        bounds.depth += 1;
+        if bounds.depth > MAX_DEPTH {
+            return limit(self, "an attribute nests too deep");
+        }
+        self.object(|p, field| match field {
+            Field::Values => p.array(|p| {
+                let Some(left) = bounds.nodes.checked_sub(1) else {
+                    return limit(p, "an attribute holds too many values");
+                };
+                bounds.nodes = left;
+                let mark = p.scratch.mark();
+                element(p, bounds)?;
+                p.scratch.reset(mark);
+                Ok(())
+            }),
+            field => p.skip_member(field),
+        })?;
+        bounds.depth -= 1;
+        Ok(())
+    }
+
+    /// Takes a value out of the scratch space.
+    fn node(&self, any: Any<'a>) -> Node<'a> {
+        match any {
+            Any::Empty => Node::Empty,
+            Any::Str(text) => Node::Str(self.cow(text)),
+            Any::Bool(value) => Node::Bool(value),
+            Any::Int(value) => Node::Int(value),
+            Any::Double(value) => Node::Double(value),
+            Any::Bytes(bytes) => Node::Bytes(Cow::Owned(self.scratch.bytes(bytes).to_vec())),
+            Any::Nested(node) => node,
+        }
+    }
+
+    fn cow(&self, text: Text<'a>) -> Cow<'a, str> {
+        match text {
+            Text::Input(text) => Cow::Borrowed(text),
+            scratch => Cow::Owned(self.scratch.text(scratch).to_owned()),
+        }
+    }
+}

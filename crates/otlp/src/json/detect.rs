@@ -1,0 +1,37 @@
+//! Tells the signals apart by the name of the outermost member.
+
+use super::field::Field;
+use super::parser::{Parser, Scratch};
+use crate::Signal;
+
+/// The signal of a message or of its beginning; `Some(None)` for an object without members.
+pub(crate) fn detect(bytes: &[u8]) -> Option<Option<Signal>> {
+    let mut scratch = Scratch::default();
+    let mut parser = Parser::new(bytes, &mut scratch);
+    if parser.peek() != b'{' {
+        return None;
+    }
+    let (mut found, mut foreign) = (None, false);
+    let whole = parser.object(|p, field| {
+        let signal = match field {
+            Field::ResourceSpans => Signal::Traces,
+            Field::ResourceMetrics => Signal::Metrics,
+            Field::ResourceLogs => Signal::Logs,
+            _ => {
+                foreign = true;
+                return p.skip();
+            }
+        };
+        if p.peek() == b'[' {
+            found = Some(signal);
+            // Nothing more to learn: any error ends the object.
+            return Err(p.ends());
+        }
+        foreign = true;
+        p.skip()
+    });
+    match found {
+        Some(signal) => Some(Some(signal)),
+        None => (!foreign && whole.and_then(|()| parser.end()).is_ok()).then_some(None),
+    }
+}

@@ -1,0 +1,128 @@
+//! Spans, their events and links. A span is read in one pass: what belongs to it is handed over as met, its
+//! head last.
+
+use super::field::Field;
+use super::parser::{Bytes, Parser, Result, Text};
+use crate::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Visitor};
+
+const KINDS: &[&str] = &["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
+const STATUS_CODES: &[&str] = &["UNSET", "OK", "ERROR"];
+
+/// The fields of a span that do not fit into a head before it ends.
+#[derive(Default)]
+struct Strings<'a> {
+    trace_id: Bytes,
+    span_id: Bytes,
+    parent_span_id: Bytes,
+    trace_state: Text<'a>,
+    name: Text<'a>,
+    status_message: Text<'a>,
+}
+
+impl<'a> Parser<'a, '_> {
+    /// Hands over one span, or gives it up at the damage.
+    pub(super) fn span(&mut self, v: &mut impl Visitor) -> Result<()> {
+        let mark = self.scratch.mark();
+        let result = self.whole_span(v);
+        self.scratch.reset(mark);
+        match result {
+            Ok(()) => self.stats.items += 1,
+            Err(_) => v.span_abandoned(),
+        }
+        result
+    }
+
+    fn whole_span(&mut self, v: &mut impl Visitor) -> Result<()> {
+        let (mut head, mut strings) = (SpanHead::default(), Strings::default());
+        self.object(|p, field| {
+            match field {
+                Field::TraceId => strings.trace_id = p.id(16)?,
+                Field::SpanId => strings.span_id = p.id(8)?,
+                Field::ParentSpanId => strings.parent_span_id = p.id(8)?,
+                Field::TraceState => strings.trace_state = p.string()?,
+                Field::Flags => head.flags = p.u32()?,
+                Field::Name => strings.name = p.string()?,
+                Field::Kind => head.kind = SpanKind(p.enumeration("SPAN_KIND_", KINDS)?),
+                Field::StartTimeUnixNano => head.start_unix_ns = p.u64()?,
+                Field::EndTimeUnixNano => head.end_unix_ns = p.u64()?,
+                Field::Attributes => p.attributes(|key, value| v.span_attribute(key, value))?,
+                Field::DroppedAttributesCount => head.dropped_attributes_count = p.u32()?,
+                Field::Events => p.array(|p| p.event(v))?,
+                Field::DroppedEventsCount => head.dropped_events_count = p.u32()?,
+                Field::Links => p.array(|p| p.link(v))?,
+                Field::DroppedLinksCount => head.dropped_links_count = p.u32()?,
+                Field::Status => p.status(&mut head.status, &mut strings.status_message)?,
+                field => p.skip_member(field)?,
+            }
+            Ok(())
+        })?;
+        let scratch = &self.scratch;
+        v.span(&SpanHead {
+            trace_id: scratch.bytes(strings.trace_id),
+            span_id: scratch.bytes(strings.span_id),
+            parent_span_id: scratch.bytes(strings.parent_span_id),
+            trace_state: scratch.text(strings.trace_state),
+            name: scratch.text(strings.name),
+            status_message: scratch.text(strings.status_message),
+            ..head
+        });
+        Ok(())
+    }
+
+    fn status(&mut self, code: &mut StatusCode, message: &mut Text<'a>) -> Result<()> {
+        self.object(|p, field| {
+            match field {
+                Field::Code => *code = StatusCode(p.enumeration("STATUS_CODE_", STATUS_CODES)?),
+                Field::Message => *message = p.string()?,
+                field => p.skip_member(field)?,
+            }
+            Ok(())
+        })
+    }
+
+    fn event(&mut self, v: &mut impl Visitor) -> Result<()> {
+        let mark = self.scratch.mark();
+        let (mut head, mut name) = (EventHead::default(), Text::default());
+        self.object(|p, field| {
+            match field {
+                Field::TimeUnixNano => head.time_unix_ns = p.u64()?,
+                Field::Name => name = p.string()?,
+                Field::Attributes => p.attributes(|key, value| v.event_attribute(key, value))?,
+                Field::DroppedAttributesCount => head.dropped_attributes_count = p.u32()?,
+                field => p.skip_member(field)?,
+            }
+            Ok(())
+        })?;
+        v.event(&EventHead { name: self.scratch.text(name), ..head });
+        self.scratch.reset(mark);
+        Ok(())
+    }
+
+    fn link(&mut self, v: &mut impl Visitor) -> Result<()> {
+        let mark = self.scratch.mark();
+        let mut head = LinkHead::default();
+        let (mut trace_id, mut span_id, mut trace_state) =
+            (Bytes::default(), Bytes::default(), Text::default());
+        self.object(|p, field| {
+            match field {
+                Field::TraceId => trace_id = p.id(16)?,
+                Field::SpanId => span_id = p.id(8)?,
+                Field::TraceState => trace_state = p.string()?,
+                Field::Attributes => p.attributes(|key, value| v.link_attribute(key, value))?,
+                Field::DroppedAttributesCount => head.dropped_attributes_count = p.u32()?,
+                Field::Flags => head.flags = p.u32()?,
+                field => p.skip_member(field)?,
+            }
+            Ok(())
+        })?;
+        let scratch = &self.scratch;
+        v.link(&LinkHead {
+            trace_id: scratch.bytes(trace_id),
+            span_id: scratch.bytes(span_id),
+            trace_state: scratch.text(trace_state),
+            ..head
+        });
+        self.scratch.reset(mark);
+        Ok(())
+    }
+}

@@ -1,0 +1,185 @@
+//! Attributes and their values. The usual shape (a key, then one scalar) is handed over straight from the
+//! bytes; everything else (nested, repeated, out of order) goes through a tree that is merged as protobuf
+//! demands.
+
+use std::borrow::Cow;
+
+use super::decode::{Decoder, Result};
+use super::wire::Reader;
+use crate::node::{MAX_DEPTH, MAX_NODES, Node};
+use crate::{DecodeError, DecodeErrorKind, Value};
+
+/// Receives one attribute.
+pub(super) type Emit<'e> = &'e mut dyn FnMut(&str, Value<'_>);
+
+impl Decoder {
+    /// `bytes` as text; invalid UTF-8 is replaced and counted.
+    #[inline]
+    pub(super) fn text<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
+        match str::from_utf8(bytes) {
+            Ok(text) => Cow::Borrowed(text),
+            Err(_) => self.lossy(bytes),
+        }
+    }
+
+    #[cold]
+    fn lossy<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
+        self.stats.invalid_utf8 += 1;
+        String::from_utf8_lossy(bytes)
+    }
+
+    /// Hands one `KeyValue` to `emit`.
+    #[inline]
+    pub(super) fn key_value(&mut self, r: Reader<'_>, emit: &mut impl FnMut(&str, Value<'_>)) -> Result<()> {
+        if let Some((key, value)) = usual(r) {
+            let key = self.text(key);
+            match value {
+                Usual::Str(bytes) => emit(&key, Value::Str(&self.text(bytes))),
+                Usual::Other(value) => emit(&key, value),
+            }
+            return Ok(());
+        }
+        self.unusual(r, emit)
+    }
+
+    #[cold]
+    fn unusual(&mut self, mut r: Reader<'_>, emit: Emit<'_>) -> Result<()> {
+        let mut budget = MAX_NODES;
+        let (key, node) = self.entry(&mut r, 0, &mut budget)?;
+        node.with(&mut |value| emit(&key, value));
+        Ok(())
+    }
+
+    fn entry<'a>(
+        &mut self,
+        r: &mut Reader<'a>,
+        depth: u32,
+        budget: &mut u32,
+    ) -> Result<(Cow<'a, str>, Node<'a>)> {
+        let (mut key, mut node) = (&[][..], Node::Empty);
+        while !r.at_end() {
+            match r.tag()? {
+                0x0a => key = r.bytes()?,
+                0x12 => {
+                    let mut value = r.message()?;
+                    self.any_value(&mut value, &mut node, depth, budget)?;
+                }
+                tag => self.unknown(r, tag, "attribute", 0b110)?,
+            }
+        }
+        Ok((self.text(key), node))
+    }
+
+    /// Merges an `AnyValue` into `node`: the last variant wins, containers of one kind are joined.
+    fn any_value<'a>(
+        &mut self,
+        r: &mut Reader<'a>,
+        node: &mut Node<'a>,
+        depth: u32,
+        budget: &mut u32,
+    ) -> Result<()> {
+        let limit = |reason| Err(DecodeError::new(r.pos(), DecodeErrorKind::Limit, reason));
+        if depth > MAX_DEPTH {
+            return limit("an attribute nests too deep");
+        }
+        let Some(left) = budget.checked_sub(1) else {
+            return limit("an attribute holds too many values");
+        };
+        *budget = left;
+        while !r.at_end() {
+            *node = match r.tag()? {
+                0x0a => Node::Str(self.text(r.bytes()?)),
+                0x10 => Node::Bool(r.varint()? != 0),
+                0x18 => Node::Int(r.varint()? as i64),
+                0x21 => Node::Double(r.double()?),
+                0x2a => {
+                    let mut items = match std::mem::take(node) {
+                        Node::Array(items) => items,
+                        _ => Vec::new(),
+                    };
+                    self.array(&mut r.message()?, &mut items, depth, budget)?;
+                    Node::Array(items)
+                }
+                0x32 => {
+                    let mut items = match std::mem::take(node) {
+                        Node::Map(items) => items,
+                        _ => Vec::new(),
+                    };
+                    self.map(&mut r.message()?, &mut items, depth, budget)?;
+                    Node::Map(items)
+                }
+                0x3a => Node::Bytes(Cow::Borrowed(r.bytes()?)),
+                tag => {
+                    self.unknown(r, tag, "attribute value", 0b1111_1110)?;
+                    continue;
+                }
+            };
+        }
+        Ok(())
+    }
+
+    fn array<'a>(
+        &mut self,
+        r: &mut Reader<'a>,
+        items: &mut Vec<Node<'a>>,
+        depth: u32,
+        budget: &mut u32,
+    ) -> Result<()> {
+        while !r.at_end() {
+            match r.tag()? {
+                0x0a => {
+                    let mut item = Node::Empty;
+                    self.any_value(&mut r.message()?, &mut item, depth + 1, budget)?;
+                    items.push(item);
+                }
+                tag => self.unknown(r, tag, "array value", 0b10)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn map<'a>(
+        &mut self,
+        r: &mut Reader<'a>,
+        items: &mut Vec<(Cow<'a, str>, Node<'a>)>,
+        depth: u32,
+        budget: &mut u32,
+    ) -> Result<()> {
+        while !r.at_end() {
+            match r.tag()? {
+                0x0a => items.push(self.entry(&mut r.message()?, depth + 1, budget)?),
+                tag => self.unknown(r, tag, "map value", 0b10)?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A scalar value, text not yet checked.
+enum Usual<'a> {
+    Str(&'a [u8]),
+    Other(Value<'a>),
+}
+
+/// A key followed by one scalar and nothing else; `None` for any other shape, damage included.
+#[inline]
+fn usual(mut r: Reader<'_>) -> Option<(&[u8], Usual<'_>)> {
+    let [0x0a, ..] = r.rest() else { return None };
+    r.tag().ok()?;
+    let key = r.bytes().ok()?;
+    let [0x12, ..] = r.rest() else { return None };
+    r.tag().ok()?;
+    let mut value = r.message().ok()?;
+    if !r.at_end() {
+        return None;
+    }
+    let scalar = match value.tag().ok()? {
+        0x0a => Usual::Str(value.bytes().ok()?),
+        0x10 => Usual::Other(Value::Bool(value.varint().ok()? != 0)),
+        0x18 => Usual::Other(Value::Int(value.varint().ok()? as i64)),
+        0x21 => Usual::Other(Value::Double(value.double().ok()?)),
+        0x3a => Usual::Other(Value::Bytes(value.bytes().ok()?)),
+        _ => return None,
+    };
+    value.at_end().then_some((key, scalar))
+}

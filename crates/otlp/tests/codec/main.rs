@@ -1,0 +1,8 @@
+//! Tests of the codecs from outside: against `opentelemetry-proto`, against fixtures, against damage.
+
+mod common;
+mod damage;
+mod detect;
+mod foreign_json;
+mod golden;
+mod round_trip;
