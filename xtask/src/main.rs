@@ -1,2 +1,41 @@
-//! Placeholder.
-fn main() {}
+//! Project tasks that cargo alone does not do: `cargo xtask <task>`. Each task is a module; this file only
+//! chooses one.
+
+mod budgets;
+mod docs;
+mod lint;
+mod process;
+mod test;
+
+use std::process::ExitCode;
+
+/// What a task comes to; the text says what failed and what to do about it.
+type Outcome<T = ()> = Result<T, String>;
+
+const USAGE: &str = "\
+cargo xtask TASK
+
+  test [STAGE…]     everything that must pass before a change is merged; alone or single stages of it
+  lint [CHECK…]     format, rules for source files, clippy, documentation
+  budgets           third-party crates a package, forbidden crates, directions between our crates
+  docs [--check]    write the generated documents, or say which are out of date";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let outcome = match words.split_first() {
+        Some((&"test", stages)) => test::run(stages),
+        Some((&"lint", checks)) => lint::run(checks),
+        Some((&"budgets", [])) => budgets::run(),
+        Some((&"docs", [])) => docs::write(),
+        Some((&"docs", ["--check"])) => docs::check(),
+        _ => Err(format!("unknown task\n\n{USAGE}")),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(problem) => {
+            eprintln!("\nerror: {problem}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! Everything that must pass, in stages, with their times. Stops at the first stage that fails and says how
+//! to run that one alone.
+
+use crate::process::{capture, cargo, command, run as run_command, succeeds};
+use crate::{Outcome, budgets, docs, lint};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+struct Stage {
+    name: &'static str,
+    about: &'static str,
+    /// Stages that must have run before this one.
+    needs: &'static [&'static str],
+    run: fn() -> Outcome,
+}
+
+/// In the order in which they run: what fails fast comes first.
+const STAGES: &[Stage] = &[
+    Stage { name: "budgets", about: "weight and directions of the crates", needs: &[], run: budgets::run },
+    Stage { name: "docs", about: "generated documents are current", needs: &[], run: docs::check },
+    Stage {
+        name: "lint",
+        about: "source rules, format, clippy, features, rustdoc",
+        needs: &[],
+        run: lint_all,
+    },
+    Stage { name: "unit", about: "tests of the crates, debug build", needs: &[], run: unit },
+    Stage { name: "release", about: "the program, release build", needs: &[], run: release },
+    Stage { name: "e2e", about: "the program from end to end", needs: &["release"], run: end_to_end },
+];
+
+/// Runs the named stages and what they need, all if none is named.
+pub(crate) fn run(names: &[&str]) -> Outcome {
+    let stages = selected(names)?;
+    let start = Instant::now();
+    let mut times = Vec::new();
+    for (position, stage) in stages.iter().enumerate() {
+        eprintln!("\n=== {} of {}: {}: {}", position + 1, stages.len(), stage.name, stage.about);
+        let begin = Instant::now();
+        let outcome = (stage.run)();
+        times.push((stage.name, begin.elapsed()));
+        if let Err(problem) = outcome {
+            eprintln!("{}", summary(&times, start.elapsed()));
+            let name = stage.name;
+            return Err(format!(
+                "stage `{name}` failed: {problem}\nrun only this stage: cargo xtask test {name}"
+            ));
+        }
+    }
+    eprintln!("{}", summary(&times, start.elapsed()));
+    eprintln!("passed: {}", stages.iter().map(|stage| stage.name).collect::<Vec<_>>().join(", "));
+    Ok(())
+}
+
+fn selected(names: &[&str]) -> Outcome<Vec<&'static Stage>> {
+    if let Some(unknown) = names.iter().find(|name| STAGES.iter().all(|stage| stage.name != **name)) {
+        let known = STAGES.iter().map(|stage| stage.name).collect::<Vec<_>>().join(", ");
+        return Err(format!("no stage called `{unknown}`; there are {known}"));
+    }
+    let needed = |stage: &Stage| {
+        let by = STAGES.iter().filter(|other| other.needs.contains(&stage.name));
+        names.contains(&stage.name) || by.into_iter().any(|other| names.contains(&other.name))
+    };
+    Ok(STAGES.iter().filter(|stage| names.is_empty() || needed(stage)).collect())
+}
+
+fn summary(times: &[(&str, Duration)], total: Duration) -> String {
+    let mut text = String::from("\nminutes by stage");
+    for (name, time) in times.iter().copied().chain([("total", total)]) {
+        text.push_str(&format!("\n  {:>5.1}  {name}", time.as_secs_f64() / 60.0));
+    }
+    text
+}
+
+fn lint_all() -> Outcome {
+    lint::run(&[])
+}
+
+fn unit() -> Outcome {
+    run_command(cargo(&["test", "--workspace", "--exclude", "stepscope-tests"]))
+}
+
+fn release() -> Outcome {
+    run_command(cargo(&["build", "--release", "-p", "stepscope-cli"]))
+}
+
+/// The tests find the program in `STEPSCOPE_BIN` and the second implementation's interpreter on the path.
+fn end_to_end() -> Outcome {
+    python()?;
+    let name = format!("stepscope{}", std::env::consts::EXE_SUFFIX);
+    let program = target_directory()?.join("release").join(name);
+    let mut tests = cargo(&["test", "-p", "stepscope-tests"]);
+    tests.env("STEPSCOPE_BIN", program);
+    run_command(tests)
+}
+
+fn target_directory() -> Outcome<PathBuf> {
+    let metadata = capture(cargo(&["metadata", "--format-version", "1", "--no-deps"]))?;
+    field(&metadata, "target_directory")
+        .map(PathBuf::from)
+        .ok_or_else(|| "cargo names no target directory".into())
+}
+
+/// The value of a string field in a JSON text that has it once; `\\` is the one escape that paths need.
+fn field(json: &str, name: &str) -> Option<String> {
+    let (_, rest) = json.split_once(&format!("\"{name}\":\""))?;
+    Some(rest.split_once('"')?.0.replace("\\\\", "\\"))
+}
+
+/// Makes sure that there is a Python for the second implementation of the report's figures.
+fn python() -> Outcome {
+    if succeeds("python3", &["--version"]) {
+        return Ok(());
+    }
+    eprintln!("python3 is missing: installing it");
+    // The names of packages only; a machine that does not want this has its own way to install them.
+    let installed = succeeds("apt-get", &["--version"])
+        && run_command(command("apt-get", &["update"])).is_ok()
+        && run_command(command("apt-get", &["install", "-y", "--no-install-recommends", "python3"])).is_ok();
+    if installed && succeeds("python3", &["--version"]) {
+        return Ok(());
+    }
+    Err("python3 is missing and could not be installed: install Python 3.9 or later (Debian: `apt-get install \
+         python3`). The tests compute the report's figures a second time with it"
+        .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(wanted: &[&str]) -> Vec<&'static str> {
+        selected(wanted).unwrap().iter().map(|stage| stage.name).collect()
+    }
+
+    #[test]
+    fn a_stage_brings_what_it_needs() {
+        assert_eq!(names(&["e2e"]), ["release", "e2e"]);
+        assert_eq!(names(&["unit", "budgets"]), ["budgets", "unit"]);
+        assert_eq!(names(&[]).len(), STAGES.len());
+        assert!(selected(&["nothing"]).err().unwrap().contains("e2e"));
+    }
+
+    #[test]
+    fn needs_come_earlier() {
+        for (position, stage) in STAGES.iter().enumerate() {
+            for need in stage.needs {
+                assert!(STAGES[..position].iter().any(|earlier| earlier.name == *need), "{}", stage.name);
+            }
+        }
+    }
+
+    #[test]
+    fn a_field_is_read_from_json() {
+        let json = r#"{"a":1,"target_directory":"C:\\x\\target","b":"c"}"#;
+        assert_eq!(field(json, "target_directory").as_deref(), Some("C:\\x\\target"));
+        assert_eq!(field(json, "missing"), None);
+    }
+}
