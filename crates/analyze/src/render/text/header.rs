@@ -1,0 +1,103 @@
+//! The head of the text report: verdict, run, step time, throughput.
+
+use super::page::{Look, Page};
+use crate::report::units::{count, duration, percent, rate};
+use crate::report::{Report, Run};
+use crate::summary::{InputVerdict, Throughput};
+
+pub(super) fn render(report: &Report, page: &mut Page) {
+    let summary = &report.summary;
+    let severe = report.max_severity().unwrap_or(0.0) >= super::findings::NOTICE;
+    let look = match summary.input.verdict {
+        InputVerdict::High => Look::Alarm,
+        InputVerdict::Moderate => Look::Notice,
+        InputVerdict::No if !severe => Look::Good,
+        _ => Look::Heading,
+    };
+    page.paragraph(look, "", &summary.verdict);
+    if report.run.id.is_none() {
+        return;
+    }
+    page.blank();
+    run(report, page);
+    if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {
+        let shown = [("p50", time.p50), ("p95", time.p95), ("p99", time.p99), ("MAD", time.mad)];
+        let mut parts: Vec<String> =
+            shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
+        parts.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
+        page.paragraph(Look::Plain, "Step time   ", &parts.join("   "));
+    }
+    let parts = throughput(&summary.throughput);
+    if !parts.is_empty() {
+        page.paragraph(Look::Plain, "Throughput  ", &parts.join(", "));
+    }
+}
+
+fn run(report: &Report, page: &mut Page) {
+    let run = &report.run;
+    let summary = &report.summary;
+    let mut who = vec![run.id.clone().unwrap_or_default()];
+    if run.attempt > 0 {
+        who.push(format!("attempt {}", run.attempt));
+    }
+    who.extend(run.service.clone().filter(|service| Some(service) != run.id.as_ref()));
+    if let Some(host) = &run.host {
+        who.push(if run.hosts.len() > 1 {
+            format!("{} hosts", run.hosts.len())
+        } else {
+            format!("on {host}")
+        });
+    }
+    page.paragraph(Look::Plain, "Run         ", &who.join(", "));
+    let mut what = Vec::new();
+    if let Some(mode) = summary.mode {
+        let kind = if mode == "train" { String::new() } else { format!("{mode} ") };
+        let warmup = match summary.warmup_steps {
+            0 => String::new(),
+            steps => format!(" (and {} of warm-up, left out)", count(steps)),
+        };
+        what.push(format!("{} {kind}steps{warmup}", count(summary.steps)));
+    }
+    if run.epochs_started > 0 {
+        what.push(match (run.epochs_started, run.epochs_ended) {
+            (1, 1) => "1 epoch".into(),
+            (started, ended) if started == ended => format!("{} epochs", count(started)),
+            (started, ended) => format!("{} epochs begun, {} ended", count(started), count(ended)),
+        });
+    }
+    what.push(ranks(run));
+    what.extend(run.elapsed_ns.map(duration));
+    what.push(match run.ended {
+        Some(true) => "ended".into(),
+        Some(false) => "did not end".into(),
+        None => "end not known".into(),
+    });
+    page.paragraph(Look::Plain, "            ", &what.join(", "));
+}
+
+fn ranks(run: &Run) -> String {
+    let read = if run.ranks == 1 { "1 rank".into() } else { format!("{} ranks", count(run.ranks)) };
+    match run.world_size.and_then(|size| u64::try_from(size).ok()) {
+        Some(size) if size > run.ranks => format!("{read} of {}", count(size)),
+        _ => read,
+    }
+}
+
+fn throughput(done: &Throughput) -> Vec<String> {
+    let mut parts = Vec::new();
+    let kinds = [
+        ("samples", done.samples_per_second, done.samples_per_step_second),
+        ("tokens", done.tokens_per_second, done.tokens_per_step_second),
+    ];
+    for (name, elapsed, stepping) in kinds {
+        if let Some(per_second) = elapsed {
+            let inside = stepping.map(|inside| format!(" ({} inside steps)", rate(inside)));
+            parts.push(format!("{} {name}{}", rate(per_second), inside.unwrap_or_default()));
+        }
+    }
+    if let Some(bytes) = done.bytes_per_second.filter(|rate| rate.is_finite() && *rate >= 0.0) {
+        parts.push(format!("{}/s", crate::report::units::bytes(bytes.round() as u64)));
+    }
+    parts.extend(done.steps_per_second.map(|per_second| format!("{} steps", rate(per_second))));
+    parts
+}

@@ -1,0 +1,36 @@
+//! Loaders, their batches, and the waits for them.
+
+use super::page::{Look, Page, known};
+use crate::report::Report;
+use crate::report::units::{count, duration, percent};
+
+pub(super) fn render(report: &Report, page: &mut Page) {
+    let (batches, waits) = (&report.detailed_metrics.batches, &report.detailed_metrics.waits);
+    if batches.loaders.is_empty() && waits.wait.count == 0 {
+        return;
+    }
+    page.heading("Batches");
+    for loader in &batches.loaders {
+        let text = format!(
+            "{} batches by {} worker(s), busy {} of the time; a batch takes p50 {}, p95 {}",
+            count(loader.produce.count),
+            count(loader.workers.len() as u64),
+            known(loader.utilisation, percent),
+            known(loader.produce.p50, duration),
+            known(loader.produce.p95, duration),
+        );
+        page.paragraph(Look::Plain, "  ", &format!("{}: {text}", loader.name));
+    }
+    if waits.wait.count > 0 {
+        let mut parts = vec![format!(
+            "{} waits: p50 {}, p95 {}, longest {}",
+            count(waits.wait.count),
+            known(waits.wait.p50, duration),
+            known(waits.wait.p95, duration),
+            known(waits.wait.max, duration)
+        )];
+        parts.extend(waits.queue.p50.map(|ns| format!("batches lay ready for {} (median)", duration(ns))));
+        parts.extend(waits.depth.p50.map(|depth| format!("{} in the queue", count(depth))));
+        page.paragraph(Look::Plain, "  ", &parts.join("; "));
+    }
+}

@@ -1,0 +1,52 @@
+//! Memory over the steps.
+
+use super::page::{Look, Page};
+use super::width::left;
+use crate::report::Report;
+use crate::report::units::{bytes, signed_bytes};
+use crate::summary::TrendPair;
+
+pub(super) fn render(report: &Report, page: &mut Page) {
+    let Some(memory) = &report.memory else { return };
+    page.heading("Memory (at the ends of steps)");
+    for (name, pair) in [("live", &memory.live), ("resident", &memory.rss)] {
+        match pair {
+            Some(pair) => page.paragraph(Look::Plain, &format!("  {} ", left(name, 9)), &line(pair)),
+            None if name == "live" => page.paragraph(
+                Look::Dim,
+                "  live      ",
+                "not recorded: install `stepscope::Alloc` as the global allocator",
+            ),
+            None => {}
+        }
+    }
+    for process in &memory.processes {
+        let parts: Vec<String> = [
+            process.rss_max_bytes.map(|size| format!("resident at most {}", bytes(size))),
+            process.live_max_bytes.map(|size| format!("live at most {}", bytes(size))),
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
+        let who = process.rank.map_or_else(|| "process".into(), |rank| format!("rank {rank}"));
+        if !parts.is_empty() {
+            page.paragraph(Look::Plain, &format!("  {} ", left(&who, 9)), &parts.join(", "));
+        }
+    }
+}
+
+fn line(pair: &TrendPair) -> String {
+    let change =
+        i64::try_from(i128::from(pair.last_bytes) - i128::from(pair.first_bytes)).unwrap_or(i64::MAX);
+    let mut text = format!(
+        "{} at first, {} at last ({}), {} at most",
+        bytes(pair.first_bytes),
+        bytes(pair.last_bytes),
+        signed_bytes(change),
+        bytes(pair.max_bytes)
+    );
+    if let Some(trend) = pair.whole.filter(|trend| trend.slope_per_step.abs() >= 0.5) {
+        text.push_str(&format!("; {} a step", signed_bytes(trend.slope_per_step.round() as i64)));
+    }
+    text
+}

@@ -1,0 +1,86 @@
+//! Where the step time goes: a bar a phase, and what happens between steps.
+
+use super::page::Page;
+use super::width::{left, right};
+use crate::report::Report;
+use crate::report::units::{count, duration, percent};
+
+const NAME: usize = 16;
+const BAR: usize = 36;
+
+pub(super) fn render(report: &Report, page: &mut Page) {
+    let summary = &report.summary;
+    if summary.steps_ns > 0 {
+        page.heading("Where the step time goes (of the training thread)");
+        let mut rows: Vec<(&str, u64)> = summary
+            .phases
+            .iter()
+            .map(|row| (row.phase.as_str(), row.exposed_ns))
+            .filter(|row| row.1 > 0)
+            .collect();
+        if summary.unattributed_ns > 0 {
+            rows.push(("(no phase)", summary.unattributed_ns));
+        }
+        for (name, ns) in rows {
+            let share = ns as f64 / summary.steps_ns as f64;
+            let per_step = duration(ns / summary.steps.max(1));
+            page.plain(&format!(
+                "  {} {} {} {}",
+                left(name, NAME),
+                left(&bar(share, BAR), BAR),
+                right(&percent(share), 8),
+                right(&per_step, 10)
+            ));
+        }
+        let hidden: Vec<String> = summary
+            .phases
+            .iter()
+            .filter(|row| row.exposed_ns == 0 && row.total_ns > 0)
+            .map(|row| format!("{} {}", row.phase, percent(row.total_share)))
+            .collect();
+        if !hidden.is_empty() {
+            page.paragraph(super::page::Look::Dim, "  hidden behind it: ", &hidden.join(", "));
+        }
+    }
+    let outside = &report.detailed_metrics.outside;
+    if !outside.is_empty() {
+        page.heading("Between the steps (same threads)");
+        for row in outside {
+            let name = row.phase.as_ref().map_or("(no phase)", |phase| phase.as_str());
+            let longest = row.stats.max.map(|max| format!(", at most {}", duration(max)));
+            page.plain(&format!(
+                "  {} {} in {} sections{}",
+                left(name, NAME),
+                right(&duration(row.stats.total), 10),
+                count(row.stats.count),
+                longest.unwrap_or_default()
+            ));
+        }
+    }
+}
+
+/// A bar in eighths of a column.
+fn bar(share: f64, columns: usize) -> String {
+    const EIGHTHS: [char; 8] = [' ', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
+    let share = if share.is_finite() { share.clamp(0.0, 1.0) } else { 0.0 };
+    // A share above zero never looks like none.
+    let eighths = ((share * columns as f64 * 8.0).round() as usize).max(usize::from(share > 0.0));
+    let mut bar: String = std::iter::repeat_n('█', eighths / 8).collect();
+    bar.extend(EIGHTHS.get(eighths % 8).filter(|_| !eighths.is_multiple_of(8)));
+    bar
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bar;
+
+    #[test]
+    fn bars_grow_by_eighths() {
+        assert_eq!(bar(0.0, 4), "");
+        assert_eq!(bar(0.001, 4), "▏");
+        assert_eq!(bar(0.5, 4), "██");
+        assert_eq!(bar(0.28, 4), "█▏");
+        assert_eq!(bar(7.0, 4), "████");
+        assert_eq!(bar(f64::NAN, 4), "");
+    }
+}

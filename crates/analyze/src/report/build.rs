@@ -1,0 +1,218 @@
+//! Putting a report together: the rules are asked, their findings ordered, and the summary's figures placed.
+
+use std::cmp::Ordering;
+use std::collections::BTreeSet;
+
+use super::{
+    Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Overview, Reading, Report, RuleState,
+    Run, SCHEMA_VERSION, Section, StepTime, Tool, Verdict, verdict,
+};
+use crate::rules::{self, Config, RULES, Rule};
+use crate::summary::{Stats, Summary};
+
+/// The report on a run.
+#[must_use]
+pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
+    let mut bottlenecks = Vec::new();
+    let mut states = Vec::new();
+    for rule in RULES {
+        let said = (rule.check)(summary, config);
+        let state = said.state();
+        let because = match said {
+            Verdict::Found(findings) => {
+                bottlenecks.extend(findings.into_iter().map(|finding| bottleneck(rule, finding)));
+                None
+            }
+            Verdict::Fine { because } | Verdict::NotEnoughData { because } => Some(because),
+        };
+        states.push(RuleState { rule: rule.id, state, because });
+    }
+    order(&mut bottlenecks);
+    let Reading { mut inputs, mut issues } = reading;
+    inputs.sort();
+    issues.sort();
+    Report {
+        schema_version: SCHEMA_VERSION,
+        tool: Tool { name: "stepscope", version: env!("CARGO_PKG_VERSION") },
+        inputs,
+        read_issues: issues,
+        losses: losses(summary),
+        run: run(summary),
+        summary: overview(summary, &bottlenecks),
+        sections: summary.sections.iter().map(Section::from).collect(),
+        critical_path: None,
+        notes: rules::slow_section::notes(summary, config),
+        bottlenecks,
+        leaks: rules::memory_growth::leaks(summary, config),
+        memory: memory(summary),
+        gpu: None,
+        ranks: summary.instances.clone(),
+        comparison: None,
+        detailed_metrics: details(summary, states),
+    }
+}
+
+fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
+    let mut id = rule.id.to_owned();
+    if let Some(about) = finding.section.as_ref().or(finding.phase.as_ref()) {
+        id.push(':');
+        id.push_str(about);
+    }
+    Bottleneck {
+        id,
+        rule: rule.id,
+        r#type: rule.kind,
+        severity: finding.severity,
+        title: finding.title,
+        section: finding.section,
+        phase: finding.phase,
+        rank: finding.rank,
+        evidence: finding.evidence,
+        recommendation: finding.recommendation,
+        predicted_gain: finding.predicted_gain,
+    }
+}
+
+/// By predicted gain, then severity, largest first, then id. Rules may say several things about nothing in
+/// particular: a number after the id tells them apart.
+fn order(bottlenecks: &mut [Bottleneck]) {
+    let gain = |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.share);
+    bottlenecks.sort_by(|a, b| {
+        let by_gain = gain(b).total_cmp(&gain(a));
+        by_gain.then_with(|| b.severity.total_cmp(&a.severity)).then_with(|| match a.id.cmp(&b.id) {
+            Ordering::Equal => a.title.cmp(&b.title),
+            unequal => unequal,
+        })
+    });
+    let mut seen = BTreeSet::new();
+    for bottleneck in bottlenecks {
+        let mut number = 1;
+        let plain = bottleneck.id.clone();
+        while !seen.insert(bottleneck.id.clone()) {
+            number += 1;
+            bottleneck.id = format!("{plain}#{number}");
+        }
+    }
+}
+
+fn losses(summary: &Summary) -> Losses {
+    let losses = &summary.losses;
+    Losses {
+        emitted: losses.emitted,
+        exported: losses
+            .exported
+            .iter()
+            .map(|(sink, spans)| Exported { sink: sink.clone(), spans: *spans })
+            .collect(),
+        dropped: losses
+            .dropped
+            .iter()
+            .map(|row| Dropped {
+                sink: some(&row.sink),
+                reason: row.reason.map(stepscope_core::LossReason::as_str),
+                spans: row.spans,
+                advice: row.reason.map(stepscope_core::LossReason::advice),
+            })
+            .collect(),
+        dropped_total: losses.dropped_total(),
+        incomplete_traces: summary.state.incomplete_traces,
+        missing_spans: summary.state.missing_spans,
+    }
+}
+
+fn run(summary: &Summary) -> Run {
+    let state = &summary.state;
+    let first = summary.instances.first().map(|row| &row.resource);
+    let hosts: BTreeSet<&str> = summary
+        .instances
+        .iter()
+        .map(|row| row.resource.host_name.as_str())
+        .filter(|host| !host.is_empty())
+        .collect();
+    Run {
+        id: some(&summary.run.id),
+        attempt: summary.run.attempt,
+        is_foreign: summary.run.is_foreign,
+        service: first.and_then(|resource| some(&resource.service_name)),
+        host: first.and_then(|resource| some(&resource.host_name)),
+        hosts: hosts.into_iter().map(str::to_owned).collect(),
+        ranks: state.instances,
+        world_size: state.world_size,
+        level: first.and_then(|resource| some(&resource.level)),
+        started_ns: state.first_ns,
+        last_ns: state.last_ns,
+        elapsed_ns: state.first_ns.zip(state.last_ns).map(|(first, last)| last.saturating_sub(first)),
+        ended: state.is_ended(),
+        epochs_started: state.epochs_started,
+        epochs_ended: state.epochs_ended,
+        traces: state.traces,
+        spans: state.spans,
+        errors: state.errors,
+        other_runs: summary.other_runs.clone(),
+    }
+}
+
+fn overview(summary: &Summary, bottlenecks: &[Bottleneck]) -> Overview {
+    let mode = summary.primary();
+    Overview {
+        verdict: verdict::sentence(summary, bottlenecks),
+        input: summary.input,
+        mode: mode.map(|mode| mode.mode.as_str()),
+        steps: mode.map_or(0, |mode| mode.steady.count),
+        warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
+        step_time: mode.map(|mode| step_time(&mode.steady)),
+        throughput: mode.map(|mode| mode.throughput).unwrap_or_default(),
+        phases: mode.map(|mode| mode.phases.clone()).unwrap_or_default(),
+        unattributed_ns: mode.map_or(0, |mode| mode.unattributed_ns),
+        steps_ns: mode.map_or(0, |mode| mode.steady_ns),
+    }
+}
+
+fn step_time(stats: &Stats) -> StepTime {
+    StepTime {
+        mean: stats.mean,
+        std: stats.std,
+        min: stats.min,
+        max: stats.max,
+        p50: stats.p50,
+        p90: stats.p90,
+        p95: stats.p95,
+        p99: stats.p99,
+        mad: stats.mad,
+        cv: stats.cv,
+        is_exact: stats.is_exact,
+    }
+}
+
+fn memory(summary: &Summary) -> Option<Memory> {
+    let memory = &summary.memory;
+    let known = memory.live.is_some() || memory.rss.is_some() || !memory.processes.is_empty();
+    known.then(|| Memory {
+        live: memory.live.clone(),
+        rss: memory.rss.clone(),
+        processes: memory.processes.clone(),
+    })
+}
+
+fn details(summary: &Summary, rules: Vec<RuleState>) -> Details {
+    let paths = |indices: &[usize]| {
+        indices.iter().filter_map(|&index| summary.sections.get(index)).map(|row| row.path.clone()).collect()
+    };
+    Details {
+        rules,
+        modes: summary.modes.clone(),
+        outside: summary.outside.clone(),
+        batches: summary.batches.clone(),
+        waits: summary.waits,
+        slowest_sections: paths(&summary.slowest),
+        most_variable_sections: paths(&summary.most_variable),
+        disagreements: summary.disagreements.clone(),
+        limits: summary.limits.clone(),
+        series: summary.series.clone(),
+        values: summary.values.clone(),
+    }
+}
+
+fn some(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}

@@ -1,0 +1,260 @@
+//! What a rule can say: findings with evidence, advice and predicted gain; or that all is well; or that the
+//! data do not suffice. How each is found out is the business of the rules.
+
+use serde::ser::SerializeMap;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+
+/// What a finding is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum BottleneckType {
+    /// Computation takes the time.
+    Compute,
+    /// Memory grows or runs out.
+    Memory,
+    /// Reading and writing other than of training data.
+    Io,
+    /// The step waits for its data.
+    DataLoading,
+    /// Preparing the data holds the step up.
+    Preprocessing,
+    /// Exchange between ranks.
+    Communication,
+    /// Waiting for threads, locks or devices.
+    Synchronization,
+    /// A device that could do more.
+    GpuUnderutilization,
+    /// Steps that should be alike are not.
+    Variability,
+    /// The recording itself is incomplete.
+    Recording,
+}
+
+impl BottleneckType {
+    /// The name in the JSON report.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Compute => "compute",
+            Self::Memory => "memory",
+            Self::Io => "io",
+            Self::DataLoading => "data_loading",
+            Self::Preprocessing => "preprocessing",
+            Self::Communication => "communication",
+            Self::Synchronization => "synchronization",
+            Self::GpuUnderutilization => "gpu_underutilization",
+            Self::Variability => "variability",
+            Self::Recording => "recording",
+        }
+    }
+}
+
+/// The figures that led to a finding, in the order in which they are told. The end of a key is its unit
+/// (`_ns`, `_bytes`, `_share`, `_per_s`, `_ratio`); keys without one are counts or names.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Evidence(Vec<(&'static str, Value)>);
+
+impl Evidence {
+    /// No figures yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a figure.
+    #[must_use]
+    pub fn with(mut self, key: &'static str, value: impl Into<Value>) -> Self {
+        self.0.push((key, value.into()));
+        self
+    }
+
+    /// Adds a figure where it is known.
+    #[must_use]
+    pub fn with_known(self, key: &'static str, value: Option<impl Into<Value>>) -> Self {
+        match value {
+            Some(value) => self.with(key, value),
+            None => self,
+        }
+    }
+
+    /// The figures.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(key, value)| (*key, value))
+    }
+
+    /// One figure.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.0.iter().find(|(name, _)| *name == key).map(|(_, value)| value)
+    }
+}
+
+impl Serialize for Evidence {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (key, value) in &self.0 {
+            map.serialize_entry(key, value)?;
+        }
+        map.end()
+    }
+}
+
+/// How a gain was predicted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GainMethod {
+    /// As if the cause took no time at all: no change can gain more.
+    UpperBound,
+}
+
+impl GainMethod {
+    /// The words that go before the figure.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::UpperBound => "at most",
+        }
+    }
+}
+
+/// What removing the cause would bring.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Gain {
+    /// How it was predicted.
+    pub method: GainMethod,
+    /// Time saved a step on average, nanoseconds.
+    pub saved_ns_per_step: u64,
+    /// Mean step time with the cause removed, nanoseconds.
+    pub step_time_ns: u64,
+    /// Share of the step time that is saved, 0 to 1.
+    pub share: f64,
+}
+
+impl Gain {
+    /// The bound that follows from a cause that takes `saved_ns` out of steps that take `step_ns` on average
+    /// (the time between steps included). Absent while no step has a duration.
+    #[must_use]
+    pub fn upper_bound(saved_ns: u64, step_ns: u64) -> Option<Self> {
+        if step_ns == 0 {
+            return None;
+        }
+        let saved_ns_per_step = saved_ns.min(step_ns);
+        Some(Self {
+            method: GainMethod::UpperBound,
+            saved_ns_per_step,
+            step_time_ns: step_ns - saved_ns_per_step,
+            share: rounded(saved_ns_per_step as f64 / step_ns as f64, 6),
+        })
+    }
+
+    /// Severity of a time finding: 100 × (1 − predicted step time / observed).
+    #[must_use]
+    pub fn severity(&self) -> f64 {
+        severity(100.0 * self.share)
+    }
+}
+
+/// A severity: 0 to 100 with one decimal.
+#[must_use]
+pub fn severity(value: f64) -> f64 {
+    if value.is_finite() { rounded(value.clamp(0.0, 100.0), 1) } else { 0.0 }
+}
+
+/// A figure rounded to some decimals, so that the JSON report carries no digits without meaning.
+#[must_use]
+pub fn rounded(value: f64, decimals: i32) -> f64 {
+    let scale = 10f64.powi(decimals);
+    let scaled = (value * scale).round();
+    // Beyond 2^53 there is nothing to round; adding 0.0 turns −0 into 0.
+    if scaled.is_finite() { scaled / scale + 0.0 } else { value }
+}
+
+/// One thing that a rule found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// One sentence, the figure that matters in it.
+    pub title: String,
+    /// 0 to 100: what share of the step time is at stake, or how soon memory runs out.
+    pub severity: f64,
+    /// Section it is about.
+    pub section: Option<String>,
+    /// Phase it is about.
+    pub phase: Option<String>,
+    /// Rank it is about.
+    pub rank: Option<i64>,
+    /// The figures that led to it.
+    pub evidence: Evidence,
+    /// What to do, complete sentences.
+    pub recommendation: String,
+    /// What doing it can bring.
+    pub predicted_gain: Option<Gain>,
+}
+
+/// What a rule says about a run.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// It found something, most severe first.
+    Found(Vec<Finding>),
+    /// There was enough to look at, and nothing to find.
+    Fine {
+        /// The figure that shows it, without a full stop.
+        because: String,
+    },
+    /// It cannot know.
+    NotEnoughData {
+        /// What is missing, and how to get it.
+        because: String,
+    },
+}
+
+impl Verdict {
+    /// `found`, `fine` or `not_enough_data`.
+    #[must_use]
+    pub const fn state(&self) -> &'static str {
+        match self {
+            Self::Found(_) => "found",
+            Self::Fine { .. } => "fine",
+            Self::NotEnoughData { .. } => "not_enough_data",
+        }
+    }
+
+    /// [`Self::Fine`].
+    #[must_use]
+    pub fn fine(because: impl Into<String>) -> Self {
+        Self::Fine { because: because.into() }
+    }
+
+    /// [`Self::NotEnoughData`].
+    #[must_use]
+    pub fn unknown(because: impl Into<String>) -> Self {
+        Self::NotEnoughData { because: because.into() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gain_is_never_more_than_the_step() {
+        let gain = Gain::upper_bound(30, 20).unwrap();
+        assert_eq!((gain.step_time_ns, gain.share, gain.severity()), (0, 1.0, 100.0));
+        assert_eq!(Gain::upper_bound(30, 0), None);
+        assert_eq!(Gain::upper_bound(5, 20).unwrap().severity(), 25.0);
+    }
+
+    #[test]
+    fn severities_are_bounded() {
+        assert_eq!(severity(f64::NAN), 0.0);
+        assert_eq!(severity(1e300), 100.0);
+        assert_eq!(severity(-1.0), 0.0);
+        assert_eq!(severity(12.34), 12.3);
+    }
+
+    #[test]
+    fn evidence_keeps_its_order() {
+        let evidence = Evidence::new().with("b_ns", 1).with_known("absent", None::<u64>).with("a_share", 0.5);
+        assert_eq!(serde_json::to_string(&evidence).unwrap(), r#"{"b_ns":1,"a_share":0.5}"#);
+    }
+}

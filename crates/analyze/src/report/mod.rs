@@ -1,0 +1,324 @@
+//! The report: everything that is said about a run, as one versioned value that renderers turn into text or
+//! JSON. `schema/report.schema.json` describes its JSON form and a test holds both together. Nothing here
+//! reads input, a clock or the environment: the same spans give the same bytes.
+
+mod build;
+mod finding;
+mod section;
+pub mod units;
+mod verdict;
+
+use serde::Serialize;
+use stepscope_model::ReadIssue;
+
+pub use crate::rules::memory_growth::{Leak, LeakVerdict};
+use crate::summary::{
+    BatchSummary, Disagreement, InputShare, InstanceRow, Limit, ModeSummary, OtherRun, OutsideRow, PhaseRow,
+    ProcessMemory, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+};
+pub use build::build;
+pub use finding::{BottleneckType, Evidence, Finding, Gain, GainMethod, Verdict, rounded, severity};
+pub use section::Section;
+
+/// Version of the JSON form: raised when a field changes its meaning or goes away, not when one is added.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The schema of the JSON form (JSON Schema, draft 2020-12).
+pub const SCHEMA: &str = include_str!("../../schema/report.schema.json");
+
+/// A file or stream that was read.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct Input {
+    /// Path as found, or `-` for standard input.
+    pub path: String,
+    /// Format, as the reader names it; absent where it was not recognised.
+    pub format: Option<String>,
+    /// Size, where it is known.
+    pub bytes: Option<u64>,
+}
+
+/// What a reader has to say about the input.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    /// What was read.
+    pub inputs: Vec<Input>,
+    /// What was wrong with it.
+    pub issues: Vec<ReadIssue>,
+}
+
+/// A report. Fields that do not apply are null.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// [`SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// Who made it.
+    pub tool: Tool,
+    /// What was read, by path.
+    pub inputs: Vec<Input>,
+    /// What was wrong with it, by (file, kind).
+    pub read_issues: Vec<ReadIssue>,
+    /// What was recorded and did not arrive.
+    pub losses: Losses,
+    /// Which run it is about.
+    pub run: Run,
+    /// The verdict and the figures it rests on.
+    pub summary: Overview,
+    /// Sections by path.
+    pub sections: Vec<Section>,
+    /// Not computed yet: null.
+    pub critical_path: Option<()>,
+    /// Findings by predicted gain, severity, id.
+    pub bottlenecks: Vec<Bottleneck>,
+    /// What is worth knowing and not a finding.
+    pub notes: Vec<Note>,
+    /// Memory that grows.
+    pub leaks: Vec<Leak>,
+    /// Memory over the steps; null where nothing is known about it.
+    pub memory: Option<Memory>,
+    /// Not recorded yet: null.
+    pub gpu: Option<()>,
+    /// The processes of the run, by (rank, resource).
+    pub ranks: Vec<InstanceRow>,
+    /// Not computed yet: null.
+    pub comparison: Option<()>,
+    /// Everything else.
+    pub detailed_metrics: Details,
+}
+
+impl Report {
+    /// The highest severity of its findings.
+    #[must_use]
+    pub fn max_severity(&self) -> Option<f64> {
+        self.bottlenecks.iter().map(|bottleneck| bottleneck.severity).max_by(f64::total_cmp)
+    }
+}
+
+/// Who made a report.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Tool {
+    /// `stepscope`.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+}
+
+/// Spans that did not arrive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Losses {
+    /// Spans that ended and were meant to be exported; null where no process said so.
+    pub emitted: Option<u64>,
+    /// Spans taken for good, by sink.
+    pub exported: Vec<Exported>,
+    /// Spans lost, by sink and reason.
+    pub dropped: Vec<Dropped>,
+    /// Spans lost for any reason.
+    pub dropped_total: u64,
+    /// Traces that were not complete.
+    pub incomplete_traces: u64,
+    /// Spans that were announced and are not there.
+    pub missing_spans: u64,
+}
+
+/// Spans taken by a sink.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Exported {
+    /// `directory` or `otlp`.
+    pub sink: String,
+    /// How many.
+    pub spans: u64,
+}
+
+/// Spans lost for one reason.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Dropped {
+    /// Sink; null where lost before any.
+    pub sink: Option<String>,
+    /// Why, as the vocabulary names it; null where it is not one of its reasons.
+    pub reason: Option<&'static str>,
+    /// How many.
+    pub spans: u64,
+    /// What to do about it.
+    pub advice: Option<&'static str>,
+}
+
+/// The run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Run {
+    /// Its id; the service's name where the input names no run; null where there is no run.
+    pub id: Option<String>,
+    /// How often it was started before.
+    pub attempt: i64,
+    /// Whether the input names no run.
+    pub is_foreign: bool,
+    /// Name of the program.
+    pub service: Option<String>,
+    /// Host of the first rank.
+    pub host: Option<String>,
+    /// Every host, by name.
+    pub hosts: Vec<String>,
+    /// Processes that were read.
+    pub ranks: u64,
+    /// Ranks as the run announced them.
+    pub world_size: Option<i64>,
+    /// Recording level.
+    pub level: Option<String>,
+    /// Start of the first span, nanoseconds since the Unix epoch.
+    pub started_ns: Option<u64>,
+    /// End of the last span.
+    pub last_ns: Option<u64>,
+    /// The time between both.
+    pub elapsed_ns: Option<u64>,
+    /// Whether every process ended in order; null where the input does not say.
+    pub ended: Option<bool>,
+    /// Epochs begun.
+    pub epochs_started: u64,
+    /// Epochs ended.
+    pub epochs_ended: u64,
+    /// Traces read.
+    pub traces: u64,
+    /// Spans read.
+    pub spans: u64,
+    /// Spans with an error.
+    pub errors: u64,
+    /// Other runs of the same input.
+    pub other_runs: Vec<OtherRun>,
+}
+
+/// The verdict and its figures.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Overview {
+    /// One sentence.
+    pub verdict: String,
+    /// Whether the run waits for its input.
+    pub input: InputShare,
+    /// Mode of the steps below: train where there are such steps; null without steps.
+    pub mode: Option<&'static str>,
+    /// Steps after warm-up.
+    pub steps: u64,
+    /// Steps left out as warm-up.
+    pub warmup_steps: u64,
+    /// Duration of the steps after warm-up; null without steps.
+    pub step_time: Option<StepTime>,
+    /// Work done.
+    pub throughput: Throughput,
+    /// Time of the steps by phase, longest exposed first.
+    pub phases: Vec<PhaseRow>,
+    /// Time of the steps that no phase covers.
+    pub unattributed_ns: u64,
+    /// Time of the steps.
+    pub steps_ns: u64,
+}
+
+/// Durations of steps, nanoseconds.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepTime {
+    /// Mean.
+    pub mean: Option<f64>,
+    /// Standard deviation.
+    pub std: Option<f64>,
+    /// Shortest.
+    pub min: Option<u64>,
+    /// Longest.
+    pub max: Option<u64>,
+    /// Median.
+    pub p50: Option<u64>,
+    /// 90th percentile.
+    pub p90: Option<u64>,
+    /// 95th percentile.
+    pub p95: Option<u64>,
+    /// 99th percentile.
+    pub p99: Option<u64>,
+    /// Median absolute deviation.
+    pub mad: Option<u64>,
+    /// Standard deviation / mean.
+    pub cv: Option<f64>,
+    /// Whether quantiles are exact or within 0.55 %.
+    pub is_exact: bool,
+}
+
+/// A finding.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Bottleneck {
+    /// Identity within the report, stable over runs: the rule and what it is about.
+    pub id: String,
+    /// The rule that found it.
+    pub rule: &'static str,
+    /// What it is about.
+    pub r#type: BottleneckType,
+    /// 0 to 100.
+    pub severity: f64,
+    /// One sentence.
+    pub title: String,
+    /// Section.
+    pub section: Option<String>,
+    /// Phase.
+    pub phase: Option<String>,
+    /// Rank.
+    pub rank: Option<i64>,
+    /// The figures that led to it.
+    pub evidence: Evidence,
+    /// What to do.
+    pub recommendation: String,
+    /// What doing it can bring.
+    pub predicted_gain: Option<Gain>,
+}
+
+/// Worth knowing, and not a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The rule it comes from.
+    pub rule: &'static str,
+    /// Section it is about.
+    pub section: Option<String>,
+    /// A sentence.
+    pub text: String,
+}
+
+/// Memory over the steps.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Memory {
+    /// Bytes allocated and not freed, by the counting allocator.
+    pub live: Option<TrendPair>,
+    /// Resident bytes.
+    pub rss: Option<TrendPair>,
+    /// What processes say between steps.
+    pub processes: Vec<ProcessMemory>,
+}
+
+/// What does not fit elsewhere.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Details {
+    /// What every rule says.
+    pub rules: Vec<RuleState>,
+    /// Steps by mode.
+    pub modes: Vec<ModeSummary>,
+    /// What driving threads did between steps.
+    pub outside: Vec<OutsideRow>,
+    /// Loaders and their batches.
+    pub batches: BatchSummary,
+    /// Waits for batches.
+    pub waits: WaitSummary,
+    /// Paths of the sections with the largest own time.
+    pub slowest_sections: Vec<String>,
+    /// Paths of the sections with the most variable durations.
+    pub most_variable_sections: Vec<String>,
+    /// Where aggregates and spans disagree.
+    pub disagreements: Vec<Disagreement>,
+    /// Bounds of the analysis that were reached.
+    pub limits: Vec<Limit>,
+    /// Figures over step numbers, by mode.
+    pub series: Vec<StepSeries>,
+    /// The user's own values over step numbers.
+    pub values: Vec<ValueSeries>,
+}
+
+/// What a rule says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RuleState {
+    /// The rule.
+    pub rule: &'static str,
+    /// `found`, `fine` or `not_enough_data`.
+    pub state: &'static str,
+    /// Why it is fine, or what is missing; null where something was found.
+    pub because: Option<String>,
+}

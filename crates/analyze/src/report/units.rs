@@ -1,0 +1,194 @@
+//! Figures in the units people read: times, bytes, shares, counts, rates. For sentences and tables only;
+//! the JSON report carries plain integers.
+
+/// A duration, three significant digits: `812 ns`, `3.42 µs`, `47.1 ms`, `1.25 s`, `2 min 05 s`, `3 h 20 min`.
+#[must_use]
+pub fn duration(ns: u64) -> String {
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => scaled(ns, 1_000, "µs", duration),
+        1_000_000..1_000_000_000 => scaled(ns, 1_000_000, "ms", duration),
+        1_000_000_000..60_000_000_000 => scaled(ns, 1_000_000_000, "s", duration),
+        _ => {
+            let seconds = ns.saturating_add(500_000_000) / 1_000_000_000;
+            match seconds {
+                0..3_600 => format!("{} min {:02} s", seconds / 60, seconds % 60),
+                3_600..86_400 => format!("{} h {:02} min", seconds / 3_600, seconds % 3_600 / 60),
+                _ => format!("{} d {:02} h", seconds / 86_400, seconds % 86_400 / 3_600),
+            }
+        }
+    }
+}
+
+/// A number of bytes in binary units: `512 B`, `1.50 KiB`, `100 MiB`.
+#[must_use]
+pub fn bytes(count: u64) -> String {
+    const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+    if count < 1_024 {
+        return format!("{count} B");
+    }
+    let mut value = count as f64;
+    let mut name = "B";
+    for unit in UNITS {
+        // What would print as 1024 of a unit is 1.00 of the next.
+        if value < 1_023.5 {
+            break;
+        }
+        value /= 1_024.0;
+        name = unit;
+    }
+    format!("{} {name}", significant(value))
+}
+
+/// A change in bytes, with its sign.
+#[must_use]
+pub fn signed_bytes(change: i64) -> String {
+    let sign = if change < 0 { "−" } else { "+" };
+    format!("{sign}{}", bytes(change.unsigned_abs()))
+}
+
+/// A share of one: `47 %`, `4.2 %`, `0.31 %`, `< 0.01 %`, `0 %`.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let value = share * 100.0;
+    if !value.is_finite() {
+        "?".into()
+    } else if value == 0.0 {
+        "0 %".into()
+    } else if value.abs() < 0.005 {
+        "< 0.01 %".into()
+    } else if value.abs() < 0.995 {
+        format!("{value:.2} %")
+    } else if value.abs() < 9.95 {
+        format!("{value:.1} %")
+    } else {
+        format!("{value:.0} %")
+    }
+}
+
+/// A count with its thousands marked: `1,234,567`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A count in at most six columns: `9,999`, `12.3k`, `4.56M`.
+#[must_use]
+pub fn short_count(value: u64) -> String {
+    if value < 10_000 { count(value) } else { abbreviated(value as f64, "") }
+}
+
+/// A rate per second: `812 /s`, `12.3 k/s`, `4.56 M/s`.
+#[must_use]
+pub fn rate(per_second: f64) -> String {
+    if !per_second.is_finite() {
+        return "?".into();
+    }
+    if per_second < 999.5 {
+        return format!("{} /s", significant(per_second));
+    }
+    format!("{}/s", abbreviated(per_second, " "))
+}
+
+fn abbreviated(mut value: f64, gap: &str) -> String {
+    let mut name = "";
+    for unit in ["k", "M", "G", "T", "P", "E"] {
+        if value < 999.5 {
+            break;
+        }
+        value /= 1_000.0;
+        name = unit;
+    }
+    format!("{}{gap}{name}", significant(value))
+}
+
+/// `value` in `unit` of `size`, or whatever `carry` makes of the rounded value where rounding reaches the
+/// next unit (999.9 µs is 1.00 ms).
+fn scaled(value: u64, size: u64, unit: &str, carry: fn(u64) -> String) -> String {
+    let scaled = value as f64 / size as f64;
+    if scaled >= 999.5 { carry(size * 1_000) } else { format!("{} {unit}", significant(scaled)) }
+}
+
+/// Three significant digits without an exponent, for values below 1,000.
+fn significant(value: f64) -> String {
+    if value < 9.995 {
+        format!("{value:.2}")
+    } else if value < 99.95 {
+        format!("{value:.1}")
+    } else {
+        format!("{value:.0}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_read_well() {
+        let cases = [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.00 µs"),
+            (12_345, "12.3 µs"),
+            (999_900, "1.00 ms"),
+            (47_100_000, "47.1 ms"),
+            (999_600_000, "1.00 s"),
+            (59_900_000_000, "59.9 s"),
+            (125_000_000_000, "2 min 05 s"),
+            (12_000_000_000_000, "3 h 20 min"),
+            (u64::MAX, "213503 d 23 h"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(duration(ns), text, "{ns}");
+        }
+    }
+
+    #[test]
+    fn bytes_read_well() {
+        let cases = [
+            (0, "0 B"),
+            (1_023, "1023 B"),
+            (1_536, "1.50 KiB"),
+            (1_048_575, "1.00 MiB"),
+            (104_857_600, "100 MiB"),
+            (u64::MAX, "16.0 EiB"),
+        ];
+        for (value, text) in cases {
+            assert_eq!(bytes(value), text, "{value}");
+        }
+        assert_eq!(signed_bytes(-2_048), "−2.00 KiB");
+        assert_eq!(signed_bytes(i64::MIN), "−8.00 EiB");
+    }
+
+    #[test]
+    fn shares_read_well() {
+        let cases =
+            [(0.0, "0 %"), (0.000_01, "< 0.01 %"), (0.003_1, "0.31 %"), (0.042, "4.2 %"), (0.468, "47 %")];
+        for (share, text) in cases {
+            assert_eq!(percent(share), text, "{share}");
+        }
+        assert_eq!(percent(f64::NAN), "?");
+        assert_eq!(percent(0.099_6), "10 %");
+    }
+
+    #[test]
+    fn counts_and_rates_read_well() {
+        assert_eq!(count(1_234_567), "1,234,567");
+        assert_eq!(count(12), "12");
+        assert_eq!(short_count(9_999), "9,999");
+        assert_eq!(short_count(12_345), "12.3k");
+        assert_eq!(short_count(u64::MAX), "18.4E");
+        assert_eq!(rate(812.4), "812 /s");
+        assert_eq!(rate(999.7), "1.00 k/s");
+        assert_eq!(rate(4_560_000.0), "4.56 M/s");
+    }
+}

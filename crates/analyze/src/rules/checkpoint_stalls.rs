@@ -1,0 +1,89 @@
+//! Rule `checkpoint_stalls`: training stands still while a checkpoint is written or read.
+
+use stepscope_core::Phase;
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{count, duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::summary::Summary;
+
+pub(super) const RULE: Rule = Rule {
+    id: "checkpoint_stalls",
+    since: "0.1.0",
+    name: "Checkpoint stalls",
+    kind: BottleneckType::Io,
+    doc: Doc {
+        finds: "Time during which the training thread itself is in a checkpoint, inside steps or between them.",
+        why: "No training happens meanwhile, on any rank that waits for this one.",
+        how: "The exposed time of phase `checkpoint` on threads that drive steps, divided by the time of the \
+              steps plus that of the checkpoints between them, warm-up excluded. Checkpoints that another \
+              thread writes are not exposed and cost nothing.",
+        advice: "Copy the parameters in memory and let another thread write them; write less often, or less \
+                 (no optimizer state in every one, a denser format); use a faster disk.",
+        example: "14 % of the training time goes into checkpoints.\n\
+                  \x20   checkpoint: 30 times, 310 ms each, 640 ms at most\n\
+                  Written by a thread of its own, the run took 53 s instead of 62 s.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the training time from which checkpoints are a finding.
+    min_share: f64 = 0.05;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+const CHECKPOINT: &[Phase] = &[Phase::Checkpoint];
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.checkpoint_stalls;
+    let steps = match Steps::of(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let between_ns = steps.between_ns(CHECKPOINT);
+    let exposed_ns = steps.inside_ns(CHECKPOINT).saturating_add(between_ns);
+    if exposed_ns == 0 {
+        return Verdict::fine("no time of the training thread goes into checkpoints");
+    }
+    let total_ns = steps.total_ns().saturating_add(between_ns);
+    let share = exposed_ns as f64 / total_ns.max(1) as f64;
+    if share < thresholds.min_share {
+        return Verdict::fine(format!("{} of the training time goes into checkpoints", percent(share)));
+    }
+    let Some(gain) = Gain::upper_bound(steps.per_step(exposed_ns), steps.per_step(total_ns)) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    let section = steps.worst_section(CHECKPOINT);
+    let outside = summary
+        .outside
+        .iter()
+        .find(|row| row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Checkpoint)));
+    let calls = outside.map(|row| row.stats).or(section.map(|row| row.stats));
+    Verdict::Found(vec![Finding {
+        title: format!("{} of the training time goes into checkpoints.", percent(share)),
+        severity: gain.severity(),
+        section: section.map(|row| row.path.clone()),
+        phase: Some(Phase::Checkpoint.as_str().into()),
+        rank: None,
+        evidence: Evidence::new()
+            .with("checkpoint_share", rounded(share, 6))
+            .with("checkpoint_total_ns", exposed_ns)
+            .with("checkpoint_between_steps_ns", between_ns)
+            .with_known("checkpoints", calls.map(|stats| stats.count))
+            .with_known("checkpoint_p50_ns", calls.and_then(|stats| stats.p50))
+            .with_known("checkpoint_max_ns", calls.and_then(|stats| stats.max))
+            .with("steps", steps.count()),
+        recommendation: format!(
+            "Copy the parameters in memory and write them in another thread: {}stand still for {} in all. Or \
+             write less often.",
+            calls.map_or("the steps ".into(), |stats| format!(
+                "in {} checkpoints the steps ",
+                count(stats.count)
+            )),
+            duration(exposed_ns)
+        ),
+        predicted_gain: Some(gain),
+    }])
+}

@@ -1,0 +1,183 @@
+//! Rule `input_bound`: the step waits for its data. Preparation on the training thread is the business of
+//! `slow_preprocessing`.
+
+use stepscope_core::Phase;
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{count, duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
+use crate::summary::{LoaderRow, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "input_bound",
+    since: "0.1.0",
+    name: "Input bound",
+    kind: BottleneckType::DataLoading,
+    doc: Doc {
+        finds: "Steps that wait for their batch, or read it themselves: time of the training thread in \
+                `data_wait` and `data_loading`, inside steps and between them.",
+        why: "While the training thread waits, the model learns nothing and the device stands idle. Loader \
+              threads that are busy all the time but always ahead cost nothing, and are not a finding.",
+        how: "The exposed time of both phases (the training thread is inside them and nothing of higher rank \
+              runs) is divided by the time of the steps plus the input between them, warm-up excluded. The \
+              number of workers that would keep up is ceil(mean time to make a batch / mean step time \
+              without the wait).",
+        advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
+                 all the time, give them more threads or less work: decode once and cache, cheaper formats, \
+                 smaller images. Where they have time to spare and the step waits all the same, deepen the \
+                 queue. Wrap the loader with `stepscope::Loader` so that waits know how long their batch \
+                 took to make.",
+        example: "Input bound: 88 % of the step time is spent waiting for batches.\n\
+                  \x20   step/data_wait: 20.1 ms a step; a batch takes 22.9 ms to make, 1 worker is busy 99 %\n\
+                  \x20   of the time.\n\
+                  With 9 workers the wait was gone and the step took 2.8 ms instead of 22.9 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the step time from which waiting is a finding.
+    min_share: f64 = 0.05;
+    /// Share of their time from which loader threads count as busy all the time.
+    busy_share: f64 = 0.85;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+const WAIT: &[Phase] = &[Phase::DataWait];
+const LOADING: &[Phase] = &[Phase::DataLoading];
+const BOTH: &[Phase] = &[Phase::DataWait, Phase::DataLoading];
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.input_bound;
+    let steps = match Steps::of(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let exposed_ns = steps.exposed_ns(BOTH);
+    let share = steps.share(exposed_ns);
+    if share < thresholds.min_share {
+        return Verdict::fine(format!("{} of the step time is spent waiting for batches", percent(share)));
+    }
+    let Some(gain) = steps.gain(exposed_ns) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
+    let loader = Producers::of(summary, gain.step_time_ns);
+    let waits = &summary.waits;
+    let evidence = Evidence::new()
+        .with("waiting_share", rounded(share, 6))
+        .with("data_wait_share", rounded(steps.share(steps.exposed_ns(WAIT)), 6))
+        .with("data_loading_share", rounded(steps.share(steps.exposed_ns(LOADING)), 6))
+        .with("waiting_per_step_ns", gain.saved_ns_per_step)
+        .with("step_without_waiting_ns", gain.step_time_ns)
+        .with_known("wait_p50_ns", waits.wait.p50)
+        .with_known("wait_p95_ns", waits.wait.p95)
+        .with_known("produce_mean_ns", loader.produce_ns)
+        .with_known("queue_time_p50_ns", waits.queue.p50)
+        .with_known("queue_depth_p50", waits.depth.p50)
+        .with_known("workers", loader.workers)
+        .with_known("workers_busy_share", loader.busy_share.map(|share| rounded(share, 6)))
+        .with_known("workers_needed", loader.needed);
+    let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
+    let title = if serial {
+        format!("{} of the step time goes into loading data on the training thread.", percent(share))
+    } else {
+        format!("{} of the step time is spent waiting for batches.", percent(share))
+    };
+    let recommendation =
+        if serial { serial_advice(gain.step_time_ns) } else { loader.advice(thresholds, gain.step_time_ns) };
+    Verdict::Found(vec![Finding {
+        title,
+        severity: gain.severity(),
+        section: steps.worst_section(&[phase]).map(|row| row.path.clone()),
+        phase: Some(phase.as_str().into()),
+        rank: None,
+        evidence,
+        recommendation,
+        predicted_gain: Some(gain),
+    }])
+}
+
+fn serial_advice(step_ns: u64) -> String {
+    format!(
+        "Load in threads of their own and hand the batches over through a bounded queue: the step itself \
+         needs {}, and loading can go on meanwhile.",
+        duration(step_ns)
+    )
+}
+
+/// The loader that works most, and the waits for its batches.
+#[derive(Debug, Default)]
+struct Producers {
+    workers: Option<u64>,
+    busy_share: Option<f64>,
+    produce_ns: Option<u64>,
+    needed: Option<u64>,
+    cpus: Option<u64>,
+}
+
+impl Producers {
+    fn of(summary: &Summary, step_ns: u64) -> Self {
+        let busiest =
+            |a: &&LoaderRow, b: &&LoaderRow| a.busy_ns.cmp(&b.busy_ns).then_with(|| b.name.cmp(&a.name));
+        let loader = summary.batches.loaders.iter().max_by(busiest);
+        // The batch's own span is nearest to the truth; waits carry the figure when batch traces were sampled
+        // away.
+        let mean = loader.and_then(|row| row.produce.mean).or(summary.waits.produce.mean);
+        let produce_ns = mean.map(|mean| mean.round() as u64);
+        let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();
+        Self {
+            workers: loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0),
+            busy_share: loader.and_then(|row| row.utilisation),
+            produce_ns,
+            needed: produce_ns.filter(|_| step_ns > 0).map(|produce_ns| produce_ns.div_ceil(step_ns).max(1)),
+            cpus: cpus.and_then(|cpus| u64::try_from(cpus).ok()),
+        }
+    }
+
+    fn advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
+        let (Some(produce_ns), Some(needed)) = (self.produce_ns, self.needed) else {
+            return "Wrap the loader with `stepscope::Loader` to see how long batches take to make; until then: \
+                    more loader threads, a deeper queue, cheaper decoding."
+                .into();
+        };
+        let cannot_keep_up = match (self.busy_share, self.workers) {
+            (Some(share), _) if share >= thresholds.busy_share => true,
+            (_, Some(workers)) => needed > workers,
+            (_, None) => true,
+        };
+        if !cannot_keep_up {
+            let busy = self.busy_share.map(|share| format!(", busy {} of the time", percent(share)));
+            return format!(
+                "The loaders could keep up ({} workers{}; a batch takes {} to make), yet the step waits: \
+                 deepen the queue between them so that it bridges slow batches.",
+                count(self.workers.unwrap_or(1)),
+                busy.unwrap_or_default(),
+                duration(produce_ns),
+            );
+        }
+        let workers = self.workers.map_or("the present".into(), count);
+        let target_ns = step_ns.saturating_mul(self.workers.unwrap_or(1));
+        let faster = format!(
+            "make a batch in less than {} (now {}) with {workers} worker(s)",
+            duration(target_ns),
+            duration(produce_ns)
+        );
+        match self.cpus {
+            Some(cpus) if needed > cpus => format!(
+                "The loaders cannot keep up: {} workers would be needed, more than the {} processors. So {faster}: \
+                 decode once and cache, use a cheaper format, do less per sample.",
+                count(needed),
+                count(cpus),
+            ),
+            _ if self.workers.is_some_and(|workers| workers >= needed) => format!(
+                "The loaders are busy all the time and only just keep up: add a worker or two, or {faster}."
+            ),
+            _ => format!(
+                "The loaders cannot keep up: use {} workers instead of {workers}, or {faster}.",
+                count(needed)
+            ),
+        }
+    }
+}

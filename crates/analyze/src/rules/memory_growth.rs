@@ -1,0 +1,302 @@
+//! Rule `memory_growth`: memory grows by the step, without end. Which section leaves the memory behind is
+//! told from what sections allocate and free themselves.
+
+use std::cmp::Ordering;
+
+use serde::Serialize;
+use serde_json::json;
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{bytes, duration, signed_bytes};
+use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
+use crate::summary::{Summary, Trend, TrendPair};
+
+pub(super) const RULE: Rule = Rule {
+    id: "memory_growth",
+    since: "0.1.0",
+    name: "Memory growth",
+    kind: BottleneckType::Memory,
+    doc: Doc {
+        finds: "Memory that grows with every step and is still growing at the end of the recording, and the \
+                section that leaves about as much behind a step.",
+        why: "A run that would take days dies after hours, usually without a message that names the cause.",
+        how: "The live bytes of the process (allocated and not freed, by the counting allocator) at the ends \
+              of steps. The slope is the Theil-Sen estimate, its significance by the Mann-Kendall test, both \
+              after warm-up. A finding needs significance, a positive confidence interval, a growth over the \
+              run and a slope above the limits, and a last third that still grows at a good part of the \
+              slope (caches that fill up level off). Without live bytes, or where they do not grow, resident \
+              memory is looked at in the same way; then the finding is called suspected, because resident \
+              memory also grows without a leak. Severity is 100 below an hour to the limit, 70 below a day, \
+              otherwise by the rate an hour.",
+        advice: "Look at what the section named keeps: histories, caches without bound, tensors that hold on \
+                 to their graph, metrics collected by step. Clear or bound it, or keep numbers instead of \
+                 tensors.",
+        example: "Memory grows by 131 KiB a step, 84 MiB in 660 steps.\n\
+                  \x20   step/metrics_history leaves 131 KiB a step behind\n\
+                  It kept every step's activations \"for later analysis\". Keeping their mean instead, live\n\
+                  memory stayed at 3.1 MiB.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Significance: probability of such a trend by chance, at most.
+    max_p_value: f64 = 0.01;
+    /// Slope below which growth is no leak, bytes a step.
+    min_bytes_per_step: f64 = 64.0;
+    /// Growth over the run below which it is no leak, bytes.
+    min_growth_bytes: u64 = 1_000_000;
+    /// The same for resident memory, which moves in larger amounts.
+    min_rss_growth_bytes: u64 = 33_554_432;
+    /// Slope of the last third of the run, as a part of the whole slope, from which growth goes on.
+    min_tail_ratio: f64 = 0.5;
+    /// How near to the growth a section's own balance must be to be named: difference as a part of the growth.
+    max_section_deviation: f64 = 0.5;
+    /// Memory that the process may use, bytes; 0 where unknown.
+    limit_bytes: u64 = 0;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 100;
+}
+
+/// Most sections that evidence lists beside the one named.
+const OTHER_CANDIDATES: usize = 4;
+
+/// Growth as the `leaks` of the report list it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Leak {
+    /// The section that leaves about as much behind; absent where none does.
+    pub section: Option<String>,
+    /// How sure it is.
+    pub verdict: LeakVerdict,
+    /// Slope, bytes a step.
+    pub bytes_per_step: f64,
+    /// Its 95 % confidence interval.
+    pub confidence_interval: (f64, f64),
+    /// Probability of such a trend by chance.
+    pub p_value: f64,
+    /// Memory at the end: live bytes of a growing heap, resident bytes of a suspected leak.
+    pub live_bytes: u64,
+    /// Call stacks of the allocations that stayed; none are recorded yet.
+    pub stacks: Vec<String>,
+}
+
+/// How sure a leak is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LeakVerdict {
+    /// Bytes allocated and not freed grow.
+    Growing,
+    /// Only resident memory grows, as far as is known.
+    Suspected,
+}
+
+/// The growth of the run, if there is one.
+#[must_use]
+pub fn leaks(summary: &Summary, config: &Config) -> Vec<Leak> {
+    Growth::of(summary, config).ok().flatten().into_iter().map(|growth| growth.leak).collect()
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    match Growth::of(summary, config) {
+        Err(verdict) => verdict,
+        Ok(None) => Verdict::fine(fine(summary)),
+        Ok(Some(growth)) => Verdict::Found(vec![growth.finding(summary, config)]),
+    }
+}
+
+fn fine(summary: &Summary) -> String {
+    let (kind, pair) = match (&summary.memory.live, &summary.memory.rss) {
+        (Some(live), _) => ("live", live),
+        (None, Some(rss)) => ("resident", rss),
+        (None, None) => return "memory does not grow".into(),
+    };
+    let change =
+        i64::try_from(i128::from(pair.last_bytes) - i128::from(pair.first_bytes)).unwrap_or(i64::MAX);
+    format!(
+        "{kind} memory changed by {} from the first step to the last, without lasting growth",
+        signed_bytes(change)
+    )
+}
+
+/// What grows and which sections may be why.
+struct Growth {
+    leak: Leak,
+    whole: Trend,
+    tail: Trend,
+    steps: u64,
+    first_bytes: u64,
+    candidates: Vec<(String, i64)>,
+}
+
+impl Growth {
+    fn of(summary: &Summary, config: &Config) -> Result<Option<Self>, Verdict> {
+        let thresholds = &config.memory_growth;
+        let steps = Steps::of(summary, thresholds.min_steps)?;
+        let span = steps.mode.step_range.map_or(0, |(first, last)| last.saturating_sub(first));
+        let memory = &summary.memory;
+        if memory.live.is_none() && memory.rss.is_none() {
+            return Err(Verdict::unknown(
+                "steps carry no memory figures; install `stepscope::Alloc` as the global allocator",
+            ));
+        }
+        let live =
+            memory.live.as_ref().and_then(|pair| trends(pair, span, thresholds.min_growth_bytes, thresholds));
+        let (verdict, pair, (whole, tail)) = match (live, &memory.live) {
+            (Some(found), Some(pair)) => (LeakVerdict::Growing, pair, found),
+            _ => {
+                let min_bytes = thresholds.min_rss_growth_bytes;
+                match memory
+                    .rss
+                    .as_ref()
+                    .and_then(|pair| Some((pair, trends(pair, span, min_bytes, thresholds)?)))
+                {
+                    Some((pair, found)) => (LeakVerdict::Suspected, pair, found),
+                    None => return Ok(None),
+                }
+            }
+        };
+        let slope = whole.slope_per_step;
+        let candidates = candidates(summary, steps.mode.all.count, slope);
+        let section = candidates
+            .first()
+            .filter(|(_, net)| (*net as f64 - slope).abs() <= thresholds.max_section_deviation * slope)
+            .filter(|_| verdict == LeakVerdict::Growing)
+            .map(|(path, _)| path.clone());
+        let interval = whole.confidence_interval;
+        Ok(Some(Self {
+            leak: Leak {
+                section,
+                verdict,
+                bytes_per_step: rounded(slope, 3),
+                confidence_interval: (rounded(interval.0, 3), rounded(interval.1, 3)),
+                p_value: whole.p_value,
+                live_bytes: pair.last_bytes,
+                stacks: Vec::new(),
+            },
+            whole,
+            tail,
+            steps: span.saturating_add(1),
+            first_bytes: pair.first_bytes,
+            candidates,
+        }))
+    }
+
+    fn finding(self, summary: &Summary, config: &Config) -> Finding {
+        let thresholds = &config.memory_growth;
+        let growth_bytes = (self.whole.slope_per_step * self.steps as f64).round() as u64;
+        let instances = summary.state.instances.max(1) as f64;
+        let steps_per_second =
+            summary.primary().and_then(|mode| mode.throughput.steps_per_second).map(|rate| rate / instances);
+        let bytes_per_hour = steps_per_second.map(|rate| self.whole.slope_per_step * rate * 3_600.0);
+        let left =
+            (thresholds.limit_bytes > 0).then(|| thresholds.limit_bytes.saturating_sub(self.leak.live_bytes));
+        let hours_left =
+            left.zip(bytes_per_hour).filter(|&(_, rate)| rate > 0.0).map(|(left, rate)| left as f64 / rate);
+        let others: Vec<_> = self
+            .candidates
+            .iter()
+            .filter(|(path, _)| Some(path) != self.leak.section.as_ref())
+            .take(OTHER_CANDIDATES)
+            .map(|(path, net)| json!({ "section": path, "net_per_step_bytes": net }))
+            .collect();
+        let named = self.leak.section.as_ref();
+        let own = self.candidates.iter().find(|(path, _)| Some(path) == named).map(|&(_, net)| net);
+        let suspected = self.leak.verdict == LeakVerdict::Suspected;
+        let mut points = match hours_left {
+            Some(hours) if hours < 1.0 => 100.0,
+            Some(hours) if hours < 24.0 => 70.0,
+            _ => by_rate(bytes_per_hour),
+        };
+        if suspected {
+            points /= 2.0;
+        }
+        let slope = bytes(self.whole.slope_per_step.max(0.0).round() as u64);
+        let what = if suspected { "Resident memory grows (a leak is suspected)" } else { "Memory grows" };
+        Finding {
+            title: format!("{what} by {slope} a step, {} in {} steps.", bytes(growth_bytes), self.steps),
+            severity: severity(points),
+            section: self.leak.section.clone(),
+            phase: None,
+            rank: None,
+            evidence: Evidence::new()
+                .with("growth_per_step_bytes", self.leak.bytes_per_step)
+                .with("slope_low_bytes", self.leak.confidence_interval.0)
+                .with("slope_high_bytes", self.leak.confidence_interval.1)
+                .with("p_value", self.leak.p_value)
+                .with("last_third_per_step_bytes", rounded(self.tail.slope_per_step, 3))
+                .with("growth_bytes", growth_bytes)
+                .with("first_bytes", self.first_bytes)
+                .with("last_bytes", self.leak.live_bytes)
+                .with("steps", self.steps)
+                .with_known("growth_per_hour_bytes", bytes_per_hour.map(|rate| rate.round() as u64))
+                .with_known("hours_to_limit", hours_left.map(|hours| rounded(hours, 2)))
+                .with_known("section_net_per_step_bytes", own)
+                .with("other_candidates", others),
+            recommendation: advice(&self.leak, hours_left),
+            predicted_gain: None,
+        }
+    }
+}
+
+/// The trends of a pair that grows by the definition of the rule.
+fn trends(
+    pair: &TrendPair,
+    steps: u64,
+    min_growth_bytes: u64,
+    thresholds: &Thresholds,
+) -> Option<(Trend, Trend)> {
+    let (whole, tail) = (pair.whole?, pair.tail?);
+    let slope = whole.slope_per_step;
+    let grows = whole.p_value <= thresholds.max_p_value
+        && whole.confidence_interval.0 > 0.0
+        && slope >= thresholds.min_bytes_per_step
+        && slope * steps as f64 >= min_growth_bytes as f64
+        && tail.slope_per_step >= thresholds.min_tail_ratio * slope;
+    grows.then_some((whole, tail))
+}
+
+/// Sections that leave memory behind, net bytes a step; nearest to the growth first, then by path.
+fn candidates(summary: &Summary, steps: u64, slope: f64) -> Vec<(String, i64)> {
+    let steps = i64::try_from(steps.max(1)).unwrap_or(i64::MAX);
+    let mut candidates: Vec<(String, i64)> = summary
+        .sections
+        .iter()
+        .filter_map(|row| Some((row.path.clone(), row.memory?.self_net_bytes / steps)))
+        .filter(|&(_, net)| net > 0)
+        .collect();
+    let distance = |net: i64| (net as f64 - slope).abs();
+    candidates.sort_by(|a, b| {
+        distance(a.1).partial_cmp(&distance(b.1)).unwrap_or(Ordering::Equal).then_with(|| a.0.cmp(&b.0))
+    });
+    candidates
+}
+
+fn by_rate(bytes_per_hour: Option<f64>) -> f64 {
+    const GIB: f64 = 1_073_741_824.0;
+    match bytes_per_hour {
+        Some(rate) if rate >= 10.0 * GIB => 60.0,
+        Some(rate) if rate >= GIB => 45.0,
+        Some(rate) if rate >= GIB / 10.0 => 30.0,
+        _ => 15.0,
+    }
+}
+
+fn advice(leak: &Leak, hours_left: Option<f64>) -> String {
+    let time = hours_left.map_or(String::new(), |hours| {
+        format!(" The limit is reached in {}.", duration((hours * 3.6e12).min(1e19) as u64))
+    });
+    match (&leak.section, leak.verdict) {
+        (Some(section), _) => format!(
+            "Look at what `{section}` keeps: histories, caches without bound, values collected by step. Clear \
+             or bound it, or keep numbers instead of tensors.{time}"
+        ),
+        (None, LeakVerdict::Growing) => format!(
+            "No section leaves about as much behind: the memory is allocated outside of sections or freed by \
+             others. Put sections around what runs by step.{time}"
+        ),
+        (None, LeakVerdict::Suspected) => format!(
+            "The counting allocator does not see this memory, or is not installed: install `stepscope::Alloc` \
+             as the global allocator, and look at native libraries.{time}"
+        ),
+    }
+}

@@ -1,0 +1,227 @@
+//! The registry of rules and what every rule consists of. Each rule lives in a file of its own beside this
+//! one: its documentation, its thresholds, its check. A new rule is one file, its line here, and a fixture.
+
+use serde::{Deserialize, Serialize};
+use stepscope_core::Phase;
+
+use crate::report::{BottleneckType, Gain, Verdict};
+use crate::summary::{ModeSummary, SectionRow, Summary};
+
+/// Declares the thresholds of a rule: a field, its documentation and its default at one place, from which
+/// the configuration, the built-in help and its tests are made.
+macro_rules! thresholds {
+    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr;)+) => {
+        /// The thresholds of this rule.
+        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Thresholds { $($(#[doc = $doc])+ pub $name: $type),+ }
+
+        impl Default for Thresholds {
+            fn default() -> Self {
+                Self { $($name: $default),+ }
+            }
+        }
+
+        impl Thresholds {
+            /// Every threshold with its value.
+            #[must_use]
+            pub fn table(&self) -> Vec<$crate::rules::Threshold> {
+                vec![$($crate::rules::Threshold {
+                    key: stringify!($name),
+                    value: self.$name.to_string(),
+                    doc: concat!($($doc),+).trim(),
+                }),+]
+            }
+        }
+    };
+}
+
+/// The rules, in the order in which they are listed. The name of a rule is that of its file.
+macro_rules! registry {
+    ($($rule:ident),+ $(,)?) => {
+        /// Every rule.
+        pub const RULES: &[Rule] = &[$($rule::RULE),+];
+
+        /// Thresholds of every rule; a table of `stepscope.toml` each.
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct Config {
+            $(
+                #[doc = concat!("Thresholds of `", stringify!($rule), "`.")]
+                pub $rule: $rule::Thresholds,
+            )+
+        }
+
+        impl Config {
+            /// The thresholds of the rule `id`; empty for unknown rules.
+            #[must_use]
+            pub fn thresholds(&self, id: &str) -> Vec<Threshold> {
+                match id {
+                    $(stringify!($rule) => self.$rule.table(),)+
+                    _ => Vec::new(),
+                }
+            }
+        }
+    };
+}
+
+pub mod checkpoint_stalls;
+pub mod input_bound;
+pub mod memory_growth;
+pub mod slow_preprocessing;
+pub mod slow_section;
+pub mod spans_lost;
+pub mod step_jitter;
+
+registry! {
+    input_bound,
+    slow_preprocessing,
+    slow_section,
+    step_jitter,
+    checkpoint_stalls,
+    memory_growth,
+    spans_lost,
+}
+
+/// One rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Rule {
+    /// Stable identity, also the name of its file and of its table in `stepscope.toml`.
+    pub id: &'static str,
+    /// Version of stepscope that brought it.
+    pub since: &'static str,
+    /// What it is called in headings.
+    pub name: &'static str,
+    /// What its findings are about.
+    pub kind: BottleneckType,
+    /// What a user can read about it.
+    pub doc: Doc,
+    /// Looks at a run.
+    pub check: fn(&Summary, &Config) -> Verdict,
+}
+
+/// The documentation of a rule, paragraphs of running text.
+#[derive(Debug, Clone, Copy)]
+pub struct Doc {
+    /// What the rule finds.
+    pub finds: &'static str,
+    /// Why it matters.
+    pub why: &'static str,
+    /// How the figures are computed. The thresholds are listed after it.
+    pub how: &'static str,
+    /// What to do about a finding.
+    pub advice: &'static str,
+    /// A finding and the change that removed it. Kept as written, line by line.
+    pub example: &'static str,
+}
+
+/// A threshold as the help shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Threshold {
+    /// Its key in the rule's table of `stepscope.toml`.
+    pub key: &'static str,
+    /// Its value.
+    pub value: String,
+    /// What it does.
+    pub doc: &'static str,
+}
+
+/// The rule of this name.
+#[must_use]
+pub fn find(id: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.id == id)
+}
+
+/// The steps that rules judge, and what phases cost them.
+pub(crate) struct Steps<'a> {
+    summary: &'a Summary,
+    /// The mode that verdicts are about.
+    pub(crate) mode: &'a ModeSummary,
+}
+
+impl<'a> Steps<'a> {
+    /// The steady steps of the primary mode.
+    ///
+    /// # Errors
+    /// With the verdict to give when there are fewer than `min_steps`.
+    pub(crate) fn of(summary: &'a Summary, min_steps: u64) -> Result<Self, Verdict> {
+        let Some(mode) = summary.primary() else {
+            return Err(Verdict::unknown(
+                "no steps were found; mark them with `step!`, or name their span in STEPSCOPE_STEP_SPAN",
+            ));
+        };
+        let count = mode.steady.count;
+        if count < min_steps.max(1) {
+            return Err(Verdict::unknown(format!(
+                "{count} steps after warm-up are too few to judge; record at least {min_steps}"
+            )));
+        }
+        Ok(Self { summary, mode })
+    }
+
+    /// How many.
+    pub(crate) fn count(&self) -> u64 {
+        self.mode.steady.count
+    }
+
+    /// Time of the steps and of the input between them: what shares refer to.
+    pub(crate) fn total_ns(&self) -> u64 {
+        self.mode.steady_ns.saturating_add(self.summary.input.between_ns)
+    }
+
+    /// Mean time of a step, the input before it included.
+    pub(crate) fn mean_ns(&self) -> u64 {
+        self.per_step(self.total_ns())
+    }
+
+    /// A time of all steps as the mean of one.
+    pub(crate) fn per_step(&self, ns: u64) -> u64 {
+        ns / self.count().max(1)
+    }
+
+    /// A time of all steps as a share of theirs.
+    pub(crate) fn share(&self, ns: u64) -> f64 {
+        let total = self.total_ns();
+        if total == 0 { 0.0 } else { ns as f64 / total as f64 }
+    }
+
+    /// Time exposed in these phases, inside steps.
+    pub(crate) fn inside_ns(&self, phases: &[Phase]) -> u64 {
+        let rows = self.mode.phases.iter().filter(|row| phases.iter().any(|&phase| row.phase.is(phase)));
+        rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns))
+    }
+
+    /// Time exposed in these phases between steps.
+    pub(crate) fn between_ns(&self, phases: &[Phase]) -> u64 {
+        let is_meant = |phase| phases.iter().any(|&meant| crate::summary::PhaseName::is(phase, meant));
+        let rows = self.summary.outside.iter().filter(|row| row.phase.as_ref().is_some_and(is_meant));
+        rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns))
+    }
+
+    /// Time exposed in these phases, inside steps and between them.
+    pub(crate) fn exposed_ns(&self, phases: &[Phase]) -> u64 {
+        self.inside_ns(phases).saturating_add(self.between_ns(phases))
+    }
+
+    /// What it would bring if `ns` of all steps' time were gone.
+    pub(crate) fn gain(&self, ns: u64) -> Option<Gain> {
+        Gain::upper_bound(self.per_step(ns), self.mean_ns())
+    }
+
+    /// The section of these phases that holds most of the steps' exposed time; of those outside of steps the
+    /// longest, where none is inside.
+    pub(crate) fn worst_section(&self, phases: &[Phase]) -> Option<&'a SectionRow> {
+        let cost = |row: &SectionRow| {
+            let inside = row.in_mode(self.mode.mode).map_or(0, |part| part.exposed_ns);
+            (inside, row.self_ns.unwrap_or(row.stats.total))
+        };
+        self.summary
+            .sections
+            .iter()
+            .filter(|row| row.is_part())
+            .filter(|row| row.phase.as_ref().is_some_and(|name| phases.iter().any(|&phase| name.is(phase))))
+            .filter(|row| cost(row) > (0, 0))
+            // Of equals the first path, whatever the order of the rows.
+            .max_by(|a, b| cost(a).cmp(&cost(b)).then_with(|| b.path.cmp(&a.path)))
+    }
+}

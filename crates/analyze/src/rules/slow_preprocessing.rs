@@ -1,0 +1,119 @@
+//! Rule `slow_preprocessing`: the training thread prepares its data itself, and that takes a good part of the
+//! step. Waiting for data that others prepare is the business of `input_bound`.
+
+use stepscope_core::Phase;
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
+use crate::summary::{SectionRow, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "slow_preprocessing",
+    since: "0.1.0",
+    name: "Slow preprocessing",
+    kind: BottleneckType::Preprocessing,
+    doc: Doc {
+        finds: "Preprocessing, augmentation or collation on the training thread that takes a good part of the \
+                step.",
+        why: "What is prepared on the training thread holds up every step. In loader threads the same work is \
+              hidden behind the computation of the step before.",
+        how: "The exposed time of the three phases, inside steps and between them, divided by the time of the \
+              steps plus the input between them, warm-up excluded. The section named is the one whose own \
+              time is largest among them. Preprocessing in loader threads does not count: it delays a step \
+              only when the step waits for it, and then `input_bound` says so.",
+        advice: "Compute what does not depend on the step once, before training. Move the rest into the loader \
+                 threads. Work on whole batches instead of single samples.",
+        example: "61 % of the step time goes into preprocessing on the training thread.\n\
+                  \x20   step/preprocessing/dataset_statistics: 4.9 ms a step, 64 calls a step\n\
+                  The statistics of the whole data set were computed anew for every sample. Computed once, the\n\
+                  step took 3.0 ms instead of 7.9 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the step time from which preparation is a finding.
+    min_share: f64 = 0.05;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+const PREPARATION: &[Phase] = &[Phase::Preprocessing, Phase::Augmentation, Phase::Collate];
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.slow_preprocessing;
+    let steps = match Steps::of(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let exposed_ns = steps.exposed_ns(PREPARATION);
+    let share = steps.share(exposed_ns);
+    if share < thresholds.min_share {
+        return Verdict::fine(format!(
+            "{} of the step time is preparation on the training thread",
+            percent(share)
+        ));
+    }
+    let Some(gain) = steps.gain(exposed_ns) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    let worst = steps.worst_section(PREPARATION);
+    let part = worst.and_then(|row| row.in_mode(steps.mode.mode));
+    let phase = PREPARATION
+        .iter()
+        .copied()
+        .max_by_key(|&phase| (steps.exposed_ns(&[phase]), std::cmp::Reverse(phase)))
+        .unwrap_or(Phase::Preprocessing);
+    let samples = steps.mode.throughput.samples.filter(|&samples| samples > 0);
+    let evidence = Evidence::new()
+        .with("preparation_share", rounded(share, 6))
+        .with("preparation_per_step_ns", gain.saved_ns_per_step)
+        .with("step_without_preparation_ns", gain.step_time_ns)
+        .with("preprocessing_share", rounded(steps.share(steps.exposed_ns(&[Phase::Preprocessing])), 6))
+        .with("augmentation_share", rounded(steps.share(steps.exposed_ns(&[Phase::Augmentation])), 6))
+        .with("collate_share", rounded(steps.share(steps.exposed_ns(&[Phase::Collate])), 6))
+        .with_known("per_sample_ns", samples.map(|samples| exposed_ns / samples))
+        .with_known("section_per_step_ns", part.map(|part| part.exposed_ns / steps.mode.all.count.max(1)))
+        .with_known("section_calls_per_step", part.map(|part| part.calls / part.steps.max(1)))
+        .with_known("section_p50_ns", worst.and_then(|row| row.stats.p50));
+    Verdict::Found(vec![Finding {
+        title: format!(
+            "{} of the step time goes into {} on the training thread.",
+            percent(share),
+            word(phase)
+        ),
+        severity: gain.severity(),
+        section: worst.map(|row| row.path.clone()),
+        phase: Some(phase.as_str().into()),
+        rank: None,
+        evidence,
+        recommendation: advice(worst, part.map(|part| part.calls / part.steps.max(1)), gain.step_time_ns),
+        predicted_gain: Some(gain),
+    }])
+}
+
+const fn word(phase: Phase) -> &'static str {
+    match phase {
+        Phase::Augmentation => "augmentation",
+        Phase::Collate => "collation",
+        _ => "preprocessing",
+    }
+}
+
+fn advice(worst: Option<&SectionRow>, calls_per_step: Option<u64>, step_ns: u64) -> String {
+    let what = worst.map_or("it".into(), |row| format!("`{}`", row.path));
+    let repeated = match calls_per_step {
+        Some(calls) if calls > 1 => {
+            format!(
+                " It is called {calls} times a step: compute once what does not change between the calls."
+            )
+        }
+        _ => String::new(),
+    };
+    format!(
+        "Move {what} into the loader threads, where it runs while the step before computes; the rest of the \
+         step takes {}.{repeated}",
+        duration(step_ns)
+    )
+}

@@ -1,0 +1,200 @@
+//! Rule `slow_section`: a section that is neither input, nor one of the stages every training step consists
+//! of, nor a checkpoint, takes a good part of the step.
+
+use stepscope_core::{Phase, PhaseClass};
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{bytes, count, duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
+use crate::summary::{SectionRow, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "slow_section",
+    since: "0.1.0",
+    name: "Slow section",
+    kind: BottleneckType::Compute,
+    doc: Doc {
+        finds: "One section below step level whose own time, nested sections excluded, is a good part of the \
+                step although it is none of the stages that a step consists of: no forward or backward pass, \
+                gradient work, optimizer, evaluation, inference, compilation or copying (those have to take \
+                the time), no input and no checkpoint (other rules look at them).",
+        why: "Logging, metrics, synchronisation and helper code inside the step cost as much as they take, \
+              and are usually not meant to.",
+        how: "Own time counts where it is exposed: while the training thread is in the section itself and \
+              nothing of higher rank runs. A section is a finding from a share of the step time on, or from \
+              a lower share when a single call takes long. Stages of training whose sections take long in \
+              a single call, and sections that allocate much in one call, give notes instead of findings.",
+        advice: "Do the work less often, move it to another thread, or make it cheaper. Give the section its \
+                 phase (`section!(\"…\", phase = …)`) if it is a regular stage of your step.",
+        example: "31 % of the step time goes into step/log_metrics.\n\
+                  \x20   1.4 ms in one call a step\n\
+                  Written every 50 steps instead of every step, the step took 3.1 ms instead of 4.5 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the step time from which a section is a finding.
+    min_share: f64 = 0.10;
+    /// Own time of one call that is long, seconds.
+    long_call_s: f64 = 1.0;
+    /// Share of the step time from which a section with long calls is a finding.
+    long_call_min_share: f64 = 0.05;
+    /// Bytes that the section itself allocates in one call, from which there is a note.
+    large_alloc_bytes: u64 = 100_000_000;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.slow_section;
+    let steps = match Steps::of(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let mut candidates: Vec<Cost<'_>> = summary
+        .sections
+        .iter()
+        .filter(|row| row.is_part() && !is_expected(row))
+        .filter_map(|row| Cost::of(row, &steps))
+        .collect();
+    // The largest first, of equals the first path.
+    candidates.sort_by(|a, b| b.exposed_ns.cmp(&a.exposed_ns).then_with(|| a.row.path.cmp(&b.row.path)));
+    let findings: Vec<Finding> = candidates
+        .iter()
+        .filter(|cost| cost.is_slow(thresholds))
+        .filter_map(|cost| cost.finding(&steps))
+        .collect();
+    if !findings.is_empty() {
+        return Verdict::Found(findings);
+    }
+    Verdict::fine(match candidates.first() {
+        Some(cost) => format!("the costliest such section, {}, takes {}", cost.row.path, percent(cost.share)),
+        None => "no section but the regular stages of a step takes time".into(),
+    })
+}
+
+/// Stages that every step consists of, and those that other rules look at.
+fn is_expected(row: &SectionRow) -> bool {
+    row.phase.as_ref().is_some_and(|phase| match phase.class() {
+        PhaseClass::Input
+        | PhaseClass::CpuOperation
+        | PhaseClass::Copy
+        | PhaseClass::Kernel
+        | PhaseClass::Set => true,
+        PhaseClass::Runtime => phase.is(Phase::Compile),
+        PhaseClass::Communication => false,
+        PhaseClass::Other => phase.is(Phase::Checkpoint),
+    })
+}
+
+/// What a section costs the steps of the primary mode, warm-up included on both sides.
+struct Cost<'a> {
+    row: &'a SectionRow,
+    exposed_ns: u64,
+    calls: u64,
+    share: f64,
+}
+
+impl<'a> Cost<'a> {
+    fn of(row: &'a SectionRow, steps: &Steps<'_>) -> Option<Self> {
+        let part = row.in_mode(steps.mode.mode).filter(|part| part.exposed_ns > 0)?;
+        let total = steps.mode.all.total.max(1);
+        let share = (part.exposed_ns as f64 / total as f64).min(1.0);
+        Some(Self { row, exposed_ns: part.exposed_ns, calls: part.calls.max(1), share })
+    }
+
+    fn per_call_ns(&self) -> u64 {
+        self.exposed_ns / self.calls
+    }
+
+    fn is_slow(&self, thresholds: &Thresholds) -> bool {
+        let is_long = self.per_call_ns() as f64 >= thresholds.long_call_s * 1e9;
+        self.share >= if is_long { thresholds.long_call_min_share } else { thresholds.min_share }
+    }
+
+    fn finding(&self, steps: &Steps<'_>) -> Option<Finding> {
+        let mean_ns = steps.mean_ns();
+        let gain = Gain::upper_bound((self.share * mean_ns as f64).round() as u64, mean_ns)?;
+        let phase = self.row.phase.as_ref().map(|phase| phase.as_str().to_owned());
+        Some(Finding {
+            title: format!("{} of the step time goes into {} itself.", percent(self.share), self.row.path),
+            severity: gain.severity(),
+            section: Some(self.row.path.clone()),
+            phase,
+            rank: None,
+            evidence: Evidence::new()
+                .with("exposed_share", rounded(self.share, 6))
+                .with("exposed_per_step_ns", gain.saved_ns_per_step)
+                .with("exposed_per_call_ns", self.per_call_ns())
+                .with("calls", self.calls)
+                .with("steps", steps.mode.all.count)
+                .with_known("call_p50_ns", self.row.stats.p50)
+                .with_known("call_p95_ns", self.row.stats.p95)
+                .with_known("self_alloc_bytes", self.row.memory.map(|memory| memory.self_alloc_bytes)),
+            recommendation: self.advice(steps),
+            predicted_gain: Some(gain),
+        })
+    }
+
+    fn advice(&self, steps: &Steps<'_>) -> String {
+        let calls = self.calls / steps.mode.all.count.max(1);
+        let often = if calls > 1 {
+            format!(
+                "It runs {} times a step, {} each: do the work once a step, or less often. ",
+                count(calls),
+                duration(self.per_call_ns())
+            )
+        } else {
+            format!(
+                "It takes {} a call: do it less often, in another thread, or cheaper. ",
+                duration(self.per_call_ns())
+            )
+        };
+        let what = match self.row.phase.as_ref() {
+            Some(phase) if phase.is(Phase::Synchronization) => {
+                "Synchronise only where a result is really read. "
+            }
+            Some(phase) if phase.is(Phase::Communication) => {
+                "Overlap the exchange with the computation of the step. "
+            }
+            Some(phase) if phase.is(Phase::Io) => "Write in a thread of its own. ",
+            Some(_) => "",
+            None => "If it is a regular stage of the step, give it its phase. ",
+        };
+        let together = format!("{often}{what}");
+        together.trim_end().to_owned()
+    }
+}
+
+/// Absolute limits: sections whose own calls are long or allocate much, whatever their share of the step.
+/// Those that the rule found are left out.
+#[must_use]
+pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
+    let thresholds = &config.slow_section;
+    let found: Vec<String> = match check(summary, config) {
+        Verdict::Found(findings) => findings.into_iter().filter_map(|finding| finding.section).collect(),
+        _ => Vec::new(),
+    };
+    let mut notes = Vec::new();
+    for row in summary.sections.iter().filter(|row| row.is_part() && !found.contains(&row.path)) {
+        let self_ns = row.self_ns.map(|ns| ns / row.stats.count.max(1));
+        if let Some(ns) = self_ns.filter(|&ns| ns as f64 >= thresholds.long_call_s * 1e9) {
+            notes.push(Note {
+                rule: RULE.id,
+                section: Some(row.path.clone()),
+                text: format!("{} takes {} of its own a call.", row.path, duration(ns)),
+            });
+        }
+        let alloc =
+            row.memory.filter(|memory| memory.spans > 0).map(|memory| memory.self_alloc_bytes / memory.spans);
+        if let Some(size) = alloc.filter(|&size| size >= thresholds.large_alloc_bytes) {
+            notes.push(Note {
+                rule: RULE.id,
+                section: Some(row.path.clone()),
+                text: format!("{} itself allocates {} a call.", row.path, bytes(size)),
+            });
+        }
+    }
+    notes
+}

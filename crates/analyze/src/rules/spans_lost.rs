@@ -1,0 +1,155 @@
+//! Rule `spans_lost`: the recording is incomplete. What was wrong with files is told by the read issues; here
+//! is what the processes themselves lost, and runs that did not end.
+
+use std::collections::BTreeMap;
+
+use stepscope_core::LossReason;
+
+use super::{Config, Doc, Rule};
+use crate::report::units::{count, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
+use crate::summary::Summary;
+
+pub(super) const RULE: Rule = Rule {
+    id: "spans_lost",
+    since: "0.1.0",
+    name: "Spans lost",
+    kind: BottleneckType::Recording,
+    doc: Doc {
+        finds: "Spans that were recorded but did not arrive, traces that are not complete, and runs that did \
+                not end in order.",
+        why: "Figures that rest on spans (own times, phases, slowest steps) describe only what arrived. \
+              Counts, totals and quantiles of sections come from the processes' own aggregates where those \
+              arrived, and stay exact.",
+        how: "Every process counts the spans that it drops, by reason, and says how many spans each trace \
+              has; a reader compares. A process that ends in order writes its run span last: without it the \
+              process was killed, crashed, or is still running. Severity is the share of spans lost; a run \
+              that did not end has a low one of its own.",
+        advice: "Each reason has its own remedy, listed with the finding.",
+        example: "12,044 spans were lost (3.1 % of those recorded).\n\
+                  \x20   ring_full: 12,044\n\
+                  Raise the ring size (STEPSCOPE_RING_BYTES), or record fewer sections (level `basic`).",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of spans lost below which it is only shown, and no finding.
+    min_share: f64 = 0.0;
+    /// Severity of a run that did not end.
+    not_ended_severity: f64 = 5.0;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.spans_lost;
+    if !summary.found || summary.state.spans == 0 {
+        return Verdict::unknown("no spans were read");
+    }
+    let mut findings: Vec<Finding> =
+        [lost(summary, thresholds), not_ended(summary, thresholds)].into_iter().flatten().collect();
+    if !findings.is_empty() {
+        findings.sort_by(|a, b| b.severity.total_cmp(&a.severity));
+        return Verdict::Found(findings);
+    }
+    let spans = count(summary.state.spans);
+    if summary.losses.emitted.is_none() && summary.state.is_ours {
+        return Verdict::unknown(format!(
+            "{spans} spans were read, all traces complete; how many were recorded did not arrive (it is written \
+             every few seconds and when the program ends)"
+        ));
+    }
+    Verdict::fine(format!("all traces of {spans} spans are complete, and no process lost any"))
+}
+
+fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
+    let (state, losses) = (&summary.state, &summary.losses);
+    let dropped = losses.dropped_total();
+    // What roots miss is mostly what processes dropped: the larger figure of both, never the sum.
+    let spans = dropped.max(state.missing_spans).max(state.dropped_spans);
+    if spans == 0 && state.incomplete_traces == 0 {
+        return None;
+    }
+    let recorded = losses.emitted.unwrap_or(0).max(state.spans.saturating_add(state.missing_spans)).max(1);
+    let share = (spans as f64 / recorded as f64).min(1.0);
+    if share < thresholds.min_share {
+        return None;
+    }
+    let mut by_reason: BTreeMap<Option<LossReason>, u64> = BTreeMap::new();
+    for row in &losses.dropped {
+        let sum = by_reason.entry(row.reason).or_default();
+        *sum = sum.saturating_add(row.spans);
+    }
+    let reasons: serde_json::Map<String, serde_json::Value> = by_reason
+        .iter()
+        .map(|(reason, &spans)| (reason.map_or("unknown", LossReason::as_str).to_owned(), spans.into()))
+        .collect();
+    let mut advice: Vec<&str> = Vec::new();
+    for remedy in by_reason.keys().flatten().map(|reason| reason.advice()) {
+        if !advice.contains(&remedy) {
+            advice.push(remedy);
+        }
+    }
+    if advice.is_empty() {
+        advice.push(
+            "Read all files of the run, and those of every process; where the program was killed, its last \
+             second may be missing.",
+        );
+    }
+    let title = if spans == 0 {
+        format!("{} of {} traces are not complete.", count(state.incomplete_traces), count(state.traces))
+    } else {
+        format!("{} spans were lost ({} of those recorded).", count(spans), percent(share))
+    };
+    Some(Finding {
+        title,
+        severity: severity(100.0 * share),
+        section: None,
+        phase: None,
+        rank: None,
+        evidence: Evidence::new()
+            .with("lost_spans", spans)
+            .with("lost_share", rounded(share, 6))
+            .with_known("emitted_spans", losses.emitted)
+            .with("read_spans", state.spans)
+            .with("by_reason", reasons)
+            .with("incomplete_traces", state.incomplete_traces)
+            .with("missing_spans", state.missing_spans),
+        recommendation: advice.join(" "),
+        predicted_gain: None,
+    })
+}
+
+fn not_ended(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
+    let state = &summary.state;
+    if state.is_ended() != Some(false) {
+        return None;
+    }
+    let open = state.instances.saturating_sub(state.ended);
+    let title = if state.instances <= 1 {
+        "The run did not end in order: it was killed, crashed, or is still running.".to_owned()
+    } else {
+        format!(
+            "{} of {} processes did not end in order: they were killed, crashed, or are still running.",
+            count(open),
+            count(state.instances)
+        )
+    };
+    Some(Finding {
+        title,
+        severity: severity(thresholds.not_ended_severity),
+        section: None,
+        phase: None,
+        rank: None,
+        evidence: Evidence::new()
+            .with("processes", state.instances)
+            .with("not_ended", open)
+            .with("epochs_started", state.epochs_started)
+            .with("epochs_ended", state.epochs_ended),
+        recommendation:
+            "Everything up to the last flush is in this report; at most the last second is missing. \
+                         If the program is meant to have ended, look at its exit code and log, and keep the \
+                         guard of `stepscope::init()` alive until the end of `main`."
+                .into(),
+        predicted_gain: None,
+    })
+}

@@ -1,0 +1,159 @@
+//! Rule `step_jitter`: steps that should take the same time do not. What makes single steps slow is told
+//! where a phase explains it.
+
+use std::collections::BTreeMap;
+
+use stepscope_core::Phase;
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::summary::{ModeSummary, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "step_jitter",
+    since: "0.1.0",
+    name: "Step jitter",
+    kind: BottleneckType::Variability,
+    doc: Doc {
+        finds: "Step times that scatter: some steps take a multiple of the usual one, and together that costs \
+                a noticeable part of the run.",
+        why: "In a run on several ranks every rank waits for the slowest step of all. On one rank jitter is \
+              time that the usual step shows to be unnecessary, and it hides real changes from you.",
+        how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A \
+              finding needs a tail (either ratio above its limit) and a cost: mean minus median, as a share \
+              of the mean. The phase named is the one that explains the slowest steps: where their exposed \
+              time exceeds that of the average step most, if it accounts for at least half of the excess.",
+        advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
+                 more loaders), checkpoints (write them in another thread), evaluation. Where none does, all \
+                 of the step is slower at times: other processes, clock changes, samples of varying length.",
+        example: "Steps vary: p95 is 3.1 times the median, which costs 18 % of the step time.\n\
+                  \x20   The slow steps are explained by `checkpoint`.\n\
+                  Written by a thread of its own, p95 fell to 1.1 times the median.",
+    },
+    check,
+};
+
+thresholds! {
+    /// p95 / p50 from which the steps have a tail.
+    min_p95_ratio: f64 = 1.5;
+    /// p99 / p50 from which the steps have a tail.
+    min_p99_ratio: f64 = 3.0;
+    /// Share of the step time, above the median, from which a tail is a finding.
+    min_share: f64 = 0.05;
+    /// Share of the excess of the slowest steps from which a phase explains them.
+    explained_share: f64 = 0.5;
+    /// Steps after warm-up that are needed: percentiles of fewer mean little.
+    min_steps: u64 = 100;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.step_jitter;
+    let steps = match Steps::of(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let stats = &steps.mode.steady;
+    let (Some(p50), Some(p95), Some(p99), Some(mean)) = (stats.p50, stats.p95, stats.p99, stats.mean) else {
+        return Verdict::unknown("steps have no durations");
+    };
+    if p50 == 0 {
+        return Verdict::unknown("the median step takes no time");
+    }
+    let ratio = |ns: u64| ns as f64 / p50 as f64;
+    let mean_ns = mean.round() as u64;
+    let Some(gain) = Gain::upper_bound(mean_ns.saturating_sub(p50), mean_ns) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
+    if !has_tail || gain.share < thresholds.min_share {
+        return Verdict::fine(format!(
+            "p95 is {:.2} times the median, p99 {:.2} times; {} of the step time lies above the median",
+            ratio(p95),
+            ratio(p99),
+            percent(gain.share)
+        ));
+    }
+    let cause = Cause::of(steps.mode).filter(|cause| cause.share >= thresholds.explained_share);
+    let evidence = Evidence::new()
+        .with("p50_ns", p50)
+        .with("p95_ns", p95)
+        .with("p99_ns", p99)
+        .with_known("max_ns", stats.max)
+        .with_known("mad_ns", stats.mad)
+        .with("p95_to_p50_ratio", rounded(ratio(p95), 3))
+        .with("p99_to_p50_ratio", rounded(ratio(p99), 3))
+        .with_known("robust_cv_ratio", stats.robust_cv.map(|cv| rounded(cv, 4)))
+        .with("above_median_share", gain.share)
+        .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
+        .with_known("explained_share", cause.as_ref().map(|cause| rounded(cause.share, 3)));
+    Verdict::Found(vec![Finding {
+        title: format!(
+            "Steps vary: p95 is {:.1} times the median, which costs {} of the step time.",
+            ratio(p95),
+            percent(gain.share)
+        ),
+        severity: gain.severity(),
+        section: None,
+        phase: cause.as_ref().map(|cause| cause.phase.clone()),
+        rank: None,
+        evidence,
+        recommendation: advice(cause.as_ref(), p50),
+        predicted_gain: Some(gain),
+    }])
+}
+
+fn advice(cause: Option<&Cause>, p50: u64) -> String {
+    let Some(cause) = cause else {
+        return "No phase explains the slow steps: all of the step is slower at times. Look for other processes \
+                on the machine, clock changes, and samples of varying length."
+            .into();
+    };
+    let what = match Phase::parse(&cause.phase) {
+        Some(Phase::Checkpoint) => "write checkpoints in a thread of their own, or less often",
+        Some(phase) if phase.is_input() => {
+            "deepen the queue or add loader threads, so that slow batches are bridged"
+        }
+        Some(Phase::Evaluation) => "evaluate outside of training steps, where it does not count as one",
+        Some(Phase::Communication | Phase::Synchronization) => {
+            "find the rank or thread that the others wait for"
+        }
+        _ => "look at what this phase does differently in the slowest steps listed below",
+    };
+    format!(
+        "The slow steps are explained by `{}` ({} of their excess over the usual {}): {what}.",
+        cause.phase,
+        percent(cause.share),
+        duration(p50)
+    )
+}
+
+/// The phase in which the slowest steps exceed the average step most.
+struct Cause {
+    phase: String,
+    share: f64,
+}
+
+impl Cause {
+    fn of(mode: &ModeSummary) -> Option<Self> {
+        let usual_ns = mode.steady.p50?;
+        let count = mode.steady.count.max(1);
+        let usual: BTreeMap<&str, u64> =
+            mode.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns / count)).collect();
+        let mut excess: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut all_excess = 0u64;
+        for step in &mode.slowest {
+            all_excess = all_excess.saturating_add(step.duration_ns.saturating_sub(usual_ns));
+            for part in &step.phases {
+                let phase = part.phase.as_str();
+                let above = part.exposed_ns.saturating_sub(usual.get(phase).copied().unwrap_or(0));
+                let sum = excess.entry(phase).or_default();
+                *sum = sum.saturating_add(above);
+            }
+        }
+        // Of equals the first name.
+        let (phase, above) = excess.into_iter().rev().max_by_key(|&(_, above)| above)?;
+        (all_excess > 0)
+            .then(|| Self { phase: phase.to_owned(), share: (above as f64 / all_excess as f64).min(1.0) })
+    }
+}

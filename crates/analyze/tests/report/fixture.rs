@@ -1,0 +1,388 @@
+//! Summaries made by hand, one field at a time. Times of phases are per step.
+
+use stepscope_analyze::Summary;
+use stepscope_analyze::summary::{
+    BatchSummary, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses, MemorySummary,
+    ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
+    SectionRow, SlowStep, Stats, StepPhase, Throughput, Trend, TrendPair, WaitSummary, Warmup, WorkerRow,
+};
+use stepscope_core::{Distribution, Mode, Phase, SectionKind};
+use stepscope_model::Resource;
+
+pub(crate) const MS: u64 = 1_000_000;
+
+/// Figures of a list of values.
+pub(crate) fn stats(values: impl IntoIterator<Item = u64>) -> Stats {
+    let mut distribution = Distribution::default();
+    values.into_iter().for_each(|value| distribution.record(value));
+    Stats::of(&distribution)
+}
+
+/// `count` equal values.
+pub(crate) fn same(count: u64, value: u64) -> Stats {
+    stats(std::iter::repeat_n(value, usize::try_from(count).unwrap()))
+}
+
+/// An input without any run.
+pub(crate) fn nothing() -> Summary {
+    Summary {
+        found: false,
+        run: RunIdentity::default(),
+        state: RunState::default(),
+        other_runs: Vec::new(),
+        limits: Vec::new(),
+        losses: Losses::default(),
+        instances: Vec::new(),
+        modes: Vec::new(),
+        input: InputShare::default(),
+        outside: Vec::new(),
+        batches: BatchSummary::default(),
+        waits: WaitSummary::default(),
+        sections: Vec::new(),
+        slowest: Vec::new(),
+        most_variable: Vec::new(),
+        disagreements: Vec::new(),
+        memory: MemorySummary::default(),
+        series: Vec::new(),
+        values: Vec::new(),
+    }
+}
+
+/// A run that is made step by step.
+pub(crate) struct Run {
+    pub(crate) summary: Summary,
+}
+
+impl Run {
+    /// A run that ended in order, of equal steps that hold no phase yet.
+    pub(crate) fn of(steps: u64, step_ns: u64) -> Self {
+        Self::with_durations(vec![step_ns; usize::try_from(steps).unwrap()])
+    }
+
+    /// The same with steps of these durations.
+    pub(crate) fn with_durations(durations: Vec<u64>) -> Self {
+        let count = durations.len() as u64;
+        let all = stats(durations.iter().copied());
+        let mut summary = nothing();
+        summary.found = true;
+        summary.run = RunIdentity { id: "run-1".into(), attempt: 0, is_foreign: false };
+        let resource = Resource {
+            run_id: "run-1".into(),
+            rank: Some(0),
+            world_size: Some(1),
+            service_name: "trainer".into(),
+            host_name: "host-a".into(),
+            cpus: Some(16),
+            level: "detailed".into(),
+            schema_version: Some(1),
+            ..Resource::default()
+        };
+        let start_ns = 1_700_000_000_000_000_000;
+        summary.state = RunState {
+            first_ns: Some(start_ns),
+            last_ns: Some(start_ns + all.total),
+            started: 1,
+            ended: 1,
+            instances: 1,
+            world_size: Some(1),
+            epochs_started: 2,
+            epochs_ended: 2,
+            traces: count,
+            spans: count * 5,
+            is_ours: true,
+            ..RunState::default()
+        };
+        summary.losses = Losses {
+            emitted: Some(count * 5),
+            exported: vec![("directory".into(), count * 5)],
+            dropped: Vec::new(),
+        };
+        let throughput = Throughput {
+            elapsed_ns: all.total,
+            steps_per_second: (all.total > 0).then(|| count as f64 * 1e9 / all.total as f64),
+            ..Throughput::default()
+        };
+        summary.instances = vec![InstanceRow {
+            resource,
+            first_ns: start_ns,
+            last_ns: start_ns + all.total,
+            started: true,
+            ended: true,
+            traces: count,
+            steps: all,
+            warmup_steps: 0,
+            throughput,
+        }];
+        let mut longest: Vec<(u64, u64)> = durations.iter().copied().zip(0..).collect();
+        longest.sort_by_key(|&(duration, step)| (std::cmp::Reverse(duration), step));
+        let slowest = longest
+            .into_iter()
+            .take(10)
+            .map(|(duration_ns, step)| SlowStep {
+                step: Some(step),
+                rank: Some(0),
+                duration_ns,
+                start_ns,
+                trace_id: format!("{step:032x}"),
+                phases: Vec::new(),
+                unattributed_ns: duration_ns,
+            })
+            .collect();
+        summary.modes = vec![ModeSummary {
+            mode: Mode::Train,
+            all,
+            steady: all,
+            warmup: Warmup::default(),
+            step_range: (count > 0).then(|| (0, count - 1)),
+            phases: Vec::new(),
+            unattributed_ns: all.total,
+            steady_ns: all.total,
+            throughput,
+            slowest,
+        }];
+        let mut run = Self { summary };
+        run.section("step", SectionKind::Step, None, all, 0);
+        run.judge_input();
+        run
+    }
+
+    pub(crate) fn steps(&self) -> u64 {
+        self.summary.modes[0].steady.count
+    }
+
+    /// Gives every step `per_step_ns` of a phase, as the section `step/<name>`.
+    pub(crate) fn phase(mut self, phase: Phase, name: &str, per_step_ns: u64) -> Self {
+        let steps = self.steps();
+        let exposed_ns = per_step_ns * steps;
+        let mode = &mut self.summary.modes[0];
+        let share = exposed_ns as f64 / mode.steady_ns as f64;
+        mode.unattributed_ns -= exposed_ns;
+        mode.phases.push(PhaseRow {
+            phase: PhaseName::Known(phase),
+            spans: steps,
+            exposed_ns,
+            exposed_share: share,
+            total_ns: exposed_ns,
+            total_share: share,
+            self_ns: exposed_ns,
+        });
+        mode.phases.sort_by_key(|row| (std::cmp::Reverse(row.exposed_ns), row.phase.clone()));
+        let path = format!("step/{name}");
+        self.section(&path, SectionKind::Section, Some(phase), same(steps, per_step_ns), exposed_ns);
+        self.judge_input();
+        self
+    }
+
+    /// Gives every step a section without a phase.
+    pub(crate) fn untagged(mut self, name: &str, calls_per_step: u64, per_call_ns: u64) -> Self {
+        let calls = self.steps() * calls_per_step;
+        let path = format!("step/{name}");
+        self.section(&path, SectionKind::Section, None, same(calls, per_call_ns), calls * per_call_ns);
+        self
+    }
+
+    /// Puts sections of a phase between the steps.
+    pub(crate) fn between(mut self, phase: Phase, name: &str, durations: &[u64]) -> Self {
+        let stats = stats(durations.iter().copied());
+        self.summary.outside.push(OutsideRow {
+            phase: Some(PhaseName::Known(phase)),
+            stats,
+            exposed_ns: stats.total,
+        });
+        if phase.is_input() {
+            self.summary.input.between_ns += stats.total;
+        }
+        self.section(name, SectionKind::Section, Some(phase), stats, 0);
+        self.judge_input();
+        self
+    }
+
+    /// One loader with `workers` threads that were busy for a share of the run.
+    pub(crate) fn loader(mut self, workers: u64, produce_ns: u64, busy_share: f64) -> Self {
+        let steps = self.steps();
+        let elapsed_ns = self.summary.modes[0].steady_ns;
+        let busy_ns = (busy_share * (elapsed_ns * workers) as f64) as u64;
+        self.summary.batches = BatchSummary {
+            count: steps,
+            loaders: vec![LoaderRow {
+                name: "train".into(),
+                produce: same(steps, produce_ns),
+                busy_ns,
+                elapsed_ns,
+                utilisation: Some(busy_share),
+                samples: Some(steps * 64),
+                workers: (0..workers)
+                    .map(|thread| WorkerRow {
+                        rank: Some(0),
+                        thread: i64::try_from(thread).ok(),
+                        batches: steps / workers,
+                        busy_ns: busy_ns / workers,
+                        first_ns: 0,
+                        last_ns: elapsed_ns,
+                    })
+                    .collect(),
+            }],
+        };
+        self
+    }
+
+    /// Waits as consumers saw them.
+    pub(crate) fn waits(mut self, wait_ns: u64, produce_ns: u64, depth: u64) -> Self {
+        let steps = self.steps();
+        self.summary.waits = WaitSummary {
+            wait: same(steps, wait_ns),
+            produce: same(steps, produce_ns),
+            queue: same(steps, 10_000),
+            depth: same(steps, depth),
+        };
+        self
+    }
+
+    /// Live memory that grows by the step, at the end as in the whole.
+    pub(crate) fn live(mut self, first_bytes: u64, per_step: f64, tail_per_step: f64, p_value: f64) -> Self {
+        self.summary.memory.live = Some(self.pair(first_bytes, per_step, tail_per_step, p_value));
+        self
+    }
+
+    /// The same of resident memory.
+    pub(crate) fn rss(mut self, first_bytes: u64, per_step: f64, tail_per_step: f64, p_value: f64) -> Self {
+        self.summary.memory.rss = Some(self.pair(first_bytes, per_step, tail_per_step, p_value));
+        self
+    }
+
+    fn pair(&self, first_bytes: u64, per_step: f64, tail_per_step: f64, p_value: f64) -> TrendPair {
+        let n = self.steps();
+        let trend = |slope: f64| Trend {
+            n,
+            slope_per_step: slope,
+            confidence_interval: (slope - slope.abs() * 0.01, slope + slope.abs() * 0.01),
+            p_value,
+        };
+        let last_bytes = first_bytes + (per_step * n as f64) as u64;
+        TrendPair {
+            first_bytes,
+            last_bytes,
+            max_bytes: last_bytes,
+            whole: Some(trend(per_step)),
+            tail: Some(trend(tail_per_step)),
+        }
+    }
+
+    /// What a section leaves behind a step.
+    pub(crate) fn leaves(mut self, path: &str, net_per_step: i64) -> Self {
+        let steps = self.steps();
+        let alloc = 200_000u64;
+        let row = self.summary.sections.iter_mut().find(|row| row.path == path).unwrap();
+        row.memory = Some(SectionMemory {
+            spans: steps,
+            alloc_bytes: alloc * steps,
+            free_bytes: 0,
+            alloc_count: 3 * steps,
+            self_alloc_bytes: alloc * steps,
+            self_free_bytes: 0,
+            self_net_bytes: net_per_step * i64::try_from(steps).unwrap(),
+            peak_bytes: Some(alloc),
+        });
+        self
+    }
+
+    /// Gives the slowest steps what they exceed the median by, in one phase.
+    pub(crate) fn slow_because(mut self, phase: Phase) -> Self {
+        let mode = &mut self.summary.modes[0];
+        let usual_ns = mode.steady.p50.unwrap();
+        for step in &mut mode.slowest {
+            let exposed_ns = step.duration_ns - usual_ns;
+            step.phases =
+                vec![StepPhase { phase: PhaseName::Known(phase), exposed_ns, total_ns: exposed_ns }];
+            step.unattributed_ns = usual_ns;
+        }
+        self
+    }
+
+    pub(crate) fn build(self) -> Summary {
+        self.summary
+    }
+
+    fn section(
+        &mut self,
+        path: &str,
+        kind: SectionKind,
+        phase: Option<Phase>,
+        stats: Stats,
+        exposed_ns: u64,
+    ) {
+        let steps = self.summary.modes[0].all.count;
+        let inside = path.starts_with("step");
+        let part = InSteps {
+            mode: Mode::Train,
+            steps,
+            calls: stats.count,
+            max_calls: stats.count / steps.max(1),
+            total_ns: stats.total,
+            driving_ns: stats.total,
+            exposed_ns,
+        };
+        let name = path.rsplit('/').next().unwrap();
+        let row = SectionRow {
+            path: path.into(),
+            name: name.into(),
+            depth: u16::try_from(path.split('/').count()).unwrap(),
+            kind,
+            phase: phase.map(PhaseName::Known),
+            phase_source: phase.map(|_| PhaseSource::Tagged),
+            source: stepscope_analyze::summary::FigureSource::Spans,
+            stats,
+            collapsed_calls: 0,
+            self_ns: Some(stats.total),
+            self_busy_ns: None,
+            busy_ns: None,
+            idle_ns: None,
+            cpu_ns: None,
+            samples: None,
+            tokens: None,
+            bytes: None,
+            flops: None,
+            memory: None,
+            errors: 0,
+            in_steps: if inside { vec![part] } else { Vec::new() },
+        };
+        let sections = &mut self.summary.sections;
+        sections.push(row);
+        sections.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+
+    fn judge_input(&mut self) {
+        let mode = &self.summary.modes[0];
+        let input = &mut self.summary.input;
+        input.in_steps_ns =
+            mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns).sum();
+        input.steps_ns = mode.steady_ns;
+        input.steps = mode.steady.count;
+        let whole = input.steps_ns + input.between_ns;
+        let share = (whole > 0).then(|| (input.in_steps_ns + input.between_ns) as f64 / whole as f64);
+        input.share = share;
+        input.verdict = match share {
+            _ if input.steps < 20 => InputVerdict::NotEnoughData,
+            None => InputVerdict::NotEnoughData,
+            Some(share) if share >= 0.2 => InputVerdict::High,
+            Some(share) if share >= 0.05 => InputVerdict::Moderate,
+            Some(_) => InputVerdict::No,
+        };
+    }
+}
+
+/// A run in which nothing is wrong: 10 ms steps, forward, backward, optimizer, a hidden loader.
+pub(crate) fn healthy() -> Run {
+    Run::of(200, 10 * MS)
+        .phase(Phase::DataWait, "data_wait", 50_000)
+        .phase(Phase::Preprocessing, "preprocessing", 100_000)
+        .phase(Phase::Forward, "forward", 4 * MS)
+        .phase(Phase::Backward, "backward", 4_500_000)
+        .phase(Phase::Optimizer, "optimizer", 1_200_000)
+        .untagged("metrics", 1, 100_000)
+        .loader(2, 18 * MS, 0.99)
+        .waits(50_000, 18 * MS, 3)
+        .live(3_000_000, 0.0, 0.0, 0.9)
+        .rss(30_000_000, 20.0, 0.0, 0.001)
+        .leaves("step/forward", 12)
+}

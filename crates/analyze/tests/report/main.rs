@@ -1,0 +1,8 @@
+//! Rules, report and renderers on summaries made by hand: what is found, what is fine, what cannot be known,
+//! and how it is told.
+
+#![expect(clippy::unwrap_used, reason = "a test whose fixture is wrong cannot go on")]
+
+mod fixture;
+mod registry;
+mod rules;

@@ -1,0 +1,61 @@
+//! The registries and the directories beside them hold the same.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use stepscope_analyze::render::RENDERERS;
+use stepscope_analyze::rules::{self, Config, RULES};
+
+/// Names of the Rust files of a directory below `src`, `mod.rs` aside.
+fn files(directory: &str) -> BTreeSet<String> {
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(directory);
+    std::fs::read_dir(directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
+        .filter(|name| name != "mod")
+        .collect()
+}
+
+#[test]
+fn every_rule_file_is_registered() {
+    assert_eq!(files("rules"), RULES.iter().map(|rule| rule.id.to_owned()).collect());
+}
+
+#[test]
+fn every_renderer_file_is_registered() {
+    assert_eq!(files("render"), RENDERERS.iter().map(|renderer| renderer.name.to_owned()).collect());
+}
+
+#[test]
+fn every_rule_explains_itself() {
+    for rule in RULES {
+        let parts = [rule.doc.finds, rule.doc.why, rule.doc.how, rule.doc.advice, rule.doc.example];
+        for part in parts {
+            assert!(part.trim_end().ends_with(['.', ')']), "{}: {part:?}", rule.id);
+            assert!(!part.contains('\t'), "{}: {part:?}", rule.id);
+        }
+        assert!(rule.since.split('.').count() == 3, "{}", rule.id);
+        let thresholds = Config::default().thresholds(rule.id);
+        assert!(!thresholds.is_empty(), "{}", rule.id);
+        for threshold in thresholds {
+            assert!(threshold.doc.ends_with('.'), "{} {}", rule.id, threshold.key);
+        }
+        assert_eq!(rules::find(rule.id).map(|found| found.id), Some(rule.id));
+    }
+    assert!(rules::find("nothing").is_none());
+}
+
+#[test]
+fn thresholds_are_read_by_rule_and_key() {
+    let config: Config =
+        serde_json::from_str(r#"{"input_bound": {"min_share": 0.5}, "memory_growth": {"limit_bytes": 7}}"#)
+            .unwrap();
+    assert_eq!(config.input_bound.min_share, 0.5);
+    assert_eq!(config.input_bound.min_steps, Config::default().input_bound.min_steps);
+    assert_eq!(config.memory_growth.limit_bytes, 7);
+    for wrong in [r#"{"no_rule": {}}"#, r#"{"input_bound": {"no_threshold": 1}}"#] {
+        assert!(serde_json::from_str::<Config>(wrong).is_err(), "{wrong}");
+    }
+}

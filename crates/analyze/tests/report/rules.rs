@@ -1,0 +1,68 @@
+//! Every rule: found, fine, not enough data.
+
+mod checkpoint_stalls;
+mod input_bound;
+mod memory_growth;
+mod slow_preprocessing;
+mod slow_section;
+mod spans_lost;
+mod step_jitter;
+
+use stepscope_analyze::Summary;
+use stepscope_analyze::report::{Finding, Verdict};
+use stepscope_analyze::rules::{self, Config, RULES};
+
+use crate::fixture::{Run, healthy, nothing};
+
+fn check(rule: &str, summary: &Summary) -> Verdict {
+    (rules::find(rule).unwrap().check)(summary, &Config::default())
+}
+
+/// The findings of a rule that must find something.
+fn found(rule: &str, summary: &Summary) -> Vec<Finding> {
+    match check(rule, summary) {
+        Verdict::Found(findings) => findings,
+        other => panic!("{rule}: {other:?}"),
+    }
+}
+
+/// Why a rule that must be fine is fine.
+fn fine(rule: &str, summary: &Summary) -> String {
+    match check(rule, summary) {
+        Verdict::Fine { because } => because,
+        other => panic!("{rule}: {other:?}"),
+    }
+}
+
+/// What a rule that cannot know is missing.
+fn unknown(rule: &str, summary: &Summary) -> String {
+    match check(rule, summary) {
+        Verdict::NotEnoughData { because } => because,
+        other => panic!("{rule}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_healthy_run_is_fine_by_every_rule() {
+    let summary = healthy().build();
+    for rule in RULES {
+        assert!(!fine(rule.id, &summary).is_empty(), "{}", rule.id);
+    }
+}
+
+#[test]
+fn nothing_is_known_about_nothing() {
+    for rule in RULES {
+        assert!(!unknown(rule.id, &nothing()).is_empty(), "{}", rule.id);
+    }
+}
+
+#[test]
+fn steps_without_duration_divide_nothing_by_zero() {
+    let summary = Run::of(200, 0).build();
+    for rule in RULES {
+        if let Verdict::Found(findings) = check(rule.id, &summary) {
+            panic!("{}: {findings:?}", rule.id);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Fixtures of `checkpoint_stalls`.
+
+use serde_json::json;
+use stepscope_core::Phase;
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run, healthy};
+
+const RULE: &str = "checkpoint_stalls";
+
+#[test]
+fn checkpoints_between_steps_are_found() {
+    // 1 s of steps, 250 ms of checkpoints.
+    let summary =
+        Run::of(100, 10 * MS).between(Phase::Checkpoint, "checkpoint", &[50 * MS, 50 * MS, 150 * MS]).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "20 % of the training time goes into checkpoints.");
+    assert_eq!(finding.severity, 20.0);
+    assert_eq!(finding.section.as_deref(), Some("checkpoint"));
+    assert_eq!(finding.evidence.get("checkpoints"), Some(&json!(3)));
+    assert_eq!(finding.evidence.get("checkpoint_max_ns"), Some(&json!(150 * MS)));
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (2_500_000, 10 * MS));
+}
+
+#[test]
+fn checkpoints_inside_steps_are_found() {
+    let summary = Run::of(100, 10 * MS).phase(Phase::Checkpoint, "save", MS).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!((finding.severity, finding.section.as_deref()), (10.0, Some("step/save")));
+}
+
+#[test]
+fn few_or_hidden_checkpoints_are_fine() {
+    assert_eq!(fine(RULE, &healthy().build()), "no time of the training thread goes into checkpoints");
+    let summary = Run::of(100, 10 * MS).between(Phase::Checkpoint, "checkpoint", &[10 * MS]).build();
+    assert_eq!(fine(RULE, &summary), "0.99 % of the training time goes into checkpoints");
+}
+
+#[test]
+fn few_steps_are_not_judged() {
+    let summary = Run::of(5, 10 * MS).between(Phase::Checkpoint, "checkpoint", &[500 * MS]).build();
+    assert!(unknown(RULE, &summary).contains("5 steps"));
+}

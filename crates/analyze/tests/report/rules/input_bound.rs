@@ -1,0 +1,82 @@
+//! Fixtures of `input_bound`.
+
+use serde_json::json;
+use stepscope_core::Phase;
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run, healthy};
+
+const RULE: &str = "input_bound";
+
+#[test]
+fn one_slow_worker_is_found() {
+    // 20 of 22 ms are waiting; a batch takes 21 ms, the step itself 2 ms.
+    let summary = Run::of(100, 22 * MS)
+        .phase(Phase::DataWait, "data_wait", 20 * MS)
+        .phase(Phase::Forward, "forward", 2 * MS)
+        .loader(1, 21 * MS, 0.98)
+        .waits(20 * MS, 21 * MS, 1)
+        .build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "91 % of the step time is spent waiting for batches.");
+    assert_eq!(finding.severity, 90.9);
+    assert_eq!(finding.section.as_deref(), Some("step/data_wait"));
+    assert_eq!(finding.phase.as_deref(), Some("data_wait"));
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (20 * MS, 2 * MS));
+    // ceil(21 / 2).
+    assert_eq!(finding.evidence.get("workers_needed"), Some(&json!(11)));
+    assert_eq!(finding.evidence.get("workers"), Some(&json!(1)));
+    assert!(finding.recommendation.contains("use 11 workers instead of 1"), "{}", finding.recommendation);
+}
+
+#[test]
+fn more_workers_than_processors_are_not_recommended() {
+    let summary =
+        Run::of(100, 22 * MS).phase(Phase::DataWait, "data_wait", 21 * MS).loader(1, 22 * MS, 0.98).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.recommendation.contains("22 workers would be needed, more than the 16 processors"));
+}
+
+#[test]
+fn idle_loaders_and_a_waiting_step_need_a_deeper_queue() {
+    let summary = Run::of(100, 10 * MS)
+        .phase(Phase::DataWait, "data_wait", MS)
+        .phase(Phase::Forward, "forward", 9 * MS)
+        .loader(4, 9 * MS, 0.3)
+        .build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.severity, 10.0);
+    assert!(finding.recommendation.contains("deepen the queue"), "{}", finding.recommendation);
+}
+
+#[test]
+fn loading_on_the_training_thread_moves_to_threads() {
+    let summary = Run::of(100, 10 * MS).phase(Phase::DataLoading, "load", 6 * MS).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.phase.as_deref(), Some("data_loading"));
+    assert_eq!(finding.section.as_deref(), Some("step/load"));
+    assert!(finding.recommendation.contains("threads of their own"), "{}", finding.recommendation);
+}
+
+#[test]
+fn waits_between_steps_count() {
+    let waits = vec![10 * MS; 100];
+    let summary = Run::of(100, 10 * MS).between(Phase::DataWait, "data_wait", &waits).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.severity, 50.0);
+    assert_eq!(finding.section.as_deref(), Some("data_wait"));
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (10 * MS, 10 * MS));
+}
+
+#[test]
+fn busy_loaders_that_are_ahead_are_fine() {
+    assert_eq!(fine(RULE, &healthy().build()), "0.50 % of the step time is spent waiting for batches");
+}
+
+#[test]
+fn few_steps_are_not_judged() {
+    let summary = Run::of(19, 10 * MS).phase(Phase::DataWait, "data_wait", 9 * MS).build();
+    assert_eq!(unknown(RULE, &summary), "19 steps after warm-up are too few to judge; record at least 20");
+}

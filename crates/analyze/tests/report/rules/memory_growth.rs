@@ -1,0 +1,90 @@
+//! Fixtures of `memory_growth`.
+
+use serde_json::json;
+use stepscope_analyze::report::Verdict;
+use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks};
+use stepscope_analyze::rules::{Config, find};
+use stepscope_core::Phase;
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run, healthy};
+
+const RULE: &str = "memory_growth";
+
+/// 500 steps of 10 ms, two sections.
+fn run() -> Run {
+    Run::of(500, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).phase(Phase::Other, "history", MS / 10)
+}
+
+#[test]
+fn growth_is_found_with_its_section() {
+    let summary = run()
+        .live(3_000_000, 134_000.0, 133_000.0, 1e-12)
+        .leaves("step/forward", 20_000)
+        .leaves("step/history", 133_632)
+        .build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "Memory grows by 131 KiB a step, 63.9 MiB in 500 steps.");
+    assert_eq!(finding.section.as_deref(), Some("step/history"));
+    assert_eq!(finding.evidence.get("section_net_per_step_bytes"), Some(&json!(133_632)));
+    let others = json!([{ "section": "step/forward", "net_per_step_bytes": 20_000 }]);
+    assert_eq!(finding.evidence.get("other_candidates"), Some(&others));
+    // 134 kB × 100 steps/s × 3600 s = 48 GB an hour.
+    assert_eq!(finding.severity, 60.0);
+    assert_eq!(finding.predicted_gain, None);
+    let [leak] = leaks(&summary, &Config::default()).try_into().unwrap();
+    assert_eq!((leak.verdict, leak.live_bytes), (LeakVerdict::Growing, 70_000_000));
+}
+
+#[test]
+fn an_hour_to_the_limit_is_the_worst() {
+    let summary = run().live(3_000_000, 134_000.0, 134_000.0, 1e-12).build();
+    let mut config = Config::default();
+    let severity = |config: &Config| match (find(RULE).unwrap().check)(&summary, config) {
+        Verdict::Found(findings) => findings[0].severity,
+        other => panic!("{other:?}"),
+    };
+    config.memory_growth.limit_bytes = 40_000_000_000;
+    assert_eq!(severity(&config), 100.0);
+    config.memory_growth.limit_bytes = 400_000_000_000;
+    assert_eq!(severity(&config), 70.0);
+}
+
+#[test]
+fn no_section_is_named_when_none_fits() {
+    let summary = run().live(0, 134_000.0, 134_000.0, 1e-12).leaves("step/forward", 1_000).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.section, None);
+    assert!(finding.recommendation.starts_with("No section"), "{}", finding.recommendation);
+}
+
+#[test]
+fn resident_memory_alone_is_a_suspicion() {
+    let summary = run().rss(50_000_000, 134_000.0, 134_000.0, 1e-12).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.title.starts_with("Resident memory grows (a leak is suspected)"), "{}", finding.title);
+    assert_eq!(finding.severity, 30.0);
+    assert_eq!(leaks(&summary, &Config::default())[0].verdict, LeakVerdict::Suspected);
+}
+
+#[test]
+fn growth_that_ends_is_fine() {
+    // Levels off, by chance, too little in all, too little a step.
+    let cases = [
+        run().live(0, 134_000.0, 60_000.0, 1e-12),
+        run().live(0, 134_000.0, 134_000.0, 0.02),
+        run().live(0, 1_900.0, 1_900.0, 1e-12),
+        Run::of(50_000, MS).live(0, 60.0, 60.0, 1e-12),
+    ];
+    for (case, run) in cases.into_iter().enumerate() {
+        assert!(fine(RULE, &run.build()).starts_with("live memory changed by"), "{case}");
+    }
+    assert!(leaks(&healthy().build(), &Config::default()).is_empty());
+}
+
+#[test]
+fn short_runs_and_runs_without_figures_are_not_judged() {
+    let short = Run::of(99, MS).live(0, 134_000.0, 134_000.0, 1e-12).build();
+    assert!(unknown(RULE, &short).contains("99 steps"));
+    assert!(unknown(RULE, &run().build()).contains("stepscope::Alloc"));
+}

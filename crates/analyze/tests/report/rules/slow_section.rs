@@ -1,0 +1,67 @@
+//! Fixtures of `slow_section`.
+
+use stepscope_analyze::rules::{Config, slow_section};
+use stepscope_core::Phase;
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run, healthy};
+
+const RULE: &str = "slow_section";
+
+#[test]
+fn helper_code_inside_the_step_is_found() {
+    let summary = Run::of(100, 10 * MS)
+        .phase(Phase::Forward, "forward", 6 * MS)
+        .untagged("log_metrics", 3, MS)
+        .untagged("cheap", 1, MS / 10)
+        .build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "30 % of the step time goes into step/log_metrics itself.");
+    assert_eq!((finding.severity, finding.phase), (30.0, None));
+    assert!(finding.recommendation.contains("3 times a step, 1.00 ms each"), "{}", finding.recommendation);
+}
+
+#[test]
+fn several_sections_come_largest_first() {
+    let summary = Run::of(100, 10 * MS)
+        .untagged("a", 1, 2 * MS)
+        .untagged("b", 1, 3 * MS)
+        .phase(Phase::Synchronization, "sync", 2 * MS)
+        .build();
+    let sections: Vec<_> = found(RULE, &summary).into_iter().filter_map(|finding| finding.section).collect();
+    assert_eq!(sections, ["step/b", "step/a", "step/sync"]);
+}
+
+#[test]
+fn long_calls_are_found_from_a_lower_share() {
+    let second = 1_000 * MS;
+    let long = Run::of(100, 20 * second).untagged("dump", 1, 1_200 * MS).build();
+    assert_eq!(found(RULE, &long).len(), 1);
+    let short = Run::of(100, 10 * MS).untagged("dump", 1, MS * 6 / 10).build();
+    assert_eq!(fine(RULE, &short), "the costliest such section, step/dump, takes 6.0 %");
+}
+
+#[test]
+fn the_stages_of_training_may_take_the_time() {
+    assert_eq!(fine(RULE, &healthy().build()), "the costliest such section, step/metrics, takes 1.0 %");
+}
+
+#[test]
+fn long_calls_of_regular_stages_are_notes() {
+    let summary = Run::of(50, 4_000 * MS)
+        .phase(Phase::Forward, "forward", 1_500 * MS)
+        .leaves("step/forward", 0)
+        .build();
+    assert!(fine(RULE, &summary).starts_with("no section"));
+    let notes = slow_section::notes(&summary, &Config::default());
+    assert_eq!(notes.len(), 1, "{notes:?}");
+    assert_eq!(notes[0].text, "step/forward takes 1.50 s of its own a call.");
+    let mut config = Config::default();
+    config.slow_section.large_alloc_bytes = 200_000;
+    assert_eq!(slow_section::notes(&summary, &config).len(), 2);
+}
+
+#[test]
+fn few_steps_are_not_judged() {
+    assert!(unknown(RULE, &Run::of(19, 10 * MS).untagged("x", 1, 9 * MS).build()).starts_with("19 steps"));
+}
