@@ -180,6 +180,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
             if thread::with(recorder, |state| state.finish(open)).is_none()
                 && let Some(trace) = trace
             {
+                recorder.lose(LossReason::ThreadTeardown, 1);
                 trace.lose_one();
             }
             if kind == SectionKind::Epoch {

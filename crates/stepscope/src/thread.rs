@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use stepscope_core::identity::mix;
-use stepscope_core::{Level, LossReason, PathId, PathTable, SectionKind, attr};
+use stepscope_core::{Level, PathId, PathTable, SectionKind, attr};
 
 use crate::aggregate::{Aggregates, Ended, MemorySums};
 use crate::attrs::Entry;
@@ -461,10 +461,8 @@ pub(crate) fn with<R>(recorder: &Arc<Recorder>, f: impl FnOnce(&mut ThreadState)
             }
             slot.as_deref_mut().map(f)
         })
-        .unwrap_or_else(|_| {
-            recorder.lose(LossReason::ThreadTeardown, 1);
-            None
-        })
+        .ok()
+        .flatten()
 }
 
 /// As [`with`], for the recorder that is current in the process; `None` when there is none.

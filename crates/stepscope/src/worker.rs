@@ -247,6 +247,9 @@ impl Worker {
         snapshot.lost = std::array::from_fn(|index| {
             LossReason::from_index(index as u8).map_or(0, |reason| self.recorder.lost(reason))
         });
+        // Lost before they reached any ring, but they were to be exported, too.
+        snapshot.emitted +=
+            self.recorder.lost(LossReason::OpenSpans) + self.recorder.lost(LossReason::ThreadTeardown);
         for thread in &self.threads {
             snapshot.emitted += thread.emitted.load(Ordering::Relaxed);
             if let Some(lost) = snapshot.lost.get_mut(LossReason::RingFull as usize) {
