@@ -83,7 +83,9 @@ impl Identity {
         let service_name = given
             .service_name
             .or_else(|| text(&["OTEL_SERVICE_NAME"]))
-            .or_else(|| resource_attribute(&variable("OTEL_RESOURCE_ATTRIBUTES")?, "service.name"))
+            .or_else(|| {
+                resource_attribute(&variable("OTEL_RESOURCE_ATTRIBUTES")?, stepscope_core::attr::SERVICE_NAME)
+            })
             .unwrap_or_else(|| {
                 // The conventions' fallback where nobody named the service.
                 if executable.is_empty() { "unknown_service".into() } else { executable.clone() }

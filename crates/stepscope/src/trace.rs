@@ -2,7 +2,7 @@
 //! threads that work on it and recycled, so that a step costs no allocation in the steady state.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use stepscope_core::{Mode, SectionKind, identity::TraceId};
 
@@ -16,13 +16,15 @@ pub(crate) struct TraceState {
     pub mode: Mode,
     /// Thread on which the root started.
     pub root_thread: u64,
-    /// Spans started in this trace that are meant to be exported.
+    /// Spans started in this trace that are meant to be exported; with [`CLOSED`] set once the root has ended,
+    /// in one word, so that no span can join between the count and the closing.
     started: AtomicU32,
     /// Of those, the ones that were lost.
     dropped: AtomicU32,
-    /// Whether the root has ended: no new span may join.
-    closed: AtomicBool,
 }
+
+/// No new span may join.
+const CLOSED: u32 = 1 << 31;
 
 impl TraceState {
     pub(crate) fn new(id: TraceId, root_kind: SectionKind) -> Self {
@@ -35,19 +37,14 @@ impl TraceState {
             root_thread: 0,
             started: AtomicU32::new(0),
             dropped: AtomicU32::new(0),
-            closed: AtomicBool::new(false),
         }
     }
 
     /// Joins the trace, unless its root has ended or it is full.
     pub(crate) fn join(&self) -> bool {
-        if self.closed.load(Ordering::Relaxed)
-            || self.started.load(Ordering::Relaxed) >= stepscope_core::MAX_TRACE_SPANS
-        {
-            return false;
-        }
-        self.started.fetch_add(1, Ordering::Relaxed);
-        true
+        // A closed trace's word is larger than any count.
+        let one_more = |started: u32| (started < stepscope_core::MAX_TRACE_SPANS).then(|| started + 1);
+        self.started.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
     /// Notes that a span that had joined was lost.
@@ -57,9 +54,9 @@ impl TraceState {
 
     /// Closes the trace and says how many spans a reader will find and how many were lost so far.
     pub(crate) fn close(&self) -> (u32, u32) {
-        self.closed.store(true, Ordering::Relaxed);
+        let started = self.started.fetch_or(CLOSED, Ordering::Relaxed) & !CLOSED;
         let dropped = self.dropped.load(Ordering::Relaxed);
-        (self.started.load(Ordering::Relaxed).saturating_sub(dropped), dropped)
+        (started.saturating_sub(dropped), dropped)
     }
 }
 
