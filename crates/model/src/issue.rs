@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum IssueKind {
+    /// The file could not be opened or read to its end.
+    Unreadable,
     /// The file is none of the formats that are read.
     UnknownFormat,
     /// The file holds nothing.

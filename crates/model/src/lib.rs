@@ -2,12 +2,37 @@
 //! out, with an account of everything that was wrong. Nothing is held per span beyond open traces. What the
 //! traces mean is the business of `stepscope-analyze`.
 
+mod assembly;
+mod error;
+mod fingerprint;
+mod formats;
+mod fragments;
+mod framing;
+mod input;
+mod intake;
 mod issue;
+mod issues;
 mod metric;
+mod options;
+mod outcome;
+mod reader;
+mod reading;
+mod record;
 mod resource;
+mod sink;
+mod structure;
 mod trace;
+mod unfinished;
+mod walk;
 
+pub use error::ReadError;
+pub use formats::{FORMATS, Format};
 pub use issue::{IssueKind, ReadIssue};
 pub use metric::{MetricPoint, SectionValue};
+pub use options::ReadOptions;
+pub use outcome::{FileInfo, ReadOutcome};
+pub use reader::Reader;
 pub use resource::Resource;
+pub use sink::Sink;
 pub use trace::{Completeness, Figure, Link, PhaseTag, Span, Text, Trace, UserValue};
+pub use unfinished::Unfinished;

@@ -1,0 +1,296 @@
+//! From the records of one trace to a [`Trace`]: repeated spans once, sorted, cycles of parents cut,
+//! oddities counted. Buffers are reused from trace to trace.
+
+use std::sync::Arc;
+
+use stepscope_core::SectionKind;
+
+use super::open::OpenTrace;
+use crate::issues::Issues;
+use crate::record::{Record, flag, records};
+use crate::{Completeness, IssueKind, Trace};
+
+/// A span that lies further than this outside of its trace's root tells of a clock that jumped.
+const CLOCK_JUMP_NS: u64 = 3_600 * 1_000_000_000;
+
+/// No parent within the trace.
+const NONE: u32 = u32::MAX;
+
+/// What is needed of a record to sort it and to find it again.
+#[derive(Debug, Clone, Copy)]
+struct Key {
+    id: u64,
+    start_ns: u64,
+    end_ns: u64,
+    /// Where the record begins.
+    at: usize,
+    flags: u8,
+}
+
+/// Makes traces out of records.
+#[derive(Debug)]
+pub(crate) struct Deliverer {
+    trace: Trace,
+    /// One key a span: by id after `index`, in the trace's order after `build`.
+    keys: Vec<Key>,
+    /// `(id, position in the trace)`, by id.
+    positions: Vec<(u64, u32)>,
+    /// Position of each span's parent, or `NONE`.
+    parents: Vec<u32>,
+    /// For cycles: the walk in which a span was met.
+    walks: Vec<u32>,
+    /// Records that repeat the id of another one.
+    repeated: u64,
+    /// Different spans of stepscope's layer.
+    ours: u32,
+}
+
+impl Default for Deliverer {
+    fn default() -> Self {
+        Self {
+            trace: Trace::new([0; 16], Arc::default()),
+            keys: Vec::new(),
+            positions: Vec::new(),
+            parents: Vec::new(),
+            walks: Vec::new(),
+            repeated: 0,
+            ours: 0,
+        }
+    }
+}
+
+fn record_at(bytes: &[u8], at: usize) -> Option<Record<'_>> {
+    bytes.get(at..).and_then(Record::first).map(|(record, _)| record)
+}
+
+/// Of several spans with one id the smallest by (start, end, name, everything else) stands.
+fn smallest(bytes: &[u8], group: &[Key]) -> Option<Key> {
+    group.iter().copied().min_by(|a, b| {
+        let content = |key: &Key| record_at(bytes, key.at).map(|r| (r.name(), r.content()));
+        (a.start_ns, a.end_ns).cmp(&(b.start_ns, b.end_ns)).then_with(|| content(a).cmp(&content(b)))
+    })
+}
+
+impl Deliverer {
+    /// Looks through the records: gives the number of different spans, and of those of our layer.
+    pub(crate) fn index(&mut self, bytes: &[u8]) -> (u32, u32) {
+        self.keys.clear();
+        let end = bytes.len();
+        let mut rest = bytes;
+        while let Some((record, after)) = Record::first(rest) {
+            self.keys.push(Key {
+                id: record.id(),
+                start_ns: record.start_ns(),
+                end_ns: record.end_ns(),
+                at: end - rest.len(),
+                flags: record.flags(),
+            });
+            rest = after;
+        }
+        self.keys.sort_unstable_by_key(|key| key.id);
+        let before = self.keys.len();
+        if self.keys.windows(2).any(|pair| matches!(pair, [a, b] if a.id == b.id)) {
+            let keys = std::mem::take(&mut self.keys);
+            self.keys.extend(keys.chunk_by(|a, b| a.id == b.id).filter_map(|group| smallest(bytes, group)));
+        }
+        self.repeated = (before - self.keys.len()) as u64;
+        self.ours = self.keys.iter().map(|key| u32::from(key.flags & flag::OURS != 0)).sum();
+        (u32::try_from(self.keys.len()).unwrap_or(u32::MAX), self.ours)
+    }
+
+    /// Repeated records that the last [`Self::index`] found.
+    pub(crate) fn repeated(&self) -> u64 {
+        self.repeated
+    }
+
+    /// The trace of the records that were given to [`Self::index`].
+    pub(crate) fn build(
+        &mut self,
+        open: &OpenTrace,
+        completeness: Completeness,
+        issues: &mut Issues,
+    ) -> &Trace {
+        let trace = &mut self.trace;
+        trace.id = open.id;
+        trace.resource = Arc::clone(&open.resource);
+        trace.completeness = completeness;
+        trace.is_ours = open.is_ours();
+        trace.spans.clear();
+        trace.links.clear();
+        trace.values.clear();
+        trace.texts.clear();
+        self.keys.sort_unstable_by_key(|key| (key.start_ns, std::cmp::Reverse(key.end_ns), key.id));
+        self.positions.clear();
+        for (position, key) in (0u32..).zip(&self.keys) {
+            self.positions.push((key.id, position));
+            if let Some(record) = record_at(&open.bytes, key.at) {
+                record.deliver(trace);
+            }
+        }
+        self.positions.sort_unstable();
+        if open.is_ours() && completeness == Completeness::Complete && self.is_plain_tree() {
+            return &self.trace;
+        }
+        self.examine(open, completeness, issues);
+        &self.trace
+    }
+
+    /// Finds every span's parent; whether all are there and none comes after its child, and no span lies
+    /// far away: then there is nothing to repair.
+    fn is_plain_tree(&mut self) -> bool {
+        self.find_parents();
+        // The first span can only be a root, or the test below fails.
+        let root_end = self.trace.spans.first().map_or(0, |root| root.end_ns);
+        let last_start = self.trace.spans.last().map_or(0, |last| last.start_ns);
+        last_start <= root_end.saturating_add(CLOCK_JUMP_NS)
+            && (0u32..).zip(&self.trace.spans).zip(&self.parents).all(|((position, span), &parent)| {
+                if span.parent.is_none() { parent == NONE } else { parent < position }
+            })
+    }
+
+    fn find_parents(&mut self) {
+        self.parents.clear();
+        let mut last = (0u64, NONE);
+        for span in &self.trace.spans {
+            let parent = match span.parent {
+                None => NONE,
+                Some(id) if id == last.0 => last.1,
+                Some(id) => {
+                    let found = self.positions.binary_search_by_key(&id, |&(id, _)| id);
+                    let position =
+                        found.ok().and_then(|index| self.positions.get(index)).map_or(NONE, |&(_, at)| at);
+                    last = (id, position);
+                    position
+                }
+            };
+            self.parents.push(parent);
+        }
+    }
+
+    /// The slow road: counts missing parents and clock jumps, cuts cycles, and takes the kind `step` from
+    /// spans inside of a step.
+    fn examine(&mut self, open: &OpenTrace, completeness: Completeness, issues: &mut Issues) {
+        self.find_parents();
+        let id = hex(&open.id);
+        let missing = self
+            .trace
+            .spans
+            .iter()
+            .zip(&self.parents)
+            .filter(|(span, parent)| span.parent.is_some() && **parent == NONE)
+            .count();
+        if completeness == Completeness::Complete {
+            issues.add(open.file, IssueKind::MissingParent, None, missing as u64, || {
+                format!(
+                    "trace {id} names parents that are not in it; they may be in a file that was not given"
+                )
+            });
+        }
+        let cycles = self.cut_cycles();
+        issues.add(open.file, IssueKind::ParentCycle, None, cycles, || {
+            format!("in trace {id} spans are their own ancestors; the cycle was cut at its smallest span id")
+        });
+        // The parts of a run lie hours apart, and its own span comes last.
+        let jumps = if open.only_run { 0 } else { self.clock_jumps() };
+        issues.add(open.file, IssueKind::ClockJump, None, jumps, || {
+            format!(
+                "in trace {id} spans lie more than an hour outside of the root; check the clocks of its hosts"
+            )
+        });
+        self.demote_inner_steps();
+    }
+
+    /// Makes one span of each cycle a root; gives the number of cycles.
+    fn cut_cycles(&mut self) -> u64 {
+        let mut cycles = 0;
+        self.walks.clear();
+        self.walks.resize(self.parents.len(), 0);
+        for (start, walk) in (0..self.parents.len()).zip(1u32..) {
+            let mut at = start;
+            loop {
+                match self.walks.get_mut(at) {
+                    Some(met @ 0) => *met = walk,
+                    // Met in this very walk: `at` is on a cycle.
+                    Some(met) if *met == walk => {
+                        self.cut_cycle_at(at);
+                        cycles += 1;
+                        break;
+                    }
+                    _ => break,
+                }
+                match self.parents.get(at) {
+                    Some(&parent) if parent != NONE => at = parent as usize,
+                    _ => break,
+                }
+            }
+        }
+        cycles
+    }
+
+    fn cut_cycle_at(&mut self, on_cycle: usize) {
+        let id = |at: usize| self.trace.spans.get(at).map_or(u64::MAX, |span| span.id);
+        let parent = |at: usize| self.parents.get(at).map_or(on_cycle, |&parent| parent as usize);
+        let (mut smallest, mut at) = (on_cycle, parent(on_cycle));
+        while at != on_cycle {
+            if id(at) < id(smallest) {
+                smallest = at;
+            }
+            at = parent(at);
+        }
+        if let (Some(span), Some(parent)) =
+            (self.trace.spans.get_mut(smallest), self.parents.get_mut(smallest))
+        {
+            span.parent = None;
+            *parent = NONE;
+        }
+    }
+
+    fn clock_jumps(&self) -> u64 {
+        let roots = self.trace.spans.iter().filter(|span| span.parent.is_none());
+        let window =
+            roots.map(|root| (root.start_ns, root.end_ns)).reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
+        let Some((start, end)) = window else { return 0 };
+        let (first, last) = (start.saturating_sub(CLOCK_JUMP_NS), end.saturating_add(CLOCK_JUMP_NS));
+        let outside = self.trace.spans.iter().filter(|span| span.start_ns > last || span.end_ns < first);
+        outside.count() as u64
+    }
+
+    /// Foreign writers put the step number on every span of a step: only the outermost is the step.
+    fn demote_inner_steps(&mut self) {
+        for (position, key) in self.keys.iter().enumerate() {
+            if key.flags & flag::INFERRED_STEP == 0 {
+                continue;
+            }
+            // Ancestors are looked at as they were written, so the order of this loop does not matter.
+            let mut at = position;
+            let mut inner = false;
+            while let Some(&parent) = self.parents.get(at).filter(|&&parent| parent != NONE) {
+                at = parent as usize;
+                let flags = self.keys.get(at).map_or(0, |key| key.flags);
+                let is_step = self.trace.spans.get(at).is_some_and(|span| span.kind == SectionKind::Step);
+                if is_step || flags & flag::INFERRED_STEP != 0 {
+                    inner = true;
+                    break;
+                }
+            }
+            if inner && let Some(span) = self.trace.spans.get_mut(position) {
+                span.kind = SectionKind::Section;
+            }
+        }
+    }
+}
+
+/// A trace id as people see it.
+pub(crate) fn hex(id: &[u8]) -> String {
+    id.iter().fold(String::with_capacity(id.len() * 2), |mut text, byte| {
+        for digit in [byte >> 4, byte & 15] {
+            text.push(char::from_digit(u32::from(digit), 16).unwrap_or('?'));
+        }
+        text
+    })
+}
+
+/// Number of records, for counting what is left out.
+pub(crate) fn count(bytes: &[u8]) -> u64 {
+    records(bytes).count() as u64
+}

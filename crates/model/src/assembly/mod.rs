@@ -1,0 +1,429 @@
+//! Assembly: spans grouped by trace across messages and files, in any order, and delivered as soon as a
+//! trace of our layer is whole; foreign traces at the end of the input. Memory is bounded by spilling.
+
+mod closed;
+mod deliver;
+mod hash;
+mod open;
+mod spill;
+
+use std::collections::HashMap;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use stepscope_core::identity::TraceId;
+
+use closed::Closed;
+pub(crate) use deliver::hex;
+use deliver::{Deliverer, count};
+use hash::IdState;
+use open::OpenTrace;
+pub(crate) use spill::Piece;
+use spill::{Part, Spill};
+
+use crate::issues::{FileId, Issues};
+use crate::record::{Fields, Record};
+use crate::{Completeness, IssueKind, ReadOptions, Resource, Sink};
+
+/// What an open trace costs besides its records.
+const TRACE_OVERHEAD: usize = 320;
+/// Buffers of delivered traces that are kept for the next ones.
+const MAX_POOL: usize = 64;
+/// A buffer larger than this is given back.
+const MAX_POOLED_BYTES: usize = 256 << 10;
+
+/// Spans and traces counted.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Spans delivered.
+    pub(crate) spans: u64,
+    /// Traces delivered.
+    pub(crate) traces: u64,
+    /// Of those, incomplete ones.
+    pub(crate) incomplete: u64,
+    /// Spans that repeated others.
+    pub(crate) duplicates: u64,
+}
+
+/// Where spans become traces.
+#[derive(Debug)]
+pub(crate) struct Assembler {
+    memory_bytes: usize,
+    spill_dir: Option<PathBuf>,
+    traces: HashMap<TraceId, u32, IdState>,
+    slots: Vec<OpenTrace>,
+    free: Vec<u32>,
+    /// The trace of the last span: spans of a trace mostly come together.
+    last: Option<(TraceId, u32)>,
+    open_bytes: usize,
+    pub(crate) closed: Closed,
+    deliverer: Deliverer,
+    spill: Option<Spill>,
+    pub(crate) counts: Counts,
+}
+
+impl Assembler {
+    pub(crate) fn new(options: &ReadOptions) -> Self {
+        Self {
+            memory_bytes: options.memory_bytes,
+            spill_dir: options.spill_dir.clone(),
+            traces: HashMap::default(),
+            slots: Vec::new(),
+            free: Vec::new(),
+            last: None,
+            open_bytes: 0,
+            closed: Closed::default(),
+            deliverer: Deliverer::default(),
+            spill: None,
+            counts: Counts::default(),
+        }
+    }
+
+    /// The open trace `id`, opened if need be; `None` if it was delivered before.
+    #[inline]
+    fn slot(&mut self, id: &TraceId, resource: &Arc<Resource>, file: FileId, issues: &Issues) -> Option<u32> {
+        if let Some((last, slot)) = self.last
+            && last == *id
+        {
+            return Some(slot);
+        }
+        let slot = match self.traces.get(id) {
+            Some(&slot) => {
+                if let Some(open) = self.slots.get_mut(slot as usize)
+                    && open.file != file
+                {
+                    open.file = issues.first_of(open.file, file);
+                }
+                slot
+            }
+            None if self.closed.contains(id) => return None,
+            None => {
+                let slot = self.free.pop().unwrap_or_else(|| {
+                    self.slots.push(OpenTrace::default());
+                    u32::try_from(self.slots.len() - 1).unwrap_or(u32::MAX)
+                });
+                let open = self.slots.get_mut(slot as usize)?;
+                open.reset(*id, resource, file);
+                self.open_bytes += TRACE_OVERHEAD + open.bytes.capacity();
+                self.traces.insert(*id, slot);
+                slot
+            }
+        };
+        self.last = Some((*id, slot));
+        Some(slot)
+    }
+
+    /// Forgets which trace the last span belonged to, for example because another file begins.
+    pub(crate) fn forget_last(&mut self) {
+        self.last = None;
+    }
+
+    /// Adds a span, and delivers its trace if that is whole now. `offset` places damage.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        id: &TraceId,
+        resource: &Arc<Resource>,
+        place: (FileId, Option<u64>),
+        issues: &mut Issues,
+        sink: &mut dyn Sink,
+        fields: &Fields<'_>,
+    ) {
+        let (file, offset) = place;
+        let Some(slot) = self.slot(id, resource, file, issues) else {
+            self.repeated(place, 1, issues);
+            return;
+        };
+        let Some(open) = self.slots.get_mut(slot as usize) else { return };
+        let (start, capacity) = (open.bytes.len(), open.bytes.capacity());
+        fields.write(&mut open.bytes);
+        open.note(start, resource);
+        self.open_bytes += open.bytes.capacity() - capacity;
+        if open.may_be_whole() {
+            self.try_close(slot, offset, issues, sink);
+        }
+    }
+
+    /// Adds records that were written before (by another reader, or to a temporary file).
+    fn add_records(&mut self, piece: &Piece, issues: &mut Issues, sink: &mut dyn Sink) {
+        let mut rest = piece.records.as_slice();
+        while let Some((_, after)) = Record::first(rest) {
+            let record = rest.get(..rest.len() - after.len()).unwrap_or_default();
+            let Some(slot) = self.slot(&piece.id, &piece.resource, piece.file, issues) else {
+                self.repeated((piece.file, None), count(rest), issues);
+                return;
+            };
+            let Some(open) = self.slots.get_mut(slot as usize) else { return };
+            let (start, capacity) = (open.bytes.len(), open.bytes.capacity());
+            open.bytes.extend_from_slice(record);
+            open.note(start, &piece.resource);
+            self.open_bytes += open.bytes.capacity() - capacity;
+            if open.may_be_whole() {
+                self.try_close(slot, None, issues, sink);
+            }
+            rest = after;
+        }
+        if !rest.is_empty() {
+            issues.add(piece.file, IssueKind::Corrupt, None, 1, || {
+                "spans of an unfinished trace are damaged; make the partial again".into()
+            });
+        }
+    }
+
+    fn repeated(&mut self, (file, offset): (FileId, Option<u64>), count: u64, issues: &mut Issues) {
+        self.counts.duplicates += count;
+        issues.add(file, IssueKind::DuplicateSpan, offset, count, || {
+            "spans that are there more than once (retries, or a file given twice) count once".into()
+        });
+    }
+
+    /// Delivers the trace if all its spans are really there.
+    fn try_close(&mut self, slot: u32, offset: Option<u64>, issues: &mut Issues, sink: &mut dyn Sink) {
+        let Some(open) = self.slots.get_mut(slot as usize) else { return };
+        let (_, ours) = self.deliverer.index(&open.bytes);
+        if !open.is_whole(ours) {
+            return;
+        }
+        let (id, file) = (open.id, open.file);
+        let trace = self.deliverer.build(open, Completeness::Complete, issues);
+        self.counts.traces += 1;
+        self.counts.spans += trace.spans.len() as u64;
+        sink.trace(trace);
+        let repeated = self.deliverer.repeated();
+        if repeated > 0 {
+            self.repeated((file, offset), repeated, issues);
+        }
+        self.traces.remove(&id);
+        self.release(slot);
+        if !self.closed.insert(&id) {
+            issues.add(FileId::NONE, IssueKind::LimitReached, None, 1, || {
+                "too many gaps between trace numbers to recognise traces that come again later".into()
+            });
+        }
+    }
+
+    /// Gives the place of a trace back.
+    fn release(&mut self, slot: u32) {
+        if let Some(open) = self.slots.get_mut(slot as usize) {
+            self.open_bytes = self.open_bytes.saturating_sub(TRACE_OVERHEAD + open.bytes.capacity());
+            if self.free.len() >= MAX_POOL || open.bytes.capacity() > MAX_POOLED_BYTES {
+                open.bytes = Vec::new();
+            }
+        }
+        self.free.push(slot);
+        self.last = None;
+    }
+
+    /// Moves everything open to temporary files if it is too much for memory.
+    pub(crate) fn bound(&mut self, issues: &mut Issues) {
+        if self.open_bytes > self.memory_bytes && !self.traces.is_empty() {
+            self.spill_all(issues);
+        }
+    }
+
+    fn spill_all(&mut self, issues: &mut Issues) {
+        if let Err(error) = self.write_all() {
+            // Better to need more memory than to lose spans. Those that were written already are
+            // recognised as repeated ones.
+            self.memory_bytes = self.memory_bytes.saturating_mul(2);
+            issues.add(FileId::NONE, IssueKind::LimitReached, None, 1, || {
+                format!("open traces are kept in memory, because temporary files failed ({error})")
+            });
+            return;
+        }
+        self.forget_open();
+    }
+
+    fn forget_open(&mut self) {
+        self.traces.clear();
+        self.slots.clear();
+        self.free.clear();
+        self.last = None;
+        self.open_bytes = 0;
+    }
+
+    fn write_all(&mut self) -> io::Result<()> {
+        let spill = match &mut self.spill {
+            Some(spill) => spill,
+            None => self.spill.insert(Spill::new(self.spill_dir.as_ref(), 0)?),
+        };
+        for &slot in self.traces.values() {
+            if let Some(open) = self.slots.get(slot as usize) {
+                spill.write(open)?;
+            }
+        }
+        spill.flush()
+    }
+
+    /// Delivers everything that is open, incomplete traces too.
+    pub(crate) fn finish(&mut self, issues: &mut Issues, sink: &mut dyn Sink) {
+        if self.spill.is_some() {
+            // Where writing fails the traces stay in memory and meet their other parts there.
+            self.spill_all(issues);
+            for part in self.spill.take().into_iter().flat_map(Spill::into_parts) {
+                self.finish_part(part, issues, sink);
+            }
+        }
+        self.finish_open(issues, sink);
+    }
+
+    fn finish_part(&mut self, part: Part, issues: &mut Issues, sink: &mut dyn Sink) {
+        if part.bytes > self.memory_bytes as u64 && part.can_split() {
+            let level = part.level + 1;
+            let split = Spill::new(self.spill_dir.as_ref(), level).and_then(|mut split| {
+                let mut failed = Ok(());
+                part.read(|piece| {
+                    if failed.is_ok() {
+                        failed = split.write_piece(&piece.id, piece.file, &piece.resource, &piece.records);
+                    }
+                })?;
+                failed?;
+                split.flush()?;
+                Ok(split)
+            });
+            match split {
+                Ok(split) => split.into_parts().for_each(|part| self.finish_part(part, issues, sink)),
+                Err(error) => lost(&error, issues),
+            }
+            return;
+        }
+        // One trace, or ids made to collide: as much of them as fits.
+        let too_large = part.bytes > self.memory_bytes as u64;
+        let mut room = if too_large { self.memory_bytes } else { usize::MAX };
+        let read = part.read(|piece| self.reload(piece, &mut room, issues, sink));
+        if let Err(error) = read {
+            lost(&error, issues);
+        }
+        self.finish_open(issues, sink);
+    }
+
+    /// Takes a piece of a trace back into memory, as far as there is room.
+    fn reload(&mut self, mut piece: Piece, room: &mut usize, issues: &mut Issues, sink: &mut dyn Sink) {
+        let mut left_out = 0;
+        if piece.records.len() > *room {
+            let mut rest = piece.records.as_slice();
+            while let Some((_, after)) = Record::first(rest)
+                && piece.records.len() - after.len() <= *room
+            {
+                rest = after;
+            }
+            left_out = count(rest);
+            piece.records.truncate(piece.records.len() - rest.len());
+        }
+        *room -= piece.records.len();
+        self.add_records(&piece, issues, sink);
+        if left_out > 0
+            && let Some(open) = self.traces.get(&piece.id).and_then(|&slot| self.slots.get_mut(slot as usize))
+        {
+            open.cut += left_out;
+        }
+        issues.add(piece.file, IssueKind::LimitReached, None, left_out, || {
+            format!("trace {} is larger than the memory given; spans of it were left out", hex(&piece.id))
+        });
+    }
+
+    /// Delivers what is open in memory, by id.
+    fn finish_open(&mut self, issues: &mut Issues, sink: &mut dyn Sink) {
+        let mut order: Vec<(TraceId, u32)> = self.traces.drain().collect();
+        order.sort_unstable();
+        for (_, slot) in order {
+            let Some(open) = self.slots.get_mut(slot as usize) else { continue };
+            let (distinct, ours) = self.deliverer.index(&open.bytes);
+            let complete = open.is_complete_at_end(distinct, ours);
+            let completeness = if complete { Completeness::Complete } else { Completeness::Incomplete };
+            let (file, id) = (open.file, open.id);
+            // A run that never ended has only markers of its beginning; that is for the analysis to say.
+            let unended_run = open.is_ours() && open.only_run;
+            let trace = self.deliverer.build(open, completeness, issues);
+            self.counts.traces += 1;
+            self.counts.spans += trace.spans.len() as u64;
+            sink.trace(trace);
+            if !complete {
+                self.counts.incomplete += 1;
+            }
+            if !complete && !unended_run {
+                issues.add(file, IssueKind::IncompleteTrace, None, 1, || {
+                    format!(
+                        "trace {} lacks spans or its root; they may be in a file that was not given",
+                        hex(&id)
+                    )
+                });
+            }
+            let repeated = self.deliverer.repeated();
+            if repeated > 0 {
+                self.repeated((file, None), repeated, issues);
+            }
+            self.release(slot);
+        }
+    }
+
+    /// Forgets open traces that another reader has delivered: what is here of them came twice.
+    pub(crate) fn drop_closed(&mut self, issues: &mut Issues) {
+        let gone: Vec<(TraceId, u32)> = self
+            .traces
+            .iter()
+            .filter(|(id, _)| self.closed.contains(id))
+            .map(|(&id, &slot)| (id, slot))
+            .collect();
+        for (id, slot) in gone {
+            self.traces.remove(&id);
+            if let Some(open) = self.slots.get(slot as usize) {
+                let (file, spans) = (open.file, u64::from(open.spans));
+                self.repeated((file, None), spans, issues);
+            }
+            self.release(slot);
+        }
+    }
+
+    /// Takes a piece of a trace that another reader left open.
+    pub(crate) fn absorb(&mut self, piece: &Piece, issues: &mut Issues, sink: &mut dyn Sink) {
+        self.add_records(piece, issues, sink);
+        self.bound(issues);
+    }
+
+    /// Hands out everything that is open, sorted, without delivering it. An error where temporary files
+    /// cannot be read, or without a cause where it is more than `max_bytes`.
+    pub(crate) fn take_open(
+        &mut self,
+        max_bytes: usize,
+        issues: &mut Issues,
+    ) -> Result<Vec<Piece>, Option<io::Error>> {
+        let mut pieces = Vec::new();
+        let mut bytes = 0usize;
+        for slot in std::mem::take(&mut self.traces).into_values() {
+            if let Some(open) = self.slots.get_mut(slot as usize) {
+                bytes = bytes.saturating_add(open.bytes.len());
+                let records = std::mem::take(&mut open.bytes);
+                let resource = Arc::clone(&open.resource);
+                pieces.push(Piece { id: open.id, file: open.file, resource, records });
+            }
+        }
+        self.forget_open();
+        for part in self.spill.take().into_iter().flat_map(Spill::into_parts) {
+            part.read(|piece| {
+                if self.closed.contains(&piece.id) {
+                    // It was closed after it had been spilled, so it came twice.
+                    self.repeated((piece.file, None), count(&piece.records), issues);
+                    return;
+                }
+                bytes = bytes.saturating_add(piece.records.len());
+                if bytes <= max_bytes {
+                    pieces.push(piece);
+                }
+            })
+            .map_err(Some)?;
+        }
+        if bytes > max_bytes {
+            return Err(None);
+        }
+        pieces.sort_unstable_by(|a, b| (a.id, &a.records).cmp(&(b.id, &b.records)));
+        Ok(pieces)
+    }
+}
+
+fn lost(error: &io::Error, issues: &mut Issues) {
+    issues.add(FileId::NONE, IssueKind::LimitReached, None, 1, || {
+        format!("open traces in a temporary file were lost ({error}); give more memory or more disk")
+    });
+}

@@ -1,0 +1,70 @@
+//! OTLP JSON over several lines: one message as people and tools pretty-print it, or several in a row.
+
+use stepscope_otlp::{Encoding, detect};
+
+use super::{Format, LOOK};
+use crate::input::Input;
+use crate::reading::Reading;
+use crate::structure::{JsonScan, blank_prefix};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "OTLP JSON document",
+    doc: "One OTLP JSON message over several lines, as pretty-printers write it.",
+    sniff,
+    read,
+};
+
+fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
+    input.fill(LOOK);
+    let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
+    begin.first() == Some(&b'{') && detect(begin).is_some_and(|found| found.encoding == Encoding::Json)
+}
+
+fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
+    loop {
+        let blank = loop {
+            if input.fill(1) == 0 {
+                return;
+            }
+            let blank = blank_prefix(input.data());
+            if blank < input.data().len() {
+                break blank;
+            }
+            input.consume(blank);
+        };
+        input.consume(blank);
+        let offset = input.offset();
+        let Some(end) = document_end(input, reading.max_message_bytes) else {
+            if input.has_ended() && input.data().len() <= reading.max_message_bytes {
+                reading.tail(input);
+            } else {
+                reading.too_large(offset);
+                while input.fill(1) > 0 {
+                    input.consume(input.data().len());
+                }
+            }
+            return;
+        };
+        let document = input.data().get(..end).unwrap_or_default();
+        if let Err(bad) = reading.message(document, offset) {
+            reading.bad_message(bad, offset);
+        }
+        input.consume(end);
+    }
+}
+
+/// Where the document ends that begins here, within `max` bytes.
+pub(crate) fn document_end(input: &mut Input<'_>, max: usize) -> Option<usize> {
+    let mut scan = JsonScan::default();
+    let mut seen = 0;
+    loop {
+        let fresh = input.data().get(seen..).unwrap_or_default();
+        if let Some(end) = scan.feed(fresh) {
+            return Some(seen + end).filter(|&end| end <= max);
+        }
+        seen = input.data().len();
+        if seen > max || input.fill(seen + 1) <= seen {
+            return None;
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! OTLP JSON, one message a line.
+
+use stepscope_otlp::{Encoding, detect};
+
+use super::{Format, LOOK};
+use crate::fragments::Place;
+use crate::input::Input;
+use crate::reading::Reading;
+use crate::structure::{JsonScan, blank_prefix, trim};
+
+pub(crate) static FORMAT: Format = Format {
+    name: "OTLP JSON lines",
+    doc: "One OTLP JSON message a line, as the collector's file exporter writes it.",
+    sniff,
+    read,
+};
+
+/// How messages begin, for finding one behind the torn rest of another on the same line.
+const BEGINNINGS: [&[u8]; 2] = [b"{\"resourceSpans\"", b"{\"resourceMetrics\""];
+
+fn sniff(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
+    input.fill(LOOK);
+    let blank = blank_prefix(input.data());
+    let begin = input.data().get(blank..).unwrap_or_default();
+    if begin.first() != Some(&b'{') || detect(begin).is_none_or(|found| found.encoding != Encoding::Json) {
+        return false;
+    }
+    // A first line that goes on is a document; but a torn line among others is still a line.
+    let Some(end) = input.find_newline(blank, reading.max_message_bytes) else { return true };
+    let mut scan = JsonScan::default();
+    let line = input.data().get(blank..end).unwrap_or_default();
+    if scan.feed(line).is_some() || !scan.is_between_tokens() {
+        return true;
+    }
+    input.fill(end + LOOK);
+    let next = trim(input.data().get(end..).unwrap_or_default());
+    next.first() == Some(&b'{') && detect(next).is_some()
+}
+
+fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
+    let max = reading.max_message_bytes;
+    loop {
+        let offset = input.offset();
+        match input.find_newline(0, max.saturating_add(1)) {
+            Some(end) if end <= max => {
+                let line = input.data().get(..end).unwrap_or_default();
+                if let Err(Unread::NoMessage) = take(trim(line), offset, reading) {
+                    if offset == 0 {
+                        let head = input.data().get(..=end).unwrap_or_default();
+                        reading.fragment(Place::Head, 0, head);
+                    } else {
+                        reading.issue(crate::IssueKind::Corrupt, offset, || {
+                            "a line is not OTLP; reading went on at the next line".into()
+                        });
+                    }
+                }
+                input.consume(end + 1);
+            }
+            None if input.has_ended() && input.data().len() <= max => {
+                last_line(input, reading);
+                return;
+            }
+            _ => {
+                reading.too_large(offset);
+                skip_line(input);
+            }
+        }
+    }
+}
+
+/// A line that was not read.
+enum Unread {
+    /// It does not even begin like a message.
+    NoMessage,
+}
+
+/// Takes the message on a line, and any that follow the torn rest of one.
+fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unread> {
+    if line.is_empty() {
+        return Ok(());
+    }
+    let begins = line.first() == Some(&b'{') && detect(line).is_some();
+    let bad = if begins { reading.message(line, offset).err() } else { None };
+    if begins && bad.is_none() {
+        return Ok(());
+    }
+    let next = (1..line.len()).find(|&at| {
+        let rest = line.get(at..).unwrap_or_default();
+        rest.first() == Some(&b'{') && BEGINNINGS.iter().any(|begin| rest.starts_with(begin))
+    });
+    if let Some(bad) = bad {
+        reading.bad_message(bad, offset);
+    } else if next.is_none() {
+        return Err(Unread::NoMessage);
+    } else {
+        reading.issue(crate::IssueKind::Corrupt, offset, || {
+            "a record lacks its beginning; reading went on at the next record".into()
+        });
+    }
+    match next.and_then(|at| line.get(at..).map(|rest| (at, rest))) {
+        Some((at, rest)) => take(rest, offset + at as u64, reading),
+        None => Ok(()),
+    }
+}
+
+/// What follows the last newline: a whole message, or a torn one.
+fn last_line(input: &mut Input<'_>, reading: &mut Reading<'_>) {
+    let line = trim(input.data());
+    if line.is_empty() {
+        input.consume(input.data().len());
+        return;
+    }
+    let whole = JsonScan::default().feed(line) == Some(line.len());
+    if !whole || detect(line).is_none() {
+        reading.tail(input);
+        return;
+    }
+    // A whole message on a line of its own never fails as `NoMessage`.
+    let _ = take(line, input.offset(), reading);
+    input.consume(input.data().len());
+}
+
+/// Moves behind the next newline, or to the end.
+fn skip_line(input: &mut Input<'_>) {
+    while input.fill(1) > 0 {
+        if let Some(end) = crate::input::position_of_newline(input.data()) {
+            input.consume(end + 1);
+            return;
+        }
+        input.consume(input.data().len());
+    }
+}

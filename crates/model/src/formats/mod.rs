@@ -1,0 +1,71 @@
+//! The registry of formats: one file a format and one line here. A format says whether an input is its own,
+//! by content and never by name, and reads it. Compression around a whole file is undone before.
+
+pub(crate) mod json_document;
+pub(crate) mod json_lines;
+pub(crate) mod length_prefixed;
+pub(crate) mod length_prefixed_zstd;
+pub(crate) mod proto_message;
+
+use crate::input::Input;
+use crate::reading::Reading;
+
+/// A format that is read.
+pub struct Format {
+    /// Name, as it appears in reports.
+    pub name: &'static str,
+    /// Who writes it, one sentence.
+    pub doc: &'static str,
+    pub(crate) sniff: fn(&mut Input<'_>, &mut Reading<'_>) -> bool,
+    pub(crate) read: fn(&mut Input<'_>, &mut Reading<'_>),
+}
+
+impl std::fmt::Debug for Format {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Format").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// All formats, in the order in which they are tried.
+pub const FORMATS: &[&Format] = &[
+    &json_lines::FORMAT,
+    &json_document::FORMAT,
+    &length_prefixed::FORMAT,
+    &length_prefixed_zstd::FORMAT,
+    &proto_message::FORMAT,
+];
+
+/// Bytes that a format looks at to recognise its own.
+const LOOK: usize = 64 << 10;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn every_file_of_the_directory_is_registered() {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/src/formats");
+        let files: BTreeSet<String> = std::fs::read_dir(directory)
+            .unwrap()
+            .map(|entry| entry.unwrap().path())
+            .filter_map(|path| path.file_stem().map(|stem| stem.to_string_lossy().into_owned()))
+            .filter(|stem| stem != "mod")
+            .collect();
+        let source = include_str!("mod.rs");
+        let registered: BTreeSet<String> = source
+            .lines()
+            .filter_map(|line| line.trim().strip_prefix('&')?.strip_suffix("::FORMAT,"))
+            .map(str::to_owned)
+            .collect();
+        assert_eq!(files, registered);
+        assert_eq!(registered.len(), FORMATS.len());
+    }
+
+    #[test]
+    fn names_differ_and_everything_is_documented() {
+        let names: BTreeSet<&str> = FORMATS.iter().map(|format| format.name).collect();
+        assert_eq!(names.len(), FORMATS.len());
+        assert!(FORMATS.iter().all(|format| format.doc.ends_with('.')));
+    }
+}

@@ -1,0 +1,288 @@
+//! A file's bytes as formats see them: decompressed, in a window that slides over a stream of any length,
+//! with an account of where the stream broke off.
+
+pub(crate) mod zstd;
+
+use std::cell::Cell;
+use std::io::{self, BufRead, BufReader, Read};
+use std::rc::Rc;
+
+use crate::IssueKind;
+use crate::fingerprint::Fingerprint;
+
+/// Bytes asked from the stream at once.
+const CHUNK: usize = 256 << 10;
+/// Compression inside of compression is undone this often.
+const MAX_LAYERS: usize = 3;
+/// A stream may unpack to this much whatever it is; beyond, only to [`MAX_EXPANSION`] times its size.
+const FREE_BYTES: u64 = 256 << 20;
+/// Traces rarely compress better than 60 times; a bomb does a thousand times and more.
+const MAX_EXPANSION: u64 = 1_000;
+
+/// Why a stream ended before its end.
+#[derive(Debug, Clone)]
+pub(crate) struct Damage {
+    pub(crate) kind: IssueKind,
+    pub(crate) reason: String,
+}
+
+/// A window over a decompressed stream.
+pub(crate) struct Input<'r> {
+    stream: Box<dyn Read + 'r>,
+    buffer: Vec<u8>,
+    start: usize,
+    end: usize,
+    /// Offset of `start` in the decompressed stream.
+    offset: u64,
+    ended: bool,
+    damage: Option<Damage>,
+    fingerprint: Fingerprint,
+    stored_bytes: Rc<Cell<u64>>,
+    compression: &'static str,
+}
+
+/// Counts what is read from the file itself.
+struct Counted<R> {
+    inner: R,
+    count: Rc<Cell<u64>>,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.inner.read(buffer) {
+                Ok(len) => {
+                    self.count.set(self.count.get() + len as u64);
+                    return Ok(len);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(Marked::wrap(error)),
+            }
+        }
+    }
+}
+
+/// An error of the file itself, so that it can be told from one of a decompressor.
+#[derive(Debug)]
+struct Marked(io::Error);
+
+impl Marked {
+    fn wrap(error: io::Error) -> io::Error {
+        io::Error::new(error.kind(), Self(error))
+    }
+}
+
+impl std::fmt::Display for Marked {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl std::error::Error for Marked {}
+
+/// What has been read of a stream for a look at it, and the rest.
+type Peeked<'r> = io::Chain<io::Cursor<Vec<u8>>, Box<dyn BufRead + 'r>>;
+
+/// Reads up to `len` bytes ahead without losing them. An error meanwhile comes again when the rest is read.
+fn peek<'r>(mut stream: Box<dyn BufRead + 'r>, len: usize) -> (Vec<u8>, Peeked<'r>) {
+    let mut head = vec![0; len];
+    let mut filled = 0;
+    let mut failed = None;
+    while let Some(space) = head.get_mut(filled..).filter(|space| !space.is_empty()) {
+        match stream.read(space) {
+            Ok(0) => break,
+            Ok(count) => filled += count,
+            Err(error) => {
+                failed = Some(error);
+                break;
+            }
+        }
+    }
+    head.truncate(filled);
+    let rest: Box<dyn BufRead + 'r> = match failed {
+        None => stream,
+        Some(error) => Box::new(BufReader::with_capacity(1, Failing(Some(error)))),
+    };
+    (head.clone(), io::Cursor::new(head).chain(rest))
+}
+
+/// Fails once.
+struct Failing(Option<io::Error>);
+
+impl Read for Failing {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
+    }
+}
+
+impl<'r> Input<'r> {
+    /// A window over `stream`, decompressed as its first bytes ask for. `buffer` is used for it.
+    pub(crate) fn new(stream: impl Read + 'r, buffer: Vec<u8>) -> Self {
+        let stored_bytes = Rc::new(Cell::new(0));
+        let counted = Counted { inner: stream, count: Rc::clone(&stored_bytes) };
+        let mut stream: Box<dyn BufRead + 'r> = Box::new(BufReader::with_capacity(CHUNK, counted));
+        let mut compression = "";
+        for _ in 0..MAX_LAYERS {
+            let (head, peeked) = peek(stream, 4);
+            let unpacked: Box<dyn Read + 'r> = if head.starts_with(&[0x1f, 0x8b, 8]) {
+                compression = "gzip";
+                Box::new(flate2::bufread::MultiGzDecoder::new(peeked))
+            } else if zstd::is_stream(&head) {
+                compression = "zstd";
+                Box::new(zstd::StreamDecoder::new(peeked))
+            } else {
+                stream = Box::new(peeked);
+                break;
+            };
+            stream = Box::new(BufReader::with_capacity(CHUNK, unpacked));
+        }
+        Self {
+            stream,
+            buffer,
+            start: 0,
+            end: 0,
+            offset: 0,
+            ended: false,
+            damage: None,
+            fingerprint: Fingerprint::default(),
+            stored_bytes,
+            compression,
+        }
+    }
+
+    /// What can be seen. Grows by [`Self::fill`].
+    pub(crate) fn data(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Offset of the first byte of [`Self::data`] in the decompressed stream.
+    pub(crate) fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// Makes at least `want` bytes visible, if the stream has that many; gives the number there are.
+    pub(crate) fn fill(&mut self, want: usize) -> usize {
+        while self.end - self.start < want && !self.ended {
+            if self.start > 0 && (self.buffer.len() < self.start + want.max(CHUNK) || self.start == self.end)
+            {
+                self.buffer.copy_within(self.start..self.end, 0);
+                self.end -= self.start;
+                self.start = 0;
+            }
+            if self.buffer.len() < self.end + CHUNK {
+                // Doubling up to what is wanted: a record's claimed length alone must not cost memory.
+                let size = (self.buffer.len() * 2).min(want.saturating_add(CHUNK)).max(self.end + CHUNK);
+                self.buffer.resize(size, 0);
+            }
+            let Some(space) = self.buffer.get_mut(self.end..) else { break };
+            match self.stream.read(space) {
+                Ok(0) => self.ended = true,
+                Ok(count) => {
+                    self.fingerprint.update(space.get(..count).unwrap_or_default());
+                    self.end += count;
+                    self.check_expansion();
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.fail(&error),
+            }
+        }
+        self.end - self.start
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        self.ended = true;
+        let of_file = error.get_ref().is_some_and(|inner| inner.is::<Marked>());
+        let damage = if of_file || self.compression.is_empty() {
+            let reason = format!("the rest could not be read ({error}); check the disk");
+            Damage { kind: IssueKind::Unreadable, reason }
+        } else if error.kind() == io::ErrorKind::UnexpectedEof {
+            let reason =
+                format!("the {} stream ends in the middle; what came before was read", self.compression);
+            Damage { kind: IssueKind::Truncated, reason }
+        } else {
+            let reason =
+                format!("the {} stream is damaged ({error}); what came before was read", self.compression);
+            Damage { kind: IssueKind::BadCompression, reason }
+        };
+        self.damage.get_or_insert(damage);
+    }
+
+    fn check_expansion(&mut self) {
+        let unpacked = self.offset + (self.end - self.start) as u64;
+        let allowed = FREE_BYTES.max(self.stored_bytes.get().saturating_mul(MAX_EXPANSION));
+        if unpacked > allowed && !self.compression.is_empty() {
+            self.ended = true;
+            let reason = format!(
+                "the {} stream unpacks to more than {MAX_EXPANSION} times its size; the rest was not read",
+                self.compression
+            );
+            self.damage.get_or_insert(Damage { kind: IssueKind::LimitReached, reason });
+        }
+    }
+
+    /// Whether all of the stream is visible or consumed.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+
+    /// Moves on by `count` bytes (at most what is visible).
+    pub(crate) fn consume(&mut self, count: usize) {
+        let count = count.min(self.end - self.start);
+        self.start += count;
+        self.offset += count as u64;
+    }
+
+    /// Why the stream ended early, if it did.
+    pub(crate) fn damage(&self) -> Option<&Damage> {
+        self.damage.as_ref()
+    }
+
+    /// Bytes read from the file as stored.
+    pub(crate) fn stored_bytes(&self) -> u64 {
+        self.stored_bytes.get()
+    }
+
+    /// The counter behind [`Self::stored_bytes`], for progress.
+    pub(crate) fn stored_counter(&self) -> Rc<Cell<u64>> {
+        Rc::clone(&self.stored_bytes)
+    }
+
+    /// `gzip`, `zstd` or nothing.
+    pub(crate) fn compression(&self) -> &'static str {
+        self.compression
+    }
+
+    /// The fingerprint of everything read, and the buffer for the next input.
+    pub(crate) fn finish(self) -> (u128, Vec<u8>) {
+        (self.fingerprint.finish(), self.buffer)
+    }
+
+    /// Position of the first newline at or after `from`, as far as at most `limit` bytes show.
+    pub(crate) fn find_newline(&mut self, from: usize, limit: usize) -> Option<usize> {
+        let mut at = from;
+        loop {
+            if let Some(found) = position_of_newline(self.data().get(at..).unwrap_or_default()) {
+                return Some(at + found);
+            }
+            at = self.data().len().max(from);
+            if at >= limit || self.fill(at + 1) <= at {
+                return None;
+            }
+        }
+    }
+}
+
+/// Position of the first newline.
+pub(crate) fn position_of_newline(bytes: &[u8]) -> Option<usize> {
+    let (chunks, rest) = bytes.as_chunks::<64>();
+    for (index, chunk) in chunks.iter().enumerate() {
+        // Without an early exit the compiler compares many bytes at once.
+        if chunk.iter().fold(false, |found, &byte| found | (byte == b'\n')) {
+            return chunk.iter().position(|&byte| byte == b'\n').map(|at| index * 64 + at);
+        }
+    }
+    rest.iter().position(|&byte| byte == b'\n').map(|at| chunks.len() * 64 + at)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,185 @@
+//! The attributes and links of the span whose head is still to come. Reused from span to span.
+
+use stepscope_core::identity::TraceId;
+use stepscope_core::{Mode, Phase, SectionKind, attr};
+use stepscope_otlp::{LinkHead, Value};
+
+use super::keys::{Keys, Named, SpanKey, span_keys};
+use super::value;
+use crate::Figure;
+use crate::record::{Fields, MAX_ITEMS, MAX_TEXT};
+
+/// Attributes of one span.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    keys: &'static Keys<SpanKey>,
+    figures: [i64; Figure::ALL.len()],
+    /// How each present figure was named: a figure's own key wins over its aliases.
+    ranks: [u8; Figure::ALL.len()],
+    present: u32,
+    kind: Option<SectionKind>,
+    mode: Mode,
+    phase: Option<Phase>,
+    phase_text: String,
+    thread_name: String,
+    parent_path: String,
+    links: Vec<(TraceId, u64)>,
+    values: Vec<(f64, usize)>,
+    value_names: String,
+    /// Whether anything but figures was set, so that most spans reset nothing.
+    has_text: bool,
+}
+
+impl Default for Draft {
+    fn default() -> Self {
+        Self {
+            keys: span_keys(),
+            figures: [0; Figure::ALL.len()],
+            ranks: [0; Figure::ALL.len()],
+            present: 0,
+            kind: None,
+            mode: Mode::Train,
+            phase: None,
+            phase_text: String::new(),
+            thread_name: String::new(),
+            parent_path: String::new(),
+            links: Vec::new(),
+            values: Vec::new(),
+            value_names: String::new(),
+            has_text: false,
+        }
+    }
+}
+
+fn set(slot: &mut String, value: Value<'_>) {
+    if let Some(text) = value::text(value) {
+        slot.clear();
+        slot.push_str(value::bounded(text, MAX_TEXT));
+    }
+}
+
+impl Draft {
+    /// Forgets everything.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        self.present = 0;
+        self.kind = None;
+        self.mode = Mode::Train;
+        self.phase = None;
+        if self.has_text {
+            self.has_text = false;
+            self.phase_text.clear();
+            self.thread_name.clear();
+            self.parent_path.clear();
+            self.links.clear();
+            self.values.clear();
+            self.value_names.clear();
+        }
+    }
+
+    /// Takes one attribute.
+    #[inline]
+    pub(crate) fn attribute(&mut self, key: &str, value: Value<'_>) {
+        let Some(Named { meaning, rank }) = self.keys.find(key) else {
+            if let Some(name) = key.strip_prefix(attr::VALUE_PREFIX) {
+                self.value(name, value);
+            }
+            return;
+        };
+        match meaning {
+            SpanKey::Figure(figure) => {
+                if let Some(number) = value::integer(value) {
+                    self.figure(figure, rank, number);
+                }
+            }
+            SpanKey::Phase => {
+                self.phase = value::text(value).and_then(Phase::parse);
+                self.phase_text.clear();
+                if self.phase.is_none() {
+                    self.has_text = true;
+                    set(&mut self.phase_text, value);
+                }
+            }
+            SpanKey::Kind => self.kind = value::text(value).and_then(SectionKind::parse),
+            SpanKey::Mode => {
+                self.mode = value::text(value).and_then(Mode::parse).unwrap_or(Mode::Train);
+            }
+            SpanKey::ThreadName => {
+                self.has_text = true;
+                set(&mut self.thread_name, value);
+            }
+            SpanKey::ParentPath => {
+                self.has_text = true;
+                set(&mut self.parent_path, value);
+            }
+            SpanKey::Value => self.value(key.rsplit('.').next().unwrap_or(key), value),
+        }
+    }
+
+    fn figure(&mut self, figure: Figure, rank: u8, number: i64) {
+        let (index, bit) = (figure as usize, 1u32 << (figure as u32));
+        let (Some(slot), Some(named)) = (self.figures.get_mut(index), self.ranks.get_mut(index)) else {
+            return;
+        };
+        if self.present & bit == 0 || rank <= *named {
+            *slot = number;
+            *named = rank;
+            self.present |= bit;
+        }
+    }
+
+    fn value(&mut self, name: &str, value: Value<'_>) {
+        if self.values.len() < MAX_ITEMS
+            && !name.is_empty()
+            && let Some(number) = value::number(value)
+        {
+            self.has_text = true;
+            self.value_names.push_str(value::bounded(name, MAX_TEXT));
+            self.values.push((number, self.value_names.len()));
+        }
+    }
+
+    /// Takes one link; those with ids of a wrong length point nowhere and are left out.
+    pub(crate) fn link(&mut self, head: &LinkHead<'_>) {
+        if self.links.len() < MAX_ITEMS
+            && let (Ok(trace), Ok(span)) = (head.trace_id.try_into(), head.span_id.try_into())
+        {
+            self.has_text = true;
+            self.links.push((trace, u64::from_be_bytes(span)));
+        }
+    }
+
+    /// The section kind as written.
+    pub(crate) fn kind(&self) -> Option<SectionKind> {
+        self.kind
+    }
+
+    /// Whether there is a step number.
+    pub(crate) fn has_step(&self) -> bool {
+        self.present & (1 << (Figure::Step as u32)) != 0
+    }
+
+    /// The attributes as fields of a record; the head's fields are still zero.
+    pub(crate) fn fields(&self) -> Fields<'_> {
+        Fields {
+            id: 0,
+            parent: 0,
+            start_ns: 0,
+            end_ns: 0,
+            span_kind: 0,
+            kind: self.kind.unwrap_or(SectionKind::Section),
+            mode: self.mode,
+            phase: self.phase,
+            flags: 0,
+            present: self.present,
+            figures: &self.figures,
+            name: "",
+            thread_name: &self.thread_name,
+            parent_path: &self.parent_path,
+            phase_text: &self.phase_text,
+            links: &self.links,
+            values: &self.values,
+            value_names: &self.value_names,
+        }
+    }
+}

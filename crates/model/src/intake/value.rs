@@ -1,0 +1,81 @@
+//! Values of attributes as the model takes them: foreign writers put integers into doubles and strings.
+
+use stepscope_otlp::Value;
+
+/// An integer, also where it was written as an integral double or as decimal text.
+#[inline]
+pub(crate) fn integer(value: Value<'_>) -> Option<i64> {
+    match value {
+        Value::Int(number) => Some(number),
+        Value::Double(number) => integral(number),
+        Value::Str(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// The integer that a double stands for, if it stands for one.
+pub(crate) fn integral(number: f64) -> Option<i64> {
+    // 2^63 itself is out of range, and is the first double above i64::MAX.
+    let in_range = (-9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0).contains(&number);
+    (in_range && number.trunc() == number).then_some(number as i64)
+}
+
+/// A finite or infinite number, also where it was written as text.
+pub(crate) fn number(value: Value<'_>) -> Option<f64> {
+    match value {
+        Value::Int(number) => Some(number as f64),
+        Value::Double(number) => Some(number),
+        Value::Str(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// Text.
+#[inline]
+pub(crate) fn text(value: Value<'_>) -> Option<&str> {
+    if let Value::Str(text) = value { Some(text) } else { None }
+}
+
+/// At most `limit` bytes of `text`, cut between characters.
+#[inline]
+pub(crate) fn bounded(text: &str, limit: usize) -> &str {
+    if text.len() <= limit {
+        return text;
+    }
+    let mut end = limit;
+    while !text.is_char_boundary(end) {
+        end -= 1;
+    }
+    text.get(..end).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_are_taken_in_every_spelling() {
+        assert_eq!(integer(Value::Int(-7)), Some(-7));
+        assert_eq!(integer(Value::Double(32.0)), Some(32));
+        assert_eq!(integer(Value::Str(" 41 ")), Some(41));
+        for other in [
+            Value::Double(0.5),
+            Value::Double(f64::NAN),
+            Value::Double(f64::INFINITY),
+            Value::Double(9_223_372_036_854_775_808.0),
+            Value::Str("4.1"),
+            Value::Bool(true),
+            Value::Empty,
+        ] {
+            assert_eq!(integer(other), None, "{other:?}");
+        }
+        assert_eq!(integer(Value::Double(i64::MIN as f64)), Some(i64::MIN));
+    }
+
+    #[test]
+    fn text_is_cut_between_characters() {
+        assert_eq!(bounded("aéb", 2), "a");
+        assert_eq!(bounded("aéb", 3), "aé");
+        assert_eq!(bounded("aéb", 4), "aéb");
+    }
+}

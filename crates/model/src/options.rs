@@ -1,0 +1,29 @@
+//! What a reader may use: [`ReadOptions`].
+
+use std::path::PathBuf;
+
+/// Bounds of a [`Reader`](crate::Reader). All of them have defaults that suit a laptop.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub struct ReadOptions {
+    /// Spans of open traces held in memory; beyond it they go to temporary files. 64 MiB.
+    pub memory_bytes: usize,
+    /// Where temporary files are created; the system's place for them if absent.
+    pub spill_dir: Option<PathBuf>,
+    /// Messages and lines larger than this are skipped with an issue. 64 MiB.
+    pub max_message_bytes: usize,
+    /// Most bytes of open traces that [`Reader::suspend`](crate::Reader::suspend) puts into one
+    /// [`Unfinished`](crate::Unfinished). 1 GiB.
+    pub max_unfinished_bytes: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self {
+            memory_bytes: 64 << 20,
+            spill_dir: None,
+            max_message_bytes: 64 << 20,
+            max_unfinished_bytes: 1 << 30,
+        }
+    }
+}

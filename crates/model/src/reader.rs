@@ -1,0 +1,377 @@
+//! The reader: files, directories and streams in, traces out. What happens to bytes in between is spread over
+//! `input`, `formats`, `intake` and `assembly`.
+
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::Path;
+
+use crate::assembly::Piece;
+use crate::formats::Format;
+use crate::fragments::{Fragment, Fragments, Joined, Place};
+use crate::framing::PREFIX;
+use crate::input::Input;
+use crate::intake::Intake;
+use crate::issues::FileId;
+use crate::reading::{Progress, Reading, unknown_format};
+use crate::structure::trim;
+use crate::unfinished::UnfinishedTrace;
+use crate::walk::{self, Found};
+use crate::{FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Sink, Unfinished};
+
+/// Reads any number of inputs as one run. Damage never stops it; see [`ReadOutcome::issues`].
+#[derive(Debug)]
+pub struct Reader {
+    options: ReadOptions,
+    intake: Intake,
+    fragments: Fragments,
+    files: Vec<FileInfo>,
+    buffer: Vec<u8>,
+    /// Spans and traces that other readers delivered before they were absorbed.
+    spans_before: u64,
+    traces_before: u64,
+}
+
+impl Default for Reader {
+    fn default() -> Self {
+        Self::new(ReadOptions::default())
+    }
+}
+
+impl Reader {
+    /// A reader that has read nothing.
+    #[must_use]
+    pub fn new(options: ReadOptions) -> Self {
+        Self {
+            intake: Intake::new(&options),
+            options,
+            fragments: Fragments::default(),
+            files: Vec::new(),
+            buffer: Vec::new(),
+            spans_before: 0,
+            traces_before: 0,
+        }
+    }
+
+    /// Reads a file, or every file of a directory at any depth, sorted by path; links inside of it are not
+    /// followed.
+    ///
+    /// # Errors
+    /// If the path does not exist, cannot be read, or is a directory without files. Files of a directory
+    /// that cannot be read are issues.
+    pub fn read_path(&mut self, path: &Path, sink: &mut impl Sink) -> Result<(), ReadError> {
+        let meta = fs::metadata(path).map_err(|error| ReadError::io(path, error))?;
+        if !meta.is_dir() {
+            let file = File::open(path).map_err(|error| ReadError::io(path, error))?;
+            let total = meta.is_file().then_some(meta.len());
+            let mut progress = Progress::of(total);
+            self.read_one(&path.to_string_lossy(), file, &mut progress, sink);
+            return Ok(());
+        }
+        let found = walk::files(path);
+        if !found.iter().any(|found| matches!(found, Found::File(..))) {
+            let failed = found.into_iter().find_map(|found| match found {
+                Found::Failed(path, error) => Some(ReadError::io(&path, error)),
+                Found::File(..) => None,
+            });
+            return Err(failed.unwrap_or_else(|| ReadError::no_files(path)));
+        }
+        let total = found.iter().map(|found| if let Found::File(_, size) = found { *size } else { 0 }).sum();
+        let mut progress = Progress::of(Some(total));
+        for found in found {
+            let opened = match found {
+                Found::File(path, _) => match File::open(&path) {
+                    Ok(file) => Ok((path, file)),
+                    Err(error) => Err((path, error)),
+                },
+                Found::Failed(path, error) => Err((path, error)),
+            };
+            match opened {
+                Ok((path, file)) => self.read_one(&path.to_string_lossy(), file, &mut progress, sink),
+                Err((path, error)) => {
+                    let issues = &mut self.intake.state.issues;
+                    let file = issues.file(&path.to_string_lossy());
+                    issues.add(file, IssueKind::Unreadable, None, 1, || {
+                        format!("cannot be opened ({error}); check its permissions")
+                    });
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads a stream to its end; `name` stands for it in issues.
+    ///
+    /// # Errors
+    /// If not one byte of it could be read because it failed.
+    pub fn read_stream(
+        &mut self,
+        name: &str,
+        mut reader: impl Read,
+        sink: &mut impl Sink,
+    ) -> Result<(), ReadError> {
+        let mut first = [0u8];
+        let count = loop {
+            match reader.read(&mut first) {
+                Ok(count) => break count,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(ReadError::io(name.as_ref(), error)),
+            }
+        };
+        let first = first.get(..count).unwrap_or_default();
+        self.read_one(name, first.chain(reader), &mut Progress::default(), sink);
+        Ok(())
+    }
+
+    fn read_one(&mut self, name: &str, stream: impl Read, progress: &mut Progress, sink: &mut dyn Sink) {
+        let mut input = Input::new(stream, std::mem::take(&mut self.buffer));
+        let spans_before = self.intake.state.spans_read;
+        let file = self.intake.state.issues.file(name);
+        let format = if input.fill(1) == 0 && input.damage().is_none() {
+            self.intake.state.issues.add(file, IssueKind::Empty, None, 1, || "the file is empty".into());
+            None
+        } else {
+            self.read_input(&mut input, name, 0, progress, sink)
+        };
+        if let Some(damage) = input.damage() {
+            let offset = Some(input.offset() + input.data().len() as u64);
+            let reason = damage.reason.clone();
+            self.intake.state.issues.add(file, damage.kind, offset, 1, || reason);
+        }
+        let compression = input.compression();
+        progress.before += input.stored_bytes();
+        let bytes = input.stored_bytes();
+        let (fingerprint, mut buffer) = input.finish();
+        if buffer.len() > 4 << 20 {
+            buffer = Vec::new();
+        }
+        self.buffer = buffer;
+        self.files.push(FileInfo {
+            path: name.to_owned(),
+            format: format.map(|format| {
+                let around = if compression.is_empty() { String::new() } else { format!(", {compression}") };
+                format!("{}{around}", format.name)
+            }),
+            bytes,
+            spans: self.intake.state.spans_read - spans_before,
+            fingerprint,
+        });
+    }
+
+    fn read_input(
+        &mut self,
+        input: &mut Input<'_>,
+        name: &str,
+        base_offset: u64,
+        progress: &mut Progress,
+        sink: &mut dyn Sink,
+    ) -> Option<&'static Format> {
+        self.intake.state.assembler.forget_last();
+        let file = self.intake.state.issues.file(name);
+        let mut reading = Reading {
+            intake: &mut self.intake,
+            sink,
+            file,
+            base_offset,
+            max_message_bytes: self.options.max_message_bytes,
+            progress,
+            stored_bytes: input.stored_counter(),
+            fragments: Vec::new(),
+            name,
+            broken: false,
+        };
+        let format = reading.read(input);
+        for fragment in std::mem::take(&mut reading.fragments) {
+            self.keep(fragment, sink);
+        }
+        format
+    }
+
+    fn keep(&mut self, fragment: Fragment, sink: &mut dyn Sink) {
+        // A head and a tail of the largest size fit.
+        let max_bytes = self.options.max_message_bytes.saturating_mul(2);
+        for fragment in self.fragments.push(fragment, max_bytes) {
+            self.give_up(&fragment, sink);
+        }
+    }
+
+    /// Takes what is whole in a piece of a record whose other half was not found, and says so.
+    fn give_up(&mut self, fragment: &Fragment, sink: &mut dyn Sink) {
+        let file = self.intake.state.issues.file(&fragment.file);
+        let spans_before = self.intake.state.spans_read;
+        let offset = Some(fragment.offset);
+        if fragment.place == Place::Head {
+            return self.intake.state.issues.add(file, IssueKind::Corrupt, offset, 1, || {
+                "begins in the middle of a record whose beginning was not found".into()
+            });
+        }
+        let prefixed = fragment.bytes.get(PREFIX..).unwrap_or_default();
+        let torn = [prefixed, trim(&fragment.bytes)]
+            .into_iter()
+            .find(|message| stepscope_otlp::detect(message).is_some_and(|found| found.signal.is_some()));
+        self.intake.state.assembler.forget_last();
+        let taken = torn.map(|message| self.intake.message(message, file, fragment.offset, sink));
+        if let Some(info) = self.files.iter_mut().find(|info| info.path == fragment.file) {
+            info.spans += self.intake.state.spans_read - spans_before;
+            if torn.is_some() && info.format.is_none() {
+                info.format = Some("OTLP, one torn record".to_owned());
+            }
+        }
+        if fragment.broken && fragment.place == Place::Tail {
+            // What broke the stream is an issue already.
+            return;
+        }
+        let issues = &mut self.intake.state.issues;
+        if torn.is_none() && fragment.place == Place::Whole {
+            issues.add(file, IssueKind::UnknownFormat, offset, 1, unknown_format);
+        } else {
+            let taken = if matches!(taken, Some(Ok(()))) { "it" } else { "what is whole in it" };
+            issues.add(file, IssueKind::Truncated, offset, 1, || {
+                format!("the last record is cut off; {taken} was read, and everything before it")
+            });
+        }
+    }
+
+    /// Puts halves of records together, and takes what is left of the others.
+    fn settle_fragments(&mut self, sink: &mut dyn Sink) {
+        loop {
+            let joined = self.fragments.join(&mut self.intake);
+            if joined.is_empty() {
+                break;
+            }
+            for joined in joined {
+                self.read_joined(&joined, sink);
+            }
+        }
+        for fragment in self.fragments.take() {
+            self.give_up(&fragment, sink);
+        }
+    }
+
+    fn read_joined(&mut self, joined: &Joined, sink: &mut dyn Sink) {
+        let spans_before = self.intake.state.spans_read;
+        let mut input = Input::new(joined.bytes.as_slice(), Vec::new());
+        let mut progress = Progress::default();
+        let format = self.read_input(&mut input, &joined.file, joined.offset, &mut progress, sink);
+        let spans = self.intake.state.spans_read - spans_before;
+        for info in &mut self.files {
+            if info.path == joined.file {
+                info.spans += spans;
+            }
+            if info.format.is_none() && (info.path == joined.file || info.path == joined.second) {
+                info.format = format.map(|format| format.name.to_owned());
+            }
+        }
+    }
+
+    /// Delivers what is still open, incomplete traces too, and tells what was read.
+    #[must_use]
+    pub fn finish(mut self, sink: &mut impl Sink) -> ReadOutcome {
+        self.settle_fragments(sink);
+        let state = &mut self.intake.state;
+        state.assembler.finish(&mut state.issues, sink);
+        let counts = state.assembler.counts;
+        self.files.sort();
+        ReadOutcome {
+            files: self.files,
+            issues: state.issues.to_vec(),
+            spans: counts.spans + self.spans_before,
+            traces: counts.traces + self.traces_before,
+            incomplete_traces: counts.incomplete,
+            duplicate_spans: counts.duplicates,
+            metric_points: state.points_read,
+        }
+    }
+
+    /// Stops without delivering what is open, so that another reader can go on with it.
+    ///
+    /// # Errors
+    /// If more is open than fits (see [`ReadOptions::max_unfinished_bytes`]), as with foreign traces, whose
+    /// end is only known at the end of all inputs; or if temporary files cannot be read back.
+    pub fn suspend(mut self) -> Result<Unfinished, ReadError> {
+        let state = &mut self.intake.state;
+        let pieces = state
+            .assembler
+            .take_open(self.options.max_unfinished_bytes, &mut state.issues)
+            .map_err(ReadError::too_many_open)?;
+        self.files.sort();
+        let mut unfinished = Unfinished {
+            closed: state.assembler.closed.to_ranges(),
+            fragments: self.fragments.take(),
+            issues: state.issues.to_vec(),
+            files: self.files,
+            spans: state.assembler.counts.spans + self.spans_before,
+            traces_delivered: state.assembler.counts.traces + self.traces_before,
+            duplicates: state.assembler.counts.duplicates,
+            points: state.points_read,
+            ..Unfinished::default()
+        };
+        let mut resources = std::collections::BTreeMap::new();
+        let mut names = std::collections::BTreeMap::new();
+        for piece in &pieces {
+            resources.insert((*piece.resource).clone(), 0u32);
+            names.insert(state.issues.name(piece.file).to_owned(), 0u32);
+        }
+        resources.values_mut().zip(0..).for_each(|(index, number)| *index = number);
+        names.values_mut().zip(0..).for_each(|(index, number)| *index = number);
+        unfinished.traces = pieces
+            .into_iter()
+            .map(|piece| UnfinishedTrace {
+                id: piece.id,
+                file: names.get(state.issues.name(piece.file)).copied().unwrap_or(0),
+                resource: resources.get(&*piece.resource).copied().unwrap_or(0),
+                records: piece.records,
+            })
+            .collect();
+        unfinished.resources = resources.into_keys().collect();
+        unfinished.names = names.into_keys().collect();
+        Ok(unfinished)
+    }
+
+    /// Goes on with what another reader left unfinished; traces that become whole are delivered. What that
+    /// reader delivered is counted, and not delivered again.
+    pub fn absorb(&mut self, unfinished: Unfinished, sink: &mut impl Sink) {
+        let state = &mut self.intake.state;
+        state.issues.absorb(unfinished.issues);
+        let (overlap, complete) = state.assembler.closed.absorb(&unfinished.closed);
+        state.issues.add(FileId::NONE, IssueKind::Overlap, None, overlap, || {
+            "traces that are in two partials count twice; make partials from different files".into()
+        });
+        state.issues.add(FileId::NONE, IssueKind::LimitReached, None, u64::from(!complete), || {
+            "too many gaps between trace numbers to recognise traces that come again later".into()
+        });
+        state.assembler.counts.duplicates += unfinished.duplicates;
+        state.points_read += unfinished.points;
+        self.spans_before += unfinished.spans;
+        self.traces_before += unfinished.traces_delivered;
+        self.files.extend(unfinished.files);
+        state.assembler.drop_closed(&mut state.issues);
+        let resources: Vec<_> =
+            unfinished.resources.into_iter().map(|resource| self.intake.share(resource)).collect();
+        let state = &mut self.intake.state;
+        for trace in unfinished.traces {
+            let name = unfinished.names.get(trace.file as usize).map_or("", String::as_str);
+            let piece = Piece {
+                id: trace.id,
+                file: state.issues.file(name),
+                resource: resources.get(trace.resource as usize).cloned().unwrap_or_default(),
+                records: trace.records,
+            };
+            state.assembler.absorb(&piece, &mut state.issues, sink);
+        }
+        state.assembler.forget_last();
+        for fragment in unfinished.fragments {
+            self.keep(fragment, sink);
+        }
+    }
+
+    /// Whether everything that `unfinished` was read from has been read by this reader too, so that it must
+    /// be left out.
+    #[must_use]
+    pub fn has_read(&self, unfinished: &Unfinished) -> bool {
+        !unfinished.files.is_empty()
+            && unfinished
+                .files
+                .iter()
+                .all(|file| self.files.iter().any(|own| own.fingerprint == file.fingerprint))
+    }
+}

@@ -1,0 +1,280 @@
+//! The compact form of a span while its trace is open, in temporary files and in partials: a fixed head,
+//! the figures that are present, texts, links and user metrics. Read back with checks, because partials
+//! come from files.
+//!
+//! Layout, little-endian: `len u32` of what follows it; id, parent (0: none), start, end `u64`; `present u32`
+//! mask of figures; `span_kind i32`; kind, mode, phase (0 absent, 255 custom, else 1 + index), flags `u8`;
+//! lengths of name, thread name, parent path, phase text `u16`; numbers of links and values `u16`; figures
+//! `i64` each; the four texts; links (trace id, span id); values (`f64`, name length `u16`, name).
+
+use stepscope_core::identity::TraceId;
+use stepscope_core::{Mode, Phase, SectionKind};
+
+use crate::{Figure, Link, PhaseTag, Span, Text, Trace, UserValue};
+
+/// Bytes before the figures, the length field included.
+const HEAD: usize = 60;
+/// Texts are cut to this many bytes.
+pub(crate) const MAX_TEXT: usize = 4_096;
+/// Links and user metrics of one span beyond this many are left out.
+pub(crate) const MAX_ITEMS: usize = 1_024;
+
+const PHASE_CUSTOM: u8 = 255;
+
+/// Flags of a record.
+pub(crate) mod flag {
+    /// The span's status is an error.
+    pub(crate) const ERROR: u8 = 1;
+    /// Written by stepscope's layer.
+    pub(crate) const OURS: u8 = 2;
+    /// The kind was concluded from a step number.
+    pub(crate) const INFERRED_STEP: u8 = 4;
+}
+
+/// What is written; texts are already bounded.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'a> {
+    pub(crate) id: u64,
+    pub(crate) parent: u64,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) span_kind: i32,
+    pub(crate) kind: SectionKind,
+    pub(crate) mode: Mode,
+    pub(crate) phase: Option<Phase>,
+    pub(crate) flags: u8,
+    pub(crate) present: u32,
+    pub(crate) figures: &'a [i64; Figure::ALL.len()],
+    pub(crate) name: &'a str,
+    pub(crate) thread_name: &'a str,
+    pub(crate) parent_path: &'a str,
+    /// The user's own phase; only read while `phase` is absent.
+    pub(crate) phase_text: &'a str,
+    pub(crate) links: &'a [(TraceId, u64)],
+    /// Value and where its name ends in `value_names`.
+    pub(crate) values: &'a [(f64, usize)],
+    pub(crate) value_names: &'a str,
+}
+
+fn short(len: usize) -> [u8; 2] {
+    u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes()
+}
+
+impl Fields<'_> {
+    /// Appends the record.
+    #[inline]
+    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+        let begin = out.len();
+        let texts = [self.name, self.thread_name, self.parent_path, self.phase_text];
+        let mut head = [0u8; HEAD];
+        head[4..12].copy_from_slice(&self.id.to_le_bytes());
+        head[12..20].copy_from_slice(&self.parent.to_le_bytes());
+        head[20..28].copy_from_slice(&self.start_ns.to_le_bytes());
+        head[28..36].copy_from_slice(&self.end_ns.to_le_bytes());
+        head[36..40].copy_from_slice(&self.present.to_le_bytes());
+        head[40..44].copy_from_slice(&self.span_kind.to_le_bytes());
+        head[44] = self.kind as u8;
+        head[45] = self.mode as u8;
+        head[46] = match self.phase {
+            Some(phase) => phase as u8 + 1,
+            None if self.phase_text.is_empty() => 0,
+            None => PHASE_CUSTOM,
+        };
+        head[47] = self.flags;
+        head[48..50].copy_from_slice(&short(self.name.len()));
+        head[50..52].copy_from_slice(&short(self.thread_name.len()));
+        head[52..54].copy_from_slice(&short(self.parent_path.len()));
+        head[54..56].copy_from_slice(&short(self.phase_text.len()));
+        head[56..58].copy_from_slice(&short(self.links.len()));
+        head[58..60].copy_from_slice(&short(self.values.len()));
+        out.extend_from_slice(&head);
+        let mut present = self.present;
+        while present != 0 {
+            let index = present.trailing_zeros() as usize;
+            out.extend_from_slice(&self.figures.get(index).copied().unwrap_or(0).to_le_bytes());
+            present &= present - 1;
+        }
+        for text in texts {
+            out.extend_from_slice(text.as_bytes());
+        }
+        for (trace, span) in self.links {
+            out.extend_from_slice(trace);
+            out.extend_from_slice(&span.to_le_bytes());
+        }
+        let mut name_start = 0;
+        for &(value, name_end) in self.values {
+            let name = self.value_names.get(name_start..name_end).unwrap_or_default();
+            name_start = name_end;
+            out.extend_from_slice(&value.to_le_bytes());
+            out.extend_from_slice(&short(name.len()));
+            out.extend_from_slice(name.as_bytes());
+        }
+        let len = u32::try_from(out.len() - begin - 4).unwrap_or(0);
+        if let Some(slot) = out.get_mut(begin..begin + 4) {
+            slot.copy_from_slice(&len.to_le_bytes());
+        }
+    }
+}
+
+/// A record in its bytes, the length field included.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Record<'a> {
+    head: &'a [u8; HEAD],
+    body: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn word(&self, at: usize) -> u64 {
+        self.head.get(at..at + 8).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+    }
+
+    fn half(&self, at: usize) -> usize {
+        usize::from(u16::from_le_bytes([self.head[at], self.head[at + 1]]))
+    }
+
+    /// Reads the record at the beginning of `bytes` and gives what follows it. `None` at the end, and for
+    /// bytes that are not a record.
+    #[inline]
+    pub(crate) fn first(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let len = u32::from_le_bytes(*bytes.first_chunk::<4>()?) as usize;
+        let (record, rest) = bytes.split_at_checked(len.checked_add(4)?)?;
+        let (head, body) = record.split_first_chunk::<HEAD>()?;
+        Some((Self { head, body }, rest))
+    }
+
+    /// All bytes of the record, for comparing two of them.
+    pub(crate) fn content(&self) -> (&'a [u8], &'a [u8]) {
+        (self.head, self.body)
+    }
+
+    #[inline]
+    pub(crate) fn id(&self) -> u64 {
+        self.word(4)
+    }
+
+    #[inline]
+    pub(crate) fn parent(&self) -> u64 {
+        self.word(12)
+    }
+
+    #[inline]
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.word(20)
+    }
+
+    #[inline]
+    pub(crate) fn end_ns(&self) -> u64 {
+        self.word(28)
+    }
+
+    #[inline]
+    pub(crate) fn flags(&self) -> u8 {
+        self.head[47]
+    }
+
+    pub(crate) fn kind(&self) -> SectionKind {
+        SectionKind::from_index(self.head[44]).unwrap_or(SectionKind::Section)
+    }
+
+    fn present(&self) -> u32 {
+        u32::from_le_bytes([self.head[36], self.head[37], self.head[38], self.head[39]])
+    }
+
+    fn figures_len(&self) -> usize {
+        self.present().count_ones() as usize * 8
+    }
+
+    /// One figure.
+    #[inline]
+    pub(crate) fn figure(&self, figure: Figure) -> Option<i64> {
+        let (present, index) = (self.present(), figure as u32);
+        if present & (1 << index) == 0 {
+            return None;
+        }
+        let before = (present & ((1 << index) - 1)).count_ones() as usize * 8;
+        self.body.get(before..)?.first_chunk::<8>().map(|bytes| i64::from_le_bytes(*bytes))
+    }
+
+    /// The name's bytes.
+    pub(crate) fn name(&self) -> &'a [u8] {
+        let start = self.figures_len();
+        self.body.get(start..start + self.half(48)).unwrap_or_default()
+    }
+
+    /// Adds the span, its texts, links and values to a trace.
+    #[inline]
+    pub(crate) fn deliver(&self, trace: &mut Trace) {
+        let mut span = Span {
+            id: self.id(),
+            parent: (self.parent() != 0).then(|| self.parent()),
+            start_ns: self.start_ns(),
+            end_ns: self.end_ns(),
+            kind: self.kind(),
+            mode: Mode::from_index(self.head[45]).unwrap_or(Mode::Train),
+            span_kind: i32::from_le_bytes([self.head[40], self.head[41], self.head[42], self.head[43]]),
+            is_error: self.flags() & flag::ERROR != 0,
+            ..Span::default()
+        };
+        let figures = self.body.get(..self.figures_len()).unwrap_or_default();
+        let mut present = self.present();
+        for value in figures.as_chunks::<8>().0 {
+            let index = present.trailing_zeros() as usize;
+            present &= present.wrapping_sub(1);
+            if let Some(slot) = span.figures.get_mut(index) {
+                *slot = i64::from_le_bytes(*value);
+                span.present |= 1 << index;
+            }
+        }
+        let lens = [self.half(48), self.half(50), self.half(52), self.half(54)];
+        let texts_end = figures.len() + lens.iter().sum::<usize>();
+        let texts = self.body.get(figures.len()..texts_end).unwrap_or_default();
+        let mut place = trace.push_text(std::str::from_utf8(texts).unwrap_or_default()).start;
+        let [name, thread_name, parent_path, phase_text] = lens.map(|len| {
+            let len = u32::try_from(len).unwrap_or(0);
+            let text = if len == 0 { Text::default() } else { Text { start: place, len } };
+            place = place.saturating_add(len);
+            text
+        });
+        (span.name, span.thread_name, span.parent_path) = (name, thread_name, parent_path);
+        span.phase = match self.head[46] {
+            0 => PhaseTag::Absent,
+            PHASE_CUSTOM => PhaseTag::Custom(phase_text),
+            index => Phase::from_index(index - 1).map_or(PhaseTag::Absent, PhaseTag::Known),
+        };
+        trace.spans.push(span);
+        let (links, values) = (self.half(56), self.half(58));
+        if links | values != 0 {
+            self.deliver_items(span.id, texts_end, links, values, trace);
+        }
+    }
+
+    fn deliver_items(&self, span: u64, start: usize, links: usize, values: usize, trace: &mut Trace) {
+        let links_end = start + links * 24;
+        for link in self.body.get(start..links_end).unwrap_or_default().as_chunks::<24>().0 {
+            if let (Some(target_trace), Some(target)) = (link.first_chunk::<16>(), link.last_chunk::<8>()) {
+                let target = u64::from_le_bytes(*target);
+                trace.links.push(Link { span, trace: *target_trace, target });
+            }
+        }
+        let mut rest = self.body.get(links_end..).unwrap_or_default();
+        for _ in 0..values {
+            let Some((value, after)) = rest.split_first_chunk::<8>() else { return };
+            let Some((len, after)) = after.split_first_chunk::<2>() else { return };
+            let Some((name, after)) = after.split_at_checked(usize::from(u16::from_le_bytes(*len))) else {
+                return;
+            };
+            let name = trace.push_text(std::str::from_utf8(name).unwrap_or_default());
+            trace.values.push(UserValue { span, name, value: f64::from_le_bytes(*value) });
+            rest = after;
+        }
+    }
+}
+
+/// The records in `bytes`, up to the first thing that is not one.
+pub(crate) fn records(mut bytes: &[u8]) -> impl Iterator<Item = Record<'_>> {
+    std::iter::from_fn(move || {
+        let (record, rest) = Record::first(bytes)?;
+        bytes = rest;
+        Some(record)
+    })
+}

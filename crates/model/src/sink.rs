@@ -1,0 +1,27 @@
+//! Where a reader puts what it finds: [`Sink`]. What is done with it is the caller's business.
+
+use std::sync::Arc;
+
+use crate::{MetricPoint, Resource, Trace};
+
+/// Receives whole traces and metric points while a [`Reader`](crate::Reader) reads.
+#[expect(unused_variables, reason = "default methods name their parameters for the documentation")]
+pub trait Sink {
+    /// One trace. It is reused for the next one: copy what must stay.
+    fn trace(&mut self, trace: &Trace);
+
+    /// One point of one of stepscope's own metrics. The same point may come more than once (retries, a file
+    /// given twice); `start_unix_ns` is 0 where absent.
+    fn metric(
+        &mut self,
+        resource: &Arc<Resource>,
+        start_unix_ns: u64,
+        time_unix_ns: u64,
+        point: &MetricPoint,
+    ) {
+    }
+
+    /// How far the input at hand (a file, or all files of a directory) has been read, in bytes as stored;
+    /// called about every MiB. The total is unknown for streams.
+    fn progress(&mut self, bytes_read: u64, bytes_total: Option<u64>) {}
+}
