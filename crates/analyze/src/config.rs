@@ -60,7 +60,7 @@ pub struct Bounds {
     pub threads: usize,
     /// Loaders of a run; the smallest names are kept.
     pub loaders: usize,
-    /// Aggregated (path, instance) pairs of a run; the smallest are kept.
+    /// Aggregated paths of an instance; the smallest are kept.
     pub aggregates: usize,
     /// Sinks and reasons of losses of an instance; the smallest are kept.
     pub losses: usize,
@@ -77,7 +77,7 @@ impl Default for Bounds {
             custom_phases: 64,
             threads: 1_024,
             loaders: 256,
-            aggregates: 262_144,
+            aggregates: 16_384,
             losses: 256,
         }
     }

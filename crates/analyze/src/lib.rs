@@ -5,11 +5,31 @@
 //! grouping and can be written to bytes; [`Partial::finish`] turns them into a [`Summary`] of one run. What
 //! is good or bad about a run is said by [`rules`]; how it is shown, by [`report`] and [`render`].
 
+mod aggregates;
+mod batches;
 mod config;
+mod dist;
+mod finish;
+mod fold;
+mod forest;
+mod losses;
+mod merge;
+mod outside;
+mod partial;
+mod paths;
+mod phases;
+mod points;
 pub mod render;
 pub mod report;
 pub mod rules;
+mod run;
+mod sections;
+mod steps;
 pub mod summary;
+mod sweep;
+pub mod trend;
+mod values;
 
 pub use config::{Bounds, Config, SLOWEST_STEPS, WARMUP_STEPS};
+pub use partial::{PARTIAL_VERSION, Partial, PartialError};
 pub use summary::Summary;

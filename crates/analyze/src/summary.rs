@@ -75,9 +75,8 @@ impl Summary {
     /// steps.
     #[must_use]
     pub fn primary(&self) -> Option<&ModeSummary> {
-        self.mode(Mode::Train).or_else(|| {
-            self.modes.iter().max_by_key(|mode| (mode.all.count, std::cmp::Reverse(mode.mode)))
-        })
+        self.mode(Mode::Train)
+            .or_else(|| self.modes.iter().max_by_key(|mode| (mode.all.count, std::cmp::Reverse(mode.mode))))
     }
 
     /// The steps of one mode.

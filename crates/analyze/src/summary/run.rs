@@ -135,10 +135,10 @@ pub struct LossRow {
 pub struct InstanceRow {
     /// Who it is.
     pub resource: Resource,
-    /// Earliest start of a span.
-    pub first_ns: u64,
+    /// Earliest start of a span; absent where it sent metrics only.
+    pub first_ns: Option<u64>,
     /// Latest end of a span.
-    pub last_ns: u64,
+    pub last_ns: Option<u64>,
     /// Whether its start marker was read.
     pub started: bool,
     /// Whether its run span was read.

@@ -61,6 +61,8 @@ pub struct ValueSeries {
     pub shift: u32,
     /// Values that were not finite; they are in no point.
     pub not_finite: u64,
+    /// Values that belong to no numbered step, together; its `step` means nothing.
+    pub elsewhere: Option<ValuePoint>,
     /// Points by step.
     pub points: Vec<ValuePoint>,
 }

@@ -1,0 +1,134 @@
+//! Aggregates of one instance as its metrics carry them: cumulative, so that of each figure the latest point
+//! counts.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stepscope_core::metric;
+use stepscope_model::SectionValue;
+
+use crate::dist::Buckets;
+use crate::merge::{Latest, Merge, keep_smallest};
+
+/// Longer paths are left out, so that hostile ones cost bounded memory.
+const MAX_PATH_BYTES: usize = 32_768;
+
+/// Metrics of a section that are one integer; the index is what is written, so only append.
+const INTEGERS: [&str; 13] = [
+    metric::SECTION_COUNT,
+    metric::SECTION_TOTAL,
+    metric::SECTION_SELF_BUSY,
+    metric::SECTION_SQUARES_LOW,
+    metric::SECTION_SQUARES_HIGH,
+    metric::SECTION_MIN,
+    metric::SECTION_MAX,
+    metric::SECTION_ALLOC,
+    metric::SECTION_FREE,
+    metric::SECTION_ALLOC_COUNT,
+    metric::SECTION_SELF_ALLOC,
+    metric::SECTION_SELF_FREE,
+    metric::SECTION_DURATION,
+];
+
+/// Durations as written: count and buckets.
+pub(crate) type Durations = (u64, Buckets);
+
+/// The figures of one path.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Aggregate {
+    integers: BTreeMap<u8, Latest<i64>>,
+    durations: Option<Latest<Durations>>,
+    /// Phase and kind as written, the smallest that are not empty.
+    pub(crate) phase: Option<Box<str>>,
+    pub(crate) kind: Option<Box<str>>,
+}
+
+impl Aggregate {
+    /// The latest value of an integer metric; negative ones are damage.
+    pub(crate) fn integer(&self, name: &str) -> Option<u64> {
+        self.integers.get(&index_of(name)?).and_then(|latest| u64::try_from(latest.value).ok())
+    }
+
+    /// The latest value of an integer metric as it is.
+    pub(crate) fn word(&self, name: &str) -> Option<i64> {
+        self.integers.get(&index_of(name)?).map(|latest| latest.value)
+    }
+
+    /// The latest durations.
+    pub(crate) fn durations(&self) -> Option<&Durations> {
+        self.durations.as_ref().map(|latest| &latest.value)
+    }
+
+    fn name(mine: &mut Option<Box<str>>, theirs: &str) {
+        if !theirs.is_empty() && mine.as_deref().is_none_or(|mine| theirs < mine) {
+            *mine = Some(crate::paths::shorten(theirs).into());
+        }
+    }
+}
+
+impl Merge for Aggregate {
+    fn absorb(&mut self, other: &Self) {
+        self.integers.absorb(&other.integers);
+        self.durations.absorb(&other.durations);
+        Self::name(&mut self.phase, other.phase.as_deref().unwrap_or_default());
+        Self::name(&mut self.kind, other.kind.as_deref().unwrap_or_default());
+    }
+}
+
+/// One point of a section's metric.
+pub(crate) struct Point<'a> {
+    pub(crate) start_ns: u64,
+    pub(crate) time_ns: u64,
+    pub(crate) path: &'a str,
+    pub(crate) phase: &'a str,
+    pub(crate) kind: &'a str,
+    pub(crate) value: &'a SectionValue,
+}
+
+/// The aggregates of one instance, by path as written.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Aggregates {
+    pub(crate) paths: BTreeMap<Box<str>, Aggregate>,
+    /// Whether there were more paths than are kept.
+    pub(crate) is_cut: bool,
+}
+
+impl Aggregates {
+    /// Takes a point in.
+    pub(crate) fn add(&mut self, point: &Point<'_>, bound: usize) {
+        if point.path.len() > MAX_PATH_BYTES {
+            self.is_cut = true;
+            return;
+        }
+        if !self.paths.contains_key(point.path) {
+            self.paths.insert(point.path.into(), Aggregate::default());
+            self.is_cut |= keep_smallest(&mut self.paths, bound);
+        }
+        let Some(aggregate) = self.paths.get_mut(point.path) else { return };
+        Aggregate::name(&mut aggregate.phase, point.phase);
+        Aggregate::name(&mut aggregate.kind, point.kind);
+        let (start_ns, time_ns) = (point.start_ns, point.time_ns);
+        match point.value {
+            SectionValue::Integer(name, value) => {
+                let Some(index) = index_of(name) else { return };
+                let latest = Latest { time_ns, start_ns, value: *value };
+                aggregate.integers.entry(index).or_insert_with(|| latest.clone()).absorb(&latest);
+            }
+            SectionValue::Durations { count, histogram } => {
+                let value = (*count, Buckets::of(histogram));
+                aggregate.durations.absorb(&Some(Latest { time_ns, start_ns, value }));
+            }
+        }
+    }
+
+    /// Adds everything of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, bound: usize) {
+        self.paths.absorb(&other.paths);
+        self.is_cut |= other.is_cut;
+        self.is_cut |= keep_smallest(&mut self.paths, bound);
+    }
+}
+
+fn index_of(name: &str) -> Option<u8> {
+    INTEGERS.iter().position(|&known| known == name).and_then(|index| u8::try_from(index).ok())
+}

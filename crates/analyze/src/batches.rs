@@ -1,0 +1,128 @@
+//! Loaders and the waits for what they make.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use stepscope_model::{Figure, Span};
+
+use crate::dist::Dist;
+use crate::merge::{Merge, earliest, keep_smallest};
+use crate::paths::shorten;
+use crate::sections::Sum;
+
+/// One thread that makes batches.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct WorkerAcc {
+    pub(crate) batches: u64,
+    pub(crate) busy_ns: u128,
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: Option<u64>,
+}
+
+impl Merge for WorkerAcc {
+    fn absorb(&mut self, other: &Self) {
+        self.batches = self.batches.saturating_add(other.batches);
+        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+        self.first_ns = earliest(self.first_ns, other.first_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
+    }
+}
+
+/// One loader of one instance.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct LoaderAcc {
+    pub(crate) produce: Dist,
+    pub(crate) samples: Sum,
+    pub(crate) workers: BTreeMap<Option<i64>, WorkerAcc>,
+    /// Whether there were more workers than are kept.
+    pub(crate) is_cut: bool,
+}
+
+impl Merge for LoaderAcc {
+    fn absorb(&mut self, other: &Self) {
+        self.produce.absorb(&other.produce);
+        self.samples.absorb(&other.samples);
+        self.workers.absorb(&other.workers);
+        self.is_cut |= other.is_cut;
+    }
+}
+
+/// The loaders of one instance, by the name of the section that makes a batch.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Loaders {
+    pub(crate) loaders: BTreeMap<Box<str>, LoaderAcc>,
+    /// Whether there were more loaders than are kept.
+    pub(crate) is_cut: bool,
+}
+
+impl Loaders {
+    /// Adds one batch. Busy time is what its span says, else its duration.
+    pub(crate) fn add(
+        &mut self,
+        name: &str,
+        span: &Span,
+        thread: Option<i64>,
+        loaders: usize,
+        threads: usize,
+    ) {
+        let name = shorten(name);
+        if !self.loaders.contains_key(name) {
+            self.loaders.insert(name.into(), LoaderAcc::default());
+            self.is_cut |= keep_smallest(&mut self.loaders, loaders);
+        }
+        let Some(loader) = self.loaders.get_mut(name) else { return };
+        loader.produce.record(span.duration_ns());
+        loader.samples.add(span.amount(Figure::Samples));
+        loader.workers.entry(thread).or_default().absorb(&WorkerAcc {
+            batches: 1,
+            busy_ns: span.amount(Figure::BusyNs).unwrap_or(span.duration_ns()).into(),
+            first_ns: Some(span.start_ns),
+            last_ns: Some(span.end_ns),
+        });
+        loader.is_cut |= keep_smallest(&mut loader.workers, threads);
+    }
+
+    /// Adds everything of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, loaders: usize, threads: usize) {
+        self.loaders.absorb(&other.loaders);
+        self.is_cut |= other.is_cut;
+        self.is_cut |= keep_smallest(&mut self.loaders, loaders);
+        for loader in self.loaders.values_mut() {
+            loader.is_cut |= keep_smallest(&mut loader.workers, threads);
+        }
+    }
+}
+
+/// Waits for batches.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Waits {
+    pub(crate) wait: Dist,
+    pub(crate) produce: Dist,
+    pub(crate) queue: Dist,
+    pub(crate) depth: Dist,
+}
+
+impl Waits {
+    /// Adds what a waiting span says about its batch.
+    pub(crate) fn batch(&mut self, span: &Span) {
+        let figures = [
+            (Figure::BatchProduceNs, &mut self.produce),
+            (Figure::BatchQueueNs, &mut self.queue),
+            (Figure::BatchQueueDepth, &mut self.depth),
+        ];
+        for (figure, distribution) in figures {
+            if let Some(value) = span.amount(figure) {
+                distribution.record(value);
+            }
+        }
+    }
+}
+
+impl Merge for Waits {
+    fn absorb(&mut self, other: &Self) {
+        self.wait.absorb(&other.wait);
+        self.produce.absorb(&other.produce);
+        self.queue.absorb(&other.queue);
+        self.depth.absorb(&other.depth);
+    }
+}

@@ -1,0 +1,126 @@
+//! From accumulators to a [`Summary`]: the only place where floats are made. Each part of the summary has a
+//! file of its own; this one picks the run and puts the parts together.
+
+mod aggregates;
+mod input;
+mod memory;
+mod run;
+mod sections;
+mod series;
+mod steps;
+
+use std::collections::BTreeMap;
+
+use crate::config::Config;
+use crate::run::{RunAcc, RunKey};
+use crate::summary::{
+    BatchSummary, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary, WaitSummary,
+};
+
+/// A time or count of an accumulator in a summary; saturates.
+fn narrow(value: u128) -> u64 {
+    u64::try_from(value).unwrap_or(u64::MAX)
+}
+
+/// `part / whole`; 0 where there is nothing.
+fn share(part: u128, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
+}
+
+/// The summary of the selected run, or of the one that started last.
+pub(crate) fn summary(
+    runs: &BTreeMap<RunKey, RunAcc>,
+    is_cut: bool,
+    config: &Config,
+    select: Option<&str>,
+) -> Summary {
+    let chosen = runs
+        .iter()
+        .filter(|(key, _)| select.is_none_or(|id| *key.id == *id))
+        .max_by_key(|(key, run)| (run.tally.first_ns, *key));
+    let other_runs = runs
+        .iter()
+        .filter(|(key, _)| chosen.is_none_or(|(chosen, _)| chosen != *key))
+        .map(|(key, run)| OtherRun {
+            run: identity(key),
+            first_ns: run.tally.first_ns,
+            steps: run
+                .instances
+                .values()
+                .flat_map(|instance| &instance.steps)
+                .fold(0, |sum, steps| steps.count().saturating_add(sum)),
+        })
+        .collect();
+    match chosen {
+        Some((key, run)) => of_run(key, run, is_cut, config, other_runs),
+        None => nothing(other_runs),
+    }
+}
+
+fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs: Vec<OtherRun>) -> Summary {
+    let steps = steps::Steady::of(run, config);
+    let modes = steps.modes(config);
+    let primary = steps::primary(&modes);
+    let series: Vec<_> = modes.iter().filter_map(|mode| series::steps(run, mode.mode)).collect();
+    let state = run::state(run);
+    let losses = run::losses(run);
+    let sections = sections::Table::of(run, &state, &losses);
+    let outside = input::Outside::of(run, &steps, primary, config);
+    Summary {
+        found: true,
+        run: identity(key),
+        limits: run::limits(run, is_cut),
+        instances: run::instances(run, &steps, primary),
+        input: input::share(
+            primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)),
+            &outside,
+            config,
+        ),
+        outside: outside.rows(),
+        batches: input::batches(run),
+        waits: input::waits(run),
+        slowest: sections::slowest(&sections.rows),
+        most_variable: sections::most_variable(&sections.rows, config.min_calls),
+        memory: memory::summary(
+            run,
+            primary.and_then(|mode| series.iter().find(|row| row.mode == mode)),
+            &steps,
+        ),
+        values: series::values(run),
+        disagreements: sections.disagreements,
+        sections: sections.rows,
+        state,
+        losses,
+        series,
+        modes,
+        other_runs,
+    }
+}
+
+fn identity(key: &RunKey) -> RunIdentity {
+    RunIdentity { id: key.id.to_string(), attempt: key.attempt, is_foreign: key.is_foreign }
+}
+
+fn nothing(other_runs: Vec<OtherRun>) -> Summary {
+    Summary {
+        found: false,
+        run: RunIdentity::default(),
+        state: RunState::default(),
+        other_runs,
+        limits: Vec::new(),
+        losses: Losses::default(),
+        instances: Vec::new(),
+        modes: Vec::new(),
+        input: InputShare::default(),
+        outside: Vec::new(),
+        batches: BatchSummary::default(),
+        waits: WaitSummary::default(),
+        sections: Vec::new(),
+        slowest: Vec::new(),
+        most_variable: Vec::new(),
+        disagreements: Vec::new(),
+        memory: MemorySummary::default(),
+        series: Vec::new(),
+        values: Vec::new(),
+    }
+}

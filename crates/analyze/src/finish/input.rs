@@ -1,0 +1,156 @@
+//! Input: time between steps, the verdict, loaders and waits.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use stepscope_core::Mode;
+
+use super::steps::Steady;
+use super::{narrow, share as ratio};
+use crate::batches::LoaderAcc;
+use crate::config::Config;
+use crate::merge::{Merge, earliest};
+use crate::outside::{OutsideSums, add};
+use crate::run::{Instance, RunAcc};
+use crate::sections::Sum;
+use crate::summary::{
+    BatchSummary, InputShare, InputVerdict, LoaderRow, ModeSummary, OutsideRow, Stats, WaitSummary, WorkerRow,
+};
+
+/// Time of driving threads between steps, warm-up left out.
+pub(super) struct Outside(OutsideSums);
+
+impl Outside {
+    /// Sums over the threads that drive steps.
+    pub(super) fn of(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>, config: &Config) -> Self {
+        let customs = config.bounds.custom_phases;
+        let mut sums = OutsideSums::default();
+        for (instance, acc) in &run.instances {
+            let first_ns = steps.get(primary, instance).and_then(|steps| steps.first_ns).unwrap_or(0);
+            let driving = |thread: &Option<i64>| acc.outside.driving.contains_key(thread);
+            for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
+                sums.merge(&outside.folded, customs);
+                let steady = outside.kept.iter().filter(|record| record.end_ns > first_ns);
+                steady.for_each(|record| add(&mut sums, record, customs));
+            }
+        }
+        Self(sums)
+    }
+
+    /// One row a phase, longest total first.
+    pub(super) fn rows(&self) -> Vec<OutsideRow> {
+        let mut rows: Vec<OutsideRow> = self
+            .0
+            .iter()
+            .map(|(key, time)| OutsideRow {
+                phase: key.name(),
+                stats: Stats::of(&time.durations.0),
+                exposed_ns: narrow(time.exposed_ns),
+            })
+            .collect();
+        // Stable: equal rows stay in the order of their phases.
+        rows.sort_by_key(|row| (Reverse(row.stats.total), Reverse(row.exposed_ns)));
+        rows
+    }
+
+    fn input_ns(&self) -> u128 {
+        self.0
+            .iter()
+            .filter(|(key, _)| key.name().is_some_and(|name| name.is_input()))
+            .map(|(_, time)| time.exposed_ns)
+            .fold(0, u128::saturating_add)
+    }
+
+    fn has_phases(&self) -> bool {
+        self.0.iter().any(|(key, _)| key.name().is_some())
+    }
+}
+
+/// The verdict on input.
+pub(super) fn share(mode: Option<&ModeSummary>, outside: &Outside, config: &Config) -> InputShare {
+    let Some(mode) = mode else { return InputShare::default() };
+    let in_steps_ns: u128 =
+        mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| u128::from(row.exposed_ns)).sum();
+    let between_ns = outside.input_ns();
+    let steps_ns = u128::from(mode.steady_ns);
+    let whole = steps_ns.saturating_add(between_ns);
+    let input = in_steps_ns.saturating_add(between_ns);
+    // In integers, so that a share on the border is on the same side everywhere.
+    let reaches = |percent: u64| input.saturating_mul(100) >= whole.saturating_mul(percent.into());
+    let is_known = !mode.phases.is_empty() || outside.has_phases();
+    let verdict = if mode.steady.count < config.min_steps || !is_known || whole == 0 {
+        InputVerdict::NotEnoughData
+    } else if reaches(config.input_high_percent) {
+        InputVerdict::High
+    } else if reaches(config.input_moderate_percent) {
+        InputVerdict::Moderate
+    } else {
+        InputVerdict::No
+    };
+    InputShare {
+        verdict,
+        share: (is_known && whole > 0).then(|| ratio(input, whole)),
+        in_steps_ns: narrow(in_steps_ns),
+        between_ns: narrow(between_ns),
+        steps_ns: mode.steady_ns,
+        steps: mode.steady.count,
+    }
+}
+
+/// Loaders by name, over all instances.
+pub(super) fn batches(run: &RunAcc) -> BatchSummary {
+    let mut by_name: BTreeMap<&str, Vec<(&Instance, &LoaderAcc)>> = BTreeMap::new();
+    for (instance, acc) in &run.instances {
+        for (name, loader) in &acc.loaders.loaders {
+            by_name.entry(name).or_default().push((instance, loader));
+        }
+    }
+    let loaders: Vec<LoaderRow> = by_name.into_iter().map(|(name, parts)| loader(name, &parts)).collect();
+    let count = loaders.iter().fold(0, |sum, row| row.produce.count.saturating_add(sum));
+    BatchSummary { count, loaders }
+}
+
+fn loader(name: &str, parts: &[(&Instance, &LoaderAcc)]) -> LoaderRow {
+    let mut produce = crate::dist::Dist::default();
+    let mut samples = Sum::default();
+    let mut workers = Vec::new();
+    let (mut first_ns, mut last_ns, mut busy_ns) = (None, None, 0u128);
+    for (instance, part) in parts {
+        produce.absorb(&part.produce);
+        samples.absorb(&part.samples);
+        for (&thread, worker) in &part.workers {
+            first_ns = earliest(first_ns, worker.first_ns);
+            last_ns = last_ns.max(worker.last_ns);
+            busy_ns = busy_ns.saturating_add(worker.busy_ns);
+            workers.push(WorkerRow {
+                rank: instance.0.rank,
+                thread,
+                batches: worker.batches,
+                busy_ns: narrow(worker.busy_ns),
+                first_ns: worker.first_ns.unwrap_or(0),
+                last_ns: worker.last_ns.unwrap_or(0),
+            });
+        }
+    }
+    let elapsed_ns = first_ns.zip(last_ns).map_or(0, |(first, last)| last.saturating_sub(first));
+    let possible = u128::from(elapsed_ns).saturating_mul(workers.len() as u128);
+    LoaderRow {
+        name: name.to_owned(),
+        produce: Stats::of(&produce.0),
+        busy_ns: narrow(busy_ns),
+        elapsed_ns,
+        utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
+        samples: (samples.spans > 0).then(|| narrow(samples.sum)),
+        workers,
+    }
+}
+
+/// Waits for batches.
+pub(super) fn waits(run: &RunAcc) -> WaitSummary {
+    WaitSummary {
+        wait: Stats::of(&run.waits.wait.0),
+        produce: Stats::of(&run.waits.produce.0),
+        queue: Stats::of(&run.waits.queue.0),
+        depth: Stats::of(&run.waits.depth.0),
+    }
+}

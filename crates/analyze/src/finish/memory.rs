@@ -1,0 +1,55 @@
+//! Memory over steps, its trends, and what the processes' gauges say.
+
+use super::steps::Steady;
+use crate::losses::ProcessGauge;
+use crate::run::RunAcc;
+use crate::summary::{Gauge, MemorySummary, ProcessMemory, SeriesPoint, StepSeries, TrendPair};
+use crate::trend::trend;
+
+/// Memory of the primary mode's steps and of the processes.
+pub(super) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<'_>) -> MemorySummary {
+    let pair = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
+        series.and_then(|series| trends(series, steps.first_step(series.mode).unwrap_or(0), gauge))
+    };
+    let mut processes: Vec<ProcessMemory> = run
+        .instances
+        .iter()
+        .filter(|(_, acc)| acc.account.rss.is_some() || acc.account.live.is_some())
+        .map(|(instance, acc)| {
+            let last = |gauge: &Option<ProcessGauge>| gauge.as_ref().map(|gauge| gauge.last.value);
+            let max = |gauge: &Option<ProcessGauge>| gauge.as_ref().map(|gauge| gauge.max);
+            ProcessMemory {
+                rank: instance.0.rank,
+                host: instance.0.host_name.clone(),
+                rss_last_bytes: last(&acc.account.rss),
+                rss_max_bytes: max(&acc.account.rss),
+                live_last_bytes: last(&acc.account.live),
+                live_max_bytes: max(&acc.account.live),
+            }
+        })
+        .collect();
+    // Stable: processes of one rank stay in the order of their resources.
+    processes.sort_by_key(|process| process.rank);
+    MemorySummary { live: pair(|point| point.live_bytes), rss: pair(|point| point.rss_bytes), processes }
+}
+
+/// Trends of one gauge from step `first` on; means of points, since points can hold several steps and ranks.
+fn trends(series: &StepSeries, first: u64, gauge: fn(&SeriesPoint) -> Option<Gauge>) -> Option<TrendPair> {
+    let all: Vec<(u64, Gauge)> =
+        series.points.iter().filter_map(|point| gauge(point).map(|gauge| (point.step, gauge))).collect();
+    let points: Vec<(f64, f64)> = all
+        .iter()
+        .filter(|(step, _)| *step >= first)
+        .map(|&(step, gauge)| (step as f64, gauge.mean as f64))
+        .collect();
+    let ends = points.first().zip(points.last());
+    let tail_from = ends.map_or(0.0, |(first, last)| last.0 - (last.0 - first.0) / 3.0);
+    let tail: Vec<(f64, f64)> = points.iter().copied().filter(|point| point.0 >= tail_from).collect();
+    Some(TrendPair {
+        first_bytes: all.first()?.1.mean,
+        last_bytes: all.last()?.1.mean,
+        max_bytes: all.iter().map(|(_, gauge)| gauge.max).max()?,
+        whole: trend(&points),
+        tail: trend(&tail),
+    })
+}

@@ -1,0 +1,110 @@
+//! State, instances, losses and limits of a run.
+
+use std::collections::BTreeMap;
+
+use super::steps::{Steady, throughput};
+use crate::losses::LossKey;
+use crate::paths::UNCUT;
+use crate::run::{InstanceAcc, RunAcc};
+use crate::summary::{InstanceRow, Limit, LossRow, Losses, RunState, Stats, Throughput};
+
+use stepscope_core::Mode;
+
+/// How far the run came.
+pub(super) fn state(run: &RunAcc) -> RunState {
+    let count = |is: fn(&InstanceAcc) -> bool| run.instances.values().filter(|acc| is(acc)).count() as u64;
+    let tally = &run.tally;
+    RunState {
+        first_ns: tally.first_ns,
+        last_ns: tally.last_ns,
+        started: count(|acc| acc.tally.has_started),
+        ended: count(|acc| acc.tally.has_ended),
+        instances: run.instances.len() as u64,
+        world_size: run.instances.keys().filter_map(|instance| instance.0.world_size).max(),
+        epochs_started: tally.epochs_started,
+        epochs_ended: tally.epochs_ended,
+        traces: tally.traces,
+        spans: tally.spans,
+        incomplete_traces: tally.incomplete_traces,
+        missing_spans: tally.missing_spans,
+        dropped_spans: tally.dropped_spans,
+        errors: tally.errors,
+        is_ours: tally.is_ours,
+    }
+}
+
+/// The table of processes.
+pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>) -> Vec<InstanceRow> {
+    let mut rows: Vec<InstanceRow> = run
+        .instances
+        .iter()
+        .map(|(instance, acc)| {
+            let steady = steps.get(primary, instance);
+            InstanceRow {
+                resource: (*instance.0).clone(),
+                first_ns: acc.tally.first_ns,
+                last_ns: acc.tally.last_ns,
+                started: acc.tally.has_started,
+                ended: acc.tally.has_ended,
+                traces: acc.tally.traces,
+                steps: steady.map_or_else(Stats::default, |steady| Stats::of(&steady.sums.durations.0)),
+                warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),
+                throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
+            }
+        })
+        .collect();
+    // Stable: instances of one rank stay in the order of their resources.
+    rows.sort_by_key(|row| row.resource.rank);
+    rows
+}
+
+/// Losses, summed over instances.
+pub(super) fn losses(run: &RunAcc) -> Losses {
+    let mut sums: BTreeMap<&LossKey, u64> = BTreeMap::new();
+    for acc in run.instances.values() {
+        for (key, latest) in &acc.account.losses {
+            let sum = sums.entry(key).or_default();
+            *sum = sum.saturating_add(latest.value);
+        }
+    }
+    let mut losses = Losses::default();
+    for (key, spans) in sums {
+        match key {
+            LossKey::Emitted => losses.emitted = Some(spans),
+            LossKey::Exported(sink) => losses.exported.push((sink.to_string(), spans)),
+            LossKey::Dropped(..) if spans == 0 => {}
+            LossKey::Dropped(sink, reason) => {
+                losses.dropped.push(LossRow {
+                    sink: sink.to_string(),
+                    reason: LossKey::reason(*reason),
+                    spans,
+                });
+            }
+        }
+    }
+    losses
+}
+
+/// The bounds that were reached.
+pub(super) fn limits(run: &RunAcc, runs_are_cut: bool) -> Vec<Limit> {
+    let any = |is: fn(&InstanceAcc) -> bool| run.instances.values().any(is);
+    let depth = run.sections.tree().cut();
+    let are_phases_folded = |acc: &InstanceAcc| {
+        acc.steps.iter().any(|steps| steps.folded.phases.is_folded())
+            || acc.outside.threads.values().any(|thread| thread.folded.is_folded())
+    };
+    let reached = [
+        (Limit::PathsCut { depth }, depth != UNCUT),
+        (Limit::RunsLeftOut, runs_are_cut),
+        (Limit::InstancesLeftOut, run.is_cut),
+        (Limit::ValuesLeftOut, run.values.is_cut),
+        (Limit::PhasesFolded, run.instances.values().any(are_phases_folded)),
+        (
+            Limit::ThreadsLeftOut,
+            any(|acc| acc.outside.is_cut || acc.loaders.loaders.values().any(|loader| loader.is_cut)),
+        ),
+        (Limit::LoadersLeftOut, any(|acc| acc.loaders.is_cut)),
+        (Limit::AggregatesLeftOut, any(|acc| acc.aggregates.is_cut)),
+    ];
+    reached.into_iter().filter(|&(_, is_reached)| is_reached).map(|(limit, _)| limit).collect()
+}

@@ -1,0 +1,256 @@
+//! The table of sections: structure from spans, figures from aggregates where they have seen more.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use stepscope_core::path::{join, split};
+use stepscope_core::{Level, Mode, Phase, SectionKind};
+use stepscope_model::Figure;
+
+use super::aggregates::{Total, totals};
+use super::narrow;
+use crate::paths::{PathTree, ROOT};
+use crate::phases::PhaseKey;
+use crate::run::RunAcc;
+use crate::sections::{SectionAcc, Sum};
+use crate::summary::{
+    Disagreement, FigureSource, FigureSum, InSteps, Losses, PhaseName, PhaseSource, RunState, SectionMemory,
+    SectionRow, Stats,
+};
+
+/// Rows that a ranking of sections has at most.
+const RANKED: usize = 20;
+
+type KnownPhase = Option<(PhaseName, PhaseSource)>;
+
+/// The sections of a run.
+pub(super) struct Table {
+    pub(super) rows: Vec<SectionRow>,
+    pub(super) disagreements: Vec<Disagreement>,
+}
+
+impl Table {
+    /// Joins spans and aggregates.
+    pub(super) fn of(run: &RunAcc, state: &RunState, losses: &Losses) -> Self {
+        let mut totals = totals(run);
+        let tree = run.sections.tree();
+        let is_whole = is_whole(run, state, losses);
+        let mut phases: BTreeMap<u32, KnownPhase> = BTreeMap::new();
+        let mut rows = Vec::new();
+        let mut disagreements = Vec::new();
+        for (path, acc) in run.sections.sorted() {
+            let around = phases.get(&tree.parent(path)).cloned().flatten();
+            let phase = phase_of(tree, path, acc, around);
+            phases.insert(path, phase.clone());
+            if acc.durations.count() == 0 && acc.collapsed == 0 {
+                continue;
+            }
+            let text = join(tree.names(path));
+            // A cut path holds what aggregates have under longer ones.
+            let total = totals.remove(&text).filter(|_| tree.depth(path) < tree.cut());
+            if let Some(total) = total.as_ref().filter(|_| is_whole) {
+                disagreements.extend(compare(&text, acc, total));
+            }
+            rows.push(row(text, tree.name(path), tree.depth(path), acc, phase, total.as_ref()));
+        }
+        for (path, total) in totals {
+            let names = split(&path);
+            let depth = u16::try_from(names.len()).unwrap_or(u16::MAX);
+            if depth < tree.cut() {
+                rows.push(aggregate_row(path, &names, depth, &total));
+            }
+        }
+        rows.sort_by(|a, b| a.path.cmp(&b.path));
+        disagreements.sort();
+        Self { rows, disagreements }
+    }
+}
+
+/// Whether nothing is known to be missing, so that aggregates and spans have to agree.
+fn is_whole(run: &RunAcc, state: &RunState, losses: &Losses) -> bool {
+    let has_all_spans = |level: &str| Level::parse(level).is_some_and(|level| level >= Level::Detailed);
+    state.incomplete_traces == 0
+        && state.missing_spans == 0
+        && state.dropped_spans == 0
+        && losses.dropped_total() == 0
+        && state.is_ended() == Some(true)
+        && run.instances.keys().all(|instance| has_all_spans(&instance.0.level))
+}
+
+fn compare(path: &str, acc: &SectionAcc, total: &Total) -> Vec<Disagreement> {
+    let spans = acc.durations.0.moments();
+    let figures = [
+        ("count", spans.count.saturating_add(acc.collapsed), total.moments.count),
+        ("total_ns", narrow(spans.sum), narrow(total.moments.sum)),
+        ("min_ns", spans.min, total.moments.min),
+        ("max_ns", spans.max, total.moments.max),
+    ];
+    figures
+        .into_iter()
+        .filter(|(_, spans, aggregates)| spans != aggregates)
+        .map(|(figure, spans, aggregates)| Disagreement { path: path.to_owned(), figure, spans, aggregates })
+        .collect()
+}
+
+fn phase_of(tree: &PathTree, path: u32, acc: &SectionAcc, around: KnownPhase) -> KnownPhase {
+    if let Some(name) = acc.tag.as_ref().and_then(PhaseKey::name) {
+        return Some((name, PhaseSource::Tagged));
+    }
+    let inferred =
+        tree.inferred(path).or((kind_of(acc.kinds) == SectionKind::Batch).then_some(Phase::DataLoading));
+    if let Some(phase) = inferred {
+        return Some((PhaseName::Known(phase), PhaseSource::Inferred));
+    }
+    // A section at the top has nothing around it, although the empty path is its parent.
+    let around = around.filter(|_| tree.depth(path) > 1 && path != ROOT);
+    around.map(|(name, _)| (name, PhaseSource::Inherited))
+}
+
+/// The first kind that is not a plain section.
+fn kind_of(kinds: u8) -> SectionKind {
+    let is_seen = |kind: &&SectionKind| kinds & (1 << (**kind as u8)) != 0;
+    let special = SectionKind::ALL.iter().filter(|&&kind| kind != SectionKind::Section);
+    special.copied().find(|kind| is_seen(&kind)).unwrap_or(SectionKind::Section)
+}
+
+fn row(
+    path: String,
+    name: &str,
+    depth: u16,
+    acc: &SectionAcc,
+    phase: KnownPhase,
+    total: Option<&Total>,
+) -> SectionRow {
+    let count = acc.durations.count().saturating_add(acc.collapsed);
+    let total = total.filter(|total| total.moments.count >= count);
+    let spans = Stats::of(&acc.durations.0);
+    let stats = match total {
+        Some(total) if total.moments.count == spans.count => with_quantiles(stats_of(total), &spans),
+        Some(total) => stats_of(total),
+        None => spans,
+    };
+    let (phase, phase_source) = phase.unzip();
+    SectionRow {
+        path,
+        name: name.to_owned(),
+        depth,
+        kind: kind_of(acc.kinds),
+        phase,
+        phase_source,
+        source: if total.is_some() { FigureSource::Aggregates } else { FigureSource::Spans },
+        stats,
+        collapsed_calls: if total.is_some() { 0 } else { acc.collapsed },
+        self_ns: Some(narrow(acc.self_ns)),
+        self_busy_ns: total.and_then(|total| total.self_busy_ns).map(narrow),
+        busy_ns: figure(acc.figure(Figure::BusyNs)),
+        idle_ns: figure(acc.figure(Figure::IdleNs)),
+        cpu_ns: figure(acc.figure(Figure::CpuNs)),
+        samples: figure(acc.figure(Figure::Samples)),
+        tokens: figure(acc.figure(Figure::Tokens)),
+        bytes: figure(acc.figure(Figure::Bytes)),
+        flops: figure(acc.figure(Figure::Flops)),
+        memory: memory(acc, total),
+        errors: acc.errors,
+        in_steps: in_steps(acc),
+    }
+}
+
+fn aggregate_row(path: String, names: &[String], depth: u16, total: &Total) -> SectionRow {
+    let nothing = SectionAcc::default();
+    let name = names.last().map_or("", String::as_str);
+    let tagged = total.phase.as_deref().and_then(|word| PhaseKey::parse(word).name());
+    let inferred = || Phase::infer(name).map(|phase| (PhaseName::Known(phase), PhaseSource::Inferred));
+    let phase = tagged.map(|name| (name, PhaseSource::Tagged)).or_else(inferred);
+    let kind = total.kind.as_deref().and_then(SectionKind::parse).unwrap_or(SectionKind::Section);
+    SectionRow { kind, self_ns: None, ..row(path, name, depth, &nothing, phase, Some(total)) }
+}
+
+fn stats_of(total: &Total) -> Stats {
+    Stats::of(&total.distribution())
+}
+
+/// Quantiles of the spans, which can be exact, where both have seen the same calls.
+fn with_quantiles(stats: Stats, spans: &Stats) -> Stats {
+    Stats {
+        p50: spans.p50,
+        p90: spans.p90,
+        p95: spans.p95,
+        p99: spans.p99,
+        mad: spans.mad,
+        robust_cv: spans.robust_cv,
+        is_exact: spans.is_exact,
+        ..stats
+    }
+}
+
+fn figure(sum: Option<Sum>) -> Option<FigureSum> {
+    sum.map(|sum| FigureSum { spans: sum.spans, sum: narrow(sum.sum) })
+}
+
+fn memory(acc: &SectionAcc, total: Option<&Total>) -> Option<SectionMemory> {
+    let sum = |figure: Figure| acc.figure(figure).unwrap_or_default();
+    let (alloc, free, count) = (sum(Figure::AllocBytes), sum(Figure::FreeBytes), sum(Figure::AllocCount));
+    let spans = alloc.spans.max(free.spans);
+    let aggregated = total.and_then(|total| total.memory);
+    if spans == 0 && aggregated.is_none() {
+        return None;
+    }
+    let [alloc, free, count, self_alloc, self_free] =
+        aggregated.unwrap_or([alloc.sum, free.sum, count.sum, acc.self_alloc, acc.self_free]);
+    let net = i128::try_from(self_alloc)
+        .unwrap_or(i128::MAX)
+        .saturating_sub(i128::try_from(self_free).unwrap_or(i128::MAX));
+    Some(SectionMemory {
+        spans,
+        alloc_bytes: narrow(alloc),
+        free_bytes: narrow(free),
+        alloc_count: narrow(count),
+        self_alloc_bytes: narrow(self_alloc),
+        self_free_bytes: narrow(self_free),
+        self_net_bytes: i64::try_from(net).unwrap_or(if net < 0 { i64::MIN } else { i64::MAX }),
+        peak_bytes: acc.peak,
+    })
+}
+
+fn in_steps(acc: &SectionAcc) -> Vec<InSteps> {
+    Mode::ALL
+        .iter()
+        .zip(&acc.in_steps)
+        .filter(|(_, part)| part.calls > 0 || part.exposed_ns > 0)
+        .map(|(&mode, part)| InSteps {
+            mode,
+            steps: part.steps,
+            calls: part.calls,
+            max_calls: part.max_calls,
+            total_ns: narrow(part.total_ns),
+            driving_ns: narrow(part.driving_ns),
+            exposed_ns: narrow(part.exposed_ns),
+        })
+        .collect()
+}
+
+/// The sections with most time of their own.
+pub(super) fn slowest(rows: &[SectionRow]) -> Vec<usize> {
+    ranked(rows, |row| row.is_part(), |row| row.self_ns.or(row.self_busy_ns).unwrap_or(0) as f64)
+}
+
+/// The sections whose durations vary most.
+pub(super) fn most_variable(rows: &[SectionRow], min_calls: u64) -> Vec<usize> {
+    let is_ranked = |row: &SectionRow| row.is_part() && row.stats.count >= min_calls;
+    let mut ranked: Vec<(usize, f64, f64)> = rows
+        .iter()
+        .enumerate()
+        .filter(|(_, row)| is_ranked(row))
+        .map(|(index, row)| (index, row.stats.robust_cv.unwrap_or(0.0), row.stats.cv.unwrap_or(0.0)))
+        .filter(|&(_, robust, ordinary)| robust > 0.0 || ordinary > 0.0)
+        .collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(b.2.total_cmp(&a.2)).then(a.0.cmp(&b.0)));
+    ranked.into_iter().take(RANKED).map(|(index, ..)| index).collect()
+}
+
+fn ranked(rows: &[SectionRow], is: fn(&SectionRow) -> bool, key: fn(&SectionRow) -> f64) -> Vec<usize> {
+    let mut indices: Vec<usize> = (0..rows.len()).filter(|&index| rows.get(index).is_some_and(is)).collect();
+    indices.sort_by_key(|&index| Reverse(rows.get(index).map_or(0, |row| key(row) as u64)));
+    indices.truncate(RANKED);
+    indices
+}

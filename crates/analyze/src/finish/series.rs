@@ -1,0 +1,61 @@
+//! Figures over step numbers.
+
+use stepscope_core::Mode;
+
+use super::narrow;
+use crate::points::GaugeAcc;
+use crate::run::RunAcc;
+use crate::summary::{Gauge, SeriesPoint, StepSeries, ValuePoint, ValueSeries};
+use crate::values::ValueAcc;
+
+/// The series of one mode; absent where no step has a number.
+pub(super) fn steps(run: &RunAcc, mode: Mode) -> Option<StepSeries> {
+    let series = run.series.get(mode as usize).filter(|series| !series.points.is_empty())?;
+    let shift = series.shift.min(63);
+    let points = series.points.iter().map(|(&key, point)| SeriesPoint {
+        step: key << shift,
+        count: point.count,
+        duration_sum_ns: narrow(point.sum_ns),
+        duration_min_ns: point.min_ns.unwrap_or(0),
+        duration_max_ns: point.max_ns.unwrap_or(0),
+        live_bytes: point.live.as_ref().map(gauge),
+        rss_bytes: point.rss.as_ref().map(gauge),
+        samples: point.samples,
+        wait_ns: narrow(point.wait_ns),
+    });
+    Some(StepSeries { mode, shift, points: points.collect() })
+}
+
+/// The user's own values.
+pub(super) fn values(run: &RunAcc) -> Vec<ValueSeries> {
+    run.values
+        .tracks
+        .iter()
+        .map(|(name, track)| {
+            let shift = track.points.shift.min(63);
+            ValueSeries {
+                name: name.to_string(),
+                shift,
+                not_finite: track.not_finite,
+                elsewhere: track.elsewhere.as_ref().map(|acc| value(0, acc)),
+                points: track.points.points.iter().map(|(&key, acc)| value(key << shift, acc)).collect(),
+            }
+        })
+        .collect()
+}
+
+fn gauge(acc: &GaugeAcc) -> Gauge {
+    let mean = acc.sum.checked_div(acc.count.into()).unwrap_or(0);
+    Gauge { count: acc.count, min: acc.min, max: acc.max, mean: narrow(mean) }
+}
+
+fn value(step: u64, acc: &ValueAcc) -> ValuePoint {
+    ValuePoint {
+        step,
+        count: acc.count,
+        mean: acc.mean(),
+        min: acc.min.0,
+        max: acc.max.0,
+        last: acc.last.1.0,
+    }
+}

@@ -1,0 +1,213 @@
+//! Steps: warm-up told from the rest, then figures by mode.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+use stepscope_core::Mode;
+
+use super::{narrow, share};
+use crate::config::{Config, WARMUP_STEPS};
+use crate::dist::Dist;
+use crate::merge::{Merge, earliest};
+use crate::phases::PhaseKey;
+use crate::run::{Instance, RunAcc};
+use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
+use crate::summary::{ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup};
+
+/// The steps of one (instance, mode), warm-up told.
+#[derive(Default)]
+pub(super) struct SteadySteps {
+    pub(super) all: Dist,
+    pub(super) sums: StepSums,
+    pub(super) warmup_steps: u64,
+    warmup_ns: u128,
+    smallest: Option<u64>,
+    largest: Option<u64>,
+    /// Start of the first steady step.
+    pub(super) first_ns: Option<u64>,
+    /// Number of the first steady step, where there was a warm-up.
+    first_step: Option<u64>,
+}
+
+/// The steps of a run, by mode and instance.
+pub(super) struct Steady<'a> {
+    by_mode: [BTreeMap<&'a Instance, SteadySteps>; 3],
+}
+
+impl<'a> Steady<'a> {
+    /// Tells the warm-up of every instance.
+    pub(super) fn of(run: &'a RunAcc, config: &Config) -> Self {
+        let mut by_mode: [BTreeMap<&Instance, SteadySteps>; 3] = Default::default();
+        for (instance, acc) in &run.instances {
+            for (steps, mode) in acc.steps.iter().zip(&mut by_mode) {
+                if steps.count() > 0 {
+                    mode.insert(instance, steady(steps, config));
+                }
+            }
+        }
+        Self { by_mode }
+    }
+
+    /// The steps of one (mode, instance).
+    pub(super) fn get(&self, mode: Option<Mode>, instance: &Instance) -> Option<&SteadySteps> {
+        self.by_mode.get(mode? as usize)?.get(instance)
+    }
+
+    /// The first step number at which no instance is warming up; absent where none does.
+    pub(super) fn first_step(&self, mode: Mode) -> Option<u64> {
+        self.by_mode.get(mode as usize)?.values().filter_map(|steps| steps.first_step).max()
+    }
+
+    /// Figures by mode.
+    pub(super) fn modes(&self, config: &Config) -> Vec<ModeSummary> {
+        Mode::ALL
+            .iter()
+            .zip(&self.by_mode)
+            .filter(|(_, instances)| !instances.is_empty())
+            .map(|(&mode, instances)| summary(mode, instances, config))
+            .collect()
+    }
+}
+
+/// The mode that verdicts are about; as `Summary::primary` says.
+pub(super) fn primary(modes: &[ModeSummary]) -> Option<Mode> {
+    let train = modes.iter().find(|row| row.mode == Mode::Train);
+    train.or_else(|| modes.iter().max_by_key(|row| (row.all.count, Reverse(row.mode)))).map(|row| row.mode)
+}
+
+fn steady(steps: &StepAcc, config: &Config) -> SteadySteps {
+    let mut all = steps.folded.durations.clone();
+    steps.kept.iter().for_each(|record| all.record(record.duration_ns()));
+    let median = all.0.p50().unwrap_or(0);
+    let is_slow = |record: &StepRecord| {
+        u128::from(record.duration_ns()) * 100 > u128::from(median) * u128::from(config.warmup_factor_percent)
+    };
+    let share = u128::from(all.count()) * u128::from(config.warmup_share_percent) / 100;
+    let most = usize::try_from(share).unwrap_or(usize::MAX).min(WARMUP_STEPS);
+    let count = steps.kept.iter().take(most).take_while(|record| is_slow(record)).count();
+    let (warmup, rest) = steps.kept.split_at(count);
+    let mut sums = steps.folded.clone();
+    let customs = config.bounds.custom_phases;
+    rest.iter().for_each(|record| sums.add(record, customs));
+    let first = rest.first().filter(|_| count > 0);
+    SteadySteps {
+        warmup_steps: count as u64,
+        warmup_ns: warmup.iter().map(|record| u128::from(record.duration_ns())).sum(),
+        smallest: earliest(sums.smallest, warmup.iter().filter_map(|record| record.step).min()),
+        largest: sums.largest.max(warmup.iter().filter_map(|record| record.step).max()),
+        first_ns: sums.first_ns,
+        first_step: first.and_then(|record| record.step),
+        all,
+        sums,
+    }
+}
+
+fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Config) -> ModeSummary {
+    let mut all = Dist::default();
+    let mut sums = StepSums::default();
+    let mut warmup = Warmup::default();
+    let mut range: (Option<u64>, Option<u64>) = (None, None);
+    for steps in instances.values() {
+        all.absorb(&steps.all);
+        sums.merge(&steps.sums, config.bounds.custom_phases);
+        warmup.steps = warmup.steps.saturating_add(steps.warmup_steps);
+        warmup.max_per_instance = warmup.max_per_instance.max(steps.warmup_steps);
+        warmup.total_ns = warmup.total_ns.saturating_add(narrow(steps.warmup_ns));
+        range = (earliest(range.0, steps.smallest), range.1.max(steps.largest));
+    }
+    let steady_ns = sums.durations.0.moments().sum;
+    ModeSummary {
+        mode,
+        all: Stats::of(&all.0),
+        steady: Stats::of(&sums.durations.0),
+        warmup,
+        step_range: range.0.zip(range.1),
+        phases: phases(&sums, steady_ns),
+        unattributed_ns: sums
+            .phases
+            .iter()
+            .find(|(key, _)| **key == PhaseKey::Absent)
+            .map_or(0, |(_, time)| narrow(time.exposed_ns)),
+        steady_ns: narrow(steady_ns),
+        throughput: throughput(&sums),
+        slowest: sums.slowest.iter().map(slow).collect(),
+    }
+}
+
+fn phases(sums: &StepSums, steady_ns: u128) -> Vec<PhaseRow> {
+    let mut rows: Vec<PhaseRow> =
+        sums.phases.iter().filter_map(|(key, time)| row(key, time, steady_ns)).collect();
+    rows.sort_by(|a, b| {
+        (Reverse(a.exposed_ns), Reverse(a.total_ns), &a.phase).cmp(&(
+            Reverse(b.exposed_ns),
+            Reverse(b.total_ns),
+            &b.phase,
+        ))
+    });
+    rows
+}
+
+fn row(key: &PhaseKey, time: &PhaseTime, steady_ns: u128) -> Option<PhaseRow> {
+    Some(PhaseRow {
+        phase: key.name()?,
+        spans: time.spans,
+        exposed_ns: narrow(time.exposed_ns),
+        exposed_share: share(time.exposed_ns, steady_ns),
+        total_ns: narrow(time.total_ns),
+        total_share: share(time.total_ns, steady_ns),
+        self_ns: narrow(time.self_ns),
+    })
+}
+
+/// Work per second, from steady steps.
+pub(super) fn throughput(sums: &StepSums) -> Throughput {
+    let elapsed_ns = sums.first_ns.zip(sums.last_ns).map_or(0, |(first, last)| last.saturating_sub(first));
+    let amount = |work: &Work| (work.steps > 0).then(|| narrow(work.amount));
+    let per = |amount: u128, ns: u128| (ns > 0).then(|| amount as f64 / (ns as f64 / 1e9));
+    let by_steps = |work: &Work| if work.steps > 0 { per(work.amount, work.duration_ns) } else { None };
+    let by_clock = |work: &Work| if work.steps > 0 { per(work.amount, elapsed_ns.into()) } else { None };
+    Throughput {
+        elapsed_ns,
+        samples: amount(&sums.samples),
+        samples_per_step_second: by_steps(&sums.samples),
+        samples_per_second: by_clock(&sums.samples),
+        tokens: amount(&sums.tokens),
+        tokens_per_step_second: by_steps(&sums.tokens),
+        tokens_per_second: by_clock(&sums.tokens),
+        bytes: amount(&sums.bytes),
+        bytes_per_step_second: by_steps(&sums.bytes),
+        bytes_per_second: by_clock(&sums.bytes),
+        steps_per_second: per(sums.durations.count().into(), elapsed_ns.into()),
+    }
+}
+
+fn slow(record: &StepRecord) -> SlowStep {
+    let mut phases: Vec<StepPhase> = record
+        .phases
+        .iter()
+        .filter_map(|(key, time)| {
+            Some(StepPhase {
+                phase: key.name()?,
+                exposed_ns: narrow(time.exposed_ns),
+                total_ns: narrow(time.total_ns),
+            })
+        })
+        .collect();
+    phases.sort_by(|a, b| {
+        (Reverse(a.exposed_ns), Reverse(a.total_ns), &a.phase).cmp(&(
+            Reverse(b.exposed_ns),
+            Reverse(b.total_ns),
+            &b.phase,
+        ))
+    });
+    let absent = record.phases.iter().find(|(key, _)| *key == PhaseKey::Absent);
+    SlowStep {
+        step: record.step,
+        rank: record.rank,
+        duration_ns: record.duration_ns(),
+        start_ns: record.start_ns,
+        trace_id: record.trace.iter().map(|byte| format!("{byte:02x}")).collect(),
+        phases,
+        unattributed_ns: absent.map_or(0, |(_, time)| narrow(time.exposed_ns)),
+    }
+}

@@ -1,0 +1,196 @@
+//! One trace into the accumulators of its run. This is the hot path: one pass to place spans (path, phase,
+//! thread), one for the time that children cover, one for the sums, one sweep for exposed time; memory is
+//! reused, and nothing is allocated per span.
+
+mod group;
+mod place;
+mod slots;
+
+use stepscope_core::{Mode, SectionKind};
+use stepscope_model::{Completeness, Figure, Trace};
+
+use crate::config::Bounds;
+use crate::forest::{Forest, NONE};
+use crate::merge::Merge;
+use crate::points::StepPoint;
+use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
+use crate::steps::StepRecord;
+use crate::sweep::{Member, Sweep};
+use crate::values::Said;
+
+use place::{Node, Role};
+use slots::{SlotSum, Slots};
+
+/// Memory that is reused from trace to trace. It holds nothing of any run.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Fold {
+    forest: Forest,
+    nodes: Vec<Node>,
+    slots: Slots,
+    /// (anchor, span): the spans of each group in time order; empty where the trace is one group.
+    groups: Vec<(u32, u32)>,
+    members: Vec<u32>,
+    sums: Vec<SlotSum>,
+    sweep: Sweep,
+    sweep_members: Vec<Member>,
+    sweep_nodes: Vec<u32>,
+    exposed: Vec<u64>,
+    /// By path: the last group that had it, and how often.
+    seen: Vec<(u64, u64)>,
+    group: u64,
+    record: StepRecord,
+}
+
+impl Fold {
+    /// Adds a trace to its run. `instance` is absent from the run where instances are too many.
+    pub(crate) fn add(&mut self, trace: &Trace, run: &mut RunAcc, instance: &Instance, bounds: &Bounds) {
+        if !trace.spans.is_sorted_by_key(|span| span.start_ns) {
+            let mut sorted = trace.clone();
+            sorted.spans.sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.end_ns), span.id));
+            return self.add(&sorted, run, instance, bounds);
+        }
+        self.forest.build(&trace.spans);
+        loop {
+            self.place(trace, &mut run.sections);
+            if !run.sections.enforce(bounds.paths) {
+                break;
+            }
+        }
+        self.cover(trace);
+        let tally = self.tally(trace);
+        run.tally.absorb(&tally);
+        let mut owner = run.instances.get_mut(instance);
+        if let Some(owner) = &mut owner {
+            owner.tally.absorb(&tally);
+        }
+        self.group_spans();
+        let mut target = Target {
+            sections: &mut run.sections,
+            series: &mut run.series,
+            waits: &mut run.waits,
+            instance: owner,
+            rank: trace.resource.rank,
+            bounds,
+        };
+        if self.groups.is_empty() {
+            self.members.clear();
+            self.members.extend(0..self.nodes.len() as u32);
+            if let Some(anchor) = self.nodes.first().map(|node| node.anchor) {
+                self.group(trace, anchor, &mut target);
+            }
+        } else {
+            let groups = std::mem::take(&mut self.groups);
+            for group in groups.chunk_by(|a, b| a.0 == b.0) {
+                let Some(&(anchor, _)) = group.first() else { continue };
+                self.members.clear();
+                self.members.extend(group.iter().map(|&(_, span)| span));
+                self.group(trace, anchor, &mut target);
+            }
+            self.groups = groups;
+        }
+        if run.sections.tree().cut() == 0 {
+            run.sections.forget_steps_of_root();
+        }
+        self.values(trace, run, bounds);
+    }
+
+    /// Time of each span that its children cover, and what they allocated on its thread.
+    fn cover(&mut self, trace: &Trace) {
+        for (index, span) in trace.spans.iter().enumerate() {
+            let Some(&node) = self.nodes.get(index) else { continue };
+            let Some(parent) = self.nodes.get_mut(node.parent as usize) else { continue };
+            parent.cover(node.start_ns, node.end_ns);
+            if parent.thread == node.thread {
+                let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));
+                parent.child_alloc = parent.child_alloc.saturating_add(alloc.unwrap_or(0));
+                parent.child_free = parent.child_free.saturating_add(free.unwrap_or(0));
+            }
+        }
+    }
+
+    /// Groups spans by their anchors, in time order. A step inside another group's span is in that group as
+    /// well: its time there is its own.
+    fn group_spans(&mut self) {
+        self.groups.clear();
+        let Some(first) = self.nodes.first().map(|node| node.anchor) else { return };
+        if self.nodes.iter().all(|node| node.anchor == first) {
+            return;
+        }
+        for (index, node) in self.nodes.iter().enumerate() {
+            let index = index as u32;
+            self.groups.push((node.anchor, index));
+            if node.role == Role::Step
+                && let Some(parent) = self.nodes.get(node.parent as usize)
+                && parent.role != Role::Container
+            {
+                self.groups.push((parent.anchor, index));
+            }
+        }
+        self.groups.sort_unstable();
+    }
+
+    fn tally(&self, trace: &Trace) -> Tally {
+        let mut tally = Tally {
+            first_ns: trace.spans.first().map(|span| span.start_ns),
+            last_ns: trace.spans.iter().map(|span| span.end_ns).max(),
+            traces: 1,
+            spans: trace.spans.len() as u64,
+            incomplete_traces: u64::from(trace.completeness == Completeness::Incomplete),
+            is_ours: trace.is_ours,
+            ..Tally::default()
+        };
+        let mut announced = 0;
+        for (span, node) in trace.spans.iter().zip(&self.nodes) {
+            tally.errors += u64::from(span.is_error);
+            if node.parent == NONE {
+                announced = announced.max(span.amount(Figure::TraceSpans).unwrap_or(0));
+                let dropped = span.amount(Figure::TraceDropped).unwrap_or(0);
+                tally.dropped_spans = tally.dropped_spans.saturating_add(dropped);
+            }
+            match (node.role, span.kind) {
+                (Role::Marker, SectionKind::Run) => tally.has_started = true,
+                (Role::Marker, _) => tally.epochs_started += 1,
+                (_, SectionKind::Run) => tally.has_ended = true,
+                (_, SectionKind::Epoch) => tally.epochs_ended += 1,
+                _ => {}
+            }
+        }
+        tally.missing_spans = announced.saturating_sub(tally.spans);
+        tally
+    }
+
+    fn values(&mut self, trace: &Trace, run: &mut RunAcc, bounds: &Bounds) {
+        for value in &trace.values {
+            let index = self.forest.index_of(&trace.spans, value.span);
+            let node = index.and_then(|index| self.nodes.get(index as usize));
+            let anchor = node.and_then(|node| trace.spans.get(node.anchor as usize));
+            let own = index.and_then(|index| trace.spans.get(index as usize));
+            let step = |span: Option<&stepscope_model::Span>| span.and_then(|span| span.amount(Figure::Step));
+            let said = Said {
+                step: step(anchor).or_else(|| step(own)),
+                start_ns: anchor.map_or(0, |span| span.start_ns),
+                trace: trace.id,
+                span: value.span,
+            };
+            run.values.add(trace.text(value.name), value.value, said, bounds.values, bounds.points);
+        }
+    }
+}
+
+/// Where a group's figures go.
+struct Target<'a> {
+    sections: &'a mut crate::sections::Sections,
+    series: &'a mut [crate::points::Points<StepPoint>; 3],
+    waits: &'a mut crate::batches::Waits,
+    instance: Option<&'a mut InstanceAcc>,
+    rank: Option<i64>,
+    bounds: &'a Bounds,
+}
+
+impl Target<'_> {
+    fn point(&mut self, mode: Mode, step: Option<u64>, point: &StepPoint) {
+        if let (Some(step), Some(series)) = (step, self.series.get_mut(mode as usize)) {
+            series.add(step, point, self.bounds.points);
+        }
+    }
+}

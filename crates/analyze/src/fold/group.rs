@@ -1,0 +1,260 @@
+//! One group of spans (a step, a section outside of steps, a batch) into the accumulators.
+
+use std::mem;
+
+use stepscope_core::SectionKind;
+use stepscope_model::{Figure, Span, Trace};
+
+use super::place::{Node, Role};
+use super::slots::SlotSum;
+use super::{Fold, Target};
+use crate::outside::OutsideRecord;
+use crate::phases::PhaseKey;
+use crate::points::{GaugeAcc, StepPoint};
+use crate::sections::{InStepAcc, SpanFacts};
+use crate::steps::PhaseTime;
+use crate::sweep::{Member, NO_PARENT};
+
+impl Fold {
+    /// Adds the spans of `members`, which are those of `anchor` in time order and the steps directly inside
+    /// them.
+    pub(super) fn group(&mut self, trace: &Trace, anchor: u32, target: &mut Target<'_>) {
+        let Some(&window) = self.nodes.get(anchor as usize) else { return };
+        let Some(root) = trace.spans.get(anchor as usize) else { return };
+        self.sums.clear();
+        self.sums.resize(self.slots.len(), SlotSum::default());
+        self.group = self.group.wrapping_add(1);
+        let mode = (window.role == Role::Step).then_some(root.mode as usize);
+        let mut wait_ns = 0u64;
+        let members = mem::take(&mut self.members);
+        for &index in &members {
+            let Some(&node) = self.nodes.get(index as usize) else { continue };
+            let Some(span) = trace.spans.get(index as usize) else { continue };
+            if let Some(sum) = self.sums.get_mut(usize::from(node.slot)) {
+                let (start_ns, end_ns) = clamp(&node, &window);
+                sum.cover(start_ns, end_ns);
+                if node.anchor == anchor {
+                    sum.self_ns += node.duration_ns() - node.covered_ns;
+                    sum.spans += 1;
+                }
+            }
+            if node.anchor != anchor || node.role == Role::Marker {
+                continue;
+            }
+            self.span(trace, span, &node, mode, target);
+            if node.is_wait {
+                target.waits.wait.record(node.duration_ns());
+                if node.is_driving {
+                    wait_ns = wait_ns.saturating_add(node.duration_ns());
+                }
+            }
+        }
+        self.members = members;
+        match window.role {
+            Role::Step => {
+                self.expose(trace, anchor, &window, mode, target);
+                self.step(trace, root, &window, wait_ns, target);
+            }
+            Role::Outside => {
+                self.expose(trace, anchor, &window, None, target);
+                self.outside(trace, root, &window, wait_ns, target);
+            }
+            Role::Inside | Role::Container | Role::Marker | Role::Other => {}
+        }
+    }
+
+    /// Adds one span to its section and to what its kind and figures say.
+    fn span(
+        &mut self,
+        trace: &Trace,
+        span: &Span,
+        node: &Node,
+        mode: Option<usize>,
+        target: &mut Target<'_>,
+    ) {
+        let duration_ns = node.duration_ns();
+        let acc = target.sections.acc(node.path);
+        acc.add(
+            span,
+            &SpanFacts {
+                duration_ns,
+                self_ns: duration_ns - node.covered_ns,
+                is_collapsed: node.is_collapsed,
+                kind: if node.role == Role::Step { SectionKind::Step } else { span.kind },
+                child_alloc: node.child_alloc,
+                child_free: node.child_free,
+            },
+        );
+        if !node.is_collapsed {
+            if node.is_tagged {
+                acc.tag(self.slots.key(node.slot));
+            }
+            if let Some(part) = mode.and_then(|mode| acc.in_steps.get_mut(mode)) {
+                let path = node.path as usize;
+                if path >= self.seen.len() {
+                    self.seen.resize(path + 1, (0, 0));
+                }
+                if let Some(seen) = self.seen.get_mut(path) {
+                    count_call(part, seen, self.group, node);
+                }
+            }
+        }
+        if span.kind == SectionKind::Batch {
+            if let Some(instance) = &mut target.instance {
+                let name = trace.text(span.name);
+                instance.loaders.add(name, span, node.thread, target.bounds.loaders, target.bounds.threads);
+            }
+        } else {
+            target.waits.batch(span);
+        }
+    }
+
+    /// Attributes the window's time to the spans of its thread.
+    fn expose(
+        &mut self,
+        trace: &Trace,
+        anchor: u32,
+        window: &Node,
+        mode: Option<usize>,
+        target: &mut Target<'_>,
+    ) {
+        self.sweep_members.clear();
+        self.sweep_nodes.clear();
+        // The window itself comes first, whatever started before it.
+        let others = self.members.iter().copied().filter(|&index| index != anchor);
+        for index in std::iter::once(anchor).chain(others) {
+            let Some(node) = self.nodes.get_mut(index as usize) else { continue };
+            let Some(span) = trace.spans.get(index as usize) else { continue };
+            let is_boundary = node.anchor != anchor;
+            let is_driving = match is_boundary {
+                true => span.figure(Figure::ThreadId).is_none_or(|id| Some(id) == window.thread),
+                false => node.is_driving,
+            };
+            if !is_driving {
+                continue;
+            }
+            if !is_boundary {
+                node.member = self.sweep_nodes.len() as u32;
+            }
+            let (start_ns, end_ns) = clamp(node, window);
+            let rank = self.slots.rank(node.slot);
+            self.sweep_nodes.push(index);
+            self.sweep_members.push(Member { start_ns, end_ns, parent: NO_PARENT, rank, id: span.id });
+        }
+        for (member, &index) in self.sweep_members.iter_mut().zip(&self.sweep_nodes).skip(1) {
+            let parent = self.nodes.get(index as usize).and_then(|node| self.nodes.get(node.parent as usize));
+            let driver = parent.and_then(|parent| self.nodes.get(parent.driver as usize));
+            member.parent = driver.map_or(NO_PARENT, |driver| driver.member);
+        }
+        self.sweep.run(&self.sweep_members, &mut self.exposed);
+        for (&index, &exposed_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
+            let Some(node) = self.nodes.get(index as usize) else { continue };
+            let is_boundary = node.anchor != anchor;
+            // Between steps, a step's time is the step's.
+            if is_boundary && mode.is_none() {
+                continue;
+            }
+            if let Some(sum) = self.sums.get_mut(usize::from(node.slot)) {
+                sum.exposed_ns += exposed_ns;
+            }
+            if let Some(mode) = mode.filter(|_| !is_boundary) {
+                let acc = target.sections.acc(node.path);
+                if let Some(part) = acc.in_steps.get_mut(mode) {
+                    part.exposed_ns = part.exposed_ns.saturating_add(exposed_ns.into());
+                }
+            }
+        }
+    }
+
+    fn step(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
+        let record = &mut self.record;
+        record.step = root.amount(Figure::Step);
+        (record.start_ns, record.end_ns) = (window.start_ns, window.end_ns);
+        (record.trace, record.span) = (trace.id, root.id);
+        record.rank = target.rank;
+        record.samples = root.amount(Figure::Samples);
+        record.tokens = root.amount(Figure::Tokens);
+        record.bytes = root.amount(Figure::Bytes);
+        record.phases.clear();
+        for (slot, sum) in self.sums.iter().enumerate() {
+            if sum.exposed_ns == 0 && sum.spans == 0 && sum.total_ns == 0 {
+                continue;
+            }
+            let key = self.slots.key(slot as u16).clone();
+            let total_ns = if key == PhaseKey::Absent { 0 } else { sum.total_ns };
+            let time = PhaseTime {
+                exposed_ns: sum.exposed_ns.into(),
+                total_ns: total_ns.into(),
+                self_ns: sum.self_ns.into(),
+                spans: sum.spans,
+            };
+            record.phases.push((key, time));
+        }
+        record.phases.sort_unstable();
+        if let Some(instance) = &mut target.instance {
+            if let Some(steps) = instance.steps.get_mut(root.mode as usize) {
+                steps.add(record, target.bounds.custom_phases);
+            }
+            instance.outside.drives(window.thread, target.bounds.threads);
+        }
+        let duration_ns = window.duration_ns();
+        let point = StepPoint {
+            count: 1,
+            sum_ns: duration_ns.into(),
+            min_ns: Some(duration_ns),
+            max_ns: Some(duration_ns),
+            live: GaugeAcc::of(root.amount(Figure::LiveBytes)),
+            rss: GaugeAcc::of(root.amount(Figure::RssBytes)),
+            samples: record.samples,
+            wait_ns: wait_ns.into(),
+        };
+        let step = record.step;
+        target.point(root.mode, step, &point);
+    }
+
+    fn outside(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
+        if wait_ns > 0 {
+            let point = StepPoint { wait_ns: wait_ns.into(), ..StepPoint::default() };
+            target.point(root.mode, root.amount(Figure::Step), &point);
+        }
+        let Some(instance) = &mut target.instance else { return };
+        let mut exposed: Vec<(PhaseKey, u64)> = self
+            .sums
+            .iter()
+            .enumerate()
+            .filter(|(_, sum)| sum.exposed_ns > 0)
+            .map(|(slot, sum)| (self.slots.key(slot as u16).clone(), sum.exposed_ns))
+            .collect();
+        exposed.sort_unstable();
+        let record = OutsideRecord {
+            start_ns: window.start_ns,
+            end_ns: window.end_ns,
+            trace: trace.id,
+            span: root.id,
+            phase: self.slots.key(window.slot).clone(),
+            exposed,
+        };
+        instance.outside.add(window.thread, record, target.bounds.threads, target.bounds.custom_phases);
+    }
+}
+
+/// The interval of a span within the window.
+fn clamp(node: &Node, window: &Node) -> (u64, u64) {
+    let start_ns = node.start_ns.clamp(window.start_ns, window.end_ns);
+    (start_ns, node.end_ns.clamp(start_ns, window.end_ns))
+}
+
+/// Counts a call of a section in a step.
+fn count_call(part: &mut InStepAcc, seen: &mut (u64, u64), group: u64, node: &Node) {
+    if seen.0 != group {
+        *seen = (group, 0);
+        part.steps = part.steps.saturating_add(1);
+    }
+    seen.1 += 1;
+    part.calls = part.calls.saturating_add(1);
+    part.max_calls = part.max_calls.max(seen.1);
+    part.total_ns = part.total_ns.saturating_add(node.duration_ns().into());
+    if node.is_driving {
+        part.driving_ns = part.driving_ns.saturating_add(node.duration_ns().into());
+    }
+}

@@ -1,0 +1,224 @@
+//! Where each span of a trace belongs: its role, path, phase and thread.
+
+use stepscope_core::path::{MAX_DEPTH, split};
+use stepscope_core::{Phase, SectionKind};
+use stepscope_model::{Figure, PhaseTag, Span, Trace};
+
+use super::Fold;
+use super::slots::{ABSENT, Slots, known};
+use crate::forest::NONE;
+use crate::paths::{Place, ROOT};
+use crate::sections::Sections;
+
+/// End of the name of a zero-length span that says that a run or an epoch has begun.
+const STARTED: &str = ".started";
+
+/// What a span is to its trace. All but `Inside` are anchors: their spans form a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A part of its anchor.
+    Inside,
+    /// A step.
+    Step,
+    /// An outermost section that is no step.
+    Outside,
+    /// A run or epoch: what is directly inside it stands for itself.
+    Container,
+    /// Says that a run or epoch has begun; no section.
+    Marker,
+    /// A batch, a request, the continuation of a trace, or a span whose parent was lost.
+    Other,
+}
+
+/// A span in its place.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node {
+    pub(super) parent: u32,
+    pub(super) path: u32,
+    pub(super) anchor: u32,
+    /// Nearest of the span and its ancestors that runs on the anchor's thread.
+    pub(super) driver: u32,
+    /// Place among the members of the sweep.
+    pub(super) member: u32,
+    pub(super) slot: u16,
+    pub(super) role: Role,
+    pub(super) is_collapsed: bool,
+    pub(super) is_tagged: bool,
+    /// A wait for a batch that is in no other such wait.
+    pub(super) is_wait: bool,
+    pub(super) is_driving: bool,
+    pub(super) thread: Option<i64>,
+    pub(super) start_ns: u64,
+    pub(super) end_ns: u64,
+    pub(super) covered_ns: u64,
+    covered_until_ns: u64,
+    pub(super) child_alloc: u64,
+    pub(super) child_free: u64,
+}
+
+impl Node {
+    const NOWHERE: Self = Self {
+        parent: NONE,
+        path: ROOT,
+        anchor: 0,
+        driver: 0,
+        member: 0,
+        slot: ABSENT,
+        role: Role::Other,
+        is_collapsed: false,
+        is_tagged: false,
+        is_wait: false,
+        is_driving: true,
+        thread: None,
+        start_ns: 0,
+        end_ns: 0,
+        covered_ns: 0,
+        covered_until_ns: 0,
+        child_alloc: 0,
+        child_free: 0,
+    };
+
+    /// Adds a child's interval to the union of children; starts come in order.
+    #[inline]
+    pub(super) fn cover(&mut self, start_ns: u64, end_ns: u64) {
+        let start_ns = start_ns.max(self.start_ns).max(self.covered_until_ns);
+        let end_ns = end_ns.min(self.end_ns);
+        if end_ns > start_ns {
+            self.covered_ns += end_ns - start_ns;
+            self.covered_until_ns = end_ns;
+        }
+    }
+
+    /// Duration of the span.
+    pub(super) const fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
+impl Fold {
+    /// Places every span. Paths are good until the sections are cut.
+    pub(super) fn place(&mut self, trace: &Trace, sections: &mut Sections) {
+        self.slots.clear();
+        self.nodes.clear();
+        self.nodes.resize(trace.spans.len(), Node::NOWHERE);
+        for &index in &self.forest.order {
+            let Some(span) = trace.spans.get(index as usize) else { continue };
+            let parent_index = self.forest.parents.get(index as usize).copied().unwrap_or(NONE);
+            let parent = self.nodes.get(parent_index as usize).copied();
+            let role = role(trace, span, parent.as_ref());
+            let name = trace.text(span.name);
+            let (place, around) = path(trace, span, role, name, parent.as_ref(), sections);
+            let own = own_phase(trace, span, name, place, sections, &mut self.slots);
+            let inherited = parent.map_or(around, |parent| parent.slot);
+            let own_thread = span.figure(Figure::ThreadId);
+            let anchor = parent.filter(|_| role == Role::Inside).map_or(index, |parent| parent.anchor);
+            let anchor_thread = if anchor == index {
+                own_thread
+            } else {
+                self.nodes.get(anchor as usize).and_then(|node| node.thread)
+            };
+            let is_driving = anchor == index || own_thread.is_none() || own_thread == anchor_thread;
+            let waits = own == known(Phase::DataWait) && span.kind != SectionKind::Batch;
+            if let Some(slot) = self.nodes.get_mut(index as usize) {
+                *slot = Node {
+                    parent: parent_index,
+                    path: place.path,
+                    anchor,
+                    driver: if is_driving { index } else { parent.map_or(index, |parent| parent.driver) },
+                    slot: if own == ABSENT { inherited } else { own },
+                    role,
+                    is_collapsed: place.is_collapsed,
+                    is_tagged: span.phase != PhaseTag::Absent,
+                    is_wait: waits && inherited != own,
+                    is_driving,
+                    thread: own_thread.or(anchor_thread),
+                    start_ns: span.start_ns,
+                    end_ns: span.end_ns.max(span.start_ns),
+                    ..Node::NOWHERE
+                };
+            }
+        }
+        self.slots.rank_customs();
+    }
+}
+
+fn role(trace: &Trace, span: &Span, parent: Option<&Node>) -> Role {
+    if span.kind == SectionKind::Step {
+        return Role::Step;
+    }
+    if parent.is_some_and(|parent| parent.role != Role::Container) {
+        return Role::Inside;
+    }
+    match span.kind {
+        SectionKind::Run | SectionKind::Epoch => {
+            let is_marker = span.start_ns >= span.end_ns && trace.text(span.name).ends_with(STARTED);
+            if is_marker { Role::Marker } else { Role::Container }
+        }
+        SectionKind::Step => Role::Step,
+        SectionKind::Batch | SectionKind::Request => Role::Other,
+        SectionKind::Section | SectionKind::MicroStep => {
+            // Foreign programs have no kinds: a root with a step number that is no phase of a step is one.
+            let is_foreign_step = !trace.is_ours
+                && parent.is_none()
+                && span.amount(Figure::Step).is_some()
+                && span.phase == PhaseTag::Absent
+                && Phase::infer(trace.text(span.name)).is_none();
+            let is_orphan = parent.is_none() && span.parent.is_some() && trace.is_ours;
+            if is_foreign_step {
+                Role::Step
+            } else if is_orphan || !span.parent_path.is_empty() {
+                Role::Other
+            } else {
+                Role::Outside
+            }
+        }
+    }
+}
+
+/// The path of a span, and the slot of the phase that the names before it imply where they are no spans.
+fn path(
+    trace: &Trace,
+    span: &Span,
+    role: Role,
+    name: &str,
+    parent: Option<&Node>,
+    sections: &mut Sections,
+) -> (Place, u16) {
+    let starts = span.kind.starts_trace() || role == Role::Step;
+    match parent {
+        Some(parent) if !starts => (sections.child(Some(parent.path), name), ABSENT),
+        None if !span.parent_path.is_empty() => {
+            let names = split(trace.text(span.parent_path));
+            let implied = names.iter().rev().find_map(|name| Phase::infer(name)).map_or(ABSENT, known);
+            let around = names.iter().fold(None, |around, name| Some(sections.child(around, name).path));
+            (sections.child(around, name), implied)
+        }
+        _ => (sections.child(None, name), ABSENT),
+    }
+}
+
+/// The slot of the phase that a span has without those around it.
+#[inline]
+fn own_phase(
+    trace: &Trace,
+    span: &Span,
+    name: &str,
+    place: Place,
+    sections: &Sections,
+    slots: &mut Slots,
+) -> u16 {
+    match span.phase {
+        PhaseTag::Known(phase) => return known(phase),
+        PhaseTag::Custom(text) if !text.is_empty() => return slots.custom(text, trace.text(text)),
+        PhaseTag::Custom(_) | PhaseTag::Absent => {}
+    }
+    let tree = sections.tree();
+    // Where the path does not end with the span's own name, the name itself has to be looked at.
+    let is_named = !place.is_collapsed && place.path != ROOT && tree.depth(place.path) <= MAX_DEPTH;
+    let inferred = if is_named { tree.inferred(place.path) } else { Phase::infer(name) };
+    match inferred {
+        Some(phase) => known(phase),
+        None if span.kind == SectionKind::Batch => known(Phase::DataLoading),
+        None => ABSENT,
+    }
+}

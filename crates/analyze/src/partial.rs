@@ -1,0 +1,126 @@
+//! The foldable half of an analysis: what any piece of the input says, in integers, ready to be merged.
+
+mod bytes;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use stepscope_model::{MetricPoint, Resource, Trace};
+
+use crate::aggregates::Point;
+use crate::config::Config;
+use crate::fold::Fold;
+use crate::run::{Instance, InstanceAcc, RunAcc, RunKey};
+use crate::summary::Summary;
+
+pub use bytes::{PARTIAL_VERSION, PartialError};
+
+/// What a piece of the input says about its runs.
+///
+/// Traces and points come in any order and grouping: [`Self::merge`] is associative and commutative, and
+/// equal sets of traces give partials with equal [`Self::to_bytes`]. Its size is bounded by
+/// [`crate::Bounds`], not by the number of spans. The same trace twice counts twice.
+#[derive(Debug, Clone)]
+pub struct Partial {
+    config: Config,
+    runs: BTreeMap<RunKey, RunAcc>,
+    /// Instances of all runs together.
+    instances: usize,
+    /// Whether runs were left out.
+    is_cut: bool,
+    fold: Fold,
+}
+
+impl Partial {
+    /// Nothing read yet. Partials that are to be merged must have equal bounds.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self { config, runs: BTreeMap::new(), instances: 0, is_cut: false, fold: Fold::default() }
+    }
+
+    /// The settings.
+    #[must_use]
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Adds a trace.
+    pub fn add(&mut self, trace: &Trace) {
+        if trace.spans.is_empty() {
+            return;
+        }
+        let Some((key, instance)) = self.enter(&trace.resource) else { return };
+        if let Some(run) = self.runs.get_mut(&key) {
+            self.fold.add(trace, run, &instance, &self.config.bounds);
+        }
+    }
+
+    /// Adds a metric point of a process; times are those of the point, nanoseconds since the Unix epoch.
+    pub fn metric(&mut self, resource: &Arc<Resource>, start_ns: u64, time_ns: u64, point: &MetricPoint) {
+        let Some((key, instance)) = self.enter(resource) else { return };
+        let bounds = self.config.bounds;
+        let Some(instance) = self.runs.get_mut(&key).and_then(|run| run.instances.get_mut(&instance)) else {
+            return;
+        };
+        if let MetricPoint::Section { path, phase, kind, value } = point {
+            let point = Point { start_ns, time_ns, path, phase, kind, value };
+            instance.aggregates.add(&point, bounds.aggregates);
+        } else {
+            instance.account.add(start_ns, time_ns, point, bounds.losses);
+        }
+    }
+
+    /// Adds everything that `other` has read.
+    pub fn merge(&mut self, other: &Self) {
+        let bounds = self.config.bounds;
+        for (key, theirs) in &other.runs {
+            self.runs.entry(key.clone()).or_default().merge(theirs, &bounds);
+        }
+        self.is_cut |= other.is_cut;
+        self.instances = self.runs.values().map(|run| run.instances.len()).sum();
+        self.keep_largest_runs();
+        self.keep_largest_instances();
+    }
+
+    /// The summary of one run: the one with this id (its latest attempt), else the one that started last;
+    /// ties by id. The other runs are listed in it.
+    #[must_use]
+    pub fn finish(&self, select: Option<&str>) -> Summary {
+        crate::finish::summary(&self.runs, self.is_cut, &self.config, select)
+    }
+
+    /// Makes sure that run and instance are there; `None` where the run is left out.
+    fn enter(&mut self, resource: &Arc<Resource>) -> Option<(RunKey, Instance)> {
+        let key = RunKey::of(resource);
+        let instance = Instance(Arc::clone(resource));
+        if self.runs.get(&key).is_some_and(|run| run.instances.contains_key(&instance)) {
+            return Some((key, instance));
+        }
+        let run = self.runs.entry(key.clone()).or_default();
+        run.instances.insert(instance.clone(), InstanceAcc::default());
+        self.instances += 1;
+        self.keep_largest_runs();
+        self.keep_largest_instances();
+        self.runs.contains_key(&key).then_some((key, instance))
+    }
+
+    fn keep_largest_runs(&mut self) {
+        while self.runs.len() > self.config.bounds.runs.max(1) {
+            if let Some((_, run)) = self.runs.pop_first() {
+                self.instances -= run.instances.len();
+            }
+            self.is_cut = true;
+        }
+    }
+
+    /// Drops the instances of the smallest (run, resource). Runs go in the same order, so that whichever
+    /// bound is met first, the same ones stay.
+    fn keep_largest_instances(&mut self) {
+        while self.instances > self.config.bounds.instances {
+            let Some(run) = self.runs.values_mut().find(|run| !run.instances.is_empty()) else { return };
+            run.instances.pop_first();
+            run.is_cut = true;
+            self.instances -= 1;
+        }
+    }
+}

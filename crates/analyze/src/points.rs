@@ -1,0 +1,171 @@
+//! Series over step numbers: as many points as are allowed, each holding `2^shift` numbers.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::merge::{Merge, earliest};
+
+/// A series. The shift is the smallest that keeps the number of points within the bound; more steps can only
+/// raise it, so it depends on the set of step numbers only.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Points<T> {
+    pub(crate) shift: u32,
+    pub(crate) points: BTreeMap<u64, T>,
+}
+
+impl<T> Default for Points<T> {
+    fn default() -> Self {
+        Self { shift: 0, points: BTreeMap::new() }
+    }
+}
+
+impl<T: Merge + Clone> Points<T> {
+    /// Adds `value` at `step`.
+    pub(crate) fn add(&mut self, step: u64, value: &T, bound: usize) {
+        self.put(step >> self.shift.min(63), value);
+        self.enforce(bound);
+    }
+
+    /// Adds every point of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, bound: usize) {
+        self.coarsen(other.shift.min(63));
+        let finer = self.shift.saturating_sub(other.shift);
+        for (&key, value) in &other.points {
+            self.put(key >> finer, value);
+        }
+        self.enforce(bound);
+    }
+
+    fn put(&mut self, key: u64, value: &T) {
+        match self.points.get_mut(&key) {
+            Some(mine) => mine.absorb(value),
+            None => {
+                self.points.insert(key, value.clone());
+            }
+        }
+    }
+
+    fn enforce(&mut self, bound: usize) {
+        while self.points.len() > bound.max(2) {
+            self.coarsen(self.shift + 1);
+        }
+    }
+
+    fn coarsen(&mut self, shift: u32) {
+        let by = shift.saturating_sub(self.shift);
+        if by > 0 {
+            self.shift = shift;
+            for (key, value) in std::mem::take(&mut self.points) {
+                self.put(key >> by, &value);
+            }
+        }
+    }
+}
+
+/// A gauge over several steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct GaugeAcc {
+    pub(crate) count: u64,
+    pub(crate) sum: u128,
+    pub(crate) min: u64,
+    pub(crate) max: u64,
+}
+
+impl GaugeAcc {
+    /// Of one value.
+    pub(crate) fn of(value: Option<u64>) -> Option<Self> {
+        value.map(|value| Self { count: 1, sum: value.into(), min: value, max: value })
+    }
+}
+
+impl Merge for GaugeAcc {
+    fn absorb(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum = self.sum.saturating_add(other.sum);
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+    }
+}
+
+/// Figures of the steps of one point. A point that holds only waits has no durations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct StepPoint {
+    pub(crate) count: u64,
+    pub(crate) sum_ns: u128,
+    pub(crate) min_ns: Option<u64>,
+    pub(crate) max_ns: Option<u64>,
+    pub(crate) live: Option<GaugeAcc>,
+    pub(crate) rss: Option<GaugeAcc>,
+    pub(crate) samples: Option<u64>,
+    pub(crate) wait_ns: u128,
+}
+
+impl Merge for StepPoint {
+    fn absorb(&mut self, other: &Self) {
+        self.count = self.count.saturating_add(other.count);
+        self.sum_ns = self.sum_ns.saturating_add(other.sum_ns);
+        self.min_ns = earliest(self.min_ns, other.min_ns);
+        self.max_ns = self.max_ns.max(other.max_ns);
+        self.live.absorb(&other.live);
+        self.rss.absorb(&other.rss);
+        self.samples = match (self.samples, other.samples) {
+            (Some(a), Some(b)) => Some(a.saturating_add(b)),
+            (a, b) => a.or(b),
+        };
+        self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn point(value: u64) -> StepPoint {
+        StepPoint {
+            count: 1,
+            sum_ns: value.into(),
+            min_ns: Some(value),
+            max_ns: Some(value),
+            ..StepPoint::default()
+        }
+    }
+
+    #[test]
+    fn points_hold_as_few_steps_as_the_bound_allows() {
+        let mut series = Points::default();
+        for step in 0..10 {
+            series.add(step, &point(step), 4);
+        }
+        // 0..10 >> 1 are 5 points, >> 2 are 3.
+        assert_eq!(series.shift, 2);
+        let sums: Vec<(u64, u128, u64)> =
+            series.points.iter().map(|(&k, p)| (k, p.sum_ns, p.count)).collect();
+        assert_eq!(sums, [(0, 6, 4), (1, 22, 4), (2, 17, 2)]);
+    }
+
+    #[test]
+    fn merging_takes_the_coarser_shift() {
+        let (mut fine, mut coarse) = (Points::default(), Points::default());
+        fine.add(9, &point(1), 4);
+        for step in 0..10 {
+            coarse.add(step, &point(1), 4);
+        }
+        let mut other = coarse.clone();
+        other.merge(&fine, 4);
+        fine.merge(&coarse, 4);
+        assert_eq!(fine.shift, 2);
+        assert_eq!(fine.points, other.points);
+        assert_eq!(fine.points[&2].count, 3);
+    }
+
+    #[test]
+    fn step_numbers_at_the_limit_are_two_points_at_least() {
+        let mut series = Points::default();
+        for step in [0, 1, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
+            series.add(step, &point(1), 0);
+        }
+        assert_eq!(series.shift, 63);
+        assert_eq!(series.points.len(), 2);
+    }
+}

@@ -1,0 +1,144 @@
+//! The accumulators of one run and of one of its process instances.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stepscope_model::Resource;
+
+use crate::aggregates::Aggregates;
+use crate::batches::{Loaders, Waits};
+use crate::config::Bounds;
+use crate::losses::Account;
+use crate::merge::{Merge, earliest};
+use crate::outside::Outside;
+use crate::points::{Points, StepPoint};
+use crate::sections::Sections;
+use crate::steps::StepAcc;
+use crate::values::Values;
+
+/// Which run something belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct RunKey {
+    pub(crate) id: Box<str>,
+    pub(crate) attempt: i64,
+    pub(crate) is_foreign: bool,
+}
+
+impl RunKey {
+    /// The run of a process: what it says, else its service.
+    pub(crate) fn of(resource: &Resource) -> Self {
+        let is_foreign = resource.run_id.is_empty();
+        let id = if is_foreign { &resource.service_name } else { &resource.run_id };
+        Self { id: id.as_str().into(), attempt: resource.attempt.unwrap_or(0), is_foreign }
+    }
+}
+
+/// A process instance as a key.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Instance(pub(crate) Arc<Resource>);
+
+impl Serialize for Instance {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.0.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Instance {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Resource::deserialize(deserializer).map(|resource| Self(Arc::new(resource)))
+    }
+}
+
+/// Counts of what was read; of a run and of each instance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Tally {
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: Option<u64>,
+    pub(crate) traces: u64,
+    pub(crate) spans: u64,
+    pub(crate) incomplete_traces: u64,
+    pub(crate) missing_spans: u64,
+    pub(crate) dropped_spans: u64,
+    pub(crate) errors: u64,
+    pub(crate) epochs_started: u64,
+    pub(crate) epochs_ended: u64,
+    pub(crate) has_started: bool,
+    pub(crate) has_ended: bool,
+    pub(crate) is_ours: bool,
+}
+
+impl Merge for Tally {
+    fn absorb(&mut self, other: &Self) {
+        self.first_ns = earliest(self.first_ns, other.first_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
+        self.traces = self.traces.saturating_add(other.traces);
+        self.spans = self.spans.saturating_add(other.spans);
+        self.incomplete_traces = self.incomplete_traces.saturating_add(other.incomplete_traces);
+        self.missing_spans = self.missing_spans.saturating_add(other.missing_spans);
+        self.dropped_spans = self.dropped_spans.saturating_add(other.dropped_spans);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.epochs_started = self.epochs_started.saturating_add(other.epochs_started);
+        self.epochs_ended = self.epochs_ended.saturating_add(other.epochs_ended);
+        self.has_started |= other.has_started;
+        self.has_ended |= other.has_ended;
+        self.is_ours |= other.is_ours;
+    }
+}
+
+/// One process instance.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct InstanceAcc {
+    pub(crate) tally: Tally,
+    /// By mode.
+    pub(crate) steps: [StepAcc; 3],
+    pub(crate) outside: Outside,
+    pub(crate) loaders: Loaders,
+    pub(crate) aggregates: Aggregates,
+    pub(crate) account: Account,
+}
+
+impl InstanceAcc {
+    /// Adds everything of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
+        self.tally.absorb(&other.tally);
+        for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
+            mine.merge(theirs, bounds.custom_phases);
+        }
+        self.outside.merge(&other.outside, bounds.threads, bounds.custom_phases);
+        self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
+        self.aggregates.merge(&other.aggregates, bounds.aggregates);
+        self.account.merge(&other.account, bounds.losses);
+    }
+}
+
+/// One run. What does not need its process is kept for the run as a whole, so that many processes cost little.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct RunAcc {
+    pub(crate) tally: Tally,
+    pub(crate) instances: BTreeMap<Instance, InstanceAcc>,
+    /// Whether instances were left out.
+    pub(crate) is_cut: bool,
+    pub(crate) sections: Sections,
+    /// By mode.
+    pub(crate) series: [Points<StepPoint>; 3],
+    pub(crate) values: Values,
+    pub(crate) waits: Waits,
+}
+
+impl RunAcc {
+    /// Adds everything of `other`; the bound on instances is the caller's.
+    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
+        self.tally.absorb(&other.tally);
+        for (instance, theirs) in &other.instances {
+            self.instances.entry(instance.clone()).or_default().merge(theirs, bounds);
+        }
+        self.is_cut |= other.is_cut;
+        self.sections.merge(&other.sections, bounds.paths);
+        for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
+            mine.merge(theirs, bounds.points);
+        }
+        self.values.merge(&other.values, bounds.values, bounds.points);
+        self.waits.absorb(&other.waits);
+    }
+}

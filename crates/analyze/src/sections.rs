@@ -1,0 +1,181 @@
+//! What is summed for one call path.
+
+mod table;
+
+use serde::{Deserialize, Serialize};
+use stepscope_core::SectionKind;
+use stepscope_model::{Figure, Span};
+
+use crate::dist::Dist;
+use crate::merge::Merge;
+use crate::phases::PhaseKey;
+
+pub(crate) use table::Sections;
+
+/// A figure that not every span carries: how many did, and their sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Sum {
+    pub(crate) spans: u64,
+    pub(crate) sum: u128,
+}
+
+impl Sum {
+    /// Adds the value of one span.
+    #[inline]
+    pub(crate) fn add(&mut self, value: Option<u64>) {
+        if let Some(value) = value {
+            self.spans = self.spans.saturating_add(1);
+            self.sum = self.sum.saturating_add(u128::from(value));
+        }
+    }
+}
+
+impl Merge for Sum {
+    fn absorb(&mut self, other: &Self) {
+        self.spans = self.spans.saturating_add(other.spans);
+        self.sum = self.sum.saturating_add(other.sum);
+    }
+}
+
+/// Figures that are summed as they are, inclusive of nested sections.
+pub(crate) const SUMMED: [Figure; 10] = [
+    Figure::BusyNs,
+    Figure::IdleNs,
+    Figure::CpuNs,
+    Figure::AllocBytes,
+    Figure::FreeBytes,
+    Figure::AllocCount,
+    Figure::Samples,
+    Figure::Tokens,
+    Figure::Bytes,
+    Figure::Flops,
+];
+
+/// A section's part in the steps of one mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct InStepAcc {
+    pub(crate) steps: u64,
+    pub(crate) calls: u64,
+    pub(crate) max_calls: u64,
+    pub(crate) total_ns: u128,
+    pub(crate) driving_ns: u128,
+    pub(crate) exposed_ns: u128,
+}
+
+impl Merge for InStepAcc {
+    fn absorb(&mut self, other: &Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.calls = self.calls.saturating_add(other.calls);
+        self.max_calls = self.max_calls.max(other.max_calls);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.driving_ns = self.driving_ns.saturating_add(other.driving_ns);
+        self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
+    }
+}
+
+/// Sums of one call path.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct SectionAcc {
+    /// Durations of spans that have a path of their own.
+    pub(crate) durations: Dist,
+    /// Spans whose time is inside that of another span of this path.
+    pub(crate) collapsed: u64,
+    pub(crate) self_ns: u128,
+    pub(crate) errors: u64,
+    /// Kinds seen, a bit each.
+    pub(crate) kinds: u8,
+    /// The smallest of the phases that spans name themselves.
+    pub(crate) tag: Option<PhaseKey>,
+    /// By position in [`SUMMED`].
+    pub(crate) figures: [Sum; SUMMED.len()],
+    pub(crate) self_alloc: u128,
+    pub(crate) self_free: u128,
+    pub(crate) peak: Option<u64>,
+    /// By mode.
+    pub(crate) in_steps: [InStepAcc; 3],
+}
+
+/// What a span says about its section beyond its own figures.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SpanFacts {
+    pub(crate) duration_ns: u64,
+    pub(crate) self_ns: u64,
+    pub(crate) is_collapsed: bool,
+    pub(crate) kind: SectionKind,
+    /// Allocated and freed by direct children on the same thread.
+    pub(crate) child_alloc: u64,
+    pub(crate) child_free: u64,
+}
+
+impl SectionAcc {
+    /// Adds one span; its tag apart, since most have the same.
+    #[inline]
+    pub(crate) fn add(&mut self, span: &Span, facts: &SpanFacts) {
+        self.self_ns = self.self_ns.saturating_add(u128::from(facts.self_ns));
+        self.errors = self.errors.saturating_add(u64::from(span.is_error));
+        let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));
+        if let Some(alloc) = alloc {
+            let own = alloc.saturating_sub(facts.child_alloc);
+            self.self_alloc = self.self_alloc.saturating_add(u128::from(own));
+        }
+        if let Some(free) = free {
+            self.self_free = self.self_free.saturating_add(u128::from(free.saturating_sub(facts.child_free)));
+        }
+        if facts.is_collapsed {
+            self.collapsed = self.collapsed.saturating_add(1);
+            return;
+        }
+        self.durations.record(facts.duration_ns);
+        self.kinds |= 1 << (facts.kind as u8);
+        for (sum, &figure) in self.figures.iter_mut().zip(&SUMMED) {
+            sum.add(span.amount(figure));
+        }
+        self.peak = self.peak.max(span.amount(Figure::PeakBytes));
+    }
+
+    /// Notes the phase that a span names.
+    #[inline]
+    pub(crate) fn tag(&mut self, tag: &PhaseKey) {
+        if self.tag.as_ref().is_none_or(|mine| tag < mine) {
+            self.tag = Some(tag.clone());
+        }
+    }
+
+    /// The sum of a figure of [`SUMMED`].
+    pub(crate) fn figure(&self, figure: Figure) -> Option<Sum> {
+        let at = SUMMED.iter().position(|&summed| summed == figure)?;
+        self.figures.get(at).copied().filter(|sum| sum.spans > 0)
+    }
+
+    /// Adds a path that is cut into this one: what [`Self::add`] would have kept of its spans, had they been
+    /// collapsed from the start.
+    pub(crate) fn fold(&mut self, deeper: &Self) {
+        self.collapsed =
+            self.collapsed.saturating_add(deeper.collapsed).saturating_add(deeper.durations.count());
+        self.self_ns = self.self_ns.saturating_add(deeper.self_ns);
+        self.errors = self.errors.saturating_add(deeper.errors);
+        self.self_alloc = self.self_alloc.saturating_add(deeper.self_alloc);
+        self.self_free = self.self_free.saturating_add(deeper.self_free);
+        for (mine, theirs) in self.in_steps.iter_mut().zip(&deeper.in_steps) {
+            mine.exposed_ns = mine.exposed_ns.saturating_add(theirs.exposed_ns);
+        }
+    }
+}
+
+impl Merge for SectionAcc {
+    fn absorb(&mut self, other: &Self) {
+        self.durations.absorb(&other.durations);
+        self.collapsed = self.collapsed.saturating_add(other.collapsed);
+        self.self_ns = self.self_ns.saturating_add(other.self_ns);
+        self.errors = self.errors.saturating_add(other.errors);
+        self.kinds |= other.kinds;
+        if let Some(tag) = &other.tag {
+            self.tag(tag);
+        }
+        self.figures.absorb(&other.figures);
+        self.self_alloc = self.self_alloc.saturating_add(other.self_alloc);
+        self.self_free = self.self_free.saturating_add(other.self_free);
+        self.peak = self.peak.max(other.peak);
+        self.in_steps.absorb(&other.in_steps);
+    }
+}

@@ -1,0 +1,174 @@
+//! Steps of one (instance, mode). The first ones are kept singly, so that warm-up can be told at the end;
+//! all others go into sums at once.
+
+use serde::{Deserialize, Serialize};
+use stepscope_core::identity::TraceId;
+
+use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
+use crate::dist::Dist;
+use crate::merge::{Merge, earliest};
+use crate::phases::{PhaseKey, PhaseMap};
+
+/// Time of one phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub(crate) struct PhaseTime {
+    pub(crate) exposed_ns: u128,
+    pub(crate) total_ns: u128,
+    pub(crate) self_ns: u128,
+    pub(crate) spans: u64,
+}
+
+impl Merge for PhaseTime {
+    fn absorb(&mut self, other: &Self) {
+        self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.self_ns = self.self_ns.saturating_add(other.self_ns);
+        self.spans = self.spans.saturating_add(other.spans);
+    }
+}
+
+/// One step. The order of records is that of (number, start, ids).
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+pub(crate) struct StepRecord {
+    pub(crate) step: Option<u64>,
+    pub(crate) start_ns: u64,
+    pub(crate) trace: TraceId,
+    pub(crate) span: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) rank: Option<i64>,
+    pub(crate) samples: Option<u64>,
+    pub(crate) tokens: Option<u64>,
+    pub(crate) bytes: Option<u64>,
+    /// By phase, each once; the time of none is what nothing covers.
+    pub(crate) phases: Vec<(PhaseKey, PhaseTime)>,
+}
+
+impl StepRecord {
+    /// Its duration.
+    pub(crate) const fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    fn is_slower_than(&self, other: &Self) -> bool {
+        (other.duration_ns(), self) < (self.duration_ns(), other)
+    }
+}
+
+/// Work of those steps that say how much they did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Work {
+    pub(crate) steps: u64,
+    pub(crate) amount: u128,
+    pub(crate) duration_ns: u128,
+}
+
+impl Work {
+    fn add(&mut self, amount: Option<u64>, duration_ns: u64) {
+        if let Some(amount) = amount {
+            self.absorb(&Self { steps: 1, amount: amount.into(), duration_ns: duration_ns.into() });
+        }
+    }
+}
+
+impl Merge for Work {
+    fn absorb(&mut self, other: &Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.amount = self.amount.saturating_add(other.amount);
+        self.duration_ns = self.duration_ns.saturating_add(other.duration_ns);
+    }
+}
+
+/// Sums over steps, with the slowest of them.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StepSums {
+    pub(crate) durations: Dist,
+    pub(crate) phases: PhaseMap<PhaseTime>,
+    pub(crate) samples: Work,
+    pub(crate) tokens: Work,
+    pub(crate) bytes: Work,
+    pub(crate) first_ns: Option<u64>,
+    pub(crate) last_ns: Option<u64>,
+    pub(crate) smallest: Option<u64>,
+    pub(crate) largest: Option<u64>,
+    /// Slowest first; at most [`SLOWEST_STEPS`].
+    pub(crate) slowest: Vec<StepRecord>,
+}
+
+impl StepSums {
+    /// Adds one step.
+    pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize) {
+        let duration_ns = record.duration_ns();
+        self.durations.record(duration_ns);
+        for (phase, time) in &record.phases {
+            self.phases.add(phase, time, custom_phases);
+        }
+        self.samples.add(record.samples, duration_ns);
+        self.tokens.add(record.tokens, duration_ns);
+        self.bytes.add(record.bytes, duration_ns);
+        self.first_ns = earliest(self.first_ns, Some(record.start_ns));
+        self.last_ns = self.last_ns.max(Some(record.end_ns));
+        self.smallest = earliest(self.smallest, record.step);
+        self.largest = self.largest.max(record.step);
+        self.offer(record);
+    }
+
+    /// Adds every step of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize) {
+        self.durations.absorb(&other.durations);
+        self.phases.merge(&other.phases, custom_phases);
+        self.samples.absorb(&other.samples);
+        self.tokens.absorb(&other.tokens);
+        self.bytes.absorb(&other.bytes);
+        self.first_ns = earliest(self.first_ns, other.first_ns);
+        self.last_ns = self.last_ns.max(other.last_ns);
+        self.smallest = earliest(self.smallest, other.smallest);
+        self.largest = self.largest.max(other.largest);
+        other.slowest.iter().for_each(|record| self.offer(record));
+    }
+
+    fn offer(&mut self, record: &StepRecord) {
+        let at = self.slowest.partition_point(|slower| slower.is_slower_than(record));
+        if at < SLOWEST_STEPS {
+            self.slowest.insert(at, record.clone());
+            self.slowest.truncate(SLOWEST_STEPS);
+        }
+    }
+}
+
+/// The steps of one (instance, mode).
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct StepAcc {
+    /// The smallest records, sorted; at most [`WARMUP_STEPS`].
+    pub(crate) kept: Vec<StepRecord>,
+    /// All others.
+    pub(crate) folded: StepSums,
+}
+
+impl StepAcc {
+    /// Adds one step.
+    pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize) {
+        let is_full = self.kept.len() >= WARMUP_STEPS;
+        if is_full && self.kept.last().is_some_and(|last| last <= record) {
+            self.folded.add(record, custom_phases);
+            return;
+        }
+        let at = self.kept.partition_point(|kept| kept < record);
+        self.kept.insert(at, record.clone());
+        while self.kept.len() > WARMUP_STEPS {
+            if let Some(last) = self.kept.pop() {
+                self.folded.add(&last, custom_phases);
+            }
+        }
+    }
+
+    /// Adds every step of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize) {
+        self.folded.merge(&other.folded, custom_phases);
+        other.kept.iter().for_each(|record| self.add(record, custom_phases));
+    }
+
+    /// Number of steps.
+    pub(crate) fn count(&self) -> u64 {
+        self.folded.durations.count().saturating_add(self.kept.len() as u64)
+    }
+}
