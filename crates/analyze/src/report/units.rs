@@ -86,16 +86,20 @@ pub fn short_count(value: u64) -> String {
     if value < 10_000 { count(value) } else { abbreviated(value as f64, "") }
 }
 
-/// A rate per second: `812 /s`, `12.3 k/s`, `4.56 M/s`.
+/// A rate: `812 steps/s`, `12.3 k samples/s`, `4.56 M tokens/s`.
 #[must_use]
-pub fn rate(per_second: f64) -> String {
+pub fn rate(per_second: f64, what: &str) -> String {
     if !per_second.is_finite() {
-        return "?".into();
+        return format!("? {what}/s");
     }
-    if per_second < 999.5 {
-        return format!("{} /s", significant(per_second));
-    }
-    format!("{}/s", abbreviated(per_second, " "))
+    let number = if per_second < 999.5 { significant(per_second) } else { abbreviated(per_second, " ") };
+    format!("{number} {what}/s")
+}
+
+/// A number of things: `1 worker`, `2 workers`, `1,000 batches`.
+#[must_use]
+pub fn things(number: u64, one: &str, many: &str) -> String {
+    format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
 fn abbreviated(mut value: f64, gap: &str) -> String {
@@ -187,8 +191,10 @@ mod tests {
         assert_eq!(short_count(9_999), "9,999");
         assert_eq!(short_count(12_345), "12.3k");
         assert_eq!(short_count(u64::MAX), "18.4E");
-        assert_eq!(rate(812.4), "812 /s");
-        assert_eq!(rate(999.7), "1.00 k/s");
-        assert_eq!(rate(4_560_000.0), "4.56 M/s");
+        assert_eq!(rate(812.4, "steps"), "812 steps/s");
+        assert_eq!(rate(999.7, "steps"), "1.00 k steps/s");
+        assert_eq!(rate(4_560_000.0, "tokens"), "4.56 M tokens/s");
+        assert_eq!(things(1, "batch", "batches"), "1 batch");
+        assert_eq!(things(1_000, "batch", "batches"), "1,000 batches");
     }
 }

@@ -25,9 +25,8 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             format!("Too few steps to judge: {} after warm-up.", mode.steady.count)
         }
         InputVerdict::High | InputVerdict::Moderate => {
-            let degree =
-                if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
-            format!("{degree} bound: {share} of the step time {}.", goes_into(summary))
+            let degree = if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
+            format!("{degree} bound: {}.", goes_into(summary, &share))
         }
         InputVerdict::No => {
             let other =
@@ -40,20 +39,29 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
     }
 }
 
-/// What most of the input time is.
-fn goes_into(summary: &Summary) -> &'static str {
-    const WAIT: &[Phase] = &[Phase::DataWait];
-    const LOADING: &[Phase] = &[Phase::DataLoading];
-    const PREPARATION: &[Phase] = &[Phase::Preprocessing, Phase::Augmentation, Phase::Collate];
-    let Ok(steps) = Steps::of(summary, 1) else { return "is input" };
-    let kinds = [
-        (WAIT, "is spent waiting for batches"),
-        (LOADING, "goes into loading data on the training thread"),
-        (PREPARATION, "goes into preparing data on the training thread"),
+/// Share of the input time from which one part of it is said to be all.
+const NEARLY_ALL: f64 = 0.9;
+
+/// What most of the input time is: `47 % of the step time is spent waiting for batches`.
+fn goes_into(summary: &Summary, share: &str) -> String {
+    const KINDS: [(&[Phase], &str, &str); 3] = [
+        (&[Phase::DataWait], "is spent waiting for batches", "waiting for batches"),
+        (&[Phase::DataLoading], "goes into loading data", "loading data"),
+        (&[Phase::Preprocessing, Phase::Augmentation, Phase::Collate], "goes into preparing data", "preparing data"),
     ];
+    let Ok(steps) = Steps::of(summary, 1) else { return format!("{share} of the step time is input") };
+    let costs = KINDS.map(|(phases, verb, noun)| (steps.exposed_ns(phases), verb, noun));
+    let all = costs.iter().fold(0, |sum: u64, &(ns, ..)| sum.saturating_add(ns));
     // Of equals the first.
-    let most = kinds.into_iter().rev().max_by_key(|&(phases, _)| steps.exposed_ns(phases));
-    most.map_or("is input", |(_, words)| words)
+    match costs.into_iter().rev().max_by_key(|&(ns, ..)| ns) {
+        Some((ns, verb, _)) if ns as f64 >= NEARLY_ALL * all as f64 => {
+            format!("{} of the step time {verb}", percent(steps.share(ns)))
+        }
+        Some((ns, _, noun)) => {
+            format!("{share} of the step time is input, {} {noun}", percent(steps.share(ns)))
+        }
+        None => format!("{share} of the step time is input"),
+    }
 }
 
 /// `; forward 48 %, backward 41 %`.

@@ -4,7 +4,7 @@
 use stepscope_core::Phase;
 
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
 use crate::summary::{LoaderRow, Summary};
 
@@ -150,9 +150,9 @@ impl Producers {
         if !cannot_keep_up {
             let busy = self.busy_share.map(|share| format!(", busy {} of the time", percent(share)));
             return format!(
-                "The loaders could keep up ({} workers{}; a batch takes {} to make), yet the step waits: \
-                 deepen the queue between them so that it bridges slow batches.",
-                count(self.workers.unwrap_or(1)),
+                "The loaders could keep up ({}{}; a batch takes {} to make), yet the step waits: deepen the \
+                 queue between them so that it bridges slow batches.",
+                things(self.workers.unwrap_or(1), "worker", "workers"),
                 busy.unwrap_or_default(),
                 duration(produce_ns),
             );
@@ -160,9 +160,10 @@ impl Producers {
         let workers = self.workers.map_or("the present".into(), count);
         let target_ns = step_ns.saturating_mul(self.workers.unwrap_or(1));
         let faster = format!(
-            "make a batch in less than {} (now {}) with {workers} worker(s)",
+            "make a batch in less than {} (now {}) with {}",
             duration(target_ns),
-            duration(produce_ns)
+            duration(produce_ns),
+            self.workers.map_or("the present workers".into(), |workers| things(workers, "worker", "workers"))
         );
         match self.cpus {
             Some(cpus) if needed > cpus => format!(

@@ -74,6 +74,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             percent(gain.share)
         ));
     }
+    let by_p95 = ratio(p95) >= thresholds.min_p95_ratio;
+    let (name, tail) = if by_p95 { ("p95", p95) } else { ("p99", p99) };
     let cause = Cause::of(steps.mode).filter(|cause| cause.share >= thresholds.explained_share);
     let evidence = Evidence::new()
         .with("p50_ns", p50)
@@ -89,8 +91,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("explained_share", cause.as_ref().map(|cause| rounded(cause.share, 3)));
     Verdict::Found(vec![Finding {
         title: format!(
-            "Steps vary: p95 is {:.1} times the median, which costs {} of the step time.",
-            ratio(p95),
+            "Steps vary: {name} is {:.1} times the median, which costs {} of the step time.",
+            ratio(tail),
             percent(gain.share)
         ),
         severity: gain.severity(),

@@ -6,3 +6,4 @@
 mod fixture;
 mod registry;
 mod rules;
+mod text;

@@ -25,6 +25,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             finding(position + 1, found, page);
         }
     }
+    if !report.bottlenecks.is_empty() && report.detailed_metrics.rules.iter().any(|rule| rule.because.is_some()) {
+        page.heading("Also checked");
+    }
     let others = report.detailed_metrics.rules.iter().filter_map(|rule| Some((rule, rule.because.as_ref()?)));
     for (rule, because) in others {
         let state = if rule.state == "fine" { "fine" } else { "not enough data" };
@@ -80,6 +83,8 @@ fn figure(key: &str, value: &Value) -> String {
                 Some((label, "ns")) => (label, duration(whole)),
                 Some((label, "bytes")) if plain < 0.0 => (label, signed_bytes(plain.round() as i64)),
                 Some((label, "bytes")) => (label, bytes(whole)),
+                // A share of nothing is no evidence.
+                Some((_, "share")) if plain == 0.0 => return String::new(),
                 Some((label, "share")) => (label, percent(plain)),
                 Some((label, "ratio")) => (label, format!("{plain:.2}")),
                 _ if key == "p_value" => {

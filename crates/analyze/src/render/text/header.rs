@@ -1,7 +1,8 @@
 //! The head of the text report: verdict, run, step time, throughput.
 
 use super::page::{Look, Page};
-use crate::report::units::{count, duration, percent, rate};
+use super::width::left;
+use crate::report::units::{count, duration, percent, rate, things};
 use crate::report::{Report, Run};
 use crate::summary::{InputVerdict, Throughput};
 
@@ -25,11 +26,18 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let mut parts: Vec<String> =
             shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
         parts.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
-        page.paragraph(Look::Plain, "Step time   ", &parts.join("   "));
+        page.paragraph(Look::Plain, "Step time   ", &parts.join(", "));
     }
     let parts = throughput(&summary.throughput);
     if !parts.is_empty() {
         page.paragraph(Look::Plain, "Throughput  ", &parts.join(", "));
+    }
+    for other in report.detailed_metrics.modes.iter().filter(|row| Some(row.mode.as_str()) != summary.mode) {
+        let stats = &other.steady;
+        let shown = [("p50", stats.p50), ("p95", stats.p95), ("longest", stats.max)];
+        let mut parts = vec![things(other.all.count, "step", "steps")];
+        parts.extend(shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))));
+        page.paragraph(Look::Plain, &format!("{} ", left(other.mode.as_str(), 11)), &parts.join(", "));
     }
 }
 
@@ -56,12 +64,11 @@ fn run(report: &Report, page: &mut Page) {
             0 => String::new(),
             steps => format!(" (and {} of warm-up, left out)", count(steps)),
         };
-        what.push(format!("{} {kind}steps{warmup}", count(summary.steps)));
+        what.push(format!("{kind}{}{warmup}", things(summary.steps, "step", "steps")));
     }
     if run.epochs_started > 0 {
         what.push(match (run.epochs_started, run.epochs_ended) {
-            (1, 1) => "1 epoch".into(),
-            (started, ended) if started == ended => format!("{} epochs", count(started)),
+            (started, ended) if started == ended => things(started, "epoch", "epochs"),
             (started, ended) => format!("{} epochs begun, {} ended", count(started), count(ended)),
         });
     }
@@ -76,7 +83,7 @@ fn run(report: &Report, page: &mut Page) {
 }
 
 fn ranks(run: &Run) -> String {
-    let read = if run.ranks == 1 { "1 rank".into() } else { format!("{} ranks", count(run.ranks)) };
+    let read = things(run.ranks, "rank", "ranks");
     match run.world_size.and_then(|size| u64::try_from(size).ok()) {
         Some(size) if size > run.ranks => format!("{read} of {}", count(size)),
         _ => read,
@@ -91,13 +98,13 @@ fn throughput(done: &Throughput) -> Vec<String> {
     ];
     for (name, elapsed, stepping) in kinds {
         if let Some(per_second) = elapsed {
-            let inside = stepping.map(|inside| format!(" ({} inside steps)", rate(inside)));
-            parts.push(format!("{} {name}{}", rate(per_second), inside.unwrap_or_default()));
+            let inside = stepping.map(|inside| format!(" ({} inside steps)", rate(inside, name)));
+            parts.push(format!("{}{}", rate(per_second, name), inside.unwrap_or_default()));
         }
     }
     if let Some(bytes) = done.bytes_per_second.filter(|rate| rate.is_finite() && *rate >= 0.0) {
         parts.push(format!("{}/s", crate::report::units::bytes(bytes.round() as u64)));
     }
-    parts.extend(done.steps_per_second.map(|per_second| format!("{} steps", rate(per_second))));
+    parts.extend(done.steps_per_second.map(|per_second| rate(per_second, "steps")));
     parts
 }

@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page, known};
 use crate::report::Report;
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{count, duration, percent, things};
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let (batches, waits) = (&report.detailed_metrics.batches, &report.detailed_metrics.waits);
@@ -12,9 +12,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     page.heading("Batches");
     for loader in &batches.loaders {
         let text = format!(
-            "{} batches by {} worker(s), busy {} of the time; a batch takes p50 {}, p95 {}",
-            count(loader.produce.count),
-            count(loader.workers.len() as u64),
+            "{} by {}, busy {} of the time; a batch takes p50 {}, p95 {}",
+            things(loader.produce.count, "batch", "batches"),
+            things(loader.workers.len() as u64, "worker", "workers"),
             known(loader.utilisation, percent),
             known(loader.produce.p50, duration),
             known(loader.produce.p95, duration),
@@ -23,8 +23,8 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     }
     if waits.wait.count > 0 {
         let mut parts = vec![format!(
-            "{} waits: p50 {}, p95 {}, longest {}",
-            count(waits.wait.count),
+            "{}: p50 {}, p95 {}, longest {}",
+            things(waits.wait.count, "wait", "waits"),
             known(waits.wait.p50, duration),
             known(waits.wait.p95, duration),
             known(waits.wait.max, duration)

@@ -3,7 +3,7 @@
 use super::page::Page;
 use super::width::{left, right};
 use crate::report::Report;
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{duration, percent, things};
 
 const NAME: usize = 16;
 const BAR: usize = 36;
@@ -49,10 +49,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             let name = row.phase.as_ref().map_or("(no phase)", |phase| phase.as_str());
             let longest = row.stats.max.map(|max| format!(", at most {}", duration(max)));
             page.plain(&format!(
-                "  {} {} in {} sections{}",
+                "  {} {} in {}{}",
                 left(name, NAME),
                 right(&duration(row.stats.total), 10),
-                count(row.stats.count),
+                things(row.stats.count, "section", "sections"),
                 longest.unwrap_or_default()
             ));
         }

@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page};
 use crate::report::Report;
-use crate::report::units::count;
+use crate::report::units::{count, things};
 
 /// Read issues shown.
 const ISSUES: usize = 8;
@@ -89,7 +89,8 @@ pub(super) fn hints(report: &Report, page: &mut Page) {
     }
     let others = &report.run.other_runs;
     if let Some(other) = others.first() {
-        let text = format!("{} other run(s) in this input, such as:  --run {}", others.len(), other.run.id);
+        let number = things(others.len() as u64, "other run", "other runs");
+        let text = format!("{number} in this input, such as:  --run {}", other.run.id);
         page.line(Look::Dim, &text);
     }
     page.line(Look::Dim, "Every figure, for programs:  --format json");
