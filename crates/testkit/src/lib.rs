@@ -1,1 +1,17 @@
-//! Placeholder.
+//! What the tests of stepscope share: runs generated with known truth ([`forest`]), their disturbance
+//! ([`disturb`]), and the means to run the built programs and the second implementation of the figures
+//! ([`process`], [`binaries`], [`crosscheck`]). Nothing here is published, and nothing here analyses a run.
+
+pub mod binaries;
+pub mod crosscheck;
+pub mod disturb;
+pub mod folder;
+pub mod forest;
+pub mod message;
+pub mod process;
+pub mod random;
+pub mod sha256;
+
+pub use folder::TempFolder;
+pub use forest::{Forest, ForestOptions, Truth};
+pub use message::Format;

@@ -1,0 +1,93 @@
+"""The cumulative sums of sections that the program itself exported, and whether they equal the spans'."""
+
+import names
+import stats
+
+
+class Aggregates:
+    """The latest point of each (process, call path, metric)."""
+
+    def __init__(self):
+        self.points = {}
+
+    def add(self, point):
+        if not point.metric.startswith(names.SECTION_PREFIX):
+            return
+        key = (point.instance, point.attributes.get(names.PATH), point.metric)
+        known = self.points.get(key)
+        if known is None or point.time >= known.time:
+            self.points[key] = point
+
+    def sections(self):
+        """{path: figures}, the processes merged."""
+        merged = {}
+        for (_, path, metric), point in self.points.items():
+            into = merged.setdefault(path, {})
+            value = point.value
+            known = into.get(metric)
+            if known is None:
+                into[metric] = dict(value) if isinstance(value, dict) else value
+            elif metric == names.SECTION_MIN:
+                into[metric] = min(known, value)
+            elif metric == names.SECTION_MAX:
+                into[metric] = max(known, value)
+            elif isinstance(value, dict):
+                into[metric] = merge(known, value)
+            else:
+                into[metric] = known + value
+        return merged
+
+
+def merge(a, b):
+    if a["scale"] != b["scale"]:
+        raise ValueError("histograms of different scales")
+    buckets = dict(a["buckets"])
+    for index, count in b["buckets"].items():
+        buckets[index] = buckets.get(index, 0) + count
+    least = [x["min"] for x in (a, b) if x["min"] is not None]
+    most = [x["max"] for x in (a, b) if x["max"] is not None]
+    return {
+        "count": a["count"] + b["count"],
+        "sum": (a["sum"] or 0) + (b["sum"] or 0),
+        "scale": a["scale"],
+        "zero_count": a["zero_count"] + b["zero_count"],
+        "min": min(least, default=None),
+        "max": max(most, default=None),
+        "buckets": buckets,
+    }
+
+
+def against_spans(aggregates, run, compare):
+    """Every figure that both know."""
+    merged = aggregates.sections()
+    for path in sorted(set(merged) | set(run.sections)):
+        where = f"aggregates of {path}"
+        sums, section = merged.get(path), run.sections.get(path)
+        if sums is None or section is None:
+            compare.missing(where, "only in the spans" if sums is None else "only in the aggregates")
+            continue
+        squares = None
+        if names.SECTION_SQUARES_LOW in sums:
+            squares = (sums.get(names.SECTION_SQUARES_HIGH, 0) << 63) | sums[names.SECTION_SQUARES_LOW]
+        durations = section.durations
+        for figure, got, expected in (
+            ("count", sums.get(names.SECTION_COUNT), section.count),
+            ("total", sums.get(names.SECTION_TOTAL), section.total),
+            ("min", sums.get(names.SECTION_MIN), min(durations)),
+            ("max", sums.get(names.SECTION_MAX), max(durations)),
+            ("squares", squares, sum(duration * duration for duration in durations)),
+            ("alloc bytes", sums.get(names.SECTION_ALLOC), section.alloc_bytes),
+            ("free bytes", sums.get(names.SECTION_FREE), section.free_bytes),
+            ("alloc count", sums.get(names.SECTION_ALLOC_COUNT), section.alloc_count),
+        ):
+            if got is not None:
+                compare.equal(where, figure, got, 0 if expected is None else expected)
+        histogram = sums.get(names.SECTION_DURATION)
+        if histogram is not None:
+            zeros, buckets = stats.histogram(durations)
+            compare.equal(where, "histogram count", histogram["count"], section.count)
+            compare.equal(where, "histogram min", histogram["min"], min(durations))
+            compare.equal(where, "histogram max", histogram["max"], max(durations))
+            compare.equal(where, "histogram scale", histogram["scale"], 6)
+            compare.equal(where, "histogram zeros", histogram["zero_count"], zeros)
+            compare.equal(where, "histogram buckets", histogram["buckets"], buckets)

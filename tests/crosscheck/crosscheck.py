@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""Recomputes the figures of a run from its raw spans, by the definitions of the design and without any code of
+the program, and compares them with the program's report. Standard library only.
+
+    crosscheck.py PROFILE... --report report.json
+
+Exits 1 with every difference listed, 2 where there is nothing to compare.
+"""
+
+import argparse
+import json
+import sys
+
+import aggregates
+import comparison
+import figures
+import files
+import report
+import traces
+
+
+def compute(paths):
+    """Reads everything once: figures from spans, sums from metrics, notes."""
+    run, sums = figures.Run(), aggregates.Aggregates()
+    assembler = traces.Assembler(run.add)
+    notes = files.read(paths, assembler.add, sums.add)
+    assembler.finish()
+    return run, sums, assembler, notes
+
+
+def main(arguments=None):
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("profile", nargs="+", help="profile folders or files")
+    parser.add_argument("--report", help="JSON report to compare with the spans")
+    parser.add_argument("--no-aggregates", action="store_true", help="leave the program's own sums out")
+    options = parser.parse_args(arguments)
+    run, sums, assembler, notes = compute(options.profile)
+    for note in notes:
+        print(f"note: {note}")
+    print(
+        f"read {run.spans} sections on {len(run.sections)} call paths in {run.roots} trees, {len(run.steps)} steps;"
+        f" {assembler.duplicates} repeated, {assembler.late} late, {run.unplaced} without a root,"
+        f" {assembler.incomplete} traces incomplete or uncounted"
+    )
+    if not run.spans:
+        print("nothing to compare: no spans")
+        return 2
+    compare = comparison.Comparison()
+    if sums.points and not options.no_aggregates:
+        aggregates.against_spans(sums, run, compare)
+    if options.report:
+        with open(options.report, encoding="utf-8") as file:
+            report.against_spans(json.load(file), run, compare)
+    for difference in compare.differences:
+        print(f"DIFFERENT {difference}")
+    verdict = f"{len(compare.differences)} differ" if compare.differences else "all equal"
+    print(f"compared {compare.figures} figures of {len(run.sections)} sections: {verdict}")
+    if compare.differences:
+        return 1
+    return 0 if compare.figures else 2
+
+
+if __name__ == "__main__":
+    sys.exit(main())

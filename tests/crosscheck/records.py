@@ -1,0 +1,38 @@
+"""What the readers hand over: spans and metric points, stripped to what the figures need."""
+
+
+class Span:
+    """One span. Ids are bytes, times integer nanoseconds."""
+
+    __slots__ = ("trace", "id", "parent", "name", "start", "end", "attributes", "links", "instance")
+
+    def __init__(self, trace, id, parent, name, start, end, attributes=None, links=(), instance=None):
+        self.trace = trace
+        self.id = id
+        self.parent = parent
+        self.name = name
+        self.start = start
+        self.end = end
+        self.attributes = attributes or {}
+        self.links = links
+        self.instance = instance
+
+    @property
+    def duration(self):
+        return max(0, self.end - self.start)
+
+    def get(self, key, default=None):
+        return self.attributes.get(key, default)
+
+
+class Point:
+    """One point of a metric: an integer or float, or a histogram as a dict."""
+
+    __slots__ = ("instance", "metric", "attributes", "time", "value")
+
+    def __init__(self, instance, metric, attributes, time, value):
+        self.instance = instance
+        self.metric = metric
+        self.attributes = attributes
+        self.time = time
+        self.value = value

@@ -1,0 +1,105 @@
+"""Trees, call paths and self times of hand-made traces."""
+
+import unittest
+
+import figures
+import traces
+from samples import TRACE, by_path, span
+from records import Span
+
+
+class Trees(unittest.TestCase):
+    def test_self_time_of_overlapping_children(self):
+        # Children cover 10..60 and, cut to the parent, 90..100: 60 of 100.
+        nodes = by_path(
+            [
+                span(1, 0, "step", 0, 100),
+                span(2, 1, "a", 10, 40),
+                span(3, 1, "b", 30, 60),
+                span(4, 1, "late", 90, 130),
+                span(5, 2, "a.inner", 10, 40),
+            ]
+        )
+        self.assertEqual(figures.self_time(nodes["step"]), 40)
+        self.assertEqual(figures.self_time(nodes["step/a"]), 0)
+        self.assertEqual(figures.self_time(nodes["step/b"]), 30)
+        self.assertEqual(figures.self_time(nodes["step/late"]), 40)
+
+    def test_children_on_other_threads_are_children(self):
+        nodes = by_path(
+            [
+                span(1, 0, "step", 0, 100, thread__id=1),
+                span(2, 1, "work", 20, 90, thread__id=2),
+            ]
+        )
+        self.assertEqual(figures.self_time(nodes["step"]), 30)
+
+    def test_recursion_has_a_path_a_level(self):
+        nodes = by_path([span(1, 0, "f", 0, 100), span(2, 1, "f", 10, 90), span(3, 2, "f", 20, 80)])
+        self.assertEqual({path: figures.self_time(node) for path, node in nodes.items()}, {"f": 20, "f/f": 20, "f/f/f": 60})
+
+    def test_names_are_escaped(self):
+        self.assertEqual(list(by_path([span(1, 0, "a/b", 0, 1), span(2, 1, "c\\d", 0, 1)])), ["a\\/b", "a\\/b/c\\\\d"])
+        self.assertEqual(traces.elements("a\\/b/c\\\\/d"), 3)
+
+    def test_deep_nesting_collapses(self):
+        # 70 levels, each 1 ns shorter: level k (from 1) lasts 101 - k.
+        spans = [span(i, i - 1, "f", 0, 101 - i) for i in range(1, 71)]
+        run = figures.Run()
+        run.add(spans)
+        deepest = "/".join(["f"] * 64 + ["…"])
+        self.assertEqual(len(run.sections), 65)
+        section = run.sections[deepest]
+        # Levels 65 to 70 count, only level 65 adds its 36 ns; the six together hold those 36 ns themselves.
+        self.assertEqual((section.count, section.total, section.self_ns), (6, 36, 36))
+        self.assertEqual((min(section.durations), max(section.durations)), (31, 36))
+
+    def test_a_continued_trace_keeps_its_path(self):
+        spans = [span(1, 0, "more", 0, 9, stepscope__parent_path="step/forward"), span(2, 1, "x", 0, 9)]
+        self.assertEqual(list(by_path(spans)), ["step/forward/more", "step/forward/more/x"])
+
+    def test_markers_are_not_sections(self):
+        marker = {"stepscope__section__kind": "run"}
+        run = figures.Run()
+        run.add([span(1, 0, "run.started", 5, 5, **marker), span(2, 0, "run", 5, 90, **marker)])
+        self.assertEqual({path: section.count for path, section in run.sections.items()}, {"run": 1})
+        self.assertFalse(traces.is_marker(span(1, 0, "run.started", 5, 6, **marker)))
+
+    def test_a_missing_parent_makes_a_root_and_a_cycle_none(self):
+        run = figures.Run()
+        run.add([span(1, 9, "lost", 0, 5), span(2, 3, "a", 0, 1), span(3, 2, "b", 0, 1)])
+        self.assertEqual((list(run.sections), run.unplaced), (["lost"], 2))
+
+
+class Assembly(unittest.TestCase):
+    def setUp(self):
+        self.traces = []
+        self.assembler = traces.Assembler(self.traces.append)
+
+    def test_a_trace_closes_when_it_is_whole(self):
+        self.assembler.add(span(2, 1, "child", 0, 1))
+        self.assembler.add(span(1, 0, "step", 0, 2, stepscope__trace__spans=2))
+        self.assertEqual([len(spans) for spans in self.traces], [2])
+        self.assembler.add(span(2, 1, "child", 0, 1))
+        self.assembler.add(span(3, 1, "new", 0, 1))
+        self.assembler.finish()
+        self.assertEqual((len(self.traces), self.assembler.duplicates, self.assembler.late), (1, 1, 1))
+
+    def test_repeated_spans_count_once(self):
+        for _ in range(3):
+            self.assembler.add(span(1, 0, "step", 0, 2))
+        other = Span(b"\x02" * 16, b"\x01" * 8, b"", "step", 0, 2)
+        self.assembler.add(other)
+        self.assembler.finish()
+        self.assertEqual([len(spans) for spans in self.traces], [1, 1])
+        self.assertEqual(self.assembler.duplicates, 2)
+        self.assertNotEqual(other.trace, TRACE)
+
+    def test_a_cut_trace_is_incomplete(self):
+        self.assembler.add(span(1, 0, "step", 0, 2, stepscope__trace__spans=3))
+        self.assembler.finish()
+        self.assertEqual((len(self.traces), self.assembler.incomplete), (1, 1))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,132 @@
+"""Spans to traces to trees: de-duplication by span id, closing by the root's count, call paths."""
+
+import names
+
+MAX_DEPTH = 64
+DEEPER = "…"
+
+
+class Assembler:
+    """Collects spans and hands over each trace once, as soon as its root's count says it is whole and at the
+    end of the input otherwise."""
+
+    def __init__(self, on_trace):
+        self.on_trace = on_trace
+        self.open = {}
+        self.expected = {}
+        self.closed = {}
+        self.duplicates = 0
+        self.late = 0
+        self.incomplete = 0
+
+    def add(self, span):
+        closed = self.closed.get(span.trace)
+        if closed is not None:
+            if span.id in closed:
+                self.duplicates += 1
+            else:
+                self.late += 1
+            return
+        spans = self.open.setdefault(span.trace, {})
+        if span.id in spans:
+            self.duplicates += 1
+            return
+        spans[span.id] = span
+        expected = span.get(names.TRACE_SPANS)
+        if expected is not None:
+            self.expected[span.trace] = expected
+        # Traces with a run or an epoch in them are few and grow while the program runs: left to the end.
+        if self.expected.get(span.trace) == len(spans) and not any(map(is_long, spans.values())):
+            self.close(span.trace)
+
+    def close(self, trace):
+        spans = self.open.pop(trace)
+        self.closed[trace] = frozenset(spans)
+        markers = sum(map(is_marker, spans.values()))
+        if self.expected.pop(trace, None) not in (len(spans), len(spans) - markers):
+            self.incomplete += 1
+        self.on_trace(list(spans.values()))
+
+    def finish(self):
+        for trace in list(self.open):
+            self.close(trace)
+
+
+def is_long(span):
+    return span.get(names.SECTION_KIND) in ("run", "epoch")
+
+
+def is_marker(span):
+    """Whether the span only says that a run or an epoch began."""
+    kind = names.MARKERS.get(span.name)
+    return kind is not None and span.get(names.SECTION_KIND) == kind and span.start == span.end
+
+
+class Node:
+    """A section in its trace."""
+
+    __slots__ = ("span", "parent", "children", "path", "depth", "collapsed", "phase")
+
+    def __init__(self, span, parent):
+        self.span = span
+        self.parent = parent
+        self.children = []
+        self.path, self.depth, self.collapsed = place(parent, span)
+        # A phase holds for everything below that names none.
+        self.phase = span.get(names.PHASE) or (parent.phase if parent else None)
+
+    @property
+    def kind(self):
+        return self.span.get(names.SECTION_KIND, names.DEFAULT_KIND)
+
+
+def escape(name):
+    return name.replace("\\", "\\\\").replace("/", "\\/")
+
+
+def elements(path):
+    """Number of names in a path text: separators that no backslash escapes, plus one."""
+    count, escaped = 1, False
+    for letter in path:
+        if escaped:
+            escaped = False
+        elif letter == "\\":
+            escaped = True
+        elif letter == "/":
+            count += 1
+    return count
+
+
+def place(parent, span):
+    """Path, depth, and whether the path is the parent's own because both are too deep."""
+    if parent is None:
+        continued = span.get(names.PARENT_PATH)
+        if not continued:
+            return escape(span.name), 1, False
+        path, depth = continued, elements(continued)
+    else:
+        path, depth = parent.path, parent.depth
+    if depth > MAX_DEPTH:
+        return path, depth, True
+    name = DEEPER if depth + 1 > MAX_DEPTH else escape(span.name)
+    return f"{path}/{name}", depth + 1, False
+
+
+def trees(spans):
+    """The roots of a trace's sections, and the sections from the roots down. A span whose parent is not in
+    the trace is a root; spans in a cycle of parents have no root and are left out."""
+    sections = {span.id: span for span in spans if not is_marker(span)}
+    below, tops = {}, []
+    for span in sections.values():
+        if span.parent and span.parent in sections and span.parent != span.id:
+            below.setdefault(span.parent, []).append(span)
+        else:
+            tops.append(span)
+    roots = [Node(span, None) for span in tops]
+    nodes = list(roots)
+    for node in nodes:
+        for span in below.get(node.span.id, ()):
+            child = Node(span, node)
+            node.children.append(child)
+            nodes.append(child)
+    return roots, nodes
