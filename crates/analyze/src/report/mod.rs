@@ -33,8 +33,10 @@ pub struct Input {
     pub path: String,
     /// Format, as the reader names it; absent where it was not recognised.
     pub format: Option<String>,
-    /// Size, where it is known.
-    pub bytes: Option<u64>,
+    /// Size as stored.
+    pub bytes: u64,
+    /// Spans in it, repeated ones too.
+    pub spans: u64,
 }
 
 /// What a reader has to say about the input.

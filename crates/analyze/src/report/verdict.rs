@@ -25,7 +25,8 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             format!("Too few steps to judge: {} after warm-up.", mode.steady.count)
         }
         InputVerdict::High | InputVerdict::Moderate => {
-            let degree = if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
+            let degree =
+                if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
             format!("{degree} bound: {}.", goes_into(summary, &share))
         }
         InputVerdict::No => {
@@ -47,7 +48,11 @@ fn goes_into(summary: &Summary, share: &str) -> String {
     const KINDS: [(&[Phase], &str, &str); 3] = [
         (&[Phase::DataWait], "is spent waiting for batches", "waiting for batches"),
         (&[Phase::DataLoading], "goes into loading data", "loading data"),
-        (&[Phase::Preprocessing, Phase::Augmentation, Phase::Collate], "goes into preparing data", "preparing data"),
+        (
+            &[Phase::Preprocessing, Phase::Augmentation, Phase::Collate],
+            "goes into preparing data",
+            "preparing data",
+        ),
     ];
     let Ok(steps) = Steps::of(summary, 1) else { return format!("{share} of the step time is input") };
     let costs = KINDS.map(|(phases, verb, noun)| (steps.exposed_ns(phases), verb, noun));

@@ -104,8 +104,8 @@ impl Run {
         };
         summary.instances = vec![InstanceRow {
             resource,
-            first_ns: start_ns,
-            last_ns: start_ns + all.total,
+            first_ns: Some(start_ns),
+            last_ns: Some(start_ns + all.total),
             started: true,
             ended: true,
             traces: count,

@@ -3,7 +3,9 @@
 
 #![expect(clippy::unwrap_used, reason = "a test whose fixture is wrong cannot go on")]
 
+mod build;
 mod fixture;
 mod registry;
 mod rules;
+mod schema;
 mod text;

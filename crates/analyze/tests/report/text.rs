@@ -33,28 +33,30 @@ fn snapshot(name: &str, text: &str) {
 }
 
 /// A run with most of what can be wrong.
-fn troubled() -> Summary {
-    let mut summary = Run::with_durations((0..400).map(|step| if step % 20 == 7 { 80 * MS } else { 20 * MS }).collect())
-        .phase(Phase::DataWait, "data_wait", 9 * MS)
-        .phase(Phase::Preprocessing, "preprocessing", 2 * MS)
-        .phase(Phase::Forward, "forward", 4 * MS)
-        .phase(Phase::Backward, "backward", 4 * MS)
-        .untagged("log_metrics", 2, 2 * MS)
-        .between(Phase::Checkpoint, "checkpoint", &[400 * MS, 600 * MS])
-        .loader(1, 20 * MS, 0.97)
-        .waits(9 * MS, 20 * MS, 1)
-        .live(3_000_000, 134_000.0, 133_000.0, 1e-12)
-        .rss(30_000_000, 140_000.0, 140_000.0, 1e-12)
-        .leaves("step/forward", 1_000)
-        .leaves("step/log_metrics", 133_632)
-        .slow_because(Phase::DataWait)
-        .build();
+pub(crate) fn troubled() -> Summary {
+    let mut summary =
+        Run::with_durations((0..400).map(|step| if step % 20 == 7 { 80 * MS } else { 20 * MS }).collect())
+            .phase(Phase::DataWait, "data_wait", 9 * MS)
+            .phase(Phase::Preprocessing, "preprocessing", 2 * MS)
+            .phase(Phase::Forward, "forward", 4 * MS)
+            .phase(Phase::Backward, "backward", 4 * MS)
+            .untagged("log_metrics", 2, 2 * MS)
+            .between(Phase::Checkpoint, "checkpoint", &[400 * MS, 600 * MS])
+            .loader(1, 20 * MS, 0.97)
+            .waits(9 * MS, 20 * MS, 1)
+            .live(3_000_000, 134_000.0, 133_000.0, 1e-12)
+            .rss(30_000_000, 140_000.0, 140_000.0, 1e-12)
+            .leaves("step/forward", 1_000)
+            .leaves("step/log_metrics", 133_632)
+            .slow_because(Phase::DataWait)
+            .build();
     summary.state.ended = 0;
     summary.state.epochs_ended = 1;
     summary.modes[0].warmup.steps = 3;
     summary.modes[0].throughput.samples_per_second = Some(2_718.0);
     summary.modes[0].throughput.samples_per_step_second = Some(3_141.0);
-    summary.losses.dropped = vec![LossRow { sink: "directory".into(), reason: Some(LossReason::SizeBound), spans: 40 }];
+    summary.losses.dropped =
+        vec![LossRow { sink: "directory".into(), reason: Some(LossReason::SizeBound), spans: 40 }];
     summary.state.incomplete_traces = 8;
     summary.state.missing_spans = 40;
     let other = RunIdentity { id: "run-0".into(), attempt: 0, is_foreign: false };
@@ -62,9 +64,9 @@ fn troubled() -> Summary {
     summary
 }
 
-fn damaged() -> Reading {
+pub(crate) fn damaged() -> Reading {
     Reading {
-        inputs: vec![Input { path: "profiles/a".into(), format: Some("otlp".into()), bytes: Some(9) }],
+        inputs: vec![Input { path: "profiles/a".into(), format: Some("otlp".into()), bytes: 9, spans: 2 }],
         issues: vec![ReadIssue {
             file: "profiles/run-1/0/host-1-r0/traces-000001.otlp".into(),
             kind: IssueKind::Truncated,
@@ -104,10 +106,7 @@ fn the_first_line_is_the_verdict() {
     let waiting = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 4_700_000).build();
     assert_eq!(first(&waiting), "Input bound: 47 % of the step time is spent waiting for batches.");
     let preparing = Run::of(100, 10 * MS).phase(Phase::Augmentation, "augment", MS).build();
-    assert_eq!(
-        first(&preparing),
-        "Moderately input bound: 10 % of the step time goes into preparing data."
-    );
+    assert_eq!(first(&preparing), "Moderately input bound: 10 % of the step time goes into preparing data.");
     let both = Run::of(100, 10 * MS)
         .phase(Phase::DataWait, "data_wait", 3 * MS)
         .phase(Phase::Collate, "collate", MS)
@@ -136,7 +135,9 @@ fn colours_are_escapes_and_nothing_else() {
 /// Columns by a rule of its own: the characters used below are ASCII, box drawing, Latin and Greek of one
 /// column, and CJK and emoji of two.
 fn columns(line: &str) -> usize {
-    let wide = |letter: char| ('\u{2e80}'..='\u{9fff}').contains(&letter) || ('\u{1f300}'..='\u{1faff}').contains(&letter);
+    let wide = |letter: char| {
+        ('\u{2e80}'..='\u{9fff}').contains(&letter) || ('\u{1f300}'..='\u{1faff}').contains(&letter)
+    };
     line.chars().map(|letter| if wide(letter) { 2 } else { 1 }).sum()
 }
 

@@ -25,7 +25,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             finding(position + 1, found, page);
         }
     }
-    if !report.bottlenecks.is_empty() && report.detailed_metrics.rules.iter().any(|rule| rule.because.is_some()) {
+    if !report.bottlenecks.is_empty()
+        && report.detailed_metrics.rules.iter().any(|rule| rule.because.is_some())
+    {
         page.heading("Also checked");
     }
     let others = report.detailed_metrics.rules.iter().filter_map(|rule| Some((rule, rule.because.as_ref()?)));

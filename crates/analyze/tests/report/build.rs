@@ -1,0 +1,76 @@
+//! How a report is put together: order and identity of findings, the highest severity, what rules say.
+
+use stepscope_analyze::report::{Reading, Report, build};
+use stepscope_analyze::rules::{Config, RULES};
+use stepscope_analyze::summary::LossRow;
+use stepscope_core::{LossReason, Phase};
+
+use crate::fixture::{MS, Run, healthy, nothing};
+use crate::text::troubled;
+
+fn report(run: &stepscope_analyze::Summary) -> Report {
+    build(run, Reading::default(), &Config::default())
+}
+
+#[test]
+fn findings_come_by_gain_then_severity_then_identity() {
+    let report = report(&troubled());
+    let rules: Vec<&str> = report.bottlenecks.iter().map(|found| found.rule).collect();
+    let expected = [
+        "input_bound",
+        "slow_section",
+        "step_jitter",
+        "checkpoint_stalls",
+        "slow_preprocessing",
+        "memory_growth",
+        "spans_lost",
+        "spans_lost",
+    ];
+    assert_eq!(rules, expected);
+    let ids: Vec<&str> = report.bottlenecks.iter().map(|found| found.id.as_str()).collect();
+    assert_eq!(ids[0], "input_bound:step/data_wait");
+    assert_eq!(&ids[6..], ["spans_lost", "spans_lost#2"]);
+    assert_eq!(report.max_severity(), Some(60.0));
+}
+
+#[test]
+fn every_rule_has_its_say() {
+    for summary in [nothing(), healthy().build(), troubled()] {
+        let report = report(&summary);
+        let said: Vec<&str> = report.detailed_metrics.rules.iter().map(|rule| rule.rule).collect();
+        assert_eq!(said, RULES.iter().map(|rule| rule.id).collect::<Vec<_>>());
+        for rule in &report.detailed_metrics.rules {
+            let found = report.bottlenecks.iter().any(|finding| finding.rule == rule.rule);
+            assert_eq!(rule.state == "found", found, "{}", rule.rule);
+            assert_eq!(rule.because.is_none(), found, "{}", rule.rule);
+        }
+    }
+}
+
+#[test]
+fn equal_findings_are_ordered_by_identity() {
+    let summary = Run::of(100, 10 * MS).untagged("b", 1, 2 * MS).untagged("a", 1, 2 * MS).build();
+    let ids: Vec<String> = report(&summary).bottlenecks.into_iter().map(|found| found.id).collect();
+    assert_eq!(ids, ["slow_section:step/a", "slow_section:step/b"]);
+}
+
+#[test]
+fn losses_carry_their_advice() {
+    let mut summary = Run::of(100, 10 * MS).phase(Phase::Forward, "forward", MS).build();
+    summary.losses.dropped = vec![
+        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 3 },
+        LossRow { sink: "otlp".into(), reason: None, spans: 4 },
+    ];
+    let losses = report(&summary).losses;
+    assert_eq!(losses.dropped_total, 7);
+    assert_eq!(losses.dropped[0].advice, Some(LossReason::RingFull.advice()));
+    assert_eq!((losses.dropped[0].sink.as_deref(), losses.dropped[1].sink.as_deref()), (None, Some("otlp")));
+}
+
+#[test]
+fn an_input_without_a_run_has_a_report() {
+    let report = report(&nothing());
+    assert_eq!((report.run.id, report.memory, report.summary.step_time), (None, None, None));
+    assert_eq!(report.summary.verdict, "Nothing to report: the input holds no run.");
+    assert!(report.bottlenecks.is_empty());
+}

@@ -1,0 +1,197 @@
+//! The JSON report and its schema describe each other: reports validate, every key is described, and the
+//! words that fields can take are those of the code.
+
+use serde_json::{Value, json};
+use stepscope_analyze::Summary;
+use stepscope_analyze::render::{self, Options};
+use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
+use stepscope_analyze::rules::Config;
+use stepscope_analyze::summary::{
+    Disagreement, FigureSum, Gauge, Limit, PhaseName, ProcessMemory, SeriesPoint, StepSeries, ValuePoint,
+    ValueSeries,
+};
+use stepscope_core::{LossReason, Mode, SectionKind};
+use stepscope_model::{IssueKind, ReadIssue};
+
+use crate::fixture::{MS, Run, healthy, nothing};
+use crate::text::{damaged, troubled};
+
+fn schema() -> Value {
+    serde_json::from_str(SCHEMA).unwrap()
+}
+
+fn json_of(summary: &Summary, reading: Reading) -> Value {
+    let report = build(summary, reading, &Config::default());
+    let text = (render::find("json").unwrap().render)(&report, Options { color: true }).unwrap();
+    assert!(text.ends_with("}\n"));
+    serde_json::from_str(&text).unwrap()
+}
+
+fn assert_valid(report: &Value) {
+    let validator = jsonschema::draft202012::new(&schema()).unwrap();
+    let errors: Vec<String> =
+        validator.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
+}
+
+/// A report in which no list is empty and no field is null that can be anything else.
+fn full() -> Summary {
+    let mut summary = troubled();
+    summary.limits = vec![Limit::PathsCut { depth: 3 }, Limit::RunsLeftOut, Limit::AggregatesLeftOut];
+    summary.disagreements =
+        vec![Disagreement { path: "step".into(), figure: "count", spans: 1, aggregates: 2 }];
+    summary.memory.processes = vec![ProcessMemory {
+        rank: Some(0),
+        host: "host-a".into(),
+        rss_last_bytes: Some(1),
+        rss_max_bytes: Some(2),
+        live_last_bytes: Some(3),
+        live_max_bytes: Some(4),
+    }];
+    let gauge = Gauge { count: 1, min: 2, max: 3, mean: 2 };
+    summary.series = vec![StepSeries {
+        mode: Mode::Train,
+        shift: 0,
+        points: vec![SeriesPoint {
+            step: 0,
+            count: 1,
+            duration_sum_ns: 1,
+            duration_min_ns: 1,
+            duration_max_ns: 1,
+            live_bytes: Some(gauge),
+            rss_bytes: Some(gauge),
+            samples: Some(64),
+            wait_ns: 0,
+        }],
+    }];
+    summary.values = vec![ValueSeries {
+        name: "loss".into(),
+        shift: 0,
+        not_finite: 1,
+        elsewhere: Some(ValuePoint { step: 0, count: 2, mean: 1.0, min: 0.0, max: 2.0, last: 2.0 }),
+        points: vec![ValuePoint { step: 0, count: 1, mean: 0.5, min: 0.5, max: 0.5, last: f64::NAN }],
+    }];
+    for row in &mut summary.sections {
+        row.busy_ns = Some(FigureSum { spans: 1, sum: 2 });
+        row.flops = row.busy_ns;
+    }
+    summary.modes[0].phases[0].phase = PhaseName::Custom("my own".into());
+    summary
+}
+
+#[test]
+fn every_kind_of_report_is_valid() {
+    assert_valid(&json_of(&nothing(), Reading::default()));
+    assert_valid(&json_of(&healthy().build(), Reading::default()));
+    assert_valid(&json_of(&Run::of(3, MS).build(), Reading::default()));
+    assert_valid(&json_of(&Run::of(0, MS).build(), Reading::default()));
+    assert_valid(&json_of(&full(), damaged()));
+}
+
+#[test]
+fn the_schema_notices_what_does_not_fit() {
+    let validator = jsonschema::draft202012::new(&schema()).unwrap();
+    let report = json_of(&full(), damaged());
+    let spoiled: [fn(&mut Value); 4] = [
+        |report| report["more"] = json!(1),
+        |report| report["run"]["ranks"] = json!(-1),
+        |report| report["bottlenecks"][0]["severity"] = json!(101),
+        |report| drop(report["summary"].as_object_mut().unwrap().remove("verdict")),
+    ];
+    for spoil in spoiled {
+        let mut wrong = report.clone();
+        spoil(&mut wrong);
+        assert!(!validator.is_valid(&wrong));
+    }
+}
+
+#[test]
+fn every_property_is_described() {
+    fn walk(path: &str, node: &Value) {
+        let Value::Object(fields) = node else { return };
+        for (name, property) in fields.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let known = ["description", "$ref", "const"].iter().any(|key| property.get(key).is_some());
+            assert!(known, "{path}.{name} has no description");
+            walk(&format!("{path}.{name}"), property);
+        }
+        for key in ["items", "anyOf", "oneOf", "$defs"] {
+            match fields.get(key) {
+                Some(Value::Array(several)) => several.iter().for_each(|one| walk(path, one)),
+                Some(Value::Object(defs)) if key == "$defs" => {
+                    defs.iter().for_each(|(name, one)| walk(name, one));
+                }
+                Some(one) => walk(path, one),
+                None => {}
+            }
+        }
+    }
+    walk("report", &schema());
+}
+
+#[test]
+fn words_are_those_of_the_code() {
+    let schema = schema();
+    let section = &schema["$defs"]["section"]["properties"];
+    let kinds: Vec<&str> = SectionKind::ALL.iter().map(|kind| kind.as_str()).collect();
+    assert_eq!(section["kind"]["enum"], json!(kinds));
+    let modes: Vec<&str> = Mode::ALL.iter().map(|mode| mode.as_str()).collect();
+    assert_eq!(schema["$defs"]["mode"]["properties"]["mode"]["enum"], json!(modes));
+    let mut reasons: Vec<Option<&str>> = LossReason::ALL.iter().map(|reason| Some(reason.as_str())).collect();
+    reasons.push(None);
+    let dropped = &schema["properties"]["losses"]["properties"]["dropped"]["items"]["properties"];
+    assert_eq!(dropped["reason"]["enum"], json!(reasons));
+    let issue = &schema["properties"]["read_issues"]["items"]["properties"]["kind"]["enum"];
+    for kind in issue.as_array().unwrap() {
+        assert!(serde_json::from_value::<IssueKind>(kind.clone()).is_ok(), "{kind}");
+    }
+}
+
+#[test]
+fn the_keys_are_in_the_order_of_the_contract() {
+    let report = build(&nothing(), Reading::default(), &Config::default());
+    let text = (render::find("json").unwrap().render)(&report, Options::default()).unwrap();
+    let keys: Vec<&str> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("  \"")?.split_once('"'))
+        .map(|(key, _)| key)
+        .collect();
+    let expected = [
+        "schema_version",
+        "tool",
+        "inputs",
+        "read_issues",
+        "losses",
+        "run",
+        "summary",
+        "sections",
+        "critical_path",
+        "bottlenecks",
+        "notes",
+        "leaks",
+        "memory",
+        "gpu",
+        "ranks",
+        "comparison",
+        "detailed_metrics",
+    ];
+    assert_eq!(keys, expected);
+}
+
+#[test]
+fn integers_stay_integers_and_order_does_not_matter() {
+    let issue = |file: &str| ReadIssue {
+        file: file.into(),
+        kind: IssueKind::Empty,
+        offset: None,
+        count: 1,
+        reason: "the file holds nothing".into(),
+    };
+    let input = |path: &str| Input { path: path.into(), format: None, bytes: u64::MAX, spans: 0 };
+    let one = Reading { inputs: vec![input("a"), input("b")], issues: vec![issue("a"), issue("b")] };
+    let other = Reading { inputs: vec![input("b"), input("a")], issues: vec![issue("b"), issue("a")] };
+    let report = json_of(&full(), one);
+    assert_eq!(report, json_of(&full(), other));
+    assert_eq!(report["inputs"][0]["bytes"], json!(u64::MAX));
+    assert!(report["sections"][0]["total_ns"].is_u64());
+    assert!(report["detailed_metrics"]["values"][0]["points"][0]["last"].is_null());
+}
