@@ -1,0 +1,115 @@
+//! The demo is a real training run: what was planted in it is found first, by name, with its share; what was
+//! not planted is not found. Five seeds each.
+
+use std::path::Path;
+
+use serde_json::Value;
+use stepscope_testkit::TempFolder;
+
+use crate::program::{alone, output, parse, stepscope};
+
+/// Long enough for the slow first steps to be few, short enough for five seeds of each kind.
+const STEPS: &str = "440";
+
+const SEEDS: std::ops::Range<u32> = 0..5;
+
+/// Trains with `options` and gives the report that the demo prints.
+fn demo(folder: &Path, seed: u32, options: &[&str]) -> Value {
+    let seed = seed.to_string();
+    let out = folder.to_string_lossy().into_owned();
+    let mut arguments =
+        vec!["--quiet", "demo", "--format", "json", "--steps", STEPS, "--seed", &seed, "--out", &out];
+    arguments.extend(options);
+    parse(&output(&mut stepscope(&arguments)))
+}
+
+fn rules(report: &Value) -> Vec<&str> {
+    let findings = report["bottlenecks"].as_array().expect("a list of findings");
+    findings.iter().filter_map(|finding| finding["rule"].as_str()).collect()
+}
+
+fn median_ns(report: &Value) -> f64 {
+    report["summary"]["step_time"]["p50"].as_f64().expect("a median step time")
+}
+
+fn mean_ns(report: &Value) -> f64 {
+    report["summary"]["step_time"]["mean"].as_f64().expect("a mean step time")
+}
+
+/// The gain that a finding predicts, as a share of the step.
+fn predicted_gain(finding: &Value) -> f64 {
+    finding["predicted_gain"]["share"].as_f64().unwrap_or_else(|| panic!("no predicted gain: {finding}"))
+}
+
+/// The first finding is `rule`, covers a real share, and predicts at least the gain that leaving the plant out
+/// has brought.
+fn assert_first(seed: u32, slow: &Value, plain: &Value, rule: &str, section: &str) {
+    let first = &slow["bottlenecks"][0];
+    assert_eq!(first["rule"], rule, "seed {seed}: {:?}", rules(slow));
+    let named = first["section"].as_str().unwrap_or_default();
+    assert!(named.contains(section), "seed {seed}: {named}");
+    let predicted = predicted_gain(first);
+    let by_mean = 1.0 - mean_ns(plain) / mean_ns(slow);
+    let by_median = 1.0 - median_ns(plain) / median_ns(slow);
+    println!(
+        "seed {seed}: {rule} in {named}: predicted at most {:.1} %, gained {:.1} % of the mean step, {:.1} % of the median",
+        predicted * 100.0,
+        by_mean * 100.0,
+        by_median * 100.0
+    );
+    assert!(predicted > 0.2, "seed {seed}: the plant takes a large share, predicted {predicted}");
+    assert!(predicted >= by_mean, "seed {seed}: predicted {predicted}, gained {by_mean}");
+}
+
+#[test]
+fn what_was_planted_comes_first_and_nothing_else() {
+    let _alone = alone();
+    let folder = TempFolder::new("demo").expect("a folder");
+    for seed in SEEDS {
+        let plain = demo(folder.path(), seed, &[]);
+        for rule in ["input_bound", "slow_preprocessing", "memory_growth"] {
+            assert!(
+                !rules(&plain).contains(&rule),
+                "seed {seed}: {rule} in a plain run: {:?}",
+                rules(&plain)
+            );
+        }
+        assert_eq!(plain["summary"]["input"]["level"], "no", "seed {seed}");
+        assert_eq!(plain["run"]["ended"], true);
+        assert_eq!(plain["losses"]["dropped_total"], 0);
+        assert_eq!(plain["read_issues"].as_array().map(Vec::len), Some(0), "{}", plain["read_issues"]);
+
+        let preprocessing = demo(folder.path(), seed, &["--slow", "preprocessing"]);
+        assert_first(seed, &preprocessing, &plain, "slow_preprocessing", "preprocessing");
+        let loader = demo(folder.path(), seed, &["--slow", "loader"]);
+        assert_first(seed, &loader, &plain, "input_bound", "data_wait");
+    }
+}
+
+#[test]
+fn busy_but_hidden_loaders_bind_nothing() {
+    let _alone = alone();
+    let folder = TempFolder::new("busy").expect("a folder");
+    for seed in SEEDS {
+        let report = demo(folder.path(), seed, &["--busy-loaders"]);
+        assert_eq!(report["summary"]["input"]["level"], "no", "seed {seed}: {}", report["summary"]["input"]);
+        assert!(!rules(&report).contains(&"input_bound"), "seed {seed}");
+    }
+}
+
+#[test]
+fn a_leak_is_named_with_its_section_and_rate() {
+    let _alone = alone();
+    let folder = TempFolder::new("leak").expect("a folder");
+    for seed in SEEDS {
+        let report = demo(folder.path(), seed, &["--leak"]);
+        let leak = &report["leaks"][0];
+        let section = leak["section"].as_str().unwrap_or_default();
+        assert!(section.ends_with("metrics_history"), "seed {seed}: {leak}");
+        assert!(rules(&report).contains(&"memory_growth"), "seed {seed}: {:?}", rules(&report));
+        // 64 samples x 10 logits and the activations that the history keeps: about 199 kB a step.
+        let rate = leak["bytes_per_step"].as_f64().expect("a rate");
+        println!("seed {seed}: {section} grows by {rate:.0} bytes a step");
+        assert!((190_000.0..210_000.0).contains(&rate), "seed {seed}: {rate}");
+    }
+}

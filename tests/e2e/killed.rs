@@ -1,0 +1,95 @@
+//! A run that is killed in the middle is readable at once, lacks the last second at most, and is known not to
+//! have ended.
+
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use stepscope_testkit::random::Random;
+use stepscope_testkit::{TempFolder, folder::files_below};
+
+use crate::program::{LIMIT, alone, output, report, stepscope};
+
+const KILLS: u32 = 50;
+
+fn now_ns() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock after 1970");
+    u64::try_from(since.as_nanos()).expect("a clock before 2554")
+}
+
+/// A demo that trains for much longer than anybody waits.
+fn endless_demo(out: &Path) -> Child {
+    let out = out.to_string_lossy().into_owned();
+    let mut command = stepscope(&["--quiet", "demo", "--epochs", "100000", "--out", &out]);
+    command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the demo starts")
+}
+
+/// Whether the run has begun: its first file holds something.
+fn has_begun(out: &Path) -> bool {
+    files_below(out)
+        .is_ok_and(|files| files.iter().any(|file| file.metadata().is_ok_and(|file| file.len() > 0)))
+}
+
+fn wait_until_begun(out: &Path) {
+    let deadline = std::time::Instant::now() + LIMIT;
+    while !has_begun(out) {
+        assert!(std::time::Instant::now() < deadline, "the demo wrote nothing");
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+#[test]
+fn killed_at_fifty_random_moments() {
+    let _alone = alone();
+    let mut random = Random::new(9);
+    let mut worst_ns = 0;
+    for kill in 0..KILLS {
+        let folder = TempFolder::new("killed").expect("a folder");
+        let mut child = endless_demo(folder.path());
+        wait_until_begun(folder.path());
+        std::thread::sleep(Duration::from_micros(random.below(1_500_000)));
+        let killed_ns = now_ns();
+        child.kill().expect("SIGKILL is sent");
+        child.wait().expect("the demo is gone");
+
+        let report = report(&[folder.path()]);
+        assert_eq!(report["run"]["ended"], false, "kill {kill}");
+        let last_ns =
+            report["run"]["last_ns"].as_u64().unwrap_or_else(|| panic!("kill {kill}: no last span"));
+        let missing_ns = killed_ns.saturating_sub(last_ns);
+        worst_ns = worst_ns.max(missing_ns);
+        assert!(missing_ns <= 1_000_000_000, "kill {kill}: {missing_ns} ns are missing");
+        assert!(says_not_ended(folder.path()), "kill {kill}");
+        for issue in report["read_issues"].as_array().expect("a list") {
+            // The step at work and a torn last record are all that a kill may leave behind.
+            let kind = issue["kind"].as_str().unwrap_or_default();
+            assert!(matches!(kind, "truncated" | "incomplete_trace"), "kill {kill}: {issue}");
+        }
+    }
+    println!("{KILLS} kills: at most {:.0} ms missing", worst_ns as f64 / 1e6);
+}
+
+fn says_not_ended(folder: &Path) -> bool {
+    let mut command = stepscope(&["--quiet", "--no-color", "analyze"]);
+    output(command.arg(folder)).contains("did not end")
+}
+
+#[test]
+fn a_termination_signal_loses_nothing_and_is_named() {
+    let folder = TempFolder::new("terminated").expect("a folder");
+    let mut child = endless_demo(folder.path());
+    wait_until_begun(folder.path());
+    std::thread::sleep(Duration::from_millis(700));
+    let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
+    assert!(kill.is_ok_and(|status| status.success()), "SIGTERM is sent");
+    let status = child.wait().expect("the demo is gone");
+    assert_eq!(
+        std::os::unix::process::ExitStatusExt::signal(&status),
+        Some(15),
+        "ended by the signal itself"
+    );
+    let report = report(&[folder.path()]);
+    assert_eq!(report["run"]["ended"], true);
+    assert_eq!(report["losses"]["dropped_total"], Value::from(0));
+}

@@ -1,0 +1,11 @@
+//! The program from end to end, on real training runs and on generated ones. Needs the built program
+//! (`cargo xtask test e2e` builds it first) and `python3`.
+
+#![expect(clippy::print_stdout, reason = "the measured figures belong into the log of a test run")]
+
+mod demo;
+mod disturbed;
+mod figures;
+mod killed;
+mod program;
+mod scale;

@@ -1,0 +1,61 @@
+//! Running the built program and reading its reports.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use serde_json::Value;
+use stepscope_testkit::{binaries, process};
+
+/// No single call of the program takes longer than this on two busy cores.
+pub(crate) const LIMIT: Duration = Duration::from_secs(300);
+
+/// The program: `STEPSCOPE_BIN`, else the one built beside the tests.
+pub(crate) fn program() -> PathBuf {
+    match std::env::var_os("STEPSCOPE_BIN") {
+        Some(path) => PathBuf::from(path),
+        None => binaries::find("stepscope").expect("the program is built: cargo xtask test e2e"),
+    }
+}
+
+/// A call of the program that inherits no setting of the caller's.
+pub(crate) fn stepscope(arguments: &[&str]) -> Command {
+    let mut command = Command::new(program());
+    for (name, _) in std::env::vars_os() {
+        let text = name.to_string_lossy();
+        if text.starts_with("STEPSCOPE_") || text.starts_with("OTEL_") {
+            command.env_remove(&name);
+        }
+    }
+    command.args(arguments);
+    command
+}
+
+/// Standard output of a call that must succeed.
+pub(crate) fn output(command: &mut Command) -> String {
+    let ended = process::run(command, LIMIT).expect("the program starts");
+    ended.success().expect("the program succeeds").stdout_text()
+}
+
+/// The JSON report on `inputs`.
+pub(crate) fn report(inputs: &[&Path]) -> Value {
+    parse(&report_text(inputs))
+}
+
+/// The JSON report on `inputs`, as printed.
+pub(crate) fn report_text(inputs: &[&Path]) -> String {
+    let mut command = stepscope(&["--quiet", "analyze", "--format", "json"]);
+    command.args(inputs);
+    output(&mut command)
+}
+
+pub(crate) fn parse(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|error| panic!("not JSON: {error}: {text:.300}"))
+}
+
+/// Tests that judge times hold this, so that they do not disturb each other.
+pub(crate) fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
