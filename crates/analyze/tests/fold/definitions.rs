@@ -1,0 +1,128 @@
+//! Self time, exposed time and phase totals against their definitions, one nanosecond at a time, on random
+//! small forests: overlapping, asynchronous, on several threads, with parents that start late or are missing.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use stepscope_core::{Mode, Phase};
+use stepscope_model::{Figure, PhaseTag, Span, Trace};
+
+use crate::build::{Build, summarise};
+
+const PHASES: [Option<Phase>; 6] = [
+    None,
+    None,
+    Some(Phase::Forward),
+    Some(Phase::Backward),
+    Some(Phase::DataWait),
+    Some(Phase::Communication),
+];
+
+/// A step from 10 on, and spans anywhere around it. Names are distinct, so that each span is a section.
+fn steps() -> impl Strategy<Value = Trace> {
+    let span = (0u64..70, 0u64..40, any::<prop::sample::Index>(), 0usize..PHASES.len(), 0i64..4);
+    (1u64..60, prop::collection::vec(span, 0..10)).prop_map(|(length, spans)| {
+        let mut build = Build::new(1);
+        build.step(0, 10, 10 + length).thread(1);
+        for (index, (start, length, parent, phase, thread)) in spans.into_iter().enumerate() {
+            let parent = parent.index(index + 1) as u64 + 1;
+            let mut span = build.span(parent, &format!("s{index}"), start, start + length);
+            if let Some(phase) = PHASES[phase] {
+                span = span.phase(phase);
+            }
+            if thread > 0 {
+                // Thread 1 and 3 are the driving one.
+                span.thread(if thread == 2 { 2 } else { 1 });
+            }
+        }
+        build.trace()
+    })
+}
+
+fn active(span: &Span, time: u64) -> bool {
+    span.start_ns <= time && time < span.end_ns
+}
+
+fn parent<'a>(trace: &'a Trace, span: &Span) -> Option<&'a Span> {
+    trace.spans.iter().find(|other| Some(other.id) == span.parent)
+}
+
+fn phase(trace: &Trace, span: &Span) -> Option<Phase> {
+    match span.phase {
+        PhaseTag::Known(phase) => Some(phase),
+        _ => parent(trace, span).and_then(|parent| phase(trace, parent)),
+    }
+}
+
+fn is_driving(span: &Span) -> bool {
+    span.figure(Figure::ThreadId).is_none_or(|thread| thread == 1)
+}
+
+/// The nearest ancestor on the driving thread.
+fn driver(trace: &Trace, span: &Span) -> Option<u64> {
+    let parent = parent(trace, span)?;
+    if is_driving(parent) { Some(parent.id) } else { driver(trace, parent) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn self_time_is_time_without_active_children(trace in steps()) {
+        let summary = summarise([&trace]);
+        for span in &trace.spans {
+            let children: Vec<&Span> =
+                trace.spans.iter().filter(|other| other.parent == Some(span.id)).collect();
+            let expected = (span.start_ns..span.end_ns)
+                .filter(|&time| !children.iter().any(|child| active(child, time)))
+                .count() as u64;
+            let name = trace.text(span.name);
+            let row = summary.sections.iter().find(|row| row.name == name).unwrap();
+            prop_assert_eq!(row.self_ns, Some(expected), "{}", name);
+            prop_assert_eq!(row.stats.total, span.duration_ns());
+        }
+    }
+
+    #[test]
+    fn exposed_time_partitions_the_step_as_defined(trace in steps()) {
+        let root = *trace.spans.iter().find(|span| span.parent.is_none()).unwrap();
+        let mut exposed: BTreeMap<Option<Phase>, u64> = BTreeMap::new();
+        let mut total: BTreeMap<Phase, u64> = BTreeMap::new();
+        for time in root.start_ns..root.end_ns {
+            let best = trace
+                .spans
+                .iter()
+                .filter(|span| is_driving(span) && active(span, time))
+                .filter(|span| {
+                    !trace.spans.iter().any(|child| {
+                        is_driving(child) && active(child, time) && driver(&trace, child) == Some(span.id)
+                    })
+                })
+                .min_by_key(|span| {
+                    let phase = phase(&trace, span);
+                    (phase.is_none(), phase.map(|phase| (phase.class(), phase)), span.id)
+                });
+            *exposed.entry(best.and_then(|span| phase(&trace, span))).or_default() += 1;
+            for &known in Phase::ALL {
+                if trace.spans.iter().any(|span| active(span, time) && phase(&trace, span) == Some(known)) {
+                    *total.entry(known).or_default() += 1;
+                }
+            }
+        }
+        let summary = summarise([&trace]);
+        let mode = summary.mode(Mode::Train).unwrap();
+        let sum: u64 = mode.phases.iter().map(|row| row.exposed_ns).sum();
+        prop_assert_eq!(sum + mode.unattributed_ns, root.duration_ns());
+        prop_assert_eq!(mode.unattributed_ns, exposed.get(&None).copied().unwrap_or(0));
+        for row in &mode.phases {
+            let phase = Phase::parse(row.phase.as_str()).unwrap();
+            prop_assert_eq!(row.exposed_ns, exposed.get(&Some(phase)).copied().unwrap_or(0), "{}", phase);
+            prop_assert_eq!(row.total_ns, total.get(&phase).copied().unwrap_or(0), "{}", phase);
+            prop_assert!(row.exposed_ns <= row.total_ns);
+        }
+        // What sections expose is what the step exposes.
+        let sections: u64 =
+            summary.sections.iter().filter_map(|row| row.in_mode(Mode::Train)).map(|part| part.exposed_ns).sum();
+        prop_assert_eq!(sections, root.duration_ns());
+    }
+}

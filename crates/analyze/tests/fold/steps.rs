@@ -1,0 +1,163 @@
+//! Steps: warm-up, modes, throughput, the slowest.
+
+use stepscope_analyze::summary::Warmup;
+use stepscope_core::{Mode, Phase};
+use stepscope_model::{Figure, Trace};
+
+use crate::build::{Build, bare_step, process, summarise};
+
+fn steps(durations: &[u64]) -> Vec<Trace> {
+    let numbered = durations.iter().enumerate();
+    numbered
+        .map(|(i, &ns)| bare_step(i as u64, i as i64, i as u64 * 10_000, i as u64 * 10_000 + ns))
+        .collect()
+}
+
+#[test]
+fn slow_steps_at_the_start_are_warm_up() {
+    let mut durations = vec![1_000, 400, 160, 100];
+    durations.extend([100; 16]);
+    durations[10] = 500;
+    let summary = summarise(&steps(&durations));
+    let mode = summary.mode(Mode::Train).unwrap();
+    assert_eq!(mode.warmup, Warmup { steps: 3, max_per_instance: 3, total_ns: 1_560 });
+    assert_eq!((mode.all.count, mode.steady.count), (20, 17));
+    assert_eq!((mode.steady.p50, mode.steady.max, mode.steady.total), (Some(100), Some(500), 2_100));
+    assert_eq!(mode.step_range, Some((0, 19)));
+    assert_eq!(mode.slowest[0].step, Some(10));
+    assert_eq!(summary.instances[0].steps.count, 17);
+    assert_eq!(summary.instances[0].warmup_steps, 3);
+}
+
+#[test]
+fn warm_up_is_at_most_a_quarter_and_ends_at_the_first_quick_step() {
+    // The median of these 8 is 100 by nearest rank, so that 4 would be slow; 2 is a quarter.
+    let summary = summarise(&steps(&[900, 900, 900, 900, 100, 100, 100, 100]));
+    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 2);
+    let summary = summarise(&steps(&[100, 900, 100, 100, 100, 100, 100, 100]));
+    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
+    // 150 is not slower than one and a half times 100.
+    let summary = summarise(&steps(&[150, 100, 100, 100]));
+    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
+}
+
+#[test]
+fn warm_up_is_told_by_step_numbers_not_by_arrival() {
+    let mut durations = vec![100; 1_000];
+    durations[..5].fill(10_000);
+    let mut traces = steps(&durations);
+    let forward = summarise(&traces);
+    traces.reverse();
+    assert_eq!(summarise(&traces), forward);
+    assert_eq!(forward.mode(Mode::Train).unwrap().warmup.steps, 5);
+}
+
+#[test]
+fn modes_are_apart() {
+    let mut traces = steps(&[100; 4]);
+    let mut build = Build::new(100);
+    build.step(0, 0, 7_000).mode(Mode::Eval);
+    traces.push(build.trace());
+    let summary = summarise(&traces);
+    assert_eq!(
+        summary.modes.iter().map(|mode| (mode.mode, mode.all.total)).collect::<Vec<_>>(),
+        [(Mode::Train, 400), (Mode::Eval, 7_000)]
+    );
+    assert_eq!(summary.primary().unwrap().mode, Mode::Train);
+}
+
+#[test]
+fn without_training_the_mode_with_most_steps_is_primary() {
+    let mut traces = Vec::new();
+    for i in 0..5u64 {
+        let mut build = Build::new(i);
+        build.step(0, 0, 100).mode(if i < 2 { Mode::Eval } else { Mode::Inference });
+        traces.push(build.trace());
+    }
+    assert_eq!(summarise(&traces).primary().unwrap().mode, Mode::Inference);
+}
+
+#[test]
+fn a_step_number_twice_is_two_steps() {
+    let summary = summarise(&[bare_step(1, 5, 0, 100), bare_step(2, 5, 200, 310)]);
+    let mode = summary.mode(Mode::Train).unwrap();
+    assert_eq!((mode.all.count, mode.all.total, mode.step_range), (2, 210, Some((5, 5))));
+    assert_eq!(summary.series[0].points[0].count, 2);
+}
+
+#[test]
+fn throughput_counts_what_the_steps_themselves_say() {
+    let mut traces = Vec::new();
+    for rank in 0..2 {
+        for i in 0..4u64 {
+            let mut build = Build::of(i, &process(rank));
+            let start = i * 1_000_000_000;
+            build.step(i as i64, start, start + 500_000_000).figure(Figure::Samples, 100);
+            build.span(1, "forward", start, start + 1).figure(Figure::Samples, 100);
+            traces.push(build.trace());
+        }
+    }
+    let summary = summarise(&traces);
+    let throughput = summary.mode(Mode::Train).unwrap().throughput;
+    assert_eq!((throughput.samples, throughput.tokens), (Some(800), None));
+    assert_eq!(throughput.elapsed_ns, 3_500_000_000);
+    // 800 samples in 8 · 0.5 s of steps, and in 3.5 s of the clock.
+    assert_eq!(throughput.samples_per_step_second, Some(200.0));
+    assert_eq!(throughput.samples_per_second, Some(800.0 / 3.5));
+    assert_eq!(throughput.steps_per_second, Some(8.0 / 3.5));
+    assert_eq!(summary.instances.len(), 2);
+    assert_eq!(summary.instances[1].resource.rank, Some(1));
+    assert_eq!(summary.instances[1].throughput.samples, Some(400));
+}
+
+#[test]
+fn the_ten_slowest_are_listed_with_their_phases() {
+    let mut traces = steps(&(0..30).map(|i| 100 + i).collect::<Vec<_>>());
+    let mut build = Build::new(77);
+    build.step(30, 1_000_000, 1_001_000);
+    build.span(1, "forward", 1_000_100, 1_000_900);
+    build.span(1, "io", 1_000_900, 1_000_950).phase(Phase::Io);
+    traces.push(build.trace());
+    let summary = summarise(&traces);
+    let slowest = &summary.mode(Mode::Train).unwrap().slowest;
+    assert_eq!(slowest.len(), 10);
+    assert_eq!(slowest[0].duration_ns, 1_000);
+    assert_eq!(slowest[0].trace_id, format!("{:032x}", 77));
+    assert_eq!(slowest[0].rank, Some(0));
+    let phases: Vec<(&str, u64)> =
+        slowest[0].phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns)).collect();
+    assert_eq!(phases, [("forward", 800), ("io", 50)]);
+    assert_eq!(slowest[0].unattributed_ns, 150);
+    let numbers: Vec<Option<u64>> = slowest[1..4].iter().map(|step| step.step).collect();
+    assert_eq!(numbers, [Some(29), Some(28), Some(27)]);
+}
+
+#[test]
+fn foreign_roots_with_a_step_number_are_steps() {
+    let mut build = Build::new(1);
+    build.span(0, "train_batch", 0, 100).figure(Figure::Step, 4);
+    let mut wait = Build::new(2);
+    wait.span(0, "data_wait", 100, 150).figure(Figure::Step, 5);
+    let summary = summarise(&[build.foreign().trace(), wait.foreign().trace()]);
+    assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 100);
+    assert_eq!(summary.outside[0].stats.total, 50);
+}
+
+#[test]
+fn steps_inside_one_foreign_trace_are_all_found() {
+    let mut build = Build::new(1);
+    build.span(0, "main", 0, 1_000);
+    for i in 0..5u64 {
+        build.span(1, "data_wait", i * 100, i * 100 + 20);
+        build
+            .span(1, "step", i * 100 + 20, i * 100 + 100)
+            .kind(stepscope_core::SectionKind::Step)
+            .figure(Figure::Step, i as i64);
+    }
+    let summary = summarise(&[build.foreign().trace()]);
+    assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 400);
+    let none = summary.outside.iter().find(|row| row.phase.is_none()).unwrap();
+    assert_eq!(none.exposed_ns, 500, "without the steps and the waits inside");
+    let wait = summary.outside.iter().find(|row| row.phase.is_some()).unwrap();
+    assert_eq!(wait.exposed_ns, 100);
+}
