@@ -7,6 +7,7 @@ mod text;
 use std::fmt;
 
 use crate::report::Report;
+pub use text::{explanation, rule_list};
 
 /// Every format.
 pub const RENDERERS: &[Renderer] = &[text::RENDERER, json::RENDERER];

@@ -1,6 +1,7 @@
 //! Format `text`: the report for a terminal of 80 columns. The verdict first, then what to do, then tables.
 //! This file gives the order; each part has a file of its own.
 
+mod explain;
 mod findings;
 mod header;
 mod loaders;
@@ -12,6 +13,7 @@ mod sections;
 mod steps;
 mod width;
 
+pub use self::explain::{explanation, rule_list};
 use self::page::Page;
 use super::{Options, RenderError, Renderer};
 use crate::report::Report;

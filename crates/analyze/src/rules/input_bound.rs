@@ -28,8 +28,8 @@ pub(super) const RULE: Rule = Rule {
                  queue. Wrap the loader with `stepscope::Loader` so that waits know how long their batch \
                  took to make.",
         example: "Input bound: 88 % of the step time is spent waiting for batches.\n\
-                  \x20   step/data_wait: 20.1 ms a step; a batch takes 22.9 ms to make, 1 worker is busy 99 %\n\
-                  \x20   of the time.\n\
+                  \x20   step/data_wait: 20.1 ms a step; a batch takes 22.9 ms to make, and\n\
+                  \x20   the only worker is busy 99 % of the time\n\
                   With 9 workers the wait was gone and the step took 2.8 ms instead of 22.9 ms.",
     },
     check,

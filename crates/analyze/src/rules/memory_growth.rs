@@ -33,8 +33,8 @@ pub(super) const RULE: Rule = Rule {
                  tensors.",
         example: "Memory grows by 131 KiB a step, 84 MiB in 660 steps.\n\
                   \x20   step/metrics_history leaves 131 KiB a step behind\n\
-                  It kept every step's activations \"for later analysis\". Keeping their mean instead, live\n\
-                  memory stayed at 3.1 MiB.",
+                  It kept every step's activations \"for later analysis\". Keeping their mean\n\
+                  instead, live memory stayed at 3.1 MiB.",
     },
     check,
 };

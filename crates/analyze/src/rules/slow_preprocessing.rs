@@ -26,8 +26,8 @@ pub(super) const RULE: Rule = Rule {
                  threads. Work on whole batches instead of single samples.",
         example: "61 % of the step time goes into preprocessing on the training thread.\n\
                   \x20   step/preprocessing/dataset_statistics: 4.9 ms a step, 64 calls a step\n\
-                  The statistics of the whole data set were computed anew for every sample. Computed once, the\n\
-                  step took 3.0 ms instead of 7.9 ms.",
+                  The statistics of the whole data set were computed anew for every sample.\n\
+                  Computed once, the step took 3.0 ms instead of 7.9 ms.",
     },
     check,
 };

@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
                  phase (`section!(\"…\", phase = …)`) if it is a regular stage of your step.",
         example: "31 % of the step time goes into step/log_metrics.\n\
                   \x20   1.4 ms in one call a step\n\
-                  Written every 50 steps instead of every step, the step took 3.1 ms instead of 4.5 ms.",
+                  Written every 50 steps, the step took 3.1 ms instead of 4.5 ms.",
     },
     check,
 };

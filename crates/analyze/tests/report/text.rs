@@ -132,6 +132,36 @@ fn colours_are_escapes_and_nothing_else() {
     assert_eq!(stripped, plain);
 }
 
+#[test]
+fn every_rule_is_explained_within_the_page() {
+    let list = render::rule_list(Options::default());
+    for rule in stepscope_analyze::rules::RULES {
+        assert!(list.contains(&format!("\n  {} ", rule.id)), "{}", rule.id);
+        let text = render::explanation(rule, &Config::default(), Options::default());
+        for heading in
+            ["What it finds", "Why it matters", "How it is computed", "Thresholds", "What to do", "Example"]
+        {
+            assert!(text.contains(&format!("\n{heading}\n")), "{}: {heading}", rule.id);
+        }
+        for threshold in Config::default().thresholds(rule.id) {
+            assert!(text.contains(&format!("\n  {} = {}\n", threshold.key, threshold.value)), "{}", rule.id);
+        }
+        for line in text.lines() {
+            assert!(columns(line) <= 80, "{line}");
+            // An example that does not fit would lose its middle.
+            assert!(!line.contains('…') || line.contains("(\"…\""), "{line}");
+        }
+    }
+    snapshot(
+        "explain.txt",
+        &render::explanation(
+            stepscope_analyze::rules::find("input_bound").unwrap(),
+            &Config::default(),
+            Options::default(),
+        ),
+    );
+}
+
 /// Columns by a rule of its own: the characters used below are ASCII, box drawing, Latin and Greek of one
 /// column, and CJK and emoji of two.
 fn columns(line: &str) -> usize {

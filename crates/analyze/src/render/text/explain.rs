@@ -1,0 +1,54 @@
+//! The documentation of rules for a terminal: the list of all, and one at length.
+
+use super::page::{Look, Page};
+use super::width::left;
+use crate::render::Options;
+use crate::rules::{Config, RULES, Rule};
+
+/// Every rule in a line.
+#[must_use]
+pub fn rule_list(options: Options) -> String {
+    let mut page = Page::new(options.color);
+    page.line(Look::Heading, "Rules");
+    for rule in RULES {
+        page.paragraph(Look::Plain, &format!("  {} ", left(rule.id, 20)), first_sentence(rule.doc.finds));
+    }
+    page.blank();
+    page.plain("More on one of them:  stepscope explain RULE");
+    page.finish()
+}
+
+/// What a rule finds, why, how, what to do, with its thresholds.
+#[must_use]
+pub fn explanation(rule: &Rule, config: &Config, options: Options) -> String {
+    let mut page = Page::new(options.color);
+    page.line(Look::Heading, &format!("{} ({})", rule.name, rule.id));
+    page.line(Look::Dim, &format!("type {}, since {}", rule.kind.as_str(), rule.since));
+    for (heading, text) in [
+        ("What it finds", rule.doc.finds),
+        ("Why it matters", rule.doc.why),
+        ("How it is computed", rule.doc.how),
+    ] {
+        page.heading(heading);
+        page.paragraph(Look::Plain, "  ", text);
+    }
+    page.heading("Thresholds");
+    page.paragraph(Look::Dim, "  ", &format!("in stepscope.toml (--config), table [rules.{}]", rule.id));
+    for threshold in config.thresholds(rule.id) {
+        page.plain(&format!("  {} = {}", threshold.key, threshold.value));
+        page.paragraph(Look::Dim, "      ", threshold.doc);
+    }
+    page.heading("What to do");
+    page.paragraph(Look::Plain, "  ", rule.doc.advice);
+    page.heading("Example");
+    for line in rule.doc.example.lines() {
+        page.plain(&format!("  {line}"));
+    }
+    page.finish()
+}
+
+/// Up to the first full stop that ends a sentence, or a colon.
+fn first_sentence(text: &str) -> &str {
+    let end = [". ", ": "].iter().filter_map(|stop| text.find(stop)).min();
+    end.and_then(|end| text.get(..end)).unwrap_or(text).trim_end_matches('.')
+}
