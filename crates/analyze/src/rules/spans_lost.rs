@@ -28,7 +28,8 @@ pub(super) const RULE: Rule = Rule {
         advice: "Each reason has its own remedy, listed with the finding.",
         example: "12,044 spans were lost (3.1 % of those recorded).\n\
                   \x20   ring_full: 12,044\n\
-                  Raise the ring size (STEPSCOPE_RING_BYTES), or record fewer sections (level `basic`).",
+                  Raise the ring size (STEPSCOPE_RING_BYTES), or record fewer sections\n\
+                  (level `basic`).",
     },
     check,
 };
