@@ -216,7 +216,7 @@ impl Builder {
     /// spans are not, and a line on standard error says so.
     pub fn install(self) -> Guard {
         let (layer, guard) = self.build();
-        let subscriber = tracing_subscriber::registry().with(layer);
+        let subscriber = tracing_subscriber::registry().with(layer.alone());
         if guard.is_recording() && tracing::subscriber::set_global_default(subscriber).is_err() {
             eprintln!(
                 "stepscope: the program has a tracing subscriber already, so #[instrument] spans are not \

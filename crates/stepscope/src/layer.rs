@@ -1,5 +1,5 @@
 //! The `tracing` layer: turns span callbacks into sections. It decides nothing for other layers: it is always
-//! interested, hints its level, and ignores what it does not want by itself.
+//! interested, hints its level only where it is alone, and ignores what it does not want by itself.
 
 use std::sync::Arc;
 
@@ -26,11 +26,18 @@ use crate::visit::{EventVisitor, SpanVisitor};
 pub struct StepscopeLayer {
     /// `None`: recording is off, or another recorder is at work in this process.
     recorder: Option<Arc<Recorder>>,
+    /// No other layer is beside it.
+    is_alone: bool,
 }
 
 impl StepscopeLayer {
     pub(crate) fn new(recorder: Option<Arc<Recorder>>) -> Self {
-        Self { recorder }
+        Self { recorder, is_alone: false }
+    }
+
+    /// The same layer as the only one of its subscriber.
+    pub(crate) fn alone(self) -> Self {
+        Self { is_alone: true, ..self }
     }
 
     /// The recorder, when this thread and this moment are to be recorded.
@@ -51,7 +58,9 @@ fn as_parent(open: &Open) -> Option<Parent> {
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
     fn max_level_hint(&self) -> Option<LevelFilter> {
-        Some(self.recorder.as_ref().map_or(LevelFilter::OFF, |recorder| recorder.config.max_level))
+        // A hint of ours would win over a layer that gives none (a log without a filter gives none) and
+        // silence it, so there is one only where nobody else listens.
+        self.recorder.as_ref().filter(|_| self.is_alone).map(|recorder| recorder.config.max_level)
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
