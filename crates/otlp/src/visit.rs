@@ -6,6 +6,8 @@
 //! then `scope_end`, then `resource_end`. Attributes of an item arrive *before* the head that closes it:
 //! `span_attribute*`, `(event_attribute* event)*`, `(link_attribute* link)*`, in any interleaving, then
 //! `span`. A visitor that meets damage in the middle of a span gets `span_abandoned` instead of `span`.
+//! At damage a decoder closes what it opened: `metric_end` (attributes of a point that has not come are
+//! void), `scope_end`, `resource_end`. A metric whose own fields are cut is not handed over at all.
 
 /// A value of an attribute. Nested values are rare and are materialised only when met.
 #[derive(Debug, Clone, Copy, PartialEq)]

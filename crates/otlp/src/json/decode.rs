@@ -13,6 +13,7 @@ use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
 pub struct Decoder {
     scratch: Scratch,
     points: PointScratch,
+    item_lists: Vec<(usize, usize)>,
 }
 
 impl Decoder {
@@ -39,8 +40,13 @@ impl Decoder {
 
     fn message(&mut self, bytes: &[u8], signal: Signal, v: &mut impl Visitor) -> Result<DecodeStats> {
         let mut parser = Parser::new(bytes, &mut self.scratch);
-        let mut frame =
-            Frame { signal, last_schema_url: scan::last_schema_url(bytes), points: &mut self.points };
+        let mut frame = Frame {
+            signal,
+            last_schema_url: scan::last_schema_url(bytes),
+            points: &mut self.points,
+            item_lists: &mut self.item_lists,
+        };
+        frame.item_lists.clear();
         let resources = match signal {
             Signal::Traces => Field::ResourceSpans,
             _ => Field::ResourceMetrics,
@@ -59,6 +65,9 @@ struct Frame<'d> {
     /// Position behind the last schema URL's key: from there on nothing needs to be looked for.
     last_schema_url: usize,
     points: &'d mut PointScratch,
+    /// Where the item lists of the current resource's scopes begin and end, ascending: found when the
+    /// resource was looked through, so that no scope need be looked through again.
+    item_lists: &'d mut Vec<(usize, usize)>,
 }
 
 /// What a resource's or scope's object tells about itself.
@@ -152,7 +161,7 @@ impl Frame<'_> {
         }
         let (pos, stats) = (p.pos, p.stats);
         let items = level.items(self.signal);
-        if p.skip().is_ok() && p.peek() == b',' {
+        if self.skip_items(p, level).is_ok() && p.peek() == b',' {
             p.pos += 1;
             let rest = p.members(&mut |p: &mut Parser<'a, '_>, field| {
                 if field == items { p.skip() } else { header_member(p, level, field, header, v) }
@@ -161,6 +170,29 @@ impl Frame<'_> {
         }
         let invalid_utf8 = p.stats.invalid_utf8;
         (p.pos, p.stats) = (pos, DecodeStats { invalid_utf8, ..stats });
+    }
+
+    /// Steps over what an object of `level` holds.
+    fn skip_items(&mut self, p: &mut Parser<'_, '_>, level: Level) -> Result<()> {
+        if level == Level::Scope {
+            if let Ok(i) = self.item_lists.binary_search_by_key(&p.pos, |list| list.0) {
+                p.pos = self.item_lists[i].1;
+                return Ok(());
+            }
+            return p.skip();
+        }
+        let items = Level::Scope.items(self.signal);
+        self.item_lists.clear();
+        p.array(|p| {
+            p.object(|p, field| {
+                let from = p.pos;
+                p.skip()?;
+                if field == items {
+                    self.item_lists.push((from, p.pos));
+                }
+                Ok(())
+            })
+        })
     }
 }
 

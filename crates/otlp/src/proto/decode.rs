@@ -17,14 +17,11 @@ pub struct Decoder {
     pub(super) quantiles: Vec<(f64, f64)>,
 }
 
-/// What a header pass found: whether to go on to the items.
-enum Header {
-    /// Complete, or damaged behind the first items; the items' pass will say so.
-    Known,
-    /// Damaged before anything was handed over.
-    Nothing(DecodeError),
-    /// Damaged after attributes were handed over.
-    Partly(DecodeError),
+/// What the pass over a header found.
+struct Header {
+    damage: Option<DecodeError>,
+    /// Items, or at least some attributes of the header, came before the damage.
+    begun: bool,
 }
 
 impl Decoder {
@@ -78,69 +75,62 @@ impl Decoder {
     }
 
     fn resource(&mut self, mut r: Reader<'_>, signal: Signal, v: &mut impl Visitor) -> Result<()> {
-        let message = "a resource's items";
         let mut head = ResourceHead::default();
         let mut schema_url = &[][..];
         let header = self.header(r, &mut schema_url, |decoder, r| decoder.resource_header(r, &mut head, v));
-        if let Header::Nothing(error) = header {
+        if let Header { damage: Some(error), begun: false } = header {
             return Err(error);
         }
         let schema_url = self.text(schema_url);
         v.resource(&ResourceHead { schema_url: &schema_url, ..head });
-        let result = match header {
-            Header::Partly(error) => Err(error),
-            _ => loop {
-                if r.at_end() {
-                    break r.finish();
-                }
-                let step = r.tag().and_then(|tag| match tag {
-                    0x12 => r.container().and_then(|scope| self.scope(scope, signal, v)),
-                    0x0a | 0x1a => r.skip(tag),
-                    _ => self.unknown(&mut r, tag, message, 0b1110),
-                });
-                if let Err(error) = step {
-                    break Err(error);
-                }
-            },
-        };
+        let result = self.scopes(&mut r, signal, v);
         v.resource_end();
-        result
+        result.and(header.damage.map_or(Ok(()), Err))
+    }
+
+    fn scopes(&mut self, r: &mut Reader<'_>, signal: Signal, v: &mut impl Visitor) -> Result<()> {
+        while !r.at_end() {
+            match r.tag()? {
+                0x12 => {
+                    let scope = r.container()?;
+                    self.scope(scope, signal, v)?;
+                }
+                tag @ (0x0a | 0x1a) => r.skip(tag)?,
+                tag => self.unknown(r, tag, "a resource's items", 0b1110)?,
+            }
+        }
+        r.finish()
     }
 
     /// The first pass over a resource's or a scope's fields: its header (field 1, merged if repeated) and
-    /// its schema URL (field 3), over the heads of the items (field 2).
+    /// its schema URL (field 3), over the heads of the items (field 2). Items are whole until their own
+    /// pass says otherwise, so damage here does not keep them from being handed over.
     fn header<'a>(
         &mut self,
         mut r: Reader<'a>,
         schema_url: &mut &'a [u8],
         mut read: impl FnMut(&mut Self, Reader<'a>) -> Result<()>,
     ) -> Header {
-        let (mut items, mut given) = (false, false);
-        while !r.at_end() {
-            let step = r.tag().and_then(|tag| match tag {
-                0x0a => {
-                    let header = r.message()?;
-                    given = true;
-                    read(self, header).map(|()| true)
+        let mut begun = false;
+        let mut pass = || {
+            while !r.at_end() {
+                match r.tag()? {
+                    0x0a => {
+                        let header = r.message()?;
+                        begun = true;
+                        read(self, header)?;
+                    }
+                    0x1a => *schema_url = r.bytes()?,
+                    tag => {
+                        begun |= tag == 0x12;
+                        r.skip(tag)?;
+                    }
                 }
-                0x1a => {
-                    *schema_url = r.bytes()?;
-                    Ok(true)
-                }
-                _ => {
-                    items |= tag == 0x12;
-                    r.skip(tag).map(|()| true)
-                }
-            });
-            match step {
-                Ok(_) => {}
-                Err(error) if !given && !items => return Header::Nothing(error),
-                Err(error) if !items => return Header::Partly(error),
-                // The items before the damage are still to come; their pass meets the same damage.
-                Err(_) => break,
             }
-        }
-        Header::Known
+            Ok(())
+        };
+        let damage = pass().err();
+        Header { damage, begun }
     }
 
     fn resource_header(
@@ -169,7 +159,7 @@ impl Decoder {
         let header = self.header(r, &mut schema_url, |decoder, r| {
             decoder.scope_header(r, &mut name, &mut version, &mut dropped, v)
         });
-        if let Header::Nothing(error) = header {
+        if let Header { damage: Some(error), begun: false } = header {
             return Err(error);
         }
         let (schema_url, name, version) = (self.text(schema_url), self.text(name), self.text(version));
@@ -179,12 +169,9 @@ impl Decoder {
             schema_url: &schema_url,
             dropped_attributes_count: dropped,
         });
-        let result = match header {
-            Header::Partly(error) => Err(error),
-            _ => self.items(&mut r, signal, v),
-        };
+        let result = self.items(&mut r, signal, v);
         v.scope_end();
-        result
+        result.and(header.damage.map_or(Ok(()), Err))
     }
 
     fn scope_header<'a>(

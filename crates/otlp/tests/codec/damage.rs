@@ -297,6 +297,19 @@ fn headers_may_follow_their_items() {
 }
 
 #[test]
+fn damage_in_a_header_is_told_and_does_not_cost_the_items() {
+    let header = field(0x0a, &field(0x0a, b"\x0a\x01k\x12\x01\xff"));
+    let items = field(0x12, &field(0x12, b"\x2a\x01n"));
+    for resource in [[&header[..], &items].concat(), [&items[..], &header].concat()] {
+        let message = field(0x0a, &resource);
+        let mut read = Traces::default();
+        let error = proto::decode_traces(&message, &mut read).expect_err("damage");
+        read.assert_settled();
+        assert_eq!((error.kind(), read.spans().len()), (DecodeErrorKind::Malformed, 1), "{error}");
+    }
+}
+
+#[test]
 fn text_that_is_not_utf8_is_replaced_and_counted() {
     let (result, read) = decode_span(b"\x2a\x03a\xffb\x4a\x0b\x0a\x02\xc3(\x12\x05\x0a\x03x\xe9y");
     assert_eq!(result.expect("a span").invalid_utf8, 3);

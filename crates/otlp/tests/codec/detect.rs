@@ -84,7 +84,8 @@ fn other_files_are_none() {
         b"\x1f\x8b\x08\x00",
         b"\x00\x00\x00\x05\x0a\x03",
         b"\x89PNG\r\n\x1a\n",
-        // A frame whose item is no signal's.
+        // A span without an id, and an item that is no signal's.
+        b"\x0a\x0d\x12\x0b\x12\x09\x39\x01\x02\x03\x04\x05\x06\x07\x08",
         b"\x0a\x06\x12\x04\x12\x02\x08\x01",
     ] {
         assert_eq!(detect(bytes), None, "{bytes:?}");

@@ -3,6 +3,7 @@
 mod common;
 mod damage;
 mod detect;
+mod differential;
 mod foreign_json;
 mod golden;
 mod round_trip;

@@ -126,7 +126,8 @@ fn link(doubles: Doubles) -> impl Strategy<Value = trace::span::Link> {
     )
 }
 
-fn span(doubles: Doubles) -> impl Strategy<Value = trace::Span> {
+/// A span.
+pub(crate) fn span(doubles: Doubles) -> impl Strategy<Value = trace::Span> {
     let head = (id(16), id(8), id(8), text(), text(), 0..7_i32, small());
     let times = (long(), long(), 0..4_i32, text());
     let content = (attributes(doubles), vec(event(doubles), 0..3), vec(link(doubles), 0..3));
@@ -151,14 +152,18 @@ fn span(doubles: Doubles) -> impl Strategy<Value = trace::Span> {
     })
 }
 
-/// A message of traces.
-pub(crate) fn traces(doubles: Doubles) -> impl Strategy<Value = trace::TracesData> {
+/// The spans of a resource.
+pub(crate) fn resource_spans(doubles: Doubles) -> impl Strategy<Value = trace::ResourceSpans> {
     let scope_spans = (scope(doubles), vec(span(doubles), 0..4), text())
         .prop_map(|(scope, spans, schema_url)| trace::ScopeSpans { scope, spans, schema_url });
-    let resource_spans = (resource(doubles), vec(scope_spans, 0..3), text()).prop_map(
-        |(resource, scope_spans, schema_url)| trace::ResourceSpans { resource, scope_spans, schema_url },
-    );
-    vec(resource_spans, 0..3).prop_map(|resource_spans| trace::TracesData { resource_spans })
+    (resource(doubles), vec(scope_spans, 0..3), text()).prop_map(|(resource, scope_spans, schema_url)| {
+        trace::ResourceSpans { resource, scope_spans, schema_url }
+    })
+}
+
+/// A message of traces.
+pub(crate) fn traces(doubles: Doubles) -> impl Strategy<Value = trace::TracesData> {
+    vec(resource_spans(doubles), 0..3).prop_map(|resource_spans| trace::TracesData { resource_spans })
 }
 
 fn number_point(doubles: Doubles) -> impl Strategy<Value = metrics::NumberDataPoint> {
@@ -257,7 +262,8 @@ fn summary_point(doubles: Doubles) -> impl Strategy<Value = metrics::SummaryData
     )
 }
 
-fn metric(doubles: Doubles) -> impl Strategy<Value = metrics::Metric> {
+/// A metric.
+pub(crate) fn metric(doubles: Doubles) -> impl Strategy<Value = metrics::Metric> {
     use metrics::metric::Data;
     let temporality = || 0..4_i32;
     let data = prop_oneof![
