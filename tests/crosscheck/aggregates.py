@@ -11,17 +11,24 @@ class Aggregates:
         self.points = {}
 
     def add(self, point):
-        if not point.metric.startswith(names.SECTION_PREFIX):
+        if not point.metric.startswith(names.SECTION_PREFIX) and point.metric != names.SPANS_EMITTED:
             return
         key = (point.instance, point.attributes.get(names.PATH), point.metric)
         known = self.points.get(key)
         if known is None or point.time >= known.time:
             self.points[key] = point
 
+    def latest(self, wanted):
+        """The sum over processes of a metric without call paths; None where nobody gave it."""
+        values = [point.value for (_, _, metric), point in self.points.items() if metric == wanted]
+        return sum(values) if values else None
+
     def sections(self):
         """{path: figures}, the processes merged."""
         merged = {}
         for (_, path, metric), point in self.points.items():
+            if path is None:
+                continue
             into = merged.setdefault(path, {})
             value = point.value
             known = into.get(metric)
@@ -76,9 +83,9 @@ def against_spans(aggregates, run, compare):
             ("min", sums.get(names.SECTION_MIN), min(durations)),
             ("max", sums.get(names.SECTION_MAX), max(durations)),
             ("squares", squares, sum(duration * duration for duration in durations)),
-            ("alloc bytes", sums.get(names.SECTION_ALLOC), section.alloc_bytes),
-            ("free bytes", sums.get(names.SECTION_FREE), section.free_bytes),
-            ("alloc count", sums.get(names.SECTION_ALLOC_COUNT), section.alloc_count),
+            ("alloc bytes", sums.get(names.SECTION_ALLOC), section.sum("alloc_bytes")),
+            ("free bytes", sums.get(names.SECTION_FREE), section.sum("free_bytes")),
+            ("alloc count", sums.get(names.SECTION_ALLOC_COUNT), section.sum("alloc_count")),
         ):
             if got is not None:
                 compare.equal(where, figure, got, 0 if expected is None else expected)

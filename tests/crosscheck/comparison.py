@@ -4,6 +4,8 @@ from fractions import Fraction
 
 import stats
 
+QUANTILES = {"p50": (1, 2), "p90": (9, 10), "p95": (95, 100), "p99": (99, 100)}
+
 
 class Comparison:
     """Counts figures and keeps differences."""
@@ -41,13 +43,56 @@ class Comparison:
         if abs(Fraction(got) - Fraction(expected)) > allowed:
             self.differ(where, figure, got, expected, f" (more than {float(allowed):.6g} apart)")
 
-    def quantile(self, where, figure, got, ordered, numerator, denominator):
-        """Exact for few values, else within the error of the histogram; rounding adds half a unit."""
+    def quantile(self, where, figure, got, ordered, numerator, denominator, is_exact):
+        """Equal, or within the error of the histogram where the report says so; rounding adds half a unit."""
         expected = stats.quantile(ordered, numerator, denominator)
-        if len(ordered) <= stats.EXACT_VALUES:
+        if is_exact:
             self.equal(where, figure, got, expected)
         else:
             self.close(where, figure, got, expected, stats.HISTOGRAM_ERROR, Fraction(1, 2))
+
+    def mad(self, where, got, ordered, is_exact):
+        """As a quantile; both the values and the median that they deviate from are known to the error."""
+        expected = stats.mad(ordered)
+        slack = 0
+        if not is_exact and expected is not None:
+            slack = stats.HISTOGRAM_ERROR * (2 * stats.quantile(ordered, 1, 2) + expected) + 1
+        self.close(where, "mad", got, expected, 0, slack)
+
+    def stats(self, where, got, values):
+        """A block of figures of one set of integers."""
+        ordered = sorted(values)
+        self.equal(where, "count", got["count"], len(ordered))
+        self.equal(where, "total", got["total"], sum(ordered))
+        self.equal(where, "min", got["min"], ordered[0] if ordered else None)
+        self.equal(where, "max", got["max"], ordered[-1] if ordered else None)
+        mean, std = stats.mean(ordered), stats.std(ordered)
+        self.close(where, "mean", got["mean"], mean)
+        self.close(where, "std", got["std"], std)
+        if mean and std is not None:
+            self.close(where, "cv", got["cv"], std / mean)
+        if len(ordered) <= stats.EXACT_VALUES:
+            self.equal(where, "is_exact", got["is_exact"], True)
+        for figure, (numerator, denominator) in QUANTILES.items():
+            self.quantile(where, figure, got[figure], ordered, numerator, denominator, got["is_exact"])
+        self.mad(where, got["mad"], ordered, got["is_exact"])
+        if got["mad"] is not None and got["p50"]:
+            self.close(where, "robust_cv", got["robust_cv"], Fraction(got["mad"], got["p50"]))
+
+    def throughput(self, where, got, steps):
+        """Work of a set of steps by their own time and by the clock."""
+        where = f"throughput of {where}"
+        own = sum(step.duration for step in steps)
+        elapsed = max((s.end for s in steps), default=0) - min((s.start for s in steps), default=0)
+        self.equal(where, "elapsed_ns", got["elapsed_ns"], elapsed)
+        if elapsed:
+            self.close(where, "steps_per_second", got["steps_per_second"], Fraction(len(steps) * 10**9, elapsed))
+        for unit in ("samples", "tokens", "bytes"):
+            done = [step.work[unit] for step in steps if step.work[unit] is not None]
+            self.equal(where, unit, got[unit], sum(done) if done else None)
+            for figure, time in ((f"{unit}_per_step_second", own), (f"{unit}_per_second", elapsed)):
+                if done and time:
+                    self.close(where, figure, got[figure], Fraction(sum(done) * 10**9, time))
 
 
 def show(value):

@@ -38,7 +38,7 @@ def main(arguments=None):
     for note in notes:
         print(f"note: {note}")
     print(
-        f"read {run.spans} sections on {len(run.sections)} call paths in {run.roots} trees, {len(run.steps)} steps;"
+        f"read {run.spans} spans on {len(run.sections)} call paths in {run.traces} traces, {len(run.steps)} steps;"
         f" {assembler.duplicates} repeated, {assembler.late} late, {run.unplaced} without a root,"
         f" {assembler.incomplete} traces incomplete or uncounted"
     )
@@ -50,7 +50,7 @@ def main(arguments=None):
         aggregates.against_spans(sums, run, compare)
     if options.report:
         with open(options.report, encoding="utf-8") as file:
-            report.against_spans(json.load(file), run, compare)
+            report.against_spans(json.load(file), run, sums, assembler, compare)
     for difference in compare.differences:
         print(f"DIFFERENT {difference}")
     verdict = f"{len(compare.differences)} differ" if compare.differences else "all equal"

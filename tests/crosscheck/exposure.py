@@ -1,49 +1,53 @@
-"""Exposed time of phases on one step: at each moment, of the sections of the driving thread that are open, the
-one of the highest class counts, and of several of one class the innermost."""
+"""Exposed time on one step: each moment goes to one of the sections of the driving thread that are open. Those whose
+phase ranks highest come first (sections without a phase rank last); of these the innermost, which has none of these
+inside it that is open; of several innermost ones, which only asynchronous sections can be, the smallest id."""
 
 import names
 
-UNNAMED = None
-
 
 def exposed(root, nodes):
-    """{phase: nanoseconds} over the root's duration. Moments inside no phase count under `None`."""
-    driver = thread_of(root)
+    """{node: nanoseconds} over the root's duration, for the nodes that got any."""
+    driver = root.thread
     start, end = root.span.start, max(root.span.start, root.span.end)
     edges = []
     for node in nodes:
-        if node.phase is None or thread_of(node) != driver:
+        if node.thread != driver:
             continue
         begin, finish = max(start, node.span.start), min(end, node.span.end)
         if begin < finish:
-            key = (names.class_rank(node.phase), -node.depth, -node.span.start, node.span.id)
-            edges.append((begin, 1, key, node.phase))
-            edges.append((finish, 0, key, node.phase))
+            edges.append((begin, 1, node.span.id, node))
+            edges.append((finish, 0, node.span.id, node))
     edges.sort(key=lambda edge: edge[:3])
     totals, open_sections, reached = {}, {}, start
-    for time, opens, key, phase in edges:
+    for time, opens, id, node in edges:
         if time > reached:
-            credit(totals, open_sections, time - reached)
+            # The root itself is open from start to end.
+            chosen = winner(open_sections)
+            totals[chosen] = totals.get(chosen, 0) + time - reached
             reached = time
         if opens:
-            open_sections[key] = phase
+            open_sections[id] = node
         else:
-            del open_sections[key]
-    if end > reached:
-        credit(totals, open_sections, end - reached)
+            del open_sections[id]
     return totals
 
 
-def credit(totals, open_sections, length):
-    phase = open_sections[min(open_sections)] if open_sections else UNNAMED
-    totals[phase] = totals.get(phase, 0) + length
+def winner(open_sections):
+    """Which of the open sections a moment goes to."""
+    rank = min(names.class_rank(node.phase) for node in open_sections.values())
+    best = [node for node in open_sections.values() if names.class_rank(node.phase) == rank]
+    around = set()
+    for node in best:
+        outer = node.parent
+        while outer is not None and outer not in around:
+            around.add(outer)
+            outer = outer.parent
+    return min((node for node in best if node not in around), key=lambda node: node.span.id)
 
 
-def thread_of(node):
-    """The section's thread; a section that names none is on its parent's."""
-    while node is not None:
-        thread = node.span.get(names.THREAD_ID)
-        if thread is not None:
-            return thread
-        node = node.parent
-    return None
+def by_phase(totals):
+    """{phase: nanoseconds}; time in no phase under `None`."""
+    phases = {}
+    for node, length in totals.items():
+        phases[node.phase] = phases.get(node.phase, 0) + length
+    return phases

@@ -1,4 +1,4 @@
-"""Folds traces into the figures of a run: sections by call path, steps, waits for batches."""
+"""Folds traces into the figures of a run: sections by call path, steps, batches and the waits for them."""
 
 from array import array
 
@@ -7,46 +7,98 @@ import names
 import stats
 import traces
 
+# Figures that are summed over the sections that carry them, under the report's names.
+SUMS = {
+    "busy_ns": names.BUSY_NS,
+    "idle_ns": names.IDLE_NS,
+    "cpu_ns": names.CPU_NS,
+    "samples": names.SAMPLES,
+    "tokens": names.TOKENS,
+    "bytes": names.BYTES,
+    "flops": names.FLOPS,
+    "alloc_bytes": names.ALLOC_BYTES,
+    "free_bytes": names.FREE_BYTES,
+    "alloc_count": names.ALLOC_COUNT,
+}
+
 
 class Section:
     """All sections of one call path."""
 
-    def __init__(self):
+    def __init__(self, node):
+        self.name = node.span.name if node.depth <= traces.MAX_DEPTH else traces.DEEPER
+        self.depth = node.depth
+        self.kind = node.kind
         self.durations = array("Q")
         self.total = 0
         self.self_ns = 0
-        self.alloc_bytes = self.free_bytes = self.alloc_count = None
+        self.collapsed = 0
+        self.sums = {}
+        self.self_alloc = self.self_free = 0
+        self.peak = None
+        self.in_steps = {}
 
     def add(self, node):
         span = node.span
         self.durations.append(span.duration)
-        if not node.collapsed:
+        if node.collapsed:
+            self.collapsed += 1
+        else:
             self.total += span.duration
-        self.self_ns += self_time(node)
-        self.alloc_bytes = plus(self.alloc_bytes, span.get(names.ALLOC_BYTES))
-        self.free_bytes = plus(self.free_bytes, span.get(names.FREE_BYTES))
-        self.alloc_count = plus(self.alloc_count, span.get(names.ALLOC_COUNT))
+        self.self_ns += node.self_ns
+        for name, key in SUMS.items():
+            value = span.get(key)
+            if value is not None:
+                spans, total = self.sums.get(name, (0, 0))
+                self.sums[name] = (spans + 1, total + value)
+        if span.get(names.ALLOC_BYTES) is not None:
+            self.self_alloc += own(node, names.ALLOC_BYTES)
+            self.self_free += own(node, names.FREE_BYTES)
+        peak = span.get(names.PEAK_BYTES)
+        if peak is not None:
+            self.peak = peak if self.peak is None else max(self.peak, peak)
 
     @property
     def count(self):
         return len(self.durations)
 
+    def sum(self, name):
+        return self.sums[name][1] if name in self.sums else None
+
+
+class InSteps:
+    """A call path's part in the steps of one mode."""
+
+    def __init__(self):
+        self.steps = self.calls = self.max_calls = self.total = self.driving = self.exposed = 0
+
 
 class Step:
-    """One step; exposed time by phase over its root."""
+    """One step, and what its phases took of it: {phase: (exposed, union over threads, self, sections)}."""
 
-    __slots__ = ("instance", "mode", "number", "start", "duration", "samples", "tokens", "exposed")
+    __slots__ = ("trace", "instance", "mode", "number", "start", "duration", "work", "phases", "unattributed")
 
-    def __init__(self, root, nodes):
+    def __init__(self, root, nodes, exposed):
         span = root.span
+        self.trace = span.trace
         self.instance = span.instance
-        self.mode = span.get(names.MODE, names.DEFAULT_MODE)
+        self.mode = root.span.get(names.MODE, names.DEFAULT_MODE)
         self.number = span.get(names.STEP)
         self.start = span.start
         self.duration = span.duration
-        self.samples = work(nodes, names.SAMPLES)
-        self.tokens = work(nodes, names.TOKENS)
-        self.exposed = exposure.exposed(root, nodes)
+        self.work = {key: work(nodes, SUMS[key]) for key in ("samples", "tokens", "bytes")}
+        shares = exposure.by_phase(exposed)
+        self.unattributed = shares.get(None, 0)
+        self.phases = {}
+        for phase in {node.phase for node in nodes} - {None}:
+            inside = [node for node in nodes if node.phase == phase]
+            end = max(span.start, span.end)
+            union = stats.union((max(span.start, n.span.start), min(end, n.span.end)) for n in inside)
+            self.phases[phase] = (shares.get(phase, 0), union, sum(n.self_ns for n in inside), len(inside))
+
+    @property
+    def end(self):
+        return self.start + self.duration
 
 
 class Run:
@@ -56,66 +108,76 @@ class Run:
         self.sections = {}
         self.steps = []
         self.waits = []
-        self.phase_total, self.phase_self = {}, {}
+        self.batches = []
+        self.traces = 0
         self.spans = 0
-        self.roots = 0
         self.unplaced = 0
+        self.markers = {"run": 0, "epoch": 0}
+        self.first = self.last = None
 
     def add(self, spans):
         roots, nodes = traces.trees(spans)
-        markers = sum(map(traces.is_marker, spans))
-        self.spans += len(nodes)
-        self.roots += len(roots)
-        self.unplaced += len(spans) - markers - len(nodes)
+        self.traces += 1
+        self.spans += len(spans)
+        marked = [span for span in spans if traces.is_marker(span)]
+        for span in marked:
+            self.markers[span.get(names.SECTION_KIND)] += 1
+        self.unplaced += len(spans) - len(marked) - len(nodes)
+        self.first = min([span.start for span in spans] + ([self.first] if self.first is not None else []))
+        self.last = max([span.end for span in spans] + ([self.last] if self.last is not None else []))
         for node in nodes:
             section = self.sections.get(node.path)
             if section is None:
-                section = self.sections[node.path] = Section()
+                section = self.sections[node.path] = Section(node)
             section.add(node)
-            self.add_phase(node)
             self.add_wait(node)
         for root in roots:
             if root.kind == "step":
-                self.steps.append(Step(root, nodes))
-
-    def add_phase(self, node):
-        phase = node.phase
-        if phase is None:
-            return
-        self.phase_self[phase] = self.phase_self.get(phase, 0) + self_time(node)
-        # A section inside one of the same phase is already in its time.
-        if node.parent is None or node.parent.phase != phase:
-            self.phase_total[phase] = self.phase_total.get(phase, 0) + node.span.duration
+                self.add_step(root, [node for node in nodes if node.root is root])
+            elif root.kind == "batch":
+                self.batches.append((root.span.name, root.span.instance, root.thread, root.span.start, root.span.duration))
 
     def add_wait(self, node):
         span = node.span
         produce, queue = span.get(names.BATCH_PRODUCE_NS), span.get(names.BATCH_QUEUE_NS)
-        if produce is not None or queue is not None or node.phase == names.DATA_WAIT:
+        if produce is not None or queue is not None or node.own_phase == names.DATA_WAIT:
             self.waits.append((span.duration, produce, queue, span.get(names.BATCH_QUEUE_DEPTH)))
+
+    def add_step(self, root, nodes):
+        exposed = exposure.exposed(root, nodes)
+        step = Step(root, nodes, exposed)
+        self.steps.append(step)
+        calls = {}
+        for node in nodes:
+            part = self.sections[node.path].in_steps.setdefault(step.mode, InSteps())
+            calls[node.path] = calls.get(node.path, 0) + 1
+            part.calls += 1
+            part.total += node.span.duration
+            part.exposed += exposed.get(node, 0)
+            if node.thread == root.thread:
+                part.driving += node.span.duration
+        for path, count in calls.items():
+            part = self.sections[path].in_steps[step.mode]
+            part.steps += 1
+            part.max_calls = max(part.max_calls, count)
 
     def steps_of(self, mode):
         return [step for step in self.steps if step.mode == mode]
 
 
-def self_time(node):
-    """Duration minus the union of the children, each cut to the section."""
-    start, end = node.span.start, node.span.end
-    covered = stats.union((max(start, c.span.start), min(end, c.span.end)) for c in node.children)
-    return node.span.duration - covered
+def own(node, key):
+    """Without what sections inside did on the same thread: counters are the threads'."""
+    inside = sum(child.span.get(key) or 0 for child in node.children if child.thread == node.thread)
+    return (node.span.get(key) or 0) - inside
 
 
 def work(nodes, key):
-    """Samples or tokens of a step: of the outermost sections that say so."""
+    """Samples, tokens or bytes of a step: of the outermost sections that say so."""
     total, counted = None, set()
     for node in nodes:
         if node.parent in counted:
             counted.add(node)
         elif node.span.get(key) is not None:
             counted.add(node)
-            total = plus(total, node.span.get(key))
+            total = (total or 0) + node.span.get(key)
     return total
-
-
-def plus(total, value):
-    """Sum in which nothing plus nothing stays nothing."""
-    return total if value is None else value if total is None else total + value

@@ -8,9 +8,16 @@ TRACE_SPANS = "stepscope.trace.spans"
 PARENT_PATH = "stepscope.parent_path"
 SAMPLES = "stepscope.samples"
 TOKENS = "stepscope.tokens"
+BYTES = "stepscope.bytes"
+FLOPS = "stepscope.flops"
+BUSY_NS = "stepscope.busy_ns"
+IDLE_NS = "stepscope.idle_ns"
+CPU_NS = "stepscope.cpu_ns"
+TRACE_DROPPED = "stepscope.trace.dropped"
 ALLOC_BYTES = "stepscope.mem.alloc_bytes"
 FREE_BYTES = "stepscope.mem.free_bytes"
 ALLOC_COUNT = "stepscope.mem.alloc_count"
+PEAK_BYTES = "stepscope.mem.peak_bytes"
 BATCH_ID = "stepscope.batch.id"
 BATCH_PRODUCE_NS = "stepscope.batch.produce_ns"
 BATCH_QUEUE_NS = "stepscope.batch.queue_ns"
@@ -34,7 +41,10 @@ SECTION_MAX = "stepscope.section.max"
 SECTION_ALLOC = "stepscope.section.alloc"
 SECTION_FREE = "stepscope.section.free"
 SECTION_ALLOC_COUNT = "stepscope.section.alloc_count"
+SECTION_SELF_ALLOC = "stepscope.section.self_alloc"
+SECTION_SELF_FREE = "stepscope.section.self_free"
 SECTION_PREFIX = "stepscope.section."
+SPANS_EMITTED = "stepscope.spans.emitted"
 
 MARKERS = {"run.started": "run", "epoch.started": "epoch"}
 
@@ -68,6 +78,35 @@ CLASS_OF_PHASE = {
 }
 
 
+# What a section's name implies where nobody named its phase: whole last words only.
+PHASE_OF_NAME = {
+    "data_loading": "data_loading data_load dataload dataloader data_loader load_data load_batch get_batch read_batch",
+    "data_wait": "data_wait wait_batch wait_for_batch next_batch",
+    "preprocessing": "preprocess preprocessing normalize tokenize",
+    "augmentation": "augment augmentation",
+    "collate": "collate",
+    "host_to_device": "host_to_device",
+    "device_to_host": "device_to_host",
+    "compile": "compile",
+    "forward": "forward forward_pass",
+    "backward": "backward backward_pass backward_step",
+    "gradient": "clip_gradients clip_grad_norm",
+    "optimizer": "optimizer optimizer_step optimiser_step",
+    "communication": "all_reduce allreduce all_gather reduce_scatter broadcast",
+    "synchronization": "barrier synchronize",
+    "evaluation": "evaluate evaluation validate validation",
+    "inference": "inference",
+    "checkpoint": "checkpoint save_checkpoint load_checkpoint",
+}
+IMPLIED = {word: phase for phase, words in PHASE_OF_NAME.items() for word in words.split()}
+
+
+def implied_phase(name):
+    """The phase that the last part of `module::function`, `a.b` or `a/b` implies."""
+    last = name.replace("/", ":").replace(".", ":").rpartition(":")[2]
+    return IMPLIED.get(last.replace("-", "_").replace(" ", "_").lower()) if last.isascii() else None
+
+
 def class_rank(phase):
-    """Position of a phase's class; phases nobody knows rank as "other"."""
-    return CLASSES.index(CLASS_OF_PHASE.get(phase, "other"))
+    """Position of a phase's class; phases nobody knows rank as "other", sections without one below."""
+    return len(CLASSES) if phase is None else CLASSES.index(CLASS_OF_PHASE.get(phase, "other"))

@@ -1,6 +1,90 @@
-"""The program's JSON report against the figures computed from the spans."""
+"""The program's JSON report against the figures computed from the spans. Keys are the report schema's."""
+
+import names
+import report_sections
+import report_steps
 
 
-def against_spans(report, run, compare):
-    """Compares every figure of the report that the spans determine."""
-    compare.missing("report", f"not compared: {len(report)} keys of {run.spans} sections")
+def against_spans(report, run, sums, assembler, compare):
+    """Compares every figure of the report that spans and aggregates determine."""
+    the_run(report["run"], run, compare)
+    the_losses(report["losses"], run, sums, assembler, compare)
+    report_sections.compare_sections(report["sections"], run, sums, compare)
+    report_steps.compare_steps(report, run, compare)
+    waits(report["detailed_metrics"]["waits"], run, compare)
+    batches(report["detailed_metrics"]["batches"], run, compare)
+    disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
+
+
+def the_run(got, run, compare):
+    where = "run"
+    compare.equal(where, "traces", got["traces"], run.traces)
+    compare.equal(where, "spans", got["spans"], run.spans)
+    compare.equal(where, "epochs_started", got["epochs_started"], run.markers["epoch"])
+    epochs = sum(section.count for section in run.sections.values() if section.kind == "epoch")
+    compare.equal(where, "epochs_ended", got["epochs_ended"], epochs)
+    compare.equal(where, "started_ns", got["started_ns"], run.first)
+    compare.equal(where, "last_ns", got["last_ns"], run.last)
+    compare.equal(where, "elapsed_ns", got["elapsed_ns"], run.last - run.first)
+
+
+def the_losses(got, run, sums, assembler, compare):
+    where = "losses"
+    compare.equal(where, "emitted", got["emitted"], sums.latest(names.SPANS_EMITTED))
+    compare.equal(where, "incomplete_traces", got["incomplete_traces"], assembler.incomplete)
+
+
+def waits(got, run, compare):
+    for position, key in enumerate(("wait", "produce", "queue", "depth")):
+        values = [wait[position] for wait in run.waits if wait[position] is not None]
+        compare.stats(f"waits, {key}", got[key], values)
+
+
+def batches(got, run, compare):
+    compare.equal("batches", "count", got["count"], len(run.batches))
+    loaders = {}
+    for batch in run.batches:
+        loaders.setdefault(batch[0], []).append(batch)
+    listed = {loader["name"]: loader for loader in got["loaders"]}
+    for name in sorted(set(loaders) | set(listed)):
+        where = f"loader {name}"
+        loader, made = listed.get(name), loaders.get(name)
+        if loader is None or made is None:
+            compare.missing(where, "not in the report" if loader is None else "only in the report")
+            continue
+        compare.stats(where, loader["produce"], [duration for *_, duration in made])
+        compare.equal(where, "busy_ns", loader["busy_ns"], sum(duration for *_, duration in made))
+        first = min(start for *_, start, _ in made)
+        last = max(start + duration for *_, start, duration in made)
+        compare.equal(where, "elapsed_ns", loader["elapsed_ns"], last - first)
+        workers = {}
+        for _, instance, thread, start, duration in made:
+            workers.setdefault((instance, thread), []).append((start, duration))
+        expected = sorted((len(work), sum(duration for _, duration in work)) for work in workers.values())
+        reported = sorted((worker["batches"], worker["busy_ns"]) for worker in loader["workers"])
+        compare.equal(where, "workers' batches and busy_ns", reported, expected)
+
+
+def disagreements(got, run, sums, compare):
+    """What the report says that spans and aggregates disagree on must be so."""
+    merged = sums.sections()
+    for item in got:
+        where = f"disagreement on {item['path']}"
+        section = run.sections.get(item["path"])
+        if section is not None:
+            mine = {
+                "count": section.count,
+                "total_ns": section.total,
+                "min_ns": min(section.durations),
+                "max_ns": max(section.durations),
+            }
+            compare.equal(where, item["figure"], item["spans"], mine[item["figure"]])
+        metric = {
+            "count": names.SECTION_COUNT,
+            "total_ns": names.SECTION_TOTAL,
+            "min_ns": names.SECTION_MIN,
+            "max_ns": names.SECTION_MAX,
+        }[item["figure"]]
+        aggregate = merged.get(item["path"], {}).get(metric)
+        if aggregate is not None:
+            compare.equal(where, f"{item['figure']} of the aggregates", item["aggregates"], aggregate)

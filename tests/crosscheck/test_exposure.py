@@ -4,13 +4,13 @@ import unittest
 
 import figures
 import traces
-from exposure import exposed
+from exposure import by_phase, exposed
 from samples import span
 
 
 def of(*spans):
     roots, nodes = traces.trees(list(spans))
-    return exposed(roots[0], nodes)
+    return by_phase(exposed(roots[0], nodes))
 
 
 def step(id=1, end=100, **attributes):
@@ -49,6 +49,21 @@ class Exposure(unittest.TestCase):
         )
         self.assertEqual(got, {"data_loading": 70, "preprocessing": 20, "augmentation": 10})
 
+    def test_overlapping_sections_of_one_class_are_told_apart_by_id(self):
+        # 10..20 only the second, 20..50 both are innermost: the smaller id; 30..40 its child 4 against 3.
+        got = of(
+            step(),
+            span(2, 1, "forward", 0, 60, thread__id=1),
+            span(3, 2, "a", 20, 60, thread__id=1, stepscope__phase="backward"),
+            span(5, 2, "b", 10, 50, thread__id=1, stepscope__phase="optimizer"),
+            span(4, 5, "b.inner", 30, 40, thread__id=1, stepscope__phase="gradient"),
+        )
+        self.assertEqual(got, {"forward": 10, "optimizer": 10, "backward": 40, None: 40})
+
+    def test_a_name_implies_a_phase(self):
+        self.assertEqual(of(step(), span(2, 1, "Model::Load-Batch", 0, 30, thread__id=1)), {"data_loading": 30, None: 70})
+        self.assertEqual(of(step(), span(2, 1, "forward_fill", 0, 30, thread__id=1)), {None: 100})
+
     def test_sections_without_a_phase_inherit_it(self):
         inner = span(3, 2, "conv", 10, 60, thread__id=1)
         self.assertEqual(of(step(), phase(2, 1, "forward", 0, 80), inner), {"forward": 80, None: 20})
@@ -72,16 +87,16 @@ class Steps(unittest.TestCase):
             ]
         )
         [only] = run.steps_of("eval")
-        self.assertEqual((only.number, only.duration, only.samples, only.tokens), (7, 100, 32, None))
+        self.assertEqual((only.number, only.duration, only.work["samples"], only.work["tokens"]), (7, 100, 32, None))
         self.assertEqual(run.waits, [(25, 900, 40, None)])
-        self.assertEqual(run.sections["step/forward"].alloc_bytes, 10)
-        self.assertEqual(run.sections["step/forward/forward"].alloc_bytes, 4)
-        self.assertIsNone(run.sections["step"].alloc_bytes)
+        self.assertEqual(run.sections["step/forward"].sum("alloc_bytes"), 10)
+        self.assertEqual(run.sections["step/forward/forward"].sum("alloc_bytes"), 4)
+        self.assertIsNone(run.sections["step"].sum("alloc_bytes"))
 
     def test_samples_of_sections_where_the_step_gives_none(self):
         run = figures.Run()
         run.add([step(), span(2, 1, "a", 0, 9, stepscope__samples=3), span(3, 1, "b", 9, 20, stepscope__samples=4)])
-        self.assertEqual(run.steps[0].samples, 7)
+        self.assertEqual(run.steps[0].work["samples"], 7)
 
 
 if __name__ == "__main__":

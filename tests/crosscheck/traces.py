@@ -1,6 +1,7 @@
 """Spans to traces to trees: de-duplication by span id, closing by the root's count, call paths."""
 
 import names
+import stats
 
 MAX_DEPTH = 64
 DEEPER = "…"
@@ -65,15 +66,38 @@ def is_marker(span):
 class Node:
     """A section in its trace."""
 
-    __slots__ = ("span", "parent", "children", "path", "depth", "collapsed", "phase")
+    __slots__ = ("span", "parent", "root", "children", "path", "depth", "collapsed", "phase")
 
     def __init__(self, span, parent):
         self.span = span
         self.parent = parent
+        self.root = parent.root if parent else self
         self.children = []
         self.path, self.depth, self.collapsed = place(parent, span)
-        # A phase holds for everything below that names none.
-        self.phase = span.get(names.PHASE) or (parent.phase if parent else None)
+        # A phase holds for everything below that has none of its own.
+        self.phase = self.own_phase or (parent.phase if parent else None)
+
+    @property
+    def own_phase(self):
+        return self.span.get(names.PHASE) or names.implied_phase(self.span.name)
+
+    @property
+    def thread(self):
+        """Its thread; a section that names none is on its parent's."""
+        node = self
+        while node is not None:
+            thread = node.span.get(names.THREAD_ID)
+            if thread is not None:
+                return thread
+            node = node.parent
+        return None
+
+    @property
+    def self_ns(self):
+        """Duration minus the union of the children, each cut to the section."""
+        start, end = self.span.start, self.span.end
+        covered = stats.union((max(start, c.span.start), min(end, c.span.end)) for c in self.children)
+        return self.span.duration - covered
 
     @property
     def kind(self):

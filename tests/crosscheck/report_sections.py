@@ -1,0 +1,115 @@
+"""The report's call paths: counts, times, quantiles, allocations, and their part in steps."""
+
+from fractions import Fraction
+from math import isqrt
+
+import names
+import stats
+from comparison import QUANTILES
+
+
+def compare_sections(listed, run, sums, compare):
+    merged = sums.sections()
+    reported = {section["path"]: section for section in listed}
+    compare.equal("sections", "number of different paths", len(reported), len(listed))
+    for path in sorted(set(reported) | set(run.sections) | set(merged)):
+        where = f"section {path}"
+        got, section, aggregate = reported.get(path), run.sections.get(path), merged.get(path)
+        if got is None:
+            compare.missing(where, "not in the report")
+            continue
+        if got["source"] == "aggregates":
+            if aggregate is None:
+                compare.missing(where, "the report has it from aggregates that are not there")
+                continue
+            by_aggregates(where, got, section, aggregate, compare)
+        elif section is None:
+            compare.missing(where, "only in the report")
+            continue
+        else:
+            by_spans(where, got, section, compare)
+        if section is not None:
+            by_both(where, got, section, compare)
+
+
+def by_both(where, got, section, compare):
+    """What only spans can tell."""
+    compare.equal(where, "name", got["name"], section.name)
+    compare.equal(where, "depth", got["depth"], section.depth)
+    compare.equal(where, "kind", got["kind"], section.kind)
+    compare.equal(where, "self_ns", got["self_ns"], section.self_ns)
+    compare.equal(where, "collapsed_calls", got["collapsed_calls"], section.collapsed)
+    for figure in ("busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops"):
+        reported = got[figure] and (got[figure]["spans"], got[figure]["sum"])
+        compare.equal(where, figure, reported, section.sums.get(figure))
+    if got["alloc"] is not None:
+        compare.equal(where, "peak_bytes", got["alloc"]["peak_bytes"], section.peak)
+    ordered = sorted(section.durations)
+    for quantile, (numerator, denominator) in QUANTILES.items():
+        compare.quantile(where, quantile, got[quantile], ordered, numerator, denominator, got["is_exact"])
+    compare.mad(where, got["mad"], ordered, got["is_exact"])
+    listed = {part["mode"]: part for part in got["in_steps"]}
+    for mode in sorted(set(listed) | set(section.in_steps)):
+        part, mine = listed.get(mode), section.in_steps.get(mode)
+        if part is None or mine is None:
+            compare.missing(where, f"in {mode} steps only by the {'spans' if part is None else 'report'}")
+            continue
+        for figure, expected in (
+            ("steps", mine.steps),
+            ("calls", mine.calls),
+            ("max_calls", mine.max_calls),
+            ("total_ns", mine.total),
+            ("driving_ns", mine.driving),
+            ("exposed_ns", mine.exposed),
+        ):
+            compare.equal(where, f"{figure} in {mode} steps", part[figure], expected)
+
+
+def by_spans(where, got, section, compare):
+    durations = list(section.durations)
+    compare.equal(where, "count", got["count"], section.count)
+    compare.equal(where, "total_ns", got["total_ns"], section.total)
+    compare.equal(where, "min", got["min"], min(durations))
+    compare.equal(where, "max", got["max"], max(durations))
+    compare.close(where, "mean", got["mean"], stats.mean(durations))
+    compare.close(where, "std", got["std"], stats.std(durations))
+    if section.count <= stats.EXACT_VALUES:
+        compare.equal(where, "is_exact", got["is_exact"], True)
+    alloc = got["alloc"] or {}
+    for figure in ("alloc_bytes", "free_bytes", "alloc_count"):
+        compare.equal(where, figure, alloc.get(figure), section.sum(figure))
+    if got["alloc"] is not None:
+        compare.equal(where, "alloc spans", alloc["spans"], section.sums.get("alloc_bytes", (0, 0))[0])
+        compare.equal(where, "self_alloc_bytes", alloc["self_alloc_bytes"], section.self_alloc)
+        compare.equal(where, "self_free_bytes", alloc["self_free_bytes"], section.self_free)
+
+
+def by_aggregates(where, got, section, sums, compare):
+    count, total = sums.get(names.SECTION_COUNT), sums.get(names.SECTION_TOTAL)
+    compare.equal(where, "count", got["count"], count)
+    compare.equal(where, "total_ns", got["total_ns"], total)
+    compare.equal(where, "self_busy_ns", got["self_busy_ns"], sums.get(names.SECTION_SELF_BUSY))
+    compare.equal(where, "min", got["min"], sums.get(names.SECTION_MIN))
+    compare.equal(where, "max", got["max"], sums.get(names.SECTION_MAX))
+    alloc = got["alloc"] or {}
+    for figure, metric in (
+        ("alloc_bytes", names.SECTION_ALLOC),
+        ("free_bytes", names.SECTION_FREE),
+        ("alloc_count", names.SECTION_ALLOC_COUNT),
+        ("self_alloc_bytes", names.SECTION_SELF_ALLOC),
+        ("self_free_bytes", names.SECTION_SELF_FREE),
+    ):
+        compare.equal(where, figure, alloc.get(figure), sums.get(metric))
+    if section is not None and section.count == count:
+        durations = list(section.durations)
+        compare.close(where, "mean", got["mean"], stats.mean(durations))
+        compare.close(where, "std", got["std"], stats.std(durations))
+    elif section is None or not section.collapsed:
+        # Spans were lost: the sums alone must do.
+        compare.close(where, "mean", got["mean"], Fraction(total, count))
+        low, high = sums.get(names.SECTION_SQUARES_LOW), sums.get(names.SECTION_SQUARES_HIGH, 0)
+        if low is not None and count > 1:
+            numerator = count * (high << 63 | low) - total * total
+            denominator = count * (count - 1)
+            std = Fraction(isqrt((numerator * denominator) << 128), denominator << 64)
+            compare.close(where, "std", got["std"], std)

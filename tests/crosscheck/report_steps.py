@@ -1,0 +1,146 @@
+"""The report's steps: by mode, with and without warm-up, their phases, throughput, series, and the slowest."""
+
+from fractions import Fraction
+
+
+def compare_steps(report, run, compare):
+    detailed, primary = report["detailed_metrics"], report["summary"]["mode"]
+    modes = {mode["mode"]: mode for mode in detailed["modes"]}
+    compare.equal("steps", "modes", sorted(modes), sorted({step.mode for step in run.steps}))
+    warmups = {}
+    for instance in report["ranks"]:
+        resource = instance["resource"]
+        key = (resource["service_instance_id"] or None, resource["pid"])
+        warmups[key] = instance["warmup_steps"]
+        mine = [step for step in run.steps_of(primary) if step.instance == key]
+        where = f"steps of {key[0]}"
+        steady = sorted(mine, key=lambda step: step.start)[instance["warmup_steps"] :]
+        compare.stats(where, instance["steps"], [step.duration for step in steady])
+        compare.throughput(where, instance["throughput"], steady)
+    for name, mode in modes.items():
+        compare_mode(mode, run, warmups if name == primary else None, compare)
+    if primary in modes:
+        summary(report["summary"], modes[primary], compare)
+    for series in detailed["series"]:
+        compare_series(series, run.steps_of(series["mode"]), compare)
+
+
+def warm(steps, warmup, known):
+    """The steps without each process's first ones; None where the report does not say how many those are."""
+    processes = {}
+    for step in sorted(steps, key=lambda step: step.start):
+        processes.setdefault(step.instance, []).append(step)
+    if known is None:
+        known = {instance: min(warmup["max_per_instance"], len(of)) for instance, of in processes.items()}
+    excluded = [step for instance, of in processes.items() for step in of[: known.get(instance, 0)]]
+    if len(excluded) != warmup["steps"]:
+        return None
+    gone = {id(step) for step in excluded}
+    return excluded, [step for step in steps if id(step) not in gone]
+
+
+def compare_mode(mode, run, warmups, compare):
+    name = mode["mode"]
+    where = f"{name} steps"
+    steps = run.steps_of(name)
+    compare.stats(f"all {where}", mode["all"], [step.duration for step in steps])
+    numbers = [step.number for step in steps if step.number is not None]
+    compare.equal(where, "step_range", mode["step_range"], [min(numbers), max(numbers)] if numbers else None)
+    split = warm(steps, mode["warmup"], warmups)
+    if split is None:
+        compare.missing(where, f"warm-up of {mode['warmup']} cannot be told apart by process")
+        return
+    excluded, steady = split
+    compare.equal(where, "warm-up total_ns", mode["warmup"]["total_ns"], sum(step.duration for step in excluded))
+    compare.stats(f"steady {where}", mode["steady"], [step.duration for step in steady])
+    total = sum(step.duration for step in steady)
+    compare.equal(where, "steady_ns", mode["steady_ns"], total)
+    unattributed = sum(step.unattributed for step in steady)
+    compare.equal(where, "unattributed_ns", mode["unattributed_ns"], unattributed)
+    compare_phases(where, mode["phases"], steady, total, compare)
+    compare.throughput(where, mode["throughput"], steady)
+    compare_slowest(where, mode["slowest"], steady, compare)
+
+
+def compare_phases(where, listed, steady, total, compare):
+    phases = {}
+    for step in steady:
+        for phase, figures in step.phases.items():
+            phases[phase] = tuple(map(sum, zip(phases.get(phase, (0, 0, 0, 0)), figures)))
+    reported = {phase["phase"]: phase for phase in listed}
+    for phase in sorted(set(phases) | set(reported)):
+        place = f"{where}, phase {phase}"
+        got, mine = reported.get(phase), phases.get(phase)
+        if got is None or mine is None:
+            compare.missing(place, "not in the report" if got is None else "only in the report")
+            continue
+        for figure, expected in zip(("exposed_ns", "total_ns", "self_ns", "spans"), mine):
+            compare.equal(place, figure, got[figure], expected)
+        if total:
+            compare.close(place, "exposed_share", got["exposed_share"], Fraction(mine[0], total))
+            compare.close(place, "total_share", got["total_share"], Fraction(mine[1], total))
+
+
+def compare_slowest(where, listed, steady, compare):
+    longest = sorted((step.duration for step in steady), reverse=True)[: len(listed)]
+    compare.equal(where, "slowest durations", [step["duration_ns"] for step in listed], longest)
+    by_trace = {step.trace.hex(): step for step in steady}
+    for got in listed:
+        step, place = by_trace.get(got["trace_id"]), f"{where}, slow step {got['step']}"
+        if step is None:
+            compare.missing(place, "no such trace")
+            continue
+        compare.equal(place, "duration_ns", got["duration_ns"], step.duration)
+        compare.equal(place, "start_ns", got["start_ns"], step.start)
+        compare.equal(place, "step", got["step"], step.number)
+        phases = {phase["phase"]: (phase["exposed_ns"], phase["total_ns"]) for phase in got["phases"]}
+        compare.equal(place, "phases", phases, {phase: figures[:2] for phase, figures in step.phases.items()})
+        compare.equal(place, "unattributed_ns", got["unattributed_ns"], step.unattributed)
+
+
+def summary(got, mode, compare):
+    """The summary repeats the primary mode."""
+    where = "summary"
+    compare.equal(where, "steps", got["steps"], mode["steady"]["count"])
+    compare.equal(where, "warmup_steps", got["warmup_steps"], mode["warmup"]["steps"])
+    for figure, value in (got["step_time"] or {}).items():
+        compare.equal(where, f"step_time {figure}", value, mode["steady"][figure])
+    for figure in ("throughput", "phases", "unattributed_ns"):
+        compare.equal(where, figure, got[figure], mode[figure])
+    compare.equal(where, "steps_ns", got["steps_ns"], mode["steady_ns"])
+    wait = got["input"]
+    if wait["share"] is not None and wait["steps_ns"] + wait["between_ns"]:
+        share = Fraction(wait["in_steps_ns"] + wait["between_ns"], wait["steps_ns"] + wait["between_ns"])
+        compare.close(where, "input share", wait["share"], share)
+        verdict = "no" if share < Fraction(5, 100) else "moderate" if share < Fraction(20, 100) else "high"
+        if wait["verdict"] != "not_enough_data":
+            compare.equal(where, "input verdict", wait["verdict"], verdict)
+        inputs = ("data_loading", "data_wait", "preprocessing", "augmentation", "collate")
+        exposed = sum(phase["exposed_ns"] for phase in mode["phases"] if phase["phase"] in inputs)
+        compare.equal(where, "input in_steps_ns", wait["in_steps_ns"], exposed)
+
+
+def compare_series(series, steps, compare):
+    where, shift = f"series of {series['mode']} steps", series["shift"]
+    points = {}
+    for step in steps:
+        if step.number is not None:
+            points.setdefault(step.number >> shift, []).append(step)
+    compare.equal(where, "points", [point["step"] for point in series["points"]], [key << shift for key in sorted(points)])
+    if steps:
+        distinct = {step.number >> max(shift - 1, 0) for step in steps if step.number is not None}
+        compare.equal(where, "smallest shift", shift == 0 or len(distinct) > 65_536, True)
+    for point in series["points"]:
+        mine = points.get(point["step"] >> shift)
+        if mine is None:
+            continue
+        durations = [step.duration for step in mine]
+        samples = [step.work["samples"] for step in mine if step.work["samples"] is not None]
+        expected = {
+            "count": len(mine),
+            "duration_sum_ns": sum(durations),
+            "duration_min_ns": min(durations),
+            "duration_max_ns": max(durations),
+            "samples": sum(samples) if samples else None,
+        }
+        compare.equal(where, f"point {point['step']}", {key: point[key] for key in expected}, expected)
