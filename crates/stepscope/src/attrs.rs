@@ -183,6 +183,7 @@ pub(crate) fn unpack(words: &[u64], bytes: &mut Vec<u8>) {
 }
 
 /// Iterates over unpacked entries.
+#[derive(Clone)]
 pub(crate) struct Entries<'a> {
     bytes: &'a [u8],
 }

@@ -84,7 +84,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
             name: &mut name,
             formatted: &recorder.config.formatted_fields,
         });
-        thread::with(recorder, |state| {
+        let begun = thread::with(recorder, |state| {
             let parent = match explicit {
                 Some(parent) => parent,
                 None if attributes.is_contextual() => state.current(),
@@ -97,6 +97,9 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
                 state.mark(Source::Section(&crate::recorder::EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
             }
         });
+        if begun.is_none() {
+            recorder.lose(LossReason::ThreadTeardown, 1);
+        }
         if let Some(name) = name {
             open.attrs.push(Entry::Field("otel.name", name.as_str().into()));
         }

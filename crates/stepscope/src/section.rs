@@ -107,6 +107,9 @@ pub fn enter(callsite: &'static Callsite, start: Start, fields: &[(&str, FieldVa
         state.begin(&mut open, Source::Section(callsite), None, &spec, parent);
         state.enter_section(open)
     });
+    if key.is_none() {
+        thread::lose_in_teardown();
+    }
     SectionGuard { key: key.unwrap_or(0), kind: spec.kind(), not_send: PhantomData }
 }
 

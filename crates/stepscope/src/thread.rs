@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use stepscope_core::identity::mix;
-use stepscope_core::{Level, PathId, PathTable, SectionKind, attr};
+use stepscope_core::{Level, LossReason, PathId, PathTable, SectionKind, attr};
 
 use crate::aggregate::{Aggregates, Ended, MemorySums};
 use crate::attrs::Entry;
@@ -154,23 +154,34 @@ impl ThreadState {
             _ => None,
         };
         let mut path_parent = PathId::ROOT;
+        let mut full = None;
         if let Some(parent) = parent {
             path_parent = parent.path;
+            if !open.exported {
+                // Whatever is exported inside of it belongs to the innermost span that is there.
+                open.span_id = parent.span_id;
+            }
             if !open.exported || parent.trace.join() {
                 open.parent_span_id = parent.span_id;
                 open.trace = Some(parent.trace);
             } else {
                 open.continues = Some((parent.path, parent.trace.id, parent.span_id));
+                full = Some(parent.trace);
             }
         }
         (open.path, open.callsite) = self.path(path_parent, source, name, spec);
         open.collapsed = PathTable::is_collapsed(path_parent, open.path);
         if open.trace.is_none() {
             open.is_root = true;
-            let mut state = TraceState::new(self.recorder.next_trace_id(spec.step), kind);
-            state.step = spec.step;
+            let step = full.as_ref().map_or(spec.step, |full| full.step);
+            let mut state = TraceState::new(self.recorder.next_trace_id(step), kind);
+            state.step = step;
             state.epoch = spec.epoch.or_else(|| self.recorder.epoch());
             state.mode = spec.mode.unwrap_or(stepscope_core::Mode::Train);
+            if let Some(full) = full {
+                // A trace that continues another one is a part of the same step.
+                (state.root_kind, state.epoch, state.mode) = (full.root_kind, full.epoch, full.mode);
+            }
             state.root_thread = self.shared.id;
             let trace = self.traces.take(state);
             if open.exported {
@@ -483,6 +494,32 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R
         })
         .ok()
         .flatten()
+}
+
+/// Counts a section that could not begin because its thread has begun to tear down.
+#[cold]
+pub(crate) fn lose_in_teardown() {
+    if crate::recorder::current_id() != 0
+        && !is_suppressed()
+        && STATE.try_with(|_| ()).is_err()
+        && let Some(recorder) = crate::recorder::current()
+    {
+        recorder.lose(LossReason::ThreadTeardown, 1);
+    }
+}
+
+/// Runs `f`, a call back into the program, without recording what it does: state of ours may be locked.
+pub(crate) fn quietly<R>(f: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            let _ = SUPPRESSED.try_with(|flag| flag.set(self.0));
+        }
+    }
+
+    let _restore = Restore(SUPPRESSED.try_with(|flag| flag.replace(true)).unwrap_or(true));
+    f()
 }
 
 /// Makes everything that this thread does invisible to the layer, for its whole life.

@@ -83,7 +83,9 @@ impl Visit for SpanVisitor<'_> {
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
         if self.formatted.iter().any(|name| name == field.name()) {
-            self.record_str(field, format_bounded(value).as_str());
+            // The value's own code may log: on a section that is locked right now.
+            let text = crate::thread::quietly(|| format_bounded(value));
+            self.record_str(field, &text);
         }
     }
 }

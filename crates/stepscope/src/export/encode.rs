@@ -21,6 +21,9 @@ pub(crate) struct Context<'a> {
     pub cpus: Option<u64>,
 }
 
+/// A span entered once and this soon after its creation, as `#[instrument]` does it, was never suspended.
+const PROMPT_NS: u64 = 10_000;
+
 fn int(value: u64) -> Value<'static> {
     Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
 }
@@ -54,7 +57,11 @@ pub(crate) fn write_span(
 
     write_identity(visitor, context, record);
     write_figures(visitor, record);
-    for entry in Entries::new(entries) {
+    let mut rest = Entries::new(entries);
+    while let Some(entry) = rest.next() {
+        if is_overridden(&entry, rest.clone(), context, record) {
+            continue;
+        }
         match entry {
             Entry::Field("otel.name", FieldValue::Str(text)) => name = text,
             Entry::Field("otel.kind", FieldValue::Str(text)) => span_kind = kind_of(text),
@@ -104,6 +111,56 @@ pub(crate) fn write_span(
     });
 }
 
+/// Whether writing `entry` would repeat a key: a field counts as it was recorded last, and what the layer
+/// itself says of a section wins over fields of the same name.
+fn is_overridden(
+    entry: &Entry<'_>,
+    mut rest: Entries<'_>,
+    context: &Context<'_>,
+    record: &SectionRecord,
+) -> bool {
+    match *entry {
+        Entry::Field(key, _) => {
+            is_ours(key, context, record)
+                || rest.any(|later| matches!(later, Entry::Field(other, _) if other == key))
+        }
+        Entry::UserValue(name, _) => {
+            rest.any(|later| matches!(later, Entry::UserValue(other, _) if other == name))
+        }
+        Entry::Event(..) | Entry::Link(..) => false,
+    }
+}
+
+fn is_ours(key: &str, context: &Context<'_>, record: &SectionRecord) -> bool {
+    match key {
+        attr::PHASE => record.phase.is_some(),
+        attr::EPOCH => record.root.is_some_and(|root| root.epoch.is_some()),
+        attr::CODE_FILE_PATH | attr::CODE_LINE_NUMBER | attr::CODE_FUNCTION_NAME => {
+            context.recorder.config.locations
+        }
+        attr::SECTION_KIND
+        | attr::STEP
+        | attr::MODE
+        | attr::TRACE_SPANS
+        | attr::TRACE_DROPPED
+        | attr::PARENT_PATH
+        | attr::BUSY_NS
+        | attr::IDLE_NS
+        | attr::CPU_NS
+        | attr::MEM_ALLOC_BYTES
+        | attr::MEM_FREE_BYTES
+        | attr::MEM_ALLOC_COUNT
+        | attr::MEM_FREE_COUNT
+        | attr::MEM_PEAK_BYTES
+        | attr::MEM_LIVE_BYTES
+        | attr::MEM_RSS_BYTES
+        | attr::MEM_RSS_DELTA_BYTES
+        | attr::THREAD_ID
+        | attr::THREAD_NAME => true,
+        _ => false,
+    }
+}
+
 fn write_identity(visitor: &mut impl Visitor, context: &Context<'_>, record: &SectionRecord) {
     if record.kind != SectionKind::Section {
         visitor.span_attribute(attr::SECTION_KIND, Value::Str(record.kind.as_str()));
@@ -120,11 +177,15 @@ fn write_identity(visitor: &mut impl Visitor, context: &Context<'_>, record: &Se
 }
 
 fn write_figures(visitor: &mut impl Visitor, record: &SectionRecord) {
-    // A section that was entered once and left when it ended was busy all the time.
+    // A section that was entered once, right after its start, was busy all the time. Several stays at the same
+    // time (on two threads, or one inside of the other) do not make it busier than that.
     let duration_ns = record.end_ns.saturating_sub(record.start_ns);
-    if record.enters != 1 && record.kind != SectionKind::Run && duration_ns > 0 {
-        visitor.span_attribute(attr::BUSY_NS, int(record.busy_ns));
-        visitor.span_attribute(attr::IDLE_NS, int(duration_ns.saturating_sub(record.busy_ns)));
+    let busy_ns = record.busy_ns.min(duration_ns);
+    let idle_ns = duration_ns - busy_ns;
+    let was_suspended = record.enters != 1 || idle_ns > PROMPT_NS;
+    if was_suspended && record.kind != SectionKind::Run && duration_ns > 0 {
+        visitor.span_attribute(attr::BUSY_NS, int(busy_ns));
+        visitor.span_attribute(attr::IDLE_NS, int(idle_ns));
     }
     if let Some(memory) = &record.memory {
         visitor.span_attribute(attr::MEM_ALLOC_BYTES, int(memory.alloc_bytes));
