@@ -21,6 +21,9 @@ pub(crate) enum Place {
     Tail,
     /// There was no whole record.
     Whole,
+    /// None, but a whole message without its length: the bytes are that length, which may be all that
+    /// another file holds of the record.
+    Length,
 }
 
 /// A piece of a record.
@@ -85,9 +88,20 @@ impl Fragments {
         list
     }
 
-    /// Takes the first two halves that make a whole record and puts them together.
+    /// Forgets lengths at the end of one file whose message is all of another one, and was read there.
+    fn match_lengths(list: &mut Vec<Fragment>) {
+        let (mut lengths, rest): (Vec<_>, Vec<_>) =
+            std::mem::take(list).into_iter().partition(|fragment| fragment.place == Place::Length);
+        list.extend(rest.into_iter().filter(|fragment| {
+            let found = lengths.iter().position(|length| length.bytes == fragment.bytes);
+            found.map(|index| lengths.swap_remove(index)).is_none()
+        }));
+    }
+
+    /// Puts together all halves that make a whole record.
     pub(crate) fn join(&mut self, intake: &mut Intake) -> Vec<Joined> {
         let mut list = self.take();
+        Self::match_lengths(&mut list);
         let mut used = vec![false; list.len()];
         let mut joined = Vec::new();
         let mut effort = 0usize;
@@ -131,7 +145,7 @@ impl Fragments {
 fn can_be_first(bytes: &[u8]) -> bool {
     let json = bytes.get(blank_prefix(bytes)..).unwrap_or_default();
     let prefixed = bytes.get(PREFIX..).is_none_or(|rest| rest.is_empty() || can_begin(rest));
-    prefixed || json.is_empty() || can_begin(json)
+    prefixed || json.is_empty() || can_begin(json) || can_begin(bytes)
 }
 
 /// The two together, if the first record of the whole is valid to its last byte and holds some of both.

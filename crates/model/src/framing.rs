@@ -141,13 +141,14 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
             reading.tail(input);
             return;
         };
-        if len == 0 {
+        // Blank, unless what follows says that these zeros belong to something torn.
+        if len == 0 && probe(input, PREFIX, &mut 0, reading) != Probe::Nothing {
             input.consume(PREFIX);
             continue;
         }
         let end = PREFIX.saturating_add(len);
         let fits = len <= reading.max_message_bytes;
-        if !fits || input.fill(end) < end {
+        if len == 0 || !fits || input.fill(end) < end {
             // Torn, too large, or a damaged length: only what follows can tell.
             if !resynchronise(input, reading, end, fits) {
                 return;

@@ -126,8 +126,9 @@ impl Reader {
         let mut input = Input::new(stream, std::mem::take(&mut self.buffer));
         let spans_before = self.intake.state.spans_read;
         let file = self.intake.state.issues.file(name);
-        let format = if input.fill(1) == 0 && input.damage().is_none() {
-            self.intake.state.issues.add(file, IssueKind::Empty, None, 1, || "the file is empty".into());
+        let format = if input.fill(1) == 0 {
+            let empty = u64::from(input.damage().is_none());
+            self.intake.state.issues.add(file, IssueKind::Empty, None, empty, || "the file is empty".into());
             None
         } else {
             self.read_input(&mut input, name, 0, progress, sink)
@@ -199,6 +200,9 @@ impl Reader {
         let file = self.intake.state.issues.file(&fragment.file);
         let spans_before = self.intake.state.spans_read;
         let offset = Some(fragment.offset);
+        if fragment.place == Place::Length {
+            return;
+        }
         if fragment.place == Place::Head {
             return self.intake.state.issues.add(file, IssueKind::Corrupt, offset, 1, || {
                 "begins in the middle of a record whose beginning was not found".into()
@@ -221,7 +225,9 @@ impl Reader {
             return;
         }
         let issues = &mut self.intake.state.issues;
-        if torn.is_none() && fragment.place == Place::Whole {
+        if trim(&fragment.bytes).is_empty() && fragment.place == Place::Whole {
+            issues.add(file, IssueKind::Empty, offset, 1, || "the file is blank".into());
+        } else if torn.is_none() && fragment.place == Place::Whole {
             issues.add(file, IssueKind::UnknownFormat, offset, 1, unknown_format);
         } else {
             let taken = if matches!(taken, Some(Ok(()))) { "it" } else { "what is whole in it" };

@@ -12,13 +12,14 @@ use crate::framing::{self, Search};
 use crate::input::Input;
 use crate::intake::{BadMessage, Intake};
 use crate::issues::FileId;
-use crate::structure::trim;
 use crate::{IssueKind, Sink};
 
 /// Between two calls of [`Sink::progress`].
 const PROGRESS_BYTES: u64 = 1 << 20;
 /// How far to look for a record at first; then further by steps up to the largest message.
 const FIRST_LOOK: usize = 64 << 10;
+/// Blanks before a message on a line, at most.
+const MAX_INDENT: usize = 64;
 
 /// How far the inputs at hand have been read.
 #[derive(Debug, Default)]
@@ -140,8 +141,11 @@ impl Reading<'_> {
             limit = limit.min(self.max_message_bytes);
             while let Some(end) = input.find_newline(next_line, limit) {
                 next_line = end + 1;
-                input.fill(next_line + 512);
-                let line = trim(input.data().get(next_line..).unwrap_or_default());
+                input.fill(next_line + MAX_INDENT);
+                let line = input.data().get(next_line..).unwrap_or_default();
+                let indent =
+                    line.iter().take(MAX_INDENT).take_while(|byte| byte.is_ascii_whitespace()).count();
+                let line = line.get(indent..).unwrap_or_default();
                 if line.first() == Some(&b'{')
                     && detect(line).is_some_and(|found| found.encoding == Encoding::Json)
                 {

@@ -162,9 +162,10 @@ impl<'a> Record<'a> {
         self.word(20)
     }
 
+    /// Never before the start, whatever a damaged partial says.
     #[inline]
     pub(crate) fn end_ns(&self) -> u64 {
-        self.word(28)
+        self.word(28).max(self.start_ns())
     }
 
     #[inline]

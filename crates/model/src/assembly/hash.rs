@@ -32,7 +32,7 @@ impl Hasher for IdHasher {
     #[inline]
     fn write(&mut self, bytes: &[u8]) {
         for word in bytes.as_chunks::<8>().0 {
-            let product = u128::from(self.state ^ u64::from_le_bytes(*word)) * 0x9e37_79b9_7f4a_7c15_f39c;
+            let product = u128::from(self.state ^ u64::from_le_bytes(*word)) * 0x9e37_79b9_7f4a_7c15;
             self.state = (product as u64) ^ ((product >> 64) as u64);
         }
     }

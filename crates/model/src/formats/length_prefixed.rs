@@ -1,7 +1,5 @@
 //! Messages behind a 4-byte big-endian length.
 
-use stepscope_otlp::detect;
-
 use super::{Format, LOOK};
 use crate::framing::{self, PREFIX, can_begin, prefix};
 use crate::input::{Input, zstd};
@@ -15,7 +13,8 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 fn sniff(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
-    first_message(input, reading).is_some_and(|message| !zstd::is_frame(message) && detect(message).is_some())
+    let Some(message) = first_message(input, reading) else { return false };
+    !zstd::is_frame(message) && reading.intake.identify(message).is_some()
 }
 
 /// The beginning of the first message that has content, if the input can be of this framing.

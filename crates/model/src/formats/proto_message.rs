@@ -1,6 +1,7 @@
 //! One bare protobuf message, without any framing: the body of an export request.
 
 use super::Format;
+use crate::fragments::Place;
 use crate::input::Input;
 use crate::reading::Reading;
 
@@ -25,6 +26,10 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let offset = input.offset();
     if let Err(bad) = reading.message(input.data(), offset) {
         reading.bad_message(bad, offset);
+    }
+    // The file may have been cut off from its length.
+    if let Ok(len) = u32::try_from(input.data().len()) {
+        reading.fragment(Place::Length, offset, &len.to_be_bytes());
     }
     input.consume(input.data().len());
 }

@@ -11,7 +11,7 @@ use crate::IssueKind;
 use crate::fingerprint::Fingerprint;
 
 /// Bytes asked from the stream at once.
-const CHUNK: usize = 256 << 10;
+const CHUNK: usize = 64 << 10;
 /// Compression inside of compression is undone this often.
 const MAX_LAYERS: usize = 3;
 /// A stream may unpack to this much whatever it is; beyond, only to [`MAX_EXPANSION`] times its size.

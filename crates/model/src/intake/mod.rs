@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use stepscope_core::{SCHEMA_VERSION, SCOPE_NAME, SectionKind};
 use stepscope_otlp::{
-    DecodeError, DecodeStats, Encoding, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, Signal,
-    SpanHead, StatusCode, Value, Visitor, detect, json, proto,
+    DecodeError, DecodeStats, Detected, Encoding, LinkHead, MetricHead, MetricKind, PointHead, ResourceHead,
+    ScopeHead, Signal, SpanHead, StatusCode, Value, Visitor, detect, json, proto,
 };
 
 use crate::assembly::{Assembler, hex};
@@ -72,6 +72,30 @@ impl BadMessage {
 struct Nobody;
 
 impl Visitor for Nobody {}
+
+/// Counts items that look right for the signal they were decoded as.
+#[derive(Default)]
+struct Evidence {
+    sound: u64,
+    odd: u64,
+}
+
+impl Evidence {
+    fn note(&mut self, sound: bool) {
+        self.sound += u64::from(sound);
+        self.odd += u64::from(!sound);
+    }
+}
+
+impl Visitor for Evidence {
+    fn span(&mut self, head: &SpanHead<'_>) {
+        self.note(head.trace_id.len() == 16 && head.span_id.len() == 8);
+    }
+
+    fn metric(&mut self, head: &MetricHead<'_>) {
+        self.note(!head.name.is_empty() && head.kind != MetricKind::Unknown);
+    }
+}
 
 impl Intake {
     pub(crate) fn new(options: &ReadOptions) -> Self {
@@ -133,7 +157,7 @@ impl Intake {
         if bytes.is_empty() {
             return Ok(());
         }
-        let Some(detected) = detect(bytes) else {
+        let Some(detected) = self.identify(bytes) else {
             return Err(BadMessage::new(IssueKind::Corrupt, "a record is not OTLP"));
         };
         let mut collect =
@@ -153,6 +177,24 @@ impl Intake {
                 Err(BadMessage::new(kind, error.to_string()))
             }
         }
+    }
+
+    /// What a message, or the beginning of one, carries. Looks further than `detect` where the first item
+    /// is slightly damaged, as by text that is not UTF-8.
+    pub(crate) fn identify(&mut self, bytes: &[u8]) -> Option<Detected> {
+        if let Some(detected) = detect(bytes) {
+            return Some(detected);
+        }
+        if bytes.first() != Some(&0x0a) {
+            return None;
+        }
+        [Signal::Traces, Signal::Metrics].into_iter().find_map(|signal| {
+            let mut evidence = Evidence::default();
+            // Where it breaks off does not matter here.
+            let _ = decode(&mut self.decoders, bytes, Encoding::Proto, Some(signal), &mut evidence);
+            (evidence.sound > evidence.odd)
+                .then_some(Detected { encoding: Encoding::Proto, signal: Some(signal) })
+        })
     }
 
     /// Whether `bytes` is one whole, strictly valid message with something in it, compressed by itself or

@@ -1,0 +1,313 @@
+//! Damaged and hostile input: never a panic, never more lost than what is damaged, always told.
+
+mod common;
+
+use common::*;
+use proptest::prelude::*;
+use stepscope_core::{SCOPE_NAME, attr};
+use stepscope_model::{IssueKind, ReadOptions, Reader};
+
+/// Messages that share no trace, so that damage in one cannot touch another.
+fn separate(count: u32, seed: u64) -> Vec<GenMessage> {
+    let mut random = Random(seed);
+    (0..count)
+        .map(|number| GenMessage {
+            resource: resource(0),
+            scope: SCOPE_NAME.into(),
+            spans: step(0, number, 5, &mut random),
+        })
+        .collect()
+}
+
+fn encode_all(
+    messages: &[GenMessage],
+    encode: impl Fn(&GenMessage) -> Vec<u8>,
+) -> (Vec<u8>, Vec<std::ops::Range<usize>>) {
+    let mut bytes = Vec::new();
+    let mut ranges = Vec::new();
+    for message in messages {
+        let start = bytes.len();
+        bytes.extend(encode(message));
+        ranges.push(start..bytes.len());
+    }
+    (bytes, ranges)
+}
+
+#[test]
+fn a_damaged_byte_costs_at_most_its_record() {
+    let messages = separate(4, 31);
+    let forms = [
+        encode_all(&messages, |m| (otlp::json(m) + "\n").into_bytes()),
+        encode_all(&messages, |m| otlp::record(&otlp::proto(m))),
+        encode_all(&messages, |m| otlp::record(&otlp::zstd(&otlp::proto(m)))),
+    ];
+    for (form, (bytes, ranges)) in forms.iter().enumerate() {
+        for at in 0..bytes.len() {
+            for flip in [0x01, 0x80] {
+                let mut damaged = bytes.clone();
+                damaged[at] ^= flip;
+                let (collected, outcome) = read(&damaged);
+                for (message, range) in messages.iter().zip(ranges) {
+                    // A line also ends at the newline before it.
+                    let touched = range.contains(&at) || (form == 0 && at + 1 == range.start && at > 0);
+                    if touched {
+                        continue;
+                    }
+                    for (id, text) in expected(std::slice::from_ref(message)) {
+                        let got = collected.traces.get(&id);
+                        assert_eq!(
+                            got,
+                            Some(&text),
+                            "form {form}, byte {at} ^ {flip:#x}: {:?}",
+                            outcome.issues
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_damaged_record_in_the_middle_is_placed_and_its_whole_spans_are_kept() {
+    let messages = separate(5, 32);
+    let (mut bytes, ranges) = encode_all(&messages, |m| otlp::record(&otlp::proto(m)));
+    // The last span of the third message: an impossible wire type for its name.
+    let target = &bytes[ranges[2].clone()];
+    let name = target.windows(6).rposition(|w| w == b"\x2a\x04step").unwrap();
+    bytes[ranges[2].start + name] = 0x2f;
+    let (collected, outcome) = read(&bytes);
+    let issue = outcome.issues.iter().find(|issue| issue.kind == IssueKind::Corrupt).unwrap();
+    assert_eq!((issue.offset, issue.count), (Some(ranges[2].start as u64), 1));
+    assert_eq!(issue.file, "input");
+    assert_eq!(collected.traces.len(), 5);
+    assert_eq!(outcome.spans, 29);
+    assert_eq!(outcome.incomplete_traces, 1);
+}
+
+#[test]
+fn a_record_behind_the_torn_rest_of_another_is_found() {
+    // A writer was killed in the middle of a record, and another one went on in the same file.
+    let messages = separate(6, 33);
+    for (bytes, form) in [
+        (encode_all(&messages, |m| (otlp::json(m) + "\n").into_bytes()), "lines"),
+        (encode_all(&messages, |m| otlp::record(&otlp::proto(m))), "prefixed"),
+    ] {
+        let (bytes, ranges) = bytes;
+        for keep in [1, 2, 3, 4, 5, 9, 100, 300] {
+            let mut torn = bytes[..ranges[2].start + keep].to_vec();
+            torn.extend_from_slice(&bytes[ranges[3].start..]);
+            let (collected, outcome) = read(&torn);
+            for (index, message) in messages.iter().enumerate().filter(|(index, _)| *index != 2) {
+                for (id, text) in expected(std::slice::from_ref(message)) {
+                    assert_eq!(collected.traces.get(&id), Some(&text), "{form} {keep} message {index}");
+                }
+            }
+            assert!(outcome.issues.iter().any(|issue| issue.kind == IssueKind::Corrupt), "{form} {keep}");
+        }
+    }
+}
+
+#[test]
+fn bad_ids_and_times_are_told_and_repaired() {
+    let trace = ids(0).trace_id(1, None);
+    let mut good = span(trace, 7, 0, "good", 100, 200);
+    good.attributes.push(int(attr::TRACE_SPANS, 2));
+    let backwards = GenSpan { end: BASE_NS + 20, ..span(trace, 8, 7, "backwards", 150, 0) };
+    let mut spans = vec![good, backwards];
+    let mut broken = |change: fn(&mut GenSpan)| {
+        let mut bad = span(trace, 9, 7, "bad", 0, 1);
+        change(&mut bad);
+        spans.insert(0, bad);
+    };
+    broken(|bad| bad.trace = vec![1; 15]);
+    broken(|bad| bad.trace = vec![0; 16]);
+    broken(|bad| bad.trace = Vec::new());
+    broken(|bad| bad.id = vec![0; 8]);
+    broken(|bad| bad.id = vec![1; 9]);
+    let message = GenMessage { resource: resource(0), scope: SCOPE_NAME.into(), spans };
+    for bytes in [otlp::prefixed(std::slice::from_ref(&message)), otlp::lines(&[message])] {
+        let (collected, outcome) = read(&bytes);
+        assert_eq!(kinds(&outcome), [(IssueKind::BadId, 5), (IssueKind::NegativeDuration, 1)]);
+        assert!(outcome.issues.iter().all(|issue| issue.offset == Some(0) && issue.file == "input"));
+        assert_eq!(collected.traces.len(), 1);
+        let text = &collected.traces[&trace];
+        assert!(text.contains(&format!("\"backwards\" {}+0", BASE_NS + 150)), "{text}");
+    }
+}
+
+#[test]
+fn text_that_is_not_utf8_is_shown_with_replacements() {
+    let messages = separate(2, 34);
+    let mut bytes = otlp::prefixed(&messages);
+    let at = bytes.windows(7).position(|w| w == b"forward").unwrap();
+    bytes[at] = 0xff;
+    let (collected, outcome) = read(&bytes);
+    assert_eq!(kinds(&outcome), [(IssueKind::InvalidUtf8, 1)]);
+    assert!(collected.traces.values().any(|text| text.contains('\u{fffd}')));
+}
+
+#[test]
+fn cycles_are_cut_at_their_smallest_id() {
+    let trace = [3; 16];
+    // 5 → 9 → 4 → 5, 11 its own parent, 20 below the cycle, and a sound root.
+    let links = [(5, 9), (9, 4), (4, 5), (11, 11), (20, 5), (1, 0), (2, 1)];
+    let spans = links.map(|(id, parent)| span(trace, id, parent, "s", id, id + 1)).to_vec();
+    let message = GenMessage { resource: resource(0), scope: "other".into(), spans };
+    let (collected, outcome) = read(&otlp::prefixed(&[message]));
+    assert_eq!(kinds(&outcome), [(IssueKind::ParentCycle, 2)]);
+    let got = collected.last.unwrap();
+    let roots: Vec<u64> = got.spans.iter().filter(|s| s.parent.is_none()).map(|s| s.id).collect();
+    assert_eq!(roots, [1, 4, 11]);
+    assert_eq!(got.spans.iter().find(|s| s.id == 5).unwrap().parent, Some(9));
+}
+
+#[test]
+fn missing_parents_and_clock_jumps_are_told() {
+    let hour = 3_600_000_000_000;
+    let trace = ids(0).trace_id(9, None);
+    let mut root = span(trace, 1, 0, "root", 0, 100);
+    root.attributes.push(int(attr::TRACE_SPANS, 5));
+    let spans = vec![
+        root,
+        span(trace, 2, 99, "orphan", 10, 20),
+        span(trace, 3, 1, "late but near", hour, hour + 5),
+        span(trace, 4, 1, "far", hour + 200, hour + 300),
+        span(trace, 5, 1, "in", 50, 60),
+    ];
+    let message = GenMessage { resource: resource(0), scope: SCOPE_NAME.into(), spans };
+    let (_, outcome) = read(&otlp::prefixed(&[message]));
+    assert_eq!(kinds(&outcome), [(IssueKind::MissingParent, 1), (IssueKind::ClockJump, 1)]);
+}
+
+#[test]
+fn one_id_with_two_contents_counts_once_whatever_comes_first() {
+    let trace = [6; 16];
+    let root = span(trace, 1, 0, "root", 0, 100);
+    let variants =
+        [span(trace, 2, 1, "b", 5, 9), span(trace, 2, 1, "a", 5, 9), span(trace, 2, 1, "c", 4, 90)];
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut spans = vec![root.clone()];
+        spans.extend(order.map(|index| variants[index].clone()));
+        let message = GenMessage { resource: resource(0), scope: "other".into(), spans };
+        let (collected, outcome) = read(&otlp::prefixed(&[message]));
+        assert_eq!(kinds(&outcome), [(IssueKind::DuplicateSpan, 2)]);
+        assert!(collected.traces[&trace].contains("\"c\""), "{order:?}");
+        assert_eq!(outcome.spans, 2);
+    }
+}
+
+#[test]
+fn a_newer_schema_is_read_with_a_note() {
+    let mut messages = separate(1, 35);
+    messages[0].resource.push(int(attr::SCHEMA_VERSION, 99));
+    let (collected, outcome) = read(&otlp::prefixed(&messages));
+    assert_eq!(kinds(&outcome), [(IssueKind::NewerSchema, 1)]);
+    assert!(collected.traces == expected(&messages));
+}
+
+#[test]
+fn hostile_bytes_end_in_issues() {
+    let deep = "{\"resourceSpans\":".to_owned() + &"[".repeat(200_000);
+    let deep_value = format!(
+        "{{\"resourceSpans\":[{{\"resource\":{{\"attributes\":[{{\"key\":\"a\",\"value\":{}",
+        "{\"arrayValue\":{\"values\":[".repeat(50_000)
+    );
+    let huge_prefix = [&[0x7f, 0xff, 0xff, 0xff, 0x0a][..], &[0; 1_000]].concat();
+    let many_prefixes: Vec<u8> = (0..50_000).flat_map(|_| [0, 0, 0x40, 0, 0x0a, 0xff, 0x7f, 0x0a]).collect();
+    let mut claims = vec![0, 0x20, 0, 0];
+    claims.extend(b"\x0a\xff\xff\x7f".repeat(10_000));
+    let inputs: Vec<(&str, Vec<u8>)> = vec![
+        ("one byte", vec![0]),
+        ("zeros", vec![0; 100_000]),
+        ("newlines", vec![b'\n'; 100_000]),
+        ("braces", vec![b'{'; 100_000]),
+        ("tags", vec![0x0a; 100_000]),
+        ("deep", deep.into_bytes()),
+        ("deep value", deep_value.into_bytes()),
+        ("huge prefix", huge_prefix),
+        ("many prefixes", many_prefixes),
+        ("claims", claims),
+        ("gzip magic", vec![0x1f, 0x8b, 8, 0]),
+        ("zstd magic", vec![0x28, 0xb5, 0x2f, 0xfd]),
+        ("zstd in a record", [&[0, 0, 0, 8][..], &[0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3, 4]].concat()),
+        ("json of others", br#"{"level":"info","message":"hello"}"#.repeat(10)),
+        ("logs only", br#"{"resourceLogs":[]}"#.to_vec()),
+        ("a long line", vec![b'x'; 300_000]),
+    ];
+    let mut options = ReadOptions::default();
+    options.max_message_bytes = 100_000;
+    for (name, bytes) in inputs {
+        let (collected, outcome) = read_with(options.clone(), &[(name, &bytes)]);
+        assert!(collected.traces.is_empty(), "{name}");
+        let silent = ["zeros", "logs only"].contains(&name);
+        assert!(silent || !outcome.issues.is_empty(), "{name}");
+    }
+}
+
+#[test]
+fn attribute_floods_and_long_texts_are_bounded() {
+    let trace = ids(0).trace_id(2, None);
+    let mut flood = span(trace, 1, 0, &"é".repeat(50_000), 0, 10);
+    flood.attributes = (0..20_000).map(|n| int(&format!("key{n}"), n)).collect();
+    flood.attributes.push(int(attr::TRACE_SPANS, 1));
+    flood.links = vec![(vec![1; 16], vec![1; 8]); 5_000];
+    for n in 0..5_000 {
+        flood.attributes.push((format!("{}v{n}", attr::VALUE_PREFIX), Attr::Double(0.5)));
+    }
+    let message = GenMessage { resource: resource(0), scope: SCOPE_NAME.into(), spans: vec![flood] };
+    let (collected, outcome) = read(&otlp::prefixed(&[message]));
+    assert_eq!(outcome.traces, 1);
+    let got = collected.last.unwrap();
+    assert!(got.links.len() <= 1_024 && got.values.len() <= 1_024);
+    let name = got.text(got.spans[0].name);
+    assert!(name.len() <= 4_096 && name.starts_with('é'));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn random_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..4_000), kind in 0..6u8) {
+        let begin: &[u8] = match kind {
+            0 => b"",
+            1 => b"{\"resourceSpans\":[",
+            2 => &[0, 0, 1, 0, 0x0a],
+            3 => &[0x1f, 0x8b, 8],
+            4 => &[0x28, 0xb5, 0x2f, 0xfd],
+            _ => &[0, 0, 0, 40, 0x28, 0xb5, 0x2f, 0xfd],
+        };
+        read(&[begin, &bytes].concat());
+    }
+
+    #[test]
+    fn spliced_files_never_panic(seed: u64, cuts in proptest::collection::vec(any::<prop::sample::Index>(), 2..6)) {
+        let messages = run(0, 10, 5, seed);
+        let sources = [otlp::lines(&messages), otlp::prefixed(&messages), otlp::prefixed_zstd(&messages, otlp::proto)];
+        let mut spliced = Vec::new();
+        for (index, cut) in cuts.iter().enumerate() {
+            let source = &sources[index % 3];
+            let at = cut.index(source.len());
+            spliced.extend_from_slice(&source[at..(at + 3_000).min(source.len())]);
+        }
+        let (_, outcome) = read(&spliced);
+        prop_assert!(outcome.issues.len() < 20);
+    }
+
+    #[test]
+    fn damaged_partials_never_panic(seed: u64, at: prop::sample::Index, flip: u8) {
+        let messages = run(0, 6, 5, seed);
+        let bytes = otlp::prefixed(&messages);
+        let mut collected = Collected::default();
+        let mut reader = Reader::default();
+        reader.read_stream("input", &bytes[20..bytes.len() - 30], &mut collected).unwrap();
+        let mut stored = postcard::to_stdvec(&reader.suspend().unwrap()).unwrap();
+        let at = at.index(stored.len());
+        stored[at] ^= flip;
+        if let Ok(unfinished) = postcard::from_bytes(&stored) {
+            let mut reader = Reader::default();
+            reader.absorb(unfinished, &mut collected);
+            let _ = reader.finish(&mut collected);
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! What spans, resources and metrics mean to the model: kinds, aliases, completeness, runs that did not end.
+
+#![expect(clippy::unwrap_used, reason = "a failure here is a failure of the test")]
+
+mod common;
+
+use common::*;
+use stepscope_core::histogram::bucket;
+use stepscope_core::{LossReason, Mode, Phase, SCOPE_NAME, SectionKind, attr, metric};
+use stepscope_model::{Completeness, Figure, IssueKind, MetricPoint, PhaseTag, Reader, SectionValue, Trace};
+
+fn one(
+    scope: &str,
+    resource: Vec<(String, Attr)>,
+    spans: Vec<GenSpan>,
+) -> (Collected, Vec<(IssueKind, u64)>) {
+    let message = GenMessage { resource, scope: scope.into(), spans };
+    let (collected, outcome) = read(&otlp::prefixed(std::slice::from_ref(&message)));
+    let (by_lines, _) = read(&otlp::lines(&[message]));
+    assert_eq!(by_lines.traces, collected.traces);
+    (collected, kinds(&outcome))
+}
+
+fn with(mut span: GenSpan, attributes: Vec<(String, Attr)>) -> GenSpan {
+    span.attributes = attributes;
+    span
+}
+
+fn only(collected: &Collected) -> &Trace {
+    assert_eq!(collected.traces.len(), 1);
+    collected.last.as_ref().unwrap()
+}
+
+#[test]
+fn foreign_names_and_spellings_of_figures_are_understood() {
+    let attributes = vec![
+        int("dl.iteration", 41),
+        text("epoch", "3"),
+        ("batch_size".into(), Attr::Double(32.0)),
+        ("tokens".into(), Attr::Double(0.5)),
+        int("busy_ns", 7),
+        int("stepscope.busy_ns", 8),
+        text("flops", "many"),
+        int("http.status_code", 200),
+        ("dl.loss".into(), Attr::Double(1.5)),
+        text("stepscope.value.accuracy", "0.75"),
+    ];
+    let foreign = with(span([1; 16], 1, 0, "train", 0, 10), attributes);
+    let resource =
+        vec![text("mlflow.run_id", "r1"), int("nv.dl.rank", 2), text("telemetry.sdk.name", "otel")];
+    let (collected, issues) = one("torch", resource, vec![foreign]);
+    assert_eq!(issues, []);
+    let trace = only(&collected);
+    let root = &trace.spans[0];
+    assert_eq!(root.figure(Figure::Step), Some(41));
+    assert_eq!(root.figure(Figure::Epoch), Some(3));
+    assert_eq!(root.figure(Figure::Samples), Some(32));
+    assert_eq!(root.figure(Figure::Tokens), None);
+    assert_eq!(root.figure(Figure::BusyNs), Some(8));
+    assert_eq!(root.figure(Figure::Flops), None);
+    let values: Vec<(&str, f64)> = trace.values.iter().map(|v| (trace.text(v.name), v.value)).collect();
+    assert_eq!(values, [("loss", 1.5), ("accuracy", 0.75)]);
+    assert_eq!((trace.resource.run_id.as_str(), trace.resource.rank), ("r1", Some(2)));
+    assert!(!trace.is_ours);
+    assert_eq!(trace.completeness, Completeness::Complete);
+}
+
+#[test]
+fn the_outermost_foreign_span_with_a_step_number_is_the_step() {
+    let trace = [2; 16];
+    let step =
+        |id, parent, start| with(span(trace, id, parent, "s", start, 100 - start), vec![int("step", 5)]);
+    let plain = span(trace, 2, 1, "plain", 5, 95);
+    let (collected, _) =
+        one("other", resource(0), vec![step(1, 0, 0), plain, step(3, 2, 10), step(4, 3, 20)]);
+    let kinds: Vec<SectionKind> = only(&collected).spans.iter().map(|span| span.kind).collect();
+    assert_eq!(kinds, [SectionKind::Step, SectionKind::Section, SectionKind::Section, SectionKind::Section]);
+    // Ours says itself what is a step.
+    let ours = with(span([3; 16], 1, 0, "s", 0, 9), vec![int("step", 5)]);
+    let (collected, _) = one(SCOPE_NAME, resource(0), vec![ours]);
+    assert_eq!(only(&collected).spans[0].kind, SectionKind::Section);
+    assert!(only(&collected).is_ours);
+}
+
+#[test]
+fn text_attributes_are_typed() {
+    let attributes = vec![
+        text(attr::SECTION_KIND, "step"),
+        text(attr::MODE, "eval"),
+        text(attr::PHASE, "evaluation"),
+        text(attr::PARENT_PATH, "step/forward"),
+        text(attr::THREAD_NAME, "worker"),
+        int(attr::TRACE_SPANS, 2),
+    ];
+    let trace = ids(0).trace_id(0, Some(0));
+    let root = with(span(trace, 1, 0, "step", 0, 10), attributes);
+    let child = with(span(trace, 2, 1, "x", 1, 2), vec![text(attr::PHASE, "warp")]);
+    let (collected, _) = one(SCOPE_NAME, resource(0), vec![root, child]);
+    let trace = only(&collected);
+    let (root, child) = (&trace.spans[0], &trace.spans[1]);
+    assert_eq!(
+        (root.kind, root.mode, root.phase),
+        (SectionKind::Step, Mode::Eval, PhaseTag::Known(Phase::Evaluation))
+    );
+    assert_eq!((trace.text(root.parent_path), trace.text(root.thread_name)), ("step/forward", "worker"));
+    assert!(matches!(child.phase, PhaseTag::Custom(custom) if trace.text(custom) == "warp"));
+    assert_eq!(child.mode, Mode::Train);
+    assert!(child.parent_path.is_empty());
+}
+
+#[test]
+fn our_traces_are_delivered_as_soon_as_they_are_whole() {
+    let trace = ids(0).trace_id(5, Some(5));
+    let root = with(span(trace, 1, 0, "step", 0, 10), vec![int(attr::TRACE_SPANS, 3)]);
+    let children = [span(trace, 2, 1, "a", 1, 2), span(trace, 3, 1, "b", 3, 4)];
+    // The root in every position.
+    for position in 0..3 {
+        let mut spans = children.to_vec();
+        spans.insert(position, root.clone());
+        let mut collected = Collected::default();
+        let mut reader = Reader::default();
+        for (index, made) in spans.into_iter().enumerate() {
+            assert!(collected.traces.is_empty());
+            // Each in a message of its own, and the first one twice.
+            for _ in 0..if index == 0 { 2 } else { 1 } {
+                let message =
+                    GenMessage { resource: resource(0), scope: SCOPE_NAME.into(), spans: vec![made.clone()] };
+                let name = format!("file{index}");
+                reader.read_stream(&name, otlp::prefixed(&[message]).as_slice(), &mut collected).unwrap();
+            }
+        }
+        assert_eq!(collected.traces.len(), 1, "{position}");
+        let outcome = reader.finish(&mut collected);
+        assert_eq!((outcome.traces, outcome.spans, outcome.duplicate_spans), (1, 3, 1));
+        // Trace-level issues name the first file that had a part of it.
+        assert_eq!(
+            (kinds(&outcome), outcome.issues[0].file.as_str()),
+            (vec![(IssueKind::DuplicateSpan, 1)], "file0")
+        );
+    }
+}
+
+#[test]
+fn a_run_that_never_ended_is_delivered_incomplete_without_complaint() {
+    let trace = ids(0).trace_id(0, None);
+    let marker = |id, name, kind, start| {
+        with(span(trace, id, 77, name, start, start), vec![text(attr::SECTION_KIND, kind)])
+    };
+    let hours = 5 * 3_600_000_000_000;
+    let spans = vec![marker(1, "run.started", "run", 0), marker(2, "epoch.started", "epoch", hours)];
+    let (collected, issues) = one(SCOPE_NAME, resource(0), spans.clone());
+    assert_eq!(issues, []);
+    assert_eq!(only(&collected).completeness, Completeness::Incomplete);
+    // Ended, it is complete, although its parts lie hours apart.
+    let mut ended = spans;
+    ended.push(with(
+        span(trace, 77, 0, "run", 0, 2 * hours),
+        vec![text(attr::SECTION_KIND, "run"), int(attr::TRACE_SPANS, 3)],
+    ));
+    let (collected, issues) = one(SCOPE_NAME, resource(0), ended);
+    assert_eq!(issues, []);
+    assert_eq!(only(&collected).completeness, Completeness::Complete);
+    // Anything else without its root is a loss.
+    let (_, issues) = one(SCOPE_NAME, resource(0), vec![span(trace, 9, 77, "forward", 0, 1)]);
+    assert_eq!(issues, [(IssueKind::IncompleteTrace, 1)]);
+}
+
+#[test]
+fn foreign_traces_are_complete_with_a_root_only() {
+    let rooted = vec![span([1; 16], 1, 0, "a", 0, 9), span([1; 16], 2, 1, "b", 1, 2)];
+    let (collected, issues) = one("other", resource(0), rooted);
+    assert_eq!((collected.incomplete.len(), issues), (0, vec![]));
+    let (collected, issues) = one("other", resource(0), vec![span([1; 16], 2, 1, "b", 1, 2)]);
+    assert_eq!((collected.incomplete.len(), issues), (1, vec![(IssueKind::IncompleteTrace, 1)]));
+}
+
+#[test]
+fn the_resource_of_the_root_stands_for_the_trace() {
+    let trace = [4; 16];
+    let of = |rank, spans| GenMessage { resource: resource(rank), scope: "other".into(), spans };
+    let root = of(7, vec![span(trace, 1, 0, "root", 0, 9)]);
+    let (low, high) = (of(1, vec![span(trace, 2, 1, "x", 1, 2)]), of(9, vec![span(trace, 3, 1, "y", 1, 2)]));
+    for order in [[&root, &low, &high], [&low, &root, &high], [&high, &low, &root]] {
+        let messages: Vec<GenMessage> = order.into_iter().cloned().collect();
+        let (collected, _) = read(&otlp::prefixed(&messages));
+        assert_eq!(collected.resources[&trace].rank, Some(7));
+    }
+}
+
+/// A message of metrics in JSON, with a section's sum, its histogram, losses and somebody else's metric.
+const METRICS: &str = r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"stepscope.rank","value":{"intValue":"1"}}]},
+"scopeMetrics":[{"scope":{"name":"stepscope"},"metrics":[
+{"name":"stepscope.section.total","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[
+ {"attributes":[{"key":"stepscope.path","value":{"stringValue":"step/forward"}},{"key":"stepscope.phase","value":{"stringValue":"forward"}}],
+  "startTimeUnixNano":"5","timeUnixNano":"9","asInt":"1234"},
+ {"attributes":[{"key":"stepscope.path","value":{"stringValue":"step"}}],"startTimeUnixNano":"5","timeUnixNano":"9","asInt":"5678"}]}},
+{"name":"stepscope.section.duration","exponentialHistogram":{"aggregationTemporality":2,"dataPoints":[
+ {"attributes":[{"key":"stepscope.path","value":{"stringValue":"step"}}],"startTimeUnixNano":"5","timeUnixNano":"9",
+  "count":"4","scale":6,"zeroCount":"1","positive":{"offset":637,"bucketCounts":["2","0","1"]}}]}},
+{"name":"stepscope.spans.dropped","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[
+ {"attributes":[{"key":"stepscope.loss.reason","value":{"stringValue":"ring_full"}}],"timeUnixNano":"9","asInt":"3"}]}},
+{"name":"http.requests","sum":{"aggregationTemporality":2,"dataPoints":[{"timeUnixNano":"9","asInt":"3"}]}}
+]}]}]}"#;
+
+#[test]
+fn points_of_our_metrics_reach_the_sink() {
+    for bytes in [METRICS.to_owned(), METRICS.replace('\n', "") + "\n"] {
+        let (collected, outcome) = read(bytes.as_bytes());
+        assert_eq!(kinds(&outcome), []);
+        assert_eq!(outcome.metric_points, 4);
+        let points: Vec<&MetricPoint> = collected.points.iter().map(|point| &point.3).collect();
+        let expected = MetricPoint::Section {
+            path: "step/forward".into(),
+            phase: "forward".into(),
+            kind: String::new(),
+            value: SectionValue::Integer(metric::SECTION_TOTAL, 1234),
+        };
+        assert_eq!(points[0], &expected);
+        let MetricPoint::Section { path, phase, value: SectionValue::Durations { count, histogram }, .. } =
+            points[2]
+        else {
+            panic!("{:?}", points[2]);
+        };
+        assert_eq!((path.as_str(), phase.as_str(), *count, histogram.zeros()), ("step", "", 4, 1));
+        // 1,000 ns falls into bucket 637.
+        assert_eq!(bucket(1_000), Some(637));
+        assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(637, 2), (639, 1)]);
+        let dropped =
+            MetricPoint::SpansDropped { sink: String::new(), reason: Some(LossReason::RingFull), count: 3 };
+        assert_eq!(points[3], &dropped);
+        assert_eq!(
+            (collected.points[0].0.rank, collected.points[0].1, collected.points[0].2),
+            (Some(1), 5, 9)
+        );
+    }
+}
+
+#[test]
+fn traces_and_metrics_in_one_file_are_both_read() {
+    let messages = run(0, 5, 4, 41);
+    let mut bytes = otlp::lines(&messages[..2]);
+    bytes.extend((METRICS.replace('\n', "") + "\n").into_bytes());
+    bytes.extend(otlp::lines(&messages[2..]));
+    let (collected, outcome) = read(&bytes);
+    assert_eq!(kinds(&outcome), []);
+    assert!(collected.traces == expected(&messages));
+    assert_eq!(collected.points.len(), 4);
+}
