@@ -33,7 +33,7 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             let other =
                 bottlenecks.iter().find(|found| found.severity >= 10.0).map(|found| found.title.as_str());
             match other {
-                Some(title) => format!("Not input bound ({share}), but: {title}"),
+                Some(title) => format!("Not input bound, but: {title}"),
                 None => format!("Not input bound: {share} of the time is input{}.", rest(mode)),
             }
         }

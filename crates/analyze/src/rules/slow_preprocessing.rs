@@ -102,18 +102,19 @@ const fn word(phase: Phase) -> &'static str {
 }
 
 fn advice(worst: Option<&SectionRow>, calls_per_step: Option<u64>, step_ns: u64) -> String {
-    let what = worst.map_or("it".into(), |row| format!("`{}`", row.path));
-    let repeated = match calls_per_step {
+    let path = worst.map_or("it".into(), |row| format!("`{}`", row.path));
+    let (once, what) = match calls_per_step {
         Some(calls) if calls > 1 => {
-            format!(
-                " It is called {calls} times a step: compute once what does not change between the calls."
-            )
+            let once = format!(
+                "{path} runs {calls} times a step: compute once what does not change between the calls. "
+            );
+            (once, "what remains".into())
         }
-        _ => String::new(),
+        _ => (String::new(), path),
     };
     format!(
-        "Move {what} into the loader threads, where it runs while the step before computes; the rest of the \
-         step takes {}.{repeated}",
+        "{once}Move {what} into the loader threads, where it runs while the step before computes; the rest of the \
+         step takes {}.",
         duration(step_ns)
     )
 }

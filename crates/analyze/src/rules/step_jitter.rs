@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
 
 thresholds! {
     /// p95 / p50 from which the steps have a tail.
-    min_p95_ratio: f64 = 1.5;
+    min_p95_ratio: f64 = 2.0;
     /// p99 / p50 from which the steps have a tail.
     min_p99_ratio: f64 = 3.0;
     /// Share of the step time, above the median, from which a tail is a finding.

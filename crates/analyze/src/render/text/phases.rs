@@ -1,12 +1,14 @@
 //! Where the step time goes: a bar a phase, and what happens between steps.
 
-use super::page::Page;
+use super::page::{Look, Page};
 use super::width::{left, right};
 use crate::report::Report;
 use crate::report::units::{duration, percent, things};
 
 const NAME: usize = 16;
 const BAR: usize = 36;
+/// Share below which a phase is only named.
+const SMALL: f64 = 0.001;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let summary = &report.summary;
@@ -21,8 +23,13 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         if summary.unattributed_ns > 0 {
             rows.push(("(no phase)", summary.unattributed_ns));
         }
+        let mut small = Vec::new();
         for (name, ns) in rows {
             let share = ns as f64 / summary.steps_ns as f64;
+            if share < SMALL {
+                small.push(name);
+                continue;
+            }
             let per_step = duration(ns / summary.steps.max(1));
             page.plain(&format!(
                 "  {} {} {} {}",
@@ -32,6 +39,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
                 right(&per_step, 10)
             ));
         }
+        if !small.is_empty() {
+            page.paragraph(Look::Dim, &format!("  below {}: ", percent(SMALL)), &small.join(", "));
+        }
         let hidden: Vec<String> = summary
             .phases
             .iter()
@@ -39,7 +49,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             .map(|row| format!("{} {}", row.phase, percent(row.total_share)))
             .collect();
         if !hidden.is_empty() {
-            page.paragraph(super::page::Look::Dim, "  hidden behind it: ", &hidden.join(", "));
+            page.paragraph(Look::Dim, "  hidden behind it: ", &hidden.join(", "));
         }
     }
     let outside = &report.detailed_metrics.outside;

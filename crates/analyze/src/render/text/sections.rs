@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stepscope_core::{Mode, path};
+use stepscope_core::{Mode, SectionKind, path};
 
 use super::page::{Look, Page, known, tight_bytes, tight_duration, tight_percent};
 use super::width::{left, printable, right};
@@ -35,10 +35,8 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             let part = section.in_mode(mode)?;
             (total_ns > 0).then(|| part.total_ns as f64 / total_ns as f64)
         });
-        let alloc = section
-            .alloc
-            .filter(|alloc| alloc.alloc_count > 0)
-            .map(|alloc| alloc.alloc_bytes / section.count.max(1));
+        let alloc =
+            section.alloc.map(|alloc| alloc.alloc_bytes / section.count.max(1)).filter(|&size| size > 0);
         let cells = [
             short_count(section.count),
             tight_duration(section.total_ns),
@@ -86,7 +84,14 @@ impl<'a> Tree<'a> {
     fn of(sections: &'a [Section]) -> Self {
         let paths: BTreeSet<&str> = sections.iter().map(|section| section.path.as_str()).collect();
         let mut largest: Vec<&Section> = sections.iter().collect();
-        largest.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.path.cmp(&b.path)));
+        // Steps are what a reader looks for first.
+        let is_other = |section: &Section| section.kind != SectionKind::Step;
+        largest.sort_by(|a, b| {
+            is_other(a)
+                .cmp(&is_other(b))
+                .then_with(|| b.total_ns.cmp(&a.total_ns))
+                .then_with(|| a.path.cmp(&b.path))
+        });
         let shown = largest.iter().take(ROWS).map(|section| section.path.as_str()).collect();
         let mut children: BTreeMap<String, Vec<(&Section, bool)>> = BTreeMap::new();
         for section in largest {
