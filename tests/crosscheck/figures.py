@@ -76,17 +76,24 @@ class InSteps:
 class Step:
     """One step, and what its phases took of it: {phase: (exposed, union over threads, self, sections)}."""
 
-    __slots__ = ("trace", "instance", "mode", "number", "start", "duration", "work", "phases", "unattributed")
+    __slots__ = (
+        "trace", "instance", "thread", "mode", "number", "start", "duration", "work", "live", "rss", "values",
+        "phases", "unattributed",
+    )
 
     def __init__(self, root, nodes, exposed):
         span = root.span
         self.trace = span.trace
         self.instance = span.instance
+        self.thread = root.thread
         self.mode = root.span.get(names.MODE, names.DEFAULT_MODE)
         self.number = span.get(names.STEP)
         self.start = span.start
         self.duration = span.duration
         self.work = {key: work(nodes, SUMS[key]) for key in ("samples", "tokens", "bytes")}
+        self.live, self.rss = span.get(names.LIVE_BYTES), span.get(names.RSS_BYTES)
+        prefix = names.VALUE_PREFIX
+        self.values = {key[len(prefix) :]: value for key, value in span.attributes.items() if key.startswith(prefix)}
         shares = exposure.by_phase(exposed)
         self.unattributed = shares.get(None, 0)
         self.phases = {}
@@ -109,6 +116,7 @@ class Run:
         self.steps = []
         self.waits = []
         self.batches = []
+        self.outside = []
         self.traces = 0
         self.spans = 0
         self.unplaced = 0
@@ -135,7 +143,11 @@ class Run:
             if root.kind == "step":
                 self.add_step(root, [node for node in nodes if node.root is root])
             elif root.kind == "batch":
-                self.batches.append((root.span.name, root.span.instance, root.thread, root.span.start, root.span.duration))
+                span = root.span
+                self.batches.append((span.name, span.instance, root.thread, span.start, span.duration))
+            elif root.kind == "section" and not root.span.parent:
+                shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
+                self.outside.append((root.span.instance, root.thread, root.phase, root.span.duration, shares))
 
     def add_wait(self, node):
         span = node.span

@@ -1,5 +1,5 @@
 """Files and folders to messages: JSON lines or protobuf with a 4-byte big-endian length before each message,
-either of them plain or gzipped, told apart by content. A torn last record ends a file; what it cost is noted."""
+either of them plain or gzipped, told apart by content. A torn last record is noted and read as far as it goes."""
 
 import gzip
 import json
@@ -7,6 +7,7 @@ import os
 
 import otlp_json
 import otlp_proto
+import torn_json
 from protobuf import Damaged
 
 
@@ -55,7 +56,7 @@ def read_lines(path, file, on_span, on_point, notes):
             data = json.loads(line)
         except ValueError as error:
             notes.append(f"{path}:{number}: {error}")
-            continue
+            data = torn_json.whole_part(line.decode("utf-8", "ignore"))
         if isinstance(data, dict):
             otlp_json.message(data, on_span, on_point)
 
@@ -68,11 +69,14 @@ def read_framed(path, file, on_span, on_point, notes):
             return
         length = int.from_bytes(prefix, "big")
         data = file.read(length) if len(prefix) == 4 else b""
-        if len(prefix) < 4 or len(data) < length:
+        torn = len(prefix) < 4 or len(data) < length
+        if torn:
             notes.append(f"{path}: ends inside the record at byte {offset}")
-            return
         try:
-            otlp_proto.message(data, on_span, on_point)
+            otlp_proto.message(data, on_span, on_point, torn)
         except Damaged as error:
-            notes.append(f"{path}: record at byte {offset}: {error}")
+            if not torn:
+                notes.append(f"{path}: record at byte {offset}: {error}")
+        if torn:
+            return
         offset += 4 + length

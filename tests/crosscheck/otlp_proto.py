@@ -41,39 +41,41 @@ def key_value(data, at, end, into):
     into[key] = value
 
 
-def message(data, on_span, on_point):
-    """Reads one TracesData or MetricsData: both nest resource > scope > item in fields 1 > 2 > 2."""
-    for number, wire, field in fields(data):
+def message(data, on_span, on_point, torn=False):
+    """Reads one TracesData or MetricsData: both nest resource > scope > item in fields 1 > 2 > 2. Of a torn one
+    every span and point that is whole."""
+    for number, wire, field in fields(data, torn=torn):
         if number == 1 and wire == BYTES:
-            resource_items(data, *field, on_span, on_point)
+            resource_items(data, field[0], min(field[1], len(data)), on_span, on_point, torn)
 
 
-def resource_items(data, at, end, on_span, on_point):
+def resource_items(data, at, end, on_span, on_point, torn):
     attributes, scopes = {}, []
-    for number, wire, field in fields(data, at, end):
+    for number, wire, field in fields(data, at, end, torn):
         if wire != BYTES:
             continue
         if number == 1:
-            for inner, _, value in fields(data, *field):
+            for inner, _, value in fields(data, field[0], min(field[1], end)):
                 if inner == 1:
                     key_value(data, *value, attributes)
         elif number == 2:
             scopes.append(field)
     instance = (attributes.get(names.SERVICE_INSTANCE_ID), attributes.get(names.PROCESS_PID))
     for scope in scopes:
-        for number, wire, field in fields(data, *scope):
+        for number, wire, field in fields(data, scope[0], min(scope[1], end), torn):
             if number != 2 or wire != BYTES:
                 continue
-            if is_span(data, *field):
-                on_span(span(data, *field, instance))
-            else:
-                for point in metric(data, *field, instance):
+            item = (field[0], min(field[1], end))
+            if not is_span(data, *item, torn):
+                for point in metric(data, *item, instance, torn):
                     on_point(point)
+            elif item == field:
+                on_span(span(data, *field, instance))
 
 
-def is_span(data, at, end):
+def is_span(data, at, end, torn):
     """A span has its kind as a varint in field 6 and its times as fixed64 in 7 and 8; no metric has."""
-    for number, wire, _ in fields(data, at, end):
+    for number, wire, _ in fields(data, at, end, torn):
         if number == 6 or (number in (7, 8) and wire == FIXED64):
             return True
     return False
@@ -107,16 +109,16 @@ def span(data, at, end, instance):
     return Span(trace, id, parent, name, start, stop, attributes, tuple(links), instance)
 
 
-def metric(data, at, end, instance):
+def metric(data, at, end, instance, torn):
     name, bodies = "", []
-    for number, _, field in fields(data, at, end):
+    for number, _, field in fields(data, at, end, torn):
         if number == 1:
             name = text(data, field)
         elif number in (5, 7, 10):
             bodies.append((number, field))
     for kind, body in bodies:
-        for number, _, field in fields(data, *body):
-            if number == 1:
+        for number, _, field in fields(data, body[0], min(body[1], end), torn):
+            if number == 1 and field[1] <= end:
                 read = exponential_point if kind == 10 else number_point
                 yield read(data, *field, instance, name)
 

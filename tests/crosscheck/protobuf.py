@@ -21,8 +21,9 @@ def varint(data, at, end):
         shift += 7
 
 
-def fields(data, at=0, end=None):
-    """Yields (number, wire type, value): integers for numbers, (start, end) for length-delimited ones."""
+def fields(data, at=0, end=None, torn=False):
+    """Yields (number, wire type, value): integers for numbers, (start, end) for length-delimited ones. Of torn
+    data a length-delimited field that runs out of the message is yielded with an end beyond it."""
     end = len(data) if end is None else end
     while at < end:
         key, at = varint(data, at, end)
@@ -37,7 +38,7 @@ def fields(data, at=0, end=None):
             at += width
         elif wire == BYTES:
             length, at = varint(data, at, end)
-            if at + length > end:
+            if at + length > end and not torn:
                 raise Damaged("length-delimited field runs out of the message")
             value = (at, at + length)
             at += length

@@ -13,6 +13,7 @@ def against_spans(report, run, sums, assembler, compare):
     report_steps.compare_steps(report, run, compare)
     waits(report["detailed_metrics"]["waits"], run, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)
+    outside(report["detailed_metrics"]["outside"], run, compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
 
 
@@ -63,6 +64,25 @@ def batches(got, run, compare):
         expected = sorted((len(work), sum(duration for _, duration in work)) for work in workers.values())
         reported = sorted((worker["batches"], worker["busy_ns"]) for worker in loader["workers"])
         compare.equal(where, "workers' batches and busy_ns", reported, expected)
+
+
+def outside(got, run, compare):
+    """Traces of driving threads that are no steps, by the phase of their root."""
+    drivers = {(step.instance, step.thread) for step in run.steps}
+    durations, exposed = {}, {}
+    for instance, thread, phase, duration, shares in run.outside:
+        if (instance, thread) in drivers:
+            durations.setdefault(phase, []).append(duration)
+            for inner, length in shares.items():
+                exposed[inner] = exposed.get(inner, 0) + length
+    reported = {item["phase"]: item for item in got}
+    for phase in sorted(set(durations) | set(exposed) | set(reported), key=str):
+        where = f"between steps, phase {phase}"
+        if phase not in reported:
+            compare.missing(where, "not in the report")
+            continue
+        compare.stats(where, reported[phase]["stats"], durations.get(phase, []))
+        compare.equal(where, "exposed_ns", reported[phase]["exposed_ns"], exposed.get(phase, 0))
 
 
 def disagreements(got, run, sums, compare):

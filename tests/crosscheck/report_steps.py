@@ -1,6 +1,10 @@
 """The report's steps: by mode, with and without warm-up, their phases, throughput, series, and the slowest."""
 
+from collections import Counter
 from fractions import Fraction
+from math import isfinite
+
+import names
 
 
 def compare_steps(report, run, compare):
@@ -23,6 +27,7 @@ def compare_steps(report, run, compare):
         summary(report["summary"], modes[primary], compare)
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
+    compare_values(detailed["values"], run.steps, compare)
 
 
 def warm(steps, warmup, known):
@@ -51,6 +56,8 @@ def compare_mode(mode, run, warmups, compare):
         compare.missing(where, f"warm-up of {mode['warmup']} cannot be told apart by process")
         return
     excluded, steady = split
+    most = max(Counter(step.instance for step in excluded).values(), default=0)
+    compare.equal(where, "warm-up max_per_instance", mode["warmup"]["max_per_instance"], most)
     compare.equal(where, "warm-up total_ns", mode["warmup"]["total_ns"], sum(step.duration for step in excluded))
     compare.stats(f"steady {where}", mode["steady"], [step.duration for step in steady])
     total = sum(step.duration for step in steady)
@@ -143,4 +150,39 @@ def compare_series(series, steps, compare):
             "duration_max_ns": max(durations),
             "samples": sum(samples) if samples else None,
         }
-        compare.equal(where, f"point {point['step']}", {key: point[key] for key in expected}, expected)
+        expected["wait_ns"] = sum(step.phases.get(names.DATA_WAIT, (0,))[0] for step in mine)
+        expected["live_bytes"] = gauge([step.live for step in mine])
+        expected["rss_bytes"] = gauge([step.rss for step in mine])
+        for figure, value in expected.items():
+            compare.equal(where, f"{figure} of point {point['step']}", point[figure], value)
+
+
+def gauge(values):
+    """Count, extremes and the mean rounded down; None of nothing."""
+    values = [value for value in values if value is not None]
+    if not values:
+        return None
+    return {"count": len(values), "min": min(values), "max": max(values), "mean": sum(values) // len(values)}
+
+
+def compare_values(listed, steps, compare):
+    """The user's own values by step number."""
+    reported = {item["name"]: item for item in listed}
+    names_of_values = {name for step in steps for name in step.values}
+    compare.equal("values", "names", sorted(reported), sorted(names_of_values))
+    for name, item in reported.items():
+        where, shift, points = f"value {name}", item["shift"], {}
+        for step in steps:
+            value = step.values.get(name)
+            if value is not None and isfinite(value) and step.number is not None:
+                points.setdefault(step.number >> shift, []).append(value)
+        keys = [key << shift for key in sorted(points)]
+        compare.equal(where, "points", [point["step"] for point in item["points"]], keys)
+        for point in item["points"]:
+            values = points.get(point["step"] >> shift)
+            if values:
+                compare.equal(where, f"count of point {point['step']}", point["count"], len(values))
+                compare.equal(where, f"min of point {point['step']}", point["min"], min(values))
+                compare.equal(where, f"max of point {point['step']}", point["max"], max(values))
+                mean = sum(map(Fraction, values)) / len(values)
+                compare.close(where, f"mean of point {point['step']}", point["mean"], mean)

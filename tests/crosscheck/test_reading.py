@@ -46,7 +46,7 @@ class Reading(unittest.TestCase):
         self.assertEqual(spans[1].links, SPANS[1].links)
 
     def json(self):
-        return json.dumps(samples.json_traces(SPANS, RESOURCE)).encode() + b"\n"
+        return json.dumps(samples.json_traces(SPANS, RESOURCE), separators=(",", ":")).encode() + b"\n"
 
     def proto(self):
         message = samples.proto_message([samples.proto_span(s) for s in SPANS], RESOURCE)
@@ -70,8 +70,23 @@ class Reading(unittest.TestCase):
         for content in (self.json(), self.proto()):
             path = self.write("a", content + content[:-20])
             spans, _, notes = self.read(path)
-            self.check(spans)
+            # The torn record holds the first of its two spans whole.
+            self.check(spans[:2])
+            self.assertEqual([span.id for span in spans[2:]], [SPANS[0].id])
             self.assertEqual(len(notes), 1, notes)
+
+    def test_whatever_is_whole_is_read(self):
+        for content in (self.json(), self.proto()):
+            counts = []
+            for length in range(1, len(content)):
+                spans, _, _ = self.read(self.write("a", content[:length]))
+                counts.append(len(spans))
+            self.assertEqual(sorted(counts), counts)
+            self.assertEqual({*counts} | {2}, {0, 1, 2})
+        content = self.metrics(20, 5, 1, 1)
+        counts = [len(self.read(self.write("a", content[:length]))[1]) for length in range(1, len(content))]
+        self.assertEqual(sorted(counts), counts)
+        self.assertEqual({*counts}, {0, 1, 2, 3})
 
     def metrics(self, time, count, low, high):
         attributes = samples.proto_attributes(7, {"stepscope.path": "step"})
@@ -114,6 +129,9 @@ class Reading(unittest.TestCase):
         line = {"resourceMetrics": [{"resource": resource, "scopeMetrics": [scope]}]}
         self.write("m", json.dumps(line).encode())
         _, [point], _ = self.read()
+        self.write("m", json.dumps(line, separators=(",", ":")).encode()[:-5])
+        _, [again], notes = self.read()
+        self.assertEqual((again.value, again.instance, len(notes)), (12, ("run-rank0", 17), 1))
         self.assertEqual((point.value, point.time, point.attributes), (12, 5, {"stepscope.path": "p"}))
 
 
