@@ -1,0 +1,224 @@
+//! The command line: commands, options and the help that teaches them. What they do lives in `command`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::exit;
+
+const EXAMPLES: &str = "\
+First steps:
+  stepscope demo                   train a small model, record it, see its report
+  stepscope demo --slow loader     the same with a slow data loader: watch it being found
+  stepscope analyze                the report of your own run in ./profiles
+  stepscope explain input_bound    what a finding means and what to do about it
+";
+
+const ANALYZE_EXAMPLES: &str = "\
+Examples:
+  stepscope analyze                              the latest run in ./profiles
+  stepscope analyze profiles --format json       for programs
+  stepscope analyze rank0.jsonl rank1.jsonl      one file a rank, one report
+  zstdcat traces.zst | stepscope analyze -       from standard input
+  stepscope analyze --fail-on 20 profiles        exit code 1 if a finding has severity >= 20
+  stepscope analyze --partial a.part a/          the heavy half, on any machine;
+  stepscope merge a.part b.part                  the other half, anywhere
+
+What is read: the directories that the layer writes, and OTLP traces as protobuf or JSON lines
+(the collector's file exporter), also compressed. The kind is found from the content, never the name.
+";
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  stepscope analyze --partial a.part part-a/     on one machine,
+  stepscope analyze --partial b.part part-b/     on another,
+  stepscope merge a.part b.part                  the report of both
+
+The result is the one that `analyze` gives for all inputs at once. Order does not matter, and a
+partial that is named twice counts once.
+";
+
+const EXPLAIN_EXAMPLES: &str = "\
+Examples:
+  stepscope explain                              all rules
+  stepscope explain slow_section                 one rule: what it finds, how, and what to do
+";
+
+const DEMO_EXAMPLES: &str = "\
+Examples:
+  stepscope demo                                 a healthy run
+  stepscope demo --slow preprocessing            the training thread prepares its data too slowly
+  stepscope demo --slow loader                   the loader cannot keep up
+  stepscope demo --busy-loaders                  loaders always at work, but hidden: no finding
+  stepscope demo --leak                          every step keeps some memory for ever
+
+The model is a small convolutional network on 1,797 real handwritten digits. It is instrumented
+as any program would be; the spans go to a directory, the report is made from that directory.
+";
+
+/// Where does the training time go? Analyses the spans of training programs.
+#[derive(Debug, Parser)]
+#[command(name = "stepscope", version, about, after_help = after_help(EXAMPLES), max_term_width = 100)]
+pub(crate) struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub(crate) global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Global {
+    /// No progress and no notes on standard error; errors stay
+    #[arg(long, short, global = true)]
+    pub(crate) quiet: bool,
+    /// No colours (as does the environment variable NO_COLOR)
+    #[arg(long, global = true)]
+    pub(crate) no_color: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Train a small real model with the layer, record it, and show its report
+    #[command(after_help = after_help(DEMO_EXAMPLES))]
+    Demo(DemoArgs),
+    /// Report on recorded runs
+    #[command(after_help = after_help(ANALYZE_EXAMPLES))]
+    Analyze(AnalyzeArgs),
+    /// Join partial analyses made by `analyze --partial`
+    #[command(after_help = after_help(MERGE_EXAMPLES))]
+    Merge(MergeArgs),
+    /// What a rule finds, how, and what to do about it
+    #[command(after_help = after_help(EXPLAIN_EXAMPLES))]
+    Explain(ExplainArgs),
+    /// Write the completions of a shell to standard output
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
+}
+
+/// Where and how the result is written.
+#[derive(Debug, Args)]
+pub(crate) struct OutputArgs {
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+    /// Write the report to this file instead of standard output
+    #[arg(long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
+    /// Thresholds of the rules (TOML; `stepscope explain RULE` lists them)
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+    /// The run to report on where the input holds several (default: the latest)
+    #[arg(long, value_name = "ID")]
+    pub(crate) run: Option<String>,
+    /// Exit with code 1 if a finding is at least this severe (0 to 100)
+    #[arg(long, value_name = "SEVERITY", value_parser = severity)]
+    pub(crate) fail_on: Option<f64>,
+    /// Write a partial analysis to this file instead of a report
+    #[arg(long, value_name = "OUT", conflicts_with_all = ["output", "format", "fail_on", "run", "config"])]
+    pub(crate) partial: Option<PathBuf>,
+}
+
+/// Arguments of `analyze`.
+#[derive(Debug, Args)]
+pub(crate) struct AnalyzeArgs {
+    /// Files or directories of traces; `-` is standard input [default: profiles/]
+    #[arg(value_name = "INPUT")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `merge`.
+#[derive(Debug, Args)]
+pub(crate) struct MergeArgs {
+    /// Files written by `analyze --partial` or `merge --partial`; `-` is standard input
+    #[arg(value_name = "PARTIAL", required = true)]
+    pub(crate) partials: Vec<PathBuf>,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `explain`.
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArgs {
+    /// The rule; all are listed without one
+    pub(crate) rule: Option<String>,
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub(crate) struct DemoArgs {
+    /// Plant a slow stage
+    #[arg(long, value_enum)]
+    pub(crate) slow: Option<SlowStage>,
+    /// Keep the loader threads at work all the time, without making the trainer wait
+    #[arg(long)]
+    pub(crate) busy_loaders: bool,
+    /// Plant a leak: every step keeps some memory for ever
+    #[arg(long)]
+    pub(crate) leak: bool,
+    /// Seed of everything random
+    #[arg(long, default_value_t = 0)]
+    pub(crate) seed: u64,
+    /// Stop after this many steps
+    #[arg(long, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) steps: Option<u64>,
+    /// Passes over the training data
+    #[arg(long, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    pub(crate) epochs: Option<u32>,
+    /// Directory of the profile
+    #[arg(long, value_name = "DIR", default_value = crate::input::DEFAULT)]
+    pub(crate) out: PathBuf,
+    /// How the report is written
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    pub(crate) format: Format,
+}
+
+/// A stage that `demo` can slow down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum SlowStage {
+    /// Normalising the images, on the training thread
+    Preprocessing,
+    /// Reading the images, on the loader thread
+    Loader,
+}
+
+/// Formats of reports; the names are those of the renderers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// For people: fits a terminal of 80 columns
+    Text,
+    /// For programs: one object, described by a JSON Schema
+    Json,
+}
+
+impl Format {
+    /// The name of its renderer.
+    #[must_use]
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+        }
+    }
+}
+
+fn severity(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(value) if (0.0..=100.0).contains(&value) => Ok(value),
+        _ => Err("a severity is a number from 0 to 100".into()),
+    }
+}
+
+fn after_help(examples: &str) -> String {
+    format!("{examples}\n{}", exit::help())
+}

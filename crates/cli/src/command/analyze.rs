@@ -1,0 +1,21 @@
+//! `stepscope analyze`: inputs in, a report or a partial analysis out.
+
+use crate::args::{AnalyzeArgs, Global};
+use crate::error::CliError;
+use crate::fold::Analysis;
+use crate::{exit, input, output};
+
+/// Reads the inputs, and writes what was asked for.
+pub(crate) fn run(args: &AnalyzeArgs, global: Global) -> Result<u8, CliError> {
+    let config = crate::config::load(args.output.config.as_deref())?;
+    let inputs = input::resolve(&args.inputs)?;
+    let mut analysis = Analysis::new(global);
+    for path in &inputs {
+        analysis.read(path)?;
+    }
+    if let Some(path) = &args.output.partial {
+        analysis.into_partial()?.write(path)?;
+        return Ok(exit::FINE);
+    }
+    output::report(analysis.finish(), &args.output, &config, global)
+}

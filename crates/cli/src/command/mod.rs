@@ -1,0 +1,7 @@
+//! The commands, a file each. Every one gives the exit code of its success, or why it stopped.
+
+pub(crate) mod analyze;
+pub(crate) mod completions;
+pub(crate) mod demo;
+pub(crate) mod explain;
+pub(crate) mod merge;

@@ -1,0 +1,83 @@
+//! An analysis while it reads: the reader's traces are folded into a partial as they come.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use stepscope_analyze::{Config, Partial};
+use stepscope_model::{MetricPoint, ReadOptions, ReadOutcome, Reader, Resource, Sink, Trace};
+
+use crate::args::Global;
+use crate::error::CliError;
+use crate::input::STDIN;
+use crate::partial_file::PartialFile;
+use crate::progress::Progress;
+
+/// What was read so far.
+pub(crate) struct Analysis {
+    reader: Reader,
+    fold: Fold,
+}
+
+struct Fold {
+    partial: Partial,
+    progress: Progress,
+}
+
+impl Sink for Fold {
+    fn trace(&mut self, trace: &Trace) {
+        self.partial.add(trace);
+    }
+
+    fn metric(&mut self, resource: &Arc<Resource>, start_ns: u64, time_ns: u64, point: &MetricPoint) {
+        self.partial.metric(resource, start_ns, time_ns, point);
+    }
+
+    fn progress(&mut self, bytes_read: u64, bytes_total: Option<u64>) {
+        self.progress.bytes(bytes_read, bytes_total);
+    }
+}
+
+impl Analysis {
+    /// Nothing read yet.
+    pub(crate) fn new(global: Global) -> Self {
+        Self {
+            reader: Reader::new(ReadOptions::default()),
+            fold: Fold { partial: Partial::new(Config::default()), progress: Progress::new(global) },
+        }
+    }
+
+    /// Reads a file, a directory, or standard input.
+    pub(crate) fn read(&mut self, path: &Path) -> Result<(), CliError> {
+        let read = if path.as_os_str() == STDIN {
+            self.reader.read_stream(STDIN, std::io::stdin().lock(), &mut self.fold)
+        } else {
+            self.reader.read_path(path, &mut self.fold)
+        };
+        read.map_err(|error| CliError::Input(error.to_string()))
+    }
+
+    /// Takes in another analysis, unless all of it was taken in before.
+    pub(crate) fn absorb(&mut self, part: PartialFile) {
+        if self.reader.has_read(&part.unfinished) {
+            return;
+        }
+        self.fold.partial.merge(&part.partial);
+        self.reader.absorb(part.unfinished, &mut self.fold);
+    }
+
+    /// Stops where another analysis can go on.
+    pub(crate) fn into_partial(self) -> Result<PartialFile, CliError> {
+        self.fold.progress.done();
+        let unfinished = self.reader.suspend().map_err(|error| CliError::Input(error.to_string()))?;
+        let partial = PartialFile { unfinished, partial: self.fold.partial };
+        partial.check()?;
+        Ok(partial)
+    }
+
+    /// The end: everything that is open is taken as it is.
+    pub(crate) fn finish(mut self) -> (Partial, ReadOutcome) {
+        let outcome = self.reader.finish(&mut self.fold);
+        self.fold.progress.done();
+        (self.fold.partial, outcome)
+    }
+}

@@ -1,0 +1,103 @@
+//! Where results go: standard output or a file, in the format asked for, with the exit code that follows from
+//! them.
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+
+use stepscope_analyze::render::{self, Options};
+use stepscope_analyze::report::{Input, Reading, Report, build};
+use stepscope_analyze::{Partial, Summary};
+use stepscope_model::ReadOutcome;
+
+use crate::args::{Format, Global, OutputArgs};
+use crate::config::Config;
+use crate::error::CliError;
+use crate::exit;
+
+/// Runs that a message lists.
+const RUNS_LISTED: usize = 10;
+
+/// Writes to standard output.
+pub(crate) fn stdout(bytes: &[u8]) -> Result<(), CliError> {
+    let mut stdout = std::io::stdout().lock();
+    stdout.write_all(bytes).and_then(|()| stdout.flush()).map_err(CliError::stdout)
+}
+
+/// A note on standard error, unless they are not wanted.
+pub(crate) fn note(global: Global, text: &str) {
+    if !global.quiet {
+        let _ = writeln!(std::io::stderr(), "{text}");
+    }
+}
+
+/// Colours go to terminals only, and only where nobody objects.
+pub(crate) fn options(global: Global, file: Option<&Path>) -> Options {
+    let objected = global.no_color || std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    Options { color: file.is_none() && !objected && std::io::stdout().is_terminal() }
+}
+
+/// Writes the report on one run of what was read, and gives the exit code.
+pub(crate) fn report(
+    read: (Partial, ReadOutcome),
+    args: &OutputArgs,
+    config: &Config,
+    global: Global,
+) -> Result<u8, CliError> {
+    let (partial, outcome) = read;
+    outcome.check().map_err(|error| CliError::Input(error.to_string()))?;
+    let summary = partial.finish(args.run.as_deref());
+    if let Some(run) = args.run.as_deref().filter(|_| !summary.found) {
+        return Err(no_such_run(run, &summary));
+    }
+    let found = summary.found;
+    let report = build(&summary, reading(outcome), &config.rules);
+    write(&report, args.format, args.output.as_deref(), global)?;
+    if !found {
+        return Err(CliError::Input("the input holds no spans, so there is nothing to analyse".into()));
+    }
+    Ok(code(&report, args.fail_on))
+}
+
+/// Writes a report.
+pub(crate) fn write(
+    report: &Report,
+    format: Format,
+    file: Option<&Path>,
+    global: Global,
+) -> Result<(), CliError> {
+    let renderer = render::find(format.name())
+        .ok_or_else(|| CliError::Internal(format!("there is no renderer called {}", format.name())))?;
+    let text = (renderer.render)(report, options(global, file))
+        .map_err(|error| CliError::Internal(format!("failed to {error}")))?;
+    match file {
+        Some(path) => std::fs::write(path, text).map_err(|error| CliError::output(path, error)),
+        None => stdout(text.as_bytes()),
+    }
+}
+
+/// What the reader has to say, as reports carry it.
+pub(crate) fn reading(outcome: ReadOutcome) -> Reading {
+    let inputs = outcome.files.into_iter().map(|file| Input {
+        path: file.path,
+        format: file.format,
+        bytes: file.bytes,
+        spans: file.spans,
+    });
+    Reading { inputs: inputs.collect(), issues: outcome.issues }
+}
+
+fn code(report: &Report, fail_on: Option<f64>) -> u8 {
+    let fails = fail_on.zip(report.max_severity()).is_some_and(|(limit, severity)| severity >= limit);
+    if fails { exit::FINDINGS } else { exit::FINE }
+}
+
+fn no_such_run(run: &str, summary: &Summary) -> CliError {
+    let others = &summary.other_runs;
+    let mut listed: Vec<&str> = others.iter().take(RUNS_LISTED).map(|other| other.run.id.as_str()).collect();
+    listed.dedup();
+    let more = if others.len() > RUNS_LISTED { ", …" } else { "" };
+    CliError::Usage(match listed.len() {
+        0 => format!("no run is called '{run}'; the input holds none"),
+        _ => format!("no run is called '{run}'; the input holds {}{more}", listed.join(", ")),
+    })
+}

@@ -1,0 +1,12 @@
+//! The program as scripts and people meet it: exit codes, help, inputs, partial analyses, pipes.
+
+#![expect(clippy::expect_used, reason = "a test whose surroundings fail cannot go on")]
+
+mod config;
+mod demo;
+mod explain;
+mod help;
+mod inputs;
+mod partial;
+mod pipes;
+mod program;
