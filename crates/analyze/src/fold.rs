@@ -97,10 +97,11 @@ impl Fold {
     /// Time of each span that its children cover, and what they allocated on its thread.
     fn cover(&mut self, trace: &Trace) {
         for (index, span) in trace.spans.iter().enumerate() {
-            let Some(&node) = self.nodes.get(index) else { continue };
-            let Some(parent) = self.nodes.get_mut(node.parent as usize) else { continue };
-            parent.cover(node.start_ns, node.end_ns);
-            if parent.thread == node.thread {
+            let Some(node) = self.nodes.get(index) else { continue };
+            let (around, start_ns, end_ns, thread) = (node.parent, node.start_ns, node.end_ns, node.thread);
+            let Some(parent) = self.nodes.get_mut(around as usize) else { continue };
+            parent.cover(start_ns, end_ns);
+            if parent.thread == thread {
                 let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));
                 parent.child_alloc = parent.child_alloc.saturating_add(alloc.unwrap_or(0));
                 parent.child_free = parent.child_free.saturating_add(free.unwrap_or(0));

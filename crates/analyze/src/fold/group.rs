@@ -27,21 +27,23 @@ impl Fold {
         let mode = (window.role == Role::Step).then_some(root.mode as usize);
         let mut wait_ns = 0u64;
         let members = mem::take(&mut self.members);
+        let nodes = mem::take(&mut self.nodes);
         for &index in &members {
-            let Some(&node) = self.nodes.get(index as usize) else { continue };
+            let Some(node) = nodes.get(index as usize) else { continue };
             let Some(span) = trace.spans.get(index as usize) else { continue };
             if let Some(sum) = self.sums.get_mut(usize::from(node.slot)) {
-                let (start_ns, end_ns) = clamp(&node, &window);
+                let (start_ns, end_ns) = clamp(node, &window);
                 sum.cover(start_ns, end_ns);
                 if node.anchor == anchor {
-                    sum.self_ns += node.duration_ns() - node.covered_ns;
+                    let self_ns = node.duration_ns() - node.covered_ns;
+                    sum.self_ns = sum.self_ns.saturating_add(self_ns);
                     sum.spans += 1;
                 }
             }
             if node.anchor != anchor || node.role == Role::Marker {
                 continue;
             }
-            self.span(trace, span, &node, mode, target);
+            self.span(trace, span, node, mode, target);
             if node.is_wait {
                 target.waits.wait.record(node.duration_ns());
                 if node.is_driving {
@@ -50,6 +52,7 @@ impl Fold {
             }
         }
         self.members = members;
+        self.nodes = nodes;
         match window.role {
             Role::Step => {
                 self.expose(trace, anchor, &window, mode, target);

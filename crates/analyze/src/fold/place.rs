@@ -104,7 +104,7 @@ impl Fold {
         for &index in &self.forest.order {
             let Some(span) = trace.spans.get(index as usize) else { continue };
             let parent_index = self.forest.parents.get(index as usize).copied().unwrap_or(NONE);
-            let parent = self.nodes.get(parent_index as usize).copied();
+            let parent = self.nodes.get(parent_index as usize).map(Around::of);
             let role = role(trace, span, parent.as_ref());
             let name = trace.text(span.name);
             let (place, around) = path(trace, span, role, name, parent.as_ref(), sections);
@@ -142,7 +142,23 @@ impl Fold {
     }
 }
 
-fn role(trace: &Trace, span: &Span, parent: Option<&Node>) -> Role {
+/// What a span takes over from its parent.
+#[derive(Debug, Clone, Copy)]
+struct Around {
+    path: u32,
+    anchor: u32,
+    driver: u32,
+    slot: u16,
+    role: Role,
+}
+
+impl Around {
+    const fn of(node: &Node) -> Self {
+        Self { path: node.path, anchor: node.anchor, driver: node.driver, slot: node.slot, role: node.role }
+    }
+}
+
+fn role(trace: &Trace, span: &Span, parent: Option<&Around>) -> Role {
     if span.kind == SectionKind::Step {
         return Role::Step;
     }
@@ -181,7 +197,7 @@ fn path(
     span: &Span,
     role: Role,
     name: &str,
-    parent: Option<&Node>,
+    parent: Option<&Around>,
     sections: &mut Sections,
 ) -> (Place, u16) {
     let starts = span.kind.starts_trace() || role == Role::Step;

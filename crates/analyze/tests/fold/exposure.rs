@@ -4,11 +4,14 @@ use stepscope_core::{Mode, Phase};
 
 use crate::build::{Build, summarise};
 
-/// (phase, exposed, total, self, spans) of training steps, and what nothing covers.
-fn phases(build: Build) -> (Vec<(String, u64, u64, u64, u64)>, u64) {
+/// Phase, exposed, total, self, spans.
+type Row = (String, u64, u64, u64, u64);
+
+/// The phases of training steps, and what nothing covers.
+fn phases(build: Build) -> (Vec<Row>, u64) {
     let summary = summarise([&build.trace()]);
     let mode = summary.mode(Mode::Train).unwrap();
-    let rows: Vec<_> = mode
+    let rows: Vec<Row> = mode
         .phases
         .iter()
         .map(|row| (row.phase.to_string(), row.exposed_ns, row.total_ns, row.self_ns, row.spans))

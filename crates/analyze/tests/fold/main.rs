@@ -1,6 +1,8 @@
 //! Traces in, summary out: every figure against values worked out by hand, and properties against slow
 //! definitions. One binary, so that it links once.
 
+#![expect(clippy::unwrap_used, reason = "a test's helper that fails, fails the test")]
+
 mod aggregates;
 mod batches;
 mod bounds;
@@ -9,6 +11,7 @@ mod bytes;
 mod definitions;
 mod exposure;
 mod grouping;
+mod hostile;
 mod input;
 mod runs;
 mod sections;
