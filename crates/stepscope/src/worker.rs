@@ -284,7 +284,7 @@ impl Worker {
         thread::with(&recorder, |state| state.finish_run(signal));
         crate::recorder::retire(&recorder);
         self.drain();
-        self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
+        self.with_context(|sinks, context| sinks.each(|sink| sink.finish(context)));
         // Published before the sinks end, so that a receiver gets the figures, too.
         self.publish();
         #[cfg(feature = "http")]

@@ -12,7 +12,7 @@ use stepscope_core::{LossReason, SectionKind};
 use super::encode::{Context, write_span};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Snapshot, write_metrics};
-use super::thin::{FIRST_STEPS, Thinner};
+use super::thin::{Decision, Thinner};
 use super::{Sink, SinkCounts, warn_once};
 use crate::config::Format;
 use crate::identity::Identity;
@@ -21,7 +21,8 @@ use crate::record::SectionRecord;
 /// A message is written when it has grown to this size.
 const MESSAGE_BYTES: usize = 256 << 10;
 
-/// A file that holds metrics is replaced when it has grown to this size: the latest points say it all.
+/// A file that holds metrics is replaced when it has grown to this size, or to a sixteenth of the bound: the
+/// latest points say it all.
 const METRICS_FILE_BYTES: u64 = 4 << 20;
 
 /// See the module.
@@ -32,6 +33,8 @@ pub(crate) struct DirectorySink {
     bound_bytes: u64,
     file_bytes: u64,
     traces: Message,
+    /// The message holds something that must never be deleted.
+    traces_protected: bool,
     metrics: Encoder,
     current: Option<OpenFile>,
     metrics_file: Option<OpenFile>,
@@ -40,7 +43,7 @@ pub(crate) struct DirectorySink {
     /// Closed files of spans that may be deleted, oldest first: name, bytes, spans.
     deletable: VecDeque<(PathBuf, u64, u64)>,
     total_bytes: u64,
-    first_steps_seen: bool,
+    thins: bool,
     thinner: Thinner,
     counts: SinkCounts,
     warned: bool,
@@ -52,7 +55,7 @@ struct OpenFile {
     file: File,
     bytes: u64,
     spans: u64,
-    /// Holds the start of the run: never deleted.
+    /// Holds the start of the run or one of the first steps: never deleted.
     protected: bool,
 }
 
@@ -89,6 +92,7 @@ impl DirectorySink {
             bound_bytes,
             file_bytes: (bound_bytes / 32).clamp(64 << 10, 32 << 20),
             traces: Message::new(Encoder::traces(format)),
+            traces_protected: false,
             metrics: Encoder::metrics(format),
             current: None,
             metrics_file: None,
@@ -96,7 +100,7 @@ impl DirectorySink {
             next_metrics_number: 1,
             deletable: VecDeque::new(),
             total_bytes: 0,
-            first_steps_seen: false,
+            thins: false,
             thinner: Thinner::default(),
             counts: SinkCounts::default(),
             warned: false,
@@ -108,12 +112,12 @@ impl DirectorySink {
 
     fn open_spans(&mut self) -> io::Result<OpenFile> {
         let number = self.next_number;
-        let file = self.open("traces", number, !self.first_steps_seen)?;
+        let file = self.open("traces", number)?;
         self.next_number += 1;
         Ok(file)
     }
 
-    fn open(&self, signal: &str, number: u32, protected: bool) -> io::Result<OpenFile> {
+    fn open(&self, signal: &str, number: u32) -> io::Result<OpenFile> {
         let extension = match self.format {
             Format::Protobuf => "otlp",
             Format::JsonLines => "jsonl",
@@ -124,14 +128,22 @@ impl DirectorySink {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path)?;
-        Ok(OpenFile { path, file, bytes: 0, spans: 0, protected })
+        Ok(OpenFile { path, file, bytes: 0, spans: 0, protected: false })
     }
 
-    fn is_thinning(&self) -> bool {
-        self.total_bytes >= self.bound_bytes / 2
+    fn used_bytes(&self) -> u64 {
+        self.total_bytes + self.metrics_file.as_ref().map_or(0, |file| file.bytes)
     }
 
-    fn encode(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
+    fn carry_out(&mut self, context: &Context<'_>, decision: Decision) {
+        self.counts.drop_spans(LossReason::Thinned, decision.thinned);
+        for waiting in decision.write {
+            self.encode(context, &waiting.record, &waiting.entries, waiting.is_first);
+        }
+    }
+
+    fn encode(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8], protected: bool) {
+        self.traces_protected |= protected || record.kind == SectionKind::Run;
         let encoder = self.traces.next(context);
         with_encoder!(encoder, encoder => write_span(encoder.as_mut(), context, record, entries));
         if self.traces.len() >= MESSAGE_BYTES {
@@ -146,7 +158,8 @@ impl DirectorySink {
         }
         let framed = frame(self.format, message);
         self.traces.clear();
-        match self.append_spans(&framed, spans) {
+        let protected = std::mem::take(&mut self.traces_protected);
+        match self.append_spans(&framed, spans, protected) {
             Ok(()) => self.counts.exported += spans,
             Err(error) => {
                 self.counts.drop_spans(LossReason::WriteFailed, spans);
@@ -159,7 +172,7 @@ impl DirectorySink {
         }
     }
 
-    fn append_spans(&mut self, framed: &[u8], spans: u64) -> io::Result<()> {
+    fn append_spans(&mut self, framed: &[u8], spans: u64, protected: bool) -> io::Result<()> {
         self.rotate_if_full()?;
         self.make_room(framed.len() as u64);
         if self.current.is_none() {
@@ -168,6 +181,7 @@ impl DirectorySink {
         let Some(current) = &mut self.current else { return Ok(()) };
         current.append(framed)?;
         current.spans += spans;
+        current.protected |= protected;
         self.total_bytes += framed.len() as u64;
         Ok(())
     }
@@ -188,7 +202,7 @@ impl DirectorySink {
     /// Deletes the oldest files until `bytes` more fit. What is protected stays, so the bound can be passed by
     /// the first steps alone.
     fn make_room(&mut self, bytes: u64) {
-        while self.total_bytes + bytes > self.bound_bytes {
+        while self.used_bytes() + bytes > self.bound_bytes {
             let Some((path, size, spans)) = self.deletable.pop_front() else { break };
             if fs::remove_file(&path).is_ok() {
                 self.counts.exported = self.counts.exported.saturating_sub(spans);
@@ -204,11 +218,12 @@ impl DirectorySink {
         let framed = frame(self.format, message.finish().0);
         message.clear();
         self.metrics = message.encoder;
-        let full = self.metrics_file.as_ref().is_none_or(|file| file.bytes >= METRICS_FILE_BYTES);
+        let most = METRICS_FILE_BYTES.min(self.bound_bytes / 16);
+        let full = self.metrics_file.as_ref().is_none_or(|file| file.bytes >= most);
         if full {
-            let mut next = self.open("metrics", self.next_metrics_number, true)?;
+            let mut next = self.open("metrics", self.next_metrics_number)?;
             self.next_metrics_number += 1;
-            next.append(&framed)?;
+            next.append(&framed).inspect_err(|_| drop(fs::remove_file(&next.path)))?;
             // Only now that the new file holds the latest points may the old one go.
             if let Some(old) = self.metrics_file.replace(next) {
                 let _ = fs::remove_file(old.path);
@@ -250,18 +265,13 @@ impl Sink for DirectorySink {
     }
 
     fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
-        self.thinner.observe(record);
-        let step = record.root.and_then(|root| root.step);
-        self.first_steps_seen |=
-            record.kind == SectionKind::Step && step.is_some_and(|step| step >= FIRST_STEPS);
-        if !self.is_thinning() {
-            self.encode(context, record, entries);
-            return;
-        }
-        let decision = self.thinner.add(record, entries);
-        self.counts.drop_spans(LossReason::Thinned, decision.thinned);
-        for (record, entries) in decision.write {
-            self.encode(context, &record, &entries);
+        let is_first = self.thinner.observe(record);
+        self.thins |= self.used_bytes() >= self.bound_bytes / 2;
+        if self.thins {
+            let decision = self.thinner.add(record, entries, is_first);
+            self.carry_out(context, decision);
+        } else {
+            self.encode(context, record, entries, is_first);
         }
     }
 
@@ -272,7 +282,15 @@ impl Sink for DirectorySink {
         }
     }
 
-    fn flush(&mut self, _: &Context<'_>) {
+    fn flush(&mut self, context: &Context<'_>) {
+        let decision = self.thinner.tick();
+        self.carry_out(context, decision);
+        self.write_spans();
+    }
+
+    fn finish(&mut self, context: &Context<'_>) {
+        let decision = self.thinner.release();
+        self.carry_out(context, decision);
         self.write_spans();
     }
 

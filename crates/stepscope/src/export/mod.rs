@@ -42,6 +42,10 @@ pub(crate) trait Sink {
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot);
     /// Sends or writes what has been gathered.
     fn flush(&mut self, context: &Context<'_>);
+    /// The same for the last time: nothing is held back any more.
+    fn finish(&mut self, context: &Context<'_>) {
+        self.flush(context);
+    }
     /// Works on what is under way until `until` at the latest; returns whether anything is left to do.
     fn work(&mut self, until: Instant) -> bool;
     /// What happened so far.

@@ -1,6 +1,6 @@
 //! Thins a long run once its directory has used half of its bound: first steps, slow steps and a sample stay
-//! whole, of the others only the root stays. Decided when a trace's root has ended; until then its records
-//! wait here, bounded.
+//! whole, of the others only the root stays. Decided when a trace is complete; until then its records wait
+//! here, bounded in number and time.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use stepscope_core::{Distribution, SectionKind};
 
 use crate::record::SectionRecord;
 
-/// Steps before this number are always kept whole.
-pub(crate) const FIRST_STEPS: u64 = 200;
+/// The first steps of a run are always kept whole: so many.
+const FIRST_STEPS: u64 = 200;
 
 /// One trace in this many is kept whole, chosen by the sampling bits of its id.
 const SAMPLE: u64 = 20;
@@ -21,8 +21,15 @@ const SLOW_HALVES: u64 = 3;
 /// Words of records that may wait.
 const MAX_WAITING_WORDS: usize = 1 << 21;
 
-/// A record that waits: the record and its attached entries.
-pub(crate) type Waiting = (SectionRecord, Vec<u8>);
+/// A record that waits.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    pub record: SectionRecord,
+    /// The attached entries.
+    pub entries: Vec<u8>,
+    /// Belongs to the first steps.
+    pub is_first: bool,
+}
 
 /// What to write for one record that came in.
 #[derive(Debug, Default)]
@@ -31,69 +38,142 @@ pub(crate) struct Decision {
     pub thinned: u64,
 }
 
+/// A trace that is not complete.
+#[derive(Debug, Default)]
+struct Trace {
+    root: Option<Root>,
+    children: Vec<Waiting>,
+}
+
+#[derive(Debug)]
+struct Root {
+    waiting: Waiting,
+    keeps: bool,
+    /// A tick has passed since it came.
+    is_late: bool,
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Thinner {
-    waiting: HashMap<TraceId, Vec<Waiting>>,
+    waiting: HashMap<TraceId, Trace>,
     waiting_words: usize,
+    steps: u64,
     durations: Distribution,
     median_ns: Option<u64>,
 }
 
+fn words(entries: &[u8]) -> usize {
+    32 + entries.len() / 8
+}
+
 impl Thinner {
-    /// Learns what a usual step takes; called for every step, thinned or not.
-    pub(crate) fn observe(&mut self, record: &SectionRecord) {
+    /// Learns what a usual step takes; called for every record, thinned or not. Whether the record belongs to
+    /// the first steps, or came before them.
+    pub(crate) fn observe(&mut self, record: &SectionRecord) -> bool {
+        let is_first = self.steps < FIRST_STEPS;
         if record.kind == SectionKind::Step {
+            self.steps += 1;
             self.durations.record(record.end_ns.saturating_sub(record.start_ns));
             // The median moves slowly: looking now and then is enough.
             if self.durations.count().is_power_of_two() || self.durations.count().is_multiple_of(1_024) {
                 self.median_ns = self.durations.p50();
             }
         }
+        is_first
     }
 
-    /// Takes a record; what is decided by it is to be written.
-    pub(crate) fn add(&mut self, record: &SectionRecord, entries: &[u8]) -> Decision {
+    /// Takes a record; what is decided by it is to be written. `is_first` is what [`Self::observe`] said.
+    pub(crate) fn add(&mut self, record: &SectionRecord, entries: &[u8], is_first: bool) -> Decision {
+        let is_first = is_first && record.kind == SectionKind::Step;
+        let waiting = Waiting { record: *record, entries: entries.to_vec(), is_first };
         if matches!(record.kind, SectionKind::Run | SectionKind::Epoch) {
-            return Decision { write: vec![(*record, entries.to_vec())], thinned: 0 };
+            return Decision { write: vec![waiting], ..Decision::default() };
         }
-        let Some(root) = record.root else {
-            self.waiting_words += 32 + entries.len() / 8;
-            self.waiting.entry(record.trace_id).or_default().push((*record, entries.to_vec()));
-            if self.waiting_words > MAX_WAITING_WORDS {
-                // Roots that do not come: whole traces are kept rather than held for ever.
-                return self.release();
-            }
-            return Decision::default();
-        };
-        let mut children = self.waiting.remove(&record.trace_id).unwrap_or_default();
-        let words: usize = children.iter().map(|(_, entries)| 32 + entries.len() / 8).sum();
-        self.waiting_words = self.waiting_words.saturating_sub(words);
-        if self.keeps(record) {
-            children.push((*record, entries.to_vec()));
-            return Decision { write: children, thinned: 0 };
+        self.waiting_words += words(entries);
+        let keeps = is_first || self.keeps(record);
+        let trace = self.waiting.entry(record.trace_id).or_default();
+        if record.root.is_some() {
+            trace.root = Some(Root { waiting, keeps, is_late: false });
+        } else {
+            trace.children.push(waiting);
         }
-        let thinned = u64::from(root.trace_spans.saturating_sub(1));
-        let mut alone = *record;
-        if let Some(root) = &mut alone.root {
-            root.trace_dropped = root.trace_dropped.saturating_add(root.trace_spans.saturating_sub(1));
-            root.trace_spans = 1;
+        if trace.is_complete() {
+            let trace = self.take(&record.trace_id);
+            return trace.map(Trace::decide).unwrap_or_default();
         }
-        Decision { write: vec![(alone, entries.to_vec())], thinned }
+        if self.waiting_words > MAX_WAITING_WORDS {
+            // Roots that do not come: whole traces are kept rather than held for ever.
+            return self.release();
+        }
+        Decision::default()
+    }
+
+    /// Time passes: traces whose root came before the last tick, and not all of their children since, will
+    /// not be complete any more (a part of them was written before, or lost). They are kept.
+    pub(crate) fn tick(&mut self) -> Decision {
+        let is_late = |trace: &Trace| trace.root.as_ref().is_some_and(|root| root.is_late);
+        let late: Vec<TraceId> =
+            self.waiting.iter().filter(|(_, trace)| is_late(trace)).map(|(&id, _)| id).collect();
+        let mut decision = Decision::default();
+        for trace in late.iter().filter_map(|id| self.take(id)).collect::<Vec<_>>() {
+            decision.write.extend(trace.records());
+        }
+        for root in self.waiting.values_mut().filter_map(|trace| trace.root.as_mut()) {
+            root.is_late = true;
+        }
+        decision
     }
 
     /// Gives back everything that waits.
     pub(crate) fn release(&mut self) -> Decision {
         self.waiting_words = 0;
-        Decision { write: self.waiting.drain().flat_map(|(_, records)| records).collect(), thinned: 0 }
+        Decision { write: self.waiting.drain().flat_map(|(_, trace)| trace.records()).collect(), thinned: 0 }
+    }
+
+    fn take(&mut self, id: &TraceId) -> Option<Trace> {
+        let trace = self.waiting.remove(id)?;
+        let root = trace.root.iter().map(|root| &root.waiting);
+        let words: usize = trace.children.iter().chain(root).map(|waiting| words(&waiting.entries)).sum();
+        self.waiting_words = self.waiting_words.saturating_sub(words);
+        Some(trace)
     }
 
     fn keeps(&self, root: &SectionRecord) -> bool {
-        let step = root.root.and_then(|root| root.step);
         let duration_ns = root.end_ns.saturating_sub(root.start_ns);
         let is_slow = root.kind == SectionKind::Step
             && self.median_ns.is_some_and(|median| duration_ns / SLOW_HALVES > median / 2);
         let sampling_bits = root.trace_id.iter().skip(9).fold(0, |bits, &byte| bits << 8 | u64::from(byte));
-        step.is_some_and(|step| step < FIRST_STEPS) || is_slow || sampling_bits.is_multiple_of(SAMPLE)
+        is_slow || sampling_bits.is_multiple_of(SAMPLE)
     }
 }
+
+impl Trace {
+    fn is_complete(&self) -> bool {
+        let spans = self.root.as_ref().and_then(|root| root.waiting.record.root).map(|root| root.trace_spans);
+        spans.is_some_and(|spans| spans as usize <= self.children.len() + 1)
+    }
+
+    fn records(self) -> impl Iterator<Item = Waiting> {
+        let is_first = self.root.as_ref().is_some_and(|root| root.waiting.is_first);
+        let records = self.children.into_iter().chain(self.root.map(|root| root.waiting));
+        records.map(move |waiting| Waiting { is_first, ..waiting })
+    }
+
+    /// What is left of a complete trace.
+    fn decide(self) -> Decision {
+        if self.root.as_ref().is_none_or(|root| root.keeps) {
+            return Decision { write: self.records().collect(), thinned: 0 };
+        }
+        let thinned = self.children.len() as u64;
+        let mut alone = self.root.map(|root| root.waiting);
+        if let Some(root) = alone.as_mut().and_then(|waiting| waiting.record.root.as_mut()) {
+            root.trace_dropped = root.trace_dropped.saturating_add(root.trace_spans.saturating_sub(1));
+            root.trace_spans = 1;
+        }
+        Decision { write: alone.into_iter().collect(), thinned }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,90 @@
+//! What the thinner keeps, and that every record comes out or is counted, in whatever order records come.
+
+use super::*;
+use crate::record::RootRecord;
+use stepscope_core::Mode;
+
+/// A span of trace `trace`; the root has `spans`.
+fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
+    let mut trace_id = [0; 16];
+    // Sampling bits that are never a multiple of 20.
+    trace_id[8..].copy_from_slice(&(trace * 20 + 1).to_be_bytes());
+    SectionRecord {
+        trace_id,
+        span_id: 1,
+        parent_span_id: u64::from(spans.is_none()),
+        start_ns: 0,
+        end_ns: duration_ns,
+        busy_ns: 0,
+        enters: 1,
+        kind: if spans.is_some() { SectionKind::Step } else { SectionKind::Section },
+        phase: None,
+        is_error: false,
+        callsite: 0,
+        thread: 0,
+        left_out: 0,
+        on_foreign_thread: false,
+        root: spans.map(|spans| RootRecord {
+            mode: Mode::Train,
+            trace_spans: spans,
+            trace_dropped: 0,
+            step: Some(trace),
+            epoch: None,
+            continues: None,
+        }),
+        memory: None,
+        cpu_ns: None,
+        peak_bytes: None,
+        live_bytes: None,
+        rss_bytes: None,
+        rss_delta_bytes: None,
+    }
+}
+
+fn feed(thinner: &mut Thinner, record: &SectionRecord) -> Decision {
+    let is_first = thinner.observe(record);
+    thinner.add(record, &[], is_first)
+}
+
+#[test]
+fn first_and_slow_steps_stay_whole_and_others_keep_their_root() {
+    let mut thinner = Thinner::default();
+    for step in 0..1_000 {
+        assert!(feed(&mut thinner, &record(step, None, 10)).write.is_empty());
+        let duration_ns = if step == 900 { 1_000 } else { 100 };
+        let decision = feed(&mut thinner, &record(step, Some(2), duration_ns));
+        assert!(decision.write.iter().all(|waiting| waiting.is_first == (step < FIRST_STEPS)), "{step}");
+        if step < FIRST_STEPS || step == 900 {
+            assert_eq!((decision.write.len(), decision.thinned), (2, 0), "{step}");
+        } else {
+            assert_eq!((decision.write.len(), decision.thinned), (1, 1), "{step}");
+            let root = decision.write[0].record.root.unwrap();
+            assert_eq!((root.trace_spans, root.trace_dropped), (1, 1));
+        }
+    }
+    assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+}
+
+#[test]
+fn a_root_waits_for_its_late_children() {
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    assert!(feed(&mut thinner, &record(1, Some(3), 10)).write.is_empty());
+    assert!(feed(&mut thinner, &record(1, None, 10)).write.is_empty());
+    let decision = feed(&mut thinner, &record(1, None, 10));
+    assert_eq!((decision.write.len(), decision.thinned), (1, 2));
+}
+
+#[test]
+fn what_does_not_become_complete_is_kept_in_time() {
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    // A child of it was written before thinning began.
+    feed(&mut thinner, &record(1, Some(3), 10));
+    feed(&mut thinner, &record(1, None, 10));
+    feed(&mut thinner, &record(2, None, 10));
+    assert!(thinner.tick().write.is_empty());
+    assert_eq!(thinner.tick().write.len(), 2);
+    // The other one is still open.
+    assert!(thinner.tick().write.is_empty());
+    assert_eq!(thinner.release().write.len(), 1);
+    assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+}
