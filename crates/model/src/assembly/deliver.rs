@@ -31,18 +31,20 @@ struct Key {
 #[derive(Debug)]
 pub(crate) struct Deliverer {
     trace: Trace,
-    /// One key a span: by id after `index`, in the trace's order after `build`.
+    /// One key a span, as they came.
     keys: Vec<Key>,
-    /// `(id, position in the trace)`, by id.
-    positions: Vec<(u64, u32)>,
+    /// `(id, index of the key)`, by id.
+    by_id: Vec<(u64, u32)>,
+    /// `(start, index of the key)`, in the trace's order.
+    order: Vec<(u64, u32)>,
+    /// Position in the trace of each key.
+    places: Vec<u32>,
     /// Position of each span's parent, or `NONE`.
     parents: Vec<u32>,
     /// For cycles: the walk in which a span was met.
     walks: Vec<u32>,
     /// Records that repeat the id of another one.
     repeated: u64,
-    /// Different spans of stepscope's layer.
-    ours: u32,
 }
 
 impl Default for Deliverer {
@@ -50,11 +52,12 @@ impl Default for Deliverer {
         Self {
             trace: Trace::new([0; 16], Arc::default()),
             keys: Vec::new(),
-            positions: Vec::new(),
+            by_id: Vec::new(),
+            order: Vec::new(),
+            places: Vec::new(),
             parents: Vec::new(),
             walks: Vec::new(),
             repeated: 0,
-            ours: 0,
         }
     }
 }
@@ -87,15 +90,23 @@ impl Deliverer {
             });
             rest = after;
         }
-        self.keys.sort_unstable_by_key(|key| key.id);
         let before = self.keys.len();
-        if self.keys.windows(2).any(|pair| matches!(pair, [a, b] if a.id == b.id)) {
+        self.sort_by_id();
+        if self.by_id.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
+            self.keys.sort_by_key(|key| key.id);
             let keys = std::mem::take(&mut self.keys);
             self.keys.extend(keys.chunk_by(|a, b| a.id == b.id).filter_map(|group| smallest(bytes, group)));
+            self.sort_by_id();
         }
         self.repeated = (before - self.keys.len()) as u64;
-        self.ours = self.keys.iter().map(|key| u32::from(key.flags & flag::OURS != 0)).sum();
-        (u32::try_from(self.keys.len()).unwrap_or(u32::MAX), self.ours)
+        let ours = self.keys.iter().map(|key| u32::from(key.flags & flag::OURS != 0)).sum();
+        (u32::try_from(self.keys.len()).unwrap_or(u32::MAX), ours)
+    }
+
+    fn sort_by_id(&mut self) {
+        self.by_id.clear();
+        self.by_id.extend(self.keys.iter().zip(0u32..).map(|(key, index)| (key.id, index)));
+        self.by_id.sort_unstable();
     }
 
     /// Repeated records that the last [`Self::index`] found.
@@ -119,15 +130,27 @@ impl Deliverer {
         trace.links.clear();
         trace.values.clear();
         trace.texts.clear();
-        self.keys.sort_unstable_by_key(|key| (key.start_ns, std::cmp::Reverse(key.end_ns), key.id));
-        self.positions.clear();
-        for (position, key) in (0u32..).zip(&self.keys) {
-            self.positions.push((key.id, position));
+        self.order.clear();
+        self.order.extend(self.keys.iter().zip(0u32..).map(|(key, index)| (key.start_ns, index)));
+        let keys = &self.keys;
+        self.order.sort_unstable_by(|a, b| {
+            a.0.cmp(&b.0).then_with(|| {
+                let rank =
+                    |index: u32| keys.get(index as usize).map(|key| (std::cmp::Reverse(key.end_ns), key.id));
+                rank(a.1).cmp(&rank(b.1))
+            })
+        });
+        self.places.clear();
+        self.places.resize(self.keys.len(), NONE);
+        for (position, &(_, index)) in (0u32..).zip(&self.order) {
+            let Some(key) = self.keys.get(index as usize) else { continue };
+            if let Some(place) = self.places.get_mut(index as usize) {
+                *place = position;
+            }
             if let Some(record) = record_at(&open.bytes, key.at) {
                 record.deliver(trace);
             }
         }
-        self.positions.sort_unstable();
         if open.is_ours() && completeness == Completeness::Complete && self.is_plain_tree() {
             return &self.trace;
         }
@@ -156,9 +179,10 @@ impl Deliverer {
                 None => NONE,
                 Some(id) if id == last.0 => last.1,
                 Some(id) => {
-                    let found = self.positions.binary_search_by_key(&id, |&(id, _)| id);
-                    let position =
-                        found.ok().and_then(|index| self.positions.get(index)).map_or(NONE, |&(_, at)| at);
+                    let found = self.by_id.binary_search_by_key(&id, |&(id, _)| id).ok();
+                    let key = found.and_then(|at| self.by_id.get(at));
+                    let position = key.and_then(|&(_, index)| self.places.get(index as usize));
+                    let position = position.copied().unwrap_or(NONE);
                     last = (id, position);
                     position
                 }
@@ -257,8 +281,12 @@ impl Deliverer {
 
     /// Foreign writers put the step number on every span of a step: only the outermost is the step.
     fn demote_inner_steps(&mut self) {
-        for (position, key) in self.keys.iter().enumerate() {
-            if key.flags & flag::INFERRED_STEP == 0 {
+        let inferred = |position: usize| {
+            let key = self.order.get(position).and_then(|&(_, index)| self.keys.get(index as usize));
+            key.is_some_and(|key| key.flags & flag::INFERRED_STEP != 0)
+        };
+        for position in 0..self.order.len() {
+            if !inferred(position) {
                 continue;
             }
             // Ancestors are looked at as they were written, so the order of this loop does not matter.
@@ -266,9 +294,8 @@ impl Deliverer {
             let mut inner = false;
             while let Some(&parent) = self.parents.get(at).filter(|&&parent| parent != NONE) {
                 at = parent as usize;
-                let flags = self.keys.get(at).map_or(0, |key| key.flags);
                 let is_step = self.trace.spans.get(at).is_some_and(|span| span.kind == SectionKind::Step);
-                if is_step || flags & flag::INFERRED_STEP != 0 {
+                if is_step || inferred(at) {
                     inner = true;
                     break;
                 }

@@ -64,6 +64,18 @@ fn hash(key: &str) -> u64 {
     (word ^ (bytes.len() as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+/// `a == b` by words: keys are short, and a call to compare them costs more than comparing them.
+#[inline]
+fn same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let ((words, rest), (other_words, other_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    words.iter().zip(other_words).all(|(a, b)| u64::from_ne_bytes(*a) == u64::from_ne_bytes(*b))
+        && rest.iter().zip(other_rest).all(|(a, b)| a == b)
+}
+
 impl<T: Copy> Keys<T> {
     fn new(meanings: &[(&'static str, T)]) -> Self {
         let names: Vec<(&'static str, Named<T>)> = meanings
@@ -99,7 +111,7 @@ impl<T: Copy> Keys<T> {
     pub(crate) fn find(&self, key: &str) -> Option<Named<T>> {
         let mut at = self.start(key);
         while let Some(Some((name, named))) = self.slots.get(at) {
-            if *name == key {
+            if same(name, key) {
                 return Some(*named);
             }
             at = (at + 1) & (self.slots.len() - 1);
