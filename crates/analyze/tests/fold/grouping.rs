@@ -77,8 +77,8 @@ fn traces() -> impl Strategy<Value = Item> {
                 }
             }
             match bits >> 8 & 3 {
-                0 => drop(span.thread(i64::from(bits >> 10 & 3))),
-                1 => drop(span.phase(Phase::ALL[usize::from(bits >> 10) % Phase::ALL.len()])),
+                0 => _ = span.thread(i64::from(bits >> 10 & 3)),
+                1 => _ = span.phase(Phase::ALL[usize::from(bits >> 10) % Phase::ALL.len()]),
                 2 => build.custom(["x", "y", "z", "w"][usize::from(bits >> 10 & 3)]),
                 _ => {}
             }

@@ -24,7 +24,7 @@ fn traces() -> impl Strategy<Value = Trace> {
                 }
             }
             let kind = SectionKind::ALL[(bits >> 25) as usize % SectionKind::ALL.len()];
-            drop(span.kind(kind).mode(Mode::ALL[(bits >> 28) as usize % 3]));
+            let _ = span.kind(kind).mode(Mode::ALL[(bits >> 28) as usize % 3]);
             if let Some(last) = build.0.spans.last_mut() {
                 // Duplicates, and spans that are their own ancestors.
                 last.id = id;
