@@ -1,0 +1,62 @@
+//! A loader with two worker threads, a consumer that is slower than they are, and an end.
+
+use std::sync::mpsc::sync_channel;
+use std::time::{Duration, Instant};
+
+use stepscope::{Loader, section};
+
+use crate::say;
+
+pub(crate) fn run(batches: u64) {
+    let run = stepscope::init();
+    let loader = Loader::new("train");
+    let (sender, receiver) = sync_channel(4);
+    let workers: Vec<_> = (0..2)
+        .map(|number| {
+            let (loader, sender) = (loader.clone(), sender.clone());
+            std::thread::Builder::new()
+                .name(format!("worker-{number}"))
+                .spawn(move || {
+                    for _ in 0..batches / 2 {
+                        let batch = loader.produce(|| {
+                            let _decode = section!("decode", phase = Preprocessing);
+                            std::thread::sleep(Duration::from_millis(1));
+                            vec![0u8; 10_000]
+                        });
+                        sender.send(batch.map(|bytes| (bytes, Instant::now()))).unwrap();
+                    }
+                })
+                .unwrap()
+        })
+        .collect();
+    drop(sender);
+    let (mut longest_queue, mut taken) = (Duration::ZERO, 0);
+    for number in 0_u64.. {
+        let step = stepscope::step!(number, samples = 8);
+        let Some((batch, ready)) = loader.wait(|| receiver.recv().ok()) else {
+            step.discard();
+            break;
+        };
+        taken += 1;
+        longest_queue = longest_queue.max(ready.elapsed());
+        let _forward = section!("forward", phase = Forward);
+        if number == 2 {
+            // Long enough for the queue to fill.
+            std::thread::sleep(Duration::from_millis(30));
+        }
+        drop(batch);
+    }
+    workers.into_iter().for_each(|worker| worker.join().unwrap());
+    say("taken", taken);
+    say("depth", loader.depth());
+    say("longest_queue_ns", u64::try_from(longest_queue.as_nanos()).unwrap());
+    // A batch that is taken outside of any step, one that nobody takes, and an item without an origin.
+    let validation = Loader::new("validation");
+    let batch = validation.produce(|| vec![1u8; 77]);
+    assert_eq!(validation.wait(|| Some(batch)).map(|bytes| bytes.len()), Some(77));
+    drop(validation.produce(|| ()));
+    say("validation.depth", validation.depth());
+    drop(run);
+    let unrecorded = validation.produce(|| 5);
+    assert_eq!(validation.wait(|| Some(unrecorded)), Some(5));
+}

@@ -1,0 +1,52 @@
+//! The programs that the tests of the layer run as child processes, one scenario a run:
+//! `programs NAME ARGUMENTS…`. Each says on standard output what it did, as lines `= name value`, so that the
+//! tests have a truth that does not come from the layer.
+#![expect(clippy::print_stdout, reason = "standard output is how a scenario reports what it did")]
+#![expect(clippy::unwrap_used, reason = "a scenario that cannot go on fails its test")]
+
+mod budget;
+mod futures;
+mod loader;
+mod logs;
+mod memory;
+mod mixed;
+mod order;
+mod plain;
+mod process;
+mod storm;
+mod volume;
+
+#[global_allocator]
+static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
+
+/// Says what the program itself counted or measured.
+fn say(name: &str, value: u64) {
+    println!("= {name} {value}");
+}
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let argument = |position: usize| arguments.get(position).map_or("", String::as_str);
+    let number = |position: usize| argument(position).parse::<u64>().unwrap();
+    match argument(0) {
+        "plain" => {
+            let _run = stepscope::init();
+            plain::train(number(1));
+        }
+        "futures" => futures::run(),
+        "logs" => logs::run(argument(1), argument(2)),
+        "mixed" => mixed::run(),
+        "order" => order::run(),
+        "memory" => memory::run(argument(1)),
+        "loader" => loader::run(number(1)),
+        "process" => process::run(argument(1)),
+        "budget" => budget::run(argument(2).parse().unwrap_or(0), number(1), argument(3)),
+        "alone" => volume::alone(number(1)),
+        "wide" => volume::wide(number(1)),
+        "flood" => volume::flood(number(1)),
+        "threads" => volume::threads(number(1)),
+        "crowd" => volume::crowd(number(1)),
+        "storm" => storm::run(number(1)),
+        other => panic!("no scenario is called {other:?}"),
+    }
+}

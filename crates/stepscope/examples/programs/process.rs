@@ -1,0 +1,174 @@
+//! The ways a process can end. Each does a few steps first.
+#![expect(unsafe_code, reason = "fork, signals and waiting for a child have no safe interface")]
+
+use std::io::{Read, Write};
+
+use stepscope::{section, step};
+
+use crate::say;
+
+fn work(steps: std::ops::Range<u64>) {
+    for number in steps {
+        let _step = step!(number);
+        let _forward = section!("forward");
+    }
+}
+
+/// Says that everything is in place and waits until standard input is closed or a signal comes.
+fn wait_for_parent() {
+    println!("ready");
+    std::io::stdout().flush().unwrap();
+    let _ = std::io::stdin().read(&mut [0]);
+}
+
+extern "C" fn own_handler(_: libc::c_int) {
+    // SAFETY: `_exit` is async-signal-safe and does not return.
+    unsafe { libc::_exit(42) };
+}
+
+fn handle(signal: libc::c_int) {
+    let handler = own_handler as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: the handler only calls an async-signal-safe function.
+    unsafe { libc::signal(signal, handler) };
+}
+
+/// Forks; the child records (nothing), and the parent waits for it.
+fn fork_child(guard: stepscope::Guard) {
+    let entered = tracing::info_span!("open_at_fork").entered();
+    let section = section!("section_at_fork");
+    // SAFETY: the child runs on a copy of this single user thread; the other one is the layer's.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        work(100..200);
+        let loader = stepscope::Loader::new("child");
+        let _ = loader.wait(|| Some(loader.produce(|| 1)));
+        tracing::info_span!("in_the_child").in_scope(|| tracing::error!("in the child"));
+        drop((section, entered));
+        let panics = std::panic::catch_unwind(|| panic!("in the child"));
+        assert!(panics.is_err());
+        assert!(!guard.is_recording());
+        drop(guard);
+        // Through the exit handlers, as a program's child would.
+        std::process::exit(7);
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    say("child.exited", u64::from(libc::WIFEXITED(status)));
+    say("child.code", libc::WEXITSTATUS(status) as u64);
+    drop((section, entered));
+    work(5..8);
+}
+
+/// Ends a section while its thread is torn down.
+struct Late(std::cell::RefCell<Option<tracing::Span>>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        drop(self.0.take());
+        // (A new span here is beyond the registry, which panics.)
+        let _section = section!("born_late");
+    }
+}
+
+thread_local! {
+    static LATE: Late = const { Late(std::cell::RefCell::new(None)) };
+}
+
+fn teardown() {
+    for _ in 0..20 {
+        let thread = std::thread::Builder::new().name("short".into()).spawn(|| {
+            // Registered before the layer's own state of this thread, so it goes after it.
+            LATE.with(|_| ());
+            let span = tracing::info_span!("kept_to_the_end");
+            span.in_scope(|| ());
+            LATE.with(|late| late.0.replace(Some(span)));
+            work(0..0);
+            // The ring is full of what nobody has read yet when the thread ends.
+            for _ in 0..50 {
+                let _short = section!("short");
+            }
+        });
+        thread.unwrap().join().unwrap();
+    }
+}
+
+pub(crate) fn run(how: &str) {
+    if how == "own_handler" {
+        handle(libc::SIGINT);
+    }
+    let guard = match how {
+        "no_hooks" => {
+            stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false).install()
+        }
+        _ => stepscope::init(),
+    };
+    work(0..5);
+    match how {
+        "drop" | "no_hooks" => drop(guard),
+        "exit" => std::process::exit(3),
+        "forget" => std::mem::forget(guard),
+        "panic" => {
+            let _step = step!(5);
+            let _span = tracing::info_span!("breaks").entered();
+            panic!("on purpose");
+        }
+        "caught" => {
+            let result = std::panic::catch_unwind(|| {
+                let _section = section!("breaks");
+                panic!("on purpose");
+            });
+            assert!(result.is_err());
+            work(5..8);
+        }
+        "abort" => {
+            let _step = step!(5);
+            std::panic::set_hook({
+                let chained = std::panic::take_hook();
+                Box::new(move |info| {
+                    chained(info);
+                    std::process::abort();
+                })
+            });
+            panic!("on purpose");
+        }
+        "signal" | "own_handler" => {
+            let _step = step!(5);
+            let _open = section!("interrupted");
+            wait_for_parent();
+        }
+        "late_handler" => {
+            handle(libc::SIGINT);
+            wait_for_parent();
+        }
+        "killed" => {
+            assert!(guard.flush(std::time::Duration::from_secs(10)));
+            wait_for_parent();
+        }
+        "fork" => fork_child(guard),
+        "teardown" => teardown(),
+        "alive" => {
+            let span = tracing::info_span!("never_closed");
+            let entered = span.enter();
+            let section = section!("never_left");
+            drop(guard);
+            // What ends after the run is nobody's any more; it must not hurt.
+            drop((section, entered));
+            drop(span);
+            work(50..60);
+        }
+        "twice" => {
+            let (second, other) = (stepscope::init(), stepscope::init());
+            assert!(guard.is_recording() && !second.is_recording() && !other.is_recording());
+            drop((second, other));
+            work(5..8);
+            drop(guard);
+            // After the end, a new run may begin.
+            let (layer, again) = stepscope::builder().run_id("again").build();
+            assert!(again.is_recording());
+            drop(layer);
+            work(0..3);
+        }
+        other => panic!("no way to end is called {other:?}"),
+    }
+}

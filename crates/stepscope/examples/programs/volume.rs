@@ -1,0 +1,88 @@
+//! More than fits: traces that are too wide, rings that are too small, threads that come and go, spans that
+//! stay open.
+
+use stepscope::{section, step};
+
+use crate::say;
+
+pub(crate) fn wide(sections: u64) {
+    let run = stepscope::init();
+    {
+        let _step = step!(0);
+        let _outer = section!("outer");
+        for number in 0..sections {
+            let _part = section!("part");
+            if number % 1_000 == 0 {
+                run.flush(std::time::Duration::from_secs(10));
+            }
+            if number % 5_000 == 4_999 {
+                let _leaf = section!("leaf");
+            }
+        }
+    }
+    let _next = step!(1);
+}
+
+/// Sections outside of any step.
+pub(crate) fn alone(sections: u64) {
+    let run = stepscope::init();
+    for number in 0..sections {
+        let _alone = section!("alone");
+        let _part = section!("part");
+        if number % 500 == 0 {
+            run.flush(std::time::Duration::from_secs(10));
+        }
+    }
+    say("spans", sections * 2 + 2);
+}
+
+/// Faster than anybody can take it, by `tracing` spans of a whole step each.
+pub(crate) fn flood(steps: u64) {
+    let _run = stepscope::init();
+    for number in 0..steps {
+        let _step = step!(number);
+        for _ in 0..20 {
+            let _section = section!("part");
+        }
+    }
+    say("emitted", steps * 21 + 2);
+}
+
+pub(crate) fn threads(count: u64) {
+    let _run = stepscope::init();
+    for round in 0..count / 20 {
+        let threads: Vec<_> = (0..20)
+            .map(|number| {
+                std::thread::Builder::new()
+                    .name(format!("visitor-{round}-{number}"))
+                    .spawn(move || {
+                        let _step = step!(round * 20 + number);
+                        for _ in 0..10 {
+                            tracing::info_span!("visit").in_scope(|| {
+                                let _part = section!("part");
+                            });
+                        }
+                    })
+                    .unwrap()
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+    }
+    say("emitted", count * 21 + 2);
+}
+
+/// More open spans than there is room for.
+pub(crate) fn crowd(spans: u64) {
+    let run = stepscope::init();
+    let parent = tracing::info_span!("parent");
+    let open: Vec<_> = (0..spans).map(|_| tracing::info_span!(parent: &parent, "open")).collect();
+    run.flush(std::time::Duration::from_secs(10));
+    for (number, span) in open.into_iter().enumerate() {
+        span.in_scope(|| ());
+        drop(span);
+        if number % 1_000 == 0 {
+            run.flush(std::time::Duration::from_secs(10));
+        }
+    }
+    say("ended", spans + 1);
+}

@@ -1,0 +1,98 @@
+//! More than fits, and everything at once: nothing breaks and every loss is counted.
+
+use std::collections::HashMap;
+
+use stepscope_core::attr;
+
+use crate::common::{Program, Recording, check};
+
+/// What every trace must satisfy although spans were lost: at least as many spans as its root counted as
+/// kept when it ended, less those lost later; and together never more than were started.
+#[track_caller]
+fn losses(recording: &Recording) {
+    let mut missing = 0;
+    for (trace, members) in recording.traces() {
+        let root = members.iter().find(|span| span.is_root());
+        if let Some(root) = root {
+            let promised = root.int(attr::TRACE_SPANS).unwrap();
+            assert_eq!(promised, members.len() as i64, "{trace:?}: {root:?}");
+            missing += root.int(attr::TRACE_DROPPED).unwrap() as u64;
+        }
+    }
+    assert_eq!(missing, recording.dropped("", "ring_full"));
+}
+
+#[test]
+fn a_ring_that_is_too_small_loses_children_and_counts_them() {
+    let ended = Program::new(&["flood", "20000"]).env("STEPSCOPE_RING_BYTES", "0").succeed();
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!(recording.emitted(), ended.truth()["emitted"]);
+    assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
+    let lost = recording.dropped("", "ring_full");
+    assert!(lost > 0, "nothing was lost: the flood is too small");
+    assert_eq!(recording.all_dropped("directory"), lost);
+    // The sums know better than the spans.
+    let counts = recording.by_path(stepscope_core::metric::SECTION_COUNT);
+    assert_eq!((counts["step"], counts["step/part"]), (20_000, 400_000));
+    if recording.steps().len() == 20_000 {
+        losses(&recording);
+    }
+}
+
+#[test]
+fn a_trace_that_is_too_wide_goes_on_in_linked_ones() {
+    let ended = Program::new(&["wide", "25000"]).succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(recording.named("part").count(), 25_000);
+    let step = recording.steps()[0];
+    assert_eq!(recording.traces()[&step.trace].len(), 10_000);
+    let outer = recording.only("outer");
+    let continued: Vec<_> = recording.named("part").filter(|part| part.is_root()).collect();
+    assert_eq!(continued.len(), 25_000 - 9_998 + 1);
+    for part in continued {
+        assert_eq!(part.text(attr::PARENT_PATH), Some("step/outer"));
+        assert!(part.links.contains(&(outer.trace, outer.id)));
+        assert_eq!((part.kind(), part.int(attr::STEP)), ("section", Some(0)));
+    }
+    // The next step is an ordinary one.
+    assert_eq!(recording.steps()[1].int(attr::TRACE_SPANS), Some(1));
+}
+
+#[test]
+fn threads_that_come_and_go_leave_everything() {
+    let ended = Program::new(&["threads", "200"]).succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(recording.spans.len() as u64, ended.truth()["emitted"]);
+    let names: HashMap<&str, usize> = recording.steps().iter().fold(HashMap::new(), |mut names, step| {
+        *names.entry(step.text(attr::THREAD_NAME).unwrap()).or_default() += 1;
+        names
+    });
+    assert_eq!(names.len(), 200);
+    assert!(names.keys().all(|name| name.starts_with("visitor-")));
+}
+
+#[test]
+fn more_open_spans_than_there_is_room_for_are_counted() {
+    let ended = Program::new(&["crowd", "70000"]).env("STEPSCOPE_RING_BYTES", "4000000").succeed();
+    let recording = ended.recording();
+    let lost = recording.dropped("", "open_spans");
+    // 65,536 of 70,001 fit, fewer where they crowd.
+    assert!(lost >= 70_001 - 65_536, "{lost}");
+    assert_eq!(recording.named("open").count() as u64 + 1, ended.truth()["ended"] - lost);
+    check::account(&recording, "directory");
+    assert_eq!(recording.emitted(), ended.truth()["ended"] + 2);
+}
+
+#[test]
+fn random_sequences_on_many_threads_break_nothing() {
+    for seed in 1..=3 {
+        let ended = Program::new(&["storm", &seed.to_string()]).succeed();
+        assert_eq!(ended.stderr, "", "seed {seed}");
+        let recording = ended.recording();
+        assert_eq!(recording.emitted(), ended.truth()["spans"], "seed {seed}");
+        check::all(&recording);
+    }
+}

@@ -1,0 +1,10 @@
+//! What all tests of the layer share: running a program, reading what it recorded, checking what must hold of
+//! any recording, and a collector that answers as it is told.
+
+pub(crate) mod check;
+pub(crate) mod collector;
+pub(crate) mod program;
+pub(crate) mod recording;
+
+pub(crate) use program::{Ended, Program};
+pub(crate) use recording::{Recording, Span};

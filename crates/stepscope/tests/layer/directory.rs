@@ -1,0 +1,134 @@
+//! The directory sink: who may read it, and what happens when it cannot be written or is full.
+
+use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+
+use stepscope_core::attr;
+
+use crate::common::recording::files;
+use crate::common::{Ended, Program, Recording, check};
+
+#[test]
+fn only_the_user_may_read_it() {
+    let ended = Program::new(&["process", "drop"]).succeed();
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let profiles = ended.path().join("profiles");
+    let files = files(&profiles);
+    assert_eq!(files.len(), 2, "{files:?}");
+    for file in &files {
+        assert_eq!(mode(file), 0o600, "{}", file.display());
+        for directory in file.ancestors().skip(1).take_while(|path| path.starts_with(&profiles)) {
+            assert_eq!(mode(directory), 0o700, "{}", directory.display());
+        }
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_made_is_one_warning() {
+    let program = Program::new(&["process", "drop"]);
+    let file = program.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    // Below a file, which not even root can do.
+    let ended = program.env("STEPSCOPE_DIR", file.join("x").to_str().unwrap()).succeed();
+    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("nothing is stored"));
+}
+
+#[test]
+fn a_full_disk_loses_spans_and_counts_them() {
+    // Files may have 64 KiB (128 blocks of 512 bytes): the spans' do not fit, the metrics' do. A write beyond
+    // fails, as the signal that would come first is ignored.
+    let ended = Program::in_shell("trap '' XFSZ; ulimit -f 128; exec \"$@\"", &["budget", "2000"]).succeed();
+    let recording = ended.recording();
+    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
+    let (stored, emitted) = (recording.spans.len() as u64, ended.truth()["spans"]);
+    assert_eq!(recording.emitted(), emitted);
+    assert_eq!(recording.exported("directory"), stored);
+    assert_eq!(recording.dropped("directory", "write_failed"), emitted - stored);
+    assert_eq!(recording.all_dropped("directory"), emitted - stored);
+    assert!(stored > 0 && stored < emitted / 2, "{stored} of {emitted}");
+}
+
+#[test]
+fn a_full_file_system_loses_spans_and_the_program_goes_on() {
+    let program = Program::in_shell(
+        "mkdir full && mount -t tmpfs -o size=256k none full || exit 77
+         STEPSCOPE_DIR=full \"$@\"; status=$?
+         cp -r full kept; umount full; exit $status",
+        &["budget", "2000"],
+    );
+    let ended = program.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").run();
+    if ended.status.code() == Some(77) {
+        // Mounting is for the super-user; the limit on files above tells the same story.
+        return;
+    }
+    assert!(ended.status.success(), "{}", ended.stderr);
+    // Spans and then metrics: each is said once.
+    assert!((1..=2).contains(&ended.warnings().len()), "{}", ended.stderr);
+    let recording = Recording::read(&ended.path().join("kept"));
+    assert!(!recording.spans.is_empty() && (recording.spans.len() as u64) < ended.truth()["spans"]);
+}
+
+const BOUND: u64 = 2_000_000;
+
+/// Runs a program in a directory of [`BOUND`] bytes. What is there adds up with what is counted as lost.
+fn bounded(arguments: &[&str]) -> (Recording, Ended) {
+    let ended = Program::new(arguments).env("STEPSCOPE_DIR_BYTES", &BOUND.to_string()).succeed();
+    assert_eq!(ended.stderr, "");
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!(recording.emitted(), ended.truth()["spans"]);
+    assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
+    assert_eq!((recording.named("run.started").count(), recording.named("run").count()), (1, 1));
+    (recording, ended)
+}
+
+/// All files together are within the bound, but for one.
+#[track_caller]
+fn within_bound(ended: &Ended) {
+    let paths = files(&ended.path().join("profiles"));
+    let sizes: Vec<u64> = paths.iter().map(|path| path.metadata().unwrap().len()).collect();
+    assert!(sizes.iter().sum::<u64>() <= BOUND + sizes.iter().max().unwrap(), "{sizes:?}");
+}
+
+/// Numbers of the steps that are there, and whether they are whole.
+fn whole(recording: &Recording) -> BTreeMap<i64, bool> {
+    let traces = recording.traces();
+    let mut whole = BTreeMap::new();
+    for step in recording.steps() {
+        let spans = traces[&step.trace].len() as i64;
+        assert_eq!(step.int(attr::TRACE_SPANS), Some(spans), "{step:?}");
+        assert_eq!(step.int(attr::TRACE_DROPPED), Some(10 - spans), "{step:?}");
+        whole.insert(step.int(attr::STEP).unwrap(), spans == 10);
+    }
+    whole
+}
+
+#[test]
+fn a_bound_keeps_what_matters_and_counts_the_rest() {
+    for first in [0, 100_000] {
+        // Numbers of a run that is resumed do not start at 0.
+        let slow = first + 29_900;
+        let (recording, ended) = bounded(&["budget", "30000", &first.to_string(), &slow.to_string()]);
+        within_bound(&ended);
+        assert!(recording.dropped("directory", "thinned") > 0);
+        assert!(recording.dropped("directory", "size_bound") > 0);
+        let steps = whole(&recording);
+        assert!((first..first + 200).all(|number| steps.get(&number) == Some(&true)), "{steps:?}");
+        // The oldest files go first, but for those of the first steps: the last slow step is there.
+        assert_eq!(steps.get(&slow), Some(&true));
+        assert!((slow - 400..slow).any(|number| steps.get(&number) == Some(&false)));
+        assert!(!(first + 5_000..first + 10_000).any(|number| steps.contains_key(&number)));
+    }
+}
+
+#[test]
+fn a_bound_holds_without_steps_and_with_traces_of_many_threads() {
+    let (recording, ended) = bounded(&["alone", "60000"]);
+    within_bound(&ended);
+    assert!(recording.dropped("directory", "size_bound") > 0);
+    // Random spans of eight threads, which end in any order. (Few of them are steps, so that the first steps
+    // alone may need more than the bound.)
+    let (recording, _) = bounded(&["storm", "5"]);
+    assert!(recording.dropped("directory", "thinned") > 0);
+}

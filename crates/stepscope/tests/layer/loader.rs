@@ -1,0 +1,79 @@
+//! Batches: a trace each, and a waiting section that knows where its batch came from.
+
+use std::collections::BTreeMap;
+
+use stepscope_core::attr;
+
+use crate::common::{Program, check};
+
+#[test]
+fn a_wait_leads_to_its_batch() {
+    let ended = Program::new(&["loader", "40"]).succeed();
+    let (recording, truth) = (ended.recording(), ended.truth());
+    check::all(&recording);
+    assert_eq!((truth["taken"], truth["depth"], truth["validation.depth"]), (40, 0, 0));
+
+    let is_of = |loader: &'static str| {
+        move |span: &&_| crate::common::Span::text(span, attr::BATCH_LOADER) == Some(loader)
+    };
+    let batches: BTreeMap<i64, _> = recording
+        .named("batch")
+        .filter(is_of("train"))
+        .map(|span| (span.int(attr::BATCH_ID).unwrap(), span))
+        .collect();
+    assert!(batches.keys().copied().eq(0..40));
+    let waits: Vec<_> = recording.named("data_wait").filter(is_of("train")).collect();
+    assert_eq!(waits.len(), 40);
+    let mut taken = std::collections::BTreeSet::new();
+    for wait in waits {
+        let get = |key| u64::try_from(wait.int(key).unwrap()).unwrap();
+        let id = wait.int(attr::BATCH_ID).unwrap();
+        assert!(taken.insert(id), "batch {id} was taken twice");
+        let batch = batches[&id];
+        assert!(batch.is_root() && batch.kind() == "batch");
+        assert_eq!(wait.links, [(batch.trace, batch.id)]);
+        assert_eq!(
+            (wait.text(attr::PHASE), batch.text(attr::PHASE)),
+            (Some("data_wait"), Some("data_loading"))
+        );
+        let decode = recording.children(batch);
+        assert_eq!((decode.len(), decode[0].name.as_str()), (1, "decode"));
+        // It took at least as long as its section; and it lay in the queue from its end, or a little later,
+        // until it was taken, or a little earlier.
+        assert!(get(attr::BATCH_PRODUCE_NS) >= batch.duration_ns());
+        assert!(get(attr::BATCH_QUEUE_NS) <= wait.end_ns - batch.end_ns);
+        assert!(get(attr::BATCH_QUEUE_NS) <= truth["longest_queue_ns"] + wait.duration_ns());
+        // 4 in the channel, and one in the hands of each worker.
+        assert!((1..=6).contains(&get(attr::BATCH_QUEUE_DEPTH)));
+        assert_eq!(wait.text(attr::BATCH_WORKER), batch.text(attr::THREAD_NAME));
+        assert!(batch.text(attr::THREAD_NAME).unwrap().starts_with("worker-"));
+        // The memory of the batch alone: the vector, and nothing of what travels with it.
+        assert_eq!(batch.int(attr::MEM_ALLOC_BYTES), Some(10_000));
+    }
+    // After the long step the queue was full.
+    let deepest = recording.named("data_wait").filter_map(|wait| wait.int(attr::BATCH_QUEUE_DEPTH)).max();
+    assert!(deepest >= Some(5), "{deepest:?}");
+}
+
+#[test]
+fn the_end_of_the_data_is_no_step() {
+    let recording = Program::new(&["loader", "40"]).succeed().recording();
+    let steps = recording.steps();
+    let numbers: Vec<i64> = steps.iter().map(|step| step.int(attr::STEP).unwrap()).collect();
+    assert_eq!(numbers, (0..40).collect::<Vec<_>>());
+    assert!(steps.iter().all(|step| step.int(attr::SAMPLES) == Some(8)));
+    // The attempt to take one more: a trace without a number, with a wait that leads nowhere.
+    let discarded: Vec<_> = recording.named("step").filter(|span| span.kind() != "step").collect();
+    assert_eq!((discarded.len(), discarded[0].int(attr::STEP)), (1, None));
+    let wait = recording.children(discarded[0]);
+    assert_eq!((wait.len(), wait[0].int(attr::BATCH_ID), wait[0].links.len()), (1, None, 0));
+
+    let alone = recording.named("data_wait").find(|span| span.text(attr::BATCH_LOADER) == Some("validation"));
+    let alone = alone.unwrap();
+    assert!(alone.is_root());
+    // Waiting for what is there already costs no memory; a channel's own would be the program's.
+    assert_eq!((alone.int(attr::MEM_ALLOC_BYTES), alone.int(attr::MEM_FREE_BYTES)), (Some(0), Some(0)));
+    // Its batch was made on the same thread before; the one that nobody took is there as well.
+    assert_eq!(recording.named("batch").count(), 42);
+    assert_eq!(alone.int(attr::BATCH_QUEUE_DEPTH), Some(1));
+}

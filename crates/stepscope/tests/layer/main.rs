@@ -1,0 +1,16 @@
+//! The layer as its users see it: programs are run as child processes and what they recorded is read back.
+//! One binary, because every test file more is a link more. The programs are in `examples/programs`.
+#![expect(clippy::unwrap_used, reason = "a helper that fails fails its test")]
+
+mod common;
+
+mod asynchronous;
+mod bounds;
+mod collector;
+mod directory;
+mod exact;
+mod loader;
+mod logs;
+mod memory;
+mod plain;
+mod process;

@@ -1,0 +1,96 @@
+//! Allocation figures to the byte, from the first use of a section on.
+
+use std::collections::BTreeMap;
+
+use stepscope_core::{attr, metric};
+
+use crate::common::{Program, Recording, Span, check};
+
+/// Allocated and freed bytes, allocations, deallocations, peak.
+fn figures(span: &Span) -> [i64; 5] {
+    [
+        attr::MEM_ALLOC_BYTES,
+        attr::MEM_FREE_BYTES,
+        attr::MEM_ALLOC_COUNT,
+        attr::MEM_FREE_COUNT,
+        attr::MEM_PEAK_BYTES,
+    ]
+    .map(|key| span.int(key).unwrap())
+}
+
+fn of_step<'a>(recording: &'a Recording, number: i64, name: &str) -> &'a Span {
+    let step = recording.steps().into_iter().find(|step| step.int(attr::STEP) == Some(number)).unwrap();
+    recording.spans.iter().find(|span| span.trace == step.trace && span.name == name).unwrap()
+}
+
+fn check_steps(recording: &Recording, steps: std::ops::Range<i64>) {
+    for n in steps {
+        let of = |name: &str| figures(of_step(recording, n, name));
+        // Names, then what the program says: see examples/programs/memory.rs.
+        let inner = [5_700 + n, 5_000 + n, 2, 1, 5_000 + n];
+        // Growing is a free of the old size and an allocation of the new one.
+        let grow = [100 + 400, 100, 2, 1, 400];
+        let outer_alloc = 1_000 + n + inner[0] + grow[0];
+        let outer_free = 1_000 + n + inner[1] + 700 + grow[1];
+        let outer = [outer_alloc, outer_free, 5, 4, 1_000 + n + 5_000 + n];
+        assert_eq!(of("inner"), inner, "step {n}");
+        assert_eq!(of("grow"), grow, "step {n}");
+        assert_eq!(of("nothing"), [0; 5], "step {n}");
+        // What the layer allocates for itself is in no sum; in a peak it is, where it is inside of a section:
+        // here for an event's text, for the first value of a step, and for the first use of a section.
+        assert_eq!(of("deep")[..4], [0; 4], "step {n}");
+        assert_eq!(of("noisy")[..4], [0; 4], "step {n}");
+        assert_eq!(of("outer")[..4], outer[..4], "step {n}");
+        if n > 0 {
+            assert_eq!(of("outer")[4], outer[4], "step {n}");
+        }
+        assert_eq!(of("fresh_thread"), [0; 5], "step {n}");
+    }
+}
+
+#[test]
+fn figures_are_exact_from_the_first_use_of_a_section() {
+    let recording = Program::new(&["memory", "section"]).succeed().recording();
+    check::all(&recording);
+    check_steps(&recording, 0..5);
+    for root in recording.named("on_fresh_thread") {
+        // The name of the thread is std's; the first allocation inside is ours to tell.
+        assert_eq!(figures(root)[..4], [40_064, 40_064, 2, 2]);
+        assert!(figures(root)[4] >= 40_064);
+    }
+    for part in recording.named("part_of_fresh") {
+        assert_eq!(figures(part), [64, 64, 1, 1, 64]);
+    }
+}
+
+#[test]
+fn spans_of_tracing_are_exact_once_the_registry_is_warm() {
+    let recording = Program::new(&["memory", "span"]).succeed().recording();
+    check::all(&recording);
+    // The registry's own tables grow at the first use of a depth on a thread: those bytes are not ours.
+    check_steps(&recording, 1..5);
+}
+
+#[test]
+fn sums_of_allocations_are_those_of_the_spans() {
+    let recording = Program::new(&["memory", "section"]).succeed().recording();
+    let paths = check::paths(&recording);
+    let columns = [
+        (metric::SECTION_ALLOC, attr::MEM_ALLOC_BYTES),
+        (metric::SECTION_FREE, attr::MEM_FREE_BYTES),
+        (metric::SECTION_ALLOC_COUNT, attr::MEM_ALLOC_COUNT),
+    ];
+    for (name, key) in columns {
+        let mut sums = BTreeMap::new();
+        for span in recording.spans.iter().filter(|span| span.attributes.contains_key(key)) {
+            *sums.entry(paths[&span.id].0.join("/")).or_default() += span.int(key).unwrap();
+        }
+        assert_eq!(recording.by_path(name), sums, "{name}");
+    }
+    // What a section allocated itself, without the sections inside of it; of five steps.
+    let own = recording.by_path(metric::SECTION_SELF_ALLOC);
+    assert_eq!(own["step/outer"], (0..5).map(|n| 1_000 + n).sum::<i64>());
+    assert_eq!(own["step/outer/inner"], (0..5).map(|n| 5_700 + n).sum::<i64>());
+    let freed = recording.by_path(metric::SECTION_SELF_FREE);
+    assert_eq!(freed["step/outer"], (0..5).map(|n| 1_000 + n + 700).sum::<i64>());
+}

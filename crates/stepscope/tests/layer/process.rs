@@ -1,0 +1,176 @@
+//! The ways a process can end: what is on disk afterwards, and that the program ends as it would have without
+//! us.
+
+use std::io::{BufRead, BufReader, Write};
+
+use stepscope_core::attr;
+
+use crate::common::{Ended, Program, Recording, check};
+
+fn step_numbers(recording: &Recording) -> Vec<i64> {
+    recording.steps().iter().map(|step| step.int(attr::STEP).unwrap()).collect()
+}
+
+fn up_to(end: i64) -> Vec<i64> {
+    (0..end).collect()
+}
+
+#[test]
+fn a_dropped_guard_ends_the_run() {
+    for how in ["drop", "no_hooks"] {
+        let ended = Program::new(&["process", how]).succeed();
+        let recording = ended.recording();
+        check::all(&recording);
+        assert_eq!(step_numbers(&recording), up_to(5));
+        assert_eq!((recording.only("run").status, ended.stderr.as_str()), (0, ""));
+    }
+}
+
+#[test]
+fn an_exit_without_the_guard_loses_nothing() {
+    let ended = Program::new(&["process", "exit"]).run();
+    assert_eq!(ended.status.code(), Some(3));
+    check::all(&ended.recording());
+    assert_eq!(step_numbers(&ended.recording()), up_to(5));
+    let ended = Program::new(&["process", "forget"]).succeed();
+    check::all(&ended.recording());
+    assert_eq!(step_numbers(&ended.recording()), up_to(5));
+}
+
+#[test]
+fn a_panic_loses_nothing_and_is_seen() {
+    let ended = Program::new(&["process", "panic"]).run();
+    assert_eq!(ended.status.code(), Some(101));
+    assert!(ended.stderr.contains("on purpose"));
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(step_numbers(&recording), up_to(6));
+    assert_eq!(recording.steps()[5].status, 2);
+    assert_eq!(recording.only("breaks").parent, Some(recording.steps()[5].id));
+
+    let ended = Program::new(&["process", "caught"]).succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(step_numbers(&recording), up_to(8));
+    assert_eq!((recording.only("breaks").status, recording.only("run").status), (2, 0));
+}
+
+#[test]
+fn an_abort_after_a_panic_leaves_what_was_finished() {
+    let ended = Program::new(&["process", "abort"]).run();
+    assert_eq!(ended.signal(), Some(libc::SIGABRT));
+    let recording = ended.recording();
+    assert_eq!(step_numbers(&recording), up_to(5));
+    assert_eq!((recording.named("run.started").count(), recording.named("run").count()), (1, 0));
+}
+
+/// Starts the scenario, waits until it is in place, sends `signal`, and waits for its end.
+fn interrupted(how: &str, signal: i32) -> Ended {
+    let mut program = Program::new(&["process", how]);
+    let mut child = program.start();
+    let mut line = String::new();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    let kill = format!("kill -{signal} {}", child.id());
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    // Standard input stays open: only the signal can end it.
+    let stdin = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop((stdin, stdout));
+    program.end(output)
+}
+
+#[test]
+fn a_signal_ends_the_run_as_failed_and_the_process_by_that_signal() {
+    for (signal, name) in [(libc::SIGTERM, "SIGTERM"), (libc::SIGINT, "SIGINT")] {
+        let ended = interrupted("signal", signal);
+        assert_eq!(ended.signal(), Some(signal), "{:?}", ended.status);
+        let recording = ended.recording();
+        let run = recording.only("run");
+        assert_eq!((run.status, run.text(attr::ERROR_TYPE)), (2, Some(name)));
+        assert_eq!(step_numbers(&recording), up_to(5));
+        check::traces(&recording);
+        check::account(&recording, "directory");
+        assert_eq!(recording.named("interrupted").count(), 0);
+    }
+}
+
+#[test]
+fn a_handler_of_the_programs_own_is_left_alone() {
+    for how in ["own_handler", "late_handler"] {
+        assert_eq!(interrupted(how, libc::SIGINT).status.code(), Some(42), "{how}");
+    }
+    // The other signal is still ours.
+    let ended = interrupted("own_handler", libc::SIGTERM);
+    assert_eq!(ended.signal(), Some(libc::SIGTERM));
+    assert_eq!(ended.recording().only("run").text(attr::ERROR_TYPE), Some("SIGTERM"));
+}
+
+#[test]
+fn a_killed_process_leaves_what_was_flushed() {
+    let ended = interrupted("killed", libc::SIGKILL);
+    assert_eq!(ended.signal(), Some(libc::SIGKILL));
+    let recording = Recording::read_torn(&ended.path().join("profiles"));
+    assert_eq!(step_numbers(&recording), up_to(5));
+    assert_eq!(recording.named("run.started").count(), 1);
+}
+
+#[test]
+fn a_forked_child_records_nothing_and_the_parent_goes_on() {
+    let ended = Program::new(&["process", "fork"]).succeed();
+    let truth = ended.truth();
+    assert_eq!((truth["child.exited"], truth["child.code"]), (1, 7));
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(step_numbers(&recording), up_to(8));
+    assert_eq!(recording.named("in_the_child").count(), 0);
+    for name in ["open_at_fork", "section_at_fork"] {
+        assert!(recording.only(name).duration_ns() > 0);
+    }
+    // One process, one directory.
+    let directories: std::collections::HashSet<_> =
+        crate::common::recording::files(&ended.path().join("profiles"))
+            .iter()
+            .map(|path| path.parent().unwrap().to_owned())
+            .collect();
+    assert_eq!(directories.len(), 1);
+}
+
+#[test]
+fn threads_that_end_leave_everything_and_losses_at_their_very_end_are_counted() {
+    let ended = Program::new(&["process", "teardown"]).succeed();
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!(recording.named("short").count(), 20 * 50);
+    // A span may end after its thread has forgotten us: it is there or it is counted, once.
+    let kept = recording.named("kept_to_the_end").count() as u64;
+    let born = recording.named("born_late").count() as u64;
+    let lost = recording.dropped("", "thread_teardown");
+    assert_eq!(kept + born + lost, 2 * 20, "{kept} {born} {lost}");
+}
+
+#[test]
+fn what_is_open_at_the_end_is_not_there_and_hurts_nobody() {
+    let ended = Program::new(&["process", "alive"]).succeed();
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!(step_numbers(&recording), up_to(5));
+    assert_eq!(recording.spans.len(), 5 * 2 + 2);
+    assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn a_second_recorder_does_nothing_and_says_so() {
+    let ended = Program::new(&["process", "twice"]).succeed();
+    assert_eq!(ended.warnings().len(), 2, "{}", ended.stderr);
+    let directory = ended.path().join("profiles");
+    let again = Recording::read(&directory.join("again"));
+    check::all(&again);
+    assert_eq!(step_numbers(&again), up_to(3));
+    std::fs::remove_dir_all(directory.join("again")).unwrap();
+    let first = Recording::read(&directory);
+    check::all(&first);
+    assert_eq!(step_numbers(&first), up_to(8));
+    std::io::stdout().flush().unwrap();
+}
