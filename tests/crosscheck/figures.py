@@ -164,10 +164,11 @@ class Run:
             part = self.sections[node.path].in_steps.setdefault(step.mode, InSteps())
             calls[node.path] = calls.get(node.path, 0) + 1
             part.calls += 1
-            part.total += node.span.duration
             part.exposed += exposed.get(node, 0)
-            if node.thread == root.thread:
-                part.driving += node.span.duration
+            # As everywhere, inclusive time counts once a path.
+            if not node.collapsed:
+                part.total += node.span.duration
+                part.driving += node.span.duration if node.thread == root.thread else 0
         for path, count in calls.items():
             part = self.sections[path].in_steps[step.mode]
             part.steps += 1
