@@ -59,7 +59,7 @@ as any program would be; the spans go to a directory, the report is made from th
 
 /// Where does the training time go? Analyses the spans of training programs.
 #[derive(Debug, Parser)]
-#[command(name = "stepscope", version, about, after_help = after_help(EXAMPLES), max_term_width = 100)]
+#[command(name = "stepscope", version, after_help = after_help(EXAMPLES), max_term_width = 100)]
 pub(crate) struct Cli {
     /// Options of every command.
     #[command(flatten)]

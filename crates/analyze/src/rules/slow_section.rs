@@ -22,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
               and are usually not meant to.",
         how: "Own time counts where it is exposed: while the training thread is in the section itself and \
               nothing of higher rank runs. A section is a finding from a share of the step time on, or from \
-              a lower share when a single call takes long. Stages of training whose sections take long in \
+              a lower share when a single call takes long. Sections without a phase are judged only where \
+              phases cover most of the step. Stages of training whose sections take long in \
               a single call, and sections that allocate much in one call, give notes instead of findings.",
         advice: "Do the work less often, move it to another thread, or make it cheaper. Give the section its \
                  phase (`section!(\"…\", phase = …)`) if it is a regular stage of your step.",
@@ -42,6 +43,9 @@ thresholds! {
     long_call_min_share: f64 = 0.05;
     /// Bytes that the section itself allocates in one call, from which there is a note.
     large_alloc_bytes: u64 = 100_000_000;
+    /// Share of the step time that phases must cover before sections without a phase are judged: below it,
+    /// the regular stages of a step cannot be told from helper code.
+    min_phase_share: f64 = 0.5;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
 }
@@ -60,13 +64,24 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .collect();
     // The largest first, of equals the first path.
     candidates.sort_by(|a, b| b.exposed_ns.cmp(&a.exposed_ns).then_with(|| a.row.path.cmp(&b.row.path)));
+    let phase_share = 1.0 - steps.mode.unattributed_ns as f64 / steps.mode.steady_ns.max(1) as f64;
+    let has_phases = phase_share >= thresholds.min_phase_share;
     let findings: Vec<Finding> = candidates
         .iter()
         .filter(|cost| cost.is_slow(thresholds))
+        .filter(|cost| has_phases || cost.row.phase.is_some() || cost.is_long(thresholds))
         .filter_map(|cost| cost.finding(&steps))
         .collect();
     if !findings.is_empty() {
         return Verdict::Found(findings);
+    }
+    let is_unjudged = !has_phases && candidates.iter().any(|cost| cost.is_slow(thresholds));
+    if is_unjudged {
+        return Verdict::unknown(format!(
+            "phases cover only {} of the step time, so that regular stages cannot be told from helper code; give \
+             sections their phase",
+            percent(phase_share)
+        ));
     }
     Verdict::fine(match candidates.first() {
         Some(cost) => format!("the costliest such section, {}, takes {}", cost.row.path, percent(cost.share)),
@@ -108,8 +123,12 @@ impl<'a> Cost<'a> {
         self.exposed_ns / self.calls
     }
 
+    fn is_long(&self, thresholds: &Thresholds) -> bool {
+        self.per_call_ns() as f64 >= thresholds.long_call_s * 1e9
+    }
+
     fn is_slow(&self, thresholds: &Thresholds) -> bool {
-        let is_long = self.per_call_ns() as f64 >= thresholds.long_call_s * 1e9;
+        let is_long = self.is_long(thresholds);
         self.share >= if is_long { thresholds.long_call_min_share } else { thresholds.min_share }
     }
 

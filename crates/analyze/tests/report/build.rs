@@ -49,7 +49,11 @@ fn every_rule_has_its_say() {
 
 #[test]
 fn equal_findings_are_ordered_by_identity() {
-    let summary = Run::of(100, 10 * MS).untagged("b", 1, 2 * MS).untagged("a", 1, 2 * MS).build();
+    let summary = Run::of(100, 10 * MS)
+        .phase(Phase::Forward, "forward", 6 * MS)
+        .untagged("b", 1, 2 * MS)
+        .untagged("a", 1, 2 * MS)
+        .build();
     let ids: Vec<String> = report(&summary).bottlenecks.into_iter().map(|found| found.id).collect();
     assert_eq!(ids, ["slow_section:step/a", "slow_section:step/b"]);
 }

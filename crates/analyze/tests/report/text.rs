@@ -112,7 +112,8 @@ fn the_first_line_is_the_verdict() {
         .phase(Phase::Collate, "collate", MS)
         .build();
     assert_eq!(first(&both), "Input bound: 40 % of the step time is input, 30 % waiting for batches.");
-    let slow = Run::of(100, 10 * MS).untagged("log", 1, 3 * MS).build();
+    let slow =
+        Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 6 * MS).untagged("log", 1, 3 * MS).build();
     assert_eq!(first(&slow), "Not input bound, but: 30 % of the step time goes into step/log itself.");
 }
 

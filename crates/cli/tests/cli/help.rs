@@ -11,6 +11,7 @@ fn help_teaches() {
     for command in COMMANDS {
         assert!(text.contains(&format!("\n  {command} ")), "{command}: {text}");
     }
+    assert!(text.starts_with("Where does the training time go?"), "{text}");
     assert!(text.contains("First steps:"), "{text}");
     for code in 0..=4 {
         assert!(text.contains(&format!("\n  {code}  ")), "exit code {code}: {text}");

@@ -13,6 +13,9 @@ pub(super) const NOTICE: f64 = 10.0;
 /// Severity from which it is alarming.
 const ALARM: f64 = 40.0;
 
+/// Notes shown.
+const NOTES: usize = 8;
+
 pub(super) fn render(report: &Report, page: &mut Page) {
     if report.bottlenecks.is_empty() {
         page.heading("No findings");
@@ -36,9 +39,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let first = format!("  {} ", left(rule.rule, 20));
         page.paragraph(Look::Dim, &first, &format!("{state}: {because}"));
     }
-    for note in &report.notes {
+    for note in report.notes.iter().take(NOTES) {
         page.paragraph(Look::Plain, "  Note: ", &note.text);
     }
+    page.more(report.notes.len(), NOTES, "notes");
 }
 
 fn finding(number: usize, found: &Bottleneck, page: &mut Page) {

@@ -4,13 +4,16 @@ use super::page::{Look, Page, known};
 use crate::report::Report;
 use crate::report::units::{count, duration, percent, things};
 
+/// Loaders shown.
+const LOADERS: usize = 8;
+
 pub(super) fn render(report: &Report, page: &mut Page) {
     let (batches, waits) = (&report.detailed_metrics.batches, &report.detailed_metrics.waits);
     if batches.loaders.is_empty() && waits.wait.count == 0 {
         return;
     }
     page.heading("Batches");
-    for loader in &batches.loaders {
+    for loader in batches.loaders.iter().take(LOADERS) {
         let text = format!(
             "{} by {}, busy {} of the time; a batch takes p50 {}, p95 {}",
             things(loader.produce.count, "batch", "batches"),
@@ -21,6 +24,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         );
         page.paragraph(Look::Plain, "  ", &format!("{}: {text}", loader.name));
     }
+    page.more(batches.loaders.len(), LOADERS, "loaders");
     if waits.wait.count > 0 {
         let mut parts = vec![format!(
             "{}: p50 {}, p95 {}, longest {}",

@@ -6,6 +6,9 @@ use crate::report::Report;
 use crate::report::units::{bytes, signed_bytes};
 use crate::summary::TrendPair;
 
+/// Processes shown.
+const PROCESSES: usize = 8;
+
 pub(super) fn render(report: &Report, page: &mut Page) {
     let Some(memory) = &report.memory else { return };
     page.heading("Memory (at the ends of steps)");
@@ -20,7 +23,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             None => {}
         }
     }
-    for process in &memory.processes {
+    for process in memory.processes.iter().take(PROCESSES) {
         let parts: Vec<String> = [
             process.rss_max_bytes.map(|size| format!("resident at most {}", bytes(size))),
             process.live_max_bytes.map(|size| format!("live at most {}", bytes(size))),
@@ -33,6 +36,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             page.paragraph(Look::Plain, &format!("  {} ", left(&who, 9)), &parts.join(", "));
         }
     }
+    page.more(memory.processes.len(), PROCESSES, "processes");
 }
 
 fn line(pair: &TrendPair) -> String {

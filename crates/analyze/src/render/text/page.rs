@@ -80,6 +80,14 @@ impl Page {
         }
     }
 
+    /// What a bounded list left out.
+    pub(super) fn more(&mut self, all: usize, shown: usize, what: &str) {
+        if all > shown {
+            let left_out = crate::report::units::count((all - shown) as u64);
+            self.line(Look::Dim, &format!("  and {left_out} more {what} (--format json has them all)"));
+        }
+    }
+
     pub(super) fn finish(self) -> String {
         self.text
     }

@@ -53,7 +53,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let times = if issue.count > 1 { format!(" ({} times)", count(issue.count)) } else { String::new() };
         page.paragraph(Look::Notice, "  input: ", &format!("{place}{}{times}", issue.reason));
     }
-    more(report.read_issues.len(), ISSUES, "issues of the input", page);
+    page.more(report.read_issues.len(), ISSUES, "issues of the input");
     for row in report.detailed_metrics.disagreements.iter().take(DISAGREEMENTS) {
         page.paragraph(
             Look::Notice,
@@ -67,18 +67,12 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             ),
         );
     }
-    more(report.detailed_metrics.disagreements.len(), DISAGREEMENTS, "differences", page);
+    page.more(report.detailed_metrics.disagreements.len(), DISAGREEMENTS, "differences");
     for limit in &report.detailed_metrics.limits {
         // The serialised name is the one that the JSON report carries.
         let name = serde_json::to_value(limit).ok();
         let name = name.as_ref().and_then(|value| value.get("limit")).and_then(|value| value.as_str());
         page.paragraph(Look::Notice, "  limit reached: ", &name.unwrap_or("unknown").replace('_', " "));
-    }
-}
-
-fn more(all: usize, shown: usize, what: &str, page: &mut Page) {
-    if all > shown {
-        page.line(Look::Dim, &format!("  and {} more {what}", all - shown));
     }
 }
 

@@ -48,10 +48,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         ];
         page.plain(&row(&name, cells, &" ".repeat(depth.min(8))));
     });
-    if shown < report.sections.len() {
-        let more = report.sections.len() - shown;
-        page.line(Look::Dim, &format!("  and {more} more with less time (--format json has them all)"));
-    }
+    page.more(report.sections.len(), shown, "with less time");
     page.line(Look::Dim, "  share: of the step time, on any thread; alloc: bytes allocated a call");
     variable(report, page);
 }

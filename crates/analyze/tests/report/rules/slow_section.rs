@@ -24,6 +24,7 @@ fn helper_code_inside_the_step_is_found() {
 #[test]
 fn several_sections_come_largest_first() {
     let summary = Run::of(100, 10 * MS)
+        .phase(Phase::Forward, "forward", 3 * MS)
         .untagged("a", 1, 2 * MS)
         .untagged("b", 1, 3 * MS)
         .phase(Phase::Synchronization, "sync", 2 * MS)
@@ -37,7 +38,10 @@ fn long_calls_are_found_from_a_lower_share() {
     let second = 1_000 * MS;
     let long = Run::of(100, 20 * second).untagged("dump", 1, 1_200 * MS).build();
     assert_eq!(found(RULE, &long).len(), 1);
-    let short = Run::of(100, 10 * MS).untagged("dump", 1, MS * 6 / 10).build();
+    let short = Run::of(100, 10 * MS)
+        .phase(Phase::Forward, "forward", 5 * MS)
+        .untagged("dump", 1, MS * 6 / 10)
+        .build();
     assert_eq!(fine(RULE, &short), "the costliest such section, step/dump, takes 6.0 %");
 }
 
@@ -59,6 +63,16 @@ fn long_calls_of_regular_stages_are_notes() {
     let mut config = Config::default();
     config.slow_section.large_alloc_bytes = 200_000;
     assert_eq!(slow_section::notes(&summary, &config).len(), 2);
+}
+
+#[test]
+fn without_phases_regular_stages_cannot_be_told() {
+    let run = || Run::of(100, 10 * MS).untagged("model", 1, 6 * MS);
+    assert!(unknown(RULE, &run().build()).starts_with("phases cover only 0 %"));
+    // What is tagged as something else is found all the same.
+    let synchronizing = run().phase(Phase::Synchronization, "sync", 2 * MS).build();
+    let sections: Vec<_> = found(RULE, &synchronizing).into_iter().map(|finding| finding.section).collect();
+    assert_eq!(sections, [Some("step/sync".to_owned())]);
 }
 
 #[test]

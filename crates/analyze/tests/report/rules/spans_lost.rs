@@ -57,4 +57,7 @@ fn without_the_processes_own_count_nobody_knows() {
     let mut summary = Run::of(200, MS).build();
     summary.losses.emitted = None;
     assert!(unknown(RULE, &summary).contains("did not arrive"));
+    // Other programs' instrumentation has no such count.
+    summary.state.is_ours = false;
+    assert!(fine(RULE, &summary).contains("do not count"));
 }
