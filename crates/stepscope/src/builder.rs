@@ -236,9 +236,11 @@ fn open_sinks(recorder: &Recorder) -> (Sinks, Option<PathBuf>) {
     };
     let mut path = None;
     if let Some(base) = &config.directory {
-        let directory = process_directory(base, &recorder.identity);
-        match DirectorySink::create(directory.clone(), config.format, config.directory_bytes) {
-            Ok(sink) => (sinks.directory, path) = (Some(sink), Some(directory)),
+        // The program may change its working directory later.
+        let base = std::path::absolute(base).unwrap_or_else(|_| base.clone());
+        let directory = process_directory(&base, &recorder.identity);
+        match DirectorySink::create(&directory, config.format, config.directory_bytes) {
+            Ok(sink) => (path, sinks.directory) = (Some(sink.path().to_owned()), Some(sink)),
             Err(error) => eprintln!(
                 "stepscope: cannot write to {}: {error}; nothing is stored there (choose another with \
                  STEPSCOPE_DIR)",

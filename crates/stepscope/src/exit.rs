@@ -94,6 +94,10 @@ fn end(run: &Running) {
         recorder::retire(&run.recorder);
         if run.recorder.config.handle_signals {
             sys::restore_signal_handlers();
+            // One that came while the run was ending was held back by our handler, which is gone now.
+            if let Some(signal) = sys::pending_signal() {
+                sys::raise_with_default(signal);
+            }
         }
     }
 }

@@ -31,7 +31,7 @@ fn main() {
     match argument(0) {
         "plain" => {
             let _run = stepscope::init();
-            plain::train(number(1));
+            say("formatted", plain::train(number(1)));
         }
         "futures" => futures::run(),
         "logs" => logs::run(argument(1), argument(2)),
@@ -43,6 +43,7 @@ fn main() {
         "budget" => budget::run(argument(2).parse().unwrap_or(0), number(1), argument(3)),
         "alone" => volume::alone(number(1)),
         "wide" => volume::wide(number(1)),
+        "names" => volume::names(number(1)),
         "flood" => volume::flood(number(1)),
         "threads" => volume::threads(number(1)),
         "crowd" => volume::crowd(number(1)),

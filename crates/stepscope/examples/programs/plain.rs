@@ -1,6 +1,7 @@
 //! A program as its author wrote it: `#[tracing::instrument]` and nothing of stepscope.
 
 use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use tracing::{error, info_span, instrument, warn};
 
@@ -40,12 +41,34 @@ fn backward(sum: u64, step: u64) -> u64 {
 #[instrument(skip_all, level = "debug")]
 fn detail() {}
 
+/// Fields that say what the layer says, too.
+#[instrument(skip_all, fields(stepscope.epoch = 7, thread.id = 1, stepscope.phase = "odd", stepscope.busy_ns = 3))]
+fn repeated() {
+    let span = tracing::Span::current();
+    span.record("stepscope.phase", "forward");
+    span.record("stepscope.epoch", 8);
+}
+
+static FORMATTED: AtomicU64 = AtomicU64::new(0);
+
+/// A value whose formatting is noticed, and says something by itself.
+struct Loud;
+
+impl std::fmt::Debug for Loud {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        FORMATTED.fetch_add(1, Ordering::Relaxed);
+        warn!("formatting");
+        info_span!("inside_of_formatting").in_scope(|| f.write_str("loud"))
+    }
+}
+
 #[instrument(skip_all, fields(stepscope.step = number))]
 fn validation(number: u64) {
     detail();
 }
 
-pub(crate) fn train(steps: u64) {
+/// Returns how often a value was formatted.
+pub(crate) fn train(steps: u64) -> u64 {
     let data = load();
     for step in 0..steps {
         black_box(train_step(&data, step));
@@ -57,6 +80,12 @@ pub(crate) fn train(steps: u64) {
     let handle = late.clone();
     let effect = tracing::info_span!("effect");
     effect.follows_from(&late);
-    late.in_scope(|| handle.record("outcome", "good"));
+    late.in_scope(|| handle.record("outcome", "bad"));
+    handle.record("outcome", "good");
     drop(effect);
+    repeated();
+    let formatted =
+        tracing::info_span!("formatted", named = ?Loud, other = ?Loud, later = tracing::field::Empty);
+    formatted.in_scope(|| formatted.record("later", tracing::field::debug(Loud)));
+    FORMATTED.load(Ordering::Relaxed)
 }

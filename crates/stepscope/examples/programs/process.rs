@@ -60,6 +60,45 @@ fn fork_child(guard: stepscope::Guard) {
     work(5..8);
 }
 
+/// Forks while other threads are in the middle of recording: a child must not wait for what they hold.
+fn fork_while_busy() {
+    static STOP: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    let busy = |number: u64| {
+        let name = format!("busy-{number}");
+        let thread = std::thread::Builder::new().name(name).spawn(move || {
+            while !STOP.load(std::sync::atomic::Ordering::Relaxed) {
+                let _span = tracing::info_span!("busy", number).entered();
+                let _section = section!("part");
+                tracing::warn!("busy");
+            }
+        });
+        thread.unwrap()
+    };
+    let threads = [busy(0), busy(1)];
+    let mut ended = 0;
+    for _ in 0..50 {
+        let open = tracing::info_span!("open_at_fork").entered();
+        // SAFETY: the child only uses what must not depend on the threads that it lacks.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // A child that hangs is ended, and found out.
+            // SAFETY: no preconditions.
+            unsafe { libc::alarm(20) };
+            let _section = section!("in_the_child");
+            tracing::info_span!("in_the_child").in_scope(|| tracing::error!("in the child"));
+            drop(open);
+            std::process::exit(0);
+        }
+        let mut status = 0;
+        // SAFETY: `status` is writable.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        ended += u64::from(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
+    }
+    STOP.store(true, std::sync::atomic::Ordering::Relaxed);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    say("children.ended", ended);
+}
+
 /// Ends a section while its thread is torn down.
 struct Late(std::cell::RefCell<Option<tracing::Span>>);
 
@@ -147,6 +186,17 @@ pub(crate) fn run(how: &str) {
         }
         "fork" => fork_child(guard),
         "teardown" => teardown(),
+        "fork_busy" => fork_while_busy(),
+        "chdir" => {
+            std::env::set_current_dir("/").unwrap();
+            work(5..8);
+        }
+        "signal_at_end" => {
+            // The collector is silent, so the end takes its time; the signal comes in the middle of it.
+            println!("ready");
+            std::io::stdout().flush().unwrap();
+            drop(guard);
+        }
         "alive" => {
             let span = tracing::info_span!("never_closed");
             let entered = span.enter();
@@ -156,6 +206,12 @@ pub(crate) fn run(how: &str) {
             drop((section, entered));
             drop(span);
             work(50..60);
+        }
+        "namesake" => {
+            drop(guard);
+            let (_layer, again) = stepscope::builder().build();
+            work(0..3);
+            drop(again);
         }
         "twice" => {
             let (second, other) = (stepscope::init(), stepscope::init());

@@ -58,7 +58,7 @@ fn play(seed: u64) {
         let some = (!held.is_empty()).then(|| random.below(held.len()));
         match (choice, some) {
             (0..=3, _) if held.len() < 40 => held.push(open(&mut random, &held)),
-            (4..=6, Some(index)) if entered.len() < 30 => entered.push(held[index].clone().entered()),
+            (4..=6, Some(index)) if entered.len() < 10 => entered.push(held[index].clone().entered()),
             (7..=9, _) if !entered.is_empty() => {
                 let index = random.below(entered.len());
                 drop(entered.swap_remove(index));

@@ -23,6 +23,19 @@ pub(crate) fn wide(sections: u64) {
     let _next = step!(1);
 }
 
+/// Spans of many names.
+pub(crate) fn names(count: u64) {
+    let run = stepscope::init();
+    for number in 0..count {
+        let name = format!("name-{number}");
+        tracing::info_span!("named", otel.name = name).in_scope(|| ());
+        if number % 1_000 == 0 {
+            run.flush(std::time::Duration::from_secs(10));
+        }
+    }
+    say("sections", count + 1);
+}
+
 /// Sections outside of any step.
 pub(crate) fn alone(sections: u64) {
     let run = stepscope::init();

@@ -25,6 +25,9 @@ const MESSAGE_BYTES: usize = 256 << 10;
 /// latest points say it all.
 const METRICS_FILE_BYTES: u64 = 4 << 20;
 
+/// Processes of one run, attempt, host, process id and rank, at most.
+const MAX_NAMESAKES: u32 = 1_000;
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct DirectorySink {
@@ -79,8 +82,27 @@ pub(crate) fn process_directory(base: &Path, identity: &Identity) -> PathBuf {
 }
 
 impl DirectorySink {
-    /// Makes the directory, private to the user.
-    pub(crate) fn create(path: PathBuf, format: Format, bound_bytes: u64) -> io::Result<Self> {
+    /// Makes the directory, private to the user. Where an earlier process of the same name has written (the
+    /// same container, started again), a number is added to the name.
+    pub(crate) fn create(path: &Path, format: Format, bound_bytes: u64) -> io::Result<Self> {
+        let mut created = Self::create_at(path.to_owned(), format, bound_bytes);
+        for number in 2..=MAX_NAMESAKES {
+            if !created.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists) {
+                break;
+            }
+            let mut name = path.as_os_str().to_owned();
+            name.push(format!("-{number}"));
+            created = Self::create_at(name.into(), format, bound_bytes);
+        }
+        created
+    }
+
+    /// Where the files are.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn create_at(path: PathBuf, format: Format, bound_bytes: u64) -> io::Result<Self> {
         let mut builder = fs::DirBuilder::new();
         builder.recursive(true);
         #[cfg(unix)]

@@ -135,6 +135,20 @@ fn a_collector_that_never_answers_cannot_hold_the_program() {
 }
 
 #[test]
+fn a_queue_that_is_full_lets_the_oldest_go() {
+    let collector = Collector::start(|_, _| Answer::Silence);
+    // 150,000 spans of some 200 bytes, and 16 MiB for those that wait.
+    let ended =
+        Program::new(&["budget", "15000"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url()).succeed();
+    assert!(Duration::from_millis(ended.truth()["end_ms"]) < END, "{}", ended.stdout);
+    let recording = ended.recording();
+    check::account(&recording, "otlp");
+    check::account(&recording, "directory");
+    assert_eq!(recording.exported("otlp"), 0);
+    assert_eq!(recording.spans.len() as u64, ended.truth()["spans"]);
+}
+
+#[test]
 fn a_connection_that_breaks_before_the_answer_leaves_a_doubt() {
     let collector = Collector::start(|path, before| match (path, before) {
         ("/v1/traces", 0) => Answer::HangUp,

@@ -71,7 +71,7 @@ fn the_time_of_sections_themselves_is_exact() {
 }
 
 #[test]
-fn at_the_lowest_level_only_steps_leave_as_spans_and_every_section_counts() {
+fn levels_decide_what_leaves_and_every_section_counts() {
     let full = Program::new(&["order"]).succeed().recording();
     let ended = Program::new(&["order"]).env("STEPSCOPE_LEVEL", "basic").succeed();
     let recording = ended.recording();
@@ -79,6 +79,12 @@ fn at_the_lowest_level_only_steps_leave_as_spans_and_every_section_counts() {
     check::account(&recording, "directory");
     assert_eq!(recording.spans.len(), 50 + 2);
     assert_eq!(recording.by_path(metric::SECTION_COUNT), full.by_path(metric::SECTION_COUNT));
+    let ended = Program::new(&["order"]).env("STEPSCOPE_LEVEL", "comprehensive").succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    assert!(recording.named("leaf").all(|leaf| leaf.int(attr::CPU_NS).is_some()));
+    assert!(full.named("leaf").all(|leaf| leaf.int(attr::CPU_NS).is_none()));
+    assert!(full.steps().iter().all(|step| step.int(attr::CPU_NS).is_some()));
     let off = Program::new(&["order"]).env("STEPSCOPE_LEVEL", "off").succeed();
     assert!(!off.path().join("profiles").exists());
 }

@@ -11,6 +11,20 @@ use crate::common::{Program, Recording};
 
 const STEPS: u64 = 20;
 
+const NAMES: [&str; 11] = [
+    "load",
+    "train_step",
+    "forward",
+    "layer",
+    "backward",
+    "sgd",
+    "validation",
+    "late",
+    "effect",
+    "repeated",
+    "formatted",
+];
+
 fn record() -> Recording {
     Program::new(&["plain", "20"])
         .env("STEPSCOPE_STEP_SPAN", "train_step")
@@ -24,10 +38,7 @@ fn record() -> Recording {
 fn an_unmodified_program_has_steps_sections_and_locations() {
     let recording = record();
     check::all(&recording);
-    let names: Vec<(&str, usize)> =
-        ["load", "train_step", "forward", "layer", "backward", "sgd", "validation", "late", "effect"]
-            .map(|name| (name, recording.named(name).count()))
-            .to_vec();
+    let names: Vec<(&str, usize)> = NAMES.map(|name| (name, recording.named(name).count())).to_vec();
     let n = STEPS as usize;
     let expected = [
         ("load", 1),
@@ -39,10 +50,12 @@ fn an_unmodified_program_has_steps_sections_and_locations() {
         ("validation", 1),
         ("late", 1),
         ("effect", 1),
+        ("repeated", 1),
+        ("formatted", 1),
     ];
     assert_eq!(names, expected);
     // And the run with its mark; `detail` is more verbose than what is recorded.
-    assert_eq!(recording.spans.len(), 9 * n - n + 4 + 2);
+    assert_eq!(recording.spans.len(), 8 * n + 6 + 2);
 
     for step in recording.named("train_step") {
         let children = recording.children(step);
@@ -129,6 +142,36 @@ fn warnings_errors_late_fields_and_causes_are_kept() {
     let late = recording.only("late");
     assert_eq!(late.text("outcome"), Some("good"));
     assert!(recording.only("effect").links.contains(&(late.trace, late.id)));
+}
+
+#[test]
+fn a_key_is_there_once_and_the_layers_own_word_counts() {
+    let repeated = record().only("repeated").clone();
+    // (Reading fails already where a key is there twice.)
+    assert_eq!(repeated.text(attr::PHASE), Some("forward"));
+    assert_eq!(repeated.int(attr::EPOCH), Some(7));
+    assert_ne!(repeated.int(attr::THREAD_ID), Some(1));
+    assert_eq!(repeated.int(attr::BUSY_NS), None);
+}
+
+#[test]
+fn values_are_formatted_only_where_their_field_is_named() {
+    let program = || Program::new(&["plain", "20"]);
+    let ended = program().succeed();
+    assert_eq!(ended.truth()["formatted"], 0);
+    let recording = ended.recording();
+    let formatted = recording.only("formatted");
+    assert!(["named", "other", "later"].iter().all(|key| !formatted.attributes.contains_key(*key)));
+
+    // And what formatting does by itself is not recorded: our state may be locked then.
+    let ended = program().env("STEPSCOPE_FORMAT_FIELDS", "named,later").succeed();
+    assert_eq!(ended.truth()["formatted"], 2);
+    let recording = ended.recording();
+    check::all(&recording);
+    let formatted = recording.only("formatted");
+    assert_eq!((formatted.text("named"), formatted.text("later")), (Some("loud"), Some("loud")));
+    assert!(!formatted.attributes.contains_key("other") && formatted.events.is_empty());
+    assert_eq!(recording.named("inside_of_formatting").count(), 0);
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The ways a process can end: what is on disk afterwards, and that the program ends as it would have without
 //! us.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 
 use stepscope_core::attr;
 
+use crate::common::collector::{Answer, Collector};
 use crate::common::{Ended, Program, Recording, check};
 
 fn step_numbers(recording: &Recording) -> Vec<i64> {
@@ -66,7 +67,10 @@ fn an_abort_after_a_panic_leaves_what_was_finished() {
 
 /// Starts the scenario, waits until it is in place, sends `signal`, and waits for its end.
 fn interrupted(how: &str, signal: i32) -> Ended {
-    let mut program = Program::new(&["process", how]);
+    interrupt(Program::new(&["process", how]), signal)
+}
+
+fn interrupt(mut program: Program, signal: i32) -> Ended {
     let mut child = program.start();
     let mut line = String::new();
     let mut stdout = BufReader::new(child.stdout.take().unwrap());
@@ -94,6 +98,15 @@ fn a_signal_ends_the_run_as_failed_and_the_process_by_that_signal() {
         check::account(&recording, "directory");
         assert_eq!(recording.named("interrupted").count(), 0);
     }
+}
+
+#[test]
+fn a_signal_while_the_run_ends_is_not_swallowed() {
+    let collector = Collector::start(|_, _| Answer::Silence);
+    let program = Program::new(&["process", "signal_at_end"]);
+    let ended = interrupt(program.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url()), libc::SIGTERM);
+    assert_eq!(ended.signal(), Some(libc::SIGTERM), "{:?}", ended.status);
+    assert_eq!(step_numbers(&ended.recording()), up_to(5));
 }
 
 #[test]
@@ -138,6 +151,23 @@ fn a_forked_child_records_nothing_and_the_parent_goes_on() {
 }
 
 #[test]
+fn a_child_forked_in_the_middle_of_anything_ends() {
+    let ended = Program::new(&["process", "fork_busy"]).succeed();
+    assert_eq!(ended.truth()["children.ended"], 50);
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!(recording.named("in_the_child").count(), 0);
+}
+
+#[test]
+fn a_change_of_the_working_directory_moves_nothing() {
+    let ended = Program::new(&["process", "chdir"]).env("STEPSCOPE_DIR", "profiles").succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(step_numbers(&recording), up_to(8));
+}
+
+#[test]
 fn threads_that_end_leave_everything_and_losses_at_their_very_end_are_counted() {
     let ended = Program::new(&["process", "teardown"]).succeed();
     let recording = ended.recording();
@@ -164,6 +194,7 @@ fn what_is_open_at_the_end_is_not_there_and_hurts_nobody() {
 fn a_second_recorder_does_nothing_and_says_so() {
     let ended = Program::new(&["process", "twice"]).succeed();
     assert_eq!(ended.warnings().len(), 2, "{}", ended.stderr);
+    // The first run's directory and the second one's, although it is the same process.
     let directory = ended.path().join("profiles");
     let again = Recording::read(&directory.join("again"));
     check::all(&again);
@@ -172,5 +203,21 @@ fn a_second_recorder_does_nothing_and_says_so() {
     let first = Recording::read(&directory);
     check::all(&first);
     assert_eq!(step_numbers(&first), up_to(8));
-    std::io::stdout().flush().unwrap();
+}
+
+#[test]
+fn a_namesake_gets_a_directory_of_its_own() {
+    // Two runs of one name in one process, as two containers with process id 1 would have it.
+    let ended = Program::new(&["process", "namesake"]).env("STEPSCOPE_RUN_ID", "same").succeed();
+    assert_eq!(ended.stderr, "");
+    let mut runs: Vec<Recording> = std::fs::read_dir(ended.path().join("profiles/same/0"))
+        .unwrap()
+        .map(|entry| Recording::read(&entry.unwrap().path()))
+        .collect();
+    runs.sort_by_key(|run| run.spans.len());
+    assert_eq!(runs.len(), 2);
+    for (run, steps) in runs.iter().zip([3, 5]) {
+        check::all(run);
+        assert_eq!(step_numbers(run), up_to(steps));
+    }
 }
