@@ -40,6 +40,8 @@ thresholds! {
     min_share: f64 = 0.05;
     /// Share of their time from which loader threads count as busy all the time.
     busy_share: f64 = 0.85;
+    /// Finished batches in the queue (median) from which loaders are ahead, whatever the step waits for.
+    ready_batches: u64 = 2;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
 }
@@ -115,6 +117,9 @@ struct Producers {
     produce_ns: Option<u64>,
     needed: Option<u64>,
     cpus: Option<u64>,
+    /// Median of finished batches in the queue, and of how long they lay there.
+    depth: Option<u64>,
+    queue_ns: Option<u64>,
 }
 
 impl Producers {
@@ -133,10 +138,24 @@ impl Producers {
             produce_ns,
             needed: produce_ns.filter(|_| step_ns > 0).map(|produce_ns| produce_ns.div_ceil(step_ns).max(1)),
             cpus: cpus.and_then(|cpus| u64::try_from(cpus).ok()),
+            depth: summary.waits.depth.p50,
+            queue_ns: summary.waits.queue.p50,
         }
     }
 
     fn advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
+        if let (Some(depth), Some(queue_ns)) = (self.depth, self.queue_ns)
+            && depth >= thresholds.ready_batches
+            && queue_ns >= step_ns
+        {
+            return format!(
+                "Batches lay ready when the step took them ({} in the queue, for {}), so more or faster loaders \
+                 would not help: look at what taking a batch does (copies, locks), and whether the machine has a \
+                 processor to spare for the training thread.",
+                count(depth),
+                duration(queue_ns)
+            );
+        }
         let (Some(produce_ns), Some(needed)) = (self.produce_ns, self.needed) else {
             return "Wrap the loader with `stepscope::Loader` to see how long batches take to make; until then: \
                     more loader threads, a deeper queue, cheaper decoding."

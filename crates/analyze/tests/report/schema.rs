@@ -178,6 +178,20 @@ fn the_keys_are_in_the_order_of_the_contract() {
 }
 
 #[test]
+fn elements_of_lists_are_lines() {
+    let report = build(&full(), damaged(), &Config::default());
+    let text = (render::find("json").unwrap().render)(&report, Options::default()).unwrap();
+    let input = r#"    {"path":"profiles/a","format":"otlp","bytes":9,"spans":2}"#;
+    assert!(text.contains(&format!("  \"inputs\": [\n{input}\n  ],\n")), "{text:.400}");
+    assert!(text.contains("\n  \"critical_path\": null,\n"));
+    let empty = (render::find("json").unwrap().render)(
+        &build(&nothing(), Reading::default(), &Config::default()),
+        Options::default(),
+    );
+    assert!(empty.unwrap().contains("\n  \"sections\": [],\n"));
+}
+
+#[test]
 fn integers_stay_integers_and_order_does_not_matter() {
     let issue = |file: &str| ReadIssue {
         file: file.into(),

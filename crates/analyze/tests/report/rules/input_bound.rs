@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy};
+use crate::fixture::{MS, Run, healthy, same};
 
 const RULE: &str = "input_bound";
 
@@ -48,6 +48,18 @@ fn idle_loaders_and_a_waiting_step_need_a_deeper_queue() {
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.severity, 10.0);
     assert!(finding.recommendation.contains("deepen the queue"), "{}", finding.recommendation);
+}
+
+#[test]
+fn waits_while_batches_lie_ready_are_not_the_loaders_fault() {
+    let mut summary = Run::of(100, 10 * MS)
+        .phase(Phase::DataWait, "data_wait", MS)
+        .loader(2, 18 * MS, 0.99)
+        .waits(MS, 18 * MS, 4)
+        .build();
+    summary.waits.queue = same(100, 30 * MS);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.recommendation.starts_with("Batches lay ready"), "{}", finding.recommendation);
 }
 
 #[test]
