@@ -145,7 +145,8 @@ impl Reading<'_> {
                 let line = input.data().get(next_line..).unwrap_or_default();
                 let indent =
                     line.iter().take(MAX_INDENT).take_while(|byte| byte.is_ascii_whitespace()).count();
-                let line = line.get(indent..).unwrap_or_default();
+                // Its name comes first in a message, so a piece is enough, and damage cannot make this slow.
+                let line = line.get(indent..line.len().min(FIRST_LOOK)).unwrap_or_default();
                 if line.first() == Some(&b'{')
                     && detect(line).is_some_and(|found| found.encoding == Encoding::Json)
                 {

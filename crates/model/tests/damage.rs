@@ -246,6 +246,28 @@ fn hostile_bytes_end_in_issues() {
 }
 
 #[test]
+fn many_beginnings_on_one_line_end() {
+    let line = "{\"resourceSpans\":[".repeat(100_000);
+    let (collected, outcome) = read(format!("{line}\n{line}\n").as_bytes());
+    assert!(collected.traces.is_empty());
+    assert!(!outcome.issues.is_empty());
+}
+
+#[test]
+fn many_small_bombs_end_in_issues() {
+    // Each record is a frame that holds 8 MiB of zeros in 64 blocks of four bytes.
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
+    for block in 0..64u32 {
+        let header = (128 << 10) << 3 | 1 << 1 | u32::from(block == 63);
+        frame.extend_from_slice(&header.to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    let bytes = otlp::record(&frame).repeat(2_000);
+    let (collected, outcome) = read(&bytes);
+    assert!(collected.traces.is_empty() && !outcome.issues.is_empty());
+}
+
+#[test]
 fn attribute_floods_and_long_texts_are_bounded() {
     let trace = ids(0).trace_id(2, None);
     let mut flood = span(trace, 1, 0, &"é".repeat(50_000), 0, 10);
@@ -262,6 +284,13 @@ fn attribute_floods_and_long_texts_are_bounded() {
     assert!(got.links.len() <= 1_024 && got.values.len() <= 1_024);
     let name = got.text(got.spans[0].name);
     assert!(name.len() <= 4_096 && name.starts_with('é'));
+}
+
+#[test]
+fn readers_can_move_between_threads() {
+    fn is_send<T: Send>() {}
+    is_send::<Reader>();
+    is_send::<stepscope_model::Unfinished>();
 }
 
 proptest! {

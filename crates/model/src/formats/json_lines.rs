@@ -3,6 +3,7 @@
 use stepscope_otlp::{Encoding, detect};
 
 use super::{Format, LOOK};
+use crate::IssueKind;
 use crate::fragments::Place;
 use crate::input::Input;
 use crate::reading::Reading;
@@ -17,6 +18,9 @@ pub(crate) static FORMAT: Format = Format {
 
 /// How messages begin, for finding one behind the torn rest of another on the same line.
 const BEGINNINGS: [&[u8]; 2] = [b"{\"resourceSpans\"", b"{\"resourceMetrics\""];
+
+/// Messages looked for on one line; writers that are killed leave two.
+const MAX_ON_A_LINE: usize = 16;
 
 fn sniff(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
     input.fill(LOOK);
@@ -49,7 +53,7 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
                         let head = input.data().get(..=end).unwrap_or_default();
                         reading.fragment(Place::Head, 0, head);
                     } else {
-                        reading.issue(crate::IssueKind::Corrupt, offset, || {
+                        reading.issue(IssueKind::Corrupt, offset, || {
                             "a line is not OTLP; reading went on at the next line".into()
                         });
                     }
@@ -76,31 +80,40 @@ enum Unread {
 
 /// Takes the message on a line, and any that follow the torn rest of one.
 fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unread> {
-    if line.is_empty() {
-        return Ok(());
+    let mut at = 0;
+    for attempt in 0..MAX_ON_A_LINE {
+        let rest = line.get(at..).unwrap_or_default();
+        let place = offset + at as u64;
+        if rest.is_empty() {
+            return Ok(());
+        }
+        let begins = rest.first() == Some(&b'{') && detect(rest).is_some();
+        let bad = if begins { reading.message(rest, place).err() } else { None };
+        if begins && bad.is_none() {
+            return Ok(());
+        }
+        let next = next_beginning(rest);
+        match bad {
+            Some(bad) => reading.bad_message(bad, place),
+            None if next.is_none() && attempt == 0 => return Err(Unread::NoMessage),
+            None => reading.issue(IssueKind::Corrupt, place, || {
+                "a record lacks its beginning; reading went on at the next record".into()
+            }),
+        }
+        match next {
+            Some(next) => at += next,
+            None => return Ok(()),
+        }
     }
-    let begins = line.first() == Some(&b'{') && detect(line).is_some();
-    let bad = if begins { reading.message(line, offset).err() } else { None };
-    if begins && bad.is_none() {
-        return Ok(());
-    }
-    let next = (1..line.len()).find(|&at| {
+    Ok(())
+}
+
+/// Where the next message on the same line may begin.
+fn next_beginning(line: &[u8]) -> Option<usize> {
+    (1..line.len()).find(|&at| {
         let rest = line.get(at..).unwrap_or_default();
         rest.first() == Some(&b'{') && BEGINNINGS.iter().any(|begin| rest.starts_with(begin))
-    });
-    if let Some(bad) = bad {
-        reading.bad_message(bad, offset);
-    } else if next.is_none() {
-        return Err(Unread::NoMessage);
-    } else {
-        reading.issue(crate::IssueKind::Corrupt, offset, || {
-            "a record lacks its beginning; reading went on at the next record".into()
-        });
-    }
-    match next.and_then(|at| line.get(at..).map(|rest| (at, rest))) {
-        Some((at, rest)) => take(rest, offset + at as u64, reading),
-        None => Ok(()),
-    }
+    })
 }
 
 /// What follows the last newline: a whole message, or a torn one.

@@ -19,6 +19,11 @@ const FREE_BYTES: u64 = 256 << 20;
 /// Traces rarely compress better than 60 times; a bomb does a thousand times and more.
 const MAX_EXPANSION: u64 = 1_000;
 
+/// What `stored` bytes may unpack to.
+fn allowed_bytes(stored: u64) -> u64 {
+    FREE_BYTES.max(stored.saturating_mul(MAX_EXPANSION))
+}
+
 /// Why a stream ended before its end.
 #[derive(Debug, Clone)]
 pub(crate) struct Damage {
@@ -209,8 +214,7 @@ impl<'r> Input<'r> {
 
     fn check_expansion(&mut self) {
         let unpacked = self.offset + (self.end - self.start) as u64;
-        let allowed = FREE_BYTES.max(self.stored_bytes.get().saturating_mul(MAX_EXPANSION));
-        if unpacked > allowed && !self.compression.is_empty() {
+        if unpacked > allowed_bytes(self.stored_bytes.get()) && !self.compression.is_empty() {
             self.ended = true;
             let reason = format!(
                 "the {} stream unpacks to more than {MAX_EXPANSION} times its size; the rest was not read",

@@ -86,15 +86,34 @@ fn a_damaged_compressed_stream_says_so() {
     assert_eq!(input.damage().unwrap().kind, IssueKind::BadCompression);
 }
 
+/// A frame of zeros as RLE blocks of 128 KiB in four bytes each.
+fn bomb(blocks: u32) -> Vec<u8> {
+    let mut frame = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
+    for block in 1..=blocks {
+        let header = (128 << 10) << 3 | 1 << 1 | u32::from(block == blocks);
+        frame.extend_from_slice(&header.to_le_bytes()[..3]);
+        frame.push(0);
+    }
+    frame
+}
+
+#[test]
+fn many_small_bombs_are_one_bomb() {
+    let frame = bomb(64);
+    let mut decoder = zstd::MessageDecoder::default();
+    let mut out = Vec::new();
+    let results: Vec<bool> = (0..60).map(|_| decoder.decode(&frame, 64 << 20, &mut out).is_ok()).collect();
+    // 8 MiB each: 32 of them fill what is free.
+    assert_eq!(results.iter().filter(|&&fine| fine).count(), 32);
+    assert!(results[..32].iter().all(|&fine| fine));
+    let error = decoder.decode(&frame, 64 << 20, &mut out).unwrap_err();
+    assert_eq!(error.kind, IssueKind::LimitReached);
+}
+
 #[test]
 fn a_bomb_ends_at_its_bound() {
-    // 600 MB of zeros as an RLE frame: blocks of 128 KiB in four bytes each.
-    let mut bomb = vec![0x28, 0xb5, 0x2f, 0xfd, 0x00, 0x58];
-    for _ in 0..4_600 {
-        let header: u32 = (128 << 10) << 3 | 1 << 1;
-        bomb.extend_from_slice(&header.to_le_bytes()[..3]);
-        bomb.push(0);
-    }
+    // 600 MB.
+    let bomb = bomb(4_600);
     let mut input = Input::new(bomb.as_slice(), Vec::new());
     let mut total = 0u64;
     while input.fill(1) > 0 {

@@ -36,11 +36,15 @@ pub(crate) struct BadFrame {
 }
 
 /// Unpacks single messages.
-pub(crate) struct MessageDecoder(FrameDecoder);
+pub(crate) struct MessageDecoder {
+    decoder: FrameDecoder,
+    packed_bytes: u64,
+    unpacked_bytes: u64,
+}
 
 impl Default for MessageDecoder {
     fn default() -> Self {
-        Self(FrameDecoder::new())
+        Self { decoder: FrameDecoder::new(), packed_bytes: 0, unpacked_bytes: 0 }
     }
 }
 
@@ -60,16 +64,23 @@ impl MessageDecoder {
     ) -> Result<(), BadFrame> {
         out.clear();
         let bad = |reason: String| BadFrame { kind: IssueKind::BadCompression, reason };
+        let decoder = &mut self.decoder;
         let mut source = bytes;
+        // Many small bombs are one bomb.
+        self.packed_bytes = self.packed_bytes.saturating_add(bytes.len() as u64);
+        let allowed = super::allowed_bytes(self.packed_bytes).saturating_sub(self.unpacked_bytes);
+        let limit = max_bytes.min(usize::try_from(allowed).unwrap_or(usize::MAX));
         // Writers ask for windows of a few MiB even for small messages.
-        self.0.set_max_window_size((max_bytes as u64).max(8 << 20));
-        self.0.init(&mut source).map_err(|error| bad(error.to_string()))?;
+        decoder.set_max_window_size((max_bytes as u64).max(8 << 20));
+        decoder.init(&mut source).map_err(|error| bad(error.to_string()))?;
         loop {
             let step = BlockDecodingStrategy::UptoBytes(256 << 10);
-            let finished = self.0.decode_blocks(&mut source, step).map_err(|error| bad(error.to_string()))?;
-            self.0.collect_to_writer(&mut *out).map_err(|error| bad(error.to_string()))?;
-            if out.len() > max_bytes {
-                let reason = format!("a message unpacks to more than {max_bytes} bytes");
+            let finished =
+                decoder.decode_blocks(&mut source, step).map_err(|error| bad(error.to_string()))?;
+            let count = decoder.collect_to_writer(&mut *out).map_err(|error| bad(error.to_string()))?;
+            self.unpacked_bytes = self.unpacked_bytes.saturating_add(count as u64);
+            if out.len() > limit {
+                let reason = format!("a message unpacks to more than {limit} bytes");
                 return Err(BadFrame { kind: IssueKind::LimitReached, reason });
             }
             if finished {
@@ -79,7 +90,7 @@ impl MessageDecoder {
         if !source.is_empty() {
             return Err(bad("bytes follow the end of the frame".into()));
         }
-        check(&self.0).map_err(|error| bad(error.to_string()))
+        check(decoder).map_err(|error| bad(error.to_string()))
     }
 }
 
