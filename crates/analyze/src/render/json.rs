@@ -2,11 +2,6 @@
 //! elements of its lists, so that it reads and compares by the line; each element is one line, so that long
 //! series stay small.
 
-use std::io::{self, Write};
-
-use serde::Serialize;
-use serde_json::ser::Formatter;
-
 use super::{Options, RenderError, Renderer};
 use crate::report::Report;
 
@@ -17,86 +12,80 @@ pub(super) const RENDERER: Renderer =
 const INDENTED: usize = 2;
 
 fn render(report: &Report, _: Options) -> Result<String, RenderError> {
-    let wrong = |error: &dyn std::fmt::Display| RenderError(error.to_string());
-    let mut bytes = Vec::new();
-    let mut serializer = serde_json::Serializer::with_formatter(&mut bytes, Lines::default());
-    report.serialize(&mut serializer).map_err(|error| wrong(&error))?;
-    bytes.push(b'\n');
-    String::from_utf8(bytes).map_err(|error| wrong(&error))
+    let compact = serde_json::to_string(report).map_err(|error| RenderError(error.to_string()))?;
+    Ok(lines(&compact))
 }
 
-/// Indents the outer levels only.
-#[derive(Debug, Default)]
-struct Lines {
-    depth: usize,
-    has_value: bool,
-}
-
-impl Lines {
-    fn open(&mut self) {
-        self.depth += 1;
-        self.has_value = false;
-    }
-
-    fn close<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        let is_indented = self.has_value && self.depth <= INDENTED;
-        self.depth = self.depth.saturating_sub(1);
-        if is_indented { self.line(writer) } else { Ok(()) }
-    }
-
-    fn separate<W: Write + ?Sized>(&self, writer: &mut W, first: bool) -> io::Result<()> {
-        if !first {
-            writer.write_all(b",")?;
+/// Compact JSON with line breaks at the outer levels of nesting.
+fn lines(compact: &str) -> String {
+    let mut text = String::with_capacity(compact.len() + compact.len() / 16);
+    let mut depth = 0;
+    let mut in_string = false;
+    let mut is_escaped = false;
+    let mut letters = compact.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if in_string {
+            text.push(letter);
+            in_string = is_escaped || letter != '"';
+            is_escaped = letter == '\\' && !is_escaped;
+            continue;
         }
-        if self.depth <= INDENTED { self.line(writer) } else { Ok(()) }
+        match letter {
+            '"' => in_string = true,
+            '{' | '[' => {
+                depth += 1;
+                text.push(letter);
+                // Nothing stays on one line with its bracket.
+                if depth <= INDENTED && !matches!(letters.peek(), Some('}' | ']')) {
+                    line(&mut text, depth);
+                }
+                continue;
+            }
+            '}' | ']' => {
+                if depth <= INDENTED && !text.ends_with(['{', '[']) {
+                    line(&mut text, depth.saturating_sub(1));
+                }
+                depth = depth.saturating_sub(1);
+            }
+            ',' if depth <= INDENTED => {
+                text.push(letter);
+                line(&mut text, depth);
+                continue;
+            }
+            ':' if depth <= INDENTED => {
+                text.push_str(": ");
+                continue;
+            }
+            _ => {}
+        }
+        text.push(letter);
     }
-
-    fn line<W: Write + ?Sized>(&self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(b"\n")?;
-        (0..self.depth).try_for_each(|_| writer.write_all(b"  "))
-    }
+    text.push('\n');
+    text
 }
 
-impl Formatter for Lines {
-    fn begin_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open();
-        writer.write_all(b"[")
+fn line(text: &mut String, depth: usize) {
+    text.push('\n');
+    (0..depth).for_each(|_| text.push_str("  "));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn outer_levels_are_lines_and_inner_ones_are_not() {
+        let compact = r#"{"a":[{"b":[1,2],"c":{}},3],"d":{},"e":[],"f":{"g":null}}"#;
+        let expected = "{\n  \"a\": [\n    {\"b\":[1,2],\"c\":{}},\n    3\n  ],\n  \"d\": {},\n  \"e\": [],\n  \
+                        \"f\": {\n    \"g\": null\n  }\n}\n";
+        assert_eq!(lines(compact), expected);
     }
 
-    fn end_array<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer)?;
-        writer.write_all(b"]")
-    }
-
-    fn begin_array_value<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.separate(writer, first)
-    }
-
-    fn end_array_value<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        self.has_value = true;
-        Ok(())
-    }
-
-    fn begin_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.open();
-        writer.write_all(b"{")
-    }
-
-    fn end_object<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        self.close(writer)?;
-        writer.write_all(b"}")
-    }
-
-    fn begin_object_key<W: Write + ?Sized>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
-        self.separate(writer, first)
-    }
-
-    fn begin_object_value<W: Write + ?Sized>(&mut self, writer: &mut W) -> io::Result<()> {
-        writer.write_all(if self.depth <= INDENTED { b": " } else { b":" })
-    }
-
-    fn end_object_value<W: Write + ?Sized>(&mut self, _: &mut W) -> io::Result<()> {
-        self.has_value = true;
-        Ok(())
+    #[test]
+    fn strings_are_left_alone() {
+        let text = r#"{"a,b":"{[:,\"]}\\","c":"\\\""}"#;
+        assert_eq!(lines(text), "{\n  \"a,b\": \"{[:,\\\"]}\\\\\",\n  \"c\": \"\\\\\\\"\"\n}\n");
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        assert_eq!(value(&lines(text)), value(text));
     }
 }
