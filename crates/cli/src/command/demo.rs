@@ -52,7 +52,7 @@ fn options(args: &DemoArgs, checkpoints: &Path) -> Options {
 fn train(args: &DemoArgs, options: Options, global: Global) -> Result<(Outcome, PathBuf), CliError> {
     output::note(global, "Training a small network on handwritten digits, recorded by stepscope …");
     let guard = stepscope::builder().service_name("stepscope-demo").directory(&args.out).install();
-    let profile = guard.directory().map(Path::to_path_buf);
+    let profile = guard.directory().map(relative);
     let mut progress = Progress::new(global);
     let trained = stepscope_demo::run_with_progress(&options, &mut |epoch: &EpochOutcome| {
         progress.words(|| {
@@ -81,6 +81,12 @@ fn train(args: &DemoArgs, options: Options, global: Global) -> Result<(Outcome, 
             args.out.display()
         ))),
     }
+}
+
+/// A path as a user types it: from here, where it lies below.
+fn relative(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path).to_path_buf()
 }
 
 fn trained(outcome: &Outcome) -> String {
