@@ -32,6 +32,7 @@ mod identity;
 mod layer;
 mod loader;
 mod memory;
+mod names;
 mod open;
 mod record;
 mod recorder;

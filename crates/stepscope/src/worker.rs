@@ -19,6 +19,7 @@ use crate::export::encode::Context;
 use crate::export::http::HttpSink;
 use crate::export::publish::Snapshot;
 use crate::memory;
+use crate::names::ThreadNames;
 use crate::record::SectionRecord;
 use crate::recorder::Recorder;
 use crate::sys;
@@ -112,7 +113,7 @@ struct Worker {
     recorder: Arc<Recorder>,
     sinks: Sinks,
     threads: Vec<Arc<ThreadShared>>,
-    thread_names: HashMap<u64, String>,
+    thread_names: ThreadNames,
     callsites: Vec<Source>,
     /// Sums of threads that have ended, by path.
     retired: HashMap<u32, Sums>,
@@ -129,7 +130,7 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
         recorder,
         sinks,
         threads: Vec::new(),
-        thread_names: HashMap::new(),
+        thread_names: ThreadNames::default(),
         callsites: Vec::new(),
         retired: HashMap::new(),
         retired_emitted: 0,
@@ -199,7 +200,7 @@ impl Worker {
         let known = self.threads.len();
         self.recorder.take_new_threads(&mut self.threads);
         for thread in self.threads.get(known..).unwrap_or_default() {
-            self.thread_names.insert(thread.id, thread.name.clone());
+            self.thread_names.begin(thread.id, &thread.name);
         }
         let mut is_busy = false;
         let threads = std::mem::take(&mut self.threads);
@@ -238,6 +239,7 @@ impl Worker {
         thread.aggregates.for_each(|path, sums| self.retired.entry(path).or_default().merge(&sums));
         self.retired_emitted += thread.emitted.load(Ordering::Relaxed);
         self.recorder.lose(LossReason::RingFull, thread.ring_full.load(Ordering::Relaxed));
+        self.thread_names.end(thread.id);
     }
 
     fn snapshot(&mut self) -> Snapshot {

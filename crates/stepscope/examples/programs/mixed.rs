@@ -25,7 +25,7 @@ fn descend(path: &str, depth: u32) {
     }
 }
 
-/// Deeper than paths go: the last ones share one.
+/// Deeper than paths go: the last ones share one, and count as one, as they are inside of each other.
 #[instrument(skip_all)]
 fn dive(names: usize, depth: u32) {
     let names = names + 1;
@@ -33,7 +33,9 @@ fn dive(names: usize, depth: u32) {
     if names > 64 {
         path.push("…");
     }
-    took(&path.join("/"));
+    if names <= 65 {
+        took(&path.join("/"));
+    }
     if depth > 1 {
         dive(names, depth - 1);
     }

@@ -1,13 +1,12 @@
 //! A record as an OTLP span: names, locations, links and figures that the hot path left to the background
 //! thread.
 
-use std::collections::HashMap;
-
 use stepscope_core::{Mode, SectionKind, attr};
 use stepscope_otlp::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
 
 use crate::attrs::{Entries, Entry, FieldValue};
 use crate::callsite::Source;
+use crate::names::ThreadNames;
 use crate::record::{RootRecord, SectionRecord};
 use crate::recorder::Recorder;
 
@@ -16,8 +15,7 @@ use crate::recorder::Recorder;
 pub(crate) struct Context<'a> {
     pub recorder: &'a Recorder,
     pub callsites: &'a [Source],
-    /// Names of threads by their id.
-    pub threads: &'a HashMap<u64, String>,
+    pub threads: &'a ThreadNames,
     pub cpus: Option<u64>,
 }
 
@@ -170,7 +168,7 @@ fn write_identity(visitor: &mut impl Visitor, context: &Context<'_>, record: &Se
     }
     visitor.span_attribute(attr::THREAD_ID, int(record.thread));
     if (record.root.is_some() || record.on_foreign_thread)
-        && let Some(name) = context.threads.get(&record.thread)
+        && let Some(name) = context.threads.get(record.thread)
     {
         visitor.span_attribute(attr::THREAD_NAME, Value::Str(name));
     }

@@ -3,6 +3,8 @@
 
 use std::collections::VecDeque;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -91,7 +93,13 @@ enum Outcome {
     Unknown(String),
 }
 
-type InFlight = Pin<Box<dyn Future<Output = Outcome> + Send>>;
+/// A request under way.
+struct InFlight {
+    batch: Batch,
+    outcome: Pin<Box<dyn Future<Output = Outcome> + Send>>,
+    /// There is a connection, so the receiver may have got it.
+    is_connected: Arc<AtomicBool>,
+}
 
 /// See the module.
 pub(crate) struct HttpSink {
@@ -101,7 +109,7 @@ pub(crate) struct HttpSink {
     metrics: Encoder,
     queue: VecDeque<Batch>,
     queue_bytes: usize,
-    current: Option<(Batch, InFlight)>,
+    current: Option<InFlight>,
     tries: u32,
     not_before: Option<Instant>,
     counts: SinkCounts,
@@ -209,25 +217,30 @@ impl HttpSink {
         }
         if let Some(batch) = self.queue.pop_front() {
             self.queue_bytes -= batch.body.len();
-            let request = send(self.target.clone(), batch.clone());
-            self.current = Some((batch, Box::pin(request)));
+            let is_connected = Arc::new(AtomicBool::new(false));
+            let outcome = Box::pin(send(self.target.clone(), batch.clone(), Arc::clone(&is_connected)));
+            self.current = Some(InFlight { batch, outcome, is_connected });
         }
     }
 }
 
-async fn send(target: Target, batch: Batch) -> Outcome {
+async fn send(target: Target, batch: Batch, is_connected: Arc<AtomicBool>) -> Outcome {
     let timeout = target.timeout;
-    match tokio::time::timeout(timeout, exchange(&target, &batch)).await {
+    let connect = tokio::net::TcpStream::connect((target.host.as_str(), target.port));
+    let stream = match tokio::time::timeout(timeout, connect).await {
+        Ok(Ok(stream)) => stream,
+        Ok(Err(error)) => return Outcome::Retry(error.to_string(), None),
+        // Nothing was sent, so nothing is in doubt.
+        Err(_) => return Outcome::Retry(format!("no connection within {timeout:?}"), None),
+    };
+    is_connected.store(true, Ordering::Relaxed);
+    match tokio::time::timeout(timeout, exchange(stream, &target, &batch)).await {
         Ok(outcome) => outcome,
         Err(_) => Outcome::Unknown(format!("no answer within {timeout:?}")),
     }
 }
 
-async fn exchange(target: &Target, batch: &Batch) -> Outcome {
-    let stream = match tokio::net::TcpStream::connect((target.host.as_str(), target.port)).await {
-        Ok(stream) => stream,
-        Err(error) => return Outcome::Retry(error.to_string(), None),
-    };
+async fn exchange(stream: tokio::net::TcpStream, target: &Target, batch: &Batch) -> Outcome {
     let (mut sender, connection) = match hyper::client::conn::http1::handshake(TokioIo::new(stream)).await {
         Ok(pair) => pair,
         Err(error) => return Outcome::Retry(error.to_string(), None),
@@ -314,13 +327,13 @@ impl Sink for HttpSink {
     fn work(&mut self, until: Instant) -> bool {
         loop {
             self.start_next();
-            let Some((_, request)) = &mut self.current else { break };
-            let result = self
-                .runtime
-                .block_on(async { tokio::time::timeout_at(until.into(), request.as_mut()).await.ok() });
+            let Some(request) = &mut self.current else { break };
+            let outcome = request.outcome.as_mut();
+            let result =
+                self.runtime.block_on(async { tokio::time::timeout_at(until.into(), outcome).await.ok() });
             let Some(outcome) = result else { break };
-            if let Some((batch, _)) = self.current.take() {
-                self.settle(batch, outcome);
+            if let Some(request) = self.current.take() {
+                self.settle(request.batch, outcome);
             }
             if Instant::now() >= until {
                 break;
@@ -337,8 +350,10 @@ impl Sink for HttpSink {
 impl HttpSink {
     /// Counts what could not be sent in time, at the very end.
     pub(crate) fn abandon(&mut self) {
-        if let Some((batch, _)) = self.current.take() {
-            self.counts.drop_spans(LossReason::ExportUnknown, batch.spans);
+        if let Some(request) = self.current.take() {
+            let was_sent = request.is_connected.load(Ordering::Relaxed);
+            let reason = if was_sent { LossReason::ExportUnknown } else { LossReason::ExportFailed };
+            self.counts.drop_spans(reason, request.batch.spans);
         }
         for batch in self.queue.drain(..) {
             self.counts.drop_spans(LossReason::ExportFailed, batch.spans);

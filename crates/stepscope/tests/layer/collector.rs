@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use stepscope_core::attr;
 
-use crate::common::collector::{Answer, Collector, closed_port};
+use crate::common::collector::{Answer, Collector, closed_port, deaf};
 use crate::common::{Ended, Program, check};
 
 /// The exit timeout and one second for everything else.
@@ -132,6 +132,20 @@ fn a_collector_that_never_answers_cannot_hold_the_program() {
     let unknown = recording.dropped("otlp", "export_unknown");
     assert!(unknown > 0, "{:?}", collector.requests());
     assert_eq!(unknown + recording.dropped("otlp", "export_failed"), ended.truth()["spans"]);
+}
+
+#[test]
+fn what_was_never_sent_is_in_no_doubt() {
+    let (url, _held) = deaf();
+    let ended = Program::new(&["budget", "300"])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
+        .env("OTEL_EXPORTER_OTLP_TIMEOUT", "300")
+        .succeed();
+    assert!(Duration::from_millis(ended.truth()["end_ms"]) < END, "{}", ended.stdout);
+    let recording = ended.recording();
+    check::account(&recording, "otlp");
+    assert_eq!(recording.dropped("otlp", "export_failed"), ended.truth()["spans"]);
+    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::os::fd::AsRawFd;
 use std::sync::{Arc, Mutex};
 
 use super::Recording;
@@ -77,6 +78,21 @@ impl Collector {
 /// A port on which nobody listens.
 pub(crate) fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// An address whose connections are never made: a listener with a full queue of them, which nobody takes.
+#[expect(unsafe_code, reason = "the standard library does not set the length of the queue")]
+pub(crate) fn deaf() -> (String, impl Sized) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // SAFETY: the descriptor is the listener's, which is open.
+    assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
+    let address = listener.local_addr().unwrap();
+    let brief = std::time::Duration::from_millis(100);
+    let mut queued = Vec::new();
+    while let Ok(stream) = TcpStream::connect_timeout(&address, brief) {
+        queued.push(stream);
+    }
+    (format!("http://{address}"), (listener, queued))
 }
 
 fn serve(stream: TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &Mutex<Received>) {
