@@ -81,8 +81,14 @@ fn poll_all(jobs: &Receiver<Job>, next: &SyncSender<Job>) {
         counts.outside += end - start;
         counts.polls += 1;
         drop(counts);
-        // Ready: nobody needs the other thread any more.
-        if poll.is_ready() || next.send((future, measured, end)).is_err() {
+        if poll.is_ready() {
+            // A future's span is entered once more when the future is dropped.
+            let start = Instant::now();
+            drop(future);
+            measured.lock().unwrap().outside += start.elapsed();
+            return;
+        }
+        if next.send((future, measured, end)).is_err() {
             return;
         }
     }
@@ -119,8 +125,8 @@ pub(crate) fn run() {
     say("inner.inside", nanos(inner_measured.inside));
     // A span that waits for its only poll: idle, although it was entered once.
     let measured = Shared::default();
-    let created = Instant::now();
     let future = Work { left: 1, measured: Arc::clone(&measured) }.instrument(info_span!("patient"));
+    let created = Instant::now();
     std::thread::sleep(Duration::from_millis(20));
     say("patient.waited", nanos(created.elapsed()));
     drive("patient", future, &measured);

@@ -1,4 +1,5 @@
-//! A loader with two worker threads, a consumer that is slower than they are, and an end.
+//! A loader with two worker threads, a consumer that is slower than they are once, and an end. Every item
+//! carries the moments between which it became ready, so that the program knows how long it lay in the queue.
 
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
@@ -6,6 +7,10 @@ use std::time::{Duration, Instant};
 use stepscope::{Loader, section};
 
 use crate::say;
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap()
+}
 
 pub(crate) fn run(batches: u64) {
     let run = stepscope::init();
@@ -21,35 +26,39 @@ pub(crate) fn run(batches: u64) {
                         let batch = loader.produce(|| {
                             let _decode = section!("decode", phase = Preprocessing);
                             std::thread::sleep(Duration::from_millis(1));
-                            vec![0u8; 10_000]
+                            (vec![0u8; 10_000], Instant::now())
                         });
-                        sender.send(batch.map(|bytes| (bytes, Instant::now()))).unwrap();
+                        let returned = Instant::now();
+                        sender.send(batch.map(|(bytes, made)| (bytes, made, returned))).unwrap();
                     }
                 })
                 .unwrap()
         })
         .collect();
     drop(sender);
-    let (mut longest_queue, mut taken) = (Duration::ZERO, 0);
+    let mut taken = 0;
     for number in 0_u64.. {
         let step = stepscope::step!(number, samples = 8);
-        let Some((batch, ready)) = loader.wait(|| receiver.recv().ok()) else {
+        let asked = Instant::now();
+        let Some((batch, made, returned)) = loader.wait(|| receiver.recv().ok()) else {
             step.discard();
             break;
         };
         taken += 1;
-        longest_queue = longest_queue.max(ready.elapsed());
+        say(&format!("queue.at_least.{number}"), nanos(asked.saturating_duration_since(returned)));
+        say(&format!("queue.at_most.{number}"), nanos(made.elapsed()));
         let _forward = section!("forward", phase = Forward);
         if number == 2 {
-            // Long enough for the queue to fill.
-            std::thread::sleep(Duration::from_millis(30));
+            // 4 in the channel, and one in the hands of each worker.
+            while loader.depth() < 6 {
+                std::thread::sleep(Duration::from_millis(1));
+            }
         }
         drop(batch);
     }
     workers.into_iter().for_each(|worker| worker.join().unwrap());
     say("taken", taken);
     say("depth", loader.depth());
-    say("longest_queue_ns", u64::try_from(longest_queue.as_nanos()).unwrap());
     // A batch that is taken outside of any step, one that nobody takes, and an item without an origin.
     let validation = Loader::new("validation");
     let batch = validation.produce(|| vec![1u8; 77]);

@@ -43,9 +43,7 @@ fn a_span_that_waits_for_its_only_poll_is_idle() {
     let patient = recording.only("patient");
     assert!(patient.duration_ns() >= truth["patient.waited"]);
     assert!(idle(patient) >= truth["patient.waited"]);
-    assert!(
-        busy(patient) >= truth["patient.inside"] && busy(patient) <= truth["patient.outside"] + 1_000_000
-    );
+    assert!(busy(patient) >= truth["patient.inside"] && busy(patient) <= truth["patient.outside"]);
     // The same without a future: created, and entered once much later.
     let late = recording.only("entered_late");
     assert!(idle(late) >= truth["entered_late.waited"] && busy(late) + idle(late) == late.duration_ns());
