@@ -40,20 +40,21 @@ class Section:
 
     def add(self, node):
         span = node.span
-        self.durations.append(span.duration)
-        if node.collapsed:
-            self.collapsed += 1
-        else:
-            self.total += span.duration
         self.self_ns += node.self_ns
+        if span.get(names.ALLOC_BYTES) is not None:
+            self.self_alloc += own(node, names.ALLOC_BYTES)
+            self.self_free += own(node, names.FREE_BYTES)
+        if node.collapsed:
+            # A part of the section around it, which has the same path: no call of its own.
+            self.collapsed += 1
+            return
+        self.durations.append(span.duration)
+        self.total += span.duration
         for name, key in SUMS.items():
             value = span.get(key)
             if value is not None:
                 spans, total = self.sums.get(name, (0, 0))
                 self.sums[name] = (spans + 1, total + value)
-        if span.get(names.ALLOC_BYTES) is not None:
-            self.self_alloc += own(node, names.ALLOC_BYTES)
-            self.self_free += own(node, names.FREE_BYTES)
         peak = span.get(names.PEAK_BYTES)
         if peak is not None:
             self.peak = peak if self.peak is None else max(self.peak, peak)
@@ -162,11 +163,11 @@ class Run:
         calls = {}
         for node in nodes:
             part = self.sections[node.path].in_steps.setdefault(step.mode, InSteps())
-            calls[node.path] = calls.get(node.path, 0) + 1
-            part.calls += 1
             part.exposed += exposed.get(node, 0)
-            # As everywhere, inclusive time counts once a path.
+            # As everywhere, a section inside one of the same path is a part of that.
             if not node.collapsed:
+                calls[node.path] = calls.get(node.path, 0) + 1
+                part.calls += 1
                 part.total += node.span.duration
                 part.driving += node.span.duration if node.thread == root.thread else 0
         for path, count in calls.items():

@@ -25,10 +25,11 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// An error where nothing that was read is of a known format.
+    /// An error where nothing that was read is of a known format, nor a piece of a record that another input
+    /// may complete.
     pub(crate) fn check(&self) -> Result<(), CliError> {
         match self.unfinished.files() {
-            [first, ..] if self.unfinished.files().iter().all(|file| file.format.is_none()) => {
+            [first, ..] if !self.has_record() && !self.unfinished.has_pieces() => {
                 Err(CliError::Input(format!(
                     "{}: none of the formats that are read (OTLP as protobuf or JSON, plain, gzip or zstd)",
                     first.path
@@ -36,6 +37,11 @@ impl PartialFile {
             }
             _ => Ok(()),
         }
+    }
+
+    /// Whether anything was read that stands for itself.
+    pub(crate) fn has_record(&self) -> bool {
+        self.unfinished.files().iter().any(|file| file.format.is_some())
     }
 
     /// Writes it to a file, or to standard output for `-`.

@@ -23,9 +23,9 @@ macro_rules! metrics {
 metrics! {
     /// Durations of a section, wall clock; count, min and max are exact, buckets within ±0.55 %.
     SECTION_DURATION = "stepscope.section.duration", Histogram, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
-    /// Sum of a section's durations; a section inside one of the same path counts once.
+    /// Sum of a section's durations.
     SECTION_TOTAL = "stepscope.section.total", Counter, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
-    /// Number of times a section ended.
+    /// Number of times a section ended; a section inside one of the same path is a part of that.
     SECTION_COUNT = "stepscope.section.count", Counter, "{section}", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
     /// Time in a section without the sections entered inside it on the same thread.
     SECTION_SELF_BUSY = "stepscope.section.self_busy", Counter, "ns", [attr::PATH, attr::PHASE, attr::SECTION_KIND];

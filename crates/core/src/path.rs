@@ -34,7 +34,8 @@ struct Node {
 }
 
 /// Interns paths up to a bound. A section whose path equals its parent's path (below [`MAX_DEPTH`], or
-/// beyond the bound) counts, but its time is already inside its parent's: inclusive time counts once a path.
+/// beyond the bound) is a part of its parent: it adds to self figures, and neither to counts nor to inclusive
+/// ones, which count once a path.
 #[derive(Debug, Clone)]
 pub struct PathTable {
     nodes: Vec<Node>,

@@ -105,6 +105,7 @@ impl Fragments {
         let mut used = vec![false; list.len()];
         let mut joined = Vec::new();
         let mut effort = 0usize;
+        let is_free = |used: &[bool], index: usize| used.get(index).is_some_and(|used| !used);
         for (left, first) in list.iter().enumerate() {
             if first.place == Place::Head || !can_be_first(&first.bytes) {
                 continue;
@@ -112,8 +113,7 @@ impl Fragments {
             // The second half of a rotated file is mostly the next one by name.
             for right in (left + 1..list.len()).chain(0..left) {
                 let Some(second) = list.get(right) else { continue };
-                let free =
-                    !used.get(left).is_none_or(|&used| used) && !used.get(right).is_none_or(|&used| used);
+                let free = is_free(&used, left) && is_free(&used, right);
                 if !free || second.place == Place::Tail || effort > EFFORT {
                     continue;
                 }
@@ -131,6 +131,32 @@ impl Fragments {
                     second: second.file.clone(),
                     bytes,
                 });
+            }
+            // A record in more than two pieces: those between its ends hold nothing else, and follow by name.
+            let mut bytes = Vec::new();
+            for right in left + 1..list.len() {
+                let Some(next) = list.get(right) else { break };
+                if !(left..=right).all(|index| is_free(&used, index)) || next.place == Place::Tail {
+                    break;
+                }
+                bytes.extend_from_slice(&next.bytes);
+                effort = effort.saturating_add(bytes.len());
+                if effort > EFFORT {
+                    break;
+                }
+                if let Some(bytes) = join_two(&first.bytes, &bytes, intake, &mut effort) {
+                    used.iter_mut().take(right + 1).skip(left).for_each(|used| *used = true);
+                    joined.push(Joined {
+                        file: first.file.clone(),
+                        offset: first.offset,
+                        second: next.file.clone(),
+                        bytes,
+                    });
+                    break;
+                }
+                if next.place != Place::Whole {
+                    break;
+                }
             }
         }
         let mut keep = used.iter().map(|used| !used);

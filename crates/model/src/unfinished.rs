@@ -59,6 +59,12 @@ impl Unfinished {
         &self.files
     }
 
+    /// Whether there are pieces of records whose other pieces may be in another input.
+    #[must_use]
+    pub fn has_pieces(&self) -> bool {
+        !self.fragments.is_empty()
+    }
+
     /// Number of traces that were still open.
     #[must_use]
     pub fn open_traces(&self) -> usize {

@@ -17,10 +17,22 @@ const CHUNK: usize = 64;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub duration_ns: u64,
-    /// Whether the duration is already inside an enclosing section of the same path.
+    /// Whether it is a part of an enclosing section of the same path: only its self figures count.
     pub collapsed: bool,
     pub self_busy_ns: u64,
     pub memory: Option<MemorySums>,
+}
+
+impl Ended {
+    /// Its allocations as they count: inclusive ones not twice.
+    fn counted_memory(&self) -> Option<MemorySums> {
+        let memory = self.memory?;
+        if !self.collapsed {
+            return Some(memory);
+        }
+        let MemorySums { self_alloc_bytes, self_free_bytes, .. } = memory;
+        Some(MemorySums { self_alloc_bytes, self_free_bytes, ..MemorySums::default() })
+    }
 }
 
 /// Allocation figures of one section or of many.
@@ -38,8 +50,6 @@ pub(crate) struct MemorySums {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
     pub moments: Moments,
-    /// Sum of durations, collapsed ones left out.
-    pub total_ns: u128,
     pub self_busy_ns: u128,
     pub memory: Option<MemorySums>,
     pub histogram: Histogram,
@@ -48,13 +58,12 @@ pub(crate) struct Sums {
 impl Sums {
     #[cfg(test)]
     pub(crate) fn record(&mut self, ended: &Ended) {
-        self.moments.record(ended.duration_ns);
-        self.histogram.record(ended.duration_ns);
         if !ended.collapsed {
-            self.total_ns += u128::from(ended.duration_ns);
+            self.moments.record(ended.duration_ns);
+            self.histogram.record(ended.duration_ns);
         }
         self.self_busy_ns += u128::from(ended.self_busy_ns);
-        if let Some(memory) = ended.memory {
+        if let Some(memory) = ended.counted_memory() {
             self.add_memory(&memory);
         }
     }
@@ -62,7 +71,6 @@ impl Sums {
     pub(crate) fn merge(&mut self, other: &Self) {
         self.moments.merge(&other.moments);
         self.histogram.merge(&other.histogram);
-        self.total_ns += other.total_ns;
         self.self_busy_ns += other.self_busy_ns;
         if let Some(memory) = &other.memory {
             self.add_memory(memory);
@@ -86,7 +94,6 @@ struct PathCells {
     /// Odd while the owner writes.
     sequence: AtomicU64,
     count: AtomicU64,
-    total_ns: AtomicU64,
     sum_ns: AtomicU64,
     self_busy_ns: AtomicU64,
     squares_low: AtomicU64,
@@ -105,7 +112,6 @@ impl PathCells {
         Self {
             sequence: zero(),
             count: zero(),
-            total_ns: zero(),
             sum_ns: zero(),
             self_busy_ns: zero(),
             squares_low: zero(),
@@ -125,13 +131,22 @@ impl PathCells {
         self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
         // The odd sequence is visible before any of the values below.
         fence(Ordering::Release);
-        let value = ended.duration_ns;
-        add(&self.count, 1);
-        add(&self.sum_ns, value);
         if !ended.collapsed {
-            add(&self.total_ns, value);
+            self.record_duration(ended.duration_ns);
         }
         add(&self.self_busy_ns, ended.self_busy_ns);
+        if let Some(memory) = ended.counted_memory() {
+            self.has_memory.store(1, Ordering::Relaxed);
+            for (cell, value) in self.memory.iter().zip(memory_words(&memory)) {
+                add(cell, value);
+            }
+        }
+        self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
+    }
+
+    fn record_duration(&self, value: u64) {
+        add(&self.count, 1);
+        add(&self.sum_ns, value);
         let square = u128::from(value) * u128::from(value);
         let (low, carry) = self.squares_low.load(Ordering::Relaxed).overflowing_add(square as u64);
         self.squares_low.store(low, Ordering::Relaxed);
@@ -141,12 +156,6 @@ impl PathCells {
         }
         if value > self.max_ns.load(Ordering::Relaxed) {
             self.max_ns.store(value, Ordering::Relaxed);
-        }
-        if let Some(memory) = &ended.memory {
-            self.has_memory.store(1, Ordering::Relaxed);
-            for (cell, value) in self.memory.iter().zip(memory_words(memory)) {
-                add(cell, value);
-            }
         }
         match histogram::bucket(value) {
             None => add(&self.zeros, 1),
@@ -158,7 +167,6 @@ impl PathCells {
                 }
             }
         }
-        self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
     }
 
     /// A consistent copy; `None` when the owner kept writing during every attempt.
@@ -202,7 +210,6 @@ impl PathCells {
                 min: if count == 0 { 0 } else { get(&self.min_ns) },
                 max: get(&self.max_ns),
             },
-            total_ns: u128::from(get(&self.total_ns)),
             self_busy_ns: u128::from(get(&self.self_busy_ns)),
             memory: (get(&self.has_memory) == 1).then(|| from_memory_words(memory)),
             histogram,
@@ -314,7 +321,7 @@ mod tests {
         while !writer.is_finished() {
             aggregates.for_each(|_, sums| {
                 let count = u128::from(sums.moments.count);
-                assert_eq!(sums.total_ns, count * 10);
+                assert_eq!(sums.moments.sum, count * 10);
                 assert_eq!(sums.moments.sum_of_squares, count * 100);
                 assert_eq!(u128::from(sums.histogram.count()), count);
                 assert_eq!(sums.memory.map(|memory| u128::from(memory.alloc_count)), Some(count * 2));

@@ -80,7 +80,7 @@ fn is_whole(run: &RunAcc, state: &RunState, losses: &Losses) -> bool {
 fn compare(path: &str, acc: &SectionAcc, total: &Total) -> Vec<Disagreement> {
     let spans = acc.durations.0.moments();
     let figures = [
-        ("count", spans.count.saturating_add(acc.collapsed), total.moments.count),
+        ("count", spans.count, total.moments.count),
         ("total_ns", narrow(spans.sum), narrow(total.moments.sum)),
         ("min_ns", spans.min, total.moments.min),
         ("max_ns", spans.max, total.moments.max),
@@ -121,8 +121,7 @@ fn row(
     phase: KnownPhase,
     total: Option<&Total>,
 ) -> SectionRow {
-    let count = acc.durations.count().saturating_add(acc.collapsed);
-    let total = total.filter(|total| total.moments.count >= count);
+    let total = total.filter(|total| total.moments.count >= acc.durations.count());
     let spans = Stats::of(&acc.durations.0);
     let stats = match total {
         Some(total) if total.moments.count == spans.count => with_quantiles(stats_of(total), &spans),
@@ -139,7 +138,7 @@ fn row(
         phase_source,
         source: if total.is_some() { FigureSource::Aggregates } else { FigureSource::Spans },
         stats,
-        collapsed_calls: if total.is_some() { 0 } else { acc.collapsed },
+        collapsed_calls: acc.collapsed,
         self_ns: Some(narrow(acc.self_ns)),
         self_busy_ns: total.and_then(|total| total.self_busy_ns).map(narrow),
         busy_ns: figure(acc.figure(Figure::BusyNs)),

@@ -14,7 +14,11 @@ pub(crate) fn run(args: &AnalyzeArgs, global: Global) -> Result<u8, CliError> {
         analysis.read(path)?;
     }
     if let Some(path) = &args.output.partial {
-        analysis.into_partial()?.write(path)?;
+        let partial = analysis.into_partial()?;
+        if !partial.has_record() {
+            output::note(global, "no whole record found: kept as a piece that other inputs may complete");
+        }
+        partial.write(path)?;
         return Ok(exit::FINE);
     }
     output::report(analysis.finish(), &args.output, &config, global)

@@ -48,6 +48,14 @@ fn unreadable_input_is_code_3_and_named() {
         for arguments in [&["analyze", input][..], &["analyze", "--partial", "out", input], &["merge", input]]
         {
             let ended = run(folder.path(), arguments);
+            if input == "foreign" && arguments.contains(&"--partial") {
+                // It may be a piece from the middle of a record: only the merge can tell.
+                assert_eq!(ended.code, 0, "{}", ended.stderr);
+                assert!(ended.stderr.contains("no whole record"), "{}", ended.stderr);
+                assert_eq!(run(folder.path(), &["merge", "out"]).code, 3);
+                std::fs::remove_file(folder.join("out")).expect("it was written");
+                continue;
+            }
             assert_eq!((ended.code, ended.stdout.as_str()), (3, ""), "{arguments:?}: {}", ended.stderr);
             assert!(
                 ended.stderr.starts_with("stepscope: ") && ended.stderr.contains(input),

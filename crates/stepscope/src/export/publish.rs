@@ -33,7 +33,7 @@ type Column = (&'static str, fn(&Sums) -> Option<i64>);
 
 const COLUMNS: &[Column] = &[
     (metric::SECTION_COUNT, |sums| Some(clamp(sums.moments.count.into()))),
-    (metric::SECTION_TOTAL, |sums| Some(clamp(sums.total_ns))),
+    (metric::SECTION_TOTAL, |sums| Some(clamp(sums.moments.sum))),
     (metric::SECTION_SELF_BUSY, |sums| Some(clamp(sums.self_busy_ns))),
     (metric::SECTION_SQUARES_LOW, |sums| Some(metric::squares_low(sums.moments.sum_of_squares))),
     (metric::SECTION_SQUARES_HIGH, |sums| Some(metric::squares_high(sums.moments.sum_of_squares))),

@@ -121,17 +121,18 @@ impl Ledger {
             }
             let sums = &mut self.sums[slot];
             let duration_ns = section.duration_ns();
-            sums.moments.record(duration_ns);
-            sums.histogram.record(duration_ns);
+            // A section inside one of the same path is a part of that: it adds to self figures only.
             if path != parent {
+                sums.moments.record(duration_ns);
+                sums.histogram.record(duration_ns);
                 sums.total_ns += u128::from(duration_ns);
+                let Memory { alloc_bytes, free_bytes, alloc_count, .. } = section.memory;
+                sums.alloc_bytes += alloc_bytes;
+                sums.free_bytes += free_bytes;
+                sums.alloc_count += alloc_count;
             }
             sums.self_ns += u128::from(section.self_ns);
             sums.self_busy_ns += u128::from(section.self_busy_ns);
-            let Memory { alloc_bytes, free_bytes, alloc_count, .. } = section.memory;
-            sums.alloc_bytes += alloc_bytes;
-            sums.free_bytes += free_bytes;
-            sums.alloc_count += alloc_count;
             sums.self_alloc_bytes += section.own.alloc_bytes;
             sums.self_free_bytes += section.own.free_bytes;
             sums.phase = sums.phase.or(section.phase);
