@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use super::*;
 
 fn span(id: u64, parent: Option<u64>) -> Span {

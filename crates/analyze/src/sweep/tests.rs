@@ -1,3 +1,5 @@
+//! Tests of the module above.
+
 use super::*;
 use proptest::prelude::*;
 
