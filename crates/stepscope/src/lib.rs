@@ -2,6 +2,7 @@
 //! aggregates, steps as traces, written as OTLP to a directory or a collector.
 //!
 //! ```no_run
+//! # #[cfg(feature = "mem")]
 //! #[global_allocator]
 //! static ALLOC: stepscope::Alloc = stepscope::Alloc::system(); // memory figures, optional
 //!

@@ -87,7 +87,8 @@ pub(crate) fn current() -> Option<Arc<Recorder>> {
 /// Makes `recorder` the current one, unless there is one already.
 pub(crate) fn make_current(recorder: &Arc<Recorder>) -> bool {
     let mut slot = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
-    if slot.is_some() {
+    // One that came over from the parent of a fork records nothing here, and makes room.
+    if slot.as_ref().is_some_and(|current| current.process_id == recorder.process_id) {
         return false;
     }
     *slot = Some(Arc::clone(recorder));

@@ -60,6 +60,25 @@ fn fork_child(guard: stepscope::Guard) {
     work(5..8);
 }
 
+/// Forks; the child sets up a recorder of its own, which records beside the parent's.
+fn fork_and_record(guard: stepscope::Guard) {
+    // SAFETY: as in `fork_child`.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let own = stepscope::builder().rank(1).build().1;
+        assert!(own.is_recording());
+        work(100..103);
+        drop((own, guard));
+        std::process::exit(0);
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+    say("child.code", libc::WEXITSTATUS(status) as u64);
+    say("child.pid", child as u64);
+    work(5..8);
+}
+
 /// Forks while other threads are in the middle of recording: a child must not wait for what they hold.
 fn fork_while_busy() {
     static STOP: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
@@ -185,6 +204,7 @@ pub(crate) fn run(how: &str) {
             wait_for_parent();
         }
         "fork" => fork_child(guard),
+        "fork_record" => fork_and_record(guard),
         "teardown" => teardown(),
         "fork_busy" => fork_while_busy(),
         "chdir" => {

@@ -151,6 +151,19 @@ fn a_forked_child_records_nothing_and_the_parent_goes_on() {
 }
 
 #[test]
+fn a_forked_child_may_record_by_itself() {
+    let ended = Program::new(&["process", "fork_record"]).succeed();
+    assert_eq!(ended.truth()["child.code"], 0);
+    let of_child = format!("-{}-r1", ended.truth()["child.pid"]);
+    let (child, parent): (Vec<_>, Vec<_>) = crate::common::recording::files(&ended.path().join("profiles"))
+        .into_iter()
+        .partition(|path| path.parent().unwrap().to_string_lossy().ends_with(&of_child));
+    // Spans and metrics of each, in a directory of its own.
+    assert_eq!((child.len(), parent.len()), (2, 2), "{child:?} {parent:?}");
+    assert!(child.iter().all(|path| path.metadata().unwrap().len() > 0));
+}
+
+#[test]
 fn a_child_forked_in_the_middle_of_anything_ends() {
     let ended = Program::new(&["process", "fork_busy"]).succeed();
     assert_eq!(ended.truth()["children.ended"], 50);
