@@ -54,12 +54,7 @@ pub(crate) fn write_run(options: &ForestOptions, format: Format, file: &Path) {
 /// A real program of several kinds of sections, not the demo: the layer's own example.
 #[test]
 fn of_a_program_with_recursion_and_a_loader() {
-    let Ok(example) = binaries::find("smoke") else {
-        println!(
-            "skipped: the example `smoke` is not built in this profile (cargo test --workspace builds it)"
-        );
-        return;
-    };
+    let example = binaries::find("smoke").expect("cargo build -p stepscope --examples");
     let folder = TempFolder::new("figures-smoke").expect("a folder");
     let mut command = Command::new(example);
     command.arg("300").current_dir(folder.path()).env("STEPSCOPE_FORMAT", "json");

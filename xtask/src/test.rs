@@ -89,7 +89,10 @@ fn end_to_end() -> Outcome {
     python()?;
     let name = format!("stepscope{}", std::env::consts::EXE_SUFFIX);
     let program = target_directory()?.join("release").join(name);
-    let mut tests = cargo(&["test", "-p", "stepscope-tests"]);
+    // Programs of other packages that the tests run: cargo builds them only for those packages' own tests.
+    run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
+    // The measured figures belong into the log.
+    let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture"]);
     tests.env("STEPSCOPE_BIN", program);
     run_command(tests)
 }
