@@ -5,6 +5,13 @@ from fractions import Fraction
 from math import isfinite
 
 import names
+import stats
+
+# What the quicker steps would take without these phases: figure -> phases.
+QUICK = {
+    "quick_without_waiting_ns": ("data_loading", "data_wait"),
+    "quick_without_preparation_ns": ("preprocessing", "augmentation", "collate"),
+}
 
 
 def compare_steps(report, run, compare):
@@ -64,6 +71,9 @@ def compare_mode(mode, run, warmups, compare):
     compare.equal(where, "steady_ns", mode["steady_ns"], total)
     unattributed = sum(step.unattributed for step in steady)
     compare.equal(where, "unattributed_ns", mode["unattributed_ns"], unattributed)
+    for figure, phases in QUICK.items():
+        rest = sorted(step.duration - sum(step.phases.get(phase, (0,))[0] for phase in phases) for step in steady)
+        compare.quantile(where, figure, mode[figure], rest, 1, 10, len(rest) <= stats.EXACT_VALUES)
     compare_phases(where, mode["phases"], steady, total, compare)
     compare.throughput(where, mode["throughput"], steady)
     compare_slowest(where, mode["slowest"], steady, compare)

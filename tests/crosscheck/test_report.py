@@ -108,6 +108,7 @@ def expected():
         "steady": STEADY,
         "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300},
         "phases": PHASES, "unattributed_ns": 90, "steady_ns": 200, "throughput": THROUGHPUT,
+        "quick_without_waiting_ns": 70, "quick_without_preparation_ns": 80,
         "slowest": [
             {
                 "step": 2, "duration_ns": 120, "start_ns": 2000, "trace_id": "02" * 16, "unattributed_ns": 60,

@@ -91,8 +91,9 @@ fn end_to_end() -> Outcome {
     let program = target_directory()?.join("release").join(name);
     // Programs of other packages that the tests run: cargo builds them only for those packages' own tests.
     run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
-    // The measured figures belong into the log.
-    let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture"]);
+    // The measured figures belong into the log. One test at a time: real training runs are judged by their
+    // times, and two cores are few.
+    let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture", "--test-threads=1"]);
     tests.env("STEPSCOPE_BIN", program);
     run_command(tests)
 }

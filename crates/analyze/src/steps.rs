@@ -2,12 +2,19 @@
 //! all others go into sums at once.
 
 use serde::{Deserialize, Serialize};
+use stepscope_core::Phase;
 use stepscope_core::identity::TraceId;
 
 use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
 use crate::dist::Dist;
 use crate::merge::{Merge, earliest};
 use crate::phases::{PhaseKey, PhaseMap};
+
+/// The phases in which a step waits for its batch, or makes it itself.
+pub(crate) const WAITING: &[Phase] = &[Phase::DataLoading, Phase::DataWait];
+
+/// The phases in which a step prepares a batch that it has.
+pub(crate) const PREPARATION: &[Phase] = &[Phase::Preprocessing, Phase::Augmentation, Phase::Collate];
 
 /// Time of one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
@@ -49,6 +56,14 @@ impl StepRecord {
         self.end_ns.saturating_sub(self.start_ns)
     }
 
+    /// Its duration without the time exposed in `phases`.
+    fn without_ns(&self, phases: &[Phase]) -> u64 {
+        let is_meant = |key: &PhaseKey| phases.iter().any(|&phase| *key == PhaseKey::known(phase));
+        let exposed = self.phases.iter().filter(|(key, _)| is_meant(key)).map(|(_, time)| time.exposed_ns);
+        let exposed = exposed.fold(0u128, u128::saturating_add);
+        self.duration_ns().saturating_sub(u64::try_from(exposed).unwrap_or(u64::MAX))
+    }
+
     fn is_slower_than(&self, other: &Self) -> bool {
         (other.duration_ns(), self) < (self.duration_ns(), other)
     }
@@ -82,6 +97,10 @@ impl Merge for Work {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StepSums {
     pub(crate) durations: Dist,
+    /// Durations without the time exposed in [`WAITING`].
+    pub(crate) without_waiting: Dist,
+    /// Durations without the time exposed in [`PREPARATION`].
+    pub(crate) without_preparation: Dist,
     pub(crate) phases: PhaseMap<PhaseTime>,
     pub(crate) samples: Work,
     pub(crate) tokens: Work,
@@ -99,6 +118,8 @@ impl StepSums {
     pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize) {
         let duration_ns = record.duration_ns();
         self.durations.record(duration_ns);
+        self.without_waiting.record(record.without_ns(WAITING));
+        self.without_preparation.record(record.without_ns(PREPARATION));
         for (phase, time) in &record.phases {
             self.phases.add(phase, time, custom_phases);
         }
@@ -115,6 +136,8 @@ impl StepSums {
     /// Adds every step of `other`.
     pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize) {
         self.durations.absorb(&other.durations);
+        self.without_waiting.absorb(&other.without_waiting);
+        self.without_preparation.absorb(&other.without_preparation);
         self.phases.merge(&other.phases, custom_phases);
         self.samples.absorb(&other.samples);
         self.tokens.absorb(&other.tokens);

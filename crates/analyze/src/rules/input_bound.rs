@@ -6,6 +6,7 @@ use stepscope_core::Phase;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
+use crate::steps::WAITING;
 use crate::summary::{LoaderRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -21,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
         how: "The exposed time of both phases (the training thread is inside them and nothing of higher rank \
               runs) is divided by the time of the steps plus the input between them, warm-up excluded. The \
               number of workers that would keep up is ceil(mean time to make a batch / mean step time \
-              without the wait).",
+              without the wait). The gain takes the whole wait away, and what remains from the quicker steps \
+              (10th percentile): loaders also take cores and caches from the rest.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
@@ -48,7 +50,6 @@ thresholds! {
 
 const WAIT: &[Phase] = &[Phase::DataWait];
 const LOADING: &[Phase] = &[Phase::DataLoading];
-const BOTH: &[Phase] = &[Phase::DataWait, Phase::DataLoading];
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.input_bound;
@@ -56,23 +57,25 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let exposed_ns = steps.exposed_ns(BOTH);
+    let exposed_ns = steps.exposed_ns(WAITING);
     let share = steps.share(exposed_ns);
     if share < thresholds.min_share {
         return Verdict::fine(format!("{} of the step time is spent waiting for batches", percent(share)));
     }
-    let Some(gain) = steps.gain(exposed_ns) else {
+    let Some(gain) = steps.gain(exposed_ns, steps.mode.quick_without_waiting_ns) else {
         return Verdict::unknown("steps have no duration");
     };
+    let waiting_ns = steps.per_step(exposed_ns);
+    let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
-    let loader = Producers::of(summary, gain.step_time_ns);
+    let loader = Producers::of(summary, rest_ns);
     let waits = &summary.waits;
     let evidence = Evidence::new()
         .with("waiting_share", rounded(share, 6))
         .with("data_wait_share", rounded(steps.share(steps.exposed_ns(WAIT)), 6))
         .with("data_loading_share", rounded(steps.share(steps.exposed_ns(LOADING)), 6))
-        .with("waiting_per_step_ns", gain.saved_ns_per_step)
-        .with("step_without_waiting_ns", gain.step_time_ns)
+        .with("waiting_per_step_ns", waiting_ns)
+        .with("step_without_waiting_ns", rest_ns)
         .with_known("wait_p50_ns", waits.wait.p50)
         .with_known("wait_p95_ns", waits.wait.p95)
         .with_known("produce_mean_ns", loader.produce_ns)
@@ -87,8 +90,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     } else {
         format!("{} of the step time is spent waiting for batches.", percent(share))
     };
-    let recommendation =
-        if serial { serial_advice(gain.step_time_ns) } else { loader.advice(thresholds, gain.step_time_ns) };
+    let recommendation = if serial { serial_advice(rest_ns) } else { loader.advice(thresholds, rest_ns) };
     Verdict::Found(vec![Finding {
         title,
         severity: gain.severity(),

@@ -203,9 +203,18 @@ impl<'a> Steps<'a> {
         self.inside_ns(phases).saturating_add(self.between_ns(phases))
     }
 
-    /// What it would bring if `ns` of all steps' time were gone.
-    pub(crate) fn gain(&self, ns: u64) -> Option<Gain> {
-        Gain::upper_bound(self.per_step(ns), self.mean_ns())
+    /// What it would bring at most if `ns` of all steps' time were gone; `quick_ns` is what the quicker steps
+    /// take without it.
+    ///
+    /// What remains is usually less than the mean of what remains today: the cause also takes cores, caches and
+    /// memory bandwidth from the rest. So a step is granted the time of the quicker ones, but a cause of a small
+    /// share no more than that share of the rest.
+    pub(crate) fn gain(&self, ns: u64, quick_ns: Option<u64>) -> Option<Gain> {
+        let (saved, mean) = (self.per_step(ns), self.mean_ns());
+        let rest = mean.saturating_sub(saved);
+        let least = (rest as f64 * (1.0 - self.share(ns))) as u64;
+        let quick = quick_ns.unwrap_or(rest).clamp(least.min(rest), rest);
+        Gain::upper_bound(mean - quick, mean)
     }
 
     /// The section of these phases that holds most of the steps' exposed time; of those outside of steps the

@@ -6,6 +6,7 @@ use stepscope_core::Phase;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
+use crate::steps::PREPARATION;
 use crate::summary::{SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -39,8 +40,6 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-const PREPARATION: &[Phase] = &[Phase::Preprocessing, Phase::Augmentation, Phase::Collate];
-
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.slow_preprocessing;
     let steps = match Steps::of(summary, thresholds.min_steps) {
@@ -55,9 +54,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             percent(share)
         ));
     }
-    let Some(gain) = steps.gain(exposed_ns) else {
+    let Some(gain) = steps.gain(exposed_ns, steps.mode.quick_without_preparation_ns) else {
         return Verdict::unknown("steps have no duration");
     };
+    let preparation_ns = steps.per_step(exposed_ns);
+    let rest_ns = steps.mean_ns().saturating_sub(preparation_ns);
     let worst = steps.worst_section(PREPARATION);
     let part = worst.and_then(|row| row.in_mode(steps.mode.mode));
     let phase = PREPARATION
@@ -68,8 +69,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let samples = steps.mode.throughput.samples.filter(|&samples| samples > 0);
     let evidence = Evidence::new()
         .with("preparation_share", rounded(share, 6))
-        .with("preparation_per_step_ns", gain.saved_ns_per_step)
-        .with("step_without_preparation_ns", gain.step_time_ns)
+        .with("preparation_per_step_ns", preparation_ns)
+        .with("step_without_preparation_ns", rest_ns)
         .with("preprocessing_share", rounded(steps.share(steps.exposed_ns(&[Phase::Preprocessing])), 6))
         .with("augmentation_share", rounded(steps.share(steps.exposed_ns(&[Phase::Augmentation])), 6))
         .with("collate_share", rounded(steps.share(steps.exposed_ns(&[Phase::Collate])), 6))
@@ -88,7 +89,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         phase: Some(phase.as_str().into()),
         rank: None,
         evidence,
-        recommendation: advice(worst, part.map(|part| part.calls / part.steps.max(1)), gain.step_time_ns),
+        recommendation: advice(worst, part.map(|part| part.calls / part.steps.max(1)), rest_ns),
         predicted_gain: Some(gain),
     }])
 }

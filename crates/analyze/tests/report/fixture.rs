@@ -136,6 +136,8 @@ impl Run {
             step_range: (count > 0).then(|| (0, count - 1)),
             phases: Vec::new(),
             unattributed_ns: all.total,
+            quick_without_waiting_ns: None,
+            quick_without_preparation_ns: None,
             steady_ns: all.total,
             throughput,
             slowest,

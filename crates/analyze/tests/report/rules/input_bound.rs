@@ -92,3 +92,21 @@ fn few_steps_are_not_judged() {
     let summary = Run::of(19, 10 * MS).phase(Phase::DataWait, "data_wait", 9 * MS).build();
     assert_eq!(unknown(RULE, &summary), "19 steps after warm-up are too few to judge; record at least 20");
 }
+
+#[test]
+fn what_remains_is_the_time_of_the_quicker_steps_but_a_small_cause_is_not_granted_all_of_it() {
+    let gain = |wait_ns: u64, quick_ns: u64| {
+        let mut summary = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", wait_ns).build();
+        summary.modes[0].quick_without_waiting_ns = Some(quick_ns);
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        // The evidence stays what was measured.
+        assert_eq!(finding.evidence.get("waiting_per_step_ns"), Some(&json!(wait_ns)));
+        finding.predicted_gain.unwrap().step_time_ns
+    };
+    assert_eq!(gain(5 * MS, 4 * MS), 4 * MS);
+    // Half of the step: at most half of the rest may be a side effect of the wait.
+    assert_eq!(gain(5 * MS, MS), 5 * MS / 2);
+    assert_eq!(gain(MS, MS), 81 * MS / 10);
+    // Quicker steps are not slower than all steps.
+    assert_eq!(gain(5 * MS, 7 * MS), 5 * MS);
+}
