@@ -21,7 +21,7 @@ fn now_ns() -> u64 {
 /// A demo that trains for much longer than anybody waits.
 fn endless_demo(out: &Path) -> Child {
     let out = out.to_string_lossy().into_owned();
-    let mut command = stepscope(&["--quiet", "demo", "--epochs", "100000", "--out", &out]);
+    let mut command = stepscope(&["--quiet", "demo", "--epochs", "10000", "--out", &out]);
     command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the demo starts")
 }
 
@@ -31,10 +31,11 @@ fn has_begun(out: &Path) -> bool {
         .is_ok_and(|files| files.iter().any(|file| file.metadata().is_ok_and(|file| file.len() > 0)))
 }
 
-fn wait_until_begun(out: &Path) {
+fn wait_until_begun(out: &Path, child: &mut Child) {
     let deadline = std::time::Instant::now() + LIMIT;
     while !has_begun(out) {
         assert!(std::time::Instant::now() < deadline, "the demo wrote nothing");
+        assert!(matches!(child.try_wait(), Ok(None)), "the demo ended by itself");
         std::thread::sleep(Duration::from_millis(2));
     }
 }
@@ -47,7 +48,7 @@ fn killed_at_fifty_random_moments() {
     for kill in 0..KILLS {
         let folder = TempFolder::new("killed").expect("a folder");
         let mut child = endless_demo(folder.path());
-        wait_until_begun(folder.path());
+        wait_until_begun(folder.path(), &mut child);
         std::thread::sleep(Duration::from_micros(random.below(1_500_000)));
         let killed_ns = now_ns();
         child.kill().expect("SIGKILL is sent");
@@ -79,7 +80,7 @@ fn says_not_ended(folder: &Path) -> bool {
 fn a_termination_signal_loses_nothing_and_is_named() {
     let folder = TempFolder::new("terminated").expect("a folder");
     let mut child = endless_demo(folder.path());
-    wait_until_begun(folder.path());
+    wait_until_begun(folder.path(), &mut child);
     std::thread::sleep(Duration::from_millis(700));
     let kill = Command::new("kill").args(["-TERM", &child.id().to_string()]).status();
     assert!(kill.is_ok_and(|status| status.success()), "SIGTERM is sent");

@@ -16,6 +16,9 @@ use crate::layer::StepscopeLayer;
 use crate::recorder::{self, Recorder};
 use crate::worker::{self, Control, Sinks};
 
+/// How long the start waits for its mark to be written, at most; it takes about a millisecond.
+const START_TIMEOUT: Duration = Duration::from_millis(100);
+
 /// Records this program with the defaults and the environment's settings; the run ends when the guard is
 /// dropped.
 ///
@@ -206,6 +209,8 @@ impl Builder {
             return (StepscopeLayer::new(None), Guard::idle());
         }
         crate::thread::with(&recorder, crate::thread::ThreadState::mark_run);
+        // Whatever happens from here on, the run is known to have started.
+        control.flush(START_TIMEOUT);
         let guard = Guard::new(Arc::clone(&recorder), control, directory);
         (StepscopeLayer::new(Some(recorder)), guard)
     }

@@ -172,6 +172,8 @@ impl Worker {
             let publish_soon = recorder.publish_soon.swap(false, Ordering::Relaxed);
             if publish_soon || published.elapsed() >= config.aggregate_interval {
                 published = Instant::now();
+                // Spans first: sums without the spans they are made of would be hard to read.
+                self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
                 self.publish();
             }
             if flush_asked || flushed.elapsed() >= config.flush_interval {

@@ -62,7 +62,8 @@ fn what_a_collector_rejects_is_counted() {
     // ExportTraceServiceResponse { partial_success { rejected_spans: 7, error_message: "too old" } }
     let partial = [&[0x0a, 0x0b, 0x08, 0x07, 0x12, 0x07][..], b"too old"].concat();
     let collector = Collector::start(move |path, before| match (path, before) {
-        ("/v1/traces", 0) => Answer::With(partial.clone()),
+        // The first request only says that the run has started.
+        ("/v1/traces", 1) => Answer::With(partial.clone()),
         _ => Answer::Accept,
     });
     let ended = run(&collector.url());
