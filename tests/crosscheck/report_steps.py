@@ -73,7 +73,7 @@ def compare_mode(mode, run, warmups, compare):
     compare.equal(where, "unattributed_ns", mode["unattributed_ns"], unattributed)
     for figure, phases in QUICK.items():
         rest = sorted(step.duration - sum(step.phases.get(phase, (0,))[0] for phase in phases) for step in steady)
-        compare.quantile(where, figure, mode[figure], rest, 1, 10, len(rest) <= stats.EXACT_VALUES)
+        compare.quantile(where, figure, mode[figure], rest, 1, 100, len(rest) <= stats.EXACT_VALUES)
     compare_phases(where, mode["phases"], steady, total, compare)
     compare.throughput(where, mode["throughput"], steady)
     compare_slowest(where, mode["slowest"], steady, compare)

@@ -23,6 +23,34 @@ fn demo(folder: &Path, seed: u32, options: &[&str]) -> Value {
     parse(&output(&mut stepscope(&arguments)))
 }
 
+/// The share of the step time in which the training thread neither waited for a batch nor had a processor:
+/// something else on the machine had it.
+fn disturbed_share(report: &Value) -> f64 {
+    let sections = report["sections"].as_array().expect("a list of sections");
+    let of = |path: &str, figure: &str| {
+        let row =
+            sections.iter().find(|row| row["path"] == path).unwrap_or_else(|| panic!("no section {path}"));
+        row[figure].as_f64().unwrap_or_else(|| panic!("{path} has no {figure}"))
+    };
+    1.0 - (of("step", "cpu_ns") + of("step/data_wait", "total_ns")) / of("step", "total_ns")
+}
+
+/// A run on a machine that lets it: repeated while another process takes the training thread's processor.
+fn undisturbed_demo(folder: &Path, seed: u32, options: &[&str]) -> Value {
+    for _ in 0..5 {
+        let report = demo(folder, seed, options);
+        let share = disturbed_share(&report);
+        if share < 0.03 {
+            return report;
+        }
+        println!(
+            "seed {seed}, {options:?}: {:.1} % of the time went to other processes, again",
+            share * 100.0
+        );
+    }
+    panic!("the machine is too busy to judge times");
+}
+
 fn rules(report: &Value) -> Vec<&str> {
     let findings = report["bottlenecks"].as_array().expect("a list of findings");
     findings.iter().filter_map(|finding| finding["rule"].as_str()).collect()
@@ -32,33 +60,31 @@ fn median_ns(report: &Value) -> f64 {
     report["summary"]["step_time"]["p50"].as_f64().expect("a median step time")
 }
 
-fn mean_ns(report: &Value) -> f64 {
-    report["summary"]["step_time"]["mean"].as_f64().expect("a mean step time")
-}
-
 /// The gain that a finding predicts, as a share of the step.
 fn predicted_gain(finding: &Value) -> f64 {
     finding["predicted_gain"]["share"].as_f64().unwrap_or_else(|| panic!("no predicted gain: {finding}"))
 }
 
 /// The first finding is `rule`, covers a real share, and predicts at least the gain that leaving the plant out
-/// has brought.
-fn assert_first(seed: u32, slow: &Value, plain: &Value, rule: &str, section: &str) {
+/// has brought: the median step against that of the plain runs before and after, of which the slower counts, so
+/// that a machine that changes its speed meanwhile proves nothing.
+fn assert_first(seed: u32, slow: &Value, plain: [&Value; 2], rule: &str, section: &str) {
     let first = &slow["bottlenecks"][0];
     assert_eq!(first["rule"], rule, "seed {seed}: {:?}", rules(slow));
     let named = first["section"].as_str().unwrap_or_default();
     assert!(named.contains(section), "seed {seed}: {named}");
     let predicted = predicted_gain(first);
-    let by_mean = 1.0 - mean_ns(plain) / mean_ns(slow);
-    let by_median = 1.0 - median_ns(plain) / median_ns(slow);
+    let gains = plain.map(|plain| 1.0 - median_ns(plain) / median_ns(slow));
     println!(
-        "seed {seed}: {rule} in {named}: predicted at most {:.1} %, gained {:.1} % of the mean step, {:.1} % of the median",
+        "seed {seed}: {rule} in {named}: at most {:.1} % predicted, {:.1} % and {:.1} % gained",
         predicted * 100.0,
-        by_mean * 100.0,
-        by_median * 100.0
+        gains[0] * 100.0,
+        gains[1] * 100.0
     );
-    assert!(predicted > 0.2, "seed {seed}: the plant takes a large share, predicted {predicted}");
-    assert!(predicted >= by_mean, "seed {seed}: predicted {predicted}, gained {by_mean}");
+    let gained = gains[0].min(gains[1]);
+    assert!(gained > 0.2, "seed {seed}: the plant takes a large share, {gained}");
+    assert!(predicted >= gained, "seed {seed}: predicted {predicted}, gained {gained}");
+    assert!(predicted <= gained + 0.15, "seed {seed}: the bound is close, {predicted} for {gained}");
 }
 
 #[test]
@@ -66,7 +92,7 @@ fn what_was_planted_comes_first_and_nothing_else() {
     let _alone = alone();
     let folder = TempFolder::new("demo").expect("a folder");
     for seed in SEEDS {
-        let plain = demo(folder.path(), seed, &[]);
+        let plain = undisturbed_demo(folder.path(), seed, &[]);
         for rule in ["input_bound", "slow_preprocessing", "memory_growth"] {
             assert!(
                 !rules(&plain).contains(&rule),
@@ -74,15 +100,17 @@ fn what_was_planted_comes_first_and_nothing_else() {
                 rules(&plain)
             );
         }
-        assert_eq!(plain["summary"]["input"]["level"], "no", "seed {seed}");
+        assert_eq!(plain["summary"]["input"]["verdict"], "no", "seed {seed}");
         assert_eq!(plain["run"]["ended"], true);
         assert_eq!(plain["losses"]["dropped_total"], 0);
         assert_eq!(plain["read_issues"].as_array().map(Vec::len), Some(0), "{}", plain["read_issues"]);
 
-        let preprocessing = demo(folder.path(), seed, &["--slow", "preprocessing"]);
-        assert_first(seed, &preprocessing, &plain, "slow_preprocessing", "preprocessing");
-        let loader = demo(folder.path(), seed, &["--slow", "loader"]);
-        assert_first(seed, &loader, &plain, "input_bound", "data_wait");
+        let preprocessing = undisturbed_demo(folder.path(), seed, &["--slow", "preprocessing"]);
+        let between = undisturbed_demo(folder.path(), seed, &[]);
+        assert_first(seed, &preprocessing, [&plain, &between], "slow_preprocessing", "preprocessing");
+        let loader = undisturbed_demo(folder.path(), seed, &["--slow", "loader"]);
+        let after = undisturbed_demo(folder.path(), seed, &[]);
+        assert_first(seed, &loader, [&between, &after], "input_bound", "data_wait");
     }
 }
 
@@ -91,8 +119,12 @@ fn busy_but_hidden_loaders_bind_nothing() {
     let _alone = alone();
     let folder = TempFolder::new("busy").expect("a folder");
     for seed in SEEDS {
-        let report = demo(folder.path(), seed, &["--busy-loaders"]);
-        assert_eq!(report["summary"]["input"]["level"], "no", "seed {seed}: {}", report["summary"]["input"]);
+        let report = undisturbed_demo(folder.path(), seed, &["--busy-loaders"]);
+        assert_eq!(
+            report["summary"]["input"]["verdict"], "no",
+            "seed {seed}: {}",
+            report["summary"]["input"]
+        );
         assert!(!rules(&report).contains(&"input_bound"), "seed {seed}");
     }
 }

@@ -128,8 +128,8 @@ fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Co
             .iter()
             .find(|(key, _)| **key == PhaseKey::Absent)
             .map_or(0, |(_, time)| narrow(time.exposed_ns)),
-        quick_without_waiting_ns: sums.without_waiting.0.quantile(1, 10),
-        quick_without_preparation_ns: sums.without_preparation.0.quantile(1, 10),
+        quick_without_waiting_ns: sums.without_waiting.0.quantile(1, 100),
+        quick_without_preparation_ns: sums.without_preparation.0.quantile(1, 100),
         steady_ns: narrow(steady_ns),
         throughput: throughput(&sums),
         slowest: sums.slowest.iter().map(slow).collect(),

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
               runs) is divided by the time of the steps plus the input between them, warm-up excluded. The \
               number of workers that would keep up is ceil(mean time to make a batch / mean step time \
               without the wait). The gain takes the whole wait away, and what remains from the quicker steps \
-              (10th percentile): loaders also take cores and caches from the rest.",
+              (1st percentile): loaders also take cores and caches from the rest.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \

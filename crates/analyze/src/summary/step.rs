@@ -24,9 +24,9 @@ pub struct ModeSummary {
     pub phases: Vec<PhaseRow>,
     /// Time of the steady steps that no phase covers.
     pub unattributed_ns: u64,
-    /// 10th percentile of steady durations without the time exposed in loading and waiting for batches.
+    /// 1st percentile of steady durations without the time exposed in loading and waiting for batches.
     pub quick_without_waiting_ns: Option<u64>,
-    /// 10th percentile of steady durations without the time exposed in preparing batches.
+    /// 1st percentile of steady durations without the time exposed in preparing batches.
     pub quick_without_preparation_ns: Option<u64>,
     /// Sum of steady durations: what `phases` and `unattributed_ns` partition.
     pub steady_ns: u64,
