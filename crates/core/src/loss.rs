@@ -19,7 +19,7 @@ named_enum! {
         SizeBound = "size_bound",
         /// Could not be written to the directory.
         WriteFailed = "write_failed",
-        /// The endpoint could not be reached, or refused the request for good.
+        /// The endpoint could not be reached, did not answer before the program ended, or refused for good.
         ExportFailed = "export_failed",
         /// The endpoint took the request but rejected these spans (partial success).
         ExportRejected = "export_rejected",
@@ -45,7 +45,7 @@ impl LossReason {
                 "Raise the directory's bound (STEPSCOPE_DIR_BYTES) or use level `basic`."
             }
             Self::WriteFailed => "Check free space and permissions of the profile directory.",
-            Self::ExportFailed => "Check that the collector is running at OTEL_EXPORTER_OTLP_ENDPOINT.",
+            Self::ExportFailed => "Check that the collector at OTEL_EXPORTER_OTLP_ENDPOINT is running and answers in time.",
             Self::ExportRejected => "Read the collector's log: it says why it rejected them.",
             Self::ExportUnknown => "Check the network between the program and the collector.",
             Self::Shutdown => "Call `flush` before the program ends, or give the final flush more time.",

@@ -21,6 +21,9 @@ use crate::record::SectionRecord;
 /// A message is written when it has grown to this size.
 const MESSAGE_BYTES: usize = 256 << 10;
 
+/// Room that is kept for the end of the run: its span, and a publication of some fifty paths.
+const RESERVE_BYTES: usize = 96 << 10;
+
 /// A file that holds metrics is replaced when it has grown to this size, or to a sixteenth of the bound: the
 /// latest points say it all.
 const METRICS_FILE_BYTES: u64 = 4 << 20;
@@ -50,6 +53,10 @@ pub(crate) struct DirectorySink {
     thinner: Thinner,
     counts: SinkCounts,
     warned: bool,
+    /// See [`DirectorySink::hold_reserve`].
+    reserve: Option<File>,
+    /// The span of the run, until the end.
+    end: Option<(SectionRecord, Vec<u8>)>,
 }
 
 #[derive(Debug)]
@@ -126,10 +133,27 @@ impl DirectorySink {
             thinner: Thinner::default(),
             counts: SinkCounts::default(),
             warned: false,
+            reserve: None,
+            end: None,
         };
+        sink.reserve = sink.hold_reserve().ok();
         // A directory that takes no file is better known now than after the first batch.
         sink.current = Some(sink.open_spans()?);
         Ok(sink)
+    }
+
+    /// Takes room on the disk that is given back at the end, so that a disk that has filled up meanwhile still
+    /// takes the end of the run and what was lost. The file has no name: a killed process leaves nothing.
+    fn hold_reserve(&self) -> io::Result<File> {
+        let path = self.path.join(".reserve");
+        let mut options = OpenOptions::new();
+        options.create_new(true).write(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&path)?;
+        fs::remove_file(&path)?;
+        file.write_all(&[0; RESERVE_BYTES])?;
+        Ok(file)
     }
 
     fn open_spans(&mut self) -> io::Result<OpenFile> {
@@ -287,6 +311,11 @@ impl Sink for DirectorySink {
     }
 
     fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
+        if record.kind == SectionKind::Run && record.root.is_some() {
+            // Written in a message of its own, when the reserve has been given back.
+            self.end = Some((*record, entries.to_vec()));
+            return;
+        }
         let is_first = self.thinner.observe(record);
         self.thins |= self.used_bytes() >= self.bound_bytes / 2;
         if self.thins {
@@ -314,6 +343,11 @@ impl Sink for DirectorySink {
         let decision = self.thinner.release();
         self.carry_out(context, decision);
         self.write_spans();
+        self.reserve = None;
+        if let Some((record, entries)) = self.end.take() {
+            self.encode(context, &record, &entries, true);
+            self.write_spans();
+        }
     }
 
     fn work(&mut self, _: Instant) -> bool {

@@ -350,6 +350,7 @@ impl Sink for HttpSink {
 impl HttpSink {
     /// Counts what could not be sent in time, at the very end.
     pub(crate) fn abandon(&mut self) {
+        let lost_before: u64 = self.counts.dropped.iter().sum();
         if let Some(request) = self.current.take() {
             let was_sent = request.is_connected.load(Ordering::Relaxed);
             let reason = if was_sent { LossReason::ExportUnknown } else { LossReason::ExportFailed };
@@ -357,6 +358,13 @@ impl HttpSink {
         }
         for batch in self.queue.drain(..) {
             self.counts.drop_spans(LossReason::ExportFailed, batch.spans);
+        }
+        if self.counts.dropped.iter().sum::<u64>() > lost_before {
+            let text = format!(
+                "{}:{} did not take everything before the program ended; losses are counted",
+                self.target.host, self.target.port
+            );
+            warn_once(&mut self.warned, &text);
         }
     }
 }

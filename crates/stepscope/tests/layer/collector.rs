@@ -132,6 +132,7 @@ fn a_collector_that_never_answers_cannot_hold_the_program() {
     // The request under way may have arrived; what waited behind it has not.
     let unknown = recording.dropped("otlp", "export_unknown");
     assert!(unknown > 0, "{:?}", collector.requests());
+    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
     assert_eq!(unknown + recording.dropped("otlp", "export_failed"), ended.truth()["spans"]);
 }
 

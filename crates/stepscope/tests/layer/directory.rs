@@ -67,6 +67,11 @@ fn a_full_file_system_loses_spans_and_the_program_goes_on() {
     assert!((1..=2).contains(&ended.warnings().len()), "{}", ended.stderr);
     let recording = Recording::read(&ended.path().join("kept"));
     assert!(!recording.spans.is_empty() && (recording.spans.len() as u64) < ended.truth()["spans"]);
+    // Room was kept for the end: the run has ended, and what did not fit is counted.
+    assert_eq!(recording.named("run").count(), 1);
+    assert_eq!(recording.emitted(), ended.truth()["spans"]);
+    assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
+    check::account(&recording, "directory");
 }
 
 const BOUND: u64 = 2_000_000;
