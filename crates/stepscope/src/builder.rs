@@ -195,6 +195,11 @@ impl Builder {
         if self.config.endpoint.is_none() && self.config.directory.is_none() {
             self.config.directory = Some(PathBuf::from("profiles"));
         }
+        for name in ["STEPSCOPE_RANK", "STEPSCOPE_WORLD_SIZE", "STEPSCOPE_RUN_ATTEMPT"] {
+            if std::env::var(name).is_ok_and(|text| text.trim().parse::<u64>().is_err()) {
+                eprintln!("stepscope: {name} is not a whole number: ignored");
+            }
+        }
         let identity = Identity::resolve(self.given, |name| std::env::var(name).ok());
         let recorder = Arc::new(Recorder::new(self.config, identity));
         if !recorder::make_current(&recorder) {

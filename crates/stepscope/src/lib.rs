@@ -51,7 +51,7 @@ pub use builder::{Builder, builder, init};
 pub use config::Format;
 pub use exit::Guard;
 pub use layer::StepscopeLayer;
-pub use loader::{Loader, Traced};
+pub use loader::{Batches, Loader, Traced, batches};
 pub use section::SectionGuard;
 pub use stepscope_core::{Level, Mode, Phase, SectionKind};
 #[cfg(feature = "mem")]

@@ -169,3 +169,34 @@ impl Loader {
         u64::try_from(self.shared.waiting.load(Ordering::Relaxed)).unwrap_or(0)
     }
 }
+
+/// Makes the wait for each item of `items` (a data loader, an iterator of batches) a section `data_wait`, so
+/// that the profile knows what the loop waited for.
+///
+/// ```
+/// for (number, batch) in stepscope::batches([[0u8; 64]; 3]).enumerate() {
+///     let _step = stepscope::step!(number, samples = batch.len());
+/// }
+/// ```
+pub fn batches<I: IntoIterator>(items: I) -> Batches<I::IntoIter> {
+    Batches { items: items.into_iter() }
+}
+
+/// See [`batches`].
+#[derive(Debug, Clone)]
+pub struct Batches<I> {
+    items: I,
+}
+
+impl<I: Iterator> Iterator for Batches<I> {
+    type Item = I::Item;
+
+    fn next(&mut self) -> Option<I::Item> {
+        let _wait = enter(&DATA_WAIT, Start::default(), &[]);
+        self.items.next()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}

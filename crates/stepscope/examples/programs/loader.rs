@@ -12,6 +12,14 @@ fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap()
 }
 
+/// A loop over an iterator that takes its time, 2 ms for each of `count` items.
+pub(crate) fn iterate(count: u64) {
+    let slow = (0..count).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
+    for number in stepscope::batches(slow) {
+        let _step = step!(number);
+    }
+}
+
 pub(crate) fn run(batches: u64) {
     let run = stepscope::init();
     let loader = Loader::new("train");

@@ -39,6 +39,7 @@ fn main() {
         "order" => order::run(),
         "memory" => memory::run(argument(1)),
         "loader" => loader::run(number(1)),
+        "iterate" => loader::iterate(number(1)),
         "process" => process::run(argument(1)),
         "budget" => budget::run(argument(2).parse().unwrap_or(0), number(1), argument(3)),
         "alone" => volume::alone(number(1)),

@@ -82,3 +82,15 @@ fn the_end_of_the_data_is_no_step() {
     assert_eq!(recording.named("batch").count(), 42);
     assert_eq!(alone.int(attr::BATCH_QUEUE_DEPTH), Some(1));
 }
+
+#[test]
+fn waits_for_an_iterator_lie_between_the_steps() {
+    let recording = Program::new(&["iterate", "20"]).succeed().recording();
+    check::all(&recording);
+    let waits: Vec<_> = recording.named("data_wait").collect();
+    // One for each item, and one for the end.
+    assert_eq!(waits.len(), 21);
+    assert!(waits.iter().all(|wait| wait.is_root() && wait.text(attr::PHASE) == Some("data_wait")));
+    assert_eq!(waits.iter().filter(|wait| wait.duration_ns() >= 2_000_000).count(), 20);
+    assert_eq!(recording.named("step").count(), 20);
+}
