@@ -16,7 +16,7 @@ fn nanos(duration: Duration) -> u64 {
 pub(crate) fn iterate(count: u64) {
     let slow = (0..count).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
     for number in stepscope::batches(slow) {
-        let _step = step!(number);
+        let _step = stepscope::step!(number);
     }
 }
 
