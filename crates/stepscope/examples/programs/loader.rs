@@ -14,6 +14,7 @@ fn nanos(duration: Duration) -> u64 {
 
 /// A loop over an iterator that takes its time, 2 ms for each of `count` items.
 pub(crate) fn iterate(count: u64) {
+    let _run = stepscope::init();
     let slow = (0..count).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
     for number in stepscope::batches(slow) {
         let _step = stepscope::step!(number);
