@@ -45,7 +45,9 @@ impl LossReason {
                 "Raise the directory's bound (STEPSCOPE_DIR_BYTES) or use level `basic`."
             }
             Self::WriteFailed => "Check free space and permissions of the profile directory.",
-            Self::ExportFailed => "Check that the collector at OTEL_EXPORTER_OTLP_ENDPOINT is running and answers in time.",
+            Self::ExportFailed => {
+                "Check that the collector at OTEL_EXPORTER_OTLP_ENDPOINT is running and answers in time."
+            }
             Self::ExportRejected => "Read the collector's log: it says why it rejected them.",
             Self::ExportUnknown => "Check the network between the program and the collector.",
             Self::Shutdown => "Call `flush` before the program ends, or give the final flush more time.",
