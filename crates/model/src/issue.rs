@@ -15,13 +15,13 @@ pub enum IssueKind {
     Empty,
     /// The file ends inside a record.
     Truncated,
-    /// A record could not be decoded; reading went on at the next one.
+    /// A record, or spans in it, could not be decoded; reading went on behind the damage.
     Corrupt,
     /// The compressed stream is damaged; what came before was read.
     BadCompression,
     /// Text that is not UTF-8; shown with replacement characters.
     InvalidUtf8,
-    /// An id of the wrong length or all zeros; the span was left out.
+    /// An id that is none, of the wrong length, or all zeros; the span was left out.
     BadId,
     /// A span ended before it started; its duration counts as 0.
     NegativeDuration,

@@ -137,6 +137,29 @@ fn bad_ids_and_times_are_told_and_repaired() {
 }
 
 #[test]
+fn a_bad_value_in_json_costs_only_its_span() {
+    let trace = [7; 16];
+    let spans = (1..=121).map(|id| span(trace, id, u64::from(id > 1), "s", id, id + 1)).collect();
+    let message = GenMessage { resource: resource(0), scope: "other".into(), spans };
+    let sound = otlp::json(&message);
+    let id = format!("\"{}\"", "07".repeat(16));
+    let at = sound.find(&id).unwrap();
+    // The second span's, so that the trace keeps its root.
+    let at = at + 1 + sound[at + 1..].find(&id).unwrap();
+    let damaged = sound[..at].to_owned() + "\"no id at all\"" + &sound[at + id.len()..];
+    let (_, outcome) = read(damaged.as_bytes());
+    assert_eq!((outcome.spans, kinds(&outcome)), (120, vec![(IssueKind::BadId, 1)]));
+    let time = format!("\"{}\"", BASE_NS + 3);
+    for wrong in ["\"-3\"".to_owned(), format!("\"1{}\"", "0".repeat(30))] {
+        // The end of the second span is the start of the third: two spans.
+        let damaged = sound.replace(&time, &wrong);
+        assert_ne!(damaged, sound);
+        let (_, outcome) = read(damaged.as_bytes());
+        assert_eq!((outcome.spans, kinds(&outcome)), (119, vec![(IssueKind::Corrupt, 2)]), "{wrong}");
+    }
+}
+
+#[test]
 fn text_that_is_not_utf8_is_shown_with_replacements() {
     let messages = separate(2, 34);
     let mut bytes = otlp::prefixed(&messages);

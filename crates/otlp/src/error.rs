@@ -13,6 +13,8 @@ pub enum DecodeErrorKind {
     Malformed,
     /// A known field holds something of another type, or a number out of its range.
     Type,
+    /// A string that is no id.
+    Id,
     /// Nesting or size beyond what is read.
     Limit,
 }
@@ -87,4 +89,37 @@ pub struct DecodeStats {
     pub invalid_utf8: u64,
     /// Fields this decoder does not know, skipped.
     pub unknown_fields: u64,
+    /// Spans of sound JSON left out because an id in them is none.
+    pub bad_ids: LeftOut,
+    /// Spans of sound JSON left out because a value in them has the wrong type or does not fit.
+    pub bad_values: LeftOut,
+}
+
+/// Spans left out for one reason while the rest of their message was read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LeftOut {
+    /// How many.
+    pub spans: u64,
+    /// Byte of the message at which the first one is damaged.
+    pub offset: usize,
+    /// What is wrong with the first one; empty where there is none.
+    pub reason: &'static str,
+}
+
+impl LeftOut {
+    #[cold]
+    pub(crate) fn note(&mut self, error: &DecodeError) {
+        if self.spans == 0 {
+            (self.offset, self.reason) = (error.offset(), error.reason());
+        }
+        self.spans += 1;
+    }
+}
+
+impl DecodeStats {
+    /// Spans left out although the message was read to its end.
+    pub fn abandoned_spans(&self) -> u64 {
+        self.bad_ids.spans + self.bad_values.spans
+    }
 }

@@ -10,5 +10,5 @@ pub mod proto;
 mod visit;
 
 pub use detect::{Detected, Encoding, Signal, detect};
-pub use error::{DecodeError, DecodeErrorKind, DecodeStats};
+pub use error::{DecodeError, DecodeErrorKind, DecodeStats, LeftOut};
 pub use visit::*;

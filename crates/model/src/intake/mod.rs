@@ -11,8 +11,8 @@ use std::sync::Arc;
 
 use stepscope_core::{SCHEMA_VERSION, SCOPE_NAME, SectionKind};
 use stepscope_otlp::{
-    DecodeError, DecodeStats, Detected, Encoding, LinkHead, MetricHead, MetricKind, PointHead, ResourceHead,
-    ScopeHead, Signal, SpanHead, StatusCode, Value, Visitor, detect, json, proto,
+    DecodeError, DecodeStats, Detected, Encoding, LeftOut, LinkHead, MetricHead, MetricKind, PointHead,
+    ResourceHead, ScopeHead, Signal, SpanHead, StatusCode, Value, Visitor, detect, json, proto,
 };
 
 use crate::assembly::{Assembler, hex};
@@ -168,6 +168,16 @@ impl Intake {
                 self.state.issues.add(file, IssueKind::InvalidUtf8, Some(offset), stats.invalid_utf8, || {
                     "text that is not UTF-8 is shown with replacement characters".into()
                 });
+                for (kind, left_out) in
+                    [(IssueKind::BadId, stats.bad_ids), (IssueKind::Corrupt, stats.bad_values)]
+                {
+                    self.state.issues.add(file, kind, Some(offset), left_out.spans, || {
+                        format!(
+                            "{} at byte {} of a message; only the spans with such damage were left out",
+                            left_out.reason, left_out.offset
+                        )
+                    });
+                }
                 Ok(())
             }
             Err(error) => {
@@ -218,6 +228,11 @@ impl Intake {
         let Some(signal) = detected.signal else { return (false, bytes.len()) };
         match decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut Nobody) {
             Err(error) => (false, error.offset()),
+            Ok(stats) if stats.abandoned_spans() > 0 => {
+                let first =
+                    |left_out: LeftOut| if left_out.spans > 0 { left_out.offset } else { bytes.len() };
+                (false, first(stats.bad_ids).min(first(stats.bad_values)))
+            }
             Ok(_) => {
                 let strict = detected.encoding == Encoding::Json || proto::validate(bytes, signal);
                 (strict, bytes.len())

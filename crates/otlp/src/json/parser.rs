@@ -286,7 +286,8 @@ impl<'a, 'd> Parser<'a, 'd> {
     /// An id: hex by OTLP's mapping, or base64 by protobuf's where that gives `len` bytes.
     #[inline]
     pub(super) fn id(&mut self, len: usize) -> Result<Bytes> {
-        self.encoded("an id is neither hex nor base64 of its length", |content, to| {
+        let reason = "an id is neither hex nor base64 of its length";
+        self.encoded(DecodeErrorKind::Id, reason, |content, to| {
             text::hex(content, to) || {
                 let from = to.len();
                 text::base64(content, to) && to.len() == from + len
@@ -296,13 +297,14 @@ impl<'a, 'd> Parser<'a, 'd> {
 
     /// Bytes in base64.
     pub(super) fn base64(&mut self) -> Result<Bytes> {
-        self.encoded("bytes are not base64", text::base64)
+        self.encoded(DecodeErrorKind::Type, "bytes are not base64", text::base64)
     }
 
     /// A string that `decode` turns into bytes. Base64 may escape its slashes.
     #[inline]
     fn encoded(
         &mut self,
+        kind: DecodeErrorKind,
         reason: &'static str,
         decode: impl Fn(&[u8], &mut Vec<u8>) -> bool,
     ) -> Result<Bytes> {
@@ -319,7 +321,7 @@ impl<'a, 'd> Parser<'a, 'd> {
             decode(content, &mut self.scratch.bytes)
         };
         if !fine {
-            return Err(self.wrong_type(at, reason));
+            return Err(DecodeError::new(at, kind, reason));
         }
         Ok(Bytes(from, self.scratch.bytes.len()))
     }

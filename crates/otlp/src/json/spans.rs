@@ -3,7 +3,9 @@
 
 use super::field::Field;
 use super::parser::{Bytes, Parser, Result, Text};
-use crate::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Visitor};
+use crate::{
+    DecodeError, DecodeErrorKind, DecodeStats, EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Visitor,
+};
 
 const KINDS: &[&str] = &["UNSPECIFIED", "INTERNAL", "SERVER", "CLIENT", "PRODUCER", "CONSUMER"];
 const STATUS_CODES: &[&str] = &["UNSET", "OK", "ERROR"];
@@ -20,16 +22,41 @@ struct Strings<'a> {
 }
 
 impl<'a> Parser<'a, '_> {
-    /// Hands over one span, or gives it up at the damage.
+    /// Hands over one span, or gives it up at the damage. What is JSON but not a span costs only itself.
     pub(super) fn span(&mut self, v: &mut impl Visitor) -> Result<()> {
-        let mark = self.scratch.mark();
+        let (mark, start, stats) = (self.scratch.mark(), self.pos, self.stats);
         let result = self.whole_span(v);
         self.scratch.reset(mark);
         match result {
-            Ok(()) => self.stats.items += 1,
-            Err(_) => v.span_abandoned(),
+            Ok(()) => {
+                self.stats.items += 1;
+                Ok(())
+            }
+            Err(error) => {
+                v.span_abandoned();
+                self.step_over(start, stats, error)
+            }
         }
-        result
+    }
+
+    /// Goes on behind the span that begins at `start`, where the damage leaves its end to be found.
+    #[cold]
+    fn step_over(&mut self, start: usize, stats: DecodeStats, error: DecodeError) -> Result<()> {
+        if !matches!(error.kind(), DecodeErrorKind::Id | DecodeErrorKind::Type) {
+            return Err(error);
+        }
+        let damage = self.pos;
+        self.pos = start;
+        if self.skip().is_err() || !matches!(self.peek(), b',' | b']') {
+            self.pos = damage;
+            return Err(error);
+        }
+        self.stats = stats;
+        match error.kind() {
+            DecodeErrorKind::Id => self.stats.bad_ids.note(&error),
+            _ => self.stats.bad_values.note(&error),
+        }
+        Ok(())
     }
 
     fn whole_span(&mut self, v: &mut impl Visitor) -> Result<()> {

@@ -33,11 +33,24 @@ fn read_value(value: &str) -> Option<Value> {
 fn span_error(members: &str) -> (DecodeErrorKind, &'static str, usize) {
     let frame = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"#;
     let mut traces = Traces::default();
-    let error = json::decode_traces(format!("{frame}{members}}}]}}]}}]}}").as_bytes(), &mut traces)
-        .expect_err(members);
+    let result = json::decode_traces(format!("{frame}{members}}}]}}]}}]}}").as_bytes(), &mut traces);
     traces.assert_settled();
-    assert_eq!(traces.abandoned, 1, "{members}");
-    (error.kind(), error.reason(), error.offset() - frame.len())
+    assert_eq!((traces.abandoned, traces.spans().len()), (1, 0), "{members}");
+    let (kind, reason, offset) = match result {
+        Err(error) => (error.kind(), error.reason(), error.offset()),
+        // Sound JSON: only the span is lost.
+        Ok(stats) => {
+            assert_eq!((stats.abandoned_spans(), stats.items), (1, 0), "{members}");
+            let by_id = stats.bad_ids.spans == 1;
+            let (kind, left_out) = if by_id {
+                (DecodeErrorKind::Id, stats.bad_ids)
+            } else {
+                (DecodeErrorKind::Type, stats.bad_values)
+            };
+            (kind, left_out.reason, left_out.offset)
+        }
+    };
+    (kind, reason, offset - frame.len())
 }
 
 #[test]
@@ -169,7 +182,7 @@ fn metrics_of_other_writers() {
 
 #[test]
 fn wrong_values_are_told_with_their_place() {
-    use DecodeErrorKind::{Malformed, Type};
+    use DecodeErrorKind::{Id, Malformed, Type};
     for (members, kind, reason, offset) in [
         (r#""startTimeUnixNano":"-1""#, Type, "a number is negative", 20),
         (
@@ -182,7 +195,7 @@ fn wrong_values_are_told_with_their_place() {
         (r#""startTimeUnixNano":"12x""#, Type, "an integer of at most 64 bits is expected", 20),
         (r#""startTimeUnixNano":"""#, Type, "an integer of at most 64 bits is expected", 20),
         (r#""flags":4294967296"#, Type, "a number does not fit 32 bits", 8),
-        (r#""traceId":"xyz""#, Type, "an id is neither hex nor base64 of its length", 10),
+        (r#""traceId":"xyz""#, Id, "an id is neither hex nor base64 of its length", 10),
         (r#""traceId":1"#, Malformed, "a string is expected", 10),
         (r#""name":{}"#, Malformed, "a string is expected", 7),
         (r#""name":"\q""#, Malformed, "an escape does not exist", 8),
@@ -206,4 +219,48 @@ fn wrong_values_are_told_with_their_place() {
     for text in ["", " ", "[]", "{\"resourceSpans\":[]}x", "{\"resourceSpans\":{}}", "null null"] {
         assert!(json::decode_traces(text.as_bytes(), &mut Traces::default()).is_err(), "{text}");
     }
+}
+
+#[test]
+fn a_span_with_a_bad_value_costs_only_itself() {
+    let big = "1".to_owned() + &"0".repeat(30);
+    for (bad, ids, values) in [
+        (r#""traceId":"not-an-id!""#.to_owned(), 1, 0),
+        (r#""spanId":"zz""#.to_owned(), 1, 0),
+        (r#""startTimeUnixNano":"-5""#.to_owned(), 0, 1),
+        (format!(r#""endTimeUnixNano":{big}"#), 0, 1),
+        (format!(r#""attributes":[{{"key":"{{]","value":{{"intValue":"{big}"}}}}]"#), 0, 1),
+        (r#""links":[{"traceId":"?"}]"#.to_owned(), 1, 0),
+    ] {
+        for place in [0, 60, 120] {
+            let spans: Vec<String> = (0..121)
+                .map(|n| {
+                    if n == place {
+                        format!(r#" {{"attributes":[{{"key":"a","value":{{}}}}],{bad},"name":"bad"}} "#)
+                    } else {
+                        format!(r#"{{"name":"{n}"}}"#)
+                    }
+                })
+                .collect();
+            let text =
+                format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{}]}}]}}]}}"#, spans.join(","));
+            let (stats, traces) = read(&text);
+            let names: Vec<&str> = traces.spans().iter().map(|span| span.name.as_str()).collect();
+            let expected: Vec<String> =
+                (0..121).filter(|&n| n != place).map(|n: usize| n.to_string()).collect();
+            assert_eq!(names, expected, "{bad}");
+            assert!(traces.spans().iter().all(|span| span.attributes.is_empty()), "{bad}");
+            assert_eq!(
+                (stats.items, stats.bad_ids.spans, stats.bad_values.spans),
+                (120, ids, values),
+                "{bad}"
+            );
+            assert_eq!((traces.abandoned, stats.abandoned_spans()), (1, 1), "{bad}");
+        }
+    }
+    // A span that is no JSON ends the message.
+    let mut traces = Traces::default();
+    let text = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"name":"a"},{"name":b},{"name":"c"}]}]}]}"#;
+    let error = json::decode_traces(text.as_bytes(), &mut traces).expect_err("no JSON");
+    assert_eq!((error.kind(), traces.spans().len()), (DecodeErrorKind::Malformed, 1));
 }
