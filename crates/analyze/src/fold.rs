@@ -6,8 +6,8 @@ mod group;
 mod place;
 mod slots;
 
-use stepscope_core::{Mode, SectionKind};
-use stepscope_model::{Completeness, Figure, Trace};
+use stepscope_core::{Level, Mode, SectionKind};
+use stepscope_model::{Completeness, Figure, Span, Trace};
 
 use crate::config::Bounds;
 use crate::forest::{Forest, NONE};
@@ -20,6 +20,9 @@ use crate::values::Said;
 
 use place::{Node, Role};
 use slots::{SlotSum, Slots};
+
+/// More spans than a trace can have: roots that say so are not believed.
+const MAX_TRACE_SPANS: u64 = 1_000_000;
 
 /// Memory that is reused from trace to trace. It holds nothing of any run.
 #[derive(Debug, Clone, Default)]
@@ -39,6 +42,8 @@ pub(crate) struct Fold {
     seen: Vec<(u64, u64)>,
     group: u64,
     record: StepRecord,
+    /// Whether every span of the trace at hand was read, so that own times and phases are known.
+    is_whole: bool,
 }
 
 impl Fold {
@@ -59,6 +64,9 @@ impl Fold {
         self.cover(trace);
         let tally = self.tally(trace);
         run.tally.absorb(&tally);
+        // At `basic` a step's sections are never exported, however many its root counts.
+        let is_shallow = Level::parse(&trace.resource.level) == Some(Level::Basic);
+        self.is_whole = !is_shallow && tally.missing_spans == 0 && tally.dropped_spans == 0;
         let mut owner = run.instances.get_mut(instance);
         if let Some(owner) = &mut owner {
             owner.tally.absorb(&tally);
@@ -144,8 +152,8 @@ impl Fold {
         for (span, node) in trace.spans.iter().zip(&self.nodes) {
             tally.errors += u64::from(span.is_error);
             if node.parent == NONE {
-                announced = announced.max(span.amount(Figure::TraceSpans).unwrap_or(0));
-                let dropped = span.amount(Figure::TraceDropped).unwrap_or(0);
+                announced = announced.max(spans_said(span, Figure::TraceSpans));
+                let dropped = spans_said(span, Figure::TraceDropped);
                 tally.dropped_spans = tally.dropped_spans.saturating_add(dropped);
             }
             match (node.role, span.kind) {
@@ -166,7 +174,7 @@ impl Fold {
             let node = index.and_then(|index| self.nodes.get(index as usize));
             let anchor = node.and_then(|node| trace.spans.get(node.anchor as usize));
             let own = index.and_then(|index| trace.spans.get(index as usize));
-            let step = |span: Option<&stepscope_model::Span>| span.and_then(|span| span.amount(Figure::Step));
+            let step = |span: Option<&Span>| span.and_then(|span| span.amount(Figure::Step));
             let said = Said {
                 step: step(anchor).or_else(|| step(own)),
                 start_ns: anchor.map_or(0, |span| span.start_ns),
@@ -176,6 +184,12 @@ impl Fold {
             run.values.add(trace.text(value.name), value.value, said, bounds.values, bounds.points);
         }
     }
+}
+
+/// A number of spans that a root says; none where that cannot be.
+fn spans_said(span: &Span, figure: Figure) -> u64 {
+    let said = span.figure(figure).and_then(|said| u64::try_from(said).ok());
+    said.filter(|&said| said <= MAX_TRACE_SPANS).unwrap_or(0)
 }
 
 /// Where a group's figures go.

@@ -81,6 +81,8 @@ pub(crate) struct SectionAcc {
     /// Spans whose time is inside that of another span of this path.
     pub(crate) collapsed: u64,
     pub(crate) self_ns: u128,
+    /// Spans whose own time is not known: their children may not have been read.
+    pub(crate) selfless: u64,
     pub(crate) errors: u64,
     /// Kinds seen, a bit each.
     pub(crate) kinds: u8,
@@ -99,7 +101,8 @@ pub(crate) struct SectionAcc {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SpanFacts {
     pub(crate) duration_ns: u64,
-    pub(crate) self_ns: u64,
+    /// Absent where children may be missing.
+    pub(crate) self_ns: Option<u64>,
     pub(crate) is_collapsed: bool,
     pub(crate) kind: SectionKind,
     /// Allocated and freed by direct children on the same thread.
@@ -111,7 +114,10 @@ impl SectionAcc {
     /// Adds one span; its tag apart, since most have the same.
     #[inline]
     pub(crate) fn add(&mut self, span: &Span, facts: &SpanFacts) {
-        self.self_ns = self.self_ns.saturating_add(u128::from(facts.self_ns));
+        match facts.self_ns {
+            Some(self_ns) => self.self_ns = self.self_ns.saturating_add(u128::from(self_ns)),
+            None => self.selfless = self.selfless.saturating_add(1),
+        }
         self.errors = self.errors.saturating_add(u64::from(span.is_error));
         let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));
         if let Some(alloc) = alloc {
@@ -153,6 +159,7 @@ impl SectionAcc {
         self.collapsed =
             self.collapsed.saturating_add(deeper.collapsed).saturating_add(deeper.durations.count());
         self.self_ns = self.self_ns.saturating_add(deeper.self_ns);
+        self.selfless = self.selfless.saturating_add(deeper.selfless);
         self.errors = self.errors.saturating_add(deeper.errors);
         self.self_alloc = self.self_alloc.saturating_add(deeper.self_alloc);
         self.self_free = self.self_free.saturating_add(deeper.self_free);
@@ -167,6 +174,7 @@ impl Merge for SectionAcc {
         self.durations.absorb(&other.durations);
         self.collapsed = self.collapsed.saturating_add(other.collapsed);
         self.self_ns = self.self_ns.saturating_add(other.self_ns);
+        self.selfless = self.selfless.saturating_add(other.selfless);
         self.errors = self.errors.saturating_add(other.errors);
         self.kinds |= other.kinds;
         if let Some(tag) = &other.tag {

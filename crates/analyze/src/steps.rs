@@ -46,6 +46,8 @@ pub(crate) struct StepRecord {
     pub(crate) samples: Option<u64>,
     pub(crate) tokens: Option<u64>,
     pub(crate) bytes: Option<u64>,
+    /// Whether every span of its trace was read. Else nobody knows where its time went, and it has no phases.
+    pub(crate) is_whole: bool,
     /// By phase, each once; the time of none is what nothing covers.
     pub(crate) phases: Vec<(PhaseKey, PhaseTime)>,
 }
@@ -97,9 +99,13 @@ impl Merge for Work {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StepSums {
     pub(crate) durations: Dist,
-    /// Durations without the time exposed in [`WAITING`].
+    /// Steps read with all their spans: what all figures by phase rest on.
+    pub(crate) whole_steps: u64,
+    /// Their durations.
+    pub(crate) whole_ns: u128,
+    /// Durations of whole steps without the time exposed in [`WAITING`].
     pub(crate) without_waiting: Dist,
-    /// Durations without the time exposed in [`PREPARATION`].
+    /// Durations of whole steps without the time exposed in [`PREPARATION`].
     pub(crate) without_preparation: Dist,
     pub(crate) phases: PhaseMap<PhaseTime>,
     pub(crate) samples: Work,
@@ -118,10 +124,14 @@ impl StepSums {
     pub(crate) fn add(&mut self, record: &StepRecord, custom_phases: usize) {
         let duration_ns = record.duration_ns();
         self.durations.record(duration_ns);
-        self.without_waiting.record(record.without_ns(WAITING));
-        self.without_preparation.record(record.without_ns(PREPARATION));
-        for (phase, time) in &record.phases {
-            self.phases.add(phase, time, custom_phases);
+        if record.is_whole {
+            self.whole_steps = self.whole_steps.saturating_add(1);
+            self.whole_ns = self.whole_ns.saturating_add(duration_ns.into());
+            self.without_waiting.record(record.without_ns(WAITING));
+            self.without_preparation.record(record.without_ns(PREPARATION));
+            for (phase, time) in &record.phases {
+                self.phases.add(phase, time, custom_phases);
+            }
         }
         self.samples.add(record.samples, duration_ns);
         self.tokens.add(record.tokens, duration_ns);
@@ -136,6 +146,8 @@ impl StepSums {
     /// Adds every step of `other`.
     pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize) {
         self.durations.absorb(&other.durations);
+        self.whole_steps = self.whole_steps.saturating_add(other.whole_steps);
+        self.whole_ns = self.whole_ns.saturating_add(other.whole_ns);
         self.without_waiting.absorb(&other.without_waiting);
         self.without_preparation.absorb(&other.without_preparation);
         self.phases.merge(&other.phases, custom_phases);

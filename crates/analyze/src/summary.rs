@@ -18,7 +18,7 @@ pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunSta
 pub use section::{Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
 pub use series::{Gauge, SeriesPoint, StepSeries, ValuePoint, ValueSeries};
 pub use stats::Stats;
-pub use step::{ModeSummary, SlowStep, StepPhase, Throughput, Warmup};
+pub use step::{ModeSummary, SlowStep, StepPhase, Throughput, Warmup, WholeSteps};
 
 use serde::Serialize;
 use stepscope_core::Mode;

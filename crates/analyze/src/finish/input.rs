@@ -69,15 +69,16 @@ impl Outside {
 /// The verdict on input.
 pub(super) fn share(mode: Option<&ModeSummary>, outside: &Outside, config: &Config) -> InputShare {
     let Some(mode) = mode else { return InputShare::default() };
-    let in_steps_ns: u128 =
-        mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| u128::from(row.exposed_ns)).sum();
+    let in_whole_steps = mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns);
+    let in_steps_ns = u128::from(mode.of_all_steps(in_whole_steps.fold(0, u64::saturating_add)));
     let between_ns = outside.input_ns();
     let steps_ns = u128::from(mode.steady_ns);
     let whole = steps_ns.saturating_add(between_ns);
     let input = in_steps_ns.saturating_add(between_ns);
     // In integers, so that a share on the border is on the same side everywhere.
     let reaches = |percent: u64| input.saturating_mul(100) >= whole.saturating_mul(percent.into());
-    let is_known = !mode.phases.is_empty() || outside.has_phases();
+    let has_whole = mode.whole.steps > 0;
+    let is_known = has_whole && (mode.has_phases() || outside.has_phases());
     let verdict = if mode.steady.count < config.min_steps || !is_known || whole == 0 {
         InputVerdict::NotEnoughData
     } else if reaches(config.input_high_percent) {
@@ -94,6 +95,7 @@ pub(super) fn share(mode: Option<&ModeSummary>, outside: &Outside, config: &Conf
         between_ns: narrow(between_ns),
         steps_ns: mode.steady_ns,
         steps: mode.steady.count,
+        min_steps: config.min_steps,
     }
 }
 

@@ -128,6 +128,7 @@ fn row(
         Some(total) => stats_of(total),
         None => spans,
     };
+    let has_all_calls = total.is_none_or(|total| total.moments.count == spans.count);
     let (phase, phase_source) = phase.unzip();
     SectionRow {
         path,
@@ -139,7 +140,7 @@ fn row(
         source: if total.is_some() { FigureSource::Aggregates } else { FigureSource::Spans },
         stats,
         collapsed_calls: acc.collapsed,
-        self_ns: Some(narrow(acc.self_ns)),
+        self_ns: (acc.selfless == 0 && has_all_calls).then(|| narrow(acc.self_ns)),
         self_busy_ns: total.and_then(|total| total.self_busy_ns).map(narrow),
         busy_ns: figure(acc.figure(Figure::BusyNs)),
         idle_ns: figure(acc.figure(Figure::IdleNs)),

@@ -12,7 +12,7 @@ use crate::merge::{Merge, earliest};
 use crate::phases::PhaseKey;
 use crate::run::{Instance, RunAcc};
 use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
-use crate::summary::{ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup};
+use crate::summary::{ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup, WholeSteps};
 
 /// The steps of one (instance, mode), warm-up told.
 #[derive(Default)]
@@ -21,6 +21,8 @@ pub(super) struct SteadySteps {
     pub(super) sums: StepSums,
     pub(super) warmup_steps: u64,
     warmup_ns: u128,
+    /// Number and durations of the whole steps that were warm-up.
+    warmup_whole: (u64, u128),
     smallest: Option<u64>,
     largest: Option<u64>,
     /// Start of the first steady step.
@@ -93,6 +95,10 @@ fn steady(steps: &StepAcc, config: &Config) -> SteadySteps {
     SteadySteps {
         warmup_steps: count as u64,
         warmup_ns: warmup.iter().map(|record| u128::from(record.duration_ns())).sum(),
+        warmup_whole: warmup
+            .iter()
+            .filter(|record| record.is_whole)
+            .fold((0, 0), |(steps, ns), record| (steps + 1, ns + u128::from(record.duration_ns()))),
         smallest: earliest(sums.smallest, warmup.iter().filter_map(|record| record.step).min()),
         largest: sums.largest.max(warmup.iter().filter_map(|record| record.step).max()),
         first_ns: sums.first_ns,
@@ -106,6 +112,7 @@ fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Co
     let mut all = Dist::default();
     let mut sums = StepSums::default();
     let mut warmup = Warmup::default();
+    let mut whole_all: (u64, u128) = (0, 0);
     let mut range: (Option<u64>, Option<u64>) = (None, None);
     for steps in instances.values() {
         all.absorb(&steps.all);
@@ -113,6 +120,8 @@ fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Co
         warmup.steps = warmup.steps.saturating_add(steps.warmup_steps);
         warmup.max_per_instance = warmup.max_per_instance.max(steps.warmup_steps);
         warmup.total_ns = warmup.total_ns.saturating_add(narrow(steps.warmup_ns));
+        whole_all.0 = whole_all.0.saturating_add(steps.warmup_whole.0);
+        whole_all.1 = whole_all.1.saturating_add(steps.warmup_whole.1);
         range = (earliest(range.0, steps.smallest), range.1.max(steps.largest));
     }
     let steady_ns = sums.durations.0.moments().sum;
@@ -122,7 +131,12 @@ fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Co
         steady: Stats::of(&sums.durations.0),
         warmup,
         step_range: range.0.zip(range.1),
-        phases: phases(&sums, steady_ns),
+        whole_all: WholeSteps {
+            steps: whole_all.0.saturating_add(sums.whole_steps),
+            total_ns: narrow(whole_all.1.saturating_add(sums.whole_ns)),
+        },
+        whole: WholeSteps { steps: sums.whole_steps, total_ns: narrow(sums.whole_ns) },
+        phases: phases(&sums, sums.whole_ns),
         unattributed_ns: sums
             .phases
             .iter()
@@ -136,9 +150,9 @@ fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Co
     }
 }
 
-fn phases(sums: &StepSums, steady_ns: u128) -> Vec<PhaseRow> {
+fn phases(sums: &StepSums, whole_ns: u128) -> Vec<PhaseRow> {
     let mut rows: Vec<PhaseRow> =
-        sums.phases.iter().filter_map(|(key, time)| row(key, time, steady_ns)).collect();
+        sums.phases.iter().filter_map(|(key, time)| row(key, time, whole_ns)).collect();
     rows.sort_by(|a, b| {
         (Reverse(a.exposed_ns), Reverse(a.total_ns), &a.phase).cmp(&(
             Reverse(b.exposed_ns),
@@ -149,14 +163,14 @@ fn phases(sums: &StepSums, steady_ns: u128) -> Vec<PhaseRow> {
     rows
 }
 
-fn row(key: &PhaseKey, time: &PhaseTime, steady_ns: u128) -> Option<PhaseRow> {
+fn row(key: &PhaseKey, time: &PhaseTime, whole_ns: u128) -> Option<PhaseRow> {
     Some(PhaseRow {
         phase: key.name()?,
         spans: time.spans,
         exposed_ns: narrow(time.exposed_ns),
-        exposed_share: share(time.exposed_ns, steady_ns),
+        exposed_share: share(time.exposed_ns, whole_ns),
         total_ns: narrow(time.total_ns),
-        total_share: share(time.total_ns, steady_ns),
+        total_share: share(time.total_ns, whole_ns),
         self_ns: narrow(time.self_ns),
     })
 }

@@ -55,7 +55,9 @@ impl Fold {
         self.nodes = nodes;
         match window.role {
             Role::Step => {
-                self.expose(trace, anchor, &window, mode, target);
+                if self.is_whole {
+                    self.expose(trace, anchor, &window, mode, target);
+                }
                 self.step(trace, root, &window, wait_ns, target);
             }
             Role::Outside => {
@@ -81,7 +83,7 @@ impl Fold {
             span,
             &SpanFacts {
                 duration_ns,
-                self_ns: duration_ns - node.covered_ns,
+                self_ns: self.is_whole.then_some(duration_ns - node.covered_ns),
                 is_collapsed: node.is_collapsed,
                 kind: if node.role == Role::Step { SectionKind::Step } else { span.kind },
                 child_alloc: node.child_alloc,
@@ -92,6 +94,7 @@ impl Fold {
             if node.is_tagged {
                 acc.tag(self.slots.key(node.slot));
             }
+            let mode = mode.filter(|_| self.is_whole);
             if let Some(part) = mode.and_then(|mode| acc.in_steps.get_mut(mode)) {
                 let path = node.path as usize;
                 if path >= self.seen.len() {
@@ -178,8 +181,9 @@ impl Fold {
         record.samples = root.amount(Figure::Samples);
         record.tokens = root.amount(Figure::Tokens);
         record.bytes = root.amount(Figure::Bytes);
+        record.is_whole = self.is_whole;
         record.phases.clear();
-        for (slot, sum) in self.sums.iter().enumerate() {
+        for (slot, sum) in self.sums.iter().enumerate().filter(|_| self.is_whole) {
             if sum.exposed_ns == 0 && sum.spans == 0 && sum.total_ns == 0 {
                 continue;
             }

@@ -162,6 +162,7 @@ fn overview(summary: &Summary, bottlenecks: &[Bottleneck]) -> Overview {
         warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
         step_time: mode.map(|mode| step_time(&mode.steady)),
         throughput: mode.map(|mode| mode.throughput).unwrap_or_default(),
+        whole: mode.map(|mode| mode.whole).unwrap_or_default(),
         phases: mode.map(|mode| mode.phases.clone()).unwrap_or_default(),
         unattributed_ns: mode.map_or(0, |mode| mode.unattributed_ns),
         steps_ns: mode.map_or(0, |mode| mode.steady_ns),

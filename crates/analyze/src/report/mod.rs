@@ -203,9 +203,11 @@ pub struct Overview {
     pub step_time: Option<StepTime>,
     /// Work done.
     pub throughput: Throughput,
-    /// Time of the steps by phase, longest exposed first.
+    /// Steps after warm-up whose every span was read: what `phases` and `unattributed_ns` partition.
+    pub whole: crate::summary::WholeSteps,
+    /// Time of the whole steps by phase, longest exposed first.
     pub phases: Vec<PhaseRow>,
-    /// Time of the steps that no phase covers.
+    /// Time of the whole steps that no phase covers.
     pub unattributed_ns: u64,
     /// Time of the steps.
     pub steps_ns: u64,

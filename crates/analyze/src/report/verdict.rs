@@ -21,9 +21,7 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
     };
     let share = percent(summary.input.share.unwrap_or(0.0));
     match summary.input.verdict {
-        InputVerdict::NotEnoughData => {
-            format!("Too few steps to judge: {} after warm-up.", mode.steady.count)
-        }
+        InputVerdict::NotEnoughData => unjudged(summary, mode),
         InputVerdict::High | InputVerdict::Moderate => {
             let degree =
                 if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
@@ -38,6 +36,28 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             }
         }
     }
+}
+
+/// Why the input could not be judged.
+fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
+    let needed = summary.input.min_steps;
+    if mode.steady.count < needed {
+        return format!(
+            "Too few steps to judge: {} after warm-up, {} are needed.",
+            mode.steady.count, needed
+        );
+    }
+    if mode.whole.steps == 0 {
+        return "The steps were recorded without their sections, so it cannot be said what they wait for: record \
+                at level `detailed`."
+            .into();
+    }
+    if !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none()) {
+        return "No section names a phase, so it cannot be said what the steps wait for: give sections a phase, or \
+                a name that implies one, such as `data_wait`."
+            .into();
+    }
+    "The steps take no time: nothing to judge.".into()
 }
 
 /// Share of the input time from which one part of it is said to be all.

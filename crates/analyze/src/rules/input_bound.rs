@@ -53,7 +53,7 @@ const LOADING: &[Phase] = &[Phase::DataLoading];
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.input_bound;
-    let steps = match Steps::of(summary, thresholds.min_steps) {
+    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };

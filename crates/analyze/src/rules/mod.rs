@@ -185,10 +185,30 @@ impl<'a> Steps<'a> {
         if total == 0 { 0.0 } else { ns as f64 / total as f64 }
     }
 
-    /// Time exposed in these phases, inside steps.
+    /// The steps, if something is known about what they spend their time in.
+    ///
+    /// # Errors
+    /// With the verdict to give where no step was read whole, and where no section has a phase.
+    pub(crate) fn with_phases(self) -> Result<Self, Verdict> {
+        if self.mode.whole.steps == 0 {
+            return Err(Verdict::unknown(
+                "the steps were recorded without their sections; record at level `detailed`",
+            ));
+        }
+        if !self.mode.has_phases() && self.summary.outside.iter().all(|row| row.phase.is_none()) {
+            return Err(Verdict::unknown(
+                "no section names a phase, so it cannot be said what the steps spend their time in; give \
+                 sections a phase or a name that implies one",
+            ));
+        }
+        Ok(self)
+    }
+
+    /// Time exposed in these phases, inside steps. Steps whose spans were not all read are taken to be like
+    /// the others.
     pub(crate) fn inside_ns(&self, phases: &[Phase]) -> u64 {
         let rows = self.mode.phases.iter().filter(|row| phases.iter().any(|&phase| row.phase.is(phase)));
-        rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns))
+        self.mode.of_all_steps(rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns)))
     }
 
     /// Time exposed in these phases between steps.

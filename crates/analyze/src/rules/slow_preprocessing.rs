@@ -42,7 +42,7 @@ thresholds! {
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.slow_preprocessing;
-    let steps = match Steps::of(summary, thresholds.min_steps) {
+    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
@@ -75,7 +75,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("augmentation_share", rounded(steps.share(steps.exposed_ns(&[Phase::Augmentation])), 6))
         .with("collate_share", rounded(steps.share(steps.exposed_ns(&[Phase::Collate])), 6))
         .with_known("per_sample_ns", samples.map(|samples| exposed_ns / samples))
-        .with_known("section_per_step_ns", part.map(|part| part.exposed_ns / steps.mode.all.count.max(1)))
+        .with_known(
+            "section_per_step_ns",
+            part.map(|part| part.exposed_ns / steps.mode.whole_all.steps.max(1)),
+        )
         .with_known("section_calls_per_step", part.map(|part| part.calls / part.steps.max(1)))
         .with_known("section_p50_ns", worst.and_then(|row| row.stats.p50));
     Verdict::Found(vec![Finding {

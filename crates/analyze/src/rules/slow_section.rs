@@ -64,7 +64,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .collect();
     // The largest first, of equals the first path.
     candidates.sort_by(|a, b| b.exposed_ns.cmp(&a.exposed_ns).then_with(|| a.row.path.cmp(&b.row.path)));
-    let phase_share = 1.0 - steps.mode.unattributed_ns as f64 / steps.mode.steady_ns.max(1) as f64;
+    let phase_share = 1.0 - steps.mode.unattributed_ns as f64 / steps.mode.whole.total_ns.max(1) as f64;
     let has_phases = phase_share >= thresholds.min_phase_share;
     let findings: Vec<Finding> = candidates
         .iter()
@@ -114,7 +114,7 @@ struct Cost<'a> {
 impl<'a> Cost<'a> {
     fn of(row: &'a SectionRow, steps: &Steps<'_>) -> Option<Self> {
         let part = row.in_mode(steps.mode.mode).filter(|part| part.exposed_ns > 0)?;
-        let total = steps.mode.all.total.max(1);
+        let total = steps.mode.whole_all.total_ns.max(1);
         let share = (part.exposed_ns as f64 / total as f64).min(1.0);
         Some(Self { row, exposed_ns: part.exposed_ns, calls: part.calls.max(1), share })
     }

@@ -139,7 +139,7 @@ struct Cause {
 impl Cause {
     fn of(mode: &ModeSummary) -> Option<Self> {
         let usual_ns = mode.steady.p50?;
-        let count = mode.steady.count.max(1);
+        let count = mode.whole.steps.max(1);
         let usual: BTreeMap<&str, u64> =
             mode.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns / count)).collect();
         let mut excess: BTreeMap<&str, u64> = BTreeMap::new();

@@ -28,7 +28,7 @@ pub struct InputShare {
     pub verdict: InputVerdict,
     /// The share; absent without steps.
     pub share: Option<f64>,
-    /// Exposed time of input phases inside steps.
+    /// Exposed time of input phases inside steps; that of whole steps is taken to be typical of the others.
     pub in_steps_ns: u64,
     /// Exposed time of input phases between steps, on threads that drive steps.
     pub between_ns: u64,
@@ -36,6 +36,8 @@ pub struct InputShare {
     pub steps_ns: u64,
     /// Number of steps it rests on.
     pub steps: u64,
+    /// Number of steps that a verdict needs.
+    pub min_steps: u64,
 }
 
 /// What driving threads did between steps: outermost sections of one phase that are no steps. What ended

@@ -20,20 +20,33 @@ pub struct ModeSummary {
     pub warmup: Warmup,
     /// Smallest and largest step number; absent where steps have none.
     pub step_range: Option<(u64, u64)>,
-    /// Time of the steady steps by phase; longest exposed first.
+    /// Steps whose every span was read, warm-up included: what `in_steps` of sections rests on.
+    pub whole_all: WholeSteps,
+    /// The steady ones among them: what all figures by phase rest on.
+    pub whole: WholeSteps,
+    /// Time of the steady whole steps by phase; longest exposed first.
     pub phases: Vec<PhaseRow>,
-    /// Time of the steady steps that no phase covers.
+    /// Time of the steady whole steps that no phase covers.
     pub unattributed_ns: u64,
-    /// 1st percentile of steady durations without the time exposed in loading and waiting for batches.
+    /// 1st percentile of the durations of steady whole steps without the time exposed in loading and waiting for batches.
     pub quick_without_waiting_ns: Option<u64>,
-    /// 1st percentile of steady durations without the time exposed in preparing batches.
+    /// 1st percentile of the durations of steady whole steps without the time exposed in preparing batches.
     pub quick_without_preparation_ns: Option<u64>,
-    /// Sum of steady durations: what `phases` and `unattributed_ns` partition.
+    /// Sum of steady durations. `phases` and `unattributed_ns` partition those of `whole`.
     pub steady_ns: u64,
     /// Work done by steady steps.
     pub throughput: Throughput,
     /// The slowest steady steps, longest first, at most 10.
     pub slowest: Vec<SlowStep>,
+}
+
+/// Steps that were read with all their spans. Others have a duration, but nobody knows what filled it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+pub struct WholeSteps {
+    /// How many.
+    pub steps: u64,
+    /// Sum of their durations.
+    pub total_ns: u64,
 }
 
 /// Steps at the start that took longer than [`crate::Config::warmup_factor_percent`] of the median.
@@ -103,4 +116,24 @@ pub struct StepPhase {
     pub exposed_ns: u64,
     /// Union over all threads.
     pub total_ns: u64,
+}
+
+impl ModeSummary {
+    /// A time of the steady whole steps as that of all steady steps: the others are taken to be like them. The
+    /// time itself where all are whole.
+    #[must_use]
+    pub fn of_all_steps(&self, whole_ns: u64) -> u64 {
+        if self.whole.total_ns == 0 || self.whole.total_ns == self.steady_ns {
+            return whole_ns;
+        }
+        let scaled =
+            u128::from(whole_ns).saturating_mul(self.steady_ns.into()) / u128::from(self.whole.total_ns);
+        u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+
+    /// Whether a whole step says in which phase some of its time was.
+    #[must_use]
+    pub fn has_phases(&self) -> bool {
+        !self.phases.is_empty()
+    }
 }

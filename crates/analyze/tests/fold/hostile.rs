@@ -48,8 +48,8 @@ proptest! {
             for mode in &summary.modes {
                 let exposed: u128 = mode.phases.iter().map(|row| u128::from(row.exposed_ns)).sum();
                 // Sums beyond 64 bits are shown as the largest number.
-                if mode.steady_ns < u64::MAX {
-                    prop_assert_eq!(exposed + u128::from(mode.unattributed_ns), u128::from(mode.steady_ns));
+                if mode.whole.total_ns < u64::MAX {
+                    prop_assert_eq!(exposed + u128::from(mode.unattributed_ns), u128::from(mode.whole.total_ns));
                 }
             }
         }

@@ -17,3 +17,4 @@ mod runs;
 mod sections;
 mod series;
 mod steps;
+mod thinned;

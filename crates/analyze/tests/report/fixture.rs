@@ -4,7 +4,8 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
     BatchSummary, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses, MemorySummary,
     ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
-    SectionRow, SlowStep, Stats, StepPhase, Throughput, Trend, TrendPair, WaitSummary, Warmup, WorkerRow,
+    SectionRow, SlowStep, Stats, StepPhase, Throughput, Trend, TrendPair, WaitSummary, Warmup, WholeSteps,
+    WorkerRow,
 };
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
 use stepscope_model::Resource;
@@ -134,6 +135,8 @@ impl Run {
             steady: all,
             warmup: Warmup::default(),
             step_range: (count > 0).then(|| (0, count - 1)),
+            whole_all: WholeSteps { steps: count, total_ns: all.total },
+            whole: WholeSteps { steps: count, total_ns: all.total },
             phases: Vec::new(),
             unattributed_ns: all.total,
             quick_without_waiting_ns: None,
@@ -360,11 +363,13 @@ impl Run {
             mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns).sum();
         input.steps_ns = mode.steady_ns;
         input.steps = mode.steady.count;
+        input.min_steps = 20;
         let whole = input.steps_ns + input.between_ns;
         let share = (whole > 0).then(|| (input.in_steps_ns + input.between_ns) as f64 / whole as f64);
         input.share = share;
         input.verdict = match share {
             _ if input.steps < 20 => InputVerdict::NotEnoughData,
+            _ if mode.phases.is_empty() && input.between_ns == 0 => InputVerdict::NotEnoughData,
             None => InputVerdict::NotEnoughData,
             Some(share) if share >= 0.2 => InputVerdict::High,
             Some(share) if share >= 0.05 => InputVerdict::Moderate,

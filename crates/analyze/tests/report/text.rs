@@ -93,7 +93,9 @@ fn input_without_steps_or_runs_says_so() {
     let mut summary = healthy().build();
     summary.modes.clear();
     assert!(text(&summary).starts_with("No steps were found: mark them with `step!`"), "{}", text(&summary));
-    assert!(text(&Run::of(7, MS).build()).starts_with("Too few steps to judge: 7 after warm-up."));
+    assert!(
+        text(&Run::of(7, MS).build()).starts_with("Too few steps to judge: 7 after warm-up, 20 are needed.")
+    );
 }
 
 #[test]
@@ -210,4 +212,26 @@ fn every_line_fits_whatever_the_names_hold() {
         }
         assert!(!text.contains('\u{202e}'));
     }
+}
+
+#[test]
+fn each_reason_for_no_verdict_has_its_sentence() {
+    let first = |summary: &Summary| {
+        let text = text(summary);
+        text.split("\n\n").next().unwrap().replace('\n', " ")
+    };
+    let bare = Run::of(150, MS).build();
+    assert!(
+        first(&bare).starts_with("No section names a phase, so it cannot be said what the steps wait for")
+    );
+    let mut shallow = bare.clone();
+    shallow.modes[0].whole = stepscope_analyze::summary::WholeSteps::default();
+    assert!(
+        first(&shallow).starts_with("The steps were recorded without their sections"),
+        "{}",
+        first(&shallow)
+    );
+    assert!(
+        first(&Run::of(1, MS).build()).starts_with("Too few steps to judge: 1 after warm-up, 20 are needed.")
+    );
 }

@@ -12,7 +12,7 @@ const SMALL: f64 = 0.001;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let summary = &report.summary;
-    if summary.steps_ns > 0 {
+    if summary.whole.total_ns > 0 {
         page.heading("Where the step time goes (of the training thread)");
         let mut rows: Vec<(&str, u64)> = summary
             .phases
@@ -25,12 +25,12 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         }
         let mut small = Vec::new();
         for (name, ns) in rows {
-            let share = ns as f64 / summary.steps_ns as f64;
+            let share = ns as f64 / summary.whole.total_ns as f64;
             if share < SMALL {
                 small.push(name);
                 continue;
             }
-            let per_step = duration(ns / summary.steps.max(1));
+            let per_step = duration(ns / summary.whole.steps.max(1));
             page.plain(&format!(
                 "  {} {} {} {}",
                 left(name, NAME),

@@ -40,7 +40,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let cells = [
             short_count(section.count),
             tight_duration(section.total_ns),
-            known(section.self_ns, tight_duration),
+            known(section.self_ns.or(section.self_busy_ns), tight_duration),
             known(section.p50, tight_duration),
             known(section.p95, tight_duration),
             share.map_or(String::new(), tight_percent),
@@ -63,11 +63,11 @@ fn row(name: &str, cells: [String; 7], indent: &str) -> String {
     line
 }
 
-/// The mode of the report and the time of all its steps, warm-up included, as sections count it.
+/// The mode of the report and the time of all its whole steps, warm-up included, as sections count it.
 fn steps_total(report: &Report) -> Option<(Mode, u64)> {
     let mode = Mode::parse(report.summary.mode?)?;
     let row = report.detailed_metrics.modes.iter().find(|row| row.mode == mode)?;
-    Some((mode, row.all.total))
+    Some((mode, row.whole_all.total_ns))
 }
 
 /// Sections under their parents.

@@ -1,0 +1,141 @@
+//! Steps of which only the root was read: they count, but nobody knows what filled them.
+
+use std::sync::Arc;
+
+use stepscope_analyze::report::Verdict;
+use stepscope_analyze::summary::InputVerdict;
+use stepscope_analyze::{Summary, rules};
+use stepscope_core::Mode;
+use stepscope_model::{Figure, Resource, Trace};
+
+use crate::build::{Build, process, summarise};
+
+const STEPS: u64 = 200;
+
+/// Steps of 300 ns or 330 ns, two thirds of each a wait.
+fn step(number: u64, is_whole: bool, resource: &Arc<Resource>) -> Trace {
+    let start = number * 1_000;
+    let unit = if number % 20 < 2 { 110 } else { 100 };
+    let mut build = Build::of(number, resource);
+    build.step(number as i64, start, start + 3 * unit).thread(1).figure(Figure::TraceSpans, 3);
+    if is_whole {
+        build.span(1, "data_wait", start, start + 2 * unit).thread(1);
+        build.span(1, "forward", start + 2 * unit, start + 3 * unit).thread(1);
+    }
+    build.trace()
+}
+
+fn run(is_whole: impl Fn(u64) -> bool) -> Summary {
+    summarise(&(0..STEPS).map(|number| step(number, is_whole(number), &process(0))).collect::<Vec<_>>())
+}
+
+fn check(rule: &str, summary: &Summary) -> Verdict {
+    (rules::find(rule).unwrap().check)(summary, &rules::Config::default())
+}
+
+fn why_unknown(rule: &str, summary: &Summary) -> String {
+    match check(rule, summary) {
+        Verdict::NotEnoughData { because } => because,
+        other => panic!("{rule}: {other:?}"),
+    }
+}
+
+#[test]
+fn a_thinned_run_says_what_the_whole_one_says() {
+    let whole = run(|_| true);
+    let thinned = run(|number| number < 20 || number % 20 < 4);
+    for summary in [&whole, &thinned] {
+        let mode = summary.mode(Mode::Train).unwrap();
+        assert_eq!(mode.steady.count, STEPS);
+        // 180 steps of 300 ns and 20 of 330 ns.
+        assert_eq!(mode.steady_ns, 60_600);
+        assert_eq!(
+            mode.phases.iter().map(|row| row.phase.as_str()).collect::<Vec<_>>(),
+            ["data_wait", "forward"]
+        );
+        assert!((mode.phases[0].exposed_share - 2.0 / 3.0).abs() < 1e-9);
+        assert_eq!(mode.unattributed_ns, 0);
+        assert_eq!(mode.quick_without_waiting_ns, Some(100));
+        assert_eq!(summary.input.verdict, InputVerdict::High);
+        assert!((summary.input.share.unwrap() - 2.0 / 3.0).abs() < 1e-4);
+        let Verdict::Found(findings) = check("input_bound", summary) else { panic!("not found") };
+        assert_eq!(findings[0].title, "67 % of the step time is spent waiting for batches.");
+        let gain = findings[0].predicted_gain.as_ref().unwrap();
+        // Two thirds of the mean of 303 ns.
+        assert!((201..=203).contains(&gain.saved_ns_per_step), "{gain:?}");
+        let part = summary.section("step/data_wait").unwrap().in_mode(Mode::Train).unwrap();
+        assert_eq!((part.calls, part.steps), (mode.whole_all.steps, mode.whole_all.steps));
+        assert_eq!(part.exposed_ns * 3, mode.whole_all.total_ns * 2);
+    }
+    let mode = thinned.mode(Mode::Train).unwrap();
+    // 20 first ones and 4 of each of nine times 20.
+    assert_eq!(mode.whole.steps, 56);
+    assert_eq!(whole.mode(Mode::Train).unwrap().whole.total_ns, 60_600);
+}
+
+#[test]
+fn own_time_is_not_made_of_what_was_not_read() {
+    let thinned = run(|number| number > 100);
+    let row = thinned.section("step").unwrap();
+    assert_eq!((row.stats.count, row.self_ns), (STEPS, None));
+    assert_eq!(run(|_| true).section("step").unwrap().self_ns, Some(0));
+    // The slowest ones were thinned away here: their place is kept, their phases are not made up.
+    let first = thinned.mode(Mode::Train).unwrap().slowest.iter().find(|step| step.step == Some(0)).unwrap();
+    assert!(first.phases.is_empty());
+    assert_eq!((first.duration_ns, first.unattributed_ns), (330, 0));
+}
+
+#[test]
+fn roots_alone_are_not_judged() {
+    let basic = Arc::new(Resource { level: "basic".into(), ..(*process(0)).clone() });
+    let shallow: Vec<Trace> = (0..STEPS).map(|number| step(number, false, &basic)).collect();
+    for summary in [summarise(&shallow), run(|_| false)] {
+        let mode = summary.mode(Mode::Train).unwrap();
+        assert_eq!((mode.steady.count, mode.whole.steps, mode.unattributed_ns), (STEPS, 0, 0));
+        assert_eq!(mode.quick_without_waiting_ns, None);
+        assert_eq!((summary.input.verdict, summary.input.share), (InputVerdict::NotEnoughData, None));
+        for rule in ["input_bound", "slow_preprocessing", "checkpoint_stalls"] {
+            assert!(why_unknown(rule, &summary).contains("without their sections"), "{rule}");
+        }
+    }
+}
+
+#[test]
+fn at_basic_a_step_is_never_whole_whatever_its_root_counts() {
+    let basic = Arc::new(Resource { level: "basic".into(), ..(*process(0)).clone() });
+    let steps: Vec<Trace> = (0..STEPS)
+        .map(|number| {
+            let mut build = Build::of(number, &basic);
+            let root = build.step(number as i64, number * 100, number * 100 + 50);
+            root.figure(Figure::TraceSpans, 1);
+            build.trace()
+        })
+        .collect();
+    assert_eq!(summarise(&steps).mode(Mode::Train).unwrap().whole.steps, 0);
+}
+
+#[test]
+fn without_phases_rules_do_not_say_fine() {
+    let bare: Vec<Trace> =
+        (0..STEPS).map(|i| crate::build::bare_step(i, i as i64, i * 100, i * 100 + 50)).collect();
+    for rule in ["input_bound", "slow_preprocessing", "checkpoint_stalls"] {
+        assert!(why_unknown(rule, &summarise(&bare)).contains("no section names a phase"), "{rule}");
+    }
+}
+
+#[test]
+fn impossible_counts_are_not_believed() {
+    let said = |spans: i64, dropped: i64| {
+        let mut build = Build::new(1);
+        let root = build.step(0, 0, 100);
+        root.figure(Figure::TraceSpans, spans).figure(Figure::TraceDropped, dropped);
+        let summary = summarise(&[build.trace()]);
+        let mode = summary.mode(Mode::Train).unwrap();
+        (summary.state.missing_spans, summary.state.dropped_spans, mode.whole.steps)
+    };
+    assert_eq!(said(i64::MAX, i64::MAX), (0, 0, 1));
+    assert_eq!(said(-1, -1), (0, 0, 1));
+    assert_eq!(said(1_000_001, 1_000_001), (0, 0, 1));
+    assert_eq!(said(1_000_000, 0), (999_999, 0, 0));
+    assert_eq!(said(1, 3), (0, 3, 0));
+}
