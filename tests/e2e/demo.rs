@@ -27,12 +27,13 @@ fn demo(folder: &Path, seed: u32, options: &[&str]) -> Value {
 /// something else on the machine had it.
 fn disturbed_share(report: &Value) -> f64 {
     let sections = report["sections"].as_array().expect("a list of sections");
-    let of = |path: &str, figure: &str| {
-        let row =
-            sections.iter().find(|row| row["path"] == path).unwrap_or_else(|| panic!("no section {path}"));
-        row[figure].as_f64().unwrap_or_else(|| panic!("{path} has no {figure}"))
+    let of = |path: &str| {
+        sections.iter().find(|row| row["path"] == path).unwrap_or_else(|| panic!("no section {path}"))
     };
-    1.0 - (of("step", "cpu_ns") + of("step/data_wait", "total_ns")) / of("step", "total_ns")
+    let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("no number: {value}"));
+    let (step, wait) = (of("step"), of("step/data_wait"));
+    let served = number(&step["cpu_ns"]["sum"]) + number(&wait["total_ns"]);
+    1.0 - served / number(&step["total_ns"])
 }
 
 /// A run on a machine that lets it: repeated while another process takes the training thread's processor.
