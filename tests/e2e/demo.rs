@@ -11,6 +11,10 @@ use crate::program::{alone, output, parse, stepscope};
 /// Long enough for the slow first steps to be few, short enough for five seeds of each kind.
 const STEPS: &str = "440";
 
+/// Two virtual processors may be two threads of one core. A loader that falls idle then makes the step's own
+/// computation faster, which a bound on its waiting time does not cover; the README names it among the limits.
+const SHARED_CORE: f64 = 0.08;
+
 const SEEDS: std::ops::Range<u32> = 0..5;
 
 /// Trains with `options` and gives the report that the demo prints.
@@ -84,7 +88,7 @@ fn assert_first(seed: u32, slow: &Value, plain: [&Value; 2], rule: &str, section
     );
     let gained = gains[0].min(gains[1]);
     assert!(gained > 0.2, "seed {seed}: the plant takes a large share, {gained}");
-    assert!(predicted >= gained, "seed {seed}: predicted {predicted}, gained {gained}");
+    assert!(predicted + SHARED_CORE >= gained, "seed {seed}: predicted {predicted}, gained {gained}");
     assert!(predicted <= gained + 0.15, "seed {seed}: the bound is close, {predicted} for {gained}");
 }
 
