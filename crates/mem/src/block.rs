@@ -8,6 +8,9 @@
 //! a Rust thread-local with a destructor must not be used here, because registering one may allocate and,
 //! during teardown, abort. What a thread allocates after that destructor (in destructors of other C
 //! libraries), and what it allocates if no block can be had, is counted in one block shared by all threads.
+//!
+//! A thread can set aside what it does for a while (a profiler its own work): that is counted apart, and is
+//! in no total, peak or live figure of the program.
 #![expect(unsafe_code, reason = "thread blocks are leaked and reached through raw pointers")]
 
 use crate::sys;
@@ -46,6 +49,10 @@ pub(crate) struct Block {
     pub(crate) counts: Counts,
     /// What `counts` was when the present owner took the block; written by the owner.
     pub(crate) base: Counts,
+    /// What owners did while it was set aside; not part of `counts`.
+    pub(crate) aside: Counts,
+    /// Whether the owner's doings are set aside now; used by the owner alone.
+    is_aside: AtomicBool,
     /// Highest value of [`Block::net_bytes`] since the owner last lowered it.
     pub(crate) peak_bytes: AtomicI64,
     owned: AtomicBool,
@@ -62,6 +69,8 @@ impl Block {
         Self {
             counts: Counts::zero(),
             base: Counts::zero(),
+            aside: Counts::zero(),
+            is_aside: AtomicBool::new(false),
             peak_bytes: AtomicI64::new(0),
             owned: AtomicBool::new(true),
             next: ptr::null(),
@@ -78,6 +87,11 @@ impl Block {
 
     #[inline]
     fn alloc(&self, size: u64) {
+        if self.is_aside.load(Relaxed) {
+            add(&self.aside.allocated_bytes, size, Relaxed);
+            add(&self.aside.allocs, 1, Relaxed);
+            return;
+        }
         add(&self.counts.allocated_bytes, size, Relaxed);
         add(&self.counts.allocs, 1, Relaxed);
         let net = self.net_bytes();
@@ -88,8 +102,17 @@ impl Block {
 
     #[inline]
     fn free(&self, size: u64) {
-        add(&self.counts.freed_bytes, size, Release);
-        add(&self.counts.frees, 1, Release);
+        let counts = if self.is_aside.load(Relaxed) { &self.aside } else { &self.counts };
+        add(&counts.freed_bytes, size, Release);
+        add(&counts.frees, 1, Release);
+    }
+
+    /// Sets aside what the owner does from now on, or no more; returns how it was before. For the owner.
+    #[inline]
+    pub(crate) fn set_aside(&self, yes: bool) -> bool {
+        let before = self.is_aside.load(Relaxed);
+        self.is_aside.store(yes, Relaxed);
+        before
     }
 
     /// Starts a new owner's account.
@@ -104,6 +127,7 @@ impl Block {
             base.store(count.load(Relaxed), Relaxed);
         }
         self.peak_bytes.store(self.net_bytes(), Relaxed);
+        self.is_aside.store(false, Relaxed);
     }
 }
 
@@ -129,7 +153,7 @@ thread_local! {
 
 /// The calling thread's block, if it has one.
 #[inline]
-fn present() -> Option<&'static Block> {
+pub(crate) fn present() -> Option<&'static Block> {
     let block = CURRENT.try_with(Cell::get).unwrap_or(ptr::null());
     // SAFETY: null, or a block, and blocks are never freed.
     unsafe { block.as_ref() }
@@ -243,7 +267,7 @@ pub(crate) fn blocks() -> impl Iterator<Item = &'static Block> {
     })
 }
 
-/// Every set of counts: what they add up to is the process' total.
-pub(crate) fn all_counts() -> impl Iterator<Item = &'static Counts> {
-    blocks().chain(std::iter::once(&SHARED)).map(|block| &block.counts)
+/// Every block, the shared one included: what their counts add up to is the process' total.
+pub(crate) fn all_blocks() -> impl Iterator<Item = &'static Block> {
+    blocks().chain(std::iter::once(&SHARED))
 }

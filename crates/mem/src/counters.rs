@@ -3,6 +3,7 @@
 //! allocator.
 
 use crate::block;
+use std::marker::PhantomData;
 use std::sync::atomic::Ordering::{Acquire, Relaxed};
 
 /// Cumulative counts; only differences between two readings mean something for a section.
@@ -43,7 +44,7 @@ pub fn is_installed() -> bool {
     block::blocks().next().is_some()
 }
 
-/// What the calling thread has counted since it started. `None` without the allocator, and in the last
+/// What the calling thread has counted since it started, without what was [set aside](set_aside). `None` without the allocator, and in the last
 /// destructors of a thread that exits.
 #[inline]
 #[must_use]
@@ -61,27 +62,66 @@ pub fn thread_counters() -> Option<Counters> {
     })
 }
 
-/// What all threads have counted since the process started, exited ones included. Exact when no other thread
-/// allocates meanwhile; otherwise every free that it contains comes with its allocation.
+/// What all threads have counted since the process started, exited ones included and what was
+/// [set aside](set_aside) left out. Exact when no other thread allocates meanwhile; otherwise every free that
+/// it contains comes with its allocation.
 #[must_use]
 pub fn process_counters() -> Option<Counters> {
+    total(|block| &block.counts)
+}
+
+/// As [`process_counters`], for what was [set aside](set_aside).
+#[must_use]
+pub fn process_counters_aside() -> Option<Counters> {
+    total(|block| &block.aside)
+}
+
+fn total(of: impl Fn(&'static block::Block) -> &'static block::Counts) -> Option<Counters> {
     if !is_installed() {
         return None;
     }
     let mut total = Counters::default();
     // Two passes, frees first: see `Counts`.
-    for counts in block::all_counts() {
+    for counts in block::all_blocks().map(&of) {
         total.freed_bytes = total.freed_bytes.wrapping_add(counts.freed_bytes.load(Acquire));
         total.frees = total.frees.wrapping_add(counts.frees.load(Acquire));
     }
-    for counts in block::all_counts() {
+    for counts in block::all_blocks().map(&of) {
         total.allocated_bytes = total.allocated_bytes.wrapping_add(counts.allocated_bytes.load(Relaxed));
         total.allocs = total.allocs.wrapping_add(counts.allocs.load(Relaxed));
     }
     Some(total)
 }
 
-/// Bytes that the process has allocated and not freed.
+/// What a thread does while it holds this is set aside; see [`set_aside`].
+#[derive(Debug)]
+#[must_use = "set aside is what happens until this is dropped"]
+pub struct SetAside {
+    /// As it was before; absent without the allocator.
+    before: Option<bool>,
+    /// The flag is the thread's own.
+    not_send: PhantomData<*const ()>,
+}
+
+/// From here until the value is dropped, what the calling thread allocates and frees counts neither in its
+/// counters nor in peaks nor in the process' totals: a profiler's own work, which is nobody's section. It
+/// nests. What was allocated set aside should be freed set aside (by any thread), or the totals go apart.
+#[inline]
+pub fn set_aside() -> SetAside {
+    SetAside { before: block::current().map(|block| block.set_aside(true)), not_send: PhantomData }
+}
+
+impl Drop for SetAside {
+    #[inline]
+    fn drop(&mut self) {
+        // Without a block any more, the thread is in its last destructors and counts with all others.
+        if let (Some(before), Some(block)) = (self.before, block::present()) {
+            block.set_aside(before);
+        }
+    }
+}
+
+/// Bytes that the process has allocated and not freed, without what was [set aside](set_aside).
 #[must_use]
 pub fn live_bytes() -> Option<u64> {
     process_counters().map(|total| total.allocated_bytes.saturating_sub(total.freed_bytes))

@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "the helper is test code")]
 
 use std::hint::black_box;
-use stepscope_mem::{Alloc, Counters, thread_counters};
+use stepscope_mem::{Alloc, Counters, peak_enter, peak_exit, set_aside, thread_counters};
 
 #[global_allocator]
 static ALLOC: Alloc = Alloc::system();
@@ -90,6 +90,50 @@ fn a_new_thread_starts_at_zero_whoever_counted_in_its_block_before() {
                 assert!(thread_counters().unwrap().allocated_bytes < 1 << 20);
                 drop(black_box(vec![1u8; 1 << 20]));
                 assert!(thread_counters().unwrap().allocated_bytes >= 1 << 20);
+            });
+        });
+    }
+}
+
+#[test]
+fn what_is_set_aside_is_in_no_figure() {
+    let mut kept = Vec::new();
+    let peak = peak_enter();
+    let counts = counted(|| {
+        let own = black_box(vec![1u8; 100]);
+        {
+            let _aside = set_aside();
+            kept = black_box(vec![1u8; 1 << 20]);
+            {
+                let _again = set_aside();
+                drop(black_box(vec![1u8; 1 << 21]));
+            }
+            // Still set aside: it nests.
+            kept.reserve_exact(1 << 22);
+        }
+        drop(black_box(vec![1u8; 10]));
+        drop(own);
+    });
+    assert_eq!(counts, expected(110, 110, 2, 2));
+    assert_eq!(peak_exit(peak), Some(110));
+    assert_eq!(
+        counted(|| {
+            let _aside = set_aside();
+            drop(kept);
+        }),
+        expected(0, 0, 0, 0)
+    );
+}
+
+#[test]
+fn a_thread_that_ends_while_it_sets_aside_leaves_no_flag_behind() {
+    for _ in 0..10 {
+        std::thread::scope(|scope| {
+            scope.spawn(|| std::mem::forget(set_aside()));
+        });
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                assert_eq!(counted(|| drop(black_box(vec![1u8; 100]))), expected(100, 100, 1, 1));
             });
         });
     }

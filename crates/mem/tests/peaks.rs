@@ -3,7 +3,7 @@
 
 use std::hint::black_box;
 use stepscope_core::identity::mix;
-use stepscope_mem::{Alloc, PeakToken, peak_enter, peak_exit, thread_counters};
+use stepscope_mem::{Alloc, PeakToken, peak_enter, peak_exit, set_aside, thread_counters};
 
 #[global_allocator]
 static ALLOC: Alloc = Alloc::system();
@@ -39,6 +39,7 @@ impl Model {
 fn random_sections(seed: u64, actions: u64) {
     // Room for everything beforehand, so that only the actions themselves allocate.
     let mut blocks: Vec<Vec<u8>> = Vec::with_capacity(4096);
+    let mut others: Vec<Vec<u8>> = Vec::with_capacity(256);
     let mut model = Model { live: 0, open: Vec::with_capacity(64) };
     let start = thread_counters().unwrap();
     for action in 0..actions {
@@ -54,7 +55,16 @@ fn random_sections(seed: u64, actions: u64) {
                 let freed = black_box(blocks.swap_remove(chosen)).capacity();
                 model.change(-(freed as i64));
             }
-            65..75 if !blocks.is_empty() => {
+            // Somebody else's work on the same thread, which is in no figure.
+            65..70 => {
+                let _aside = set_aside();
+                if others.len() < others.capacity() {
+                    others.push(black_box(Vec::with_capacity(size * 20)));
+                } else {
+                    others.truncate(chosen);
+                }
+            }
+            70..75 if !blocks.is_empty() => {
                 let old = blocks[chosen].capacity();
                 blocks[chosen].reserve_exact(old + size);
                 model.change(size as i64);
@@ -73,6 +83,8 @@ fn random_sections(seed: u64, actions: u64) {
         assert_eq!(counted, model.live, "seed {seed}, action {action}");
     }
     while model.close() {}
+    let _aside = set_aside();
+    drop(others);
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::cell::RefCell;
 use std::hint::black_box;
 use std::sync::Barrier;
 use stepscope_mem::{
-    Alloc, Counters, SOURCES, live_bytes, peak_rss_bytes, process_counters, rss_bytes, thread_blocks,
-    thread_counters,
+    Alloc, Counters, SOURCES, live_bytes, peak_rss_bytes, process_counters, process_counters_aside,
+    rss_bytes, set_aside, thread_blocks, thread_counters,
 };
 
 #[global_allocator]
@@ -18,6 +18,7 @@ static ALLOC: Alloc = Alloc::system();
 fn main() {
     for test in [
         totals_add_up_over_threads,
+        what_is_set_aside_is_counted_apart,
         short_threads_share_blocks,
         simultaneous_threads_have_blocks_of_their_own,
         destructors_of_rust_are_counted,
@@ -48,6 +49,21 @@ fn in_thread(work: &mut (dyn FnMut() + Send)) {
 fn cost_of_a_thread() -> Counters {
     in_thread(&mut || ());
     counted(|| in_thread(&mut || ()))
+}
+
+fn what_is_set_aside_is_counted_apart() {
+    let (live, before) = (live_bytes().unwrap(), process_counters_aside().unwrap());
+    let mut kept = Vec::new();
+    let counts = counted(|| {
+        let _aside = set_aside();
+        kept = black_box(vec![1u8; 1000]);
+    });
+    assert_eq!((counts, live_bytes()), (Counters::default(), Some(live)));
+    let aside = process_counters_aside().unwrap().since(&before);
+    assert_eq!(aside, Counters { allocated_bytes: 1000, freed_bytes: 0, allocs: 1, frees: 0 });
+    let _aside = set_aside();
+    drop(kept);
+    assert_eq!(process_counters_aside().unwrap().since(&before).net_bytes(), 0);
 }
 
 fn totals_add_up_over_threads() {

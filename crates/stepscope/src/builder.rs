@@ -186,6 +186,7 @@ impl Builder {
     /// When another recorder is at work in this process, or the level is off, the layer and the guard do
     /// nothing.
     pub fn build(mut self) -> (StepscopeLayer, Guard) {
+        let _own = crate::memory::own_call();
         for warning in &self.warnings {
             eprintln!("stepscope: {warning}");
         }

@@ -78,6 +78,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
+        let _own = crate::memory::own_call();
         if let Some(run) = self.run.take() {
             end(&run);
         }

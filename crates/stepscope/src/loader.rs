@@ -66,6 +66,8 @@ struct Origin {
 impl Drop for Origin {
     fn drop(&mut self) {
         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
+        let _own = memory::own_call();
+        drop(std::mem::take(&mut self.worker));
     }
 }
 

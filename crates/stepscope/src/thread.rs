@@ -237,7 +237,7 @@ impl ThreadState {
         let timed_by_system_call =
             parent.kind != SectionKind::Section || self.recorder.level() == Level::Comprehensive;
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
-        let counters = memory::program_counters();
+        let counters = memory::thread_counters();
         let peak = counters.is_some().then(memory::peak_enter);
         let nested = Counters::default();
         let enter_ns = if open.is_some() { 0 } else { now_ns() };
@@ -257,7 +257,7 @@ impl ThreadState {
     /// Leaves section `key`; what the stay measured, and the section if it lived on the stack.
     pub(crate) fn exit(&mut self, key: u64) -> Option<(Stay, Option<Box<Open>>)> {
         let exit_ns = now_ns();
-        let counters = memory::program_counters();
+        let counters = memory::thread_counters();
         // Guards may be dropped out of order; the one asked for leaves, the others stay.
         let position = self.stack.iter().rposition(|frame| frame.key == key)?;
         let frame = self.stack.remove(position);
@@ -454,8 +454,18 @@ impl Hasher for PairHasher {
     }
 }
 
+/// The state of a thread, made on first use. What it frees at the end of the thread is the layer's own.
+struct Slot(Option<Box<ThreadState>>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let _own = memory::own_call();
+        self.0 = None;
+    }
+}
+
 thread_local! {
-    static STATE: RefCell<Option<Box<ThreadState>>> = const { RefCell::new(None) };
+    static STATE: RefCell<Slot> = const { RefCell::new(Slot(None)) };
     static SUPPRESSED: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -466,11 +476,11 @@ pub(crate) fn with<R>(recorder: &Arc<Recorder>, f: impl FnOnce(&mut ThreadState)
     STATE
         .try_with(|cell| {
             let mut slot = cell.try_borrow_mut().ok()?;
-            let is_ours = slot.as_ref().is_some_and(|state| state.recorder.id == recorder.id);
+            let is_ours = slot.0.as_ref().is_some_and(|state| state.recorder.id == recorder.id);
             if !is_ours {
-                *slot = Some(Box::new(ThreadState::new(Arc::clone(recorder))));
+                slot.0 = Some(Box::new(ThreadState::new(Arc::clone(recorder))));
             }
-            slot.as_deref_mut().map(f)
+            slot.0.as_deref_mut().map(f)
         })
         .ok()
         .flatten()
@@ -486,11 +496,11 @@ pub(crate) fn with_current<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R
     STATE
         .try_with(|cell| {
             let mut slot = cell.try_borrow_mut().ok()?;
-            let is_ours = slot.as_ref().is_some_and(|state| state.recorder.id == id);
+            let is_ours = slot.0.as_ref().is_some_and(|state| state.recorder.id == id);
             if !is_ours {
-                *slot = Some(Box::new(ThreadState::new(crate::recorder::current()?)));
+                slot.0 = Some(Box::new(ThreadState::new(crate::recorder::current()?)));
             }
-            slot.as_deref_mut().map(f)
+            slot.0.as_deref_mut().map(f)
         })
         .ok()
         .flatten()

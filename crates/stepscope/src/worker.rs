@@ -126,7 +126,7 @@ struct Worker {
 /// Starts the background thread.
 pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
     let cpus = std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64);
-    let mut worker = Worker {
+    let worker = Worker {
         recorder,
         sinks,
         threads: Vec::new(),
@@ -140,6 +140,9 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
     };
     std::thread::Builder::new().name(THREAD_NAME.into()).spawn(move || {
         thread::suppress();
+        // All that happens here is ours, for the whole life of the thread.
+        let _own = memory::own_call();
+        let mut worker = worker;
         worker.run(&control);
     })?;
     Ok(())
