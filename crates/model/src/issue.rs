@@ -35,7 +35,8 @@ pub enum IssueKind {
     IncompleteTrace,
     /// Spans that came after their trace had been closed.
     LateSpan,
-    /// A clock step inside a trace: a span that lies far outside of its root.
+    /// A clock that was set: a span that lies far outside of its root, steps that go back in time or leap
+    /// ahead, a trace from before its process began.
     ClockJump,
     /// The file is of a newer schema version than this program knows.
     NewerSchema,

@@ -11,7 +11,7 @@ use crate::fragments::{Fragment, Fragments, Joined, Place};
 use crate::framing::PREFIX;
 use crate::input::Input;
 use crate::intake::Intake;
-use crate::issues::FileId;
+use crate::issues::{FileId, Issues};
 use crate::reading::{Progress, Reading, unknown_format};
 use crate::structure::trim;
 use crate::unfinished::UnfinishedTrace;
@@ -317,13 +317,18 @@ impl Reader {
             resources.insert((*piece.resource).clone(), 0u32);
             names.insert(state.issues.name(piece.file).to_owned(), 0u32);
         }
+        for file in state.assembler.clocks.files() {
+            names.insert(state.issues.name(file).to_owned(), 0u32);
+        }
         resources.values_mut().zip(0..).for_each(|(index, number)| *index = number);
         names.values_mut().zip(0..).for_each(|(index, number)| *index = number);
+        let index = |file| names.get(state.issues.name(file)).copied().unwrap_or(0);
+        unfinished.clocks = state.assembler.clocks.to_states(index);
         unfinished.traces = pieces
             .into_iter()
             .map(|piece| UnfinishedTrace {
                 id: piece.id,
-                file: names.get(state.issues.name(piece.file)).copied().unwrap_or(0),
+                file: index(piece.file),
                 resource: resources.get(&*piece.resource).copied().unwrap_or(0),
                 records: piece.records,
             })
@@ -354,11 +359,14 @@ impl Reader {
         let resources: Vec<_> =
             unfinished.resources.into_iter().map(|resource| self.intake.share(resource)).collect();
         let state = &mut self.intake.state;
+        let named = |index: u32, issues: &mut Issues| {
+            issues.file(unfinished.names.get(index as usize).map_or("", String::as_str))
+        };
+        state.assembler.clocks.absorb(unfinished.clocks, &mut state.issues, named);
         for trace in unfinished.traces {
-            let name = unfinished.names.get(trace.file as usize).map_or("", String::as_str);
             let piece = Piece {
                 id: trace.id,
-                file: state.issues.file(name),
+                file: named(trace.file, &mut state.issues),
                 resource: resources.get(trace.resource as usize).cloned().unwrap_or_default(),
                 records: trace.records,
             };

@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::assembly::ClockState;
 use crate::fragments::Fragment;
 use crate::{FileInfo, ReadIssue, Resource};
 
@@ -26,6 +27,8 @@ pub struct Unfinished {
     pub(crate) resources: Vec<Resource>,
     pub(crate) names: Vec<String>,
     pub(crate) closed: Vec<(u64, Vec<(u32, u32)>)>,
+    /// Starts of steps by process.
+    pub(crate) clocks: Vec<ClockState>,
     pub(crate) fragments: Vec<Fragment>,
     pub(crate) issues: Vec<ReadIssue>,
     pub(crate) files: Vec<FileInfo>,

@@ -1,6 +1,7 @@
 //! Assembly: spans grouped by trace across messages and files, in any order, and delivered as soon as a
 //! trace of our layer is whole; foreign traces at the end of the input. Memory is bounded by spilling.
 
+mod clock;
 mod closed;
 mod deliver;
 mod hash;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 
 use stepscope_core::identity::TraceId;
 
+pub(crate) use clock::ClockState;
+use clock::Clocks;
 use closed::Closed;
 pub(crate) use deliver::hex;
 use deliver::{Deliverer, count};
@@ -58,6 +61,7 @@ pub(crate) struct Assembler {
     last: Option<(TraceId, u32)>,
     open_bytes: usize,
     pub(crate) closed: Closed,
+    pub(crate) clocks: Clocks,
     deliverer: Deliverer,
     spill: Option<Spill>,
     pub(crate) counts: Counts,
@@ -74,6 +78,7 @@ impl Assembler {
             last: None,
             open_bytes: 0,
             closed: Closed::default(),
+            clocks: Clocks::default(),
             deliverer: Deliverer::default(),
             spill: None,
             counts: Counts::default(),
@@ -189,6 +194,7 @@ impl Assembler {
         let trace = self.deliverer.build(open, Completeness::Complete, issues);
         self.counts.traces += 1;
         self.counts.spans += trace.spans.len() as u64;
+        self.clocks.note(trace, file, issues);
         sink.trace(trace);
         let repeated = self.deliverer.repeated();
         if repeated > 0 {
@@ -266,6 +272,7 @@ impl Assembler {
             }
         }
         self.finish_open(issues, sink);
+        self.clocks.report(issues);
     }
 
     fn finish_part(&mut self, part: Part, issues: &mut Issues, sink: &mut dyn Sink) {
@@ -338,6 +345,7 @@ impl Assembler {
             let trace = self.deliverer.build(open, completeness, issues);
             self.counts.traces += 1;
             self.counts.spans += trace.spans.len() as u64;
+            self.clocks.note(trace, file, issues);
             sink.trace(trace);
             if !complete {
                 self.counts.incomplete += 1;
