@@ -15,6 +15,8 @@ use crate::sections::Sum;
 pub(crate) struct WorkerAcc {
     pub(crate) batches: u64,
     pub(crate) busy_ns: u128,
+    /// CPU time of its batches; of those that do not say it, their busy time.
+    pub(crate) computing_ns: u128,
     pub(crate) first_ns: Option<u64>,
     pub(crate) last_ns: Option<u64>,
 }
@@ -23,6 +25,7 @@ impl Merge for WorkerAcc {
     fn absorb(&mut self, other: &Self) {
         self.batches = self.batches.saturating_add(other.batches);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+        self.computing_ns = self.computing_ns.saturating_add(other.computing_ns);
         self.first_ns = earliest(self.first_ns, other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
     }
@@ -73,9 +76,11 @@ impl Loaders {
         let Some(loader) = self.loaders.get_mut(name) else { return };
         loader.produce.record(span.duration_ns());
         loader.samples.add(span.amount(Figure::Samples));
+        let busy_ns = span.amount(Figure::BusyNs).unwrap_or(span.duration_ns());
         loader.workers.entry(thread).or_default().absorb(&WorkerAcc {
             batches: 1,
-            busy_ns: span.amount(Figure::BusyNs).unwrap_or(span.duration_ns()).into(),
+            busy_ns: busy_ns.into(),
+            computing_ns: span.amount(Figure::CpuNs).unwrap_or(busy_ns).into(),
             first_ns: Some(span.start_ns),
             last_ns: Some(span.end_ns),
         });

@@ -24,6 +24,7 @@ pub mod report;
 pub mod rules;
 mod run;
 mod sections;
+mod sharing;
 mod steps;
 pub mod summary;
 mod sweep;

@@ -116,7 +116,7 @@ fn loader(name: &str, parts: &[(&Instance, &LoaderAcc)]) -> LoaderRow {
     let mut produce = crate::dist::Dist::default();
     let mut samples = Sum::default();
     let mut workers = Vec::new();
-    let (mut first_ns, mut last_ns, mut busy_ns) = (None, None, 0u128);
+    let (mut first_ns, mut last_ns, mut busy_ns, mut computing_ns) = (None, None, 0u128, 0u128);
     for (instance, part) in parts {
         produce.absorb(&part.produce);
         samples.absorb(&part.samples);
@@ -124,6 +124,7 @@ fn loader(name: &str, parts: &[(&Instance, &LoaderAcc)]) -> LoaderRow {
             first_ns = earliest(first_ns, worker.first_ns);
             last_ns = last_ns.max(worker.last_ns);
             busy_ns = busy_ns.saturating_add(worker.busy_ns);
+            computing_ns = computing_ns.saturating_add(worker.computing_ns);
             workers.push(WorkerRow {
                 rank: instance.0.rank,
                 thread,
@@ -140,6 +141,7 @@ fn loader(name: &str, parts: &[(&Instance, &LoaderAcc)]) -> LoaderRow {
         name: name.to_owned(),
         produce: Stats::of(&produce.0),
         busy_ns: narrow(busy_ns),
+        computing_ns: narrow(computing_ns),
         elapsed_ns,
         utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
         samples: (samples.spans > 0).then(|| narrow(samples.sum)),

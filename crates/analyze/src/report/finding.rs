@@ -129,6 +129,11 @@ pub struct Gain {
     pub step_time_ns: u64,
     /// Share of the step time that is saved, 0 to 1.
     pub share: f64,
+    /// The part of `share` that the cause itself takes. The rest is what it may cost everything else: it raises
+    /// no severity and no place.
+    pub direct_share: f64,
+    /// What makes up the rest, a sentence's part; null where there is none.
+    pub because: Option<String>,
 }
 
 impl Gain {
@@ -136,22 +141,31 @@ impl Gain {
     /// (the time between steps included). Absent while no step has a duration.
     #[must_use]
     pub fn upper_bound(saved_ns: u64, step_ns: u64) -> Option<Self> {
+        Self::with_side_effects(saved_ns, saved_ns, step_ns)
+    }
+
+    /// The bound of a cause that takes `direct_ns` itself, and `saved_ns` with what it may cost everything else.
+    #[must_use]
+    pub fn with_side_effects(direct_ns: u64, saved_ns: u64, step_ns: u64) -> Option<Self> {
         if step_ns == 0 {
             return None;
         }
-        let saved_ns_per_step = saved_ns.min(step_ns);
+        let saved_ns_per_step = saved_ns.max(direct_ns).min(step_ns);
+        let share = |ns: u64| rounded(ns.min(step_ns) as f64 / step_ns as f64, 6);
         Some(Self {
             method: GainMethod::UpperBound,
             saved_ns_per_step,
             step_time_ns: step_ns - saved_ns_per_step,
-            share: rounded(saved_ns_per_step as f64 / step_ns as f64, 6),
+            share: share(saved_ns_per_step),
+            direct_share: share(direct_ns),
+            because: None,
         })
     }
 
-    /// Severity of a time finding: 100 × (1 − predicted step time / observed).
+    /// Severity of a time finding: 100 × (1 − step time without the cause / observed).
     #[must_use]
     pub fn severity(&self) -> f64 {
-        severity(100.0 * self.share)
+        severity(100.0 * self.direct_share)
     }
 }
 

@@ -69,7 +69,7 @@ pub struct Report {
     pub sections: Vec<Section>,
     /// Not computed yet: null.
     pub critical_path: Option<()>,
-    /// Findings by predicted gain, severity, id.
+    /// Findings by the direct share of their gain, severity, id.
     pub bottlenecks: Vec<Bottleneck>,
     /// What is worth knowing and not a finding.
     pub notes: Vec<Note>,

@@ -5,7 +5,8 @@ use stepscope_core::Phase;
 
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::sharing::Beside;
 use crate::steps::WAITING;
 use crate::summary::{LoaderRow, Summary};
 
@@ -22,8 +23,11 @@ pub(super) const RULE: Rule = Rule {
         how: "The exposed time of both phases (the training thread is inside them and nothing of higher rank \
               runs) is divided by the time of the steps plus the input between them, warm-up excluded. The \
               number of workers that would keep up is ceil(mean time to make a batch / mean step time \
-              without the wait). The gain takes the whole wait away, and what remains from the quicker steps \
-              (1st percentile): loaders also take cores and caches from the rest.",
+              without the wait). The severity is the wait's share. The gain takes the whole wait away, and of \
+              what remains in the quicker steps (1st percentile) what loaders may cost it: a step that shares \
+              a core with them, as two virtual processors often do, computes at half speed, or slower where \
+              threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep cost \
+              nothing; what a loader gives to further threads is not seen.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
@@ -51,6 +55,9 @@ thresholds! {
 const WAIT: &[Phase] = &[Phase::DataWait];
 const LOADING: &[Phase] = &[Phase::DataLoading];
 
+/// Share of the step time from which side effects are explained.
+const TOLD: f64 = 0.005;
+
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.input_bound;
     let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
@@ -62,7 +69,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if share < thresholds.min_share {
         return Verdict::fine(format!("{} of the step time is spent waiting for batches", percent(share)));
     }
-    let Some(gain) = steps.gain(exposed_ns, steps.mode.quick_without_waiting_ns) else {
+    let beside = Beside::of(summary, steps.mode);
+    let Some((gain, sharing_ns)) = gain(&steps, exposed_ns, beside) else {
         return Verdict::unknown("steps have no duration");
     };
     let waiting_ns = steps.per_step(exposed_ns);
@@ -76,6 +84,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("data_loading_share", rounded(steps.share(steps.exposed_ns(LOADING)), 6))
         .with("waiting_per_step_ns", waiting_ns)
         .with("step_without_waiting_ns", rest_ns)
+        .with_known("loaders_compute_per_step_ns", beside.computing_ns.filter(|&ns| ns > 0))
+        .with("sharing_may_add_share", rounded(sharing_ns as f64 / steps.mean_ns().max(1) as f64, 6))
         .with_known("wait_p50_ns", waits.wait.p50)
         .with_known("wait_p95_ns", waits.wait.p95)
         .with_known("produce_mean_ns", loader.produce_ns)
@@ -101,6 +111,25 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         recommendation,
         predicted_gain: Some(gain),
     }])
+}
+
+/// What it brings at most if nobody waited, and nobody computed beside the step; the latter's part a step.
+fn gain(steps: &Steps<'_>, exposed_ns: u64, beside: Beside) -> Option<(Gain, u64)> {
+    let mean_ns = steps.mean_ns();
+    let waiting_ns = steps.per_step(exposed_ns);
+    let quick_ns = steps.least_without_ns(exposed_ns, steps.mode.quick_without_waiting_ns);
+    let sharing_ns = beside.cost_ns(quick_ns);
+    let saved_ns = mean_ns.saturating_sub(quick_ns.saturating_sub(sharing_ns));
+    let mut gain = Gain::with_side_effects(waiting_ns, saved_ns, mean_ns)?;
+    if gain.share - gain.direct_share >= TOLD {
+        let rest = match (sharing_ns, beside.computing_ns) {
+            (0, _) => "the quicker steps do without the rest as well",
+            (_, Some(_)) => "loaders that compute beside the step may cost it the rest",
+            (_, None) => "what makes the batches may cost the step the rest, if it computes beside it",
+        };
+        gain.because = Some(format!("{} is waiting; {rest}", percent(gain.direct_share)));
+    }
+    Some((gain, sharing_ns))
 }
 
 fn serial_advice(step_ns: u64) -> String {

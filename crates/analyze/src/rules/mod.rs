@@ -230,11 +230,15 @@ impl<'a> Steps<'a> {
     /// memory bandwidth from the rest. So a step is granted the time of the quicker ones, but a cause of a small
     /// share no more than that share of the rest.
     pub(crate) fn gain(&self, ns: u64, quick_ns: Option<u64>) -> Option<Gain> {
-        let (saved, mean) = (self.per_step(ns), self.mean_ns());
-        let rest = mean.saturating_sub(saved);
+        let mean_ns = self.mean_ns();
+        Gain::upper_bound(mean_ns.saturating_sub(self.least_without_ns(ns, quick_ns)), mean_ns)
+    }
+
+    /// What a step is granted to take at least without `ns` of all steps' time; see [`Self::gain`].
+    pub(crate) fn least_without_ns(&self, ns: u64, quick_ns: Option<u64>) -> u64 {
+        let rest = self.mean_ns().saturating_sub(self.per_step(ns));
         let least = (rest as f64 * (1.0 - self.share(ns))) as u64;
-        let quick = quick_ns.unwrap_or(rest).clamp(least.min(rest), rest);
-        Gain::upper_bound(mean - quick, mean)
+        quick_ns.unwrap_or(rest).clamp(least.min(rest), rest)
     }
 
     /// The section of these phases that holds most of the steps' exposed time; of those outside of steps the

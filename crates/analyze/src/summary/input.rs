@@ -70,6 +70,9 @@ pub struct LoaderRow {
     pub produce: Stats,
     /// Time its workers were busy, summed.
     pub busy_ns: u64,
+    /// CPU time of its batches, what they gave to other threads apart; of batches that do not say it, the time
+    /// they were made in.
+    pub computing_ns: u64,
     /// From its first batch's start to its last one's end.
     pub elapsed_ns: u64,
     /// `busy_ns / (elapsed_ns · workers)`; absent where nothing elapsed.

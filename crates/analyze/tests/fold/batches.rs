@@ -38,6 +38,22 @@ fn loaders_are_known_by_their_batches() {
 }
 
 #[test]
+fn loaders_that_sleep_do_not_compute() {
+    let batch = |number: u64, cpu_ns: Option<i64>| {
+        let mut build = Build::new(number);
+        let span = build.span(0, "load_batch", number * 100, number * 100 + 60).kind(SectionKind::Batch);
+        if let Some(cpu_ns) = cpu_ns {
+            span.figure(Figure::CpuNs, cpu_ns);
+        }
+        build.trace()
+    };
+    let computing_ns = |traces: &[_]| summarise(traces).batches.loaders[0].computing_ns;
+    assert_eq!(computing_ns(&[batch(1, Some(5)), batch(2, Some(0))]), 5);
+    // What nobody measured is taken to be work.
+    assert_eq!(computing_ns(&[batch(1, Some(5)), batch(2, None)]), 65);
+}
+
+#[test]
 fn waits_carry_what_their_batches_took() {
     let mut build = Build::new(1);
     build.step(7, 0, 1_000).thread(1);

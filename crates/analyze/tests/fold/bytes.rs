@@ -30,7 +30,7 @@ fn versions_are_told() {
     let version = |bytes: &mut [u8], version: u32| bytes[16..20].copy_from_slice(&version.to_le_bytes());
     let read = |bytes: &[u8]| Partial::from_bytes(bytes, Config::default()).unwrap_err();
     version(&mut bytes, 0);
-    assert_eq!(read(&bytes), PartialError::TooOld { found: 0, oldest: 2 });
+    assert_eq!(read(&bytes), PartialError::TooOld { found: 0, oldest: PARTIAL_VERSION });
     version(&mut bytes, PARTIAL_VERSION + 1);
     let error = read(&bytes);
     assert_eq!(error, PartialError::TooNew { found: PARTIAL_VERSION + 1, newest: PARTIAL_VERSION });

@@ -13,7 +13,7 @@ fn report(run: &stepscope_analyze::Summary) -> Report {
 }
 
 #[test]
-fn findings_come_by_gain_then_severity_then_identity() {
+fn findings_come_by_what_they_take_then_severity_then_identity() {
     let report = report(&troubled());
     let rules: Vec<&str> = report.bottlenecks.iter().map(|found| found.rule).collect();
     let expected = [
@@ -31,6 +31,21 @@ fn findings_come_by_gain_then_severity_then_identity() {
     assert_eq!(ids[0], "input_bound:step/data_wait");
     assert_eq!(&ids[6..], ["spans_lost", "spans_lost#2"]);
     assert_eq!(report.max_severity(), Some(60.0));
+}
+
+#[test]
+fn a_loose_bound_raises_no_finding() {
+    // 2 ms of waiting, of which the bound says 6 ms; 3 ms of preparation.
+    let summary = Run::of(100, 10 * MS)
+        .phase(Phase::DataWait, "data_wait", 2 * MS)
+        .phase(Phase::Preprocessing, "prepare", 3 * MS)
+        .loader(1, 10 * MS, 1.0)
+        .build();
+    let found = report(&summary).bottlenecks;
+    let rules: Vec<&str> = found.iter().map(|finding| finding.rule).collect();
+    assert_eq!(rules, ["slow_preprocessing", "input_bound"]);
+    assert_eq!(found[1].predicted_gain.as_ref().map(|gain| gain.share), Some(0.6));
+    assert_eq!(found[1].severity, 20.0);
 }
 
 #[test]

@@ -213,6 +213,7 @@ impl Run {
                 name: "train".into(),
                 produce: same(steps, produce_ns),
                 busy_ns,
+                computing_ns: busy_ns,
                 elapsed_ns,
                 utilisation: Some(busy_share),
                 samples: Some(steps * 64),

@@ -68,12 +68,14 @@ fn finding(number: usize, found: &Bottleneck, page: &mut Page) {
     }
     page.paragraph(Look::Plain, "    What to do: ", &found.recommendation);
     if let Some(gain) = &found.predicted_gain {
+        let because = gain.because.as_ref().map(|because| format!(": {because}"));
         let text = format!(
-            "{} {} of the step time ({} less, {} left).",
+            "{} {} of the step time ({} less, {} left){}.",
             gain.method.as_str(),
             percent(gain.share),
             duration(gain.saved_ns_per_step),
-            duration(gain.step_time_ns)
+            duration(gain.step_time_ns),
+            because.unwrap_or_default()
         );
         page.paragraph(Look::Plain, "    Gain: ", &text);
     }

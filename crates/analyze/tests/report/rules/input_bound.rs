@@ -1,6 +1,8 @@
 //! Fixtures of `input_bound`.
 
 use serde_json::json;
+use stepscope_analyze::Summary;
+use stepscope_analyze::summary::BatchSummary;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -23,7 +25,12 @@ fn one_slow_worker_is_found() {
     assert_eq!(finding.section.as_deref(), Some("step/data_wait"));
     assert_eq!(finding.phase.as_deref(), Some("data_wait"));
     let gain = finding.predicted_gain.unwrap();
-    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (20 * MS, 2 * MS));
+    // The loader computes for longer than the step, which may have had half of a core only.
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (21 * MS, MS));
+    assert_eq!((gain.share, gain.direct_share), (0.954545, 0.909091));
+    let because = "91 % is waiting; loaders that compute beside the step may cost it the rest";
+    assert_eq!(gain.because.as_deref(), Some(because));
+    assert_eq!(finding.evidence.get("sharing_may_add_share"), Some(&json!(0.045455)));
     // ceil(21 / 2).
     assert_eq!(finding.evidence.get("workers_needed"), Some(&json!(11)));
     assert_eq!(finding.evidence.get("workers"), Some(&json!(1)));
@@ -78,8 +85,13 @@ fn waits_between_steps_count() {
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.severity, 50.0);
     assert_eq!(finding.section.as_deref(), Some("data_wait"));
+    // Nobody knows what the makers of these batches compute: as much as there is room for.
     let gain = finding.predicted_gain.unwrap();
-    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (10 * MS, 10 * MS));
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (15 * MS, 5 * MS));
+    let because =
+        "50 % is waiting; what makes the batches may cost the step the rest, if it computes beside it";
+    assert_eq!(gain.because.as_deref(), Some(because));
+    assert_eq!(finding.evidence.get("loaders_compute_per_step_ns"), None);
 }
 
 #[test]
@@ -96,7 +108,10 @@ fn few_steps_are_not_judged() {
 #[test]
 fn what_remains_is_the_time_of_the_quicker_steps_but_a_small_cause_is_not_granted_all_of_it() {
     let gain = |wait_ns: u64, quick_ns: u64| {
-        let mut summary = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", wait_ns).build();
+        let mut summary = Run::of(100, 10 * MS)
+            .phase(Phase::DataWait, "data_wait", wait_ns)
+            .loader(1, 10 * MS, 0.0)
+            .build();
         summary.modes[0].quick_without_waiting_ns = Some(quick_ns);
         let [finding] = found(RULE, &summary).try_into().unwrap();
         // The evidence stays what was measured.
@@ -109,4 +124,75 @@ fn what_remains_is_the_time_of_the_quicker_steps_but_a_small_cause_is_not_grante
     assert_eq!(gain(MS, MS), 81 * MS / 10);
     // Quicker steps are not slower than all steps.
     assert_eq!(gain(5 * MS, 7 * MS), 5 * MS);
+}
+
+/// What removing the wait leaves of a step of 10 ms that waits for 4 ms.
+fn left_ns(change: impl FnOnce(&mut Summary)) -> u64 {
+    let mut summary =
+        Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 4 * MS).loader(2, 10 * MS, 0.5).build();
+    change(&mut summary);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    let gain = finding.predicted_gain.unwrap();
+    // However loose the bound is, the finding is as severe as the wait is long.
+    assert_eq!((finding.severity, gain.direct_share), (40.0, 0.4));
+    gain.step_time_ns
+}
+
+#[test]
+fn loaders_cost_a_step_half_of_the_time_in_which_they_compute() {
+    // Both are busy half of the time, 10 ms a step: more than the 6 ms that the step computes.
+    assert_eq!(left_ns(|_| {}), 3 * MS);
+    let computing = |ns: u64| move |summary: &mut Summary| summary.batches.loaders[0].computing_ns = ns;
+    assert_eq!(left_ns(computing(100 * 2 * MS)), 5 * MS);
+    // They slept.
+    assert_eq!(left_ns(computing(0)), 6 * MS);
+}
+
+#[test]
+fn more_threads_than_processors_share_them() {
+    let cpus = |cpus: i64| move |summary: &mut Summary| summary.instances[0].resource.cpus = Some(cpus);
+    // Three threads on two processors that may be one: a third of one is left.
+    assert_eq!(left_ns(cpus(2)), 2 * MS);
+    assert_eq!(left_ns(cpus(1)), MS);
+    assert_eq!(left_ns(cpus(3)), 3 * MS);
+    assert_eq!(left_ns(|summary| summary.instances[0].resource.cpus = None), 3 * MS);
+}
+
+#[test]
+fn loaders_of_all_ranks_of_a_host_compute_beside_a_step() {
+    let beside = |host: &'static str| {
+        move |summary: &mut Summary| {
+            summary.batches.loaders[0].computing_ns = 100 * 2 * MS;
+            let mut other = summary.instances[0].clone();
+            other.resource.rank = Some(1);
+            other.resource.host_name = host.into();
+            summary.instances.push(other);
+        }
+    };
+    assert_eq!(left_ns(beside("host-a")), 4 * MS);
+    assert_eq!(left_ns(beside("host-b")), 5 * MS);
+}
+
+#[test]
+fn waits_know_what_batches_without_traces_took() {
+    let sampled = |summary: &mut Summary| {
+        // A tenth of the batches was read, 2 ms of computing each.
+        summary.batches.count = 10;
+        summary.batches.loaders[0].computing_ns = 10 * 2 * MS;
+        summary.waits.produce = same(100, 3 * MS);
+    };
+    assert_eq!(left_ns(sampled), 5 * MS);
+    let gone = |summary: &mut Summary| {
+        summary.batches = BatchSummary::default();
+        summary.waits.produce = same(100, 4 * MS);
+    };
+    assert_eq!(left_ns(gone), 4 * MS);
+}
+
+#[test]
+fn reading_on_the_training_thread_shares_with_nobody() {
+    let summary = Run::of(100, 10 * MS).phase(Phase::DataLoading, "load", 6 * MS).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.share, gain.direct_share, gain.because), (0.6, 0.6, None));
 }

@@ -1,0 +1,92 @@
+//! What loaders that compute beside the step may cost it: a core that two hardware threads share, processors
+//! that are fewer than threads, caches, memory bandwidth. A bound from recorded figures, and no measurement.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use stepscope_core::Phase;
+
+use crate::summary::{ModeSummary, PhaseName, Summary};
+
+/// Loaders beside the steps of one mode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Beside {
+    /// What the loaders of a host compute a step; absent where nobody recorded it.
+    pub(crate) computing_ns: Option<u64>,
+    /// Threads of loaders and steps on a host, and the processors for them.
+    threads: u64,
+    processors: u64,
+}
+
+impl Beside {
+    /// The loaders of a run, of the host with most of them.
+    pub(crate) fn of(summary: &Summary, mode: &ModeSummary) -> Self {
+        let (threads, processors, ranks) = crowd(summary);
+        let a_rank = a_rank(summary, mode);
+        Self { computing_ns: a_rank.map(|ns| ns.saturating_mul(ranks)), threads, processors }
+    }
+
+    /// The most that loaders cost a step which takes `step_ns` without waiting. While they compute, the step's
+    /// thread has at least half of a processor, as on a core that shows itself as two, and less only where
+    /// threads outnumber processors. All their work is taken to fall into the step's own; of loaders that
+    /// nobody recorded, as much as there is room for.
+    pub(crate) fn cost_ns(&self, step_ns: u64) -> u64 {
+        let overlap = u128::from(self.computing_ns.map_or(step_ns, |ns| ns.min(step_ns)));
+        let crowd = u128::from(self.threads.max(self.processors)).saturating_mul(2).max(2);
+        let kept = overlap.saturating_mul(u128::from(self.processors.max(1))) / crowd;
+        u64::try_from(overlap.saturating_sub(kept)).unwrap_or(u64::MAX)
+    }
+}
+
+/// Threads, processors and ranks of the host on which most threads share a processor.
+fn crowd(summary: &Summary) -> (u64, u64, u64) {
+    let mut ranks: BTreeMap<&str, Vec<Option<i64>>> = BTreeMap::new();
+    let mut processors: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in &summary.instances {
+        let host = row.resource.host_name.as_str();
+        ranks.entry(host).or_default().push(row.resource.rank);
+        let known = row.resource.cpus.and_then(|cpus| u64::try_from(cpus).ok()).unwrap_or(0);
+        let most = processors.entry(host).or_default();
+        *most = known.max(*most);
+    }
+    let workers = || summary.batches.loaders.iter().flat_map(|loader| &loader.workers);
+    let hosts = ranks.iter().map(|(host, ranks)| {
+        let known: BTreeSet<Option<i64>> = ranks.iter().copied().collect();
+        let workers = workers().filter(|worker| known.contains(&worker.rank)).count() as u64;
+        let steps = ranks.len() as u64;
+        let threads = workers.saturating_add(steps);
+        // Where nobody said how many processors there are, they are taken to suffice.
+        let processors = processors.get(host).copied().filter(|&cpus| cpus > 0).unwrap_or(threads);
+        (threads, processors, steps)
+    });
+    let fuller = |a: &(u64, u64, u64), b: &(u64, u64, u64)| {
+        let (left, right) = (u128::from(a.0) * u128::from(b.1), u128::from(b.0) * u128::from(a.1));
+        left.cmp(&right).then_with(|| a.cmp(b))
+    };
+    hosts.max_by(fuller).unwrap_or((1, 1, 1))
+}
+
+/// What the loaders of one rank compute a step. Waits may know of more batches than there are traces of.
+fn a_rank(summary: &Summary, mode: &ModeSummary) -> Option<u64> {
+    let batches = &summary.batches;
+    let waits = &summary.waits.produce;
+    let made = batches.count.max(waits.count);
+    let computing_ns: u128 = batches.loaders.iter().map(|row| u128::from(row.computing_ns)).sum();
+    let all_ns = if batches.count > 0 {
+        computing_ns.saturating_mul(made.into()) / u128::from(batches.count)
+    } else if waits.count > 0 {
+        waits.total.into()
+    } else if waits_at_all(summary, mode) {
+        return None;
+    } else {
+        0
+    };
+    let steps = u128::from(mode.all.count.max(1));
+    Some(u64::try_from(all_ns / steps).unwrap_or(u64::MAX))
+}
+
+/// Whether anybody makes batches elsewhere: else the training thread reads them itself.
+fn waits_at_all(summary: &Summary, mode: &ModeSummary) -> bool {
+    let is_wait = |phase: &PhaseName| phase.is(Phase::DataWait);
+    mode.phases.iter().any(|row| is_wait(&row.phase) && row.exposed_ns > 0)
+        || summary.outside.iter().any(|row| row.phase.as_ref().is_some_and(is_wait) && row.exposed_ns > 0)
+}
