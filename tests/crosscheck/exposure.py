@@ -1,6 +1,7 @@
 """Exposed time on one step: each moment goes to one of the sections of the driving thread that are open. Those whose
 phase ranks highest come first (sections without a phase rank last); of these the innermost, which has none of these
-inside it that is open; of several innermost ones, which only asynchronous sections can be, the smallest id."""
+inside it that is open; of several innermost ones, which only asynchronous sections can be, the first phase in the
+vocabulary's order, then the smallest id."""
 
 import names
 
@@ -42,7 +43,7 @@ def winner(open_sections):
         while outer is not None and outer not in around:
             around.add(outer)
             outer = outer.parent
-    return min((node for node in best if node not in around), key=lambda node: node.span.id)
+    return min((node for node in best if node not in around), key=lambda node: (names.phase_rank(node.phase), node.span.id))
 
 
 def by_phase(totals):

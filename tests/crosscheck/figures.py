@@ -33,14 +33,19 @@ class Section:
         self.total = 0
         self.self_ns = 0
         self.collapsed = 0
+        self.errors = 0
+        # Spans in traces that are not whole: what their children took is not known.
+        self.selfless = 0
         self.sums = {}
         self.self_alloc = self.self_free = 0
         self.peak = None
         self.in_steps = {}
 
-    def add(self, node):
+    def add(self, node, is_whole):
         span = node.span
-        self.self_ns += node.self_ns
+        self.self_ns += node.self_ns if is_whole else 0
+        self.selfless += not is_whole
+        self.errors += span.is_error
         if span.get(names.ALLOC_BYTES) is not None:
             self.self_alloc += own(node, names.ALLOC_BYTES)
             self.self_free += own(node, names.FREE_BYTES)
@@ -75,14 +80,15 @@ class InSteps:
 
 
 class Step:
-    """One step, and what its phases took of it: {phase: (exposed, union over threads, self, sections)}."""
+    """One step, and what its phases took of it: {phase: (exposed, union over threads, self, sections)}. Where it is
+    not whole nobody knows: it has a duration and no phases."""
 
     __slots__ = (
         "trace", "instance", "thread", "mode", "number", "start", "duration", "work", "live", "rss", "values",
-        "phases", "unattributed",
+        "phases", "unattributed", "is_whole", "wait",
     )
 
-    def __init__(self, root, nodes, exposed):
+    def __init__(self, root, nodes, exposed, is_whole):
         span = root.span
         self.trace = span.trace
         self.instance = span.instance
@@ -95,10 +101,12 @@ class Step:
         self.live, self.rss = span.get(names.LIVE_BYTES), span.get(names.RSS_BYTES)
         prefix = names.VALUE_PREFIX
         self.values = {key[len(prefix) :]: value for key, value in span.attributes.items() if key.startswith(prefix)}
+        self.wait = sum(node.span.duration for node in nodes if is_wait(node) and node.thread == root.thread)
+        self.is_whole = is_whole
         shares = exposure.by_phase(exposed)
         self.unattributed = shares.get(None, 0)
         self.phases = {}
-        for phase in {node.phase for node in nodes} - {None}:
+        for phase in {node.phase for node in nodes if is_whole} - {None}:
             inside = [node for node in nodes if node.phase == phase]
             end = max(span.start, span.end)
             union = stats.union((max(span.start, n.span.start), min(end, n.span.end)) for n in inside)
@@ -120,6 +128,10 @@ class Run:
         self.outside = []
         self.traces = 0
         self.spans = 0
+        self.missing = 0
+        self.errors = 0
+        self.has_basic = False
+        self.processes = {}
         self.unplaced = 0
         self.markers = {"run": 0, "epoch": 0}
         self.first = self.last = None
@@ -128,6 +140,10 @@ class Run:
         roots, nodes = traces.trees(spans)
         self.traces += 1
         self.spans += len(spans)
+        self.missing += traces.missing(spans, roots)
+        self.errors += sum(span.is_error for span in spans)
+        is_whole = traces.is_whole(spans, roots)
+        self.add_process(spans)
         marked = [span for span in spans if traces.is_marker(span)]
         for span in marked:
             self.markers[span.get(names.SECTION_KIND)] += 1
@@ -138,17 +154,25 @@ class Run:
             section = self.sections.get(node.path)
             if section is None:
                 section = self.sections[node.path] = Section(node)
-            section.add(node)
+            section.add(node, is_whole)
             self.add_wait(node)
         for root in roots:
             if root.kind == "step":
-                self.add_step(root, [node for node in nodes if node.root is root])
+                self.add_step(root, [node for node in nodes if node.root is root], is_whole)
             elif root.kind == "batch":
-                span = root.span
-                self.batches.append((span.name, span.instance, root.thread, span.start, span.duration))
+                self.batches.append(Batch(root))
             elif root.kind == "section" and not root.span.parent:
                 shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
                 self.outside.append((root.span.instance, root.thread, root.phase, root.span.duration, shares))
+
+    def add_process(self, spans):
+        instance = spans[0].instance
+        self.has_basic |= instance is not None and instance.level == names.BASIC
+        process = self.processes.setdefault(instance, {"traces": 0, "first_ns": None, "last_ns": None})
+        process["traces"] += 1
+        known = [process[bound] for bound in ("first_ns", "last_ns") if process[bound] is not None]
+        process["first_ns"] = min([span.start for span in spans] + known)
+        process["last_ns"] = max([span.end for span in spans] + known)
 
     def add_wait(self, node):
         span = node.span
@@ -156,10 +180,12 @@ class Run:
         if produce is not None or queue is not None or node.own_phase == names.DATA_WAIT:
             self.waits.append((span.duration, produce, queue, span.get(names.BATCH_QUEUE_DEPTH)))
 
-    def add_step(self, root, nodes):
-        exposed = exposure.exposed(root, nodes)
-        step = Step(root, nodes, exposed)
+    def add_step(self, root, nodes, is_whole):
+        exposed = exposure.exposed(root, nodes) if is_whole else {}
+        step = Step(root, nodes, exposed, is_whole)
         self.steps.append(step)
+        if not is_whole:
+            return
         calls = {}
         for node in nodes:
             part = self.sections[node.path].in_steps.setdefault(step.mode, InSteps())
@@ -177,6 +203,26 @@ class Run:
 
     def steps_of(self, mode):
         return [step for step in self.steps if step.mode == mode]
+
+
+class Batch:
+    """One batch that a loader made."""
+
+    __slots__ = ("loader", "instance", "thread", "start", "duration", "samples")
+
+    def __init__(self, root):
+        span = root.span
+        self.loader, self.instance, self.thread = span.name, span.instance, root.thread
+        self.start, self.duration, self.samples = span.start, span.duration, span.get(names.SAMPLES)
+
+    @property
+    def end(self):
+        return self.start + self.duration
+
+
+def is_wait(node):
+    """Whether the section waits for a batch and is no part of another such wait."""
+    return node.own_phase == names.DATA_WAIT and (node.parent is None or node.parent.phase != names.DATA_WAIT)
 
 
 def own(node, key):

@@ -14,6 +14,9 @@ BUSY_NS = "stepscope.busy_ns"
 IDLE_NS = "stepscope.idle_ns"
 CPU_NS = "stepscope.cpu_ns"
 TRACE_DROPPED = "stepscope.trace.dropped"
+LEVEL = "stepscope.level"
+SINK = "stepscope.sink"
+LOSS_REASON = "stepscope.loss.reason"
 ALLOC_BYTES = "stepscope.mem.alloc_bytes"
 FREE_BYTES = "stepscope.mem.free_bytes"
 ALLOC_COUNT = "stepscope.mem.alloc_count"
@@ -31,6 +34,9 @@ RANK = "stepscope.rank"
 SERVICE_INSTANCE_ID = "service.instance.id"
 PROCESS_PID = "process.pid"
 
+# Of the resource: id, pid, rank and level.
+PROCESS = (SERVICE_INSTANCE_ID, PROCESS_PID, RANK, LEVEL)
+
 PATH = "stepscope.path"
 
 SECTION_DURATION = "stepscope.section.duration"
@@ -47,32 +53,39 @@ SECTION_ALLOC_COUNT = "stepscope.section.alloc_count"
 SECTION_SELF_ALLOC = "stepscope.section.self_alloc"
 SECTION_SELF_FREE = "stepscope.section.self_free"
 SECTION_PREFIX = "stepscope.section."
+SPANS_PREFIX = "stepscope.spans."
 SPANS_EMITTED = "stepscope.spans.emitted"
+SPANS_EXPORTED = "stepscope.spans.exported"
+SPANS_DROPPED = "stepscope.spans.dropped"
 
 MARKERS = {"run.started": "run", "epoch.started": "epoch"}
 
 DEFAULT_KIND = "section"
 DEFAULT_MODE = "train"
 DATA_WAIT = "data_wait"
+INPUT_CLASS = "input"
+# Level of a run whose sections leave no spans.
+BASIC = "basic"
 
 # Earlier wins where several phases cover one moment.
 CLASSES = ["kernel", "copy", "set", "communication", "runtime", "input", "cpu_operation", "other"]
 
+# In the order of the vocabulary, which decides between phases of one class.
 CLASS_OF_PHASE = {
-    "host_to_device": "copy",
-    "device_to_host": "copy",
-    "communication": "communication",
-    "synchronization": "runtime",
-    "compile": "runtime",
     "data_loading": "input",
     "data_wait": "input",
     "preprocessing": "input",
     "augmentation": "input",
     "collate": "input",
+    "host_to_device": "copy",
+    "device_to_host": "copy",
+    "compile": "runtime",
     "forward": "cpu_operation",
     "backward": "cpu_operation",
     "gradient": "cpu_operation",
     "optimizer": "cpu_operation",
+    "communication": "communication",
+    "synchronization": "runtime",
     "evaluation": "cpu_operation",
     "inference": "cpu_operation",
     "checkpoint": "other",
@@ -80,6 +93,8 @@ CLASS_OF_PHASE = {
     "other": "other",
 }
 
+VOCABULARY = list(CLASS_OF_PHASE)
+INPUTS = {phase for phase, of in CLASS_OF_PHASE.items() if of == INPUT_CLASS}
 
 # What a section's name implies where nobody named its phase: whole last words only.
 PHASE_OF_NAME = {
@@ -113,3 +128,10 @@ def implied_phase(name):
 def class_rank(phase):
     """Position of a phase's class; phases nobody knows rank as "other", sections without one below."""
     return len(CLASSES) if phase is None else CLASSES.index(CLASS_OF_PHASE.get(phase, "other"))
+
+
+def phase_rank(phase):
+    """Position in the vocabulary; words of users follow it in alphabetical order."""
+    if phase is None:
+        return len(VOCABULARY) + 1, ""
+    return (VOCABULARY.index(phase), "") if phase in CLASS_OF_PHASE else (len(VOCABULARY), phase)

@@ -1,7 +1,7 @@
 """OTLP messages in JSON: traces and metrics, integers as strings or as numbers."""
 
 import names
-from records import Point, Span
+from records import Point, Process, Span
 
 
 def integer(value):
@@ -43,7 +43,7 @@ def message(data, on_span, on_point):
 
 def instance_of(resource):
     attributes = attributes_of(resource.get("resource") or {})
-    return attributes.get(names.SERVICE_INSTANCE_ID), attributes.get(names.PROCESS_PID)
+    return Process(*(attributes.get(key) for key in names.PROCESS))
 
 
 def span(item, instance):
@@ -61,6 +61,7 @@ def span(item, instance):
         attributes_of(item),
         links,
         instance,
+        (item.get("status") or {}).get("code") in (2, "STATUS_CODE_ERROR"),
     )
 
 

@@ -4,7 +4,7 @@ import struct
 
 import names
 from protobuf import BYTES, FIXED64, fields, packed_varints, signed, zigzag
-from records import Point, Span
+from records import Point, Process, Span
 
 
 def double(bits):
@@ -60,7 +60,7 @@ def resource_items(data, at, end, on_span, on_point, torn):
                     key_value(data, *value, attributes)
         elif number == 2:
             scopes.append(field)
-    instance = (attributes.get(names.SERVICE_INSTANCE_ID), attributes.get(names.PROCESS_PID))
+    instance = Process(*(attributes.get(key) for key in names.PROCESS))
     for scope in scopes:
         for number, wire, field in fields(data, scope[0], min(scope[1], end), torn):
             if number != 2 or wire != BYTES:
@@ -83,7 +83,7 @@ def is_span(data, at, end, torn):
 
 def span(data, at, end, instance):
     trace = id = parent = b""
-    name, start, stop = "", 0, 0
+    name, start, stop, is_error = "", 0, 0, False
     attributes, links = {}, []
     for number, _, field in fields(data, at, end):
         if number == 1:
@@ -106,7 +106,9 @@ def span(data, at, end, instance):
                 if inner in (1, 2):
                     linked[inner - 1] = bytes(data[value[0] : value[1]])
             links.append(tuple(linked))
-    return Span(trace, id, parent, name, start, stop, attributes, tuple(links), instance)
+        elif number == 15:
+            is_error = any(inner == 3 and code == 2 for inner, _, code in fields(data, *field))
+    return Span(trace, id, parent, name, start, stop, attributes, tuple(links), instance, is_error)
 
 
 def metric(data, at, end, instance, torn):

@@ -1,12 +1,17 @@
 """What the readers hand over: spans and metric points, stripped to what the figures need."""
 
+from collections import namedtuple
+
+# Who wrote a span or a point: attributes of its resource, None where it has them not.
+Process = namedtuple("Process", "id pid rank level", defaults=(None, None))
+
 
 class Span:
     """One span. Ids are bytes, times integer nanoseconds."""
 
-    __slots__ = ("trace", "id", "parent", "name", "start", "end", "attributes", "links", "instance")
+    __slots__ = ("trace", "id", "parent", "name", "start", "end", "attributes", "links", "instance", "is_error")
 
-    def __init__(self, trace, id, parent, name, start, end, attributes=None, links=(), instance=None):
+    def __init__(self, trace, id, parent, name, start, end, attributes=None, links=(), instance=None, is_error=False):
         self.trace = trace
         self.id = id
         self.parent = parent
@@ -16,6 +21,7 @@ class Span:
         self.attributes = attributes or {}
         self.links = links
         self.instance = instance
+        self.is_error = is_error
 
     @property
     def duration(self):

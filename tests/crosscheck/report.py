@@ -1,5 +1,7 @@
 """The program's JSON report against the figures computed from the spans. Keys are the report schema's."""
 
+from fractions import Fraction
+
 import names
 import report_sections
 import report_steps
@@ -8,6 +10,7 @@ import report_steps
 def against_spans(report, run, sums, assembler, compare):
     """Compares every figure of the report that spans and aggregates determine."""
     the_run(report["run"], run, compare)
+    processes(report["ranks"], run, compare)
     the_losses(report["losses"], run, sums, assembler, compare)
     report_sections.compare_sections(report["sections"], run, sums, compare)
     report_steps.compare_steps(report, run, compare)
@@ -21,6 +24,8 @@ def the_run(got, run, compare):
     where = "run"
     compare.equal(where, "traces", got["traces"], run.traces)
     compare.equal(where, "spans", got["spans"], run.spans)
+    compare.equal(where, "errors", got["errors"], run.errors)
+    compare.equal(where, "ranks", got["ranks"], len(run.processes))
     compare.equal(where, "epochs_started", got["epochs_started"], run.markers["epoch"])
     epochs = sum(section.count for section in run.sections.values() if section.kind == "epoch")
     compare.equal(where, "epochs_ended", got["epochs_ended"], epochs)
@@ -29,8 +34,27 @@ def the_run(got, run, compare):
     compare.equal(where, "elapsed_ns", got["elapsed_ns"], run.last - run.first)
 
 
+def processes(listed, run, compare):
+    compare.equal("ranks", "number of processes with spans", sum(item["traces"] > 0 for item in listed), len(run.processes))
+    for item in listed:
+        mine = run.processes.get(report_steps.process_of(item["resource"]))
+        where = f"process {item['resource']['service_instance_id']}"
+        if mine is None:
+            compare.equal(where, "traces", item["traces"], 0)
+            continue
+        for figure, expected in mine.items():
+            compare.equal(where, figure, item[figure], expected)
+
+
 def the_losses(got, run, sums, assembler, compare):
     where = "losses"
+    exported = {(item["sink"], None): item["spans"] for item in got["exported"] if item["spans"]}
+    compare.equal(where, "exported", exported, sums.spans_by(names.SPANS_EXPORTED))
+    dropped = {(item["sink"] or None, item["reason"]): item["spans"] for item in got["dropped"]}
+    expected = sums.spans_by(names.SPANS_DROPPED)
+    compare.equal(where, "dropped", dropped, expected)
+    compare.equal(where, "dropped_total", got["dropped_total"], sum(expected.values()))
+    compare.equal(where, "missing_spans", got["missing_spans"], run.missing)
     compare.equal(where, "emitted", got["emitted"], sums.latest(names.SPANS_EMITTED))
     compare.equal(where, "incomplete_traces", got["incomplete_traces"], assembler.incomplete)
 
@@ -45,7 +69,7 @@ def batches(got, run, compare):
     compare.equal("batches", "count", got["count"], len(run.batches))
     loaders = {}
     for batch in run.batches:
-        loaders.setdefault(batch[0], []).append(batch)
+        loaders.setdefault(batch.loader, []).append(batch)
     listed = {loader["name"]: loader for loader in got["loaders"]}
     for name in sorted(set(loaders) | set(listed)):
         where = f"loader {name}"
@@ -53,17 +77,32 @@ def batches(got, run, compare):
         if loader is None or made is None:
             compare.missing(where, "not in the report" if loader is None else "only in the report")
             continue
-        compare.stats(where, loader["produce"], [duration for *_, duration in made])
-        compare.equal(where, "busy_ns", loader["busy_ns"], sum(duration for *_, duration in made))
-        first = min(start for *_, start, _ in made)
-        last = max(start + duration for *_, start, duration in made)
-        compare.equal(where, "elapsed_ns", loader["elapsed_ns"], last - first)
+        busy = sum(batch.duration for batch in made)
+        elapsed = max(batch.end for batch in made) - min(batch.start for batch in made)
+        compare.stats(where, loader["produce"], [batch.duration for batch in made])
+        compare.equal(where, "busy_ns", loader["busy_ns"], busy)
+        compare.equal(where, "elapsed_ns", loader["elapsed_ns"], elapsed)
+        samples = [batch.samples for batch in made if batch.samples is not None]
+        compare.equal(where, "samples", loader["samples"], sum(samples) if samples else None)
         workers = {}
-        for _, instance, thread, start, duration in made:
-            workers.setdefault((instance, thread), []).append((start, duration))
-        expected = sorted((len(work), sum(duration for _, duration in work)) for work in workers.values())
-        reported = sorted((worker["batches"], worker["busy_ns"]) for worker in loader["workers"])
-        compare.equal(where, "workers' batches and busy_ns", reported, expected)
+        for batch in made:
+            workers.setdefault((batch.instance, batch.thread), []).append(batch)
+        possible = elapsed * len(workers)
+        compare.close(where, "utilisation", loader["utilisation"], Fraction(busy, possible) if possible else None)
+        expected = sorted((worker(batches) for batches in workers.values()), key=str)
+        compare.equal(where, "workers", sorted(loader["workers"], key=str), expected)
+
+
+def worker(batches):
+    """The report's figures of one thread's batches."""
+    return {
+        "rank": batches[0].instance.rank,
+        "thread": batches[0].thread,
+        "batches": len(batches),
+        "busy_ns": sum(batch.duration for batch in batches),
+        "first_ns": min(batch.start for batch in batches),
+        "last_ns": max(batch.end for batch in batches),
+    }
 
 
 def outside(got, run, compare):

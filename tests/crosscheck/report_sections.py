@@ -23,31 +23,56 @@ def compare_sections(listed, run, sums, compare):
                 compare.missing(where, "the report has it from aggregates that are not there")
                 continue
             by_aggregates(where, got, section, aggregate, compare)
+            # Calls that no span shows: their own time is not known either.
+            has_all = section is not None and section.count == aggregate.get(names.SECTION_COUNT)
         elif section is None:
             compare.missing(where, "only in the report")
             continue
         else:
             by_spans(where, got, section, compare)
+            has_all = True
         if section is not None:
-            by_both(where, got, section, compare)
+            by_both(where, got, section, has_all, compare)
+        of_histogram = aggregate and aggregate.get(names.SECTION_DURATION)
+        if has_all or not of_histogram:
+            quantiles(where, got, sorted(section.durations), compare)
+        else:
+            quantiles(where, got, stats.middles(of_histogram), compare)
+        derived(where, got, compare)
 
 
-def by_both(where, got, section, compare):
+def quantiles(where, got, ordered, compare):
+    for quantile, (numerator, denominator) in QUANTILES.items():
+        compare.quantile(where, quantile, got[quantile], ordered, numerator, denominator, got["is_exact"])
+    compare.mad(where, got["mad"], ordered, got["is_exact"])
+
+
+def derived(where, got, compare):
+    """Figures that follow from others of the same row."""
+    known = got["mean"] and got["std"] is not None
+    compare.close(where, "cv", got["cv"], Fraction(got["std"]) / Fraction(got["mean"]) if known else None)
+    alloc = got["alloc"]
+    if alloc is not None:
+        both = alloc["self_alloc_bytes"] is not None and alloc["self_free_bytes"] is not None
+        net = alloc["self_alloc_bytes"] - alloc["self_free_bytes"] if both else None
+        compare.equal(where, "self_net_bytes", alloc["self_net_bytes"], net)
+
+
+def by_both(where, got, section, has_all, compare):
     """What only spans can tell."""
     compare.equal(where, "name", got["name"], section.name)
     compare.equal(where, "depth", got["depth"], section.depth)
     compare.equal(where, "kind", got["kind"], section.kind)
-    compare.equal(where, "self_ns", got["self_ns"], section.self_ns)
+    own = section.self_ns if has_all and not section.selfless else None
+    compare.equal(where, "self_ns", got["self_ns"], own)
+    compare.equal(where, "errors", got["errors"], section.errors)
     compare.equal(where, "collapsed_calls", got["collapsed_calls"], section.collapsed)
     for figure in ("busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops"):
         reported = got[figure] and (got[figure]["spans"], got[figure]["sum"])
         compare.equal(where, figure, reported, section.sums.get(figure))
     if got["alloc"] is not None:
         compare.equal(where, "peak_bytes", got["alloc"]["peak_bytes"], section.peak)
-    ordered = sorted(section.durations)
-    for quantile, (numerator, denominator) in QUANTILES.items():
-        compare.quantile(where, quantile, got[quantile], ordered, numerator, denominator, got["is_exact"])
-    compare.mad(where, got["mad"], ordered, got["is_exact"])
+        compare.equal(where, "alloc spans", got["alloc"]["spans"], section.sums.get("alloc_bytes", (0, 0))[0])
     listed = {part["mode"]: part for part in got["in_steps"]}
     for mode in sorted(set(listed) | set(section.in_steps)):
         part, mine = listed.get(mode), section.in_steps.get(mode)
@@ -71,6 +96,7 @@ def by_spans(where, got, section, compare):
     compare.equal(where, "total_ns", got["total_ns"], section.total)
     compare.equal(where, "min", got["min"], min(durations))
     compare.equal(where, "max", got["max"], max(durations))
+    compare.equal(where, "self_busy_ns", got["self_busy_ns"], None)
     compare.close(where, "mean", got["mean"], stats.mean(durations))
     compare.close(where, "std", got["std"], stats.std(durations))
     if section.count <= stats.EXACT_VALUES:
@@ -79,7 +105,6 @@ def by_spans(where, got, section, compare):
     for figure in ("alloc_bytes", "free_bytes", "alloc_count"):
         compare.equal(where, figure, alloc.get(figure), section.sum(figure))
     if got["alloc"] is not None:
-        compare.equal(where, "alloc spans", alloc["spans"], section.sums.get("alloc_bytes", (0, 0))[0])
         compare.equal(where, "self_alloc_bytes", alloc["self_alloc_bytes"], section.self_alloc)
         compare.equal(where, "self_free_bytes", alloc["self_free_bytes"], section.self_free)
 

@@ -6,6 +6,7 @@ from math import isfinite
 
 import names
 import stats
+from records import Process
 
 # What the quicker steps would take without these phases: figure -> phases.
 QUICK = {
@@ -21,20 +22,30 @@ def compare_steps(report, run, compare):
     warmups = {}
     for instance in report["ranks"]:
         resource = instance["resource"]
-        key = (resource["service_instance_id"] or None, resource["pid"])
+        key = process_of(resource)
         warmups[key] = instance["warmup_steps"]
         mine = [step for step in run.steps_of(primary) if step.instance == key]
-        where = f"steps of {key[0]}"
+        where = f"steps of {key.id}"
         steady = sorted(mine, key=lambda step: step.start)[instance["warmup_steps"] :]
         compare.stats(where, instance["steps"], [step.duration for step in steady])
         compare.throughput(where, instance["throughput"], steady)
     for name, mode in modes.items():
         compare_mode(mode, run, warmups if name == primary else None, compare)
     if primary in modes:
-        summary(report["summary"], modes[primary], compare)
+        summary(report["summary"], modes[primary], detailed["outside"], compare)
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
     compare_values(detailed["values"], run.steps, compare)
+
+
+def process_of(resource):
+    return Process(resource["service_instance_id"] or None, resource["pid"], resource["rank"], resource["level"] or None)
+
+
+def whole(steps):
+    """The steps of which every section was read, as the report counts them."""
+    found = [step for step in steps if step.is_whole]
+    return found, {"steps": len(found), "total_ns": sum(step.duration for step in found)}
 
 
 def warm(steps, warmup, known):
@@ -69,12 +80,15 @@ def compare_mode(mode, run, warmups, compare):
     compare.stats(f"steady {where}", mode["steady"], [step.duration for step in steady])
     total = sum(step.duration for step in steady)
     compare.equal(where, "steady_ns", mode["steady_ns"], total)
-    unattributed = sum(step.unattributed for step in steady)
+    compare.equal(where, "whole_all", mode["whole_all"], whole(steps)[1])
+    known, known_sums = whole(steady)
+    compare.equal(where, "whole", mode["whole"], known_sums)
+    unattributed = sum(step.unattributed for step in known)
     compare.equal(where, "unattributed_ns", mode["unattributed_ns"], unattributed)
     for figure, phases in QUICK.items():
-        rest = sorted(step.duration - sum(step.phases.get(phase, (0,))[0] for phase in phases) for step in steady)
+        rest = sorted(step.duration - sum(step.phases.get(phase, (0,))[0] for phase in phases) for step in known)
         compare.quantile(where, figure, mode[figure], rest, 1, 100, len(rest) <= stats.EXACT_VALUES)
-    compare_phases(where, mode["phases"], steady, total, compare)
+    compare_phases(where, mode["phases"], known, known_sums["total_ns"], compare)
     compare.throughput(where, mode["throughput"], steady)
     compare_slowest(where, mode["slowest"], steady, compare)
 
@@ -110,31 +124,44 @@ def compare_slowest(where, listed, steady, compare):
         compare.equal(place, "duration_ns", got["duration_ns"], step.duration)
         compare.equal(place, "start_ns", got["start_ns"], step.start)
         compare.equal(place, "step", got["step"], step.number)
+        compare.equal(place, "rank", got["rank"], step.instance.rank)
         phases = {phase["phase"]: (phase["exposed_ns"], phase["total_ns"]) for phase in got["phases"]}
         compare.equal(place, "phases", phases, {phase: figures[:2] for phase, figures in step.phases.items()})
         compare.equal(place, "unattributed_ns", got["unattributed_ns"], step.unattributed)
 
 
-def summary(got, mode, compare):
+def summary(got, mode, outside, compare):
     """The summary repeats the primary mode."""
     where = "summary"
     compare.equal(where, "steps", got["steps"], mode["steady"]["count"])
     compare.equal(where, "warmup_steps", got["warmup_steps"], mode["warmup"]["steps"])
     for figure, value in (got["step_time"] or {}).items():
         compare.equal(where, f"step_time {figure}", value, mode["steady"][figure])
-    for figure in ("throughput", "phases", "unattributed_ns"):
+    for figure in ("throughput", "whole", "phases", "unattributed_ns"):
         compare.equal(where, figure, got[figure], mode[figure])
     compare.equal(where, "steps_ns", got["steps_ns"], mode["steady_ns"])
-    wait = got["input"]
-    if wait["share"] is not None and wait["steps_ns"] + wait["between_ns"]:
-        share = Fraction(wait["in_steps_ns"] + wait["between_ns"], wait["steps_ns"] + wait["between_ns"])
-        compare.close(where, "input share", wait["share"], share)
+    inputs(got["input"], mode, outside, compare)
+
+
+def inputs(got, mode, outside, compare):
+    """The share of input: its time in whole steps, taken to be typical of all, and between the steps."""
+    where, steady = "input", mode["steady_ns"]
+    exposed = sum(phase["exposed_ns"] for phase in mode["phases"] if phase["phase"] in names.INPUTS)
+    if mode["whole"]["total_ns"]:
+        exposed = exposed * steady // mode["whole"]["total_ns"]
+    between = sum(item["exposed_ns"] for item in outside if item["phase"] in names.INPUTS)
+    compare.equal(where, "in_steps_ns", got["in_steps_ns"], exposed)
+    compare.equal(where, "between_ns", got["between_ns"], between)
+    compare.equal(where, "steps_ns", got["steps_ns"], steady)
+    compare.equal(where, "steps", got["steps"], mode["steady"]["count"])
+    has_phases = mode["phases"] or any(item["phase"] for item in outside)
+    is_known = mode["whole"]["steps"] and has_phases and steady + between
+    share = Fraction(exposed + between, steady + between) if is_known else None
+    compare.close(where, "share", got["share"], share)
+    verdict = "not_enough_data"
+    if is_known and got["steps"] >= got["min_steps"]:
         verdict = "no" if share < Fraction(5, 100) else "moderate" if share < Fraction(20, 100) else "high"
-        if wait["verdict"] != "not_enough_data":
-            compare.equal(where, "input verdict", wait["verdict"], verdict)
-        inputs = ("data_loading", "data_wait", "preprocessing", "augmentation", "collate")
-        exposed = sum(phase["exposed_ns"] for phase in mode["phases"] if phase["phase"] in inputs)
-        compare.equal(where, "input in_steps_ns", wait["in_steps_ns"], exposed)
+    compare.equal(where, "verdict", got["verdict"], verdict)
 
 
 def compare_series(series, steps, compare):
@@ -160,7 +187,7 @@ def compare_series(series, steps, compare):
             "duration_max_ns": max(durations),
             "samples": sum(samples) if samples else None,
         }
-        expected["wait_ns"] = sum(step.phases.get(names.DATA_WAIT, (0,))[0] for step in mine)
+        expected["wait_ns"] = sum(step.wait for step in mine)
         expected["live_bytes"] = gauge([step.live for step in mine])
         expected["rss_bytes"] = gauge([step.rss for step in mine])
         for figure, value in expected.items():
@@ -182,7 +209,9 @@ def compare_values(listed, steps, compare):
     compare.equal("values", "names", sorted(reported), sorted(names_of_values))
     for name, item in reported.items():
         where, shift, points = f"value {name}", item["shift"], {}
-        for step in steps:
+        not_finite = sum(name in step.values and not isfinite(step.values[name]) for step in steps)
+        compare.equal(where, "not_finite", item["not_finite"], not_finite)
+        for step in sorted(steps, key=lambda step: (step.number or 0, step.start)):
             value = step.values.get(name)
             if value is not None and isfinite(value) and step.number is not None:
                 points.setdefault(step.number >> shift, []).append(value)
@@ -194,5 +223,6 @@ def compare_values(listed, steps, compare):
                 compare.equal(where, f"count of point {point['step']}", point["count"], len(values))
                 compare.equal(where, f"min of point {point['step']}", point["min"], min(values))
                 compare.equal(where, f"max of point {point['step']}", point["max"], max(values))
+                compare.equal(where, f"last of point {point['step']}", point["last"], values[-1])
                 mean = sum(map(Fraction, values)) / len(values)
                 compare.close(where, f"mean of point {point['step']}", point["mean"], mean)

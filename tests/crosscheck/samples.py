@@ -49,6 +49,7 @@ def json_traces(spans, resource):
                                 "endTimeUnixNano": str(span.end),
                                 "attributes": json_attributes(span.attributes),
                                 "links": [{"traceId": t.hex(), "spanId": s.hex()} for t, s in span.links],
+                                "status": {"code": 2, "message": "no"} if span.is_error else {},
                             }
                             for span in spans
                         ]
@@ -109,4 +110,5 @@ def proto_span(span):
         + fixed64(8, span.end)
         + proto_attributes(9, span.attributes)
         + links
+        + (length(15, length(2, b"no") + number(3, 2)) if span.is_error else b"")
     )

@@ -58,6 +58,15 @@ def histogram(values):
     return zeros, counts
 
 
+def middles(histogram):
+    """The values of a histogram as well as it knows them, in order: a bucket's geometric middle, within the extremes."""
+    values = [0] * histogram["zero_count"]
+    for index, count in sorted(histogram["buckets"].items()):
+        middle = round(2 ** ((2 * index + 1) / 2 ** (histogram["scale"] + 1)))
+        values += [max(int(histogram["min"]), min(int(histogram["max"]), middle))] * count
+    return values
+
+
 def union(intervals):
     """Length of the union of (start, end) intervals."""
     covered, reached = 0, None

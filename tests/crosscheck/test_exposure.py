@@ -5,6 +5,7 @@ import unittest
 import figures
 import traces
 from exposure import by_phase, exposed
+from records import Process
 from samples import span
 
 
@@ -49,16 +50,39 @@ class Exposure(unittest.TestCase):
         )
         self.assertEqual(got, {"data_loading": 70, "preprocessing": 20, "augmentation": 10})
 
-    def test_overlapping_sections_of_one_class_are_told_apart_by_id(self):
-        # 10..20 only the second, 20..50 both are innermost: the smaller id; 30..40 its child 4 against 3.
+    def test_overlapping_sections_of_one_class_are_told_apart_by_phase(self):
+        # 20..50 two are innermost. The vocabulary has backward, gradient, optimizer in this order: 20..30 and 40..50
+        # the one with the larger id, 30..40 what is inside it, 50..60 the other alone.
         got = of(
             step(),
             span(2, 1, "forward", 0, 60, thread__id=1),
-            span(3, 2, "a", 20, 60, thread__id=1, stepscope__phase="backward"),
-            span(5, 2, "b", 10, 50, thread__id=1, stepscope__phase="optimizer"),
+            span(3, 2, "a", 20, 60, thread__id=1, stepscope__phase="optimizer"),
+            span(5, 2, "b", 10, 50, thread__id=1, stepscope__phase="backward"),
             span(4, 5, "b.inner", 30, 40, thread__id=1, stepscope__phase="gradient"),
         )
-        self.assertEqual(got, {"forward": 10, "optimizer": 10, "backward": 40, None: 40})
+        self.assertEqual(got, {"forward": 10, "backward": 30, "gradient": 10, "optimizer": 10, None: 40})
+
+    def test_overlapping_sections_of_one_phase_are_told_apart_by_id(self):
+        # 20..40 both are open: the smaller id, though it began later.
+        roots, nodes = traces.trees([step(), phase(3, 1, "io", 0, 40), phase(2, 1, "io", 20, 60)])
+        got = {node.span.id[0]: length for node, length in exposed(roots[0], nodes).items()}
+        self.assertEqual(got, {3: 20, 2: 40, 1: 40})
+
+    def test_words_of_users_come_after_the_vocabulary(self):
+        got = of(
+            step(), phase(2, 1, "warp", 0, 30), phase(3, 1, "augury", 10, 40), phase(4, 1, "other", 20, 60)
+        )
+        self.assertEqual(got, {"warp": 10, "augury": 10, "other": 40, None: 40})
+
+    def test_time_inside_a_higher_class_is_the_higher_ones(self):
+        # What a section of loading does is loading, whatever it calls itself, unless it ranks higher.
+        got = of(
+            step(),
+            phase(2, 1, "data_loading", 0, 60),
+            phase(3, 2, "io", 10, 30),
+            phase(4, 2, "communication", 40, 50),
+        )
+        self.assertEqual(got, {"data_loading": 50, "communication": 10, None: 40})
 
     def test_a_name_implies_a_phase(self):
         self.assertEqual(of(step(), span(2, 1, "Model::Load-Batch", 0, 30, thread__id=1)), {"data_loading": 30, None: 70})
@@ -92,6 +116,34 @@ class Steps(unittest.TestCase):
         self.assertEqual(run.sections["step/forward"].sum("alloc_bytes"), 10)
         self.assertEqual(run.sections["step/forward/forward"].sum("alloc_bytes"), 4)
         self.assertIsNone(run.sections["step"].sum("alloc_bytes"))
+
+    def test_a_step_is_whole_with_all_that_its_root_announces(self):
+        def whole(announced, dropped=None, level="detailed", count=2):
+            attributes = {"stepscope__trace__spans": announced, "stepscope__trace__dropped": dropped}
+            spans = [step(**{key: value for key, value in attributes.items() if value is not None})]
+            spans += [phase(id, 1, "forward", 0, 40) for id in range(2, count + 1)]
+            for one in spans:
+                one.instance = Process("run-rank0", 7, 0, level)
+            run = figures.Run()
+            run.add(spans)
+            [only] = run.steps
+            section = run.sections["step"]
+            self.assertEqual(section.selfless, 0 if only.is_whole else 1)
+            self.assertEqual((only.duration, only.unattributed), (100, 60 if only.is_whole else 0))
+            self.assertEqual(only.phases, {"forward": (40, 40, 40 * (count - 1), count - 1)} if only.is_whole else {})
+            self.assertEqual(list(section.in_steps), ["train"] if only.is_whole else [])
+            return only.is_whole, run.missing
+
+        self.assertEqual(whole(2), (True, 0))
+        self.assertEqual(whole(2, 0), (True, 0))
+        self.assertEqual(whole(2, count=3), (True, 0))
+        self.assertEqual(whole(None), (True, 0))
+        self.assertEqual(whole(5), (False, 3))
+        self.assertEqual(whole(2, 1), (False, 0))
+        self.assertEqual(whole(2, level="basic"), (False, 0))
+        # More than a trace can have: damage, which announces nothing.
+        self.assertEqual(whole(1_000_001, -1), (True, 0))
+        self.assertEqual(whole(1_000_000), (False, 999_998))
 
     def test_samples_of_sections_where_the_step_gives_none(self):
         run = figures.Run()

@@ -11,13 +11,19 @@ import comparison
 import figures
 import files
 import samples
+from records import Process
 from samples import span
 
-RESOURCE = {"service.instance.id": "run-rank0", "process.pid": 17}
+RESOURCE = {
+    "service.instance.id": "run-rank0", "process.pid": 17, "stepscope.rank": 2, "stepscope.level": "basic",
+    "host.name": "vm",
+}
+PROCESS = Process("run-rank0", 17, 2, "basic")
 SPANS = [
     span(1, 0, "step", 1_700_000_000_000_000_001, 1_700_000_000_000_000_101, stepscope__step=3, thread__id=9),
     span(2, 1, "é/", 1_700_000_000_000_000_010, 1_700_000_000_000_000_020, stepscope__value__x=-5),
 ]
+SPANS[0].is_error = True
 SPANS[1].links = ((bytes(range(16)), bytes(range(8))),)
 
 
@@ -40,9 +46,9 @@ class Reading(unittest.TestCase):
     def check(self, spans):
         self.assertEqual(len(spans), 2)
         for got, expected in zip(spans, SPANS):
-            for field in ("trace", "id", "parent", "name", "start", "end", "attributes"):
+            for field in ("trace", "id", "parent", "name", "start", "end", "attributes", "is_error"):
                 self.assertEqual(getattr(got, field), getattr(expected, field), field)
-            self.assertEqual(got.instance, ("run-rank0", 17))
+            self.assertEqual(got.instance, PROCESS)
         self.assertEqual(spans[1].links, SPANS[1].links)
 
     def json(self):
@@ -131,7 +137,7 @@ class Reading(unittest.TestCase):
         _, [point], _ = self.read()
         self.write("m", json.dumps(line, separators=(",", ":")).encode()[:-5])
         _, [again], notes = self.read()
-        self.assertEqual((again.value, again.instance, len(notes)), (12, ("run-rank0", 17), 1))
+        self.assertEqual((again.value, again.instance, len(notes)), (12, PROCESS, 1))
         self.assertEqual((point.value, point.time, point.attributes), (12, 5, {"stepscope.path": "p"}))
 
 

@@ -4,6 +4,8 @@ import names
 import stats
 
 MAX_DEPTH = 64
+# No trace announces more spans; a count beyond is damage.
+MAX_SPANS = 1_000_000
 DEEPER = "…"
 
 
@@ -102,6 +104,24 @@ class Node:
     @property
     def kind(self):
         return self.span.get(names.SECTION_KIND, names.DEFAULT_KIND)
+
+
+def said(roots, key):
+    """The counts of spans that roots state under `key`, without those that cannot be."""
+    stated = (root.span.get(key) for root in roots)
+    return [count for count in stated if isinstance(count, int) and 0 <= count <= MAX_SPANS]
+
+
+def missing(spans, roots):
+    """Spans that a root announces and that are not there."""
+    return max(0, max(said(roots, names.TRACE_SPANS), default=0) - len(spans))
+
+
+def is_whole(spans, roots):
+    """Whether every section of the trace is there: as many spans as announced, none of them lost before, and not
+    recorded at the level at which sections leave no spans."""
+    is_basic = any(span.instance is not None and span.instance.level == names.BASIC for span in spans)
+    return not is_basic and not missing(spans, roots) and not any(said(roots, names.TRACE_DROPPED))
 
 
 def escape(name):

@@ -1,0 +1,262 @@
+"""A small run made by hand, and the report on it, every figure of it worked out on paper: four steps, of which the
+first is warm-up and the last has lost its sections, two sections between steps, two batches, and sums that count one
+call of the model more than there are spans. Used by the tests of the comparison."""
+
+import math
+
+from records import Point, Process, Span
+
+PROCESS = Process("run-rank0", 7, 0, "detailed")
+
+
+def trace(number, *rows):
+    """Rows are (id, parent, name, start, end, attributes)."""
+    return [
+        Span(
+            bytes([number]) * 16, bytes([id]) * 8, bytes([parent]) * 8 if parent else b"", name, begin, end, attributes,
+            (), PROCESS, name == "part" and number == 2,
+        )
+        for id, parent, name, begin, end, attributes in rows
+    ]
+
+
+def step(number, start, wait_ns, duration):
+    """Root, a wait, and 40 ns of forward in which 10 ns run on another thread."""
+    root = {
+        "stepscope.section.kind": "step", "stepscope.step": number, "stepscope.trace.spans": 4, "thread.id": 1,
+        "stepscope.samples": 8, "stepscope.tokens": 80, "stepscope.bytes": 640, "stepscope.value.loss": 1.5 * number,
+        "stepscope.mem.live_bytes": 100 * number, "stepscope.mem.rss_bytes": 1000 * number,
+    }
+    wait = {
+        "stepscope.phase": "data_wait", "thread.id": 1, "stepscope.batch.produce_ns": 5 * number,
+        "stepscope.batch.queue_ns": 3 * number, "stepscope.batch.queue_depth": number - 1,
+    }
+    work = {
+        "stepscope.phase": "forward", "thread.id": 1, "stepscope.mem.alloc_bytes": 64 * number,
+        "stepscope.mem.free_bytes": 4 * number, "stepscope.mem.alloc_count": number,
+        "stepscope.mem.peak_bytes": 7 * number,
+    }
+    part = {"thread.id": 2, "stepscope.busy_ns": 8, "stepscope.idle_ns": 2, "stepscope.cpu_ns": 7, "stepscope.flops": 9}
+    return trace(
+        number,
+        (1, 0, "step", start, start + duration, root),
+        (2, 1, "next", start, start + wait_ns, wait),
+        (3, 1, "model", start + wait_ns, start + wait_ns + 40, work),
+        (4, 3, "part", start + wait_ns + 5, start + wait_ns + 15, part),
+    )
+
+
+def spans():
+    thinned = step(4, 3900, 0, 100)[0]
+    thinned.attributes["stepscope.value.loss"] = math.nan
+    kind, samples, alone = "stepscope.section.kind", "stepscope.samples", {"stepscope.trace.spans": 1}
+    return [
+        *step(1, 1000, 20, 300),
+        *step(2, 2000, 20, 120),
+        *step(3, 2900, 10, 80),
+        thinned,
+        *trace(5, (1, 0, "shuffle", 2200, 2230, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
+        *trace(6, (1, 0, "shuffle", 2250, 2260, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
+        *trace(7, (1, 0, "train", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, **alone})),
+        *trace(8, (1, 0, "train", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, **alone})),
+    ]
+
+
+def points():
+    histogram = {"count": 4, "sum": 160.0, "scale": 6, "zero_count": 0, "min": 40.0, "max": 40.0, "buckets": {340: 4}}
+    of_model = {
+        "duration": histogram, "count": 4, "total": 160, "self_busy": 120, "squares.low": 6400, "min": 40, "max": 40,
+        "alloc": 512, "free": 30, "alloc_count": 9, "self_alloc": 510, "self_free": 12,
+    }
+    path, sink, reason = "stepscope.path", "stepscope.sink", "stepscope.loss.reason"
+    found = [("stepscope.section." + name, {path: "step/model"}, value) for name, value in of_model.items()]
+    found += [
+        ("stepscope.spans.emitted", {}, 20),
+        ("stepscope.spans.exported", {sink: "directory"}, 16),
+        ("stepscope.spans.dropped", {sink: "directory", reason: "thinned"}, 3),
+        ("stepscope.spans.dropped", {reason: "ring_full"}, 1),
+    ]
+    return [Point(PROCESS, metric, attributes, 1, value) for metric, attributes, value in found]
+
+
+def numbers(count, total, mean, std, least, most, p50, p95, mad, is_exact=True):
+    """A block of figures of at most ten values: p90, p95 and p99 are one."""
+    return {
+        "count": count, "total": total, "mean": mean, "std": std, "min": least, "max": most, "p50": p50, "p90": p95,
+        "p95": p95, "p99": p95, "mad": mad, "cv": std / mean if mean and std is not None else None,
+        "is_exact": is_exact,
+    }
+
+
+def block(*figures):
+    found = numbers(*figures)
+    return {**found, "robust_cv": found["mad"] / found["p50"] if found["p50"] else None}
+
+
+# 120, 80 and 100.
+STEADY = block(3, 300, 100.0, 20.0, 80, 120, 100, 120, 20)
+THROUGHPUT = {
+    "elapsed_ns": 2000, "steps_per_second": 3e9 / 2000,
+    "samples": 24, "samples_per_step_second": 24e9 / 300, "samples_per_second": 24e9 / 2000,
+    "tokens": 240, "tokens_per_step_second": 240e9 / 300, "tokens_per_second": 240e9 / 2000,
+    "bytes": 1920, "bytes_per_step_second": 1920e9 / 300, "bytes_per_second": 1920e9 / 2000,
+}
+# Of the two whole steady steps, 200 ns.
+PHASES = [
+    {
+        "phase": "forward", "exposed_ns": 80, "total_ns": 80, "self_ns": 80, "spans": 4,
+        "exposed_share": 0.4, "total_share": 0.4,
+    },
+    {
+        "phase": "data_wait", "exposed_ns": 30, "total_ns": 30, "self_ns": 30, "spans": 2,
+        "exposed_share": 0.15, "total_share": 0.15,
+    },
+]
+WHOLE = {"steps": 2, "total_ns": 200}
+FIGURES = ("busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops")
+
+
+def section(path, kind, self_ns, figures, in_steps=None, **more):
+    total = figures.pop("total")
+    found = {
+        "path": path, "name": path.rpartition("/")[2], "depth": path.count("/") + 1, "kind": kind, "source": "spans",
+        "total_ns": total, "self_ns": self_ns, "self_busy_ns": None, "collapsed_calls": 0, "errors": 0, "alloc": None,
+        "in_steps": [],
+    }
+    if in_steps:
+        total_ns, driving_ns, exposed_ns = in_steps
+        part = {"mode": "train", "steps": 3, "calls": 3, "max_calls": 1}
+        found["in_steps"] = [{**part, "total_ns": total_ns, "driving_ns": driving_ns, "exposed_ns": exposed_ns}]
+    found.update({figure: None for figure in FIGURES})
+    return {**found, **figures, **more}
+
+
+def summed(spans, sum):
+    return {"spans": spans, "sum": sum}
+
+
+def sections():
+    """Steps of 300 (warm-up), 120, 80 and 100 ns; the first three wait 20, 20 and 10 ns, and forward takes 40."""
+    alloc = {
+        "spans": 3, "alloc_bytes": 512, "free_bytes": 30, "alloc_count": 9, "self_alloc_bytes": 510,
+        "self_free_bytes": 12, "self_net_bytes": 498, "peak_bytes": 21,
+    }
+    # Deviations from the mean of 150: 150, -30, -70 and -50.
+    of_steps = numbers(4, 600, 150.0, math.sqrt(30_800 / 3), 80, 300, 100, 300, 20)
+    return [
+        section(
+            "step", "step", None, of_steps, (500, 500, 330), samples=summed(4, 32), tokens=summed(4, 320),
+            bytes=summed(4, 2560),
+        ),
+        section("step/next", "section", 50, numbers(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0), (50, 50, 50)),
+        section(
+            "step/model", "section", None, numbers(4, 160, 40.0, 0.0, 40, 40, 40, 40, 0, False), (120, 120, 120),
+            alloc=alloc, self_busy_ns=120, source="aggregates",
+        ),
+        section(
+            "step/model/part", "section", 30, numbers(3, 30, 10.0, 0.0, 10, 10, 10, 10, 0), (30, 0, 0), errors=1,
+            busy_ns=summed(3, 24), idle_ns=summed(3, 6), cpu_ns=summed(3, 21), flops=summed(3, 27),
+        ),
+        section("shuffle", "section", 40, numbers(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0)),
+        section(
+            "train", "batch", 250, numbers(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
+            samples=summed(2, 16),
+        ),
+    ]
+
+
+def mode():
+    forward = {"phase": "forward", "exposed_ns": 40, "total_ns": 40}
+    slow = {"step": 2, "rank": 0, "duration_ns": 120, "start_ns": 2000, "trace_id": "02" * 16, "unattributed_ns": 60}
+    slow["phases"] = [forward, {"phase": "data_wait", "exposed_ns": 20, "total_ns": 20}]
+    bare = {"step": 4, "rank": 0, "duration_ns": 100, "start_ns": 3900, "trace_id": "04" * 16, "unattributed_ns": 0}
+    return {
+        "mode": "train", "step_range": [1, 4],
+        "all": block(4, 600, 150.0, math.sqrt(30_800 / 3), 80, 300, 100, 300, 20),
+        "steady": STEADY,
+        "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300},
+        "whole_all": {"steps": 3, "total_ns": 500}, "whole": WHOLE,
+        "phases": PHASES, "unattributed_ns": 90, "steady_ns": 300, "throughput": THROUGHPUT,
+        "quick_without_waiting_ns": 70, "quick_without_preparation_ns": 80,
+        "slowest": [slow, {**bare, "phases": []}],
+    }
+
+
+def series():
+    found = {"mode": "train", "shift": 0, "points": []}
+    for number, duration, wait in ((1, 300, 20), (2, 120, 20), (3, 80, 10), (4, 100, 0)):
+        live, rss = ({"count": 1, "min": n, "max": n, "mean": n} for n in (100 * number, 1000 * number))
+        found["points"].append(
+            {
+                "step": number, "count": 1, "duration_sum_ns": duration, "duration_min_ns": duration,
+                "duration_max_ns": duration, "samples": 8, "wait_ns": wait, "live_bytes": live, "rss_bytes": rss,
+            }
+        )
+    return found
+
+
+def report():
+    """What a right report says, without what is not computed here."""
+    loss = [{"step": n, **dict.fromkeys(("min", "max", "mean", "last"), 1.5 * n), "count": 1} for n in (1, 2, 3)]
+    workers = [
+        {"rank": 0, "thread": 5, "batches": 1, "busy_ns": 100, "first_ns": 3000, "last_ns": 3100},
+        {"rank": 0, "thread": 6, "batches": 1, "busy_ns": 150, "first_ns": 3050, "last_ns": 3200},
+    ]
+    loader = {
+        "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 250,
+        "elapsed_ns": 200, "samples": 16, "utilisation": 0.625, "workers": workers,
+    }
+    # Waits of 30 ns in 200 ns of whole steps are 45 ns in all 300 ns; 40 ns are between the steps.
+    wait = {
+        "verdict": "high", "share": 85 / 340, "in_steps_ns": 45, "between_ns": 40, "steps_ns": 300, "steps": 3,
+        "min_steps": 3,
+    }
+    process = {
+        "resource": {"service_instance_id": PROCESS.id, "pid": PROCESS.pid, "rank": 0, "level": "detailed"},
+        "traces": 8, "first_ns": 1000, "last_ns": 4000, "warmup_steps": 1, "steps": STEADY, "throughput": THROUGHPUT,
+    }
+    step_time = ("mean", "std", "min", "max", "p50", "p90", "p95", "p99", "mad", "cv")
+    disagreements = [
+        {"path": "step/model", "figure": "count", "spans": 3, "aggregates": 4},
+        {"path": "step/model", "figure": "total_ns", "spans": 120, "aggregates": 160},
+    ]
+    return {
+        "run": {
+            "traces": 8, "spans": 17, "ranks": 1, "errors": 1, "epochs_started": 0, "epochs_ended": 0,
+            "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000,
+        },
+        "losses": {
+            "emitted": 20, "incomplete_traces": 1, "missing_spans": 3, "dropped_total": 4,
+            "exported": [{"sink": "directory", "spans": 16}],
+            "dropped": [
+                {"sink": None, "reason": "ring_full", "spans": 1},
+                {"sink": "directory", "reason": "thinned", "spans": 3},
+            ],
+        },
+        "sections": sections(),
+        "summary": {
+            "mode": "train", "steps": 3, "warmup_steps": 1, "step_time": {key: STEADY[key] for key in step_time},
+            "throughput": THROUGHPUT, "whole": WHOLE, "phases": PHASES, "unattributed_ns": 90, "steps_ns": 300,
+            "input": wait,
+        },
+        "ranks": [process],
+        "detailed_metrics": {
+            "modes": [mode()],
+            "series": [series()],
+            "values": [{"name": "loss", "shift": 0, "not_finite": 1, "points": loss}],
+            "waits": {
+                "wait": block(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0),
+                "produce": block(3, 30, 10.0, 5.0, 5, 15, 10, 15, 5),
+                "queue": block(3, 18, 6.0, 3.0, 3, 9, 6, 9, 3),
+                "depth": block(3, 3, 1.0, 1.0, 0, 2, 1, 2, 1),
+            },
+            "batches": {"count": 2, "loaders": [loader]},
+            "outside": [
+                {
+                    "phase": "data_loading", "exposed_ns": 40,
+                    "stats": block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0),
+                }
+            ],
+            "disagreements": disagreements,
+        },
+    }
