@@ -8,6 +8,7 @@
 mod aggregates;
 mod batches;
 mod config;
+pub mod critical;
 mod dist;
 mod finish;
 mod fold;

@@ -1,0 +1,153 @@
+//! The critical path and self times of published cases that others made for their own tools: those of CRISP
+//! (exclusive time an operation) and of Jaeger's UI (sections, self times). The cases are read from
+//! `STEPSCOPE_SHARED_DATA`; how they are turned into spans here shares nothing with the readers.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Walk};
+
+/// Where the published cases lie, if they do.
+fn cases(folder: &str) -> Option<Vec<PathBuf>> {
+    let root = std::env::var_os("STEPSCOPE_SHARED_DATA")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
+    let folder = root.join(folder);
+    let Ok(entries) = std::fs::read_dir(&folder) else {
+        println!("SKIPPED: no published cases in {} (set STEPSCOPE_SHARED_DATA)", folder.display());
+        return None;
+    };
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
+    files.sort();
+    assert!(!files.is_empty(), "no case in {}", folder.display());
+    Some(files)
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn text<'a>(value: &'a Value, key: &str) -> &'a str {
+    value[key].as_str().unwrap_or_else(|| panic!("no text {key} in {value}"))
+}
+
+/// A trace of Jaeger's, with the ids of its spans in the members' order.
+struct Case {
+    members: Vec<Member>,
+    ids: Vec<String>,
+    operations: Vec<String>,
+}
+
+impl Case {
+    fn new(trace: &Value) -> Self {
+        let spans = trace["spans"].as_array().unwrap();
+        let index: HashMap<&str, u32> =
+            (0..).zip(spans).map(|(at, span)| (text(span, "spanID"), at)).collect();
+        let mut processes: Vec<&str> = spans.iter().map(|span| text(span, "processID")).collect();
+        processes.sort_unstable();
+        processes.dedup();
+        let kind = |span: &Value| {
+            let tags = span["tags"].as_array().into_iter().flatten();
+            tags.filter(|tag| tag["key"] == "span.kind")
+                .find_map(|tag| tag["value"].as_str())
+                .map(str::to_owned)
+        };
+        let members = spans
+            .iter()
+            .zip(1..)
+            .map(|(span, id)| {
+                let start_ns = span["startTime"].as_u64().unwrap();
+                let reference = span["references"].as_array().and_then(|all| all.first());
+                let parent = reference.and_then(|one| index.get(text(one, "spanID"))).copied();
+                let follows = reference.is_some_and(|one| one["refType"] == "FOLLOWS_FROM");
+                let produced = parent.is_some_and(|parent| {
+                    kind(&spans[parent as usize]).as_deref() == Some("producer")
+                        && kind(span).as_deref() == Some("consumer")
+                });
+                Member {
+                    start_ns,
+                    end_ns: start_ns + span["duration"].as_u64().unwrap(),
+                    parent: parent.unwrap_or(NO_PARENT),
+                    id,
+                    process: processes.iter().position(|&name| name == text(span, "processID")).unwrap()
+                        as u32,
+                    is_detached: follows || produced,
+                }
+            })
+            .collect();
+        let operation = |span: &Value| {
+            let process = &trace["processes"][text(span, "processID")];
+            format!("[{}] {}", text(process, "serviceName"), text(span, "operationName"))
+        };
+        Self {
+            members,
+            ids: spans.iter().map(|span| text(span, "spanID").to_owned()).collect(),
+            operations: spans.iter().map(operation).collect(),
+        }
+    }
+
+    /// The path of each root, latest piece first.
+    fn path(&self) -> Vec<Piece> {
+        let (mut path, mut pieces, mut standing) = (Vec::new(), Vec::new(), Vec::new());
+        let mut walk = Walk::default();
+        for (root, _) in (0..).zip(&self.members).filter(|(_, member)| member.parent == NO_PARENT) {
+            walk.run(&self.members, root, &mut pieces, &mut standing);
+            path.append(&mut pieces);
+        }
+        path
+    }
+}
+
+/// Cases of CRISP: `testing` holds the exclusive time on the critical path by operation.
+#[test]
+fn exclusive_times_are_those_that_crisp_expects() {
+    let folders = ["crisp", "crisp/err_pattern1", "crisp/err_pattern3"];
+    let Some(files) = folders.into_iter().map(cases).collect::<Option<Vec<_>>>() else { return };
+    let files: Vec<PathBuf> = files.into_iter().flatten().collect();
+    assert!(files.len() >= 16);
+    for file in files {
+        let document = json(&file);
+        let testing = &document["testing"];
+        let expected = testing.as_array().map_or(&testing["opTimeExclusive"], |all| &all[0]);
+        let expected: BTreeMap<&str, u64> = expected
+            .as_object()
+            .unwrap()
+            .iter()
+            .map(|(name, time)| (name.as_str(), time.as_u64().unwrap()))
+            .filter(|&(_, time)| time > 0)
+            .collect();
+        let case = Case::new(&document["data"][0]);
+        let mut exclusive: BTreeMap<&str, u64> = BTreeMap::new();
+        for piece in case.path() {
+            *exclusive.entry(&case.operations[piece.member as usize]).or_default() +=
+                piece.end_ns - piece.start_ns;
+        }
+        assert_eq!(exclusive, expected, "{}", file.display());
+    }
+}
+
+/// Cases of Jaeger's UI: the sections that its own test expects.
+#[test]
+fn sections_are_those_that_jaegers_ui_expects() {
+    let Some(files) = cases("jaeger_ui/critical_path") else { return };
+    for file in files {
+        let document = json(&file);
+        let case = Case::new(&document["trace"]);
+        let mut sections: Vec<(&str, u64, u64)> = case
+            .path()
+            .iter()
+            .map(|piece| (case.ids[piece.member as usize].as_str(), piece.start_ns, piece.end_ns))
+            .collect();
+        sections.sort_unstable();
+        let number = |section: &Value, key: &str| section[key].as_u64().unwrap();
+        let mut expected: Vec<(&str, u64, u64)> = document["expected_critical_path_sections"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| (text(one, "spanID"), number(one, "sectionStart"), number(one, "sectionEnd")))
+            .collect();
+        expected.sort_unstable();
+        assert_eq!(sections, expected, "{}", file.display());
+    }
+}
