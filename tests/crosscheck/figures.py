@@ -208,12 +208,15 @@ class Run:
 class Batch:
     """One batch that a loader made."""
 
-    __slots__ = ("loader", "instance", "thread", "start", "duration", "samples")
+    __slots__ = ("loader", "instance", "thread", "start", "duration", "busy", "computing", "samples")
 
     def __init__(self, root):
         span = root.span
         self.loader, self.instance, self.thread = span.name, span.instance, root.thread
         self.start, self.duration, self.samples = span.start, span.duration, span.get(names.SAMPLES)
+        # What was not measured is taken to be work.
+        self.busy = span.get(names.BUSY_NS, span.duration)
+        self.computing = span.get(names.CPU_NS, self.busy)
 
     @property
     def end(self):

@@ -47,6 +47,7 @@ def step(number, start, wait_ns, duration):
 
 
 def spans():
+    busy, cpu = "stepscope.busy_ns", "stepscope.cpu_ns"
     thinned = step(4, 3900, 0, 100)[0]
     thinned.attributes["stepscope.value.loss"] = math.nan
     kind, samples, alone = "stepscope.section.kind", "stepscope.samples", {"stepscope.trace.spans": 1}
@@ -57,8 +58,8 @@ def spans():
         thinned,
         *trace(5, (1, 0, "shuffle", 2200, 2230, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
         *trace(6, (1, 0, "shuffle", 2250, 2260, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
-        *trace(7, (1, 0, "train", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, **alone})),
-        *trace(8, (1, 0, "train", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, **alone})),
+        *trace(7, (1, 0, "train", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, cpu: 60, **alone})),
+        *trace(8, (1, 0, "train", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, busy: 140, **alone})),
     ]
 
 
@@ -160,7 +161,7 @@ def sections():
         section("shuffle", "section", 40, numbers(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0)),
         section(
             "train", "batch", 250, numbers(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
-            samples=summed(2, 16),
+            samples=summed(2, 16), busy_ns=summed(1, 140), cpu_ns=summed(1, 60),
         ),
     ]
 
@@ -200,11 +201,11 @@ def report():
     loss = [{"step": n, **dict.fromkeys(("min", "max", "mean", "last"), 1.5 * n), "count": 1} for n in (1, 2, 3)]
     workers = [
         {"rank": 0, "thread": 5, "batches": 1, "busy_ns": 100, "first_ns": 3000, "last_ns": 3100},
-        {"rank": 0, "thread": 6, "batches": 1, "busy_ns": 150, "first_ns": 3050, "last_ns": 3200},
+        {"rank": 0, "thread": 6, "batches": 1, "busy_ns": 140, "first_ns": 3050, "last_ns": 3200},
     ]
     loader = {
-        "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 250,
-        "elapsed_ns": 200, "samples": 16, "utilisation": 0.625, "workers": workers,
+        "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 240,
+        "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.6, "workers": workers,
     }
     # Waits of 30 ns in 200 ns of whole steps are 45 ns in all 300 ns; 40 ns are between the steps.
     wait = {

@@ -15,6 +15,7 @@ because(
     "bottlenecks[].predicted_gain.saved_ns_per_step",
     "bottlenecks[].predicted_gain.step_time_ns",
     "bottlenecks[].predicted_gain.share",
+    "bottlenecks[].predicted_gain.direct_share",
 )
 TREND = ("n", "slope_per_step", "confidence_interval[]", "p_value")
 because(

@@ -77,10 +77,11 @@ def batches(got, run, compare):
         if loader is None or made is None:
             compare.missing(where, "not in the report" if loader is None else "only in the report")
             continue
-        busy = sum(batch.duration for batch in made)
+        busy = sum(batch.busy for batch in made)
         elapsed = max(batch.end for batch in made) - min(batch.start for batch in made)
         compare.stats(where, loader["produce"], [batch.duration for batch in made])
         compare.equal(where, "busy_ns", loader["busy_ns"], busy)
+        compare.equal(where, "computing_ns", loader["computing_ns"], sum(batch.computing for batch in made))
         compare.equal(where, "elapsed_ns", loader["elapsed_ns"], elapsed)
         samples = [batch.samples for batch in made if batch.samples is not None]
         compare.equal(where, "samples", loader["samples"], sum(samples) if samples else None)
@@ -99,7 +100,7 @@ def worker(batches):
         "rank": batches[0].instance.rank,
         "thread": batches[0].thread,
         "batches": len(batches),
-        "busy_ns": sum(batch.duration for batch in batches),
+        "busy_ns": sum(batch.busy for batch in batches),
         "first_ns": min(batch.start for batch in batches),
         "last_ns": max(batch.end for batch in batches),
     }
