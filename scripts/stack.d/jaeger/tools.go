@@ -1,0 +1,7 @@
+//go:build tools
+
+// Package tools names the program that this module exists to build: Jaeger, at the versions that go.mod and
+// go.sum beside it pin. No code of ours is here.
+package tools
+
+import _ "github.com/jaegertracing/jaeger/cmd/jaeger"

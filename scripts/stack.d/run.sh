@@ -1,0 +1,213 @@
+# shellcheck shell=bash disable=SC2154 # `here` and `cache` are those of ../stack
+# Starting and stopping the programs, on loopback only. A folder holds all that belongs to one set of them: `env`
+# (addresses, to be sourced), NAME.pid, NAME.log, `data`.
+
+# Program, name of the address, usual port.
+readonly addresses="
+collector COLLECTOR_OTLP_HTTP 4318
+collector COLLECTOR_OTLP_GRPC 4317
+collector COLLECTOR_HEALTH 13133
+collector COLLECTOR_METRICS 8888
+jaeger JAEGER_OTLP_HTTP 14318
+jaeger JAEGER_OTLP_GRPC 14317
+jaeger JAEGER_QUERY 16686
+jaeger JAEGER_QUERY_GRPC 16685
+jaeger JAEGER_HEALTH 13134
+prometheus PROMETHEUS 9090
+"
+
+# Seconds that a program may take until it answers, and to end.
+readonly start_limit=60 stop_limit=20
+
+# Whether anything listens on port $1.
+listens() { (exec 3<>"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# Below the ports that systems give to outgoing connections, so that none of those takes it meanwhile.
+free_port() {
+  local port
+  for _ in {1..200}; do
+    port=$((20000 + RANDOM % 12000))
+    if ! listens $port && ! grep -qs ":$port\$" "$1"; then
+      printf '%s\n' $port
+      return
+    fi
+  done
+  fail "no free port"
+}
+
+# The value of $1 in the environment, else in the file $2.
+known() {
+  if [ -n "${!1-}" ]; then
+    printf '%s\n' "${!1}"
+  else
+    sed -n "s/^$1=//p" "$2" 2>/dev/null | tail -n 1
+  fi
+}
+
+# Completes the file DIR/env.
+address_all() {
+  local dir=$1 ports=$2 file=$1/env program name port
+  touch "$file"
+  while read -r program name port; do
+    [ -n "$program" ] || continue
+    local value
+    value=$(known "$name" "$file")
+    if [ -z "$value" ]; then
+      if [ "$ports" = free ] || listens "$port"; then port=$(free_port "$file"); fi
+      value=127.0.0.1:$port
+    fi
+    grep -qs "^$name=" "$file" || printf '%s=%s\n' "$name" "$value" >>"$file"
+  done <<<"$addresses"
+  if ! grep -q '^OTEL_EXPORTER_OTLP_ENDPOINT=' "$file"; then
+    local metrics otlp
+    metrics=$(known COLLECTOR_METRICS "$file")
+    otlp=$(known COLLECTOR_OTLP_HTTP "$file")
+    printf '%s\n' "COLLECTOR_METRICS_HOST=${metrics%:*}" "COLLECTOR_METRICS_PORT=${metrics##*:}" \
+      "COLLECTOR_DATA=$dir/data" "OTEL_EXPORTER_OTLP_ENDPOINT=http://$otlp" >>"$file"
+  fi
+}
+
+# Whether the process in DIR/NAME.pid is that program still.
+is_running() {
+  local pid
+  pid=$(cat "$1/$2.pid" 2>/dev/null) || return 1
+  case $(ps -p "$pid" -o args= 2>/dev/null) in
+    */"$2" | */"$2 "*) return 0 ;;
+    *) return 1 ;;
+  esac
+}
+
+# Whether http://$1$2 answers 200.
+answers() {
+  local reply
+  reply=$(
+    exec 2>/dev/null 3<>"/dev/tcp/${1%:*}/${1##*:}" || exit 1
+    printf 'GET %s HTTP/1.0\r\nHost: %s\r\n\r\n' "$2" "$1" >&3
+    IFS= read -r -t 5 line <&3 && printf '%s' "$line"
+  ) || return 1
+  [[ $reply == HTTP/1.?" 200"* ]]
+}
+
+is_ready() {
+  case $2 in
+    collector) answers "$(known COLLECTOR_HEALTH "$1/env")" / ;;
+    jaeger)
+      answers "$(known JAEGER_HEALTH "$1/env")" /status && answers "$(known JAEGER_QUERY "$1/env")" /api/v3/services
+      ;;
+    prometheus) answers "$(known PROMETHEUS "$1/env")" /-/ready ;;
+  esac
+}
+
+# Starts one program with the addresses of DIR/env in its environment.
+launch() {
+  local dir=$1 program=$2 line=() config
+  line=("$(binary "$program")")
+  [ -x "${line[0]}" ] || fail "$program is not built: scripts/stack build $program"
+  case $program in
+    collector)
+      while IFS= read -r config; do line+=(--config "$config"); done <"$dir/collector.configs"
+      ;;
+    jaeger) line+=(--config "$here/stack.d/jaeger.yaml") ;;
+    prometheus)
+      line+=(--config.file="$here/stack.d/prometheus.yml" --storage.tsdb.path="$dir/data/prometheus"
+        --web.listen-address="$(known PROMETHEUS "$dir/env")" --web.enable-otlp-receiver)
+      ;;
+  esac
+  # The programs' own telemetry must not go where the caller's goes.
+  (
+    for name in $(compgen -e OTEL_ || true); do unset "$name"; done
+    set -a
+    # shellcheck source=/dev/null
+    source "$dir/env"
+    set +a
+    unset OTEL_EXPORTER_OTLP_ENDPOINT
+    cd "$dir" || exit
+    exec "${line[@]}" </dev/null >>"$dir/$program.log" 2>&1
+  ) &
+  printf '%s\n' $! >"$dir/$program.pid"
+}
+
+# Writes down where everything is to run, and with what; what was written down before stays.
+configure() {
+  local dir=$1 ports=$2
+  shift 2
+  mkdir -p "$dir/data"
+  dir=$(cd "$dir" && pwd)
+  address_all "$dir" "$ports"
+  if [ $# -gt 0 ]; then
+    local config
+    for config in "$@"; do
+      case $config in
+        *://* | yaml:* | env:* | file:*) printf '%s\n' "$config" ;;
+        *) printf '%s\n' "$(cd "$(dirname "$config")" && pwd)/$(basename "$config")" ;;
+      esac
+    done >"$dir/collector.configs"
+  elif [ ! -s "$dir/collector.configs" ]; then
+    printf '%s\n' "$(cd "$here/.." && pwd)/collector-config/laptop.yaml" >"$dir/collector.configs"
+  fi
+}
+
+start() {
+  local dir program deadline
+  dir=$(cd "$1" && pwd)
+  shift
+  # Jaeger first: the collector sends to it.
+  for program in prometheus jaeger collector; do
+    [[ " $* " == *" $program "* ]] || continue
+    is_running "$dir" "$program" && continue
+    launch "$dir" "$program"
+    deadline=$((SECONDS + start_limit))
+    until is_ready "$dir" "$program"; do
+      if ! is_running "$dir" "$program" && ! kill -0 "$(cat "$dir/$program.pid")" 2>/dev/null; then
+        tail -n 20 "$dir/$program.log" >&2
+        rm -f "$dir/$program.pid"
+        fail "$program ended at its start; its log is $dir/$program.log"
+      fi
+      if [ $SECONDS -ge $deadline ]; then
+        tail -n 20 "$dir/$program.log" >&2
+        stop "$dir" KILL "$program"
+        fail "$program did not answer within $start_limit s; its log is $dir/$program.log"
+      fi
+      sleep 0.1
+    done
+  done
+  status "$dir" "$@"
+  printf '%s\n' "$dir/env"
+}
+
+stop() {
+  local dir=$1 signal=$2 program pid deadline
+  shift 2
+  # The collector first: it has something to send.
+  for program in collector jaeger prometheus; do
+    [[ " $* " == *" $program "* ]] || continue
+    if is_running "$dir" "$program"; then
+      pid=$(cat "$dir/$program.pid")
+      kill -s "$signal" "$pid" 2>/dev/null || true
+      deadline=$((SECONDS + stop_limit))
+      while is_running "$dir" "$program"; do
+        if [ $SECONDS -ge $deadline ]; then
+          say "$program does not end: killed"
+          kill -s KILL "$pid" 2>/dev/null || true
+        fi
+        sleep 0.05
+      done
+    fi
+    rm -f "$dir/$program.pid"
+  done
+}
+
+status() {
+  local dir=$1 program name port
+  shift
+  for program in "$@"; do
+    if ! is_running "$dir" "$program"; then
+      say "$program: not running"
+      continue
+    fi
+    say "$program: process $(cat "$dir/$program.pid")"
+    while read -r owner name port; do
+      [ "$owner" = "$program" ] && say "  $name=$(known "$name" "$dir/env")"
+    done <<<"$addresses"
+  done
+}
