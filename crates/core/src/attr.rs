@@ -78,7 +78,8 @@ attributes! {
     TRACE_SPANS = "stepscope.trace.spans", Int, "{span}", Root, Contract, [];
     /// Spans of this trace that were lost before the root ended.
     TRACE_DROPPED = "stepscope.trace.dropped", Int, "{span}", Root, Contract, [];
-    /// Path of the section that this trace continues, because the trace it belongs to was full.
+    /// Path of the section around this root, because the trace it belongs to was full: the trace continues that
+    /// one, with as many roots as fit, and the last of them to end has the counts.
     PARENT_PATH = "stepscope.parent_path", Str, "", Root, Contract, [];
     /// Time during which the section was entered on some thread; written for sections that were suspended.
     BUSY_NS = "stepscope.busy_ns", Int, "ns", Span, Contract, ["busy_ns"];

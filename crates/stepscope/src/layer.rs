@@ -48,12 +48,12 @@ impl StepscopeLayer {
 
 fn parent_of(recorder: &Recorder, id: &Id) -> Option<Parent> {
     let open = recorder.spans.get(id.into_u64())?;
-    as_parent(&open)
+    as_parent(&open, id.into_u64())
 }
 
-fn as_parent(open: &Open) -> Option<Parent> {
+fn as_parent(open: &Open, key: u64) -> Option<Parent> {
     let trace = Arc::clone(open.trace.as_ref()?);
-    Some(Parent { trace, span_id: open.span_id, path: open.path, kind: open.kind })
+    Some(Parent { trace, span_id: open.span_id, path: open.path, kind: open.kind, key })
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {

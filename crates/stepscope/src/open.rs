@@ -34,6 +34,8 @@ pub(crate) struct Parent {
     pub span_id: u64,
     pub path: PathId,
     pub kind: SectionKind,
+    /// Where its open section is: the key of its frame or span; 0 for the run.
+    pub key: u64,
 }
 
 /// An open section.
@@ -45,8 +47,10 @@ pub(crate) struct Open {
     pub is_root: bool,
     pub span_id: u64,
     pub parent_span_id: u64,
-    /// The section that this trace continues: its path, trace and span.
+    /// The section around this one whose trace was full: its path, trace and span.
     pub continues: Option<(PathId, TraceId, u64)>,
+    /// The trace that takes this section's children since its own is full.
+    pub continuation: Option<Arc<TraceState>>,
     pub path: PathId,
     pub collapsed: bool,
     pub callsite: u32,
@@ -77,6 +81,7 @@ impl Default for Open {
             span_id: 0,
             parent_span_id: 0,
             continues: None,
+            continuation: None,
             path: PathId::ROOT,
             collapsed: false,
             callsite: 0,

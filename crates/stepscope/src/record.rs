@@ -34,10 +34,13 @@ pub(crate) struct SectionRecord {
     pub rss_delta_bytes: Option<u64>,
 }
 
-/// What only the root of a trace says.
+/// What only a root of a trace says. A trace that continues a full one has a root for each section that the
+/// full one had no room for; the last of them to end announces the trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RootRecord {
     pub mode: Mode,
+    /// Whether it says how many spans the trace has.
+    pub announces: bool,
     pub trace_spans: u32,
     pub trace_dropped: u32,
     pub step: Option<u64>,
@@ -74,6 +77,35 @@ fn id_from(words: [u64; 2]) -> TraceId {
     (u128::from(words[0]) << 64 | u128::from(words[1])).to_be_bytes()
 }
 
+#[cfg(test)]
+impl Default for SectionRecord {
+    fn default() -> Self {
+        Self {
+            trace_id: [0; 16],
+            span_id: 0,
+            parent_span_id: 0,
+            start_ns: 0,
+            end_ns: 0,
+            busy_ns: 0,
+            enters: 0,
+            kind: SectionKind::Section,
+            phase: None,
+            is_error: false,
+            callsite: 0,
+            thread: 0,
+            left_out: 0,
+            on_foreign_thread: false,
+            root: None,
+            memory: None,
+            cpu_ns: None,
+            peak_bytes: None,
+            live_bytes: None,
+            rss_bytes: None,
+            rss_delta_bytes: None,
+        }
+    }
+}
+
 impl SectionRecord {
     fn optional(&self) -> [Option<u64>; 5] {
         [self.cpu_ns, self.peak_bytes, self.live_bytes, self.rss_bytes, self.rss_delta_bytes]
@@ -107,7 +139,7 @@ impl SectionRecord {
         ]);
         if let Some(root) = &self.root {
             words.push(u64::from(root.trace_spans) << 32 | u64::from(root.trace_dropped));
-            words.push(root.mode as u64);
+            words.push(root.mode as u64 | u64::from(root.announces) << 8);
             words.extend(root.step);
             words.extend(root.epoch);
             if let Some((path, trace, span)) = root.continues {
@@ -155,11 +187,12 @@ impl SectionRecord {
         (record.enters, record.callsite) = ((packed >> 32) as u32, packed as u32);
         record.thread = words.next()?;
         if has(HAS_ROOT) {
-            let counts = words.next()?;
+            let (counts, mode) = (words.next()?, words.next()?);
             record.root = Some(RootRecord {
+                announces: mode >> 8 == 1,
                 trace_spans: (counts >> 32) as u32,
                 trace_dropped: counts as u32,
-                mode: Mode::from_index(words.next()? as u8)?,
+                mode: Mode::from_index(mode as u8)?,
                 step: words.next_if(has(HAS_STEP))?,
                 epoch: words.next_if(has(HAS_EPOCH))?,
                 continues: if has(HAS_CONTINUES) {
@@ -224,6 +257,7 @@ mod tests {
             on_foreign_thread: true,
             root: Some(RootRecord {
                 mode: Mode::Inference,
+                announces: true,
                 trace_spans: 11,
                 trace_dropped: 12,
                 step: Some(13),
@@ -248,6 +282,7 @@ mod tests {
                 root.step = root.step.filter(|_| has(1));
                 root.epoch = root.epoch.filter(|_| has(2));
                 root.continues = root.continues.filter(|_| has(3));
+                root.announces = has(3);
             }
             expected.root = expected.root.filter(|_| has(0));
             expected.memory = expected.memory.filter(|_| has(4));

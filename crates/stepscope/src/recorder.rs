@@ -148,6 +148,7 @@ impl Recorder {
             span_id: mix(span_nonce).max(1),
             path,
             kind: SectionKind::Run,
+            key: 0,
         };
         Self {
             id,

@@ -154,7 +154,7 @@ impl ThreadState {
             _ => None,
         };
         let mut path_parent = PathId::ROOT;
-        let mut full = None;
+        let mut around = None;
         if let Some(parent) = parent {
             path_parent = parent.path;
             if !open.exported {
@@ -166,23 +166,27 @@ impl ThreadState {
                 open.trace = Some(parent.trace);
             } else {
                 open.continues = Some((parent.path, parent.trace.id, parent.span_id));
-                full = Some(parent.trace);
+                open.trace = self.continue_trace(&parent);
+                around = Some(parent.trace);
             }
         }
         (open.path, open.callsite) = self.path(path_parent, source, name, spec);
         open.collapsed = PathTable::is_collapsed(path_parent, open.path);
         if open.trace.is_none() {
             open.is_root = true;
-            let step = full.as_ref().map_or(spec.step, |full| full.step);
-            let mut state = TraceState::new(self.recorder.next_trace_id(step), kind);
-            state.step = step;
-            state.epoch = spec.epoch.or_else(|| self.recorder.epoch());
-            state.mode = spec.mode.unwrap_or(stepscope_core::Mode::Train);
-            if let Some(full) = full {
-                // A trace that continues another one is a part of the same step.
-                (state.root_kind, state.epoch, state.mode) = (full.root_kind, full.epoch, full.mode);
-            }
-            state.root_thread = self.shared.id;
+            let step = around.as_ref().map_or(spec.step, |around| around.step);
+            let id = self.recorder.next_trace_id(step);
+            let state = match around {
+                Some(around) => around.continuation(id, self.shared.id),
+                None => {
+                    let mut state = TraceState::new(id, kind);
+                    state.step = step;
+                    state.epoch = spec.epoch.or_else(|| self.recorder.epoch());
+                    state.mode = spec.mode.unwrap_or(stepscope_core::Mode::Train);
+                    state.root_thread = self.shared.id;
+                    state
+                }
+            };
             let trace = self.traces.take(state);
             if open.exported {
                 trace.join();
@@ -193,6 +197,44 @@ impl ThreadState {
             open.rss_start_bytes = memory::rss_bytes();
         }
         open.start_ns = now_ns();
+    }
+
+    /// The trace for a section inside `parent`, whose own trace has no room: one after the other, each up to
+    /// the bound. `None` when the open section of `parent` is gone.
+    #[cold]
+    fn continue_trace(&mut self, parent: &Parent) -> Option<Arc<TraceState>> {
+        let current = self.with_continuation(parent, |slot| slot.clone())?;
+        if let Some(trace) = current.filter(|trace| trace.join()) {
+            return Some(trace);
+        }
+        let id = self.recorder.next_trace_id(parent.trace.step);
+        let next = Arc::new(parent.trace.continuation(id, self.shared.id));
+        next.join();
+        let full = self.with_continuation(parent, |slot| slot.replace(Arc::clone(&next)))?;
+        if let Some(full) = full {
+            self.end_continuation(&full);
+        }
+        Some(next)
+    }
+
+    fn with_continuation<R>(
+        &mut self,
+        parent: &Parent,
+        f: impl FnOnce(&mut Option<Arc<TraceState>>) -> R,
+    ) -> Option<R> {
+        if parent.key & SECTION_KEY != 0 {
+            return self.open_mut(parent.key).map(|open| f(&mut open.continuation));
+        }
+        // Keys of spans come back: another span may have this one by now.
+        let mut open = self.recorder.spans.get(parent.key).filter(|open| open.span_id == parent.span_id)?;
+        Some(f(&mut open.continuation))
+    }
+
+    #[cold]
+    fn end_continuation(&mut self, trace: &TraceState) {
+        if let Some(ended) = trace.end_continuation() {
+            self.write(&ended.0, trace, |words| words.extend_from_slice(&ended.1));
+        }
     }
 
     fn path(&mut self, parent: PathId, source: Source, name: Option<&str>, spec: &Spec) -> (PathId, u32) {
@@ -220,8 +262,13 @@ impl ThreadState {
         self.sections += 1;
         let key = self.sections | SECTION_KEY;
         if let Some(trace) = &open.trace {
-            let parent =
-                Parent { trace: Arc::clone(trace), span_id: open.span_id, path: open.path, kind: open.kind };
+            let parent = Parent {
+                trace: Arc::clone(trace),
+                span_id: open.span_id,
+                path: open.path,
+                kind: open.kind,
+                key,
+            };
             let start_ns = open.start_ns;
             open.enters = 0;
             self.push(key, parent, Some(open));
@@ -295,6 +342,9 @@ impl ThreadState {
     /// Ends a section: into the aggregates first, then into the ring.
     pub(crate) fn finish(&mut self, open: &mut Open) {
         let Some(trace) = open.trace.take() else { return };
+        if let Some(continuation) = open.continuation.take() {
+            self.end_continuation(&continuation);
+        }
         // An entered section ends at its last exit: a handle kept for longer does not make it longer.
         let end_ns = if open.enters > 0 { open.last_exit_ns } else { now_ns() };
         let duration_ns = end_ns.saturating_sub(open.start_ns);
@@ -319,13 +369,17 @@ impl ThreadState {
     fn export(&mut self, open: &Open, trace: &TraceState, end_ns: u64) {
         let coarse = open.kind != SectionKind::Section;
         let rss_bytes = if coarse { memory::rss_bytes() } else { None };
-        let root = open.is_root.then(|| {
-            let (trace_spans, trace_dropped) = trace.close();
-            let continues = open.continues.map(|(path, trace, span)| (path.0, trace, span));
-            let step = trace.step.filter(|_| !open.discarded);
-            RootRecord { mode: trace.mode, trace_spans, trace_dropped, step, epoch: trace.epoch, continues }
+        let is_part = !open.is_root && open.continues.is_some();
+        let root = (open.is_root || is_part).then(|| RootRecord {
+            mode: trace.mode,
+            announces: open.is_root,
+            trace_spans: 0,
+            trace_dropped: 0,
+            step: trace.step.filter(|_| !open.discarded),
+            epoch: trace.epoch,
+            continues: open.continues.map(|(path, trace, span)| (path.0, trace, span)),
         });
-        let record = SectionRecord {
+        let mut record = SectionRecord {
             trace_id: trace.id,
             span_id: open.span_id,
             parent_span_id: open.parent_span_id,
@@ -353,11 +407,28 @@ impl ThreadState {
             rss_bytes,
             rss_delta_bytes: rss_bytes.zip(open.rss_start_bytes).map(|(end, start)| end.wrapping_sub(start)),
         };
+        if is_part {
+            let mut attached = Vec::new();
+            open.attrs.pack(&mut attached);
+            if let Some(ended) = trace.end_root(Box::new((record, attached))) {
+                self.write(&ended.0, trace, |words| words.extend_from_slice(&ended.1));
+            }
+            return;
+        }
+        if let Some(root) = record.root.as_mut() {
+            (root.trace_spans, root.trace_dropped) = trace.close();
+        }
+        self.write(&record, trace, |words| open.attrs.pack(words));
+    }
+
+    /// Writes a record and what is attached to it into the ring.
+    fn write(&mut self, record: &SectionRecord, trace: &TraceState, attach: impl FnOnce(&mut Vec<u64>)) {
         self.words.clear();
         record.pack(&mut self.words);
-        open.attrs.pack(&mut self.words);
+        attach(&mut self.words);
         self.shared.emitted.fetch_add(1, Ordering::Relaxed);
-        if !self.shared.ring.push(&self.words, &[], open.is_root) {
+        let is_urgent = record.root.is_some_and(|root| root.announces);
+        if !self.shared.ring.push(&self.words, &[], is_urgent) {
             self.shared.ring_full.fetch_add(1, Ordering::Relaxed);
             trace.lose_one();
         }

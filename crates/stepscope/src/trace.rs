@@ -1,10 +1,12 @@
 //! The trace that open sections belong to: its id, its context, and how many spans it has. Shared by all
 //! threads that work on it and recycled, so that a step costs no allocation in the steady state.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepscope_core::{Mode, SectionKind, identity::TraceId};
+
+use crate::record::SectionRecord;
 
 /// What all spans of a trace share.
 #[derive(Debug)]
@@ -21,6 +23,23 @@ pub(crate) struct TraceState {
     started: AtomicU32,
     /// Of those, the ones that were lost.
     dropped: AtomicU32,
+    /// For a trace that continues a full one.
+    announcement: Mutex<Announcement>,
+}
+
+/// A record with its packed attachments, ready for the ring.
+pub(crate) type Ended = Box<(SectionRecord, Vec<u64>)>;
+
+/// Who says how many spans a continuing trace has: it has many roots, and the last one to end does.
+#[derive(Debug, Default)]
+enum Announcement {
+    /// More sections may join; the one that ended last is held back.
+    #[default]
+    Open,
+    Held(Ended),
+    /// No more sections join, and none had ended: the next one announces.
+    Due,
+    Done,
 }
 
 /// No new span may join.
@@ -37,6 +56,69 @@ impl TraceState {
             root_thread: 0,
             started: AtomicU32::new(0),
             dropped: AtomicU32::new(0),
+            announcement: Mutex::default(),
+        }
+    }
+
+    /// A trace for what this one, which is full or closed, has no room for.
+    pub(crate) fn continuation(&self, id: TraceId, root_thread: u64) -> Self {
+        let (step, epoch, mode) = (self.step, self.epoch, self.mode);
+        Self { step, epoch, mode, root_thread, ..Self::new(id, self.root_kind) }
+    }
+
+    fn announcement(&self) -> MutexGuard<'_, Announcement> {
+        self.announcement.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A root of a continuing trace has ended; returns what is to be written now.
+    pub(crate) fn end_root(&self, mut ended: Ended) -> Option<Ended> {
+        let mut announcement = self.announcement();
+        match std::mem::take(&mut *announcement) {
+            Announcement::Open => {
+                *announcement = Announcement::Held(ended);
+                None
+            }
+            Announcement::Held(before) => {
+                *announcement = Announcement::Held(ended);
+                Some(before)
+            }
+            Announcement::Due => {
+                *announcement = Announcement::Done;
+                self.announce(&mut ended);
+                Some(ended)
+            }
+            Announcement::Done => {
+                *announcement = Announcement::Done;
+                Some(ended)
+            }
+        }
+    }
+
+    /// Nothing joins a continuing trace any more; returns what is to be written now.
+    pub(crate) fn end_continuation(&self) -> Option<Ended> {
+        self.close();
+        let mut announcement = self.announcement();
+        match std::mem::take(&mut *announcement) {
+            Announcement::Open | Announcement::Due => {
+                *announcement = Announcement::Due;
+                None
+            }
+            Announcement::Held(mut ended) => {
+                *announcement = Announcement::Done;
+                self.announce(&mut ended);
+                Some(ended)
+            }
+            Announcement::Done => {
+                *announcement = Announcement::Done;
+                None
+            }
+        }
+    }
+
+    fn announce(&self, ended: &mut Ended) {
+        if let Some(root) = &mut ended.0.root {
+            (root.trace_spans, root.trace_dropped) = self.close();
+            root.announces = true;
         }
     }
 
@@ -92,6 +174,7 @@ impl TracePool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::record::RootRecord;
 
     #[test]
     fn a_closed_or_full_trace_takes_nobody() {
@@ -105,6 +188,46 @@ mod tests {
         let trace = TraceState::new([1; 16], SectionKind::Step);
         trace.close();
         assert!(!trace.join());
+    }
+
+    fn ended(span_id: u64) -> Ended {
+        let root = RootRecord {
+            mode: Mode::Train,
+            announces: false,
+            trace_spans: 0,
+            trace_dropped: 0,
+            step: None,
+            epoch: None,
+            continues: Some((1, [1; 16], 1)),
+        };
+        Box::new((SectionRecord { span_id, root: Some(root), ..SectionRecord::default() }, Vec::new()))
+    }
+
+    /// The span, and the number of spans that it announces.
+    fn written(ended: Option<Ended>) -> Option<(u64, Option<u32>)> {
+        let (record, _) = *ended?;
+        Some((record.span_id, record.root.filter(|root| root.announces).map(|root| root.trace_spans)))
+    }
+
+    #[test]
+    fn the_root_that_ends_last_announces_a_continuing_trace() {
+        let full = TraceState::new([1; 16], SectionKind::Step);
+        let trace = full.continuation([2; 16], 0);
+        (0..4).for_each(|_| assert!(trace.join()));
+        assert_eq!(written(trace.end_root(ended(1))), None);
+        assert_eq!(written(trace.end_root(ended(2))), Some((1, None)));
+        assert_eq!(written(trace.end_root(ended(3))), Some((2, None)));
+        assert_eq!(written(trace.end_continuation()), Some((3, Some(4))));
+        // One that outlives the section around it.
+        assert_eq!(written(trace.end_root(ended(4))), Some((4, None)));
+        assert_eq!(written(trace.end_continuation()), None);
+        assert!(!trace.join());
+        // None has ended when nothing joins any more: the next one announces.
+        let trace = full.continuation([3; 16], 0);
+        (0..2).for_each(|_| assert!(trace.join()));
+        assert_eq!(written(trace.end_continuation()), None);
+        assert_eq!(written(trace.end_root(ended(5))), Some((5, Some(2))));
+        assert_eq!(written(trace.end_root(ended(6))), Some((6, None)));
     }
 
     #[test]

@@ -44,6 +44,7 @@ fn main() {
         "budget" => budget::run(argument(2).parse().unwrap_or(0), number(1), argument(3)),
         "alone" => volume::alone(number(1)),
         "wide" => volume::wide(number(1)),
+        "wide_spans" => volume::wide_spans(number(1)),
         "names" => volume::names(number(1)),
         "flood" => volume::flood(number(1)),
         "threads" => volume::threads(number(1)),

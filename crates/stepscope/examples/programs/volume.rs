@@ -23,6 +23,30 @@ pub(crate) fn wide(sections: u64) {
     let _next = step!(1);
 }
 
+/// As `wide`, by `tracing` spans of two threads inside of one.
+pub(crate) fn wide_spans(sections: u64) {
+    let run = stepscope::init();
+    {
+        let step = tracing::info_span!("step", stepscope.step = 0);
+        let outer = tracing::info_span!(parent: &step, "outer");
+        let threads: Vec<_> = (0..2)
+            .map(|number| {
+                let outer = outer.clone();
+                let work = move || {
+                    for _ in 0..sections / 2 {
+                        tracing::info_span!(parent: &outer, "part").in_scope(|| ());
+                        std::thread::yield_now();
+                    }
+                };
+                std::thread::Builder::new().name(format!("part-{number}")).spawn(work).unwrap()
+            })
+            .collect();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        run.flush(std::time::Duration::from_secs(10));
+    }
+    say("spans", sections + 4);
+}
+
 /// Spans of many names.
 pub(crate) fn names(count: u64) {
     let run = stepscope::init();

@@ -243,11 +243,16 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
     if root.mode != Mode::Train {
         visitor.span_attribute(attr::MODE, Value::Str(root.mode.as_str()));
     }
-    visitor.span_attribute(attr::TRACE_SPANS, Value::Int(i64::from(root.trace_spans)));
-    visitor.span_attribute(attr::TRACE_DROPPED, Value::Int(i64::from(root.trace_dropped)));
-    if let Some((path, trace, span)) = root.continues {
+    if let Some((path, _, _)) = root.continues {
         let path = context.recorder.path_info(stepscope_core::PathId(path));
         visitor.span_attribute(attr::PARENT_PATH, Value::Str(&path.text));
+    }
+    if !root.announces {
+        return;
+    }
+    visitor.span_attribute(attr::TRACE_SPANS, Value::Int(i64::from(root.trace_spans)));
+    visitor.span_attribute(attr::TRACE_DROPPED, Value::Int(i64::from(root.trace_dropped)));
+    if let Some((_, trace, span)) = root.continues {
         write_link(visitor, &trace, span);
     }
     if record.kind != SectionKind::Run {

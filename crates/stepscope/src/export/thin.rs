@@ -93,7 +93,7 @@ impl Thinner {
         self.waiting_words += words(entries);
         let keeps = is_first || self.keeps(record);
         let trace = self.waiting.entry(record.trace_id).or_default();
-        if record.root.is_some() {
+        if record.root.is_some_and(|root| root.announces) {
             trace.root = Some(Root { waiting, keeps, is_late: false });
         } else {
             trace.children.push(waiting);

@@ -1,6 +1,6 @@
 //! More than fits, and everything at once: nothing breaks and every loss is counted.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use stepscope_core::attr;
 
@@ -35,18 +35,41 @@ fn a_trace_that_is_too_wide_goes_on_in_linked_ones() {
     let recording = ended.recording();
     check::all(&recording);
     assert_eq!(recording.named("part").count(), 25_000);
-    let step = recording.steps()[0];
-    assert_eq!(recording.traces()[&step.trace].len(), 10_000);
+    let (step, traces) = (recording.steps()[0], recording.traces());
+    assert_eq!(traces[&step.trace].len(), 10_000);
     let outer = recording.only("outer");
+    // 25,000 parts and a leaf in every 5,000th of them. The trace of the step holds 9,997 parts and a leaf, the
+    // next one 9,998 parts and two leaves.
     let continued: Vec<_> = recording.named("part").filter(|part| part.is_root()).collect();
-    assert_eq!(continued.len(), 25_000 - 9_998 + 1);
-    for part in continued {
+    assert_eq!(continued.len(), 25_000 - 9_997);
+    let mut sizes: BTreeMap<[u8; 16], usize> = BTreeMap::new();
+    for part in &continued {
         assert_eq!(part.text(attr::PARENT_PATH), Some("step/outer"));
-        assert!(part.links.contains(&(outer.trace, outer.id)));
         assert_eq!((part.kind(), part.int(attr::STEP)), ("section", Some(0)));
+        sizes.insert(part.trace, traces[&part.trace].len());
+        if part.int(attr::TRACE_SPANS).is_some() {
+            assert!(part.links.contains(&(outer.trace, outer.id)));
+        }
     }
+    let mut sizes: Vec<usize> = sizes.into_values().collect();
+    sizes.sort_unstable();
+    assert_eq!(sizes, [25_005 - 9_998 - 10_000, 10_000]);
+    assert!(continued.is_sorted_by_key(|part| part.start_ns));
     // The next step is an ordinary one.
     assert_eq!(recording.steps()[1].int(attr::TRACE_SPANS), Some(1));
+}
+
+#[test]
+fn spans_of_many_threads_go_on_in_linked_traces() {
+    let ended = Program::new(&["wide_spans", "30000"]).env("STEPSCOPE_RING_BYTES", "16000000").succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(recording.spans.len() as u64, ended.truth()["spans"]);
+    // The run's trace, the step's, and those for the 20,002 parts that did not fit: two, or one more where both
+    // threads found a full one at the same time.
+    let traces = recording.traces();
+    assert!((5..=7).contains(&traces.len()), "{}", traces.len());
+    assert_eq!(traces.values().filter(|spans| spans.len() == 10_000).count(), 3);
 }
 
 #[test]

@@ -26,6 +26,7 @@ fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
         on_foreign_thread: false,
         root: spans.map(|spans| RootRecord {
             mode: Mode::Train,
+            announces: true,
             trace_spans: spans,
             trace_dropped: 0,
             step: Some(trace),
