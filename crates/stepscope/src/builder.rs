@@ -9,12 +9,13 @@ use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::config::{Config, Format};
+use crate::control::{Control, Reach};
 use crate::exit::Guard;
 use crate::export::directory::{DirectorySink, process_directory};
 use crate::identity::{Given, Identity};
 use crate::layer::StepscopeLayer;
 use crate::recorder::{self, Recorder};
-use crate::worker::{self, Control, Sinks};
+use crate::worker::{self, Sinks};
 
 /// How long the start waits for its mark to be written, at most; it takes about a millisecond.
 const START_TIMEOUT: Duration = Duration::from_millis(100);
@@ -216,7 +217,7 @@ impl Builder {
         }
         crate::thread::with(&recorder, crate::thread::ThreadState::mark_run);
         // Whatever happens from here on, the run is known to have started.
-        control.flush(START_TIMEOUT);
+        let _ = control.flush(START_TIMEOUT, Reach::Written);
         let guard = Guard::new(Arc::clone(&recorder), control, directory);
         (StepscopeLayer::new(Some(recorder)), guard)
     }

@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::control::{Control, Flushed, Reach};
 use crate::recorder::{self, Recorder};
 use crate::sys;
-use crate::worker::{Control, THREAD_NAME};
+use crate::worker::THREAD_NAME;
 
 /// The run at work, for the hooks that know no guard.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -70,9 +71,17 @@ impl Guard {
         self.run.as_ref().map_or("", |run| run.recorder.identity.run_id.as_str())
     }
 
-    /// Writes everything recorded so far; returns whether that was done within `timeout`.
-    pub fn flush(&self, timeout: Duration) -> bool {
-        self.run.as_ref().is_none_or(|run| run.control.flush(timeout))
+    /// Has everything recorded so far written and, where it is sent, acknowledged; waits for that, `timeout` at
+    /// most, and says how it went. Nothing to do is [`Flushed::Complete`].
+    pub fn flush(&self, timeout: Duration) -> Flushed {
+        let _own = crate::memory::own_call();
+        match &self.run {
+            // A forked child has no background thread, and records nothing.
+            Some(run) if std::process::id() == run.recorder.process_id => {
+                run.control.flush(timeout, Reach::Delivered)
+            }
+            _ => Flushed::Complete,
+        }
     }
 }
 
@@ -123,8 +132,8 @@ fn install_hooks(recorder: &Recorder) {
     }
 }
 
-/// Flushes before a panic goes on: it may abort the process. At most once a second, so that a program that
-/// catches panics is not slowed down by each.
+/// Flushes before a panic goes on: it may abort the process. At most once a second, and without waiting for an
+/// endpoint in trouble, so that a program that catches panics is not slowed down by each.
 fn chain_panic_hook() {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     let previous = std::panic::take_hook();
@@ -139,7 +148,8 @@ fn chain_panic_hook() {
                 return;
             }
             *last = Some(Instant::now());
-            run.control.flush(run.recorder.config.exit_timeout);
+            let _own = crate::memory::own_call();
+            let _ = run.control.flush(run.recorder.config.exit_timeout, Reach::DeliveredIfWell);
         }
     }));
 }

@@ -2,8 +2,8 @@
 //! ends the run. The only thread of ours; it never traces itself.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use stepscope_core::LossReason;
@@ -12,6 +12,7 @@ use crate::aggregate::Sums;
 use crate::attrs;
 use crate::callsite::Source;
 use crate::clock::now_ns;
+use crate::control::{Control, Flushed, Reach};
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
 use crate::export::encode::Context;
@@ -54,59 +55,14 @@ impl Sinks {
     }
 }
 
-#[derive(Debug, Default)]
-struct Orders {
-    flushes_asked: u64,
-    flushes_done: u64,
-    /// The program asks for the end, which is to be reached by then.
-    end: Option<Instant>,
-    ended: bool,
-}
-
-/// The way to talk to the background thread.
-#[derive(Debug, Default)]
-pub(crate) struct Control {
-    orders: Mutex<Orders>,
-    changed: Condvar,
-}
-
-impl Control {
-    fn lock(&self) -> MutexGuard<'_, Orders> {
-        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Has everything recorded so far written, and waits for it, at most `timeout`. Whether it was done.
-    pub(crate) fn flush(&self, timeout: Duration) -> bool {
-        let mut orders = self.lock();
-        if orders.ended {
-            return true;
-        }
-        orders.flushes_asked += 1;
-        let ticket = orders.flushes_asked;
-        self.changed.notify_all();
-        self.wait(orders, timeout, |orders| orders.flushes_done >= ticket || orders.ended)
-    }
-
-    /// Ends the run and waits for it, a little longer than `timeout` at most. Whether it was done.
-    pub(crate) fn end(&self, timeout: Duration) -> bool {
-        let mut orders = self.lock();
-        if orders.end.is_none() {
-            orders.end = Some(Instant::now() + timeout);
-        }
-        self.changed.notify_all();
-        self.wait(orders, timeout + Duration::from_millis(500), |orders| orders.ended)
-    }
-
-    fn wait(
-        &self,
-        orders: MutexGuard<'_, Orders>,
-        timeout: Duration,
-        done: impl Fn(&Orders) -> bool,
-    ) -> bool {
-        let waited = self.changed.wait_timeout_while(orders, timeout, |orders| !done(orders));
-        let (orders, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        done(&orders)
-    }
+/// A flush that waits for acknowledgements.
+struct Flushing {
+    ticket: u64,
+    reach: Reach,
+    /// What was lost before it began.
+    lost_before: u64,
+    /// Up to here the transport has to be done; see [`Sink::handed_over`].
+    mark: u64,
 }
 
 struct Worker {
@@ -151,20 +107,19 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
 impl Worker {
     fn run(&mut self, control: &Control) {
         let (mut flushed, mut published) = (Instant::now(), Instant::now());
+        let mut flushing = Vec::new();
         loop {
-            let orders = control.lock();
-            let (asked, end) = (orders.flushes_asked, orders.end);
-            let flush_asked = orders.flushes_done < asked;
-            drop(orders);
+            let (asked, end) = control.take();
             let is_busy = self.drain();
             let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
             if end.is_some() || signal.is_some() {
                 let deadline = end.unwrap_or_else(|| Instant::now() + self.recorder.config.exit_timeout);
+                flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
                 self.finish(deadline, signal);
-                let mut orders = control.lock();
-                orders.ended = true;
-                drop(orders);
-                control.changed.notify_all();
+                // Nothing is left to be handed over.
+                flushing.iter_mut().for_each(|flush| flush.mark = 0);
+                flushing.iter().for_each(|flush| control.answer(flush.ticket, self.flushed(flush)));
+                control.set_ended();
                 if let Some(signal) = signal {
                     sys::raise_with_default(signal);
                 }
@@ -179,25 +134,79 @@ impl Worker {
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
                 self.publish();
             }
-            if flush_asked || flushed.elapsed() >= config.flush_interval {
+            if !asked.is_empty() || flushed.elapsed() >= config.flush_interval {
                 flushed = Instant::now();
+                let begun = asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach));
+                flushing.extend(begun.collect::<Vec<_>>());
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
+                let mark = self.handed_over();
+                flushing
+                    .iter_mut()
+                    .filter(|flush| flush.mark == u64::MAX)
+                    .for_each(|flush| flush.mark = mark);
             }
-            let pause = if is_busy { BUSY_PAUSE } else { IDLE_PAUSE };
+            let pause = if is_busy || !flushing.is_empty() { BUSY_PAUSE } else { IDLE_PAUSE };
             let until = Instant::now() + pause;
-            let mut works = false;
-            self.sinks.each(|sink| works |= sink.work(until));
-            if flush_asked {
-                control.lock().flushes_done = asked;
-                control.changed.notify_all();
-            }
-            let orders = control.lock();
-            if orders.end.is_none() && orders.flushes_asked == asked {
-                let rest = until.saturating_duration_since(Instant::now());
-                // Woken by orders; otherwise time is all that has to pass.
-                drop(control.changed.wait_timeout(orders, rest));
-            }
+            self.sinks.each(|sink| {
+                sink.work(until);
+            });
+            flushing.retain(|flush| {
+                let is_done = self.is_done(flush);
+                if is_done {
+                    control.answer(flush.ticket, self.flushed(flush));
+                }
+                !is_done
+            });
+            control.wait_until(until);
         }
+    }
+
+    /// A flush that begins now; its mark comes when everything has been handed over.
+    fn flushing(&mut self, ticket: u64, reach: Reach) -> Flushing {
+        Flushing { ticket, reach, lost_before: self.lost(), mark: u64::MAX }
+    }
+
+    /// Whether there is nothing more to wait for.
+    fn is_done(&mut self, flush: &Flushing) -> bool {
+        let (mut is_settled, mut is_in_trouble) = (true, false);
+        self.sinks.each(|sink| {
+            is_settled &= sink.settled() >= flush.mark;
+            is_in_trouble |= sink.is_in_trouble();
+        });
+        match flush.reach {
+            Reach::Written => true,
+            Reach::DeliveredIfWell => is_settled || is_in_trouble,
+            Reach::Delivered => is_settled,
+        }
+    }
+
+    /// How it went.
+    fn flushed(&mut self, flush: &Flushing) -> Flushed {
+        let mut is_settled = true;
+        self.sinks.each(|sink| is_settled &= sink.settled() >= flush.mark);
+        match self.lost().saturating_sub(flush.lost_before) {
+            _ if !is_settled && flush.reach != Reach::Written => Flushed::TimedOut,
+            0 => Flushed::Complete,
+            lost => Flushed::Dropped(lost),
+        }
+    }
+
+    fn handed_over(&mut self) -> u64 {
+        let mut mark = 0;
+        self.sinks.each(|sink| mark = mark.max(sink.handed_over()));
+        mark
+    }
+
+    /// Spans that sinks have lost, without those that a bound has made them leave out.
+    fn lost(&mut self) -> u64 {
+        let mut lost = 0;
+        self.sinks.each(|sink| {
+            let counts = sink.counts();
+            let dropped = LossReason::ALL.iter().zip(counts.dropped);
+            let unwanted = |reason| matches!(reason, LossReason::Thinned | LossReason::SizeBound);
+            lost += dropped.filter(|&(&reason, _)| !unwanted(reason)).map(|(_, count)| count).sum::<u64>();
+        });
+        lost
     }
 
     /// Takes everything out of the rings; whether one of them was rather full.

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "fork, signals and waiting for a child have no safe interface")]
 
 use std::io::{Read, Write};
+use std::time::Duration;
 
 use stepscope::{section, step};
 
@@ -200,8 +201,25 @@ pub(crate) fn run(how: &str) {
             wait_for_parent();
         }
         "killed" => {
-            assert!(guard.flush(std::time::Duration::from_secs(10)));
+            assert!(guard.flush(Duration::from_secs(10)).is_complete());
             wait_for_parent();
+        }
+        "deliver" | "deliver_soon" => {
+            work(5..50);
+            let timeout = Duration::from_millis(if how == "deliver" { 10_000 } else { 200 });
+            let start = std::time::Instant::now();
+            let (timed_out, dropped) = match guard.flush(timeout) {
+                stepscope::Flushed::Complete => (0, 0),
+                stepscope::Flushed::Dropped(spans) => (0, spans),
+                stepscope::Flushed::TimedOut => (1, 0),
+            };
+            say("flush_ms", u64::try_from(start.elapsed().as_millis()).unwrap());
+            say("timed_out", timed_out);
+            say("dropped", dropped);
+            std::io::stdout().flush().unwrap();
+            // What has not left by now never will.
+            // SAFETY: no preconditions.
+            unsafe { libc::_exit(0) };
         }
         "fork" => fork_child(guard),
         "fork_record" => fork_and_record(guard),

@@ -13,7 +13,7 @@ pub(crate) fn wide(sections: u64) {
         for number in 0..sections {
             let _part = section!("part");
             if number % 1_000 == 0 {
-                run.flush(std::time::Duration::from_secs(10));
+                let _ = run.flush(std::time::Duration::from_secs(10));
             }
             if number % 5_000 == 4_999 {
                 let _leaf = section!("leaf");
@@ -42,7 +42,7 @@ pub(crate) fn wide_spans(sections: u64) {
             })
             .collect();
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        run.flush(std::time::Duration::from_secs(10));
+        let _ = run.flush(std::time::Duration::from_secs(10));
     }
     say("spans", sections + 4);
 }
@@ -54,7 +54,7 @@ pub(crate) fn names(count: u64) {
         let name = format!("name-{number}");
         tracing::info_span!("named", otel.name = name).in_scope(|| ());
         if number % 1_000 == 0 {
-            run.flush(std::time::Duration::from_secs(10));
+            let _ = run.flush(std::time::Duration::from_secs(10));
         }
     }
     say("sections", count + 1);
@@ -67,7 +67,7 @@ pub(crate) fn alone(sections: u64) {
         let _alone = section!("alone");
         let _part = section!("part");
         if number % 500 == 0 {
-            run.flush(std::time::Duration::from_secs(10));
+            let _ = run.flush(std::time::Duration::from_secs(10));
         }
     }
     say("spans", sections * 2 + 2);
@@ -113,12 +113,12 @@ pub(crate) fn crowd(spans: u64) {
     let run = stepscope::init();
     let parent = tracing::info_span!("parent");
     let open: Vec<_> = (0..spans).map(|_| tracing::info_span!(parent: &parent, "open")).collect();
-    run.flush(std::time::Duration::from_secs(10));
+    let _ = run.flush(std::time::Duration::from_secs(10));
     for (number, span) in open.into_iter().enumerate() {
         span.in_scope(|| ());
         drop(span);
         if number % 1_000 == 0 {
-            run.flush(std::time::Duration::from_secs(10));
+            let _ = run.flush(std::time::Duration::from_secs(10));
         }
     }
     say("ended", spans + 1);

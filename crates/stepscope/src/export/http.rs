@@ -74,6 +74,8 @@ impl Target {
 
 #[derive(Debug, Clone)]
 struct Batch {
+    /// Messages are numbered from 1 in the order in which they are sent.
+    number: u64,
     signal: &'static str,
     body: Bytes,
     spans: u64,
@@ -108,6 +110,8 @@ pub(crate) struct HttpSink {
     traces: Message,
     metrics: Encoder,
     queue: VecDeque<Batch>,
+    /// Number of the last message.
+    last: u64,
     queue_bytes: usize,
     current: Option<InFlight>,
     tries: u32,
@@ -131,6 +135,7 @@ impl HttpSink {
             traces: Message::new(Encoder::traces(Format::Protobuf)),
             metrics: Encoder::metrics(Format::Protobuf),
             queue: VecDeque::new(),
+            last: 0,
             queue_bytes: 0,
             current: None,
             tries: 0,
@@ -141,7 +146,9 @@ impl HttpSink {
         })
     }
 
-    fn enqueue(&mut self, batch: Batch) {
+    fn enqueue(&mut self, signal: &'static str, body: Bytes, spans: u64) {
+        self.last += 1;
+        let batch = Batch { number: self.last, signal, body, spans };
         self.queue_bytes += batch.body.len();
         self.queue.push_back(batch);
         while self.queue_bytes > QUEUE_BYTES {
@@ -154,9 +161,9 @@ impl HttpSink {
     fn enqueue_spans(&mut self) {
         let (message, spans) = self.traces.finish();
         if spans > 0 {
-            let batch = Batch { signal: "traces", body: Bytes::copy_from_slice(message), spans };
+            let body = Bytes::copy_from_slice(message);
             self.traces.clear();
-            self.enqueue(batch);
+            self.enqueue("traces", body, spans);
         }
     }
 
@@ -317,7 +324,7 @@ impl Sink for HttpSink {
         let body = Bytes::copy_from_slice(message.finish().0);
         message.clear();
         self.metrics = message.encoder;
-        self.enqueue(Batch { signal: "metrics", body, spans: 0 });
+        self.enqueue("metrics", body, 0);
     }
 
     fn flush(&mut self, _: &Context<'_>) {
@@ -344,6 +351,20 @@ impl Sink for HttpSink {
 
     fn counts(&self) -> SinkCounts {
         self.counts
+    }
+
+    fn handed_over(&self) -> u64 {
+        self.last
+    }
+
+    fn settled(&self) -> u64 {
+        // What is tried again goes to the front, so the numbers are in order.
+        let waiting = self.current.as_ref().map(|request| &request.batch).or(self.queue.front());
+        waiting.map_or(self.last, |batch| batch.number - 1)
+    }
+
+    fn is_in_trouble(&self) -> bool {
+        self.tries > 0
     }
 }
 

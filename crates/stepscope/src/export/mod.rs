@@ -50,6 +50,18 @@ pub(crate) trait Sink {
     fn work(&mut self, until: Instant) -> bool;
     /// What happened so far.
     fn counts(&self) -> SinkCounts;
+    /// Number of the last message that went to the transport; 0 where there is none.
+    fn handed_over(&self) -> u64 {
+        0
+    }
+    /// Up to this number every message was acknowledged or dropped.
+    fn settled(&self) -> u64 {
+        u64::MAX
+    }
+    /// Whether the last try failed, so that the next ones may take long.
+    fn is_in_trouble(&self) -> bool {
+        false
+    }
 }
 
 /// Says something on standard error, once a process and kind of trouble.

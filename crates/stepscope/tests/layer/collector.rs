@@ -179,6 +179,56 @@ fn a_connection_that_breaks_before_the_answer_leaves_a_doubt() {
     assert_eq!(collector.recording().spans.len() as u64, ended.truth()["spans"] - unknown);
 }
 
+/// 50 steps of two spans and the mark of the start, a flush, and a program that is gone right after it.
+fn deliver(how: &str, url: &str) -> Ended {
+    Program::new(&["process", how])
+        .env("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+        .env("OTEL_EXPORTER_OTLP_TIMEOUT", "60000")
+        .succeed()
+}
+
+#[test]
+fn a_flush_waits_until_everything_is_acknowledged() {
+    let late = Duration::from_millis(300);
+    let collector = Collector::start(move |_, _| Answer::Late(late));
+    let ended = deliver("deliver", &collector.url());
+    assert_eq!((ended.truth()["timed_out"], ended.truth()["dropped"]), (0, 0));
+    assert!(Duration::from_millis(ended.truth()["flush_ms"]) < Duration::from_secs(10));
+    assert_eq!(collector.recording().spans.len(), 101);
+    assert_eq!(ended.recording().spans.len(), 101);
+}
+
+#[test]
+fn a_flush_says_when_the_time_is_over_and_what_was_refused() {
+    for collector in
+        [Collector::start(|_, _| Answer::Silence), Collector::start(|_, _| Answer::Status("503 Busy"))]
+    {
+        let ended = deliver("deliver_soon", &collector.url());
+        assert_eq!((ended.truth()["timed_out"], ended.truth()["dropped"]), (1, 0));
+        let took = Duration::from_millis(ended.truth()["flush_ms"]);
+        assert!((Duration::from_millis(200)..Duration::from_secs(2)).contains(&took), "{took:?}");
+        // The directory has had everything at once.
+        assert_eq!(ended.recording().spans.len(), 101);
+    }
+    let collector = Collector::start(|path, before| match (path, before) {
+        ("/v1/traces", 1..) => Answer::Status("400 Bad Request"),
+        _ => Answer::Accept,
+    });
+    let ended = deliver("deliver", &collector.url());
+    assert_eq!((ended.truth()["timed_out"], ended.truth()["dropped"]), (0, 100));
+    assert_eq!(collector.recording().spans.len(), 1);
+}
+
+#[test]
+fn a_panic_waits_for_a_collector_that_is_well() {
+    let late = Duration::from_millis(200);
+    let collector = Collector::start(move |_, _| Answer::Late(late));
+    let program = Program::new(&["process", "abort"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
+    assert_eq!(program.run().signal(), Some(libc::SIGABRT));
+    // Five steps of two spans, and the mark of the start.
+    assert_eq!(collector.recording().spans.len(), 11);
+}
+
 #[test]
 fn an_endpoint_that_makes_no_sense_is_one_warning() {
     for url in ["https://127.0.0.1:4318", "nonsense", "http://:1"] {

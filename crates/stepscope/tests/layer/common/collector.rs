@@ -17,6 +17,8 @@ pub(crate) enum Answer {
     With(Vec<u8>),
     /// Refuse with this status line and header lines.
     Status(&'static str),
+    /// Accept everything, but only after this time.
+    Late(std::time::Duration),
     /// Read the request and leave the connection open without a word.
     Silence,
     /// Read the request and close the connection.
@@ -118,6 +120,10 @@ fn serve(stream: TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &Mu
     shared.heads.push(head);
     let (status, response) = match answer(&path, before) {
         Answer::Accept => ("200 OK", Vec::new()),
+        Answer::Late(time) => {
+            std::thread::sleep(time);
+            ("200 OK", Vec::new())
+        }
         Answer::With(response) => ("200 OK", response),
         Answer::Status(status) => (status, Vec::new()),
         Answer::Silence => return shared.silent.push(stream),

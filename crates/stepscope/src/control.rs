@@ -1,0 +1,139 @@
+//! The way to talk to the background thread: orders to flush and to end, and the answers. What an order makes
+//! the thread do is in `worker`.
+
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// How a flush went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[must_use = "a flush may not have reached its goal"]
+pub enum Flushed {
+    /// What had been recorded before is written, and acknowledged where it was sent.
+    Complete,
+    /// It has left, but for this many spans that were lost while it was flushed: the disk was full, or the
+    /// endpoint refused them for good. They are in the report's losses, too.
+    Dropped(u64),
+    /// The time was over before everything was written and acknowledged. It is tried further.
+    TimedOut,
+}
+
+impl Flushed {
+    /// Whether nothing was lost and nothing is under way any more.
+    #[must_use]
+    pub fn is_complete(self) -> bool {
+        self == Self::Complete
+    }
+}
+
+/// How far a flush goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    /// Written to files and handed to the transport.
+    Written,
+    /// Acknowledged or dropped, too; no longer worth waiting for once the endpoint is in trouble.
+    DeliveredIfWell,
+    /// Acknowledged or dropped, too.
+    Delivered,
+}
+
+/// One order to flush.
+#[derive(Debug)]
+struct Request {
+    ticket: u64,
+    reach: Reach,
+    /// The background thread has seen it.
+    is_taken: bool,
+    answer: Option<Flushed>,
+}
+
+#[derive(Debug, Default)]
+struct Orders {
+    tickets: u64,
+    requests: Vec<Request>,
+    /// The program asks for the end, which is to be reached by then.
+    end: Option<Instant>,
+    ended: bool,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(crate) struct Control {
+    orders: Mutex<Orders>,
+    changed: Condvar,
+}
+
+impl Control {
+    fn lock(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Has everything recorded so far written and delivered, as far as `reach` says, and waits for it, at most
+    /// `timeout`.
+    pub(crate) fn flush(&self, timeout: Duration, reach: Reach) -> Flushed {
+        let mut orders = self.lock();
+        if orders.ended {
+            return Flushed::Complete;
+        }
+        orders.tickets += 1;
+        let ticket = orders.tickets;
+        orders.requests.push(Request { ticket, reach, is_taken: false, answer: None });
+        self.changed.notify_all();
+        let is_open = |request: &Request| request.ticket == ticket && request.answer.is_none();
+        let waited = self.changed.wait_timeout_while(orders, timeout, |orders| {
+            !orders.ended && orders.requests.iter().any(is_open)
+        });
+        let (mut orders, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        let answer =
+            orders.requests.iter().find(|request| request.ticket == ticket).and_then(|own| own.answer);
+        orders.requests.retain(|request| request.ticket != ticket);
+        answer.unwrap_or(Flushed::TimedOut)
+    }
+
+    /// Ends the run and waits for it, a little longer than `timeout` at most. Whether it was done.
+    pub(crate) fn end(&self, timeout: Duration) -> bool {
+        let mut orders = self.lock();
+        if orders.end.is_none() {
+            orders.end = Some(Instant::now() + timeout);
+        }
+        self.changed.notify_all();
+        let timeout = timeout + Duration::from_millis(500);
+        let waited = self.changed.wait_timeout_while(orders, timeout, |orders| !orders.ended);
+        waited.unwrap_or_else(PoisonError::into_inner).0.ended
+    }
+
+    /// For the background thread: the requests that are new (ticket and reach), and the end that is ordered.
+    pub(crate) fn take(&self) -> (Vec<(u64, Reach)>, Option<Instant>) {
+        let mut orders = self.lock();
+        let fresh = orders.requests.iter_mut().filter(|request| !request.is_taken);
+        let taken = fresh.map(|request| {
+            request.is_taken = true;
+            (request.ticket, request.reach)
+        });
+        (taken.collect(), orders.end)
+    }
+
+    /// For the background thread: answers a request, if it still waits.
+    pub(crate) fn answer(&self, ticket: u64, answer: Flushed) {
+        let mut orders = self.lock();
+        for request in orders.requests.iter_mut().filter(|request| request.ticket == ticket) {
+            request.answer = Some(answer);
+        }
+        drop(orders);
+        self.changed.notify_all();
+    }
+
+    /// For the background thread: waits for orders, at most until `time`.
+    pub(crate) fn wait_until(&self, time: Instant) {
+        let orders = self.lock();
+        if orders.end.is_none() && orders.requests.iter().all(|request| request.is_taken) {
+            // Woken by orders; otherwise time is all that has to pass.
+            drop(self.changed.wait_timeout(orders, time.saturating_duration_since(Instant::now())));
+        }
+    }
+
+    /// For the background thread: the run has ended.
+    pub(crate) fn set_ended(&self) {
+        self.lock().ended = true;
+        self.changed.notify_all();
+    }
+}
