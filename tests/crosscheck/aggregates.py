@@ -81,7 +81,7 @@ def against_spans(aggregates, run, compare):
     for path in sorted(set(merged) | set(run.sections)):
         where = f"aggregates of {path}"
         sums, section = merged.get(path), run.sections.get(path)
-        if section is None and not has_all:
+        if not has_all and (section is None or section.orphans):
             continue
         if sums is None or section is None:
             compare.missing(where, "only in the spans" if sums is None else "only in the aggregates")

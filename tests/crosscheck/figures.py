@@ -33,6 +33,7 @@ class Section:
         self.total = 0
         self.self_ns = 0
         self.collapsed = 0
+        self.orphans = 0
         self.errors = 0
         # Spans in traces that are not whole: what their children took is not known.
         self.selfless = 0
@@ -46,6 +47,8 @@ class Section:
         self.self_ns += node.self_ns if is_whole else 0
         self.selfless += not is_whole
         self.errors += span.is_error
+        # Its path begins where the trace was cut off.
+        self.orphans += bool(node.root.span.parent)
         if span.get(names.ALLOC_BYTES) is not None:
             self.self_alloc += own(node, names.ALLOC_BYTES)
             self.self_free += own(node, names.FREE_BYTES)
