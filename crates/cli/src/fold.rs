@@ -1,5 +1,7 @@
 //! An analysis while it reads: the reader's traces are folded into a partial as they come.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -48,9 +50,20 @@ impl Analysis {
 
     /// Reads a file, a directory, or standard input.
     pub(crate) fn read(&mut self, path: &Path) -> Result<(), CliError> {
+        let mut begin = Vec::new();
         let read = if path.as_os_str() == STDIN {
-            self.reader.read_stream(STDIN, std::io::stdin().lock(), &mut self.fold)
+            let mut stdin = std::io::stdin().lock();
+            // An error comes again when the rest is read.
+            let _ = stdin.by_ref().take(PartialFile::MAGIC_BYTES).read_to_end(&mut begin);
+            refuse_partial(path, &begin)?;
+            self.reader.read_stream(STDIN, begin.as_slice().chain(stdin), &mut self.fold)
         } else {
+            if path.is_file()
+                && let Ok(file) = File::open(path)
+            {
+                let _ = file.take(PartialFile::MAGIC_BYTES).read_to_end(&mut begin);
+            }
+            refuse_partial(path, &begin)?;
             self.reader.read_path(path, &mut self.fold)
         };
         read.map_err(|error| CliError::Input(error.to_string()))
@@ -69,9 +82,8 @@ impl Analysis {
     pub(crate) fn into_partial(self) -> Result<PartialFile, CliError> {
         self.fold.progress.done();
         let unfinished = self.reader.suspend().map_err(|error| CliError::Input(error.to_string()))?;
-        let partial = PartialFile { unfinished, partial: self.fold.partial };
-        partial.check()?;
-        Ok(partial)
+        unfinished.check().map_err(|error| CliError::Input(error.to_string()))?;
+        Ok(PartialFile { unfinished, partial: self.fold.partial })
     }
 
     /// The end: everything that is open is taken as it is.
@@ -80,4 +92,13 @@ impl Analysis {
         self.fold.progress.done();
         (self.fold.partial, outcome)
     }
+}
+
+/// A partial holds no traces to read.
+fn refuse_partial(path: &Path, begin: &[u8]) -> Result<(), CliError> {
+    if !PartialFile::is_partial(begin) {
+        return Ok(());
+    }
+    let path = path.display();
+    Err(CliError::Input(format!("{path}: a partial analysis; see its report with `stepscope merge {path}`")))
 }

@@ -25,19 +25,13 @@ pub(crate) struct PartialFile {
 }
 
 impl PartialFile {
-    /// An error where nothing that was read is of a known format, nor a piece of a record that another input
-    /// may complete.
-    pub(crate) fn check(&self) -> Result<(), CliError> {
-        match self.unfinished.files() {
-            [first, ..] if !self.has_record() && !self.unfinished.has_pieces() => {
-                Err(CliError::Input(format!(
-                    "{}: none of the formats that are read (OTLP as protobuf or JSON, plain, gzip or zstd)",
-                    first.path
-                )))
-            }
-            _ => Ok(()),
-        }
+    /// Whether a file that begins so is a partial.
+    pub(crate) fn is_partial(begin: &[u8]) -> bool {
+        begin.starts_with(MAGIC)
     }
+
+    /// Bytes that [`Self::is_partial`] looks at.
+    pub(crate) const MAGIC_BYTES: u64 = MAGIC.len() as u64;
 
     /// Whether anything was read that stands for itself.
     pub(crate) fn has_record(&self) -> bool {
@@ -55,6 +49,13 @@ impl PartialFile {
 
     /// Reads it from a file, or from standard input for `-`.
     pub(crate) fn read(path: &Path) -> Result<Self, CliError> {
+        if path.is_dir() {
+            let path = path.display();
+            return Err(CliError::Input(format!(
+                "{path} is a directory, and a partial is a file; for the traces in it use `stepscope analyze \
+                 {path}`"
+            )));
+        }
         let mut bytes = Vec::new();
         let read = if path.as_os_str() == STDIN {
             std::io::stdin().lock().read_to_end(&mut bytes)
@@ -80,7 +81,8 @@ impl PartialFile {
     }
 
     fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
-        const FOREIGN: &str = "no partial analysis; make one with `stepscope analyze --partial`";
+        const FOREIGN: &str = "no partial analysis; read traces with `stepscope analyze`, or make a partial of \
+                               them with `stepscope analyze --partial`";
         const TORN: &str = "the partial is cut off or damaged; make it again";
         let Some(rest) = bytes.strip_prefix(MAGIC) else {
             // A file cut off inside the magic is a torn one.

@@ -13,6 +13,8 @@ struct Inner {
     kind: Kind,
     path: PathBuf,
     source: Option<std::io::Error>,
+    /// What was wrong with the file, where nothing of it is known.
+    reason: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +28,7 @@ enum Kind {
 
 impl ReadError {
     fn new(kind: Kind, path: &Path, source: Option<std::io::Error>) -> Self {
-        Self(Box::new(Inner { kind, path: path.to_path_buf(), source }))
+        Self(Box::new(Inner { kind, path: path.to_path_buf(), source, reason: String::new() }))
     }
 
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
@@ -39,8 +41,10 @@ impl ReadError {
         Self::new(Kind::NoFiles, path, None)
     }
 
-    pub(crate) fn nothing_known(path: &Path) -> Self {
-        Self::new(Kind::NothingKnown, path, None)
+    pub(crate) fn nothing_known(path: &Path, reason: String) -> Self {
+        let mut error = Self::new(Kind::NothingKnown, path, None);
+        error.0.reason = reason;
+        error
     }
 
     pub(crate) fn too_many_open(source: Option<std::io::Error>) -> Self {
@@ -72,9 +76,7 @@ impl fmt::Display for ReadError {
                 f.write_str("; check its permissions")?;
             }
             Kind::NoFiles => f.write_str("no file in this directory; give the directory of a run")?,
-            Kind::NothingKnown => f.write_str(
-                "none of the formats that are read (OTLP as protobuf or JSON, plain, gzip or zstd)",
-            )?,
+            Kind::NothingKnown => f.write_str(&self.0.reason)?,
             Kind::TooManyOpen => {
                 f.write_str("too many unfinished traces for a partial; read all files of the run at once")?;
                 if let Some(source) = &self.0.source {

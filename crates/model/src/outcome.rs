@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ReadError, ReadIssue};
+use crate::reading::unknown_format;
+use crate::{IssueKind, ReadError, ReadIssue};
 
 /// One file that was read.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -39,16 +40,29 @@ pub struct ReadOutcome {
 }
 
 impl ReadOutcome {
-    /// An error if not one of the files was of a known format.
+    /// An error if nothing in any of the files could be read.
     ///
     /// # Errors
-    /// Names the first file.
+    /// Names the first file that is not empty, or the first one where all are, and what is wrong with it.
     pub fn check(&self) -> Result<(), ReadError> {
-        match self.files.first() {
-            Some(first) if self.files.iter().all(|file| file.format.is_none()) => {
-                Err(ReadError::nothing_known(first.path.as_ref()))
-            }
-            _ => Ok(()),
-        }
+        check(&self.files, &self.issues)
     }
+}
+
+/// An error if there are files, but none of a known format.
+pub(crate) fn check(files: &[FileInfo], issues: &[ReadIssue]) -> Result<(), ReadError> {
+    if files.is_empty() || files.iter().any(|file| file.format.is_some()) {
+        return Ok(());
+    }
+    // What a file is cut off by, or damaged, says more than that it is of no known format.
+    let of = |file: &FileInfo| {
+        issues
+            .iter()
+            .filter(|issue| issue.file == file.path)
+            .min_by_key(|issue| (issue.kind == IssueKind::UnknownFormat, issue.kind))
+    };
+    let is_empty = |file: &&FileInfo| of(file).is_some_and(|issue| issue.kind == IssueKind::Empty);
+    let Some(file) = files.iter().find(|file| !is_empty(file)).or(files.first()) else { return Ok(()) };
+    let reason = of(file).map_or_else(unknown_format, |issue| issue.reason.clone());
+    Err(ReadError::nothing_known(file.path.as_ref(), reason))
 }

@@ -12,7 +12,7 @@ use crate::framing::PREFIX;
 use crate::input::Input;
 use crate::intake::Intake;
 use crate::issues::{FileId, Issues};
-use crate::reading::{Progress, Reading, unknown_format};
+use crate::reading::{Progress, Reading, is_beginning, unknown_format};
 use crate::structure::trim;
 use crate::unfinished::UnfinishedTrace;
 use crate::walk::{self, Found};
@@ -220,14 +220,20 @@ impl Reader {
                 info.format = Some("OTLP, one torn record".to_owned());
             }
         }
-        if fragment.broken && fragment.place == Place::Tail {
+        let is_whole = fragment.place == Place::Whole;
+        let is_beginning = is_beginning(&fragment.bytes, self.options.max_message_bytes);
+        if fragment.broken && (!is_whole || torn.is_some() || is_beginning) {
             // What broke the stream is an issue already.
             return;
         }
         let issues = &mut self.intake.state.issues;
-        if trim(&fragment.bytes).is_empty() && fragment.place == Place::Whole {
+        if trim(&fragment.bytes).is_empty() && is_whole {
             issues.add(file, IssueKind::Empty, offset, 1, || "the file is blank".into());
-        } else if torn.is_none() && fragment.place == Place::Whole {
+        } else if torn.is_none() && is_whole && is_beginning {
+            issues.add(file, IssueKind::Truncated, offset, 1, || {
+                "the file is cut off inside its first record; nothing of it could be read".into()
+            });
+        } else if torn.is_none() && is_whole {
             issues.add(file, IssueKind::UnknownFormat, offset, 1, unknown_format);
         } else {
             let taken = if matches!(taken, Some(Ok(()))) { "it" } else { "what is whole in it" };

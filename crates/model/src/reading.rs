@@ -8,10 +8,11 @@ use stepscope_otlp::{Encoding, detect};
 
 use crate::formats::{FORMATS, Format, json_lines, length_prefixed};
 use crate::fragments::{Fragment, Place};
-use crate::framing::{self, Search};
+use crate::framing::{self, PREFIX, Search, can_begin, prefix};
 use crate::input::Input;
 use crate::intake::{BadMessage, Intake};
 use crate::issues::FileId;
+use crate::structure::trim;
 use crate::{IssueKind, Sink};
 
 /// Between two calls of [`Sink::progress`].
@@ -169,6 +170,34 @@ impl Reading<'_> {
         }
         None
     }
+}
+
+/// How files begin that are cut off before their kind can be known.
+const MAGICS: [&[u8]; 2] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd]];
+/// How JSON messages begin, without blanks.
+const JSON_BEGINNINGS: [&str; 3] = ["{\"resourceSpans\":", "{\"resourceMetrics\":", "{\"resourceLogs\":"];
+
+/// Whether `bytes`, all of a file, can be the beginning of one that is read, cut off before it tells what it
+/// is: inside of a magic number, a length, the first name, or the first record.
+pub(crate) fn is_beginning(bytes: &[u8], max_message_bytes: usize) -> bool {
+    if bytes.is_empty() {
+        return false;
+    }
+    let text = trim(bytes);
+    let json = text.iter().filter(|byte| !byte.is_ascii_whitespace());
+    let is_json = !text.is_empty()
+        && JSON_BEGINNINGS.iter().any(|begin| {
+            text.len() < 4 * begin.len() && json.clone().zip(begin.as_bytes()).all(|(a, b)| a == b)
+        });
+    let is_record = match prefix(bytes) {
+        None => bytes.first() == Some(&0),
+        Some(len) => {
+            let begin = bytes.get(PREFIX..).unwrap_or_default();
+            let is_torn = len > begin.len() && len <= max_message_bytes;
+            is_torn && (begin.is_empty() && bytes.first() == Some(&0) || can_begin(begin))
+        }
+    };
+    is_json || is_record || MAGICS.iter().any(|magic| magic.starts_with(bytes))
 }
 
 /// What is said of foreign files.

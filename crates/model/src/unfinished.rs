@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assembly::ClockState;
 use crate::fragments::Fragment;
-use crate::{FileInfo, ReadIssue, Resource};
+use crate::{FileInfo, ReadError, ReadIssue, Resource};
 
 /// An open trace, or a part of one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -66,6 +66,14 @@ impl Unfinished {
     #[must_use]
     pub fn has_pieces(&self) -> bool {
         !self.fragments.is_empty()
+    }
+
+    /// An error if nothing in any of the files could be read, and none of them holds a piece of a record.
+    ///
+    /// # Errors
+    /// As [`ReadOutcome::check`](crate::ReadOutcome::check).
+    pub fn check(&self) -> Result<(), ReadError> {
+        if self.has_pieces() { Ok(()) } else { crate::outcome::check(&self.files, &self.issues) }
     }
 
     /// Number of traces that were still open.

@@ -160,6 +160,18 @@ fn a_bad_value_in_json_costs_only_its_span() {
 }
 
 #[test]
+fn bad_spans_before_a_syntax_error_are_told_too() {
+    let mut messages = separate(2, 33);
+    messages[0].spans[0].id.truncate(7);
+    let sound = String::from_utf8(otlp::lines(&messages)).unwrap();
+    let damaged = sound.replacen("]}]}\n", "}]}]}\n", 1).replacen("0000000", "zz00000", 1);
+    let damaged = damaged.replacen("\"status\":{}}]", "\"status\":{},}]", 1);
+    let (_, outcome) = read(damaged.as_bytes());
+    let kinds: Vec<IssueKind> = outcome.issues.iter().map(|issue| issue.kind).collect();
+    assert!(kinds.contains(&IssueKind::BadId) && kinds.contains(&IssueKind::Corrupt), "{:?}", outcome.issues);
+}
+
+#[test]
 fn text_that_is_not_utf8_is_shown_with_replacements() {
     let messages = separate(2, 34);
     let mut bytes = otlp::prefixed(&messages);
@@ -215,6 +227,11 @@ fn one_id_with_two_contents_counts_once_whatever_comes_first() {
         let message = GenMessage { resource: resource(0), scope: "other".into(), spans };
         let (collected, outcome) = read(&otlp::prefixed(&[message]));
         assert_eq!(kinds(&outcome), [(IssueKind::DuplicateSpan, 2)]);
+        assert!(
+            outcome.issues[0].reason.starts_with("different spans of trace 0606"),
+            "{:?}",
+            outcome.issues
+        );
         assert!(collected.traces[&trace].contains("\"c\""), "{order:?}");
         assert_eq!(outcome.spans, 2);
     }

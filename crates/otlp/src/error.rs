@@ -30,18 +30,32 @@ struct Damage {
     reason: &'static str,
     /// Message and field number (protobuf) the damage was met in.
     field: Option<(&'static str, u32)>,
+    stats: DecodeStats,
 }
 
 impl DecodeError {
     #[cold]
     pub(crate) fn new(offset: usize, kind: DecodeErrorKind, reason: &'static str) -> Self {
-        Self(Box::new(Damage { offset, kind, reason, field: None }))
+        Self(Box::new(Damage { offset, kind, reason, field: None, stats: DecodeStats::default() }))
     }
 
     #[cold]
     pub(crate) fn in_field(offset: usize, reason: &'static str, message: &'static str, field: u32) -> Self {
         let kind = DecodeErrorKind::Type;
-        Self(Box::new(Damage { offset, kind, reason, field: Some((message, field)) }))
+        let (field, stats) = (Some((message, field)), DecodeStats::default());
+        Self(Box::new(Damage { offset, kind, reason, field, stats }))
+    }
+
+    /// Adds what was counted before the damage.
+    #[cold]
+    pub(crate) fn after(mut self, stats: DecodeStats) -> Self {
+        self.0.stats = stats;
+        self
+    }
+
+    /// What was counted before the damage: whole spans may have been left out or changed there too.
+    pub fn stats(&self) -> DecodeStats {
+        self.0.stats
     }
 
     /// Byte of the message at which the damage was met.

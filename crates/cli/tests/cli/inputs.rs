@@ -69,6 +69,20 @@ fn unreadable_input_is_code_3_and_named() {
 }
 
 #[test]
+fn what_is_wrong_with_an_unreadable_file_is_said() {
+    let folder = folder("said");
+    write(&folder, "empty", b"");
+    write(&folder, "cut", &[0x28, 0xb5, 0x2f, 0xfd]);
+    for (input, words) in [("empty", "is empty"), ("cut", "cut off at its start")] {
+        for arguments in [&["analyze", input][..], &["analyze", "--partial", "out", input]] {
+            let ended = run(folder.path(), arguments);
+            assert_eq!(ended.code, 3);
+            assert!(ended.stderr.contains(words), "{}", ended.stderr);
+        }
+    }
+}
+
+#[test]
 fn an_input_without_spans_is_not_fine() {
     let folder = folder("no-spans");
     write(&folder, "a.jsonl", b"{\"resourceSpans\":[]}\n");

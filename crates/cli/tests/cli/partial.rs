@@ -74,6 +74,25 @@ fn torn_and_foreign_partials_are_code_3() {
 }
 
 #[test]
+fn the_other_command_is_named_where_one_is_mistaken_for_it() {
+    let folder = folder("mistaken");
+    write(&folder, "profiles/a.otlp", &recording("run-a", 1));
+    output(folder.path(), &["analyze", "--partial", "a.part"]);
+    let part = std::fs::read(folder.join("a.part")).expect("it was written");
+    let by_name = run(folder.path(), &["analyze", "a.part"]);
+    let by_stdin = crate::program::run_with(folder.path(), &["analyze", "-"], &part);
+    for (ended, words) in [
+        (by_name, "stepscope merge a.part"),
+        (by_stdin, "stepscope merge -"),
+        (run(folder.path(), &["merge", "profiles/"]), "stepscope analyze profiles/"),
+        (run(folder.path(), &["merge", "profiles/a.otlp"]), "stepscope analyze"),
+    ] {
+        assert_eq!((ended.code, ended.stdout.as_str()), (3, ""), "{}", ended.stderr);
+        assert!(ended.stderr.contains(words), "{}", ended.stderr);
+    }
+}
+
+#[test]
 fn findings_fail_a_merge_too() {
     let folder = folder("merge-fail");
     write(&folder, "a.otlp", &recording("run-a", 1));

@@ -45,6 +45,8 @@ pub(crate) struct Deliverer {
     walks: Vec<u32>,
     /// Records that repeat the id of another one.
     repeated: u64,
+    /// Of those, records that say something else than the one that stands.
+    different: u64,
 }
 
 impl Default for Deliverer {
@@ -58,6 +60,7 @@ impl Default for Deliverer {
             parents: Vec::new(),
             walks: Vec::new(),
             repeated: 0,
+            different: 0,
         }
     }
 }
@@ -91,11 +94,20 @@ impl Deliverer {
             rest = after;
         }
         let before = self.keys.len();
+        self.different = 0;
         self.sort_by_id();
         if self.by_id.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
             self.keys.sort_by_key(|key| key.id);
             let keys = std::mem::take(&mut self.keys);
-            self.keys.extend(keys.chunk_by(|a, b| a.id == b.id).filter_map(|group| smallest(bytes, group)));
+            for group in keys.chunk_by(|a, b| a.id == b.id) {
+                let Some(stands) = smallest(bytes, group) else { continue };
+                let content = |key: &Key| record_at(bytes, key.at).map(|record| record.content());
+                if group.len() > 1 {
+                    let stands = content(&stands);
+                    self.different += group.iter().filter(|key| content(key) != stands).count() as u64;
+                }
+                self.keys.push(stands);
+            }
             self.sort_by_id();
         }
         self.repeated = (before - self.keys.len()) as u64;
@@ -112,6 +124,11 @@ impl Deliverer {
     /// Repeated records that the last [`Self::index`] found.
     pub(crate) fn repeated(&self) -> u64 {
         self.repeated
+    }
+
+    /// Of the repeated records those with an id of another span, which is no repetition.
+    pub(crate) fn different(&self) -> u64 {
+        self.different
     }
 
     /// The trace of the records that were given to [`Self::index`].

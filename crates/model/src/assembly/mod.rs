@@ -176,6 +176,20 @@ impl Assembler {
         }
     }
 
+    /// Tells of spans of a delivered trace that repeated others, or had their ids.
+    fn repeated_in(&mut self, id: &TraceId, (file, offset): (FileId, Option<u64>), issues: &mut Issues) {
+        let (repeated, different) = (self.deliverer.repeated(), self.deliverer.different());
+        self.repeated((file, offset), repeated - different, issues);
+        self.counts.duplicates += different;
+        issues.add(file, IssueKind::DuplicateSpan, offset, different, || {
+            format!(
+                "different spans of trace {} have the same id; of each such id the span that starts first \
+                 counts, the others were left out",
+                hex(id)
+            )
+        });
+    }
+
     fn repeated(&mut self, (file, offset): (FileId, Option<u64>), count: u64, issues: &mut Issues) {
         self.counts.duplicates += count;
         issues.add(file, IssueKind::DuplicateSpan, offset, count, || {
@@ -196,10 +210,7 @@ impl Assembler {
         self.counts.spans += trace.spans.len() as u64;
         self.clocks.note(trace, file, issues);
         sink.trace(trace);
-        let repeated = self.deliverer.repeated();
-        if repeated > 0 {
-            self.repeated((file, offset), repeated, issues);
-        }
+        self.repeated_in(&id, (file, offset), issues);
         self.traces.remove(&id);
         self.release(slot);
         if !self.closed.insert(&id) {
@@ -358,10 +369,7 @@ impl Assembler {
                     )
                 });
             }
-            let repeated = self.deliverer.repeated();
-            if repeated > 0 {
-                self.repeated((file, None), repeated, issues);
-            }
+            self.repeated_in(&id, (file, None), issues);
             self.release(slot);
         }
     }

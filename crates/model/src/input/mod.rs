@@ -200,14 +200,21 @@ impl<'r> Input<'r> {
         let damage = if of_file || self.compression.is_empty() {
             let reason = format!("the rest could not be read ({error}); check the disk");
             Damage { kind: IssueKind::Unreadable, reason }
-        } else if error.kind() == io::ErrorKind::UnexpectedEof {
-            let reason =
-                format!("the {} stream ends in the middle; what came before was read", self.compression);
-            Damage { kind: IssueKind::Truncated, reason }
         } else {
-            let reason =
-                format!("the {} stream is damaged ({error}); what came before was read", self.compression);
-            Damage { kind: IssueKind::BadCompression, reason }
+            let is_start = self.offset == 0 && self.start == self.end;
+            let (compression, before) = (
+                self.compression,
+                if is_start { "nothing of it could be read" } else { "what came before was read" },
+            );
+            if error.kind() == io::ErrorKind::UnexpectedEof {
+                let place = if is_start { "is cut off at its start" } else { "ends in the middle" };
+                let reason = format!("the {compression} stream {place}; {before}");
+                Damage { kind: IssueKind::Truncated, reason }
+            } else {
+                let place = if is_start { " at its start" } else { "" };
+                let reason = format!("the {compression} stream is damaged{place} ({error}); {before}");
+                Damage { kind: IssueKind::BadCompression, reason }
+            }
         };
         self.damage.get_or_insert(damage);
     }

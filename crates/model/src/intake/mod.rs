@@ -165,27 +165,32 @@ impl Intake {
         let result = decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut collect);
         match result {
             Ok(stats) => {
-                self.state.issues.add(file, IssueKind::InvalidUtf8, Some(offset), stats.invalid_utf8, || {
-                    "text that is not UTF-8 is shown with replacement characters".into()
-                });
-                for (kind, left_out) in
-                    [(IssueKind::BadId, stats.bad_ids), (IssueKind::Corrupt, stats.bad_values)]
-                {
-                    self.state.issues.add(file, kind, Some(offset), left_out.spans, || {
-                        format!(
-                            "{} at byte {} of a message; only the spans with such damage were left out",
-                            left_out.reason, left_out.offset
-                        )
-                    });
-                }
+                self.left_out(stats, file, offset);
                 Ok(())
             }
             Err(error) => {
                 self.state.draft.clear();
                 self.state.resources.clear();
+                self.left_out(error.stats(), file, offset);
                 let kind = if error.is_truncated() { IssueKind::Truncated } else { IssueKind::Corrupt };
                 Err(BadMessage::new(kind, error.to_string()))
             }
+        }
+    }
+
+    /// Tells what of a message could not be taken as it is, though it could be read.
+    fn left_out(&mut self, stats: DecodeStats, file: FileId, offset: u64) {
+        let issues = &mut self.state.issues;
+        issues.add(file, IssueKind::InvalidUtf8, Some(offset), stats.invalid_utf8, || {
+            "text that is not UTF-8 is shown with replacement characters".into()
+        });
+        for (kind, left_out) in [(IssueKind::BadId, stats.bad_ids), (IssueKind::Corrupt, stats.bad_values)] {
+            issues.add(file, kind, Some(offset), left_out.spans, || {
+                format!(
+                    "{} at byte {} of a message; only the spans with such damage were left out",
+                    left_out.reason, left_out.offset
+                )
+            });
         }
     }
 

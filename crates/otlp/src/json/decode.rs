@@ -51,11 +51,13 @@ impl Decoder {
             Signal::Traces => Field::ResourceSpans,
             _ => Field::ResourceMetrics,
         };
-        parser.object(|p, field| {
+        let read = parser.object(|p, field| {
             if field == resources { p.array(|p| frame.resource(p, v)) } else { p.skip_member(field) }
-        })?;
-        parser.end()?;
-        Ok(parser.stats)
+        });
+        match read.and_then(|()| parser.end()) {
+            Ok(()) => Ok(parser.stats),
+            Err(error) => Err(error.after(parser.stats)),
+        }
     }
 }
 

@@ -48,6 +48,13 @@ impl Decoder {
 
     fn message(&mut self, bytes: &[u8], signal: Signal, v: &mut impl Visitor) -> Result<DecodeStats> {
         self.stats = DecodeStats::default();
+        match self.resources(bytes, signal, v) {
+            Ok(()) => Ok(self.stats),
+            Err(error) => Err(error.after(self.stats)),
+        }
+    }
+
+    fn resources(&mut self, bytes: &[u8], signal: Signal, v: &mut impl Visitor) -> Result<()> {
         let mut r = Reader::new(bytes);
         while !r.at_end() {
             match r.tag()? {
@@ -58,7 +65,7 @@ impl Decoder {
                 tag => self.unknown(&mut r, tag, "the request", 0b10)?,
             }
         }
-        Ok(self.stats)
+        Ok(())
     }
 
     /// Steps over a field that is not known, and counts it.
