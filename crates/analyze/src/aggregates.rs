@@ -36,7 +36,8 @@ pub(crate) type Durations = (u64, Buckets);
 /// The figures of one path.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Aggregate {
-    integers: BTreeMap<u8, Latest<i64>>,
+    /// By position in [`INTEGERS`].
+    integers: [Option<Latest<i64>>; INTEGERS.len()],
     durations: Option<Latest<Durations>>,
     /// Phase and kind as written, the smallest that are not empty.
     pub(crate) phase: Option<Box<str>>,
@@ -46,17 +47,40 @@ pub(crate) struct Aggregate {
 impl Aggregate {
     /// The latest value of an integer metric; negative ones are damage.
     pub(crate) fn integer(&self, name: &str) -> Option<u64> {
-        self.integers.get(&index_of(name)?).and_then(|latest| u64::try_from(latest.value).ok())
+        self.word(name).and_then(|value| u64::try_from(value).ok())
     }
 
     /// The latest value of an integer metric as it is.
     pub(crate) fn word(&self, name: &str) -> Option<i64> {
-        self.integers.get(&index_of(name)?).map(|latest| latest.value)
+        self.integers.get(index_of(name)?)?.as_ref().map(|latest| latest.value)
     }
 
     /// The latest durations.
     pub(crate) fn durations(&self) -> Option<&Durations> {
         self.durations.as_ref().map(|latest| &latest.value)
+    }
+
+    /// Takes a point of its path in.
+    fn add(&mut self, point: &Point<'_>) {
+        Self::name(&mut self.phase, point.phase);
+        Self::name(&mut self.kind, point.kind);
+        let (start_ns, time_ns) = (point.start_ns, point.time_ns);
+        match point.value {
+            SectionValue::Integer(name, value) => {
+                let Some(index) = index_of(name) else { return };
+                if let Some(latest) = self.integers.get_mut(index) {
+                    latest.absorb(&Some(Latest { time_ns, start_ns, value: *value }));
+                }
+            }
+            SectionValue::Durations { count, zeros, buckets } => {
+                let is_older =
+                    |latest: &Latest<Durations>| (time_ns, start_ns) < (latest.time_ns, latest.start_ns);
+                if !self.durations.as_ref().is_some_and(is_older) {
+                    let value = (*count, Buckets::new(*zeros, buckets));
+                    self.durations.absorb(&Some(Latest { time_ns, start_ns, value }));
+                }
+            }
+        }
     }
 
     fn name(mine: &mut Option<Box<str>>, theirs: &str) {
@@ -100,25 +124,14 @@ impl Aggregates {
             self.is_cut = true;
             return;
         }
-        if !self.paths.contains_key(point.path) {
-            self.paths.insert(point.path.into(), Aggregate::default());
-            self.is_cut |= keep_smallest(&mut self.paths, bound);
+        if let Some(aggregate) = self.paths.get_mut(point.path) {
+            aggregate.add(point);
+            return;
         }
-        let Some(aggregate) = self.paths.get_mut(point.path) else { return };
-        Aggregate::name(&mut aggregate.phase, point.phase);
-        Aggregate::name(&mut aggregate.kind, point.kind);
-        let (start_ns, time_ns) = (point.start_ns, point.time_ns);
-        match point.value {
-            SectionValue::Integer(name, value) => {
-                let Some(index) = index_of(name) else { return };
-                let latest = Latest { time_ns, start_ns, value: *value };
-                aggregate.integers.entry(index).or_insert_with(|| latest.clone()).absorb(&latest);
-            }
-            SectionValue::Durations { count, histogram } => {
-                let value = (*count, Buckets::of(histogram));
-                aggregate.durations.absorb(&Some(Latest { time_ns, start_ns, value }));
-            }
-        }
+        let mut aggregate = Aggregate::default();
+        aggregate.add(point);
+        self.paths.insert(point.path.into(), aggregate);
+        self.is_cut |= keep_smallest(&mut self.paths, bound);
     }
 
     /// Adds everything of `other`.
@@ -129,6 +142,8 @@ impl Aggregates {
     }
 }
 
-fn index_of(name: &str) -> Option<u8> {
-    INTEGERS.iter().position(|&known| known == name).and_then(|index| u8::try_from(index).ok())
+/// Names are mostly the vocabulary's own constants, so that looking at the address is enough.
+fn index_of(name: &str) -> Option<usize> {
+    let is_same = |known: &&str| std::ptr::eq(known.as_ptr(), name.as_ptr()) && known.len() == name.len();
+    INTEGERS.iter().position(is_same).or_else(|| INTEGERS.iter().position(|&known| known == name))
 }

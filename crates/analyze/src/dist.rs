@@ -40,6 +40,11 @@ pub(crate) struct Buckets {
 }
 
 impl Buckets {
+    /// What a point says.
+    pub(crate) fn new(zeros: u64, counts: &[(i32, u64)]) -> Self {
+        Self { zeros, counts: counts.to_vec() }
+    }
+
     /// The written form of a histogram.
     pub(crate) fn of(histogram: &Histogram) -> Self {
         Self { zeros: histogram.zeros(), counts: histogram.buckets().collect() }

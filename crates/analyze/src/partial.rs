@@ -29,13 +29,15 @@ pub struct Partial {
     /// Whether runs were left out.
     is_cut: bool,
     fold: Fold,
+    /// Where the last trace or point went, if that is still there: most come in rows.
+    last: Option<(RunKey, Instance)>,
 }
 
 impl Partial {
     /// Nothing read yet. Partials that are to be merged must have equal bounds.
     #[must_use]
     pub fn new(config: Config) -> Self {
-        Self { config, runs: BTreeMap::new(), instances: 0, is_cut: false, fold: Fold::default() }
+        Self { config, runs: BTreeMap::new(), instances: 0, is_cut: false, fold: Fold::default(), last: None }
     }
 
     /// The settings.
@@ -49,17 +51,19 @@ impl Partial {
         if trace.spans.is_empty() {
             return;
         }
-        let Some((key, instance)) = self.enter(&trace.resource) else { return };
-        if let Some(run) = self.runs.get_mut(&key) {
-            self.fold.add(trace, run, &instance, &self.config.bounds);
+        self.enter(&trace.resource);
+        let Some((key, instance)) = &self.last else { return };
+        if let Some(run) = self.runs.get_mut(key) {
+            self.fold.add(trace, run, instance, &self.config.bounds);
         }
     }
 
     /// Adds a metric point of a process; times are those of the point, nanoseconds since the Unix epoch.
     pub fn metric(&mut self, resource: &Arc<Resource>, start_ns: u64, time_ns: u64, point: &MetricPoint) {
-        let Some((key, instance)) = self.enter(resource) else { return };
+        self.enter(resource);
+        let Some((key, instance)) = &self.last else { return };
         let bounds = self.config.bounds;
-        let Some(instance) = self.runs.get_mut(&key).and_then(|run| run.instances.get_mut(&instance)) else {
+        let Some(instance) = self.runs.get_mut(key).and_then(|run| run.instances.get_mut(instance)) else {
             return;
         };
         if let MetricPoint::Section { path, phase, kind, value } = point {
@@ -72,6 +76,7 @@ impl Partial {
 
     /// Adds everything that `other` has read.
     pub fn merge(&mut self, other: &Self) {
+        self.last = None;
         let bounds = self.config.bounds;
         for (key, theirs) in &other.runs {
             self.runs.entry(key.clone()).or_default().merge(theirs, &bounds);
@@ -89,8 +94,16 @@ impl Partial {
         crate::finish::summary(&self.runs, self.is_cut, &self.config, select)
     }
 
-    /// Makes sure that run and instance are there; `None` where the run is left out.
-    fn enter(&mut self, resource: &Arc<Resource>) -> Option<(RunKey, Instance)> {
+    /// Makes sure that run and instance are there, and `last` says where; it says nothing where the run is left
+    /// out.
+    fn enter(&mut self, resource: &Arc<Resource>) {
+        if self.last.as_ref().is_some_and(|(_, instance)| Arc::ptr_eq(&instance.0, resource)) {
+            return;
+        }
+        self.last = self.find(resource);
+    }
+
+    fn find(&mut self, resource: &Arc<Resource>) -> Option<(RunKey, Instance)> {
         let key = RunKey::of(resource);
         let instance = Instance(Arc::clone(resource));
         if self.runs.get(&key).is_some_and(|run| run.instances.contains_key(&instance)) {

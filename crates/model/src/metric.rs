@@ -1,6 +1,6 @@
 //! Points of stepscope's own metrics as analyses see them. Other metrics are not read here.
 
-use stepscope_core::{Histogram, LossReason};
+use stepscope_core::LossReason;
 
 /// What a point of a section's metric says about its path.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,8 +11,10 @@ pub enum SectionValue {
     Durations {
         /// Number of durations.
         count: u64,
-        /// Their buckets.
-        histogram: Histogram,
+        /// How many of them are zero.
+        zeros: u64,
+        /// Index and count of each bucket that is not empty, ascending (`stepscope_core::histogram`).
+        buckets: Vec<(i32, u64)>,
     },
 }
 

@@ -30,7 +30,11 @@ fn send(partial: &mut Partial, rank: i64, time_ns: u64, path: &str, durations: &
     point(&integer(path, metric::SECTION_MAX, *durations.iter().max().unwrap() as i64));
     point(&integer(path, metric::SECTION_SELF_BUSY, durations.iter().sum::<u64>() as i64 / 2));
     point(&integer(path, metric::SECTION_SELF_ALLOC, 64));
-    let value = SectionValue::Durations { count: durations.len() as u64, histogram };
+    let value = SectionValue::Durations {
+        count: durations.len() as u64,
+        zeros: histogram.zeros(),
+        buckets: histogram.buckets().collect(),
+    };
     point(&MetricPoint::Section { path: path.into(), phase: "forward".into(), kind: String::new(), value });
 }
 

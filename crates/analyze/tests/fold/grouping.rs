@@ -106,7 +106,11 @@ fn points() -> impl Strategy<Value = Item> {
         let point = match kind {
             0 => section(SectionValue::Integer(metric::SECTION_COUNT, value as i64)),
             1 => section(SectionValue::Integer(metric::SECTION_TOTAL, value as i64)),
-            2 => section(SectionValue::Durations { count: value, histogram }),
+            2 => section(SectionValue::Durations {
+                count: value,
+                zeros: histogram.zeros(),
+                buckets: histogram.buckets().collect(),
+            }),
             3 => MetricPoint::SpansEmitted(value),
             4 => MetricPoint::SpansDropped {
                 sink: format!("sink{}", value % 2),

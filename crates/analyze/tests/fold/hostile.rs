@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use stepscope_analyze::{Config, Partial};
-use stepscope_core::{Histogram, Mode, SectionKind, metric};
+use stepscope_core::{Mode, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
 
 use crate::build::{Build, fold, process, summarise};
@@ -69,9 +69,6 @@ fn spans_in_any_order_are_one_trace() {
 
 #[test]
 fn aggregates_at_the_limit_are_survived() {
-    let mut histogram = Histogram::default();
-    histogram.add_zeros(u64::MAX);
-    histogram.add_to_bucket(4_095, u64::MAX);
     let mut partial = fold([]);
     for name in [metric::SECTION_COUNT, metric::SECTION_TOTAL, metric::SECTION_MIN, metric::SECTION_MAX] {
         for rank in 0..3 {
@@ -81,7 +78,8 @@ fn aggregates_at_the_limit_are_survived() {
             partial.metric(&process(rank), 0, u64::MAX, &point);
         }
     }
-    let value = SectionValue::Durations { count: u64::MAX, histogram };
+    let value =
+        SectionValue::Durations { count: u64::MAX, zeros: u64::MAX, buckets: vec![(4_095, u64::MAX)] };
     let point = MetricPoint::Section { path: "a".into(), phase: String::new(), kind: String::new(), value };
     partial.metric(&process(0), 0, u64::MAX, &point);
     let summary = partial.finish(None);

@@ -1,7 +1,7 @@
 //! Points of stepscope's own metrics, from the decoder's calls to [`MetricPoint`]s. All other metrics are
 //! ignored.
 
-use stepscope_core::{Histogram, LossReason, attr, histogram, metric};
+use stepscope_core::{LossReason, attr, histogram, metric};
 use stepscope_otlp::{MetricHead, MetricKind, Number, PointData, PointHead, Temporality, Value};
 
 use super::value;
@@ -78,8 +78,8 @@ impl MetricDraft {
             value,
         };
         if name == metric::SECTION_DURATION {
-            let (count, histogram) = durations(data)?;
-            return Some(section(self, SectionValue::Durations { count, histogram }));
+            let value = durations(data)?;
+            return Some(section(self, value));
         }
         let number = match data {
             PointData::Number(Some(Number::Int(number))) => *number,
@@ -105,25 +105,26 @@ impl MetricDraft {
 }
 
 /// Buckets of an exponential histogram at our scale; finer ones are coarsened, coarser ones cannot be used.
-fn durations(data: &PointData<'_>) -> Option<(u64, Histogram)> {
+fn durations(data: &PointData<'_>) -> Option<SectionValue> {
     let PointData::ExponentialHistogram { count, scale, zero_count, positive_offset, positive, .. } = data
     else {
         return None;
     };
     // A shift of 63 sends every index to 0 or −1 already.
     let shift = u32::try_from(i64::from(*scale) - i64::from(histogram::SCALE)).ok()?.min(63);
-    let mut buckets = Histogram::default();
-    buckets.add_zeros(*zero_count);
+    let mut buckets: Vec<(i32, u64)> = Vec::new();
     for (index, &count) in (i64::from(*positive_offset)..).zip(*positive) {
-        if count > 0 {
-            let index = index >> shift;
-            buckets.add_to_bucket(
-                i32::try_from(index).unwrap_or(if index < 0 { i32::MIN } else { i32::MAX }),
-                count,
-            );
+        if count == 0 {
+            continue;
+        }
+        let index = index >> shift;
+        let index = i32::try_from(index).unwrap_or(if index < 0 { i32::MIN } else { i32::MAX });
+        match buckets.last_mut() {
+            Some((last, sum)) if *last == index => *sum = sum.saturating_add(count),
+            _ => buckets.push((index, count)),
         }
     }
-    Some((*count, buckets))
+    Some(SectionValue::Durations { count: *count, zeros: *zero_count, buckets })
 }
 
 #[cfg(test)]
@@ -153,12 +154,13 @@ mod tests {
     #[test]
     fn a_finer_histogram_is_coarsened_and_a_coarser_one_ignored() {
         // At scale 8 four buckets make one of scale 6: indices 1278–1281 become 319, 319, 320, 320.
-        let (count, histogram) = durations(&exponential(8, 1_278, &[1, 2, 4, 8])).unwrap();
-        assert_eq!((count, histogram.zeros()), (16, 1));
-        assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(319, 3), (320, 12)]);
+        let value = durations(&exponential(8, 1_278, &[1, 2, 4, 8]));
+        let buckets = vec![(319, 3), (320, 12)];
+        assert_eq!(value, Some(SectionValue::Durations { count: 16, zeros: 1, buckets }));
         // Negative indices round down.
-        let (_, histogram) = durations(&exponential(7, -1, &[1, 1, 1])).unwrap();
-        assert_eq!(histogram.buckets().collect::<Vec<_>>(), [(-1, 1), (0, 2)]);
+        let value = durations(&exponential(7, -1, &[1, 1, 1]));
+        let buckets = vec![(-1, 1), (0, 2)];
+        assert_eq!(value, Some(SectionValue::Durations { count: 4, zeros: 1, buckets }));
         assert!(durations(&exponential(5, 0, &[1])).is_none());
         assert!(durations(&exponential(i32::MIN, 0, &[1])).is_none());
         assert!(durations(&exponential(i32::MAX, i32::MAX, &[1, 1])).is_some());
