@@ -8,11 +8,13 @@ collector COLLECTOR_OTLP_HTTP 4318
 collector COLLECTOR_OTLP_GRPC 4317
 collector COLLECTOR_HEALTH 13133
 collector COLLECTOR_METRICS 8888
+collector COLLECTOR_PROMETHEUS 9464
 jaeger JAEGER_OTLP_HTTP 14318
 jaeger JAEGER_OTLP_GRPC 14317
 jaeger JAEGER_QUERY 16686
 jaeger JAEGER_QUERY_GRPC 16685
 jaeger JAEGER_HEALTH 13134
+jaeger JAEGER_METRICS 8889
 prometheus PROMETHEUS 9090
 "
 
@@ -59,11 +61,15 @@ address_all() {
     grep -qs "^$name=" "$file" || printf '%s=%s\n' "$name" "$value" >>"$file"
   done <<<"$addresses"
   if ! grep -q '^OTEL_EXPORTER_OTLP_ENDPOINT=' "$file"; then
-    local metrics otlp
-    metrics=$(known COLLECTOR_METRICS "$file")
+    local otlp collector jaeger store
     otlp=$(known COLLECTOR_OTLP_HTTP "$file")
-    printf '%s\n' "COLLECTOR_METRICS_HOST=${metrics%:*}" "COLLECTOR_METRICS_PORT=${metrics##*:}" \
-      "COLLECTOR_DATA=$dir/data" "OTEL_EXPORTER_OTLP_ENDPOINT=http://$otlp" >>"$file"
+    collector=$(known COLLECTOR_METRICS "$file")
+    jaeger=$(known JAEGER_METRICS "$file")
+    store=$(known JAEGER_OTLP_GRPC "$file")
+    printf '%s\n' "COLLECTOR_METRICS_HOST=${collector%:*}" "COLLECTOR_METRICS_PORT=${collector##*:}" \
+      "JAEGER_METRICS_HOST=${jaeger%:*}" "JAEGER_METRICS_PORT=${jaeger##*:}" \
+      "COLLECTOR_DATA=$dir/data" "STORE_OTLP_GRPC=$store" STORE_INSECURE=true \
+      "OTEL_EXPORTER_OTLP_ENDPOINT=http://$otlp" >>"$file"
   fi
 }
 
@@ -100,12 +106,12 @@ is_ready() {
 
 # Starts one program with the addresses of DIR/env in its environment.
 launch() {
-  local dir=$1 program=$2 line=() config
+  local dir=$1 program=$2 line=() argument
   line=("$(binary "$program")")
   [ -x "${line[0]}" ] || fail "$program is not built: scripts/stack build $program"
   case $program in
     collector)
-      while IFS= read -r config; do line+=(--config "$config"); done <"$dir/collector.configs"
+      while IFS= read -r argument; do line+=("$argument"); done <"$dir/collector.arguments"
       ;;
     jaeger) line+=(--config "$here/stack.d/jaeger.yaml") ;;
     prometheus)
@@ -134,16 +140,16 @@ configure() {
   mkdir -p "$dir/data"
   dir=$(cd "$dir" && pwd)
   address_all "$dir" "$ports"
-  if [ $# -gt 0 ]; then
-    local config
-    for config in "$@"; do
-      case $config in
-        *://* | yaml:* | env:* | file:*) printf '%s\n' "$config" ;;
-        *) printf '%s\n' "$(cd "$(dirname "$config")" && pwd)/$(basename "$config")" ;;
-      esac
-    done >"$dir/collector.configs"
-  elif [ ! -s "$dir/collector.configs" ]; then
-    printf '%s\n' "$(cd "$here/.." && pwd)/collector-config/laptop.yaml" >"$dir/collector.configs"
+  local laptop has_config='' argument
+  laptop=$(cd "$here/.." && pwd)/collector-config/laptop.yaml
+  if [ $# -gt 0 ] || [ ! -s "$dir/collector.arguments" ]; then
+    for argument in "$@"; do
+      [ "$argument" = --config ] && has_config=yes
+      # The program runs elsewhere.
+      [ -f "$argument" ] && argument=$(cd "$(dirname "$argument")" && pwd)/$(basename "$argument")
+      printf '%s\n' "$argument"
+    done >"$dir/collector.arguments"
+    [ -n "$has_config" ] || printf '%s\n' --config "$laptop" >>"$dir/collector.arguments"
   fi
 }
 
@@ -207,7 +213,7 @@ status() {
     fi
     say "$program: process $(cat "$dir/$program.pid")"
     while read -r owner name port; do
-      [ "$owner" = "$program" ] && say "  $name=$(known "$name" "$dir/env")"
+      if [ "$owner" = "$program" ]; then say "  $name=$(known "$name" "$dir/env")"; fi
     done <<<"$addresses"
   done
 }

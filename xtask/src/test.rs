@@ -27,6 +27,12 @@ const STAGES: &[Stage] = &[
     Stage { name: "unit", about: "tests of the crates, debug build", needs: &[], run: unit },
     Stage { name: "release", about: "the program, release build", needs: &[], run: release },
     Stage { name: "e2e", about: "the program from end to end", needs: &["release"], run: end_to_end },
+    Stage {
+        name: "stack",
+        about: "with the real collector and Jaeger, which it builds where the cache lacks them",
+        needs: &["release"],
+        run: stack,
+    },
 ];
 
 /// Runs the named stages and what they need, all if none is named.
@@ -77,7 +83,8 @@ fn lint_all() -> Outcome {
 }
 
 fn unit() -> Outcome {
-    run_command(cargo(&["test", "--workspace", "--exclude", "stepscope-tests"]))
+    let later = ["--exclude", "stepscope-tests", "--exclude", "stepscope-stack-tests"];
+    run_command(cargo(&[&["test", "--workspace"][..], &later].concat()))
 }
 
 fn release() -> Outcome {
@@ -87,15 +94,29 @@ fn release() -> Outcome {
 /// The tests find the program in `STEPSCOPE_BIN` and the second implementation's interpreter on the path.
 fn end_to_end() -> Outcome {
     python()?;
-    let name = format!("stepscope{}", std::env::consts::EXE_SUFFIX);
-    let program = target_directory()?.join("release").join(name);
     // Programs of other packages that the tests run: cargo builds them only for those packages' own tests.
     run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
     // The measured figures belong into the log. One test at a time: real training runs are judged by their
     // times, and two cores are few.
     let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture", "--test-threads=1"]);
-    tests.env("STEPSCOPE_BIN", program);
+    tests.env("STEPSCOPE_BIN", release_program()?);
     run_command(tests)
+}
+
+/// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it.
+fn stack() -> Outcome {
+    run_command(command("scripts/stack", &["build"]))?;
+    run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
+    // One test at a time: each starts programs of its own, and two cores are few.
+    let mut tests = cargo(&["test", "-p", "stepscope-stack-tests", "--", "--nocapture", "--test-threads=1"]);
+    tests.env("STEPSCOPE_BIN", release_program()?);
+    run_command(tests)
+}
+
+/// What the stage `release` has built.
+fn release_program() -> Outcome<PathBuf> {
+    let name = format!("stepscope{}", std::env::consts::EXE_SUFFIX);
+    Ok(target_directory()?.join("release").join(name))
 }
 
 fn target_directory() -> Outcome<PathBuf> {
@@ -140,6 +161,7 @@ mod tests {
     #[test]
     fn a_stage_brings_what_it_needs() {
         assert_eq!(names(&["e2e"]), ["release", "e2e"]);
+        assert_eq!(names(&["stack", "e2e"]), ["release", "e2e", "stack"]);
         assert_eq!(names(&["unit", "budgets"]), ["budgets", "unit"]);
         assert_eq!(names(&[]).len(), STAGES.len());
         assert!(selected(&["nothing"]).err().unwrap().contains("e2e"));

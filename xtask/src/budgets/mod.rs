@@ -61,6 +61,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "stepscope-testkit",
         ],
     ),
+    ("stepscope-stack-tests", &["stepscope-testkit"]),
     ("xtask", &["stepscope-core"]),
 ];
 

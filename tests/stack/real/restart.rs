@@ -1,0 +1,164 @@
+//! The collector dies and comes back while a program trains: the program goes on, and what was lost is counted.
+
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use stepscope_stack_tests::program::{LIMIT, example, output, parse, report_text, stepscope};
+use stepscope_stack_tests::stack::Stack;
+use stepscope_stack_tests::traces::{self, Traces};
+use stepscope_testkit::folder::{TempFolder, files_below};
+use stepscope_testkit::process;
+
+use crate::jaeger::open;
+
+/// Spans by what became of them on the way to the collector, as the report says.
+struct Fate {
+    emitted: u64,
+    acknowledged: u64,
+    unknown: u64,
+    dropped: u64,
+}
+
+fn fate(report: &Value) -> Fate {
+    let losses = &report["losses"];
+    let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("no number in {losses}"));
+    let exported = losses["exported"].as_array().expect("sinks");
+    let acknowledged = exported.iter().find(|entry| entry["sink"] == "otlp").expect("the collector's");
+    let dropped = losses["dropped"].as_array().expect("a list");
+    let of = |is_unknown: bool| {
+        let entries = dropped.iter().filter(|entry| entry["sink"] != "directory");
+        let entries = entries.filter(|entry| (entry["reason"] == "export_unknown") == is_unknown);
+        entries.map(|entry| number(&entry["spans"])).sum()
+    };
+    Fate {
+        emitted: number(&losses["emitted"]),
+        acknowledged: number(&acknowledged["spans"]),
+        unknown: of(true),
+        dropped: of(false),
+    }
+}
+
+/// Waits until the collector has taken `spans` spans since it started.
+fn wait_for_accepted(stack: &Stack, spans: u64) {
+    let deadline = Instant::now() + LIMIT;
+    while stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"").expect("a count")
+        < spans
+    {
+        assert!(Instant::now() < deadline, "the collector got nothing");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// What the program wrote to its directory, as JSON lines.
+fn sent(profiles: &Path) -> Traces {
+    let mut sent = Traces::new();
+    for file in files_below(profiles).expect("files") {
+        if file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("traces")) {
+            traces::of_json_lines(&file, &mut sent).expect("JSON lines");
+        }
+    }
+    sent
+}
+
+/// Spans of `sent` that Jaeger has, each counted once.
+fn stored_of(stack: &Stack, sent: &Traces) -> u64 {
+    let mut stored = 0;
+    for (trace, spans) in sent {
+        // What was lost whole does not open.
+        let found = open(stack, trace).unwrap_or_default();
+        let Some(found) = found.get(trace) else { continue };
+        stored += spans.keys().filter(|id| found.contains_key(*id)).count() as u64;
+    }
+    stored
+}
+
+#[test]
+fn a_collector_that_is_killed_twice_costs_what_the_report_says() {
+    let stack = Stack::start(&[], &[]).expect("the stack starts");
+    let folder = TempFolder::new("restart").expect("a folder");
+    let profiles = folder.join("profiles");
+    let out = profiles.to_string_lossy().into_owned();
+    let mut demo =
+        stepscope(&["--quiet", "demo", "--epochs", "1000", "--steps", "2500", "--out", &out]).expect("built");
+    demo.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint()).env("STEPSCOPE_FORMAT", "json");
+    let mut demo = demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the demo starts");
+    for _ in 0..2 {
+        wait_for_accepted(&stack, 2_000);
+        stack.change("kill", "collector").expect("killed");
+        // Long enough for several tries that fail.
+        std::thread::sleep(Duration::from_millis(1_200));
+        assert!(demo.try_wait().expect("a state").is_none(), "the demo goes on without a collector");
+        stack.change("start", "collector").expect("starts again");
+    }
+    let (status, timed_out) = process::wait(&mut demo, LIMIT).expect("waited for");
+    assert!(status.success() && !timed_out, "{status}");
+
+    let report = parse(&report_text(&[&profiles]).expect("a report")).expect("JSON");
+    let fate = fate(&report);
+    let sent = sent(&profiles);
+    assert_eq!(
+        sent.values().map(|spans| spans.len() as u64).sum::<u64>(),
+        fate.emitted,
+        "the directory has all"
+    );
+    assert_eq!(fate.emitted, fate.acknowledged + fate.unknown + fate.dropped);
+    assert_eq!(fate.dropped, 0, "the pauses were short: {}", report["losses"]);
+
+    stack.wait_for_stored(1).expect("Jaeger answers");
+    let deadline = Instant::now() + LIMIT;
+    let mut stored = stored_of(&stack, &sent);
+    while stored < fate.acknowledged && Instant::now() < deadline {
+        std::thread::sleep(Duration::from_millis(200));
+        stored = stored_of(&stack, &sent);
+    }
+    println!(
+        "{} spans: {} acknowledged, {} unknown, {stored} in Jaeger",
+        fate.emitted, fate.acknowledged, fate.unknown
+    );
+    assert!(fate.acknowledged <= stored, "what the collector acknowledged survives its death in its queue");
+    assert!(stored <= fate.acknowledged + fate.unknown, "what was not sent cannot be there");
+
+    stack.change("stop", "collector").expect("stops");
+    for way in ["json", "proto", "zstd"] {
+        let report = parse(&report_text(&[&stack.data(way)]).expect("a report")).expect("JSON");
+        let spans = report["run"]["spans"].as_u64().expect("spans");
+        println!(
+            "{way}: {spans} spans, {} missing in {} incomplete traces, issues {}",
+            report["losses"]["missing_spans"], report["losses"]["incomplete_traces"], report["read_issues"]
+        );
+        assert_eq!(report["losses"]["emitted"], fate.emitted, "{way}");
+        assert!(spans <= fate.emitted, "{way}: nothing is counted twice");
+        assert_eq!(report["losses"]["dropped_total"], fate.unknown, "{way}");
+        // A file without its queue: what the dead collector had not written yet is gone, and is known to be.
+        let has_notice = !report["read_issues"].as_array().expect("a list").is_empty()
+            || report["losses"]["missing_spans"] != 0;
+        assert!(spans == fate.emitted || has_notice, "{way}: {spans} of {} without a word", fate.emitted);
+    }
+}
+
+#[test]
+fn a_flood_is_counted_to_the_last_span() {
+    let stack = Stack::start(&[], &[]).expect("the stack starts");
+    let folder = TempFolder::new("flood").expect("a folder");
+    let profiles = folder.join("profiles");
+    let mut flood = example("programs", &["flood", "30000"]).expect("built");
+    flood.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint()).env("STEPSCOPE_DIR", &profiles);
+    let said = output(&mut flood).expect("the program succeeds");
+    let emitted: u64 = 30_000 * 21 + 2;
+    assert!(said.contains(&emitted.to_string()), "{said}");
+    let fate = fate(&parse(&report_text(&[&profiles]).expect("a report")).expect("JSON"));
+    let accepted =
+        stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"").expect("a count");
+    println!(
+        "{} emitted: {} acknowledged, {} unknown, {} dropped; the collector took {accepted}",
+        fate.emitted, fate.acknowledged, fate.unknown, fate.dropped
+    );
+    assert_eq!(fate.emitted, emitted);
+    assert_eq!(fate.emitted, fate.acknowledged + fate.unknown + fate.dropped);
+    assert!(fate.dropped > 0, "more than fits");
+    assert!((fate.acknowledged..=fate.acknowledged + fate.unknown).contains(&accepted));
+    let stored = stack.wait_for_stored(accepted).expect("all that was accepted");
+    assert_eq!(stored, accepted);
+}

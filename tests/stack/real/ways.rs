@@ -1,0 +1,53 @@
+//! One run, several ways to the report: the directory, and the collector's file exporter in each of its formats.
+
+use stepscope_stack_tests::program::{output, parse, report_text, stepscope};
+use stepscope_stack_tests::report::{difference, without};
+use stepscope_stack_tests::stack::Stack;
+use stepscope_testkit::TempFolder;
+
+/// Where a report may differ between the ways: where it was read from, and what the very last publication of the
+/// program's figures says, which counts what the sending itself took and hence goes to the directory alone.
+const MAY_DIFFER: [&str; 4] = ["inputs", "exported", "live_last_bytes", "rss_last_bytes"];
+
+#[test]
+fn each_file_format_of_the_collector_gives_the_directorys_report() {
+    // Besides what the configuration has: zstd around the whole file, which the collector can do on request.
+    for (gates, seed) in [(&[][..], "1"), (&["--gates", "exporter.file.nativeCompression"], "2")] {
+        let stack = Stack::start(gates, &[]).expect("the stack starts");
+        let folder = TempFolder::new("ways").expect("a folder");
+        let profiles = folder.join("profiles");
+        let out = profiles.to_string_lossy().into_owned();
+        let arguments =
+            ["--quiet", "demo", "--steps", "440", "--seed", seed, "--format", "json", "--out", &out];
+        let demo = output(
+            stepscope(&arguments).expect("built").env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint()),
+        );
+        let directory = report_text(&[&profiles]).expect("a report");
+        assert_eq!(demo.expect("the demo succeeds"), directory, "the demo prints the directory's report");
+
+        let report = parse(&directory).expect("JSON");
+        let spans = report["run"]["spans"].as_u64().expect("spans");
+        assert_eq!(report["losses"]["dropped_total"], 0, "{}", report["losses"]);
+        for sink in report["losses"]["exported"].as_array().expect("sinks") {
+            assert_eq!(sink["spans"].as_u64(), Some(spans), "{sink}");
+        }
+        let accepted = stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"");
+        assert_eq!(accepted, Ok(spans), "the collector took each span once");
+        stack.wait_for_stored(spans).expect("all reach Jaeger");
+        stack.change("stop", "collector").expect("stops, hence flushes its files");
+
+        let expected = without(&directory, &MAY_DIFFER);
+        assert!(expected.len() > directory.len() / 2, "something is left to compare");
+        let mut formats = Vec::new();
+        for way in ["json", "proto", "zstd"] {
+            let text = report_text(&[&stack.data(way)]).expect("a report");
+            let got = without(&text, &MAY_DIFFER);
+            assert!(got == expected, "{way}: another report\n{}", difference(&expected, &got));
+            let inputs = &parse(&text).expect("JSON")["inputs"];
+            formats.push(inputs[1]["format"].as_str().unwrap_or_default().to_owned());
+        }
+        println!("{spans} spans, the same report from the directory and from {formats:?}");
+        formats.dedup();
+        assert_eq!(formats.len(), 3, "three formats");
+    }
+}
