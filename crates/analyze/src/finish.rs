@@ -2,6 +2,7 @@
 //! file of its own; this one picks the run and puts the parts together.
 
 mod aggregates;
+mod coverage;
 mod input;
 mod memory;
 mod run;
@@ -14,7 +15,8 @@ use std::collections::BTreeMap;
 use crate::config::Config;
 use crate::run::{RunAcc, RunKey};
 use crate::summary::{
-    BatchSummary, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary, WaitSummary,
+    BatchSummary, Coverage, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
+    WaitSummary,
 };
 
 /// A time or count of an accumulator in a summary; saturates.
@@ -69,6 +71,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     Summary {
         found: true,
         run: identity(key),
+        coverage: coverage::of(run, sections.steps, &modes, &losses),
         limits: run::limits(run, is_cut),
         instances: run::instances(run, &steps, primary),
         input: input::share(
@@ -109,6 +112,7 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         other_runs,
         limits: Vec::new(),
         losses: Losses::default(),
+        coverage: Coverage::default(),
         instances: Vec::new(),
         modes: Vec::new(),
         input: InputShare::default(),

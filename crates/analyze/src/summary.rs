@@ -2,6 +2,7 @@
 //! [`crate::Partial::finish`]; rules, reports and renderers read nothing else. How the figures are computed
 //! is in the modules that fold; what they mean for the user is the rules' business.
 
+mod coverage;
 mod input;
 mod memory;
 mod phase;
@@ -11,6 +12,7 @@ mod series;
 mod stats;
 mod step;
 
+pub use coverage::{Coverage, Shortfall};
 pub use input::{BatchSummary, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow};
 pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
 pub use phase::{PhaseName, PhaseRow, PhaseSource};
@@ -21,7 +23,7 @@ pub use stats::Stats;
 pub use step::{ModeSummary, SlowStep, StepPhase, Throughput, Warmup, WholeSteps};
 
 use serde::Serialize;
-use stepscope_core::Mode;
+use stepscope_core::{LossReason, Mode};
 
 /// Everything about one run. Lists are sorted by what their field says, ties by id, so that the same set of
 /// spans gives the same summary.
@@ -40,6 +42,8 @@ pub struct Summary {
     pub limits: Vec<Limit>,
     /// Losses that the processes themselves counted.
     pub losses: Losses,
+    /// How much of the steps was read.
+    pub coverage: Coverage,
     /// Process instances by (rank, resource): the table of ranks.
     pub instances: Vec<InstanceRow>,
     /// Steps by mode: train, eval, inference; modes without steps are left out.
@@ -77,6 +81,17 @@ impl Summary {
     pub fn primary(&self) -> Option<&ModeSummary> {
         self.mode(Mode::Train)
             .or_else(|| self.modes.iter().max_by_key(|mode| (mode.all.count, std::cmp::Reverse(mode.mode))))
+    }
+
+    /// Spans that were lost and that this input lacks, those thinned out on purpose apart.
+    #[must_use]
+    pub fn lost_spans(&self) -> u64 {
+        let (state, losses) = (&self.state, &self.losses);
+        let thinned = losses.lacking(|reason| reason == Some(LossReason::Thinned));
+        let counted = losses.lacking(|reason| reason != Some(LossReason::Thinned));
+        let absent = losses.absent.map_or(counted, |absent| absent.saturating_sub(thinned));
+        // What roots miss is mostly what processes dropped: the largest figure, never the sum.
+        counted.min(absent).max(state.missing_spans).max(state.dropped_spans.saturating_sub(thinned))
     }
 
     /// The steps of one mode.

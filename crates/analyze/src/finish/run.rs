@@ -1,6 +1,6 @@
 //! State, instances, losses and limits of a run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::steps::{Steady, throughput};
 use crate::losses::LossKey;
@@ -58,6 +58,56 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
     rows
 }
 
+/// Spans of a process that ended and were not read; absent where it said nothing.
+fn absent(acc: &InstanceAcc) -> Option<u64> {
+    let counts = &acc.account.losses;
+    if counts.is_empty() {
+        return None;
+    }
+    let spans = acc.tally.spans;
+    let emitted = counts.get(&LossKey::Emitted).map(|latest| latest.value);
+    match emitted {
+        Some(emitted) if acc.tally.has_ended && emitted >= spans => Some(emitted - spans),
+        // A killed process has not sent its last count; what it counted as lost is lost all the same.
+        _ => Some(emitted.unwrap_or(0).saturating_sub(spans).max(lost_anyway(acc))),
+    }
+}
+
+/// Spans that no sink can have: lost before them, and as many as the best of them lost.
+fn lost_anyway(acc: &InstanceAcc) -> u64 {
+    let mut before: u64 = 0;
+    let mut by_sink: BTreeMap<&str, u64> = BTreeMap::new();
+    for (key, latest) in &acc.account.losses {
+        match key {
+            LossKey::Dropped(sink, _) if sink.is_empty() => before = before.saturating_add(latest.value),
+            LossKey::Dropped(sink, _) => {
+                let sum = by_sink.entry(sink).or_default();
+                *sum = sum.saturating_add(latest.value);
+            }
+            LossKey::Exported(sink) => drop(by_sink.entry(sink).or_default()),
+            LossKey::Emitted => {}
+        }
+    }
+    before.saturating_add(by_sink.into_values().min().unwrap_or(0))
+}
+
+/// Tells which losses the input lacks: those before any sink, and those of the sink that it came through, which
+/// is the one whose losses come closest to what is absent.
+fn attribute(losses: &mut Losses) {
+    let of = |losses: &Losses, sink: &str| {
+        let rows = losses.dropped.iter().filter(|row| row.sink == sink);
+        rows.fold(0u64, |sum, row| sum.saturating_add(row.spans))
+    };
+    let after = losses.absent.unwrap_or(0).saturating_sub(of(losses, ""));
+    let exported = losses.exported.iter().map(|(sink, _)| sink);
+    let sinks: BTreeSet<&String> =
+        exported.chain(losses.dropped.iter().map(|row| &row.sink)).filter(|sink| !sink.is_empty()).collect();
+    let source = sinks.into_iter().min_by_key(|sink| of(losses, sink).abs_diff(after)).cloned();
+    for row in &mut losses.dropped {
+        row.is_lacking = row.sink.is_empty() || (after > 0 && Some(&row.sink) == source.as_ref());
+    }
+}
+
 /// Losses, summed over instances.
 pub(super) fn losses(run: &RunAcc) -> Losses {
     let mut sums: BTreeMap<&LossKey, u64> = BTreeMap::new();
@@ -78,10 +128,14 @@ pub(super) fn losses(run: &RunAcc) -> Losses {
                     sink: sink.to_string(),
                     reason: LossKey::reason(*reason),
                     spans,
+                    is_lacking: false,
                 });
             }
         }
     }
+    let absent = run.instances.values().filter_map(absent);
+    losses.absent = absent.fold(None, |sum: Option<u64>, spans| Some(sum.unwrap_or(0).saturating_add(spans)));
+    attribute(&mut losses);
     losses
 }
 

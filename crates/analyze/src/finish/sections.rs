@@ -27,6 +27,25 @@ type KnownPhase = Option<(PhaseName, PhaseSource)>;
 pub(super) struct Table {
     pub(super) rows: Vec<SectionRow>,
     pub(super) disagreements: Vec<Disagreement>,
+    pub(super) steps: StepCounts,
+}
+
+/// Steps of all modes: spans read, and ends that the processes counted.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct StepCounts {
+    pub(super) read: u64,
+    pub(super) recorded: Option<u64>,
+}
+
+impl StepCounts {
+    fn add(&mut self, read: u64, total: Option<&Total>) {
+        self.read = self.read.saturating_add(read);
+        if let Some(total) = total {
+            // A killed process has not sent its last sums.
+            let count = total.moments.count.max(read);
+            self.recorded = Some(self.recorded.unwrap_or(0).saturating_add(count));
+        }
+    }
 }
 
 impl Table {
@@ -37,6 +56,7 @@ impl Table {
         let is_whole = is_whole(run, state, losses);
         let mut phases: BTreeMap<u32, KnownPhase> = BTreeMap::new();
         let mut rows = Vec::new();
+        let mut steps = StepCounts::default();
         let mut disagreements = Vec::new();
         for (path, acc) in run.sections.sorted() {
             let around = phases.get(&tree.parent(path)).cloned().flatten();
@@ -51,18 +71,25 @@ impl Table {
             if let Some(total) = total.as_ref().filter(|_| is_whole) {
                 disagreements.extend(compare(&text, acc, total));
             }
+            if kind_of(acc.kinds) == SectionKind::Step {
+                steps.add(acc.durations.count(), total.as_ref());
+            }
             rows.push(row(text, tree.name(path), tree.depth(path), acc, phase, total.as_ref()));
         }
         for (path, total) in totals {
             let names = split(&path);
             let depth = u16::try_from(names.len()).unwrap_or(u16::MAX);
             if depth < tree.cut() {
-                rows.push(aggregate_row(path, &names, depth, &total));
+                let row = aggregate_row(path, &names, depth, &total);
+                if row.kind == SectionKind::Step {
+                    steps.add(0, Some(&total));
+                }
+                rows.push(row);
             }
         }
         rows.sort_by(|a, b| a.path.cmp(&b.path));
         disagreements.sort();
-        Self { rows, disagreements }
+        Self { rows, disagreements, steps }
     }
 }
 
@@ -72,7 +99,7 @@ fn is_whole(run: &RunAcc, state: &RunState, losses: &Losses) -> bool {
     state.incomplete_traces == 0
         && state.missing_spans == 0
         && state.dropped_spans == 0
-        && losses.dropped_total() == 0
+        && losses.absent.unwrap_or(0) == 0
         && state.is_ended() == Some(true)
         && run.instances.keys().all(|instance| has_all_spans(&instance.0.level))
 }

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use super::{
-    Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Overview, Reading, Report, RuleState,
-    Run, SCHEMA_VERSION, Section, StepTime, Tool, Verdict, verdict,
+    Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
+    RuleState, Run, SCHEMA_VERSION, Section, StepTime, Tool, Verdict, verdict,
 };
 use crate::rules::{self, Config, RULES, Rule};
 use crate::summary::{Stats, Summary};
@@ -41,7 +41,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         summary: overview(summary, &bottlenecks),
         sections: summary.sections.iter().map(Section::from).collect(),
         critical_path: None,
-        notes: rules::slow_section::notes(summary, config),
+        notes: notes(summary, config),
         bottlenecks,
         leaks: rules::memory_growth::leaks(summary, config),
         memory: memory(summary),
@@ -50,6 +50,13 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         comparison: None,
         detailed_metrics: details(summary, states),
     }
+}
+
+/// What the recording lacks comes first: it qualifies everything else.
+fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
+    let mut notes = rules::spans_lost::notes(summary);
+    notes.extend(rules::slow_section::notes(summary, config));
+    notes
 }
 
 fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
@@ -113,9 +120,12 @@ fn losses(summary: &Summary) -> Losses {
                 reason: row.reason.map(stepscope_core::LossReason::as_str),
                 spans: row.spans,
                 advice: row.reason.map(stepscope_core::LossReason::advice),
+                is_lacking: row.is_lacking,
             })
             .collect(),
         dropped_total: losses.dropped_total(),
+        lost: summary.lost_spans(),
+        absent: losses.absent,
         incomplete_traces: summary.state.incomplete_traces,
         missing_spans: summary.state.missing_spans,
     }
@@ -163,6 +173,7 @@ fn overview(summary: &Summary, bottlenecks: &[Bottleneck]) -> Overview {
         warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
         step_time: mode.map(|mode| step_time(&mode.steady)),
         throughput: mode.map(|mode| mode.throughput).unwrap_or_default(),
+        coverage: summary.coverage,
         whole: mode.map(|mode| mode.whole).unwrap_or_default(),
         phases: mode.map(|mode| mode.phases.clone()).unwrap_or_default(),
         unattributed_ns: mode.map_or(0, |mode| mode.unattributed_ns),

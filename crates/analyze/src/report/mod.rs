@@ -3,6 +3,7 @@
 //! reads input, a clock or the environment: the same spans give the same bytes.
 
 mod build;
+pub(crate) mod coverage;
 mod finding;
 mod section;
 pub mod units;
@@ -13,8 +14,8 @@ use stepscope_model::ReadIssue;
 
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Disagreement, InputShare, InstanceRow, Limit, ModeSummary, OtherRun, OutsideRow, PhaseRow,
-    ProcessMemory, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, Coverage, Disagreement, InputShare, InstanceRow, Limit, ModeSummary, OtherRun, OutsideRow,
+    PhaseRow, ProcessMemory, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{BottleneckType, Evidence, Finding, Gain, GainMethod, Verdict, rounded, severity};
@@ -113,8 +114,12 @@ pub struct Losses {
     pub exported: Vec<Exported>,
     /// Spans lost, by sink and reason.
     pub dropped: Vec<Dropped>,
-    /// Spans lost for any reason.
+    /// Spans lost for any reason on the way to any sink.
     pub dropped_total: u64,
+    /// Spans lost that this input lacks, those thinned out on purpose apart.
+    pub lost: u64,
+    /// Spans that ended and are not among those read, for whatever reason; null where no process counted.
+    pub absent: Option<u64>,
     /// Traces that were not complete.
     pub incomplete_traces: u64,
     /// Spans that were announced and are not there.
@@ -141,6 +146,8 @@ pub struct Dropped {
     pub spans: u64,
     /// What to do about it.
     pub advice: Option<&'static str>,
+    /// Whether the input lacks them. What one sink lost, another may have kept.
+    pub is_lacking: bool,
 }
 
 /// The run.
@@ -201,8 +208,10 @@ pub struct Overview {
     pub warmup_steps: u64,
     /// Duration of the steps after warm-up; null without steps.
     pub step_time: Option<StepTime>,
-    /// Work done.
+    /// Work done by the steps read.
     pub throughput: Throughput,
+    /// How much of the steps of all modes was read.
+    pub coverage: Coverage,
     /// Steps after warm-up whose every span was read: what `phases` and `unattributed_ns` partition.
     pub whole: crate::summary::WholeSteps,
     /// Time of the whole steps by phase, longest exposed first.

@@ -2,8 +2,8 @@
 
 use stepscope_core::Phase;
 
-use super::Bottleneck;
 use super::units::percent;
+use super::{Bottleneck, coverage};
 use crate::rules::Steps;
 use crate::summary::{InputVerdict, ModeSummary, Summary};
 
@@ -42,15 +42,20 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
 fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
     let needed = summary.input.min_steps;
     if mode.steady.count < needed {
+        let read = coverage::read(&summary.coverage).map(|read| format!("; {read}"));
         return format!(
-            "Too few steps to judge: {} after warm-up, {} are needed.",
-            mode.steady.count, needed
+            "Too few steps to judge: {} after warm-up, {} are needed{}.",
+            mode.steady.count,
+            needed,
+            read.unwrap_or_default()
         );
     }
     if mode.whole.steps == 0 {
-        return "The steps were recorded without their sections, so it cannot be said what they wait for: record \
-                at level `detailed`."
-            .into();
+        return format!(
+            "The steps {}, so it cannot be said what they wait for: {}.",
+            coverage::parts_because(&summary.coverage),
+            coverage::parts_advice(&summary.coverage)
+        );
     }
     if !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none()) {
         return "No section names a phase, so it cannot be said what the steps wait for: give sections a phase, or \

@@ -4,7 +4,8 @@
 use serde::{Deserialize, Serialize};
 use stepscope_core::Phase;
 
-use crate::report::{BottleneckType, Gain, Verdict};
+use crate::report::units::things;
+use crate::report::{BottleneckType, Gain, Verdict, coverage};
 use crate::summary::{ModeSummary, SectionRow, Summary};
 
 /// Declares the thresholds of a rule: a field, its documentation and its default at one place, from which
@@ -152,9 +153,13 @@ impl<'a> Steps<'a> {
         };
         let count = mode.steady.count;
         if count < min_steps.max(1) {
-            return Err(Verdict::unknown(format!(
-                "{count} steps after warm-up are too few to judge; record at least {min_steps}"
-            )));
+            let steps = things(count, "step", "steps");
+            return Err(Verdict::unknown(match coverage::read(&summary.coverage) {
+                Some(read) => {
+                    format!("{steps} after warm-up: too few to judge, {min_steps} are needed; {read}")
+                }
+                None => format!("{steps} after warm-up: too few to judge; record at least {min_steps}"),
+            }));
         }
         Ok(Self { summary, mode })
     }
@@ -191,9 +196,12 @@ impl<'a> Steps<'a> {
     /// With the verdict to give where no step was read whole, and where no section has a phase.
     pub(crate) fn with_phases(self) -> Result<Self, Verdict> {
         if self.mode.whole.steps == 0 {
-            return Err(Verdict::unknown(
-                "the steps were recorded without their sections; record at level `detailed`",
-            ));
+            let coverage = &self.summary.coverage;
+            return Err(Verdict::unknown(format!(
+                "the steps {}; {}",
+                coverage::parts_because(coverage),
+                coverage::parts_advice(coverage)
+            )));
         }
         if !self.mode.has_phases() && self.summary.outside.iter().all(|row| row.phase.is_none()) {
             return Err(Verdict::unknown(

@@ -6,9 +6,9 @@ use std::collections::BTreeMap;
 use stepscope_core::LossReason;
 
 use super::{Config, Doc, Rule};
-use crate::report::units::{count, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
-use crate::summary::Summary;
+use crate::report::units::{count, percent, things};
+use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, coverage, rounded, severity};
+use crate::summary::{LossRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "spans_lost",
@@ -21,10 +21,13 @@ pub(super) const RULE: Rule = Rule {
         why: "Figures that rest on spans (own times, phases, slowest steps) describe only what arrived. \
               Counts, totals and quantiles of sections come from the processes' own aggregates where those \
               arrived, and stay exact.",
-        how: "Every process counts the spans that it drops, by reason, and says how many spans each trace \
-              has; a reader compares. A process that ends in order writes its run span last: without it the \
-              process was killed, crashed, or is still running. Severity is the share of spans lost; a run \
-              that did not end has a low one of its own.",
+        how: "Every process counts the spans that it drops, by reason and sink, and says how many ended and how \
+              many each trace has; a reader compares. What the input does not lack (one sink lost it, and it \
+              came through another) is a note, and so are spans thinned out on purpose and steps that are not \
+              here without a loss that somebody counted: sampled, or in files that were not given. A process \
+              that ends in order writes its run span last: without it the process was killed, crashed, or is \
+              still running. Severity is the share of spans lost; a run that did not end has a low one of its \
+              own.",
         advice: "Each reason has its own remedy, listed with the finding.",
         example: "12,044 spans were lost (3.1 % of those recorded).\n\
                   \x20   ring_full: 12,044\n\
@@ -52,26 +55,71 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         findings.sort_by(|a, b| b.severity.total_cmp(&a.severity));
         return Verdict::Found(findings);
     }
-    let spans = count(summary.state.spans);
+    let spans = things(summary.state.spans, "span", "spans");
     if summary.losses.emitted.is_none() && summary.state.is_ours {
         return Verdict::unknown(format!(
-            "{spans} spans were read, all traces complete; how many were recorded did not arrive (it is written \
+            "{spans} read, all traces complete; how many were recorded did not arrive (it is written \
              every few seconds and when the program ends)"
         ));
     }
     Verdict::fine(match summary.losses.emitted {
-        Some(_) => format!("all traces of {spans} spans are complete, and no process lost any"),
-        None => {
-            format!("all traces of {spans} spans are complete; foreign programs do not count their losses")
-        }
+        None => format!("all traces of {spans} are complete; foreign programs do not count their losses"),
+        Some(_) => match elsewhere(summary).map(|row| row.spans).fold(0, u64::saturating_add) {
+            0 => format!("all traces of {spans} are complete, and no process lost any"),
+            lost => format!(
+                "all traces of {spans} are complete; {} elsewhere, see the notes",
+                things(lost, "span was lost", "spans were lost")
+            ),
+        },
     })
+}
+
+/// Whether a loss is one that the finding is about. Thinning is on purpose, and leaves a fair sample.
+fn counts(row: &LossRow) -> bool {
+    row.is_lacking && row.reason != Some(LossReason::Thinned)
+}
+
+/// What a sink lost that this input has from another.
+fn elsewhere(summary: &Summary) -> impl Iterator<Item = &LossRow> {
+    summary.losses.dropped.iter().filter(|row| !row.is_lacking)
+}
+
+/// What qualifies the figures, and what is lost at other places than the input at hand.
+pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
+    let coverage = &summary.coverage;
+    let mut texts = Vec::new();
+    if let Some(read) = coverage::read(coverage) {
+        texts.push(format!(
+            "{read}. {} Counts, totals and quantiles of sections are those of all steps; rates, step times and \
+             phases those of the steps read.",
+            coverage::unread_because(coverage)
+        ));
+    }
+    if let Some((whole, all)) = coverage.partly_whole().filter(|&(whole, _)| whole > 0) {
+        texts.push(format!(
+            "{} of {} were read with all their sections, the others {}. Phases and own times are those of the \
+             whole ones, taken to be typical; for more of them, {}.",
+            count(whole),
+            things(all, "step", "steps"),
+            coverage::parts_because(coverage),
+            coverage::parts_advice(coverage)
+        ));
+    }
+    texts.extend(elsewhere(summary).map(|row| {
+        format!(
+            "{} lost on the way to `{}` ({}). This input came another way and does not lack them. {}",
+            things(row.spans, "span was", "spans were"),
+            row.sink,
+            row.reason.map_or("for an unknown reason", LossReason::as_str),
+            row.reason.map_or("", LossReason::advice)
+        )
+    }));
+    texts.into_iter().map(|text| Note { rule: RULE.id, section: None, text }).collect()
 }
 
 fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     let (state, losses) = (&summary.state, &summary.losses);
-    let dropped = losses.dropped_total();
-    // What roots miss is mostly what processes dropped: the larger figure of both, never the sum.
-    let spans = dropped.max(state.missing_spans).max(state.dropped_spans);
+    let spans = summary.lost_spans();
     if spans == 0 && state.incomplete_traces == 0 {
         return None;
     }
@@ -81,7 +129,7 @@ fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
         return None;
     }
     let mut by_reason: BTreeMap<Option<LossReason>, u64> = BTreeMap::new();
-    for row in &losses.dropped {
+    for row in losses.dropped.iter().filter(|row| counts(row)) {
         let sum = by_reason.entry(row.reason).or_default();
         *sum = sum.saturating_add(row.spans);
     }
@@ -102,9 +150,13 @@ fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
         );
     }
     let title = if spans == 0 {
-        format!("{} of {} traces are not complete.", count(state.incomplete_traces), count(state.traces))
+        let verb = if state.incomplete_traces == 1 { "is" } else { "are" };
+        let traces = things(state.traces, "trace", "traces");
+        format!("{} of {traces} {verb} not complete.", count(state.incomplete_traces))
     } else {
-        format!("{} spans were lost ({} of those recorded).", count(spans), percent(share))
+        let verb = if spans == 1 { "was" } else { "were" };
+        let lost = things(spans, "span", "spans");
+        format!("{lost} {verb} lost ({} of those recorded).", percent(share))
     };
     Some(Finding {
         title,

@@ -108,10 +108,18 @@ pub struct Losses {
     pub exported: Vec<(String, u64)>,
     /// Spans lost, by (sink, reason); rows of 0 are left out.
     pub dropped: Vec<LossRow>,
+    /// Spans that ended and are not among those read, for whatever reason; absent where no process counted.
+    pub absent: Option<u64>,
 }
 
 impl Losses {
-    /// Spans lost for any reason.
+    /// Spans lost for these reasons that are not among those read.
+    pub(crate) fn lacking(&self, is_meant: impl Fn(Option<LossReason>) -> bool) -> u64 {
+        let rows = self.dropped.iter().filter(|row| row.is_lacking && is_meant(row.reason));
+        rows.fold(0, |sum, row| sum.saturating_add(row.spans))
+    }
+
+    /// Spans lost for any reason on the way to any sink: where there are several sinks, some may have arrived.
     #[must_use]
     pub fn dropped_total(&self) -> u64 {
         self.dropped.iter().fold(0, |sum, row| sum.saturating_add(row.spans))
@@ -128,6 +136,8 @@ pub struct LossRow {
     pub reason: Option<LossReason>,
     /// How many.
     pub spans: u64,
+    /// Whether the input lacks them. What one sink lost, another may have kept.
+    pub is_lacking: bool,
 }
 
 /// One process of the run.

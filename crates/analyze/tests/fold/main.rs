@@ -8,6 +8,7 @@ mod batches;
 mod bounds;
 mod build;
 mod bytes;
+mod coverage;
 mod definitions;
 mod exposure;
 mod grouping;

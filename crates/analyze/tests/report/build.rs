@@ -77,8 +77,8 @@ fn equal_findings_are_ordered_by_identity() {
 fn losses_carry_their_advice() {
     let mut summary = Run::of(100, 10 * MS).phase(Phase::Forward, "forward", MS).build();
     summary.losses.dropped = vec![
-        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 3 },
-        LossRow { sink: "otlp".into(), reason: None, spans: 4 },
+        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 3, is_lacking: true },
+        LossRow { sink: "otlp".into(), reason: None, spans: 4, is_lacking: true },
     ];
     let losses = report(&summary).losses;
     assert_eq!(losses.dropped_total, 7);

@@ -2,7 +2,7 @@
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
-    BatchSummary, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses, MemorySummary,
+    BatchSummary, Coverage, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses, MemorySummary,
     ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
     SectionRow, SlowStep, Stats, StepPhase, Throughput, Trend, TrendPair, WaitSummary, Warmup, WholeSteps,
     WorkerRow,
@@ -33,6 +33,7 @@ pub(crate) fn nothing() -> Summary {
         other_runs: Vec::new(),
         limits: Vec::new(),
         losses: Losses::default(),
+        coverage: Coverage::default(),
         instances: Vec::new(),
         modes: Vec::new(),
         input: InputShare::default(),
@@ -97,6 +98,13 @@ impl Run {
             emitted: Some(count * 5),
             exported: vec![("directory".into(), count * 5)],
             dropped: Vec::new(),
+            absent: Some(0),
+        };
+        summary.coverage = Coverage {
+            recorded_steps: Some(count),
+            read_steps: count,
+            whole_steps: count,
+            ..Coverage::default()
         };
         let throughput = Throughput {
             elapsed_ns: all.total,

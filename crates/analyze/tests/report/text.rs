@@ -7,7 +7,7 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, build};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{LossRow, OtherRun, PhaseName, RunIdentity};
+use stepscope_analyze::summary::{Coverage, LossRow, OtherRun, PhaseName, RunIdentity, Shortfall};
 use stepscope_core::{LossReason, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
 
@@ -55,8 +55,13 @@ pub(crate) fn troubled() -> Summary {
     summary.modes[0].warmup.steps = 3;
     summary.modes[0].throughput.samples_per_second = Some(2_718.0);
     summary.modes[0].throughput.samples_per_step_second = Some(3_141.0);
-    summary.losses.dropped =
-        vec![LossRow { sink: "directory".into(), reason: Some(LossReason::SizeBound), spans: 40 }];
+    summary.losses.dropped = vec![LossRow {
+        sink: "directory".into(),
+        reason: Some(LossReason::SizeBound),
+        spans: 40,
+        is_lacking: true,
+    }];
+    summary.losses.absent = Some(40);
     summary.state.incomplete_traces = 8;
     summary.state.missing_spans = 40;
     let other = RunIdentity { id: "run-0".into(), attempt: 0, is_foreign: false };
@@ -85,6 +90,38 @@ fn a_healthy_run_reads_well() {
 #[test]
 fn a_troubled_run_reads_well() {
     snapshot("troubled.txt", &text_of(&troubled(), damaged(), false));
+}
+
+/// A thinned and sampled run beside a collector that was not there.
+pub(crate) fn partly_read() -> Summary {
+    let mut summary = healthy().build();
+    summary.coverage = Coverage {
+        recorded_steps: Some(20_000),
+        read_steps: 200,
+        whole_steps: 120,
+        unread_because: Some(Shortfall::NotRead),
+        parts_because: Some(Shortfall::Lost(LossReason::Thinned)),
+    };
+    summary.modes[0].whole.steps = 120;
+    let row = |sink: &str, reason, spans, is_lacking| LossRow {
+        sink: sink.into(),
+        reason: Some(reason),
+        spans,
+        is_lacking,
+    };
+    summary.losses.dropped = vec![
+        row("directory", LossReason::Thinned, 320, true),
+        row("otlp", LossReason::ExportFailed, 99_320, false),
+    ];
+    summary.losses.emitted = Some(100_320);
+    summary.losses.absent = Some(99_320);
+    summary.state.errors = 1;
+    summary
+}
+
+#[test]
+fn a_run_read_in_part_says_so_beside_its_figures() {
+    snapshot("partly_read.txt", &text(&partly_read()));
 }
 
 #[test]

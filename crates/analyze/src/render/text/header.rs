@@ -28,7 +28,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         parts.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
         page.paragraph(Look::Plain, "Step time   ", &parts.join(", "));
     }
-    let parts = throughput(&summary.throughput);
+    let parts = throughput(&summary.throughput, summary.coverage.partly_read().is_some());
     if !parts.is_empty() {
         page.paragraph(Look::Plain, "Throughput  ", &parts.join(", "));
     }
@@ -65,6 +65,12 @@ fn run(report: &Report, page: &mut Page) {
             steps => format!(" (and {} of warm-up, left out)", count(steps)),
         };
         what.push(format!("{kind}{}{warmup}", things(summary.steps, "step", "steps")));
+        what.extend(
+            summary
+                .coverage
+                .partly_read()
+                .map(|(read, all)| format!("{} of {} read", count(read), count(all))),
+        );
     }
     if run.epochs_started > 0 {
         what.push(match (run.epochs_started, run.epochs_ended) {
@@ -90,8 +96,10 @@ fn ranks(run: &Run) -> String {
     }
 }
 
-fn throughput(done: &Throughput) -> Vec<String> {
+/// Rates by the clock are those of the steps read, so they are lower bounds where others were done meanwhile.
+fn throughput(done: &Throughput, is_bound: bool) -> Vec<String> {
     let mut parts = Vec::new();
+    let bound = if is_bound { "at least " } else { "" };
     let kinds = [
         ("samples", done.samples_per_second, done.samples_per_step_second),
         ("tokens", done.tokens_per_second, done.tokens_per_step_second),
@@ -99,12 +107,12 @@ fn throughput(done: &Throughput) -> Vec<String> {
     for (name, elapsed, stepping) in kinds {
         if let Some(per_second) = elapsed {
             let inside = stepping.map(|inside| format!(" ({} inside steps)", rate(inside, name)));
-            parts.push(format!("{}{}", rate(per_second, name), inside.unwrap_or_default()));
+            parts.push(format!("{bound}{}{}", rate(per_second, name), inside.unwrap_or_default()));
         }
     }
     if let Some(bytes) = done.bytes_per_second.filter(|rate| rate.is_finite() && *rate >= 0.0) {
-        parts.push(format!("{}/s", crate::report::units::bytes(bytes.round() as u64)));
+        parts.push(format!("{bound}{}/s", crate::report::units::bytes(bytes.round() as u64)));
     }
-    parts.extend(done.steps_per_second.map(|per_second| rate(per_second, "steps")));
+    parts.extend(done.steps_per_second.map(|per_second| format!("{bound}{}", rate(per_second, "steps"))));
     parts
 }

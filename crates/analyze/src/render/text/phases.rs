@@ -3,7 +3,7 @@
 use super::page::{Look, Page};
 use super::width::{left, right};
 use crate::report::Report;
-use crate::report::units::{duration, percent, things};
+use crate::report::units::{count, duration, percent, things};
 
 const NAME: usize = 16;
 const BAR: usize = 36;
@@ -14,6 +14,13 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     let summary = &report.summary;
     if summary.whole.total_ns > 0 {
         page.heading("Where the step time goes (of the training thread)");
+        if let Some((_, all)) = summary.coverage.partly_whole() {
+            let whole = things(summary.whole.steps, "step", "steps");
+            page.line(
+                Look::Dim,
+                &format!("  of {whole} read with all their sections; {} were read", count(all)),
+            );
+        }
         let mut rows: Vec<(&str, u64)> = summary
             .phases
             .iter()

@@ -1,5 +1,7 @@
 //! How complete the recording is, what was wrong with the input, and what to try next.
 
+use stepscope_core::LossReason;
+
 use super::page::{Look, Page};
 use crate::report::Report;
 use crate::report::units::{count, things};
@@ -12,37 +14,41 @@ const DISAGREEMENTS: usize = 3;
 pub(super) fn render(report: &Report, page: &mut Page) {
     page.heading("Recording");
     let losses = &report.losses;
-    let mut parts =
-        vec![format!("{} spans in {} traces read", count(report.run.spans), count(report.run.traces))];
+    let spans = things(report.run.spans, "span", "spans");
+    let mut parts = vec![format!("{spans} in {} read", things(report.run.traces, "trace", "traces"))];
     parts.extend(losses.emitted.map(|spans| format!("{} recorded", count(spans))));
-    parts.push(match losses.dropped_total {
+    parts.push(match losses.lost {
         0 if losses.emitted.is_some() => "none lost".into(),
         0 => "losses not known".into(),
         spans => format!("{} lost", count(spans)),
     });
+    let counted = losses.dropped.iter().filter(|row| row.is_lacking);
+    let counted = counted.fold(0u64, |sum, row| sum.saturating_add(row.spans)).max(losses.lost);
+    let uncounted = losses.absent.unwrap_or(0).saturating_sub(counted);
+    if uncounted > 0 {
+        parts.push(format!("{} not in this input", count(uncounted)));
+    }
     if losses.incomplete_traces > 0 {
         parts.push(format!(
-            "{} traces not complete ({} spans missing)",
-            count(losses.incomplete_traces),
-            count(losses.missing_spans)
+            "{} not complete ({} missing)",
+            things(losses.incomplete_traces, "trace", "traces"),
+            things(losses.missing_spans, "span", "spans")
         ));
     }
     if report.run.errors > 0 {
-        parts.push(format!("{} spans with errors", count(report.run.errors)));
+        parts.push(things(report.run.errors, "span with an error", "spans with errors"));
     }
     page.paragraph(Look::Plain, "  ", &parts.join(", "));
     for row in &losses.dropped {
         let sink = row.sink.as_ref().map_or(String::new(), |sink| format!(" ({sink})"));
-        page.paragraph(
-            Look::Notice,
-            "  lost: ",
-            &format!(
-                "{} {}{sink}. {}",
-                count(row.spans),
-                row.reason.unwrap_or("for an unknown reason"),
-                row.advice.unwrap_or("")
-            ),
-        );
+        let (look, first) = match row.reason {
+            _ if !row.is_lacking => (Look::Dim, "  lost elsewhere: "),
+            Some(reason) if reason == LossReason::Thinned.as_str() => (Look::Plain, "  left out: "),
+            _ => (Look::Notice, "  lost: "),
+        };
+        let reason = row.reason.unwrap_or("for an unknown reason");
+        let advice = row.advice.unwrap_or("");
+        page.paragraph(look, first, &format!("{} {reason}{sink}. {advice}", count(row.spans)));
     }
     for issue in report.read_issues.iter().take(ISSUES) {
         let place = match (issue.file.is_empty(), issue.offset) {

@@ -6,7 +6,7 @@ use stepscope_core::{Mode, SectionKind, path};
 
 use super::page::{Look, Page, known, tight_bytes, tight_duration, tight_percent};
 use super::width::{left, printable, right};
-use crate::report::units::{percent, short_count};
+use crate::report::units::{percent, short_count, things};
 use crate::report::{Report, Section};
 
 /// Rows of the tree; of more sections those with the longest total are shown.
@@ -50,6 +50,13 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     });
     page.more(report.sections.len(), shown, "with less time");
     page.line(Look::Dim, "  share: of the step time, on any thread; alloc: bytes allocated a call");
+    let coverage = &report.summary.coverage;
+    if coverage.partly_read().is_some() || coverage.partly_whole().is_some() {
+        let all = coverage.recorded_steps.map_or("the spans read", |_| "the whole run");
+        let whole = things(coverage.whole_steps, "step", "steps");
+        let text = format!("of {all}; share: of the {whole} read with all their sections");
+        page.paragraph(Look::Dim, "  calls, times and alloc: ", &text);
+    }
     variable(report, page);
 }
 

@@ -102,7 +102,17 @@ fn busy_loaders_that_are_ahead_are_fine() {
 #[test]
 fn few_steps_are_not_judged() {
     let summary = Run::of(19, 10 * MS).phase(Phase::DataWait, "data_wait", 9 * MS).build();
-    assert_eq!(unknown(RULE, &summary), "19 steps after warm-up are too few to judge; record at least 20");
+    assert_eq!(unknown(RULE, &summary), "19 steps after warm-up: too few to judge; record at least 20");
+}
+
+#[test]
+fn few_steps_of_many_are_told_from_a_short_run() {
+    let mut summary = Run::of(19, 10 * MS).phase(Phase::DataWait, "data_wait", 9 * MS).build();
+    summary.coverage.recorded_steps = Some(20_000);
+    assert_eq!(
+        unknown(RULE, &summary),
+        "19 steps after warm-up: too few to judge, 20 are needed; 19 of 20,000 steps were read"
+    );
 }
 
 #[test]

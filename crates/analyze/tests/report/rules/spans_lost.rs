@@ -1,7 +1,10 @@
 //! Fixtures of `spans_lost`.
 
 use serde_json::json;
-use stepscope_analyze::summary::LossRow;
+use stepscope_analyze::Summary;
+use stepscope_analyze::report::{Reading, build};
+use stepscope_analyze::rules::Config;
+use stepscope_analyze::summary::{LossRow, Shortfall};
 use stepscope_core::LossReason;
 
 use super::{fine, found, unknown};
@@ -13,9 +16,15 @@ const RULE: &str = "spans_lost";
 fn losses_are_listed_by_reason_with_advice() {
     let mut summary = Run::of(200, MS).build();
     summary.losses.dropped = vec![
-        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 30 },
-        LossRow { sink: "directory".into(), reason: Some(LossReason::WriteFailed), spans: 20 },
+        LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 30, is_lacking: true },
+        LossRow {
+            sink: "directory".into(),
+            reason: Some(LossReason::WriteFailed),
+            spans: 20,
+            is_lacking: true,
+        },
     ];
+    summary.losses.absent = Some(50);
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.title, "50 spans were lost (5.0 % of those recorded).");
     assert_eq!(finding.severity, 5.0);
@@ -27,8 +36,13 @@ fn losses_are_listed_by_reason_with_advice() {
 #[test]
 fn what_roots_miss_is_not_counted_twice() {
     let mut summary = Run::of(200, MS).build();
-    summary.losses.dropped =
-        vec![LossRow { sink: String::new(), reason: Some(LossReason::RingFull), spans: 30 }];
+    summary.losses.dropped = vec![LossRow {
+        sink: String::new(),
+        reason: Some(LossReason::RingFull),
+        spans: 30,
+        is_lacking: true,
+    }];
+    summary.losses.absent = Some(30);
     summary.state.missing_spans = 28;
     summary.state.incomplete_traces = 4;
     let [finding] = found(RULE, &summary).try_into().unwrap();
@@ -60,4 +74,72 @@ fn without_the_processes_own_count_nobody_knows() {
     // Other programs' instrumentation has no such count.
     summary.state.is_ours = false;
     assert!(fine(RULE, &summary).contains("do not count"));
+}
+
+#[test]
+fn what_another_sink_lost_is_a_note() {
+    let mut summary = Run::of(200, MS).build();
+    summary.losses.dropped = vec![LossRow {
+        sink: "otlp".into(),
+        reason: Some(LossReason::ExportFailed),
+        spans: 1_000,
+        is_lacking: false,
+    }];
+    assert_eq!(
+        fine(RULE, &summary),
+        "all traces of 1,000 spans are complete; 1,000 spans were lost elsewhere, see the notes"
+    );
+    let [note] = notes(&summary).try_into().unwrap();
+    assert!(note.starts_with("1,000 spans were lost on the way to `otlp` (export_failed)."), "{note}");
+    assert!(note.ends_with(LossReason::ExportFailed.advice()), "{note}");
+}
+
+#[test]
+fn thinning_is_no_loss() {
+    let mut summary = Run::of(200, MS).build();
+    summary.losses.dropped = vec![LossRow {
+        sink: "directory".into(),
+        reason: Some(LossReason::Thinned),
+        spans: 400,
+        is_lacking: true,
+    }];
+    summary.losses.absent = Some(400);
+    // Roots say it once more.
+    summary.state.dropped_spans = 400;
+    summary.coverage.whole_steps = 100;
+    summary.coverage.parts_because = Some(Shortfall::Lost(LossReason::Thinned));
+    assert!(fine(RULE, &summary).ends_with("no process lost any"));
+    let [note] = notes(&summary).try_into().unwrap();
+    assert!(note.starts_with("100 of 200 steps were read with all their sections"), "{note}");
+    assert!(note.contains("STEPSCOPE_DIR_BYTES") && !note.contains("basic"), "{note}");
+    // Beside it, a ring was full.
+    summary.losses.dropped.push(LossRow {
+        sink: String::new(),
+        reason: Some(LossReason::RingFull),
+        spans: 7,
+        is_lacking: true,
+    });
+    summary.losses.absent = Some(407);
+    summary.state.dropped_spans = 407;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.evidence.get("lost_spans"), Some(&json!(7)));
+    assert_eq!(finding.evidence.get("by_reason"), Some(&json!({ "ring_full": 7 })));
+}
+
+#[test]
+fn one_span_is_not_several() {
+    let mut summary = Run::of(1, MS).build();
+    summary.state.missing_spans = 1;
+    summary.state.incomplete_traces = 1;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "1 span was lost (17 % of those recorded).");
+    summary.state.missing_spans = 0;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "1 of 1 trace is not complete.");
+}
+
+/// What the report notes about the recording.
+fn notes(summary: &Summary) -> Vec<String> {
+    let report = build(summary, Reading::default(), &Config::default());
+    report.notes.into_iter().filter(|note| note.rule == RULE).map(|note| note.text).collect()
 }

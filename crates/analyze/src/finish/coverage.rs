@@ -1,0 +1,52 @@
+//! How much of the steps was read, and why not more.
+
+use std::cmp::Reverse;
+
+use stepscope_core::{Level, LossReason};
+
+use super::sections::StepCounts;
+use crate::run::RunAcc;
+use crate::summary::{Coverage, Losses, ModeSummary, Shortfall};
+
+/// Coverage of the steps of all modes.
+pub(super) fn of(run: &RunAcc, counts: StepCounts, modes: &[ModeSummary], losses: &Losses) -> Coverage {
+    let whole_steps = modes.iter().fold(0u64, |sum, mode| sum.saturating_add(mode.whole_all.steps));
+    let coverage = Coverage {
+        recorded_steps: counts.recorded,
+        read_steps: counts.read,
+        whole_steps: whole_steps.min(counts.read),
+        unread_because: None,
+        parts_because: None,
+    };
+    let is_unread = coverage.partly_read().is_some();
+    let has_parts = coverage.partly_whole().is_some();
+    Coverage {
+        // Thinning leaves the roots.
+        unread_because: is_unread.then(|| largest(losses, |reason| reason != LossReason::Thinned)),
+        parts_because: has_parts
+            .then(|| if is_basic(run) { Shortfall::Level } else { largest(losses, |_| true) }),
+        ..coverage
+    }
+}
+
+/// Whether every process that has steps was told to leave sections out.
+fn is_basic(run: &RunAcc) -> bool {
+    let stepping = run.instances.iter().filter(|(_, acc)| acc.steps.iter().any(|steps| steps.count() > 0));
+    let mut levels = stepping.map(|(instance, _)| Level::parse(&instance.0.level)).peekable();
+    levels.peek().is_some() && levels.all(|level| level == Some(Level::Basic))
+}
+
+/// What took most spans that are not here.
+fn largest(losses: &Losses, is_meant: impl Fn(LossReason) -> bool) -> Shortfall {
+    let rows = losses.dropped.iter().filter(|row| row.is_lacking);
+    let counted = rows.clone().fold(0u64, |sum, row| sum.saturating_add(row.spans));
+    let uncounted = losses.absent.unwrap_or(0).saturating_sub(counted);
+    let most = rows
+        .filter_map(|row| Some((row.spans, Reverse(row.reason?))))
+        .filter(|&(_, Reverse(reason))| is_meant(reason))
+        .max();
+    match most {
+        Some((spans, Reverse(reason))) if spans >= uncounted => Shortfall::Lost(reason),
+        _ => Shortfall::NotRead,
+    }
+}

@@ -1,0 +1,49 @@
+//! Words for steps that were not read, or not with all their sections: how many, why, and what to do.
+
+use stepscope_core::LossReason;
+
+use super::units::{count, things};
+use crate::summary::{Coverage, Shortfall};
+
+/// `1,000 of 20,000 steps were read`; absent where nobody counted more than were read.
+pub(crate) fn read(coverage: &Coverage) -> Option<String> {
+    coverage
+        .partly_read()
+        .map(|(read, all)| format!("{} of {} were read", count(read), things(all, "step", "steps")))
+}
+
+/// Why steps were not read and what to do about it, sentences.
+pub(crate) fn unread_because(coverage: &Coverage) -> String {
+    match coverage.unread_because {
+        Some(Shortfall::Lost(LossReason::SizeBound)) => {
+            "The others went with the oldest files: raise the directory's bound (STEPSCOPE_DIR_BYTES).".into()
+        }
+        Some(Shortfall::Lost(reason)) => format!("The others were lost ({reason}). {}", reason.advice()),
+        _ => "The others are not in this input: a collector sampled them, or not all files of the run were given."
+            .into(),
+    }
+}
+
+/// Why the sections of steps were not read, as the end of a sentence.
+pub(crate) fn parts_because(coverage: &Coverage) -> String {
+    match coverage.parts_because {
+        None | Some(Shortfall::Level) => "were recorded without their sections".into(),
+        Some(Shortfall::Lost(LossReason::Thinned)) => {
+            "were thinned out to stay within the directory's bound".into()
+        }
+        Some(Shortfall::Lost(reason)) => format!("lost sections on the way ({reason})"),
+        Some(Shortfall::NotRead) => "were read without all their sections".into(),
+    }
+}
+
+/// What to do so that sections of steps are there, as the end of a sentence.
+pub(crate) fn parts_advice(coverage: &Coverage) -> &'static str {
+    match coverage.parts_because {
+        None | Some(Shortfall::Level) => "record at level `detailed`",
+        Some(Shortfall::Lost(LossReason::Thinned)) => "raise the directory's bound (STEPSCOPE_DIR_BYTES)",
+        Some(Shortfall::Lost(_)) => "see the losses for what to do",
+        Some(Shortfall::NotRead) => {
+            "read all files of the run, and have a collector that samples keep whole traces"
+        }
+    }
+}
