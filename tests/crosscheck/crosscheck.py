@@ -40,7 +40,7 @@ def main(arguments=None):
     print(
         f"read {run.spans} spans on {len(run.sections)} call paths in {run.traces} traces, {len(run.steps)} steps;"
         f" {assembler.duplicates} repeated, {assembler.late} late, {run.unplaced} without a root,"
-        f" {assembler.incomplete} traces incomplete or uncounted"
+        f" {assembler.incomplete} traces incomplete"
     )
     if not run.spans:
         print("nothing to compare: no spans")

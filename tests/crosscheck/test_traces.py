@@ -100,6 +100,15 @@ class Assembly(unittest.TestCase):
         self.assembler.finish()
         self.assertEqual((len(self.traces), self.assembler.incomplete), (1, 1))
 
+    def test_an_uncounted_trace_is_complete_with_its_root(self):
+        self.assembler.add(span(1, 0, "step", 0, 2))
+        self.assembler.add(span(2, 1, "child", 0, 2))
+        self.assembler.finish()
+        self.assertEqual(self.assembler.incomplete, 0)
+        self.assembler.add(Span(b"\x03" * 16, b"\x02" * 8, b"\x01" * 8, "child", 0, 2))
+        self.assembler.finish()
+        self.assertEqual(self.assembler.incomplete, 1)
+
 
 if __name__ == "__main__":
     unittest.main()

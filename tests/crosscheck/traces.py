@@ -46,8 +46,12 @@ class Assembler:
         spans = self.open.pop(trace)
         self.closed[trace] = frozenset(spans)
         markers = sum(map(is_marker, spans.values()))
-        if self.expected.pop(trace, None) not in (len(spans), len(spans) - markers):
-            self.incomplete += 1
+        expected = self.expected.pop(trace, None)
+        if expected is None:
+            # Nobody counted its spans: a foreign trace, or one whose root is lost.
+            self.incomplete += all(span.parent for span in spans.values())
+        else:
+            self.incomplete += expected not in (len(spans), len(spans) - markers)
         self.on_trace(list(spans.values()))
 
     def finish(self):

@@ -8,4 +8,6 @@ mod disturbed;
 mod figures;
 mod killed;
 mod program;
+mod readme;
 mod scale;
+mod situations;

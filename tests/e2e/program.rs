@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -21,14 +21,19 @@ pub(crate) fn program() -> PathBuf {
 
 /// A call of the program that inherits no setting of the caller's.
 pub(crate) fn stepscope(arguments: &[&str]) -> Command {
-    let mut command = Command::new(program());
+    let mut command = clean(Command::new(program()));
+    command.args(arguments);
+    command
+}
+
+/// `command` without any setting of the caller's.
+pub(crate) fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
         if text.starts_with("STEPSCOPE_") || text.starts_with("OTEL_") {
             command.env_remove(&name);
         }
     }
-    command.args(arguments);
     command
 }
 
@@ -38,9 +43,11 @@ pub(crate) fn output(command: &mut Command) -> String {
     ended.success().expect("the program succeeds").stdout_text()
 }
 
-/// The JSON report on `inputs`.
+/// The JSON report on `inputs`, which is one by its schema.
 pub(crate) fn report(inputs: &[&Path]) -> Value {
-    parse(&report_text(inputs))
+    let report = parse(&report_text(inputs));
+    assert_valid(&report);
+    report
 }
 
 /// The JSON report on `inputs`, as printed.
@@ -48,6 +55,18 @@ pub(crate) fn report_text(inputs: &[&Path]) -> String {
     let mut command = stepscope(&["--quiet", "analyze", "--format", "json"]);
     command.args(inputs);
     output(&mut command)
+}
+
+/// Holds a report to its schema.
+pub(crate) fn assert_valid(report: &Value) {
+    static SCHEMA: LazyLock<jsonschema::Validator> = LazyLock::new(|| {
+        let path = binaries::repository().join("crates/analyze/schema/report.schema.json");
+        let schema = std::fs::read_to_string(path).expect("the schema is there");
+        jsonschema::draft202012::new(&parse(&schema)).expect("it is a schema")
+    });
+    let errors: Vec<String> =
+        SCHEMA.iter_errors(report).map(|error| format!("{}: {error}", error.instance_path())).collect();
+    assert!(errors.is_empty(), "{errors:#?}");
 }
 
 pub(crate) fn parse(text: &str) -> Value {
