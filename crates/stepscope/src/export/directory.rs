@@ -10,6 +10,7 @@ use std::time::Instant;
 use stepscope_core::{LossReason, SectionKind};
 
 use super::encode::{Context, write_span};
+use super::keep::{Notable, frame};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Snapshot, write_metrics};
 use super::thin::{Decision, Thinner};
@@ -27,6 +28,9 @@ const RESERVE_BYTES: usize = 96 << 10;
 /// A file that holds metrics is replaced when it has grown to this size, or to a sixteenth of the bound: the
 /// latest points say it all.
 const METRICS_FILE_BYTES: u64 = 4 << 20;
+
+/// The steps that outlive their files may have one part in this many of the bound.
+const KEPT_SHARE: u64 = 8;
 
 /// Processes of one run, attempt, host, process id and rank, at most.
 const MAX_NAMESAKES: u32 = 1_000;
@@ -46,8 +50,11 @@ pub(crate) struct DirectorySink {
     metrics_file: Option<OpenFile>,
     next_number: u32,
     next_metrics_number: u32,
-    /// Closed files of spans that may be deleted, oldest first: name, bytes, spans.
-    deletable: VecDeque<(PathBuf, u64, u64)>,
+    /// Closed files of spans that may be deleted, oldest first.
+    deletable: VecDeque<ClosedFile>,
+    /// Steps that outlive their files, and the file that they go to.
+    notable: Notable,
+    kept: Option<OpenFile>,
     total_bytes: u64,
     thins: bool,
     thinner: Thinner,
@@ -61,12 +68,21 @@ pub(crate) struct DirectorySink {
 
 #[derive(Debug)]
 struct OpenFile {
+    number: u32,
     path: PathBuf,
     file: File,
     bytes: u64,
     spans: u64,
     /// Holds the start of the run or one of the first steps: never deleted.
     protected: bool,
+}
+
+#[derive(Debug)]
+struct ClosedFile {
+    number: u32,
+    path: PathBuf,
+    bytes: u64,
+    spans: u64,
 }
 
 /// `<base>/<run>/<attempt>/<host>-<pid>-r<rank>`, each part fit for a file name.
@@ -128,6 +144,8 @@ impl DirectorySink {
             next_number: 1,
             next_metrics_number: 1,
             deletable: VecDeque::new(),
+            notable: Notable::default(),
+            kept: None,
             total_bytes: 0,
             thins: false,
             thinner: Thinner::default(),
@@ -174,7 +192,7 @@ impl DirectorySink {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path)?;
-        Ok(OpenFile { path, file, bytes: 0, spans: 0, protected: false })
+        Ok(OpenFile { number, path, file, bytes: 0, spans: 0, protected: false })
     }
 
     fn used_bytes(&self) -> u64 {
@@ -240,7 +258,8 @@ impl DirectorySink {
         if let Some(full) = self.current.replace(next)
             && !full.protected
         {
-            self.deletable.push_back((full.path, full.bytes, full.spans));
+            let OpenFile { number, path, bytes, spans, .. } = full;
+            self.deletable.push_back(ClosedFile { number, path, bytes, spans });
         }
         Ok(())
     }
@@ -249,12 +268,73 @@ impl DirectorySink {
     /// the first steps alone.
     fn make_room(&mut self, bytes: u64) {
         while self.used_bytes() + bytes > self.bound_bytes {
-            let Some((path, size, spans)) = self.deletable.pop_front() else { break };
-            if fs::remove_file(&path).is_ok() {
-                self.counts.exported = self.counts.exported.saturating_sub(spans);
-                self.counts.drop_spans(LossReason::SizeBound, spans);
+            let Some(oldest) = self.deletable.pop_front() else { break };
+            // Copied before the rest goes: whatever happens in between, a reader counts a span once.
+            let kept = if self.notable.touches(oldest.number) { self.keep(&oldest).unwrap_or(0) } else { 0 };
+            if fs::remove_file(&oldest.path).is_ok() {
+                let gone = oldest.spans.saturating_sub(kept);
+                self.counts.exported = self.counts.exported.saturating_sub(gone);
+                self.counts.drop_spans(LossReason::SizeBound, gone);
             }
-            self.total_bytes = self.total_bytes.saturating_sub(size);
+            self.total_bytes = self.total_bytes.saturating_sub(oldest.bytes);
+        }
+    }
+
+    /// Copies the steps to keep out of a file; the number of their spans. Their room is a part of the bound.
+    fn keep(&mut self, file: &ClosedFile) -> io::Result<u64> {
+        let contents = fs::read(&file.path)?;
+        let (mut framed, mut spans) = self.notable.extract(self.format, &contents);
+        let room = self.bound_bytes / KEPT_SHARE;
+        let is_full = |kept: &Option<OpenFile>, more: usize| {
+            kept.as_ref().map_or(0, |kept| kept.bytes) + more as u64 > room
+        };
+        while spans > 0 && is_full(&self.kept, framed.len()) {
+            self.compact_kept()?;
+            if is_full(&self.kept, framed.len()) {
+                if !self.notable.shrink() {
+                    return Ok(0);
+                }
+                (framed, spans) = self.notable.extract(self.format, &contents);
+            }
+        }
+        if spans == 0 {
+            return Ok(0);
+        }
+        if self.kept.is_none() {
+            self.kept = Some(self.open_spans()?);
+        }
+        if let Some(kept) = &mut self.kept {
+            kept.append(&framed)?;
+            kept.spans += spans;
+            self.total_bytes += framed.len() as u64;
+        }
+        Ok(spans)
+    }
+
+    /// Lets the steps go that were kept once and are among the slowest no more.
+    fn compact_kept(&mut self) -> io::Result<()> {
+        let Some(kept) = self.kept.take() else { return Ok(()) };
+        let (framed, spans) = self.notable.extract(self.format, &fs::read(&kept.path)?);
+        let mut next = self.open_spans()?;
+        next.append(&framed).inspect_err(|_| drop(fs::remove_file(&next.path)))?;
+        next.spans = spans;
+        let _ = fs::remove_file(&kept.path);
+        let gone = kept.spans.saturating_sub(spans);
+        self.counts.exported = self.counts.exported.saturating_sub(gone);
+        self.counts.drop_spans(LossReason::SizeBound, gone);
+        self.total_bytes = (self.total_bytes + next.bytes).saturating_sub(kept.bytes);
+        self.kept = Some(next);
+        Ok(())
+    }
+
+    /// Remembers a step that is written whole, if it is worth keeping.
+    fn note(&mut self, record: &SectionRecord) {
+        let is_whole = !self.thins || self.thinner.keeps(record);
+        if let (SectionKind::Step, true, Some(median_ns)) = (record.kind, is_whole, self.thinner.median_ns())
+        {
+            let duration_ns = record.end_ns.saturating_sub(record.start_ns);
+            let file = self.current.as_ref().map_or(0, |file| file.number);
+            self.notable.note(record.trace_id, duration_ns, median_ns, file);
         }
     }
 
@@ -294,17 +374,6 @@ impl OpenFile {
     }
 }
 
-/// The message as it stands in a file, in one piece, so that one write appends it.
-fn frame(format: Format, message: &[u8]) -> Vec<u8> {
-    match format {
-        Format::Protobuf => {
-            let len = u32::try_from(message.len()).unwrap_or(u32::MAX);
-            [&len.to_be_bytes()[..], message].concat()
-        }
-        Format::JsonLines => [message, b"\n"].concat(),
-    }
-}
-
 impl Sink for DirectorySink {
     fn name(&self) -> &'static str {
         "directory"
@@ -318,6 +387,7 @@ impl Sink for DirectorySink {
         }
         let is_first = self.thinner.observe(record);
         self.thins |= self.used_bytes() >= self.bound_bytes / 2;
+        self.note(record);
         if self.thins {
             let decision = self.thinner.add(record, entries, is_first);
             self.carry_out(context, decision);
@@ -383,7 +453,7 @@ mod tests {
         fs::write(&path, b"before").unwrap();
         // Opened for reading only, so every write fails.
         let file = File::open(&path).unwrap();
-        let mut open = OpenFile { path: path.clone(), file, bytes: 6, spans: 0, protected: false };
+        let mut open = OpenFile { number: 1, path: path.clone(), file, bytes: 6, spans: 0, protected: false };
         assert!(open.append(b"more").is_err());
         assert_eq!((open.bytes, fs::read(&path).unwrap()), (6, b"before".to_vec()));
     }

@@ -5,6 +5,7 @@ pub(crate) mod directory;
 pub(crate) mod encode;
 #[cfg(feature = "http")]
 pub(crate) mod http;
+pub(crate) mod keep;
 pub(crate) mod message;
 pub(crate) mod publish;
 pub(crate) mod thin;

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Distribution, SectionKind};
 
+use super::keep;
 use crate::record::SectionRecord;
 
 /// The first steps of a run are always kept whole: so many.
@@ -14,9 +15,6 @@ const FIRST_STEPS: u64 = 200;
 
 /// One trace in this many is kept whole, chosen by the sampling bits of its id.
 const SAMPLE: u64 = 20;
-
-/// A step longer than this many halves of the median is slow.
-const SLOW_HALVES: u64 = 3;
 
 /// Words of records that may wait.
 const MAX_WAITING_WORDS: usize = 1 << 21;
@@ -139,12 +137,17 @@ impl Thinner {
         Some(trace)
     }
 
-    fn keeps(&self, root: &SectionRecord) -> bool {
+    /// The duration that half of the steps so far do not exceed; `None` before the first step.
+    pub(crate) fn median_ns(&self) -> Option<u64> {
+        self.median_ns
+    }
+
+    /// Whether a trace with this root stays whole.
+    pub(crate) fn keeps(&self, root: &SectionRecord) -> bool {
         let duration_ns = root.end_ns.saturating_sub(root.start_ns);
         let is_slow = root.kind == SectionKind::Step
-            && self.median_ns.is_some_and(|median| duration_ns / SLOW_HALVES > median / 2);
-        let sampling_bits = root.trace_id.iter().skip(9).fold(0, |bits, &byte| bits << 8 | u64::from(byte));
-        is_slow || sampling_bits.is_multiple_of(SAMPLE)
+            && self.median_ns.is_some_and(|median| keep::is_slow(duration_ns, median));
+        is_slow || keep::sampling_bits(&root.trace_id).is_multiple_of(SAMPLE)
     }
 }
 

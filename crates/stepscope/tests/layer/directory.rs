@@ -113,17 +113,21 @@ fn whole(recording: &Recording) -> BTreeMap<i64, bool> {
 fn a_bound_keeps_what_matters_and_counts_the_rest() {
     for first in [0, 100_000] {
         // Numbers of a run that is resumed do not start at 0.
-        let slow = first + 29_900;
-        let (recording, ended) = bounded(&["budget", "30000", &first.to_string(), &slow.to_string()]);
+        let slow = [first + 3_000, first + 7_000, first + 15_000, first + 29_900];
+        let list = slow.map(|number| number.to_string()).join(",");
+        let (recording, ended) = bounded(&["budget", "30000", &first.to_string(), &list]);
         within_bound(&ended);
         assert!(recording.dropped("directory", "thinned") > 0);
         assert!(recording.dropped("directory", "size_bound") > 0);
         let steps = whole(&recording);
         assert!((first..first + 200).all(|number| steps.get(&number) == Some(&true)), "{steps:?}");
-        // The oldest files go first, but for those of the first steps: the last slow step is there.
-        assert_eq!(steps.get(&slow), Some(&true));
-        assert!((slow - 400..slow).any(|number| steps.get(&number) == Some(&false)));
-        assert!(!(first + 5_000..first + 10_000).any(|number| steps.contains_key(&number)));
+        // The oldest files go first, but for those of the first steps. The slow steps are there, whole, and so are
+        // a few others of the steps that went; whichever, since all steps of this program are about as long.
+        assert!(slow.iter().all(|number| steps.get(number) == Some(&true)), "{steps:?}");
+        assert!((first + 29_500..first + 29_900).any(|number| steps.get(&number) == Some(&false)));
+        let left: Vec<bool> =
+            steps.range(first + 5_000..first + 10_000).map(|(_, &is_whole)| is_whole).collect();
+        assert!(left.len() < 200 && left.iter().all(|&is_whole| is_whole), "{left:?}");
     }
 }
 
