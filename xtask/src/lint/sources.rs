@@ -115,7 +115,9 @@ fn find(file: &File, halves: &[[&str; 2]], complaint: &str) -> Vec<String> {
 
 /// Crates of the workspace take licence and lints from it.
 fn manifest_inherits(file: &File) -> Vec<String> {
-    if !file.path.ends_with("/Cargo.toml") || file.text.contains("\n[workspace]") {
+    // Those of examples and integrations are in workspaces of their own.
+    let ours = ["crates/", "tests/", "xtask/"].iter().any(|folder| file.path.starts_with(folder));
+    if !ours || !file.path.ends_with("/Cargo.toml") || file.text.contains("\n[workspace]") {
         return Vec::new();
     }
     let wanted = ["license.workspace = true", "rust-version.workspace = true", "[lints]\nworkspace = true"];
@@ -183,5 +185,6 @@ mod tests {
         let good = "license.workspace = true\nrust-version.workspace = true\n[lints]\nworkspace = true\n";
         assert_eq!(manifest_inherits(&file("crates/a/Cargo.toml", good)).len(), 0);
         assert_eq!(manifest_inherits(&file("crates/a/Cargo.toml", "[package]\n")).len(), 3);
+        assert_eq!(manifest_inherits(&file("examples/a/b/Cargo.toml", "[package]\n")).len(), 0);
     }
 }
