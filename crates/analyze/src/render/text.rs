@@ -11,6 +11,7 @@ mod phases;
 mod recording;
 mod sections;
 mod steps;
+mod suspended;
 mod width;
 
 pub use self::explain::{explanation, rule_list};
@@ -30,6 +31,7 @@ fn render(report: &Report, options: Options) -> Result<String, RenderError> {
         findings::render(report, &mut page);
     }
     sections::render(report, &mut page);
+    suspended::render(report, &mut page);
     steps::render(report, &mut page);
     loaders::render(report, &mut page);
     memory::render(report, &mut page);

@@ -20,6 +20,23 @@ pub fn duration(ns: u64) -> String {
     }
 }
 
+/// A duration in at most seven columns, without blanks: `812ns`, `3.42µs`, `47.1ms`, `59.9s`, `2m05s`, `12h20m`,
+/// `3d07h`, `1234d`.
+#[must_use]
+pub fn short_duration(ns: u64) -> String {
+    if ns < 60_000_000_000 {
+        return duration(ns).replace(' ', "");
+    }
+    let seconds = ns.saturating_add(500_000_000) / 1_000_000_000;
+    let (minutes, hours, days) = (seconds / 60, seconds / 3_600, seconds / 86_400);
+    match days {
+        0 if hours == 0 => format!("{minutes}m{:02}s", seconds % 60),
+        0 => format!("{hours}h{:02}m", minutes % 60),
+        1..1_000 => format!("{days}d{:02}h", hours % 24),
+        _ => format!("{days}d"),
+    }
+}
+
 /// A number of bytes in binary units: `512 B`, `1.50 KiB`, `100 MiB`.
 #[must_use]
 pub fn bytes(count: u64) -> String {
@@ -153,6 +170,27 @@ mod tests {
         ];
         for (ns, text) in cases {
             assert_eq!(duration(ns), text, "{ns}");
+        }
+    }
+
+    #[test]
+    fn long_durations_fit_a_column_of_a_table() {
+        let second = 1_000_000_000;
+        let cases = [
+            (999, "999ns"),
+            (12_345, "12.3µs"),
+            (59_940 * second / 1_000, "59.9s"),
+            (3_599 * second, "59m59s"),
+            (3_600 * second - 1, "1h00m"),
+            (86_399 * second, "23h59m"),
+            (86_399 * second + second / 2, "1d00h"),
+            (999 * 86_400 * second + 86_399 * second, "999d23h"),
+            (1_000 * 86_400 * second, "1000d"),
+            (u64::MAX, "213503d"),
+        ];
+        for (ns, text) in cases {
+            assert_eq!(short_duration(ns), text, "{ns}");
+            assert!(text.chars().count() <= 7, "{text}");
         }
     }
 

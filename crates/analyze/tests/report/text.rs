@@ -7,7 +7,7 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, build};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{Coverage, LossRow, OtherRun, PhaseName, RunIdentity, Shortfall};
+use stepscope_analyze::summary::{Coverage, FigureSum, LossRow, OtherRun, PhaseName, RunIdentity, Shortfall};
 use stepscope_core::{LossReason, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
 
@@ -122,6 +122,37 @@ pub(crate) fn partly_read() -> Summary {
 #[test]
 fn a_run_read_in_part_says_so_beside_its_figures() {
     snapshot("partly_read.txt", &text(&partly_read()));
+}
+
+#[test]
+fn suspended_sections_say_how_long_they_were_idle() {
+    let mut summary = healthy().build();
+    assert!(!text(&summary).contains("Suspended"));
+    let mut suspend = |path: &str, busy: Option<u64>, idle: u64| {
+        let row = summary.sections.iter_mut().find(|row| row.path == path).unwrap();
+        row.busy_ns = busy.map(|sum| FigureSum { spans: 150, sum });
+        row.idle_ns = Some(FigureSum { spans: 150, sum: idle });
+    };
+    suspend("step/metrics", Some(5 * MS), 15 * MS);
+    suspend("step/data_wait", None, 10 * MS);
+    // Never suspended: entered all the time.
+    suspend("step/forward", Some(800 * MS), 0);
+    // Longer than any column.
+    suspend("step", Some(90_000_000 * MS), 10_000_000 * MS);
+    let text = text(&summary);
+    let start = text.find("Suspended").unwrap();
+    let block: Vec<&str> = text[start..].lines().take(6).collect();
+    assert_eq!(
+        block,
+        [
+            "Suspended sections (open, but not running: async, mostly)",
+            "                                              calls     busy     idle idle %",
+            "step                                            150    1d01h    2h46m    10%",
+            "step/metrics                                    150   5.00ms   15.0ms    75%",
+            "step/data_wait                                  150        -   10.0ms      -",
+            "",
+        ]
+    );
 }
 
 #[test]

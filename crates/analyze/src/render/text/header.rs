@@ -75,7 +75,9 @@ fn run(report: &Report, page: &mut Page) {
     if run.epochs_started > 0 {
         what.push(match (run.epochs_started, run.epochs_ended) {
             (started, ended) if started == ended => things(started, "epoch", "epochs"),
-            (started, ended) => format!("{} epochs begun, {} ended", count(started), count(ended)),
+            (started, ended) => {
+                format!("{} begun, {} ended", things(started, "epoch", "epochs"), count(ended))
+            }
         });
     }
     what.push(ranks(run));

@@ -93,14 +93,9 @@ impl Page {
     }
 }
 
-/// A time without blanks, for tables: `12.3ms`.
-pub(super) fn tight_duration(ns: u64) -> String {
-    tight(&crate::report::units::duration(ns))
-}
-
 /// Bytes without blanks: `1.50KiB`.
 pub(super) fn tight_bytes(count: u64) -> String {
-    tight(&crate::report::units::bytes(count))
+    crate::report::units::bytes(count).replace(' ', "")
 }
 
 /// A share in at most five columns: `48%`, `4.2%`, `<0.1%`.
@@ -117,10 +112,6 @@ pub(super) fn tight_percent(share: f64) -> String {
     } else {
         format!("{value:.0}%")
     }
-}
-
-fn tight(text: &str) -> String {
-    text.replace(' ', "")
 }
 
 /// What stands for a figure that is not known.

@@ -43,7 +43,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
                 left(name, NAME),
                 left(&bar(share, BAR), BAR),
                 right(&percent(share), 8),
-                right(&per_step, 10)
+                right(&per_step, 11)
             ));
         }
         if !small.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             page.plain(&format!(
                 "  {} {} in {}{}",
                 left(name, NAME),
-                right(&duration(row.stats.total), 10),
+                right(&duration(row.stats.total), 11),
                 things(row.stats.count, "section", "sections"),
                 longest.unwrap_or_default()
             ));

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::{Mode, SectionKind, path};
 
-use super::page::{Look, Page, known, tight_bytes, tight_duration, tight_percent};
+use super::page::{Look, Page, known, tight_bytes, tight_percent};
 use super::width::{left, printable, right};
-use crate::report::units::{percent, short_count, things};
+use crate::report::units::{percent, short_count, short_duration, things};
 use crate::report::{Report, Section};
 
 /// Rows of the tree; of more sections those with the longest total are shown.
@@ -39,10 +39,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             section.alloc.map(|alloc| alloc.alloc_bytes / section.count.max(1)).filter(|&size| size > 0);
         let cells = [
             short_count(section.count),
-            tight_duration(section.total_ns),
-            known(section.self_ns.or(section.self_busy_ns), tight_duration),
-            known(section.p50, tight_duration),
-            known(section.p95, tight_duration),
+            short_duration(section.total_ns),
+            known(section.self_ns.or(section.self_busy_ns), short_duration),
+            known(section.p50, short_duration),
+            known(section.p95, short_duration),
             share.map_or(String::new(), tight_percent),
             alloc.map_or(String::new(), tight_bytes),
         ];
@@ -154,9 +154,9 @@ fn variable(report: &Report, page: &mut Page) {
             "{} {} {} {} {}",
             left(&printable(&section.path), 36),
             right(&percent(spread), 8),
-            right(&known(section.p50, tight_duration), 9),
-            right(&known(section.p95, tight_duration), 9),
-            right(&known(section.max, tight_duration), 9)
+            right(&known(section.p50, short_duration), 9),
+            right(&known(section.p95, short_duration), 9),
+            right(&known(section.max, short_duration), 9)
         ));
     }
 }

@@ -1,9 +1,9 @@
 //! The slowest steps, each with the phases it spent its time in.
 
-use super::page::{Look, Page, tight_duration, tight_percent};
+use super::page::{Look, Page, tight_percent};
 use super::width::right;
 use crate::report::Report;
-use crate::report::units::count;
+use crate::report::units::{count, short_duration};
 
 /// Steps shown.
 const ROWS: usize = 5;
@@ -44,7 +44,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         page.plain(&format!(
             "{}{rank} {} {}  {}",
             right(&number, 10),
-            right(&tight_duration(step.duration_ns), 9),
+            right(&short_duration(step.duration_ns), 9),
             right(&ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.1}")), 7),
             phases.join(", ")
         ));
