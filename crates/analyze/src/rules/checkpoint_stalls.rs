@@ -3,7 +3,7 @@
 use stepscope_core::Phase;
 
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::Summary;
 
@@ -79,8 +79,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             "Copy the parameters in memory and write them in another thread: {}stand still for {} in all. Or \
              write less often.",
             calls.map_or("the steps ".into(), |stats| format!(
-                "in {} checkpoints the steps ",
-                count(stats.count)
+                "in {} the steps ",
+                things(stats.count, "checkpoint", "checkpoints")
             )),
             duration(exposed_ns)
         ),

@@ -217,17 +217,17 @@ impl Producers {
         );
         match self.cpus {
             Some(cpus) if needed > cpus => format!(
-                "The loaders cannot keep up: {} workers would be needed, more than the {} processors. So {faster}: \
+                "The loaders cannot keep up: {} would be needed, more than the {}. So {faster}: \
                  decode once and cache, use a cheaper format, do less per sample.",
-                count(needed),
-                count(cpus),
+                things(needed, "worker", "workers"),
+                things(cpus, "processor", "processors"),
             ),
             _ if self.workers.is_some_and(|workers| workers >= needed) => format!(
                 "The loaders are busy all the time and only just keep up: add a worker or two, or {faster}."
             ),
             _ => format!(
-                "The loaders cannot keep up: use {} workers instead of {workers}, or {faster}.",
-                count(needed)
+                "The loaders cannot keep up: use {} instead of {workers}, or {faster}.",
+                things(needed, "worker", "workers")
             ),
         }
     }

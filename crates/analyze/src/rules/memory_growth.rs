@@ -7,9 +7,9 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{bytes, duration, signed_bytes};
+use crate::report::units::{bytes, duration, signed_bytes, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
-use crate::summary::{Summary, Trend, TrendPair};
+use crate::summary::{Coverage, FigureSource, SectionRow, Summary, Trend, TrendPair};
 
 pub(super) const RULE: Rule = Rule {
     id: "memory_growth",
@@ -185,8 +185,12 @@ impl Growth {
         let thresholds = &config.memory_growth;
         let growth_bytes = (self.whole.slope_per_step * self.steps as f64).round() as u64;
         let instances = summary.state.instances.max(1) as f64;
-        let steps_per_second =
-            summary.primary().and_then(|mode| mode.throughput.steps_per_second).map(|rate| rate / instances);
+        let done = summary.primary().map(|mode| mode.throughput).unwrap_or_default();
+        let steps_per_second = match summary.coverage.partly_read() {
+            // Of sampled steps the numbers say how many there were.
+            Some(_) if done.elapsed_ns > 0 => Some(self.steps as f64 / (done.elapsed_ns as f64 / 1e9)),
+            _ => done.steps_per_second.map(|rate| rate / instances),
+        };
         let bytes_per_hour = steps_per_second.map(|rate| self.whole.slope_per_step * rate * 3_600.0);
         let left =
             (thresholds.limit_bytes > 0).then(|| thresholds.limit_bytes.saturating_sub(self.leak.live_bytes));
@@ -213,7 +217,11 @@ impl Growth {
         let slope = bytes(self.whole.slope_per_step.max(0.0).round() as u64);
         let what = if suspected { "Resident memory grows (a leak is suspected)" } else { "Memory grows" };
         Finding {
-            title: format!("{what} by {slope} a step, {} in {} steps.", bytes(growth_bytes), self.steps),
+            title: format!(
+                "{what} by {slope} a step, {} in {}.",
+                bytes(growth_bytes),
+                things(self.steps, "step", "steps")
+            ),
             severity: severity(points),
             section: self.leak.section.clone(),
             phase: None,
@@ -257,11 +265,11 @@ fn trends(
 
 /// Sections that leave memory behind, net bytes a step; nearest to the growth first, then by path.
 fn candidates(summary: &Summary, steps: u64, slope: f64) -> Vec<(String, i64)> {
-    let steps = i64::try_from(steps.max(1)).unwrap_or(i64::MAX);
+    let net = |row: &SectionRow| Some(row.memory?.self_net_bytes / behind(row, &summary.coverage, steps));
     let mut candidates: Vec<(String, i64)> = summary
         .sections
         .iter()
-        .filter_map(|row| Some((row.path.clone(), row.memory?.self_net_bytes / steps)))
+        .filter_map(|row| Some((row.path.clone(), net(row)?)))
         .filter(|&(_, net)| net > 0)
         .collect();
     let distance = |net: i64| (net as f64 - slope).abs();
@@ -269,6 +277,18 @@ fn candidates(summary: &Summary, steps: u64, slope: f64) -> Vec<(String, i64)> {
         distance(a.1).partial_cmp(&distance(b.1)).unwrap_or(Ordering::Equal).then_with(|| a.0.cmp(&b.0))
     });
     candidates
+}
+
+/// The steps that a section's sums are about, of `steps` that were read.
+fn behind(row: &SectionRow, coverage: &Coverage, steps: u64) -> i64 {
+    let about = match row.source {
+        FigureSource::Aggregates => coverage.recorded_steps.unwrap_or(coverage.read_steps),
+        FigureSource::Spans if row.is_part() => coverage.whole_steps,
+        FigureSource::Spans => coverage.read_steps,
+    };
+    let read = u128::from(coverage.read_steps.max(1));
+    let steps = u128::from(steps).saturating_mul(about.into()) / read;
+    i64::try_from(steps.max(1)).unwrap_or(i64::MAX)
 }
 
 fn by_rate(bytes_per_hour: Option<f64>) -> f64 {

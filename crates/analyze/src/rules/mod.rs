@@ -190,11 +190,11 @@ impl<'a> Steps<'a> {
         if total == 0 { 0.0 } else { ns as f64 / total as f64 }
     }
 
-    /// The steps, if something is known about what they spend their time in.
+    /// The steps, if something is known about what is in them.
     ///
     /// # Errors
-    /// With the verdict to give where no step was read whole, and where no section has a phase.
-    pub(crate) fn with_phases(self) -> Result<Self, Verdict> {
+    /// With the verdict to give where no step was read whole.
+    pub(crate) fn with_sections(self) -> Result<Self, Verdict> {
         if self.mode.whole.steps == 0 {
             let coverage = &self.summary.coverage;
             return Err(Verdict::unknown(format!(
@@ -203,13 +203,23 @@ impl<'a> Steps<'a> {
                 coverage::parts_advice(coverage)
             )));
         }
-        if !self.mode.has_phases() && self.summary.outside.iter().all(|row| row.phase.is_none()) {
+        Ok(self)
+    }
+
+    /// The steps, if something is known about what they spend their time in.
+    ///
+    /// # Errors
+    /// With the verdict to give where no step was read whole, and where no section has a phase.
+    pub(crate) fn with_phases(self) -> Result<Self, Verdict> {
+        let steps = self.with_sections()?;
+        let (mode, summary) = (steps.mode, steps.summary);
+        if !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none()) {
             return Err(Verdict::unknown(
                 "no section names a phase, so it cannot be said what the steps spend their time in; give \
                  sections a phase or a name that implies one",
             ));
         }
-        Ok(self)
+        Ok(steps)
     }
 
     /// Time exposed in these phases, inside steps. Steps whose spans were not all read are taken to be like

@@ -52,7 +52,7 @@ thresholds! {
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.slow_section;
-    let steps = match Steps::of(summary, thresholds.min_steps) {
+    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections) {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
@@ -147,7 +147,7 @@ impl<'a> Cost<'a> {
                 .with("exposed_per_step_ns", gain.saved_ns_per_step)
                 .with("exposed_per_call_ns", self.per_call_ns())
                 .with("calls", self.calls)
-                .with("steps", steps.mode.all.count)
+                .with("steps", steps.mode.whole_all.steps)
                 .with_known("call_p50_ns", self.row.stats.p50)
                 .with_known("call_p95_ns", self.row.stats.p95)
                 .with_known("self_alloc_bytes", self.row.memory.map(|memory| memory.self_alloc_bytes)),
@@ -157,7 +157,7 @@ impl<'a> Cost<'a> {
     }
 
     fn advice(&self, steps: &Steps<'_>) -> String {
-        let calls = self.calls / steps.mode.all.count.max(1);
+        let calls = self.calls / steps.mode.whole_all.steps.max(1);
         let often = if calls > 1 {
             format!(
                 "It runs {} times a step, {} each: do the work once a step, or less often. ",

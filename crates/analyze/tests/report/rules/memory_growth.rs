@@ -1,9 +1,11 @@
 //! Fixtures of `memory_growth`.
 
 use serde_json::json;
+use stepscope_analyze::Summary;
 use stepscope_analyze::report::Verdict;
 use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks};
 use stepscope_analyze::rules::{Config, find};
+use stepscope_analyze::summary::FigureSource;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -87,4 +89,41 @@ fn short_runs_and_runs_without_figures_are_not_judged() {
     let short = Run::of(99, MS).live(0, 134_000.0, 134_000.0, 1e-12).build();
     assert!(unknown(RULE, &short).contains("99 steps"));
     assert!(unknown(RULE, &run().build()).contains("stepscope::Alloc"));
+}
+
+#[test]
+fn of_sampled_steps_the_rest_allocated_as_well() {
+    let of = |recorded: u64, source: FigureSource, whole: u64| {
+        let mut summary = run()
+            .live(3_000_000, 134_000.0, 133_000.0, 1e-12)
+            .leaves("step/history", 10 * 133_632)
+            .leaves("step/forward", 133_632)
+            .build();
+        summary.coverage.recorded_steps = Some(recorded);
+        summary.coverage.whole_steps = whole;
+        summary.sections.iter_mut().for_each(|row| row.source = source);
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.section
+    };
+    // The process's own sums are those of ten times as many steps as were read.
+    assert_eq!(of(5_000, FigureSource::Aggregates, 500).as_deref(), Some("step/history"));
+    assert_eq!(of(500, FigureSource::Aggregates, 500).as_deref(), Some("step/forward"));
+    assert_eq!(of(5_000, FigureSource::Spans, 500).as_deref(), Some("step/forward"));
+    // Spans of a tenth of the steps.
+    let mut summary =
+        run().live(3_000_000, 134_000.0, 133_000.0, 1e-12).leaves("step/history", 13_363).build();
+    summary.coverage.whole_steps = 50;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.section.as_deref(), Some("step/history"));
+}
+
+#[test]
+fn the_rate_of_sampled_steps_is_that_of_their_numbers() {
+    let mut summary = run().live(3_000_000, 20_000.0, 20_000.0, 1e-12).build();
+    let per_hour = |summary: &Summary| found(RULE, summary)[0].evidence.get("growth_per_hour_bytes").cloned();
+    assert_eq!(per_hour(&summary), Some(json!(20_000u64 * 100 * 3_600)));
+    // One step in ten was read, of 5,000 that ran in the same time.
+    summary.coverage.recorded_steps = Some(5_000);
+    summary.modes[0].step_range = Some((0, 4_999));
+    assert_eq!(per_hour(&summary), Some(json!(20_000u64 * 1_000 * 3_600)));
 }

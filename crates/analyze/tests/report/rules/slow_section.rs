@@ -1,6 +1,7 @@
 //! Fixtures of `slow_section`.
 
 use stepscope_analyze::rules::{Config, slow_section};
+use stepscope_analyze::summary::InSteps;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -78,4 +79,24 @@ fn without_phases_regular_stages_cannot_be_told() {
 #[test]
 fn few_steps_are_not_judged() {
     assert!(unknown(RULE, &Run::of(19, 10 * MS).untagged("x", 1, 9 * MS).build()).starts_with("19 steps"));
+}
+
+#[test]
+fn of_thinned_steps_the_whole_ones_count_calls() {
+    let mut summary =
+        Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 6 * MS).untagged("log_metrics", 3, MS).build();
+    // A tenth was read whole, and sections are counted in it alone.
+    let mode = &mut summary.modes[0];
+    (mode.whole_all.steps, mode.whole_all.total_ns) = (10, 100 * MS);
+    mode.whole = mode.whole_all;
+    let tenth = |row: &mut InSteps| (row.calls, row.exposed_ns) = (row.calls / 10, row.exposed_ns / 10);
+    summary.sections.iter_mut().flat_map(|row| &mut row.in_steps).for_each(tenth);
+    mode.phases.iter_mut().for_each(|row| row.exposed_ns /= 10);
+    mode.unattributed_ns /= 10;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.recommendation.contains("3 times a step, 1.00 ms each"), "{}", finding.recommendation);
+    // Without a whole step there is nothing to say.
+    summary.modes[0].whole_all.steps = 0;
+    summary.modes[0].whole.steps = 0;
+    assert!(unknown(RULE, &summary).starts_with("the steps were recorded without their sections"));
 }
