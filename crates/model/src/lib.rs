@@ -3,6 +3,7 @@
 //! traces mean is the business of `stepscope-analyze`.
 
 mod assembly;
+mod elements;
 mod error;
 mod fingerprint;
 mod formats;
@@ -12,6 +13,8 @@ mod input;
 mod intake;
 mod issue;
 mod issues;
+mod jaeger;
+mod json_cursor;
 mod metric;
 mod options;
 mod outcome;

@@ -12,7 +12,7 @@ use crate::framing::{self, PREFIX, Search, can_begin, prefix};
 use crate::input::Input;
 use crate::intake::{BadMessage, Intake};
 use crate::issues::FileId;
-use crate::structure::trim;
+use crate::structure::{JsonScan, trim};
 use crate::{IssueKind, Sink};
 
 /// Between two calls of [`Sink::progress`].
@@ -69,6 +69,13 @@ impl Reading<'_> {
         let now = self.progress.before + self.stored_bytes.get();
         self.progress.tell(now, self.sink);
         self.intake.message(bytes, self.file, self.base_offset + offset, self.sink)
+    }
+
+    /// Takes one trace of Jaeger that begins at `offset`.
+    pub(crate) fn jaeger_trace(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
+        let now = self.progress.before + self.stored_bytes.get();
+        self.progress.tell(now, self.sink);
+        self.intake.jaeger_trace(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
     /// Notes damage.
@@ -175,7 +182,14 @@ impl Reading<'_> {
 /// How files begin that are cut off before their kind can be known.
 const MAGICS: [&[u8]; 2] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd]];
 /// How JSON messages begin, without blanks.
-const JSON_BEGINNINGS: [&str; 3] = ["{\"resourceSpans\":", "{\"resourceMetrics\":", "{\"resourceLogs\":"];
+const JSON_BEGINNINGS: [&str; 6] = [
+    "{\"resourceSpans\":",
+    "{\"resourceMetrics\":",
+    "{\"resourceLogs\":",
+    "{\"batches\":",
+    "{\"data\":[{\"traceID\":",
+    "{\"traceID\":",
+];
 
 /// Whether `bytes`, all of a file, can be the beginning of one that is read, cut off before it tells what it
 /// is: inside of a magic number, a length, the first name, or the first record.
@@ -186,6 +200,7 @@ pub(crate) fn is_beginning(bytes: &[u8], max_message_bytes: usize) -> bool {
     let text = trim(bytes);
     let json = text.iter().filter(|byte| !byte.is_ascii_whitespace());
     let is_json = !text.is_empty()
+        && JsonScan::default().feed(text).is_none()
         && JSON_BEGINNINGS.iter().any(|begin| {
             text.len() < 4 * begin.len() && json.clone().zip(begin.as_bytes()).all(|(a, b)| a == b)
         });
@@ -202,5 +217,5 @@ pub(crate) fn is_beginning(bytes: &[u8], max_message_bytes: usize) -> bool {
 
 /// What is said of foreign files.
 pub(crate) fn unknown_format() -> String {
-    "none of the formats that are read (OTLP as protobuf or JSON, plain, gzip or zstd)".into()
+    "none of the formats that are read (OTLP as protobuf or JSON, Jaeger JSON; plain, gzip or zstd)".into()
 }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use stepscope_otlp::{Signal, Visitor};
+
 use crate::{MetricPoint, Resource, Trace};
 
 /// Receives whole traces and metric points while a [`Reader`](crate::Reader) reads.
@@ -19,6 +21,12 @@ pub trait Sink {
         time_unix_ns: u64,
         point: &MetricPoint,
     ) {
+    }
+
+    /// Where the items of a message of `signal` go as they stand in the input, every attribute with them.
+    /// Nothing is assembled of what goes there, and no span is left out because it repeats another.
+    fn raw(&mut self, signal: Signal) -> Option<&mut dyn Visitor> {
+        None
     }
 
     /// How far the input at hand (a file, or all files of a directory) has been read, in bytes as stored;

@@ -1,6 +1,8 @@
 //! The registry of formats: one file a format and one line here. A format says whether an input is its own,
 //! by content and never by name, and reads it. Compression around a whole file is undone before.
 
+mod jaeger;
+mod json_array;
 pub(crate) mod json_document;
 pub(crate) mod json_lines;
 pub(crate) mod length_prefixed;
@@ -30,6 +32,8 @@ impl std::fmt::Debug for Format {
 pub const FORMATS: &[&Format] = &[
     &json_lines::FORMAT,
     &json_document::FORMAT,
+    &json_array::FORMAT,
+    &jaeger::FORMAT,
     &length_prefixed::FORMAT,
     &length_prefixed_zstd::FORMAT,
     &proto_message::FORMAT,

@@ -2,6 +2,8 @@
 //! hands spans to assembly and points to the sink. Where messages come from is the formats' business.
 
 mod draft;
+mod forward;
+mod jaeger;
 mod keys;
 mod metric;
 mod resource;
@@ -21,8 +23,10 @@ use crate::issues::{FileId, Issues};
 use crate::record::{Fields, MAX_TEXT, flag};
 use crate::{IssueKind, ReadOptions, Resource, Sink};
 use draft::Draft;
+use forward::Forward;
 use metric::MetricDraft;
 use resource::Resources;
+pub(crate) use value::integral;
 
 /// Everything that messages change.
 #[derive(Debug)]
@@ -160,9 +164,15 @@ impl Intake {
         let Some(detected) = self.identify(bytes) else {
             return Err(BadMessage::new(IssueKind::Corrupt, "a record is not OTLP"));
         };
-        let mut collect =
-            Collect { resource: Arc::default(), ours: false, state: &mut self.state, sink, file, offset };
-        let result = decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut collect);
+        let raw = detected.signal.and_then(|signal| sink.raw(signal));
+        let result = if let Some(visitor) = raw {
+            let mut forward = Forward { visitor, spans: &mut self.state.spans_read };
+            decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut forward)
+        } else {
+            let mut collect =
+                Collect { resource: Arc::default(), ours: false, state: &mut self.state, sink, file, offset };
+            decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut collect)
+        };
         match result {
             Ok(stats) => {
                 self.left_out(stats, file, offset);

@@ -51,8 +51,14 @@ impl Decoder {
             Signal::Traces => Field::ResourceSpans,
             _ => Field::ResourceMetrics,
         };
-        let read = parser.object(|p, field| {
+        let mut message = |p: &mut Parser<'_, '_>, field, v: &mut _| {
             if field == resources { p.array(|p| frame.resource(p, v)) } else { p.skip_member(field) }
+        };
+        let read = parser.object(|p, field| {
+            if field == Field::Envelope && p.peek() == b'{' {
+                return p.object(|p, field| message(p, field, v));
+            }
+            message(p, field, v)
         });
         match read.and_then(|()| parser.end()) {
             Ok(()) => Ok(parser.stats),

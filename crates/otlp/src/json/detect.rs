@@ -12,7 +12,7 @@ pub(crate) fn detect(bytes: &[u8]) -> Option<Option<Signal>> {
         return None;
     }
     let (mut found, mut foreign) = (None, false);
-    let whole = parser.object(|p, field| {
+    let mut member = |p: &mut Parser<'_, '_>, field| {
         let signal = match field {
             Field::ResourceSpans => Signal::Traces,
             Field::ResourceMetrics => Signal::Metrics,
@@ -29,6 +29,12 @@ pub(crate) fn detect(bytes: &[u8]) -> Option<Option<Signal>> {
         }
         foreign = true;
         p.skip()
+    };
+    let whole = parser.object(|p, field| {
+        if field == Field::Envelope && p.peek() == b'{' {
+            return p.object(&mut member);
+        }
+        member(p, field)
     });
     match found {
         Some(signal) => Some(Some(signal)),

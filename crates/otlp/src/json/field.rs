@@ -1,12 +1,14 @@
 //! The names of OTLP/JSON's members: lowerCamelCase as the specification has them, snake_case as some writers
-//! leave them, and the names of scopes before they were called so. What a member means is decided where it
-//! is met.
+//! leave them, the names of scopes before they were called so, and the objects in which the APIs of Jaeger and
+//! Tempo wrap a message. What a member means is decided where it is met.
 
 /// A member of any OTLP object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Field {
     /// No name that is read.
     Unknown,
+    /// An object around a message.
+    Envelope,
     ResourceSpans,
     ResourceMetrics,
     ResourceLogs,
@@ -97,6 +99,7 @@ impl Field {
             },
             5 => match key {
                 b"scope" => Self::Scope,
+                b"trace" => Self::Envelope,
                 b"value" => Self::Value,
                 b"spans" => Self::Spans,
                 b"flags" => Self::Flags,
@@ -109,6 +112,7 @@ impl Field {
             },
             6 => match key {
                 b"values" => Self::Values,
+                b"result" => Self::Envelope,
                 b"spanId" => Self::SpanId,
                 b"events" => Self::Events,
                 b"status" => Self::Status,
@@ -118,6 +122,7 @@ impl Field {
             },
             7 => match key {
                 b"version" => Self::Version,
+                b"batches" => Self::ResourceSpans,
                 b"traceId" => Self::TraceId,
                 b"span_id" => Self::SpanId,
                 b"message" => Self::Message,

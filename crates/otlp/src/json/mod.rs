@@ -21,6 +21,19 @@ pub use encode::Encoder;
 
 use crate::{DecodeError, DecodeStats, Visitor};
 
+/// The bytes that base64 of either alphabet, padded or not, spells; `None` if it is none.
+pub fn decode_base64(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    text::base64(text.as_bytes(), &mut bytes).then_some(bytes)
+}
+
+/// Bytes in base64 with padding, of the standard alphabet.
+pub fn encode_base64(bytes: &[u8]) -> String {
+    let mut quoted = Vec::new();
+    write::base64(&mut quoted, bytes);
+    quoted.iter().filter(|&&byte| byte != b'"').map(|&byte| char::from(byte)).collect()
+}
+
 /// Reads `TracesData` (equally `ExportTraceServiceRequest`) with a fresh [`Decoder`].
 ///
 /// # Errors

@@ -193,7 +193,7 @@ pub(super) fn double(out: &mut Vec<u8>, number: f64) {
     out.extend_from_slice(special.as_bytes());
 }
 
-fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
+pub(super) fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     out.push(b'"');
     for group in bytes.chunks(3) {

@@ -1,0 +1,83 @@
+//! Passes every call on to a visitor of the caller's, and counts spans.
+
+use stepscope_otlp::{
+    EventHead, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, SpanHead, Value, Visitor,
+};
+
+/// Passes every call on.
+pub(super) struct Forward<'a> {
+    pub(super) visitor: &'a mut dyn Visitor,
+    /// Spans passed on.
+    pub(super) spans: &'a mut u64,
+}
+
+impl Visitor for Forward<'_> {
+    fn resource_attribute(&mut self, key: &str, value: Value<'_>) {
+        self.visitor.resource_attribute(key, value);
+    }
+
+    fn resource(&mut self, head: &ResourceHead<'_>) {
+        self.visitor.resource(head);
+    }
+
+    fn resource_end(&mut self) {
+        self.visitor.resource_end();
+    }
+
+    fn scope_attribute(&mut self, key: &str, value: Value<'_>) {
+        self.visitor.scope_attribute(key, value);
+    }
+
+    fn scope(&mut self, head: &ScopeHead<'_>) {
+        self.visitor.scope(head);
+    }
+
+    fn scope_end(&mut self) {
+        self.visitor.scope_end();
+    }
+
+    fn span_attribute(&mut self, key: &str, value: Value<'_>) {
+        self.visitor.span_attribute(key, value);
+    }
+
+    fn event_attribute(&mut self, key: &str, value: Value<'_>) {
+        self.visitor.event_attribute(key, value);
+    }
+
+    fn event(&mut self, head: &EventHead<'_>) {
+        self.visitor.event(head);
+    }
+
+    fn link_attribute(&mut self, key: &str, value: Value<'_>) {
+        self.visitor.link_attribute(key, value);
+    }
+
+    fn link(&mut self, head: &LinkHead<'_>) {
+        self.visitor.link(head);
+    }
+
+    fn span(&mut self, head: &SpanHead<'_>) {
+        *self.spans += 1;
+        self.visitor.span(head);
+    }
+
+    fn span_abandoned(&mut self) {
+        self.visitor.span_abandoned();
+    }
+
+    fn metric(&mut self, head: &MetricHead<'_>) {
+        self.visitor.metric(head);
+    }
+
+    fn point_attribute(&mut self, key: &str, value: Value<'_>) {
+        self.visitor.point_attribute(key, value);
+    }
+
+    fn point(&mut self, head: &PointHead<'_>) {
+        self.visitor.point(head);
+    }
+
+    fn metric_end(&mut self) {
+        self.visitor.metric_end();
+    }
+}
