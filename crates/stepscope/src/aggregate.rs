@@ -261,13 +261,13 @@ impl Aggregates {
         }
     }
 
-    /// Hands a consistent copy of every path that has values to `visit`. A path that its owner updates too
-    /// fast to be copied is left out; the next round has it.
-    pub(crate) fn for_each(&self, mut visit: impl FnMut(u32, Sums)) {
+    /// Hands a consistent copy of every path that has values to `visit`; `None` for a path that its owner updates
+    /// too fast to be copied.
+    pub(crate) fn for_each(&self, mut visit: impl FnMut(u32, Option<Sums>)) {
         for (number, chunk) in self.chunks.iter().enumerate() {
             for (offset, cells) in chunk.get().into_iter().flat_map(|chunk| chunk.iter().enumerate()) {
-                if let Some(sums) = cells.get().and_then(|cells| cells.snapshot()) {
-                    visit((number * CHUNK + offset) as u32, sums);
+                if let Some(cells) = cells.get() {
+                    visit((number * CHUNK + offset) as u32, cells.snapshot());
                 }
             }
         }
@@ -305,7 +305,7 @@ mod tests {
         }
         let mut seen = Vec::new();
         aggregates.for_each(|path, sums| seen.push((path, sums)));
-        assert_eq!(seen, [(4_095, expected)]);
+        assert_eq!(seen, [(4_095, Some(expected))]);
     }
 
     #[test]
@@ -320,6 +320,7 @@ mod tests {
         };
         while !writer.is_finished() {
             aggregates.for_each(|_, sums| {
+                let Some(sums) = sums else { return };
                 let count = u128::from(sums.moments.count);
                 assert_eq!(sums.moments.sum, count * 10);
                 assert_eq!(sums.moments.sum_of_squares, count * 100);

@@ -132,7 +132,8 @@ impl Worker {
                 published = Instant::now();
                 // Spans first: sums without the spans they are made of would be hard to read.
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
-                self.publish();
+                // The end of an epoch is a point that says everything.
+                self.publish(publish_soon);
             }
             if !asked.is_empty() || flushed.elapsed() >= config.flush_interval {
                 flushed = Instant::now();
@@ -250,15 +251,21 @@ impl Worker {
 
     /// Keeps the sums of a thread that has ended; its name stays known for spans that end elsewhere.
     fn retire(&mut self, thread: &ThreadShared) {
-        thread.aggregates.for_each(|path, sums| self.retired.entry(path).or_default().merge(&sums));
+        thread.aggregates.for_each(|path, sums| {
+            // Nobody writes any more, so there always is a copy.
+            if let Some(sums) = sums {
+                self.retired.entry(path).or_default().merge(&sums);
+            }
+        });
         self.retired_emitted += thread.emitted.load(Ordering::Relaxed);
         self.recorder.lose(LossReason::RingFull, thread.ring_full.load(Ordering::Relaxed));
         self.thread_names.end(thread.id);
     }
 
-    fn snapshot(&mut self) -> Snapshot {
+    fn snapshot(&mut self, is_full: bool) -> Snapshot {
+        let mut missed = Vec::new();
         let mut snapshot =
-            Snapshot { time_ns: now_ns(), emitted: self.retired_emitted, ..Snapshot::default() };
+            Snapshot { time_ns: now_ns(), is_full, emitted: self.retired_emitted, ..Snapshot::default() };
         snapshot.sums = self.retired.iter().map(|(&path, sums)| (path, sums.clone())).collect();
         snapshot.lost = std::array::from_fn(|index| {
             LossReason::from_index(index as u8).map_or(0, |reason| self.recorder.lost(reason))
@@ -271,16 +278,21 @@ impl Worker {
             if let Some(lost) = snapshot.lost.get_mut(LossReason::RingFull as usize) {
                 *lost += thread.ring_full.load(Ordering::Relaxed);
             }
-            thread.aggregates.for_each(|path, sums| snapshot.sums.entry(path).or_default().merge(&sums));
+            thread.aggregates.for_each(|path, sums| match sums {
+                Some(sums) => snapshot.sums.entry(path).or_default().merge(&sums),
+                None => missed.push(path),
+            });
         }
+        // Cumulative sums never go back: without one thread's part there is none this time.
+        missed.iter().for_each(|path| drop(snapshot.sums.remove(path)));
         self.sinks.each(|sink| snapshot.sinks.push((sink.name(), sink.counts())));
         snapshot.rss_bytes = memory::rss_bytes();
         snapshot.live_bytes = memory::live_bytes();
         snapshot
     }
 
-    fn publish(&mut self) {
-        let snapshot = self.snapshot();
+    fn publish(&mut self, is_full: bool) {
+        let snapshot = self.snapshot(is_full);
         self.with_context(|sinks, context| sinks.each(|sink| sink.publish(context, &snapshot)));
     }
 
@@ -302,7 +314,7 @@ impl Worker {
         self.drain();
         self.with_context(|sinks, context| sinks.each(|sink| sink.finish(context)));
         // Published before the sinks end, so that a receiver gets the figures, too.
-        self.publish();
+        self.publish(true);
         #[cfg(feature = "http")]
         if let Some(http) = &mut self.sinks.http {
             while http.work(deadline) && Instant::now() < deadline {
@@ -316,7 +328,7 @@ impl Worker {
         #[cfg(not(feature = "http"))]
         let _ = deadline;
         // And once more with what the sending has cost, for those who read the directory.
-        let snapshot = self.snapshot();
+        let snapshot = self.snapshot(true);
         self.with_context(|sinks, context| {
             if let Some(directory) = &mut sinks.directory {
                 directory.publish(context, &snapshot);

@@ -12,7 +12,7 @@ use stepscope_core::{LossReason, SectionKind};
 use super::encode::{Context, write_span};
 use super::keep::{Notable, frame};
 use super::message::{Encoder, Message, with_encoder};
-use super::publish::{Snapshot, write_metrics};
+use super::publish::{Publisher, Snapshot, write_metrics};
 use super::thin::{Decision, Thinner};
 use super::{Sink, SinkCounts, warn_once};
 use crate::config::Format;
@@ -46,6 +46,7 @@ pub(crate) struct DirectorySink {
     /// The message holds something that must never be deleted.
     traces_protected: bool,
     metrics: Encoder,
+    publisher: Publisher,
     current: Option<OpenFile>,
     metrics_file: Option<OpenFile>,
     next_number: u32,
@@ -139,6 +140,7 @@ impl DirectorySink {
             traces: Message::new(Encoder::traces(format)),
             traces_protected: false,
             metrics: Encoder::metrics(format),
+            publisher: Publisher::default(),
             current: None,
             metrics_file: None,
             next_number: 1,
@@ -339,14 +341,23 @@ impl DirectorySink {
     }
 
     fn write_metrics(&mut self, context: &Context<'_>, snapshot: &Snapshot) -> io::Result<()> {
-        let mut message = Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(self.format)));
-        with_encoder!(message.next(context), encoder => write_metrics(encoder.as_mut(), context, snapshot));
-        let framed = frame(self.format, message.finish().0);
-        message.clear();
-        self.metrics = message.encoder;
         let most = METRICS_FILE_BYTES.min(self.bound_bytes / 16);
-        let full = self.metrics_file.as_ref().is_none_or(|file| file.bytes >= most);
-        if full {
+        let is_new = self.metrics_file.as_ref().is_none_or(|file| file.bytes >= most);
+        if is_new {
+            // It takes the place of all that was said so far.
+            self.publisher.forget();
+        }
+        let mut framed = Vec::new();
+        for part in self.publisher.plan(context.recorder, snapshot) {
+            let mut message =
+                Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(self.format)));
+            let encoder = message.next(context);
+            with_encoder!(encoder, encoder => write_metrics(encoder.as_mut(), context, snapshot, &part));
+            framed.extend(frame(self.format, message.finish().0));
+            message.clear();
+            self.metrics = message.encoder;
+        }
+        if is_new {
             let mut next = self.open("metrics", self.next_metrics_number)?;
             self.next_metrics_number += 1;
             next.append(&framed).inspect_err(|_| drop(fs::remove_file(&next.path)))?;
@@ -398,6 +409,7 @@ impl Sink for DirectorySink {
 
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
         if let Err(error) = self.write_metrics(context, snapshot) {
+            self.publisher.forget();
             let text = format!("could not write aggregates to {}: {error}", self.path.display());
             warn_once(&mut self.warned, &text);
         }

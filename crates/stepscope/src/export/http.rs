@@ -16,7 +16,7 @@ use stepscope_otlp::proto::decode_export_response;
 
 use super::encode::{Context, write_span};
 use super::message::{Encoder, Message, with_encoder};
-use super::publish::{Snapshot, write_metrics};
+use super::publish::{Publisher, Snapshot, write_metrics};
 use super::{Sink, SinkCounts, warn_once};
 use crate::config::Format;
 use crate::record::SectionRecord;
@@ -109,6 +109,7 @@ pub(crate) struct HttpSink {
     target: Target,
     traces: Message,
     metrics: Encoder,
+    publisher: Publisher,
     queue: VecDeque<Batch>,
     /// Number of the last message.
     last: u64,
@@ -134,6 +135,7 @@ impl HttpSink {
             target,
             traces: Message::new(Encoder::traces(Format::Protobuf)),
             metrics: Encoder::metrics(Format::Protobuf),
+            publisher: Publisher::default(),
             queue: VecDeque::new(),
             last: 0,
             queue_bytes: 0,
@@ -151,10 +153,22 @@ impl HttpSink {
         let batch = Batch { number: self.last, signal, body, spans };
         self.queue_bytes += batch.body.len();
         self.queue.push_back(batch);
+        self.bound_queue();
+    }
+
+    fn bound_queue(&mut self) {
         while self.queue_bytes > QUEUE_BYTES {
             let Some(oldest) = self.queue.pop_front() else { break };
             self.queue_bytes -= oldest.body.len();
-            self.counts.drop_spans(LossReason::ExportFailed, oldest.spans);
+            self.drop_batch(&oldest, LossReason::ExportFailed);
+        }
+    }
+
+    /// Counts a batch that did not arrive, or may not have.
+    fn drop_batch(&mut self, batch: &Batch, reason: LossReason) {
+        self.counts.drop_spans(reason, batch.spans);
+        if batch.spans == 0 {
+            self.publisher.forget();
         }
     }
 
@@ -191,19 +205,15 @@ impl HttpSink {
                 self.queue_bytes += batch.body.len();
                 self.queue.push_front(batch);
                 // The bound holds for what came back, too.
-                while self.queue_bytes > QUEUE_BYTES {
-                    let Some(oldest) = self.queue.pop_front() else { break };
-                    self.queue_bytes -= oldest.body.len();
-                    self.counts.drop_spans(LossReason::ExportFailed, oldest.spans);
-                }
+                self.bound_queue();
             }
             Outcome::Refused(why) => {
-                self.counts.drop_spans(LossReason::ExportFailed, batch.spans);
+                self.drop_batch(&batch, LossReason::ExportFailed);
                 warn_once(&mut self.warned, &format!("the endpoint refused a request for good: {why}"));
                 (self.tries, self.not_before) = (0, None);
             }
             Outcome::Unknown(why) => {
-                self.counts.drop_spans(LossReason::ExportUnknown, batch.spans);
+                self.drop_batch(&batch, LossReason::ExportUnknown);
                 let text = format!("the connection broke before the answer: {why}; spans may be missing");
                 warn_once(&mut self.warned, &text);
                 (self.tries, self.not_before) = (0, None);
@@ -318,13 +328,16 @@ impl Sink for HttpSink {
     }
 
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
-        let mut message =
-            Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
-        with_encoder!(message.next(context), encoder => write_metrics(encoder.as_mut(), context, snapshot));
-        let body = Bytes::copy_from_slice(message.finish().0);
-        message.clear();
-        self.metrics = message.encoder;
-        self.enqueue("metrics", body, 0);
+        for part in self.publisher.plan(context.recorder, snapshot) {
+            let mut message =
+                Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
+            let encoder = message.next(context);
+            with_encoder!(encoder, encoder => write_metrics(encoder.as_mut(), context, snapshot, &part));
+            let body = Bytes::copy_from_slice(message.finish().0);
+            message.clear();
+            self.metrics = message.encoder;
+            self.enqueue("metrics", body, 0);
+        }
     }
 
     fn flush(&mut self, _: &Context<'_>) {

@@ -1,20 +1,24 @@
-//! Aggregates and losses as OTLP metrics: cumulative integers per path, so that the latest point says it all.
+//! Aggregates and losses as OTLP metrics: cumulative integers per path, so that the latest point says it all,
+//! and a path without news need not be said again each time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
-use stepscope_core::{LossReason, PathId, attr, metric, vocabulary::Instrument};
+use stepscope_core::{LossReason, Moments, PathId, attr, metric, vocabulary::Instrument};
 use stepscope_otlp::{MetricHead, MetricKind, Number, PointData, PointHead, Temporality, Value, Visitor};
 
 use super::SinkCounts;
 use super::encode::Context;
-use crate::aggregate::Sums;
-use crate::recorder::PathInfo;
+use crate::aggregate::{MemorySums, Sums};
+use crate::recorder::{PathInfo, Recorder};
 
 /// Everything that a publication says.
 #[derive(Debug, Default)]
 pub(crate) struct Snapshot {
     /// Monotonic time of the copy.
     pub time_ns: u64,
+    /// Says every path, with news or without.
+    pub is_full: bool,
     pub sums: BTreeMap<u32, Sums>,
     pub emitted: u64,
     /// Lost before any sink.
@@ -93,22 +97,94 @@ impl<V: Visitor> Writer<'_, V> {
     }
 }
 
-/// Writes the snapshot as metrics.
-pub(crate) fn write_metrics<V: Visitor>(visitor: &mut V, context: &Context<'_>, snapshot: &Snapshot) {
+/// A message is ended when its paths need about this much; well below the 4 MiB that receivers take.
+const MESSAGE_BYTES: usize = 1 << 20;
+
+/// Every path is said again after this time, so that a receiver that forgets idle series keeps them.
+const FULL_INTERVAL: Duration = Duration::from_secs(60);
+
+/// What a path's sums were when they were said last.
+type Said = (Moments, u128, Option<MemorySums>);
+
+/// What one sink was told.
+#[derive(Debug, Default)]
+pub(crate) struct Publisher {
+    said: HashMap<u32, Said>,
+    last_full_ns: Option<u64>,
+}
+
+/// The paths of one message.
+#[derive(Debug, Default)]
+pub(crate) struct Part<'a> {
+    paths: Vec<(PathInfo, &'a Sums)>,
+    /// Has the losses and the figures of the process, too.
+    is_last: bool,
+}
+
+impl Publisher {
+    /// What was told may be lost: the next publication says everything.
+    pub(crate) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// What there is to say, cut into messages.
+    pub(crate) fn plan<'a>(&mut self, recorder: &Recorder, snapshot: &'a Snapshot) -> Vec<Part<'a>> {
+        let since_full = self.last_full_ns.map(|last| snapshot.time_ns.saturating_sub(last));
+        let is_due = since_full.is_none_or(|time| u128::from(time) >= FULL_INTERVAL.as_nanos());
+        let is_full = snapshot.is_full || is_due;
+        if is_full {
+            self.last_full_ns = Some(snapshot.time_ns);
+        }
+        let (mut parts, mut bytes) = (vec![Part::default()], 0);
+        for (&path, sums) in &snapshot.sums {
+            let now = (sums.moments, sums.self_busy_ns, sums.memory);
+            if self.said.insert(path, now) == Some(now) && !is_full {
+                continue;
+            }
+            let info = recorder.path_info(PathId(path));
+            bytes += size(&info, sums);
+            if bytes > MESSAGE_BYTES {
+                bytes = size(&info, sums);
+                parts.push(Part::default());
+            }
+            if let Some(part) = parts.last_mut() {
+                part.paths.push((info, sums));
+            }
+        }
+        if let Some(part) = parts.last_mut() {
+            part.is_last = true;
+        }
+        parts
+    }
+}
+
+/// About what a path needs in a message, rather more than less.
+fn size(info: &PathInfo, sums: &Sums) -> usize {
+    // Text, two more attributes, times and the value, for each metric; a bucket takes a byte or a few.
+    let buckets = sums.histogram.buckets().last().zip(sums.histogram.buckets().next());
+    let width = buckets.map_or(0, |((last, _), (first, _))| usize::try_from(last - first).unwrap_or(0));
+    (COLUMNS.len() + 1) * (info.text.len() + 160) + 2 * width
+}
+
+/// Writes a part of the snapshot as metrics.
+pub(crate) fn write_metrics<V: Visitor>(
+    visitor: &mut V,
+    context: &Context<'_>,
+    snapshot: &Snapshot,
+    part: &Part<'_>,
+) {
     let recorder = context.recorder;
     let mut writer = Writer {
         visitor,
         start_unix_ns: recorder.anchor.unix_ns(recorder.run_start_ns),
         time_unix_ns: recorder.anchor.unix_ns(snapshot.time_ns),
     };
-    let paths: Vec<(PathInfo, &Sums)> =
-        snapshot.sums.iter().map(|(&path, sums)| (recorder.path_info(PathId(path)), sums)).collect();
     for &(name, value) in COLUMNS {
-        if paths.iter().all(|(_, sums)| value(sums).is_none()) {
+        if part.paths.iter().all(|(_, sums)| value(sums).is_none()) {
             continue;
         }
         writer.metric(name);
-        for (info, sums) in &paths {
+        for (info, sums) in &part.paths {
             if let Some(value) = value(sums) {
                 writer.path(info);
                 writer.integer(value);
@@ -116,7 +192,10 @@ pub(crate) fn write_metrics<V: Visitor>(visitor: &mut V, context: &Context<'_>, 
         }
         writer.visitor.metric_end();
     }
-    write_durations(&mut writer, &paths);
+    write_durations(&mut writer, &part.paths);
+    if !part.is_last {
+        return;
+    }
     write_losses(&mut writer, snapshot);
     if let Some(bytes) = snapshot.rss_bytes {
         writer.single(metric::PROCESS_MEMORY_USAGE, bytes);
@@ -180,3 +259,6 @@ fn write_losses<V: Visitor>(writer: &mut Writer<'_, V>, snapshot: &Snapshot) {
     }
     writer.visitor.metric_end();
 }
+
+#[cfg(test)]
+mod tests;
