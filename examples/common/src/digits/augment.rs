@@ -1,5 +1,5 @@
 //! Random changes of an image that leave its digit readable: a shift by a pixel, or an elastic distortion,
-//! which costs a thousand times as much.
+//! which costs some hundred times as much.
 
 use super::{PIXELS, SIDE};
 use crate::Random;
@@ -9,13 +9,13 @@ use crate::Random;
 pub enum Augmentation {
     /// A shift by up to one pixel.
     Shift,
-    /// A smooth random displacement of every pixel, computed at eight times the resolution with a kernel that is
+    /// A smooth random displacement of every pixel, computed at five times the resolution with a kernel that is
     /// not separated: the straightforward way to write it, and a slow one.
     Elastic,
 }
 
 /// Resolution of the displacement fields, a multiple of the image's.
-const ZOOM: usize = 8;
+const ZOOM: usize = 5;
 /// Side of the displacement fields.
 const FIELD: usize = ZOOM * SIDE;
 /// Half the width of the smoothing kernel.

@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Runs the built examples as their READMEs describe, and holds the reports against what was planted. Standard
+library only.
+
+    check.py --binaries FOLDER --stepscope PROGRAM [--seeds 5] [EXAMPLE...]
+
+For each example and seed: the report on the plain program finds none of the faults; with a fault planted, its
+finding comes first. Step jitter is left out of that order: it is what other processes on the machine do to any
+program. Besides, the report's figures equal those that tests/crosscheck computes from the same spans, and the step
+time with and without recording is printed (runs of both in turn, medians); and the plain burn program is profiled
+once the five lines of its diff are added.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CROSSCHECK = ROOT / "tests" / "crosscheck" / "crosscheck.py"
+
+# By binary: steps of a run, and for each fault the rule and the section that the report names; None where the
+# finding names no section, "*" where it may be any.
+EXAMPLES = {
+    "pipeline": {
+        "steps": 400,
+        "faults": {
+            "unbuffered": ("input_bound", "step/data_wait"),
+            "leak": ("memory_growth", "*"),
+            "flush": ("slow_section", "step/write"),
+        },
+    },
+    "candle-digits": {
+        "steps": 200,
+        "faults": {
+            "leak": ("memory_growth", "*"),
+            "augment-in-step": ("slow_preprocessing", "step/augment"),
+            "slow-loader": ("input_bound", "step/data_wait"),
+        },
+    },
+    "burn-digits": {
+        "steps": 200,
+        "faults": {
+            "leak": ("memory_growth", "*"),
+            "augment-in-step": ("slow_preprocessing", "step/augment"),
+            "slow-loader": ("input_bound", "step/data_wait"),
+        },
+    },
+    "burn-digits-learner": {
+        "steps": 198,
+        "faults": {
+            "augment-in-step": ("slow_preprocessing", "step/augment"),
+            "slow-loader": ("input_bound", "step/data_wait"),
+        },
+    },
+}
+
+# Sections and steps that the plain burn program has after `add-stepscope.diff`: ten epochs of 1,437 images in
+# batches of 64, the last one incomplete.
+ADDED_STEPS = 10 * 23
+ADDED_SECTIONS = ["data_wait", "train_step", "train_step/forward", "train_step/backward", "train_step/optimizer_step"]
+ADDED_LINES = 5
+
+
+class Failed(Exception):
+    """What an example or the report should have done and did not."""
+
+
+class Checker:
+    def __init__(self, options, folder):
+        self.options, self.folder, self.runs = options, folder, 0
+        # No setting of the caller's; one thread for each operation: the networks are small, and the examples
+        # have to behave on busy machines.
+        ours = ("STEPSCOPE_", "OTEL_")
+        self.environment = {key: value for key, value in os.environ.items() if not key.startswith(ours)}
+        self.environment["RAYON_NUM_THREADS"] = "1"
+
+    def run(self, example, *arguments):
+        """Runs an example; its step times and its profile."""
+        self.runs += 1
+        profile = self.folder / f"{example}-{self.runs}"
+        command = [str(pathlib.Path(self.options.binaries) / example), *arguments, "--out", str(profile)]
+        ended = subprocess.run(
+            command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=600
+        )
+        if ended.returncode != 0:
+            raise Failed(f"`{' '.join(command)}` failed ({ended.returncode}): {ended.stderr[-2000:]}")
+        times = dict(re.findall(r"(\w+)=([\d.]+)", ended.stdout.splitlines()[-1]))
+        return {key: float(value) for key, value in times.items()}, profile
+
+    def report(self, profile):
+        """The JSON report on a profile, as text."""
+        command = [self.options.stepscope, "--quiet", "analyze", "--format", "json", str(profile)]
+        ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=600)
+        if ended.returncode != 0:
+            raise Failed(f"the report on {profile} failed: {ended.stderr[-2000:]}")
+        return ended.stdout
+
+    def crosscheck(self, profile, report):
+        """Holds every figure against the second implementation."""
+        path = self.folder / "report.json"
+        path.write_text(report, encoding="utf-8")
+        command = [sys.executable, str(CROSSCHECK), str(profile), "--report", str(path)]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=600)
+        if ended.returncode != 0:
+            raise Failed(f"the figures differ: {ended.stdout[-2000:]}{ended.stderr[-2000:]}")
+        return ended.stdout.splitlines()[-1]
+
+    def findings(self, example, seed, fault=None):
+        """Rules and sections in the order of the report, without step jitter."""
+        steps = str(EXAMPLES[example]["steps"])
+        planted = ["--plant", fault] if fault else []
+        times, profile = self.run(example, "--steps", steps, "--seed", str(seed), *planted)
+        report = self.report(profile)
+        told = f"{times['median_us'] / 1e3:.2f} ms a step"
+        if seed == 1:
+            told += "; " + self.crosscheck(profile, report)
+        summary, found = (json.loads(report)[key] for key in ("summary", "bottlenecks"))
+        if summary["steps"] + summary["warmup_steps"] != times["steps"]:
+            raise Failed(f"{example}: {times['steps']} steps were taken, the report has {summary['steps']}")
+        found = [(finding["rule"], finding.get("section")) for finding in found]
+        return [finding for finding in found if finding[0] != "step_jitter"], told
+
+    def plain(self, example):
+        faults = {rule for rule, _ in EXAMPLES[example]["faults"].values()}
+        for seed in range(1, self.options.seeds + 1):
+            found, told = self.findings(example, seed)
+            print(f"{example}, seed {seed}, nothing planted: {found or 'no findings'}; {told}", flush=True)
+            if any(rule in faults for rule, _ in found):
+                raise Failed(f"{example} without a fault, seed {seed}: found {found}")
+
+    def planted(self, example):
+        for fault, (rule, section) in EXAMPLES[example]["faults"].items():
+            for seed in range(1, self.options.seeds + 1):
+                found, told = self.findings(example, seed, fault)
+                print(f"{example}, seed {seed}, {fault}: {found}; {told}", flush=True)
+                right = found and found[0][0] == rule and section in ("*", found[0][1])
+                if not right:
+                    raise Failed(f"{example} with {fault}, seed {seed}: wanted {rule} in {section}, found {found}")
+
+    def added(self):
+        """The plain burn program after the diff that adds stepscope: five lines, and it is profiled."""
+        source = ROOT / "examples" / "burn-digits"
+        diff = source / "add-stepscope.diff"
+        added = [line for line in diff.read_text(encoding="utf-8").splitlines() if re.match(r"\+(?!\+\+)", line)]
+        if len(added) > ADDED_LINES:
+            raise Failed(f"{diff} adds {len(added)} lines")
+        plain = self.folder / "added" / "plain"
+        shutil.copytree(source / "plain", plain)
+        self.call(["git", "apply", str(diff)], plain.parent)
+        # The copy is a workspace of its own, elsewhere, with the versions of the original.
+        manifest = plain / "Cargo.toml"
+        text = re.sub(
+            r'path = "([^"]+)"',
+            lambda path: f'path = "{(source / "plain" / path[1]).resolve()}"',
+            manifest.read_text(encoding="utf-8"),
+        )
+        manifest.write_text(text + "\n[workspace]\n", encoding="utf-8")
+        shutil.copy(source / "Cargo.lock", plain)
+        target = str(pathlib.Path(self.options.binaries).resolve().parent)
+        build = ["cargo", "build", "--release", "--offline", "--target-dir", target]
+        self.call(build, plain)
+        self.call([str(pathlib.Path(self.options.binaries).resolve() / "burn-digits-plain")], plain)
+        report = self.report(plain / "profiles")
+        told = self.crosscheck(plain / "profiles", report)
+        steps = json.loads(report)["summary"]["steps"] + json.loads(report)["summary"]["warmup_steps"]
+        paths = [section["path"] for section in json.loads(report)["sections"]]
+        missing = [path for path in ADDED_SECTIONS if path not in paths]
+        if steps != ADDED_STEPS or missing:
+            raise Failed(f"{diff.name}: {steps} steps, sections {paths}")
+        print(f"burn-digits/plain with {diff.name}, {len(added)} lines: {steps} steps, {len(paths)} paths; {told}")
+
+    def call(self, command, folder):
+        ended = subprocess.run(command, cwd=folder, env=self.environment, capture_output=True, text=True, timeout=1200)
+        if ended.returncode != 0:
+            raise Failed(f"`{' '.join(command)}` failed ({ended.returncode}): {ended.stderr[-2000:]}")
+
+    def overhead(self, example):
+        """Step times with and without recording, in turn, so that both meet the same machine."""
+        steps = str(EXAMPLES[example]["steps"])
+        medians = {"": [], "--unrecorded": []}
+        for _ in range(self.options.seeds):
+            for how in medians:
+                times, _ = self.run(example, "--steps", steps, *filter(None, [how]))
+                medians[how].append(times["median_us"])
+        recorded, plain = (statistics.median(values) for values in medians.values())
+        print(
+            f"{example}: a step takes {plain / 1e3:.3f} ms unrecorded, {recorded / 1e3:.3f} ms recorded"
+            f" ({100 * (recorded / plain - 1):+.1f} %), medians of {self.options.seeds} runs each in turn"
+        )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("examples", nargs="*", metavar="EXAMPLE", help=f"of {', '.join(EXAMPLES)}; default: all")
+    parser.add_argument("--binaries", required=True, help="folder of the built examples")
+    parser.add_argument("--stepscope", required=True, help="the program stepscope")
+    parser.add_argument("--seeds", type=int, default=5, help="runs of each kind")
+    options = parser.parse_args()
+    unknown = [name for name in options.examples if name not in EXAMPLES]
+    if unknown:
+        parser.error(f"no example is called {unknown[0]}")
+    with tempfile.TemporaryDirectory(prefix="stepscope-examples-") as folder:
+        checker = Checker(options, pathlib.Path(folder))
+        try:
+            for example in options.examples or EXAMPLES:
+                checker.plain(example)
+                checker.planted(example)
+                checker.overhead(example)
+                if example == "burn-digits":
+                    checker.added()
+        except Failed as failure:
+            print(f"FAILED: {failure}")
+            return 1
+    print("all as planted")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
