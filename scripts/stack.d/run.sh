@@ -115,7 +115,10 @@ launch() {
       ;;
     jaeger) line+=(--config "$here/stack.d/jaeger.yaml") ;;
     prometheus)
-      line+=(--config.file="$here/stack.d/prometheus.yml" --storage.tsdb.path="$dir/data/prometheus"
+      # It expands no variables where it needs addresses.
+      sed "s/COLLECTOR_PROMETHEUS/$(known COLLECTOR_PROMETHEUS "$dir/env")/" "$here/stack.d/prometheus.yml" \
+        >"$dir/prometheus.yml"
+      line+=(--config.file="$dir/prometheus.yml" --storage.tsdb.path="$dir/data/prometheus"
         --web.listen-address="$(known PROMETHEUS "$dir/env")" --web.enable-otlp-receiver)
       ;;
   esac

@@ -1,9 +1,12 @@
-//! One run, several ways to the report: the directory, and the collector's file exporter in each of its formats.
+//! One run, several ways to the report: the directory, the collector's file exporter in each of its formats, and
+//! Jaeger's API.
 
+use stepscope_stack_tests::http;
 use stepscope_stack_tests::program::{output, parse, report_text, stepscope};
 use stepscope_stack_tests::report::{difference, without};
 use stepscope_stack_tests::stack::Stack;
-use stepscope_testkit::TempFolder;
+use stepscope_stack_tests::traces::without_repairs;
+use stepscope_testkit::folder::{TempFolder, files_below};
 
 /// Where a report may differ between the ways: where it was read from, and what the very last publication of the
 /// program's figures says, which counts what the sending itself took and hence goes to the directory alone.
@@ -50,4 +53,35 @@ fn each_file_format_of_the_collector_gives_the_directorys_report() {
         formats.dedup();
         assert_eq!(formats.len(), 3, "three formats");
     }
+}
+
+/// Jaeger keeps no metrics, so the report is that of the directory's spans alone.
+#[test]
+fn jaegers_answer_gives_the_report_of_the_directorys_spans() {
+    let stack = Stack::start(&[], &[]).expect("the stack starts");
+    let folder = TempFolder::new("ways").expect("a folder");
+    let profiles = folder.join("profiles");
+    let out = profiles.to_string_lossy().into_owned();
+    let mut demo = stepscope(&["--quiet", "demo", "--steps", "220", "--out", &out]).expect("built");
+    output(demo.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint())).expect("the demo succeeds");
+    let accepted = stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"");
+    stack.wait_for_stored(accepted.expect("a count")).expect("all reach Jaeger");
+
+    // Every trace of the service, whenever it was.
+    let query = "/api/v3/traces?query.service_name=stepscope-demo&query.num_traces=100000\
+                 &query.start_time_min=2000-01-01T00:00:00Z&query.start_time_max=2200-01-01T00:00:00Z";
+    let answer = http::get(stack.address("JAEGER_QUERY"), query).expect("an answer");
+    let file = folder.join("answer.json");
+    std::fs::write(&file, without_repairs(parse(&answer).expect("JSON")).to_string()).expect("written");
+
+    let traces: Vec<_> = files_below(&profiles).expect("files");
+    let traces = traces
+        .iter()
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("traces")));
+    let traces: Vec<_> = traces.map(|path| path.as_path()).collect();
+    let expected = without(&report_text(&traces).expect("a report"), &["inputs"]);
+    let got = without(&report_text(&[&file]).expect("a report"), &["inputs"]);
+    assert!(got == expected, "another report\n{}", difference(&expected, &got));
+    let spans = parse(&report_text(&[&file]).expect("a report")).expect("JSON")["run"]["spans"].clone();
+    println!("{spans} spans, the same report from the directory's traces and from Jaeger's answer");
 }

@@ -77,6 +77,33 @@ fn sort_attributes(value: &mut Value) {
     }
 }
 
+/// An answer of Jaeger's API v3 as it was before Jaeger repaired it: spans of no length, which the starts of runs
+/// and epochs are, are 1 ns long there, and an attribute says so.
+#[must_use]
+pub fn without_repairs(mut value: Value) -> Value {
+    undo_repairs(&mut value);
+    value
+}
+
+fn undo_repairs(value: &mut Value) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(undo_repairs),
+        Value::Object(fields) => {
+            let attributes = fields.get_mut("attributes").and_then(Value::as_array_mut);
+            let repaired = attributes.is_some_and(|attributes| {
+                let before = attributes.len();
+                attributes.retain(|entry| entry["key"] != "@jaeger@warnings");
+                attributes.len() < before
+            });
+            if repaired && let Some(start) = fields.get("startTimeUnixNano").cloned() {
+                fields.insert("endTimeUnixNano".into(), start);
+            }
+            fields.values_mut().for_each(undo_repairs);
+        }
+        _ => {}
+    }
+}
+
 /// An attribute of a span: the value with its type (`{"intValue": "3"}`).
 #[must_use]
 pub fn attribute<'a>(span: &'a Value, key: &str) -> Option<&'a Value> {
