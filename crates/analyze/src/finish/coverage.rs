@@ -11,10 +11,13 @@ use crate::summary::{Coverage, Losses, ModeSummary, Shortfall};
 /// Coverage of the steps of all modes.
 pub(super) fn of(run: &RunAcc, counts: StepCounts, modes: &[ModeSummary], losses: &Losses) -> Coverage {
     let whole_steps = modes.iter().fold(0u64, |sum, mode| sum.saturating_add(mode.whole_all.steps));
+    let read_steps = modes.iter().fold(0u64, |sum, mode| sum.saturating_add(mode.all.count));
+    // Sections of a step's path that are none, as those of loops that ended without work: in the sums, too.
+    let no_steps = counts.read.saturating_sub(read_steps);
     let coverage = Coverage {
-        recorded_steps: counts.recorded,
-        read_steps: counts.read,
-        whole_steps: whole_steps.min(counts.read),
+        recorded_steps: counts.recorded.map(|all| all.saturating_sub(no_steps)),
+        read_steps,
+        whole_steps: whole_steps.min(read_steps),
         unread_because: None,
         parts_because: None,
     };

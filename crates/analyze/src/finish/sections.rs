@@ -30,7 +30,7 @@ pub(super) struct Table {
     pub(super) steps: StepCounts,
 }
 
-/// Steps of all modes: spans read, and ends that the processes counted.
+/// Sections on the paths of steps, all modes: spans read, and ends that the processes counted.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct StepCounts {
     pub(super) read: u64,

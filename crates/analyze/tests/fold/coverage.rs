@@ -94,6 +94,22 @@ fn verdict(summary: &Summary) -> String {
 }
 
 #[test]
+fn a_discarded_step_is_no_step() {
+    let resource = process(0);
+    let mut traces: Vec<Trace> = (0..99).map(|number| step(number, &resource, 0)).collect();
+    let mut build = Build::of(99, &resource);
+    build.span(0, "step", 99_000, 99_050).thread(1);
+    traces.extend([build.trace(), end(&resource)]);
+    let mut partial = fold(&traces);
+    counts(&mut partial, &resource, 100);
+    let summary = partial.finish(None);
+    let found = summary.coverage;
+    assert_eq!((found.recorded_steps, found.read_steps, found.whole_steps), (Some(99), 99, 99));
+    assert_eq!((found.unread_because, found.parts_because), (None, None));
+    assert_eq!(notes(&summary), Vec::<String>::new());
+}
+
+#[test]
 fn a_whole_run_has_nothing_to_note() {
     let summary = run(all(), |_, _| {});
     let whole = Coverage {
