@@ -19,16 +19,24 @@ class Aggregates:
         if known is None or point.time >= known.time:
             self.points[key] = point
 
-    def latest(self, wanted):
-        """The sum over processes of a metric without call paths; None where nobody gave it."""
-        values = [point.value for (_, _, metric), point in self.points.items() if metric == wanted]
+    def latest(self, wanted, process=None):
+        """The sum over processes, or of one, of a metric without call paths; None where nobody gave it."""
+        values = [
+            point.value
+            for (instance, _, metric), point in self.points.items()
+            if metric == wanted and process in (None, instance)
+        ]
         return sum(values) if values else None
 
-    def spans_by(self, wanted):
-        """{(sink, reason): spans} of a metric, the processes together, without zeros."""
+    def processes(self):
+        """Those that counted their spans."""
+        return {instance for instance, _, metric in self.points if metric.startswith(names.SPANS_PREFIX)}
+
+    def spans_by(self, wanted, process=None):
+        """{(sink, reason): spans} of a metric, the processes together or one, without zeros."""
         counts = {}
-        for (_, (_, sink, reason), metric), point in self.points.items():
-            if metric == wanted and point.value:
+        for (instance, (_, sink, reason), metric), point in self.points.items():
+            if metric == wanted and point.value and process in (None, instance):
                 counts[sink, reason] = counts.get((sink, reason), 0) + point.value
         return counts
 

@@ -33,6 +33,7 @@ class Section:
         self.total = 0
         self.self_ns = 0
         self.collapsed = 0
+        self.steps = 0
         self.orphans = 0
         self.errors = 0
         # Spans in traces that are not whole: what their children took is not known.
@@ -57,6 +58,7 @@ class Section:
             self.collapsed += 1
             return
         self.durations.append(span.duration)
+        self.steps += node.kind == "step"
         self.total += span.duration
         for name, key in SUMS.items():
             value = span.get(key)
@@ -135,6 +137,8 @@ class Run:
         self.errors = 0
         self.has_basic = False
         self.processes = {}
+        self.spans_of = {}
+        self.ended = set()
         self.unplaced = 0
         self.markers = {"run": 0, "epoch": 0}
         self.first = self.last = None
@@ -173,6 +177,9 @@ class Run:
         self.has_basic |= instance is not None and instance.level == names.BASIC
         process = self.processes.setdefault(instance, {"traces": 0, "first_ns": None, "last_ns": None})
         process["traces"] += 1
+        self.spans_of[instance] = self.spans_of.get(instance, 0) + len(spans)
+        if any(span.get(names.SECTION_KIND) == "run" and not traces.is_marker(span) for span in spans):
+            self.ended.add(instance)
         known = [process[bound] for bound in ("first_ns", "last_ns") if process[bound] is not None]
         process["first_ns"] = min([span.start for span in spans] + known)
         process["last_ns"] = max([span.end for span in spans] + known)

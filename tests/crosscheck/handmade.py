@@ -1,6 +1,6 @@
 """A small run made by hand, and the report on it, every figure of it worked out on paper: four steps, of which the
 first is warm-up and the last has lost its sections, two sections between steps, two batches, and sums that count one
-call of the model more than there are spans. Used by the tests of the comparison."""
+call of the model and one step more than there are spans. Used by the tests of the comparison."""
 
 import math
 
@@ -71,6 +71,11 @@ def points():
     }
     path, sink, reason = "stepscope.path", "stepscope.sink", "stepscope.loss.reason"
     found = [("stepscope.section." + name, {path: "step/model"}, value) for name, value in of_model.items()]
+    # One step more than there are spans, of 100 ns.
+    of_step = {
+        "count": 5, "total": 700, "self_busy": 400, "squares.low": 130_800, "min": 80, "max": 300,
+    }
+    found += [("stepscope.section." + name, {path: "step"}, value) for name, value in of_step.items()]
     found += [
         ("stepscope.spans.emitted", {}, 20),
         ("stepscope.spans.exported", {sink: "directory"}, 16),
@@ -142,12 +147,12 @@ def sections():
         "spans": 3, "alloc_bytes": 512, "free_bytes": 30, "alloc_count": 9, "self_alloc_bytes": 510,
         "self_free_bytes": 12, "self_net_bytes": 498, "peak_bytes": 21,
     }
-    # Deviations from the mean of 150: 150, -30, -70 and -50.
-    of_steps = numbers(4, 600, 150.0, math.sqrt(30_800 / 3), 80, 300, 100, 300, 20)
+    # By the sums: 300, 120, 80 and twice 100 ns; deviations from the mean of 140: 160, -20, -60 and twice -40.
+    of_steps = numbers(5, 700, 140.0, math.sqrt(32_800 / 4), 80, 300, 100, 300, 20, False)
     return [
         section(
             "step", "step", None, of_steps, (500, 500, 330), samples=summed(4, 32), tokens=summed(4, 320),
-            bytes=summed(4, 2560),
+            bytes=summed(4, 2560), self_busy_ns=400, source="aggregates",
         ),
         section("step/next", "section", 50, numbers(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0), (50, 50, 50)),
         section(
@@ -228,6 +233,8 @@ def report():
         },
         "losses": {
             "emitted": 20, "incomplete_traces": 1, "missing_spans": 3, "dropped_total": 4,
+            # Of the four only the thinned ones were left out on purpose.
+            "absent": 4, "lost": 1,
             "exported": [{"sink": "directory", "spans": 16}],
             "dropped": [
                 {"sink": None, "reason": "ring_full", "spans": 1},
@@ -237,7 +244,8 @@ def report():
         "sections": sections(),
         "summary": {
             "mode": "train", "steps": 3, "warmup_steps": 1, "step_time": {key: STEADY[key] for key in step_time},
-            "throughput": THROUGHPUT, "whole": WHOLE, "phases": PHASES, "unattributed_ns": 90, "steps_ns": 300,
+            "throughput": THROUGHPUT, "coverage": {"recorded_steps": 5, "read_steps": 4, "whole_steps": 3},
+            "whole": WHOLE, "phases": PHASES, "unattributed_ns": 90, "steps_ns": 300,
             "input": wait,
         },
         "ranks": [process],

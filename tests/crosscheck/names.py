@@ -57,6 +57,7 @@ SPANS_PREFIX = "stepscope.spans."
 SPANS_EMITTED = "stepscope.spans.emitted"
 SPANS_EXPORTED = "stepscope.spans.exported"
 SPANS_DROPPED = "stepscope.spans.dropped"
+THINNED = "thinned"
 
 MARKERS = {"run.started": "run", "epoch.started": "epoch"}
 

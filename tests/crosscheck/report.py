@@ -13,7 +13,7 @@ def against_spans(report, run, sums, assembler, compare):
     processes(report["ranks"], run, compare)
     the_losses(report["losses"], run, sums, assembler, compare)
     report_sections.compare_sections(report["sections"], run, sums, compare)
-    report_steps.compare_steps(report, run, compare)
+    report_steps.compare_steps(report, run, sums, compare)
     waits(report["detailed_metrics"]["waits"], run, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)
     outside(report["detailed_metrics"]["outside"], run, compare)
@@ -54,9 +54,42 @@ def the_losses(got, run, sums, assembler, compare):
     expected = sums.spans_by(names.SPANS_DROPPED)
     compare.equal(where, "dropped", dropped, expected)
     compare.equal(where, "dropped_total", got["dropped_total"], sum(expected.values()))
+    absent = [absent_of(process, run, sums) for process in sums.processes()]
+    compare.equal(where, "absent", got["absent"], sum(absent) if absent else None)
+    compare.equal(where, "lost", got["lost"], lacking(expected, sum(absent)))
     compare.equal(where, "missing_spans", got["missing_spans"], run.missing)
     compare.equal(where, "emitted", got["emitted"], sums.latest(names.SPANS_EMITTED))
     compare.equal(where, "incomplete_traces", got["incomplete_traces"], assembler.incomplete)
+
+
+def absent_of(process, run, sums):
+    """Spans of a process that ended and were not read. One that was killed has not sent its last count: what it
+    counted as lost is missing all the same, at the least what the best of its sinks has lost."""
+    read, emitted = run.spans_of.get(process, 0), sums.latest(names.SPANS_EMITTED, process)
+    if process in run.ended and emitted is not None and emitted >= read:
+        return emitted - read
+    before, by_sink = of_sinks(sums.spans_by(names.SPANS_DROPPED, process))
+    for sink, _ in sums.spans_by(names.SPANS_EXPORTED, process):
+        by_sink.setdefault(sink, 0)
+    return max((emitted or 0) - read, before + min(by_sink.values(), default=0))
+
+
+def of_sinks(dropped):
+    """Spans lost before any sink, and {sink: spans lost on the way there}."""
+    by_sink = {}
+    for (sink, _), spans in dropped.items():
+        by_sink[sink] = by_sink.get(sink, 0) + spans
+    return by_sink.pop(None, 0), by_sink
+
+
+def lacking(dropped, absent):
+    """Lost spans that are not among those read, without those that were thinned out on purpose: lost before any
+    sink, or by the sink whose losses come closest to what is absent."""
+    before, by_sink = of_sinks(dropped)
+    after = max(0, absent - before)
+    source = min(sorted(by_sink), key=lambda sink: abs(by_sink[sink] - after), default=None) if after else None
+    counted = [spans for (sink, reason), spans in dropped.items() if sink in (None, source) and reason != names.THINNED]
+    return sum(counted)
 
 
 def waits(got, run, compare):

@@ -15,7 +15,7 @@ QUICK = {
 }
 
 
-def compare_steps(report, run, compare):
+def compare_steps(report, run, sums, compare):
     detailed, primary = report["detailed_metrics"], report["summary"]["mode"]
     modes = {mode["mode"]: mode for mode in detailed["modes"]}
     compare.equal("steps", "modes", sorted(modes), sorted({step.mode for step in run.steps}))
@@ -33,9 +33,24 @@ def compare_steps(report, run, compare):
         compare_mode(mode, run, warmups if name == primary else None, compare)
     if primary in modes:
         summary(report["summary"], modes[primary], detailed["outside"], compare)
+    coverage(report["summary"]["coverage"], run, sums, compare)
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
     compare_values(detailed["values"], run.steps, compare)
+
+
+def coverage(got, run, sums, compare):
+    """How many steps there are: by the sums of their paths, without what is no step there, and as spans."""
+    where, merged = "coverage", sums.sections()
+    recorded, no_steps = [], 0
+    for path, section in run.sections.items():
+        if section.steps:
+            no_steps += section.count - section.steps
+            if path in merged:
+                recorded.append(max(merged[path][names.SECTION_COUNT], section.count))
+    compare.equal(where, "recorded_steps", got["recorded_steps"], sum(recorded) - no_steps if recorded else None)
+    compare.equal(where, "read_steps", got["read_steps"], len(run.steps))
+    compare.equal(where, "whole_steps", got["whole_steps"], sum(step.is_whole for step in run.steps))
 
 
 def process_of(resource):

@@ -47,8 +47,8 @@ def other(value, is_rounded):
     if value is None:
         return 1
     if isinstance(value, float):
-        return value * (1 + 1e-6) + 1e-6 if not is_rounded else value + 2
-    return value + (2 if is_rounded else 1)
+        return value + 5 if is_rounded else value * (1 + 1e-6) + 1e-6
+    return value + (5 if is_rounded else 1)
 
 
 def field(place):
