@@ -58,6 +58,16 @@ fn assert_accounted(report: &Value) {
     assert_eq!(number(&losses["emitted"]), exported + number(&losses["dropped_total"]), "{losses}");
 }
 
+/// All steps were read, and are whole unless something keeps them from it.
+fn assert_covered(report: &Value, parts_because: &str) {
+    let coverage = &report["summary"]["coverage"];
+    let whole = if parts_because.is_empty() { 2 * STEPS } else { 0 };
+    let expected = [2 * STEPS, 2 * STEPS, whole];
+    assert_eq!(["recorded_steps", "read_steps", "whole_steps"].map(|name| number(&coverage[name])), expected);
+    assert_eq!(coverage["unread_because"], Value::Null);
+    assert_eq!(coverage["parts_because"].as_str().unwrap_or_default(), parts_because);
+}
+
 /// The answers of a rule.
 fn answer<'a>(report: &'a Value, rule: &str) -> &'a Value {
     let rules = report["detailed_metrics"]["rules"].as_array().expect("a list");
@@ -67,24 +77,44 @@ fn answer<'a>(report: &'a Value, rule: &str) -> &'a Value {
 #[test]
 fn a_thinned_run_is_judged_by_its_whole_steps_and_says_so() {
     let folder = TempFolder::new("thinned").expect("a folder");
-    record(&folder, &[("STEPSCOPE_DIR_BYTES", "1000000")]);
+    let example = binaries::find("programs").expect("cargo build -p stepscope --examples");
+    let mut command = clean(Command::new(example));
+    command.args(["budget", &STEPS.to_string()]);
+    run(&mut command, &folder, &[("STEPSCOPE_DIR_BYTES", "200000")]);
     let profiles = folder.join("profiles");
     let report = report(&[&profiles]);
     assert_accounted(&report);
     assert!(dropped(&report, "thinned") > 0 && dropped(&report, "size_bound") > 0, "{}", report["losses"]);
     // Every step is in the sums, few are there as spans, and of these the whole ones carry the phases.
-    let mode = &report["detailed_metrics"]["modes"][0];
-    let (read, whole) = (number(&mode["all"]["count"]), number(&mode["whole_all"]["steps"]));
-    assert_eq!(number(&section(&report, "step/forward")["count"]), 2 * STEPS);
-    assert!(whole >= 200 && whole <= read && read < 2 * STEPS, "{whole} of {read}");
+    let coverage = &report["summary"]["coverage"];
+    let (read, whole) = (number(&coverage["read_steps"]), number(&coverage["whole_steps"]));
+    assert_eq!(number(&coverage["recorded_steps"]), STEPS);
+    assert_eq!(number(&section(&report, "step/forward")["count"]), 9 * STEPS);
+    assert!(whole >= 200 && whole < read && read < STEPS, "{whole} of {read}");
+    assert_eq!(
+        (&coverage["unread_because"], &coverage["parts_because"]),
+        (&"size_bound".into(), &"thinned".into())
+    );
     // What was not read is not made up.
     assert_eq!(section(&report, "step/forward")["self_ns"], Value::Null);
     assert_ne!(report["summary"]["input"]["verdict"], "not_enough_data");
     assert_eq!(report["run"]["ended"], true);
     let text = text(&profiles);
-    assert!(text.contains("STEPSCOPE_DIR_BYTES"), "{text}");
-    assert!(!text.contains("record at level"), "{text}");
+    assert!(text.contains(&format!("{} of 3,000 steps were read. ", thousands(read))), "{text}");
+    let parts =
+        format!("{} of {} steps were read with all their sections", thousands(whole), thousands(read));
+    assert!(
+        text.contains(&parts) && text.contains("thinned out to stay within the directory's bound"),
+        "{text}"
+    );
+    assert!(text.contains("raise the directory's bound (STEPSCOPE_DIR_BYTES)"), "{text}");
+    assert!(!text.contains("record at level"), "that would not help: {text}");
     compare(&folder, &profiles);
+}
+
+/// A number below a million as the report shows it.
+fn thousands(number: u64) -> String {
+    if number < 1_000 { number.to_string() } else { format!("{},{:03}", number / 1_000, number % 1_000) }
 }
 
 #[test]
@@ -104,8 +134,9 @@ fn a_run_at_basic_has_exact_sums_and_is_not_judged_by_phase() {
     for rule in ["input_bound", "slow_preprocessing", "checkpoint_stalls"] {
         assert_eq!(answer(&report, rule)["state"], "not_enough_data", "{}", answer(&report, rule));
     }
+    assert_covered(&report, "level");
     let text = text(&profiles);
-    assert!(text.contains("detailed"), "the advice names the level that shows it: {text}");
+    assert!(text.contains("record at level `detailed`"), "{text}");
     assert!(!text.contains("STEPSCOPE_DIR_BYTES"), "nothing was thinned: {text}");
     compare(&folder, &profiles);
 }
@@ -201,11 +232,17 @@ fn without_a_collector_the_directory_still_has_everything() {
     let emitted = number(&report["losses"]["emitted"]);
     assert_eq!(number(&report["run"]["spans"]), emitted, "the directory has every span");
     assert_eq!(number(&report["losses"]["missing_spans"]), 0);
-    let failed = dropped(&report, "export_failed");
-    assert_eq!(failed, emitted, "none was sent");
-    assert_eq!(number(&report["detailed_metrics"]["modes"][0]["whole_all"]["steps"]), 2 * STEPS);
+    assert_eq!(dropped(&report, "export_failed"), emitted, "none was sent");
+    assert_eq!((&report["losses"]["absent"], &report["losses"]["lost"]), (&0.into(), &0.into()));
+    assert_covered(&report, "");
+    // It is no finding about this input, and worth a note.
+    let is_found =
+        report["bottlenecks"].as_array().is_some_and(|all| all.iter().any(|one| one["rule"] == "spans_lost"));
+    assert!(!is_found, "{}", report["bottlenecks"]);
     let text = text(&profiles);
+    assert!(text.contains("spans were lost on the way to `otlp` (export_failed)"), "{text}");
     assert!(text.contains("OTEL_EXPORTER_OTLP_ENDPOINT"), "{text}");
+    assert!(!text.contains("steps were read"), "all were: {text}");
     compare(&folder, &profiles);
 }
 
