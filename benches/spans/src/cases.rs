@@ -1,0 +1,119 @@
+//! The peers, and the work that each of them does: spans without and with three fields (integer, double, text).
+
+#[cfg(feature = "peers")]
+mod peers;
+
+use std::hint::black_box;
+use std::path::Path;
+use std::time::Duration;
+
+use tracing::info_span;
+use tracing_subscriber::layer::SubscriberExt as _;
+
+/// Spans of one chunk, all inside one step.
+pub(crate) const SPANS: usize = 1_000;
+
+/// One way to make spans.
+pub(crate) struct Case {
+    pub(crate) name: &'static str,
+    pub(crate) about: &'static str,
+    pub(crate) set_up: fn(Option<&Path>) -> SetUp,
+    pub(crate) chunk: fn(u64),
+}
+
+/// What has to live while the work is done.
+pub(crate) enum SetUp {
+    Nothing,
+    Recording(stepscope::Guard),
+    #[cfg(feature = "peers")]
+    Provider(opentelemetry_sdk::trace::SdkTracerProvider),
+}
+
+impl SetUp {
+    /// Lets everything recorded leave.
+    pub(crate) fn rest(&self, timeout: Duration) {
+        match self {
+            Self::Nothing => {}
+            Self::Recording(guard) => drop(guard.flush(timeout)),
+            #[cfg(feature = "peers")]
+            Self::Provider(provider) => drop(provider.force_flush()),
+        }
+    }
+}
+
+/// A layer that does nothing: what a layer cannot go below.
+struct Nothing;
+
+impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Nothing {}
+
+fn bare(_: Option<&Path>) -> SetUp {
+    SetUp::Nothing
+}
+
+fn registry(_: Option<&Path>) -> SetUp {
+    let subscriber = tracing_subscriber::registry().with(Nothing);
+    drop(tracing::subscriber::set_global_default(subscriber));
+    SetUp::Nothing
+}
+
+fn stepscope(directory: Option<&Path>) -> SetUp {
+    let builder = stepscope::builder().ring_bytes(4 << 20);
+    SetUp::Recording(directory.map_or(builder.clone(), |path| builder.directory(path)).install())
+}
+
+fn spans_0(number: u64) {
+    let _step = info_span!("step", stepscope.step = number).entered();
+    for _ in 0..SPANS {
+        let _span = info_span!("work").entered();
+    }
+}
+
+fn spans_3(number: u64) {
+    let _step = info_span!("step", stepscope.step = number).entered();
+    for index in 0..SPANS {
+        let _span = info_span!("work", index, ratio = 0.5, name = black_box("text")).entered();
+    }
+}
+
+fn sections_0(number: u64) {
+    let _step = stepscope::step!(number);
+    for _ in 0..SPANS {
+        let _section = stepscope::section!("work");
+    }
+}
+
+fn sections_3(number: u64) {
+    let _step = stepscope::step!(number);
+    for index in 0..SPANS {
+        let _section = stepscope::section!("work", index = index, ratio = 0.5, name = black_box("text"));
+    }
+}
+
+macro_rules! cases {
+    ($($name:literal, $set_up:path, $chunk:path, $about:literal;)*) => {
+        &[$(Case { name: $name, about: $about, set_up: $set_up, chunk: $chunk }),*]
+    };
+}
+
+/// All of them.
+#[cfg(not(feature = "peers"))]
+pub(crate) const CASES: &[Case] = OURS;
+#[cfg(feature = "peers")]
+pub(crate) const CASES: &[Case] = &peers::with(OURS);
+
+const OURS: &[Case] = cases! {
+    "bare_0", bare, spans_0, "tracing without a subscriber, no fields";
+    "bare_3", bare, spans_3, "tracing without a subscriber, 3 fields";
+    "registry_0", registry, spans_0, "Registry and a layer that does nothing, no fields";
+    "registry_3", registry, spans_3, "Registry and a layer that does nothing, 3 fields";
+    "layer_0", stepscope, spans_0, "stepscope's layer on Registry, aggregates and files, no fields";
+    "layer_3", stepscope, spans_3, "stepscope's layer on Registry, aggregates and files, 3 fields";
+    "section_0", stepscope, sections_0, "section!, aggregates and files, no fields";
+    "section_3", stepscope, sections_3, "section!, aggregates and files, 3 fields";
+    "sums_0", sums, sections_0, "section! at level basic: aggregates only, no fields";
+};
+
+fn sums(directory: Option<&Path>) -> SetUp {
+    let builder = stepscope::builder().level(stepscope::Level::Basic);
+    SetUp::Recording(directory.map_or(builder.clone(), |path| builder.directory(path)).install())
+}
