@@ -170,7 +170,7 @@ class Run:
                 self.batches.append(Batch(root))
             elif root.kind == "section" and not root.span.parent:
                 shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
-                self.outside.append((root.span.instance, root.thread, root.phase, root.span.duration, shares))
+                self.outside.append((root.span, root.thread, root.phase, shares))
 
     def add_process(self, spans):
         instance = spans[0].instance

@@ -16,7 +16,8 @@ def against_spans(report, run, sums, assembler, compare):
     report_steps.compare_steps(report, run, sums, compare)
     waits(report["detailed_metrics"]["waits"], run, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)
-    outside(report["detailed_metrics"]["outside"], run, compare)
+    beginnings = report_steps.beginnings(report, run)
+    outside(report["detailed_metrics"]["outside"], run, beginnings, compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
 
 
@@ -139,13 +140,13 @@ def worker(batches):
     }
 
 
-def outside(got, run, compare):
-    """Traces of driving threads that are no steps, by the phase of their root."""
+def outside(got, run, beginnings, compare):
+    """Traces of driving threads that are no steps, by the phase of their root, without those of the warm-up."""
     drivers = {(step.instance, step.thread) for step in run.steps}
     durations, exposed = {}, {}
-    for instance, thread, phase, duration, shares in run.outside:
-        if (instance, thread) in drivers:
-            durations.setdefault(phase, []).append(duration)
+    for span, thread, phase, shares in run.outside:
+        if (span.instance, thread) in drivers and span.end > beginnings.get(span.instance, 0):
+            durations.setdefault(phase, []).append(span.duration)
             for inner, length in shares.items():
                 exposed[inner] = exposed.get(inner, 0) + length
     reported = {item["phase"]: item for item in got}

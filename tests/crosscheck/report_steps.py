@@ -53,6 +53,18 @@ def coverage(got, run, sums, compare):
     compare.equal(where, "whole_steps", got["whole_steps"], sum(step.is_whole for step in run.steps))
 
 
+def beginnings(report, run):
+    """When the first step after warm-up began, by process."""
+    begun = {}
+    for instance in report["ranks"]:
+        key = process_of(instance["resource"])
+        mine = [step.start for step in run.steps_of(report["summary"]["mode"]) if step.instance == key]
+        steady = sorted(mine)[instance["warmup_steps"] :]
+        if steady:
+            begun[key] = steady[0]
+    return begun
+
+
 def process_of(resource):
     return Process(resource["service_instance_id"] or None, resource["pid"], resource["rank"], resource["level"] or None)
 

@@ -4,6 +4,7 @@ report can have is either compared or known not to be."""
 import copy
 import json
 import pathlib
+import types
 import unittest
 
 import aggregates
@@ -97,6 +98,15 @@ class Report(unittest.TestCase):
         self.assertEqual(left_out - self.fields, set(), "listed, and not in the schema")
         self.assertEqual(left_out & compared, set(), "listed, and compared")
         self.assertEqual(self.fields - compared - left_out, set(), "neither compared nor listed in not_computed.py")
+
+    def test_sections_between_steps_that_end_within_the_warm_up_do_not_count(self):
+        span, thread, phase, shares = self.run_.outside[0]
+        steady = sorted(step.start for step in self.run_.steps_of("train") if step.instance == span.instance)[1]
+        early = types.SimpleNamespace(instance=span.instance, end=steady, duration=5)
+        self.run_.outside.append((early, thread, phase, shares))
+        self.assertEqual(self.differences(handmade.report()).differences, [])
+        early.end += 1
+        self.assertNotEqual(self.differences(handmade.report()).differences, [])
 
     def test_missing_and_invented_sections_are_named(self):
         changed = handmade.report()
