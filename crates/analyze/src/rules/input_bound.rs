@@ -122,8 +122,10 @@ fn gain(steps: &Steps<'_>, exposed_ns: u64, beside: Beside) -> Option<(Gain, u64
     let saved_ns = mean_ns.saturating_sub(quick_ns.saturating_sub(sharing_ns));
     let mut gain = Gain::with_side_effects(waiting_ns, saved_ns, mean_ns)?;
     if gain.share - gain.direct_share >= TOLD {
+        let others_ns = gain.saved_ns_per_step.saturating_sub(waiting_ns).saturating_sub(sharing_ns);
         let rest = match (sharing_ns, beside.computing_ns) {
-            (0, _) => "the quicker steps do without the rest as well",
+            // Of both causes the one that makes up more.
+            _ if sharing_ns < others_ns => "the quicker steps do without the rest as well",
             (_, Some(_)) => "loaders that compute beside the step may cost it the rest",
             (_, None) => "what makes the batches may cost the step the rest, if it computes beside it",
         };

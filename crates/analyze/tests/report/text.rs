@@ -135,8 +135,9 @@ fn suspended_sections_say_how_long_they_were_idle() {
     };
     suspend("step/metrics", Some(5 * MS), 15 * MS);
     suspend("step/data_wait", None, 10 * MS);
-    // Never suspended: entered all the time.
+    // Never suspended, and hardly.
     suspend("step/forward", Some(800 * MS), 0);
+    suspend("step/backward", Some(800 * MS), MS);
     // Longer than any column.
     suspend("step", Some(90_000_000 * MS), 10_000_000 * MS);
     let text = text(&summary);

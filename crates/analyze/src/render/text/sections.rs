@@ -54,8 +54,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     if coverage.partly_read().is_some() || coverage.partly_whole().is_some() {
         let all = coverage.recorded_steps.map_or("the spans read", |_| "the whole run");
         let whole = things(coverage.whole_steps, "step", "steps");
-        let text = format!("of {all}; share: of the {whole} read with all their sections");
-        page.paragraph(Look::Dim, "  calls, times and alloc: ", &text);
+        let text =
+            format!("calls, times and alloc: of {all}; share: of the {whole} read with all their sections");
+        page.paragraph(Look::Dim, "  ", &text);
     }
     variable(report, page);
 }

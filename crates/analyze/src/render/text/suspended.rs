@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::page::{Look, Page, tight_percent};
+use super::page::{Look, Page, known, tight_percent};
 use super::width::{left, printable, right};
 use crate::report::units::{short_count, short_duration};
 use crate::report::{Report, Section};
@@ -11,31 +11,44 @@ use crate::summary::FigureSum;
 /// Sections shown.
 const ROWS: usize = 8;
 const NAME: usize = 44;
+/// Share of its time from which a section's idleness is worth a line: below it, it was hardly suspended.
+const IDLE: f64 = 0.01;
 
-/// A suspended section, its idle and its busy time.
-type Suspended<'a> = (&'a Section, FigureSum, Option<FigureSum>);
+/// A suspended section.
+struct Suspended<'a> {
+    path: &'a str,
+    idle: FigureSum,
+    busy: Option<FigureSum>,
+    /// Idle share of the time in which it was open.
+    share: Option<f64>,
+}
+
+impl<'a> Suspended<'a> {
+    fn of(section: &'a Section) -> Option<Self> {
+        let (idle, busy) = (section.idle_ns.filter(|idle| idle.sum > 0)?, section.busy_ns);
+        let share = busy.map(|busy| idle.sum as f64 / busy.sum.saturating_add(idle.sum) as f64);
+        Some(Self { path: &section.path, idle, busy, share })
+    }
+}
 
 pub(super) fn render(report: &Report, page: &mut Page) {
-    let mut rows: Vec<Suspended<'_>> = report
-        .sections
-        .iter()
-        .filter_map(|section| Some((section, section.idle_ns.filter(|idle| idle.sum > 0)?, section.busy_ns)))
-        .collect();
+    let suspended =
+        |section| Suspended::of(section).filter(|row| row.share.is_none_or(|share| share >= IDLE));
+    let mut rows: Vec<Suspended<'_>> = report.sections.iter().filter_map(suspended).collect();
     if rows.is_empty() {
         return;
     }
-    rows.sort_by(|a, b| (Reverse(a.1.sum), &a.0.path).cmp(&(Reverse(b.1.sum), &b.0.path)));
+    rows.sort_by_key(|row| (Reverse(row.idle.sum), row.path));
     page.heading("Suspended sections (open, but not running: async, mostly)");
     page.line(Look::Dim, &row("", ["calls", "busy", "idle", "idle %"].map(str::to_owned)));
-    for (section, idle, busy) in rows.iter().take(ROWS) {
-        let open_ns = busy.map(|busy| busy.sum.saturating_add(idle.sum)).filter(|&open_ns| open_ns > 0);
+    for suspended in rows.iter().take(ROWS) {
         let cells = [
-            short_count(idle.spans),
-            busy.map_or_else(|| "-".into(), |busy| short_duration(busy.sum)),
-            short_duration(idle.sum),
-            open_ns.map_or_else(|| "-".into(), |open_ns| tight_percent(idle.sum as f64 / open_ns as f64)),
+            short_count(suspended.idle.spans),
+            known(suspended.busy, |busy| short_duration(busy.sum)),
+            short_duration(suspended.idle.sum),
+            known(suspended.share, tight_percent),
         ];
-        page.plain(&row(&printable(&section.path), cells));
+        page.plain(&row(&printable(suspended.path), cells));
     }
     page.more(rows.len(), ROWS, "with less idle time");
 }

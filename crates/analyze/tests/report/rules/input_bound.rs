@@ -206,3 +206,18 @@ fn reading_on_the_training_thread_shares_with_nobody() {
     let gain = finding.predicted_gain.unwrap();
     assert_eq!((gain.share, gain.direct_share, gain.because), (0.6, 0.6, None));
 }
+
+#[test]
+fn the_larger_side_effect_is_the_one_named() {
+    let because = |computing_ns: u64| {
+        let mut summary =
+            Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 4 * MS).loader(1, 10 * MS, 0.5).build();
+        summary.batches.loaders[0].computing_ns = 100 * computing_ns;
+        // The quickest steps computed for 5 ms instead of 6.
+        summary.modes[0].quick_without_waiting_ns = Some(5 * MS);
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.predicted_gain.unwrap().because.unwrap()
+    };
+    assert_eq!(because(MS), "40 % is waiting; the quicker steps do without the rest as well");
+    assert_eq!(because(3 * MS), "40 % is waiting; loaders that compute beside the step may cost it the rest");
+}
