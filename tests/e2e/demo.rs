@@ -11,9 +11,8 @@ use crate::program::{alone, output, parse, stepscope};
 /// Long enough for the slow first steps to be few, short enough for five seeds of each kind.
 const STEPS: &str = "440";
 
-/// Two virtual processors may be two threads of one core. A loader that falls idle then makes the step's own
-/// computation faster, which a bound on its waiting time does not cover; the README names it among the limits.
-const SHARED_CORE: f64 = 0.08;
+/// Medians of two equal runs on an undisturbed machine differ by as much.
+const NOISE: f64 = 0.02;
 
 const SEEDS: std::ops::Range<u32> = 0..5;
 
@@ -65,59 +64,64 @@ fn median_ns(report: &Value) -> f64 {
     report["summary"]["step_time"]["p50"].as_f64().expect("a median step time")
 }
 
-/// The gain that a finding predicts, as a share of the step.
-fn predicted_gain(finding: &Value) -> f64 {
-    finding["predicted_gain"]["share"].as_f64().unwrap_or_else(|| panic!("no predicted gain: {finding}"))
+/// The gain that a finding predicts, as a share of the step: the bound, and the cause's own part in it.
+fn predicted_gain(finding: &Value) -> (f64, f64) {
+    let gain = &finding["predicted_gain"];
+    gain["share"].as_f64().zip(gain["direct_share"].as_f64()).unwrap_or_else(|| panic!("no gain: {finding}"))
 }
 
 /// The first finding is `rule`, covers a real share, and predicts at least the gain that leaving the plant out
 /// has brought: the median step against that of the plain runs before and after, of which the slower counts, so
-/// that a machine that changes its speed meanwhile proves nothing.
+/// that a machine that changes its speed meanwhile proves nothing. What the cause itself takes is close to it;
+/// the bound may be looser, by what a loader may cost the step beside it.
 fn assert_first(seed: u32, slow: &Value, plain: [&Value; 2], rule: &str, section: &str) {
     let first = &slow["bottlenecks"][0];
     assert_eq!(first["rule"], rule, "seed {seed}: {:?}", rules(slow));
     let named = first["section"].as_str().unwrap_or_default();
     assert!(named.contains(section), "seed {seed}: {named}");
-    let predicted = predicted_gain(first);
+    let (predicted, direct) = predicted_gain(first);
     let gains = plain.map(|plain| 1.0 - median_ns(plain) / median_ns(slow));
     println!(
-        "seed {seed}: {rule} in {named}: at most {:.1} % predicted, {:.1} % and {:.1} % gained",
+        "seed {seed}: {rule} in {named}: at most {:.1} % predicted, {:.1} % of it itself, {:.1} % and {:.1} % gained",
         predicted * 100.0,
+        direct * 100.0,
         gains[0] * 100.0,
         gains[1] * 100.0
     );
     let gained = gains[0].min(gains[1]);
     assert!(gained > 0.2, "seed {seed}: the plant takes a large share, {gained}");
-    assert!(predicted + SHARED_CORE >= gained, "seed {seed}: predicted {predicted}, gained {gained}");
-    let close = gains[0].max(gains[1]) + 0.2;
-    assert!(predicted <= close, "seed {seed}: the bound is close, {predicted} for {gains:?}");
+    assert!(predicted + NOISE >= gained, "seed {seed}: predicted {predicted}, gained {gained}");
+    let close = gains[0].max(gains[1]) + 0.1;
+    assert!(direct <= close && direct <= predicted, "seed {seed}: {direct} is close to {gains:?}");
 }
 
 #[test]
 fn what_was_planted_comes_first_and_nothing_else() {
     let _alone = alone();
     let folder = TempFolder::new("demo").expect("a folder");
+    // Each plain run lies between two planted ones, and serves both.
+    let mut plain = unplanted_demo(folder.path(), SEEDS.start);
     for seed in SEEDS {
-        let plain = undisturbed_demo(folder.path(), seed, &[]);
-        for rule in ["input_bound", "slow_preprocessing", "memory_growth"] {
-            assert!(
-                !rules(&plain).contains(&rule),
-                "seed {seed}: {rule} in a plain run: {:?}",
-                rules(&plain)
-            );
-        }
-        assert_eq!(plain["summary"]["input"]["verdict"], "no", "seed {seed}");
-        assert_eq!(plain["run"]["ended"], true);
-        assert_eq!(plain["losses"]["dropped_total"], 0);
-        assert_eq!(plain["read_issues"].as_array().map(Vec::len), Some(0), "{}", plain["read_issues"]);
-
         let preprocessing = undisturbed_demo(folder.path(), seed, &["--slow", "preprocessing"]);
-        let between = undisturbed_demo(folder.path(), seed, &[]);
+        let between = unplanted_demo(folder.path(), seed);
         assert_first(seed, &preprocessing, [&plain, &between], "slow_preprocessing", "preprocessing");
         let loader = undisturbed_demo(folder.path(), seed, &["--slow", "loader"]);
-        let after = undisturbed_demo(folder.path(), seed, &[]);
-        assert_first(seed, &loader, [&between, &after], "input_bound", "data_wait");
+        plain = unplanted_demo(folder.path(), seed + 1);
+        assert_first(seed, &loader, [&between, &plain], "input_bound", "data_wait");
     }
+}
+
+/// A run with nothing planted, in which nothing is found of what could be.
+fn unplanted_demo(folder: &Path, seed: u32) -> Value {
+    let plain = undisturbed_demo(folder, seed, &[]);
+    for rule in ["input_bound", "slow_preprocessing", "memory_growth"] {
+        assert!(!rules(&plain).contains(&rule), "seed {seed}: {rule} in a plain run: {:?}", rules(&plain));
+    }
+    assert_eq!(plain["summary"]["input"]["verdict"], "no", "seed {seed}");
+    assert_eq!(plain["run"]["ended"], true);
+    assert_eq!(plain["losses"]["dropped_total"], 0);
+    assert_eq!(plain["read_issues"].as_array().map(Vec::len), Some(0), "{}", plain["read_issues"]);
+    plain
 }
 
 #[test]
