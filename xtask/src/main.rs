@@ -3,6 +3,7 @@
 
 mod budgets;
 mod docs;
+mod frameworks;
 mod lint;
 mod process;
 mod test;

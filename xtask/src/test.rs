@@ -2,7 +2,7 @@
 //! to run that one alone.
 
 use crate::process::{capture, cargo, command, run as run_command, succeeds};
-use crate::{Outcome, budgets, docs, lint};
+use crate::{Outcome, budgets, docs, frameworks, lint};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -32,6 +32,12 @@ const STAGES: &[Stage] = &[
         about: "with the real collector and Jaeger, which it builds where the cache lacks them",
         needs: &["release"],
         run: stack,
+    },
+    Stage {
+        name: "frameworks",
+        about: "integrations and examples: burn, candle and none, with planted faults",
+        needs: &["release"],
+        run: frameworks,
     },
 ];
 
@@ -101,6 +107,12 @@ fn end_to_end() -> Outcome {
     let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture", "--test-threads=1"]);
     tests.env("STEPSCOPE_BIN", release_program()?);
     run_command(tests)
+}
+
+/// A target folder of its own: the examples share nothing with the workspace's build but the sources.
+fn frameworks() -> Outcome {
+    python()?;
+    frameworks::check(&target_directory()?.join("frameworks"), &release_program()?)
 }
 
 /// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it.

@@ -1,0 +1,39 @@
+//! The integrations and examples, each a workspace of its own: format, tests, builds, and `examples/check.py`, which
+//! runs them and holds the reports against what was planted. What is judged is there, not here.
+
+use crate::Outcome;
+use crate::process::{cargo, command, root, run};
+use std::path::Path;
+
+/// Folders with tests of their own.
+const TESTED: [&str; 3] = ["examples/common", "integrations/candle", "integrations/burn"];
+
+/// Folders whose programs `examples/check.py` runs.
+const BUILT: [&str; 3] = ["examples/pipeline", "examples/candle-digits", "examples/burn-digits"];
+
+/// `target` is the folder of all builds, `stepscope` the program that reports.
+pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
+    for folder in TESTED.iter().chain(&BUILT) {
+        within(folder, target, &["fmt", "--all", "--check"])?;
+    }
+    // The programs before the tests: what both need is built with the programs' features.
+    for folder in BUILT {
+        within(folder, target, &["build", "--release", "--locked"])?;
+    }
+    for folder in TESTED {
+        within(folder, target, &["test", "--release", "--locked"])?;
+    }
+    let mut check = command("python3", &["examples/check.py"]);
+    check.arg("--binaries").arg(target.join("release")).arg("--stepscope").arg(stepscope);
+    check.env("CARGO_TARGET_DIR", target);
+    run(check)
+}
+
+/// cargo in one of the workspaces, all of which share a target folder; its build of a framework is optimised even
+/// for tests, since burn and candle without are fifty times as slow.
+fn within(folder: &str, target: &Path, arguments: &[&str]) -> Outcome {
+    let mut command = cargo(arguments);
+    command.current_dir(root().join(folder)).env("CARGO_TARGET_DIR", target);
+    eprintln!("in {folder}:");
+    run(command)
+}
