@@ -184,15 +184,16 @@ class Checker:
     def overhead(self, example):
         """Step times with and without recording, in turn, so that both meet the same machine."""
         steps = str(EXAMPLES[example]["steps"])
-        medians = {"": [], "--unrecorded": []}
+        pairs = []
         for _ in range(self.options.seeds):
-            for how in medians:
-                times, _ = self.run(example, "--steps", steps, *filter(None, [how]))
-                medians[how].append(times["median_us"])
-        recorded, plain = (statistics.median(values) for values in medians.values())
+            pairs.append([self.run(example, "--steps", steps, *how)[0]["median_us"] for how in ([], ["--unrecorded"])])
+        ratios = sorted(100 * (recorded / unrecorded - 1) for recorded, unrecorded in pairs)
+        recorded, unrecorded = (statistics.median(times) / 1e3 for times in zip(*pairs))
         print(
-            f"{example}: a step takes {plain / 1e3:.3f} ms unrecorded, {recorded / 1e3:.3f} ms recorded"
-            f" ({100 * (recorded / plain - 1):+.1f} %), medians of {self.options.seeds} runs each in turn"
+            f"{example}: a step takes {unrecorded:.3f} ms unrecorded and {recorded:.3f} ms recorded, medians of"
+            f" {len(pairs)} runs each in turn; recorded against the unrecorded run after it: median"
+            f" {statistics.median(ratios):+.1f} %, {ratios[0]:+.1f} to {ratios[-1]:+.1f} %",
+            flush=True,
         )
 
 

@@ -9,13 +9,13 @@ use crate::Random;
 pub enum Augmentation {
     /// A shift by up to one pixel.
     Shift,
-    /// A smooth random displacement of every pixel, computed at five times the resolution with a kernel that is
+    /// A smooth random displacement of every pixel, computed at six times the resolution with a kernel that is
     /// not separated: the straightforward way to write it, and a slow one.
     Elastic,
 }
 
 /// Resolution of the displacement fields, a multiple of the image's.
-const ZOOM: usize = 5;
+const ZOOM: usize = 6;
 /// Side of the displacement fields.
 const FIELD: usize = ZOOM * SIDE;
 /// Half the width of the smoothing kernel.
