@@ -19,6 +19,8 @@ const ANALYZE_EXAMPLES: &str = "\
 Examples:
   stepscope analyze                              the latest run in ./profiles
   stepscope analyze profiles --format json       for programs
+  stepscope analyze --format md --output run.md  for a comment on a pull request
+  stepscope analyze --format csv --output run    tables for a spreadsheet, into the folder run
   stepscope analyze rank0.jsonl rank1.jsonl      one file a rank, one report
   zstdcat traces.zst | stepscope analyze -       from standard input
   stepscope analyze --fail-on 20 profiles        exit code 1 if a finding has severity >= 20
@@ -108,7 +110,7 @@ pub(crate) struct OutputArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
-    /// Write the report to this file instead of standard output
+    /// Write the report to this file (csv: into this folder) instead of standard output
     #[arg(long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
     /// Thresholds of the rules (TOML; `stepscope explain RULE` lists them)
@@ -181,6 +183,9 @@ pub(crate) struct DemoArgs {
     /// How the report is written
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
+    /// Write the report to this file (csv: into this folder) instead of standard output
+    #[arg(long, value_name = "PATH")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// A stage that `demo` can slow down.
@@ -199,6 +204,11 @@ pub(crate) enum Format {
     Text,
     /// For programs: one object, described by a JSON Schema
     Json,
+    /// Markdown, for comments on pull requests
+    #[value(alias = "markdown")]
+    Md,
+    /// A folder of tables, for spreadsheets: needs --output FOLDER
+    Csv,
 }
 
 impl Format {
@@ -208,6 +218,8 @@ impl Format {
         match self {
             Self::Text => "text",
             Self::Json => "json",
+            Self::Md => "md",
+            Self::Csv => "csv",
         }
     }
 }

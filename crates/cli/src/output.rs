@@ -4,7 +4,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::Path;
 
-use stepscope_analyze::render::{self, Options};
+use stepscope_analyze::render::{self, Options, Output, RenderError, Renderer};
 use stepscope_analyze::report::{Input, Reading, Report, build};
 use stepscope_analyze::{Partial, Summary};
 use stepscope_model::ReadOutcome;
@@ -58,6 +58,23 @@ pub(crate) fn report(
     Ok(code(&report, args.fail_on))
 }
 
+/// The renderer of a format; an error where it makes a folder and none is named. To be asked before the work begins.
+pub(crate) fn renderer(format: Format, file: Option<&Path>) -> Result<&'static Renderer, CliError> {
+    let name = format.name();
+    let renderer = render::find(name)
+        .ok_or_else(|| CliError::Internal(format!("there is no renderer called {name}")))?;
+    match file {
+        None if renderer.needs_folder() => {
+            Err(CliError::Usage(format!("--format {name} writes several files: name a folder with --output")))
+        }
+        Some(path) if renderer.needs_folder() && path.is_file() => Err(CliError::Usage(format!(
+            "--format {name} writes several files, and {} is a file: name a folder with --output",
+            path.display()
+        ))),
+        _ => Ok(renderer),
+    }
+}
+
 /// Writes a report.
 pub(crate) fn write(
     report: &Report,
@@ -65,13 +82,25 @@ pub(crate) fn write(
     file: Option<&Path>,
     global: Global,
 ) -> Result<(), CliError> {
-    let renderer = render::find(format.name())
-        .ok_or_else(|| CliError::Internal(format!("there is no renderer called {}", format.name())))?;
-    let text = (renderer.render)(report, options(global, file))
-        .map_err(|error| CliError::Internal(format!("failed to {error}")))?;
-    match file {
-        Some(path) => std::fs::write(path, text).map_err(|error| CliError::output(path, error)),
-        None => stdout(text.as_bytes()),
+    let renderer = renderer(format, file)?;
+    let fault = |error: RenderError| CliError::Internal(format!("failed to {error}"));
+    match (renderer.output, file) {
+        (Output::Text(render), None) => {
+            stdout(render(report, options(global, None)).map_err(fault)?.as_bytes())
+        }
+        (Output::Text(render), Some(path)) => {
+            let text = render(report, options(global, file)).map_err(fault)?;
+            std::fs::write(path, text).map_err(|error| CliError::output(path, error))
+        }
+        (Output::Folder(render), folder) => {
+            let folder = folder.unwrap_or(Path::new("."));
+            let files = render(report).map_err(fault)?;
+            std::fs::create_dir_all(folder).map_err(|error| CliError::output(folder, error))?;
+            files.iter().try_for_each(|file| {
+                let path = folder.join(file.name);
+                std::fs::write(&path, &file.text).map_err(|error| CliError::output(&path, error))
+            })
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 //! elements of its lists, so that it reads and compares by the line; each element is one line, so that long
 //! series stay small.
 
-use super::{Options, RenderError, Renderer};
+use super::{Options, Output, RenderError, Renderer};
 use crate::report::Report;
 
-pub(super) const RENDERER: Renderer =
-    Renderer { name: "json", about: "for programs, described by a JSON Schema", render };
+pub(super) const RENDERER: Renderer = Renderer {
+    name: "json",
+    about: "for programs, described by a JSON Schema",
+    output: Output::Text(render),
+};
 
 /// Nesting down to which every value has a line of its own.
 const INDENTED: usize = 2;

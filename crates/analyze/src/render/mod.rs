@@ -1,7 +1,10 @@
 //! The registry of report formats. Each lives in a file of its own beside this one; a new format is one
 //! file and its line here. Renderers see a [`Report`] and nothing else.
 
+mod common;
+mod csv;
 mod json;
+mod md;
 mod text;
 
 use std::fmt;
@@ -10,7 +13,7 @@ use crate::report::Report;
 pub use text::{explanation, rule_list};
 
 /// Every format.
-pub const RENDERERS: &[Renderer] = &[text::RENDERER, json::RENDERER];
+pub const RENDERERS: &[Renderer] = &[text::RENDERER, json::RENDERER, md::RENDERER, csv::RENDERER];
 
 /// How to render.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -26,8 +29,46 @@ pub struct Renderer {
     pub name: &'static str,
     /// What it is for, half a sentence.
     pub about: &'static str,
-    /// Turns a report into text that ends with a newline.
-    pub render: fn(&Report, Options) -> Result<String, RenderError>,
+    /// What it makes, and how.
+    pub output: Output,
+}
+
+/// What a format makes of a report.
+#[derive(Debug, Clone, Copy)]
+pub enum Output {
+    /// One text that ends with a newline.
+    Text(fn(&Report, Options) -> Result<String, RenderError>),
+    /// Several texts that belong into one folder.
+    Folder(fn(&Report) -> Result<Vec<File>, RenderError>),
+}
+
+/// One text of a folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct File {
+    /// Its name, the same for every report.
+    pub name: &'static str,
+    /// What it holds.
+    pub text: String,
+}
+
+impl Renderer {
+    /// Whether it makes several texts, which need a folder.
+    #[must_use]
+    pub const fn needs_folder(&self) -> bool {
+        matches!(self.output, Output::Folder(_))
+    }
+
+    /// The text of a format that makes one.
+    ///
+    /// # Errors
+    ///
+    /// Where the format makes a folder, or is at fault.
+    pub fn text(&self, report: &Report, options: Options) -> Result<String, RenderError> {
+        match self.output {
+            Output::Text(render) => render(report, options),
+            Output::Folder(_) => Err(RenderError(format!("format {} is a folder, not a text", self.name))),
+        }
+    }
 }
 
 /// A report could not be turned into its format, which is a fault of the renderer.

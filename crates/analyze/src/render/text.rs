@@ -16,10 +16,11 @@ mod width;
 
 pub use self::explain::{explanation, rule_list};
 use self::page::Page;
-use super::{Options, RenderError, Renderer};
+use super::{Options, Output, RenderError, Renderer};
 use crate::report::Report;
 
-pub(super) const RENDERER: Renderer = Renderer { name: "text", about: "for people, 80 columns", render };
+pub(super) const RENDERER: Renderer =
+    Renderer { name: "text", about: "for people, 80 columns", output: Output::Text(render) };
 
 fn render(report: &Report, options: Options) -> Result<String, RenderError> {
     let mut page = Page::new(options.color);

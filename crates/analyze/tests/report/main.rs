@@ -5,6 +5,7 @@
 
 mod build;
 mod fixture;
+mod formats;
 mod registry;
 mod rules;
 mod schema;

@@ -22,7 +22,7 @@ fn schema() -> Value {
 
 fn json_of(summary: &Summary, reading: Reading) -> Value {
     let report = build(summary, reading, &Config::default());
-    let text = (render::find("json").unwrap().render)(&report, Options { color: true }).unwrap();
+    let text = render::find("json").unwrap().text(&report, Options { color: true }).unwrap();
     assert!(text.ends_with("}\n"));
     serde_json::from_str(&text).unwrap()
 }
@@ -35,7 +35,7 @@ fn assert_valid(report: &Value) {
 }
 
 /// A report in which no list is empty and no field is null that can be anything else.
-fn full() -> Summary {
+pub(crate) fn full() -> Summary {
     let mut summary = troubled();
     summary.limits = vec![Limit::PathsCut { depth: 3 }, Limit::RunsLeftOut, Limit::AggregatesLeftOut];
     summary.disagreements =
@@ -149,7 +149,7 @@ fn words_are_those_of_the_code() {
 #[test]
 fn the_keys_are_in_the_order_of_the_contract() {
     let report = build(&nothing(), Reading::default(), &Config::default());
-    let text = (render::find("json").unwrap().render)(&report, Options::default()).unwrap();
+    let text = render::find("json").unwrap().text(&report, Options::default()).unwrap();
     let keys: Vec<&str> = text
         .lines()
         .filter_map(|line| line.strip_prefix("  \"")?.split_once('"'))
@@ -180,14 +180,13 @@ fn the_keys_are_in_the_order_of_the_contract() {
 #[test]
 fn elements_of_lists_are_lines() {
     let report = build(&full(), damaged(), &Config::default());
-    let text = (render::find("json").unwrap().render)(&report, Options::default()).unwrap();
+    let text = render::find("json").unwrap().text(&report, Options::default()).unwrap();
     let input = r#"    {"path":"profiles/a","format":"otlp","bytes":9,"spans":2}"#;
     assert!(text.contains(&format!("  \"inputs\": [\n{input}\n  ],\n")), "{text:.400}");
     assert!(text.contains("\n  \"critical_path\": null,\n"));
-    let empty = (render::find("json").unwrap().render)(
-        &build(&nothing(), Reading::default(), &Config::default()),
-        Options::default(),
-    );
+    let empty = render::find("json")
+        .unwrap()
+        .text(&build(&nothing(), Reading::default(), &Config::default()), Options::default());
     assert!(empty.unwrap().contains("\n  \"sections\": [],\n"));
 }
 

@@ -15,14 +15,14 @@ use crate::fixture::{MS, Run, healthy, nothing};
 
 fn text_of(summary: &Summary, reading: Reading, color: bool) -> String {
     let report = build(summary, reading, &Config::default());
-    (render::find("text").unwrap().render)(&report, Options { color }).unwrap()
+    render::find("text").unwrap().text(&report, Options { color }).unwrap()
 }
 
 fn text(summary: &Summary) -> String {
     text_of(summary, Reading::default(), false)
 }
 
-fn snapshot(name: &str, text: &str) {
+pub(crate) fn snapshot(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/report/snapshots").join(name);
     if std::env::var_os("BLESS").is_some() {
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();

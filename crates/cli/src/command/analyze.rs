@@ -7,6 +7,7 @@ use crate::{exit, input, output};
 
 /// Reads the inputs, and writes what was asked for.
 pub(crate) fn run(args: &AnalyzeArgs, global: Global) -> Result<u8, CliError> {
+    output::renderer(args.output.format, args.output.output.as_deref())?;
     let config = crate::config::load(args.output.config.as_deref())?;
     let inputs = input::resolve(&args.inputs)?;
     let mut analysis = Analysis::new(global);

@@ -16,6 +16,7 @@ use crate::{exit, output};
 
 /// Trains, records, analyses, reports.
 pub(crate) fn run(args: &DemoArgs, global: Global) -> Result<u8, CliError> {
+    output::renderer(args.format, args.output.as_deref())?;
     // The demo's checkpoints are real files that nobody needs afterwards.
     let checkpoints = tempfile::tempdir().map_err(|error| CliError::Output(std::env::temp_dir(), error))?;
     let (outcome, profile) = train(args, options(args, checkpoints.path()), global)?;
@@ -24,9 +25,9 @@ pub(crate) fn run(args: &DemoArgs, global: Global) -> Result<u8, CliError> {
     analysis.read(&profile)?;
     let (partial, read) = analysis.finish();
     let report = build(&partial.finish(None), output::reading(read), &Config::default().rules);
-    output::write(&report, args.format, None, global)?;
+    output::write(&report, args.format, args.output.as_deref(), global)?;
     let next = next(args, &profile);
-    if args.format == Format::Text {
+    if args.format == Format::Text && args.output.is_none() {
         output::stdout(next.as_bytes())?;
     } else {
         output::note(global, next.trim_end());

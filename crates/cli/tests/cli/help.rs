@@ -33,7 +33,7 @@ fn the_version_is_the_package_s() {
 #[test]
 fn wrong_usage_is_code_2() {
     let folder = folder("usage");
-    let cases: [&[&str]; 12] = [
+    let cases: [&[&str]; 14] = [
         &[],
         &["no-such-command"],
         &["analyze", "--no-such-option"],
@@ -42,6 +42,9 @@ fn wrong_usage_is_code_2() {
         &["analyze", "--fail-on", "high"],
         &["analyze", "--partial", "x", "--format", "json"],
         &["analyze", "-", "-"],
+        // A folder of tables goes to no standard output.
+        &["analyze", "-", "--format", "csv"],
+        &["demo", "--format", "csv"],
         &["merge"],
         &["explain", "no_such_rule"],
         &["demo", "--steps", "0"],

@@ -5,6 +5,7 @@
 mod config;
 mod demo;
 mod explain;
+mod formats;
 mod help;
 mod inputs;
 mod partial;

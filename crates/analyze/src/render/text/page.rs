@@ -2,6 +2,7 @@
 //! them hold, and colours where they are asked for.
 
 use super::width;
+use crate::render::common::names::printable;
 
 /// Columns of a line.
 pub(super) const COLUMNS: usize = 80;
@@ -44,7 +45,7 @@ impl Page {
 
     /// One line; what does not fit is cut out of its middle.
     pub(super) fn line(&mut self, look: Look, text: &str) {
-        let line = width::elide(width::printable(text).trim_end(), COLUMNS);
+        let line = width::elide(printable(text).trim_end(), COLUMNS);
         if self.color && look != Look::Plain {
             self.text.push_str(look.escape());
             self.text.push_str(&line);
@@ -74,7 +75,7 @@ impl Page {
     pub(super) fn paragraph(&mut self, look: Look, first: &str, text: &str) {
         let indent = width::of(first);
         let mut lead = first.to_owned();
-        for line in width::wrap(&width::printable(text), COLUMNS.saturating_sub(indent)) {
+        for line in width::wrap(&printable(text), COLUMNS.saturating_sub(indent)) {
             self.line(look, &format!("{lead}{line}"));
             lead = " ".repeat(indent);
         }

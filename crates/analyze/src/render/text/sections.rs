@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepscope_core::{Mode, SectionKind, path};
 
 use super::page::{Look, Page, known, tight_bytes, tight_percent};
-use super::width::{left, printable, right};
+use super::width::{left, right};
+use crate::render::common::names::printable;
 use crate::report::units::{percent, short_count, short_duration, things};
 use crate::report::{Report, Section};
 

@@ -3,7 +3,8 @@
 use std::cmp::Reverse;
 
 use super::page::{Look, Page, known, tight_percent};
-use super::width::{left, printable, right};
+use super::width::{left, right};
+use crate::render::common::names::printable;
 use crate::report::units::{short_count, short_duration};
 use crate::report::{Report, Section};
 use crate::summary::FigureSum;

@@ -1,5 +1,5 @@
-//! Columns that text takes on a terminal, and how to make it fit: elision in the middle, padding, wrapping,
-//! and the replacement of characters that would break the layout. No layout of the report itself.
+//! Columns that text takes on a terminal, and how to make it fit: elision in the middle, padding, wrapping. No
+//! layout of the report itself.
 
 /// Stands for what was left out.
 const ELLIPSIS: char = '…';
@@ -44,22 +44,6 @@ pub(crate) const fn of_char(letter: char) -> usize {
 #[must_use]
 pub(crate) fn of(text: &str) -> usize {
     text.chars().map(of_char).sum()
-}
-
-/// Names come from traces and may hold anything: control characters, line separators and characters that
-/// change the direction of writing become `�`.
-#[must_use]
-pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|letter| if breaks_layout(letter) { char::REPLACEMENT_CHARACTER } else { letter })
-        .collect()
-}
-
-fn breaks_layout(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter as u32,
-            0x00ad | 0x061c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f
-            | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe0fff)
 }
 
 /// Cuts the middle out of what is wider than `columns`; a little more of the end is kept than of the start,
@@ -171,11 +155,6 @@ mod tests {
             assert_eq!(of(&left(text, 7)), 7, "{text}");
             assert_eq!(of(&right(text, 7)), 7, "{text}");
         }
-    }
-
-    #[test]
-    fn control_characters_do_not_reach_the_terminal() {
-        assert_eq!(printable("a\u{1b}[31m\n\u{202e}b"), "a�[31m��b");
     }
 
     #[test]

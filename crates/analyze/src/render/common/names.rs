@@ -1,0 +1,46 @@
+//! Names as a page can show them: without characters that break a layout, and words of enumerations as the JSON
+//! report writes them. Escaping is each format's own.
+
+use serde::Serialize;
+
+/// Names come from traces and may hold anything: control characters, line separators and characters that
+/// change the direction of writing become `�`.
+#[must_use]
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .map(|letter| if breaks_layout(letter) { char::REPLACEMENT_CHARACTER } else { letter })
+        .collect()
+}
+
+fn breaks_layout(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter as u32,
+            0x00ad | 0x061c | 0x180e | 0x200b..=0x200f | 0x2028..=0x202e | 0x2060..=0x206f
+            | 0xfeff | 0xfff9..=0xfffb | 0xe0000..=0xe0fff)
+}
+
+/// The word that the JSON report carries for a value that serialises as a string; empty for any other.
+#[must_use]
+pub(crate) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(serde_json::Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::summary::FigureSource;
+
+    #[test]
+    fn control_characters_do_not_reach_the_terminal() {
+        assert_eq!(printable("a\u{1b}[31m\n\u{202e}b"), "a�[31m��b");
+    }
+
+    #[test]
+    fn words_are_those_of_the_report() {
+        assert_eq!(word(&FigureSource::Aggregates), "aggregates");
+        assert_eq!(word(&1), "");
+    }
+}

@@ -1,0 +1,54 @@
+//! Format `csv`: a folder of tidy tables, one kind of thing a table, one thing a row. Columns carry their units in
+//! their names; what is not known is empty. The list of tables is here; what they hold is in the files beside.
+
+mod findings;
+mod input;
+mod memory;
+mod recording;
+mod sections;
+mod steps;
+mod table;
+
+use super::{File, Output, RenderError, Renderer};
+use crate::report::Report;
+
+pub(super) const RENDERER: Renderer =
+    Renderer { name: "csv", about: "a folder of tables, for spreadsheets", output: Output::Folder(render) };
+
+/// A table: the name of its file, and how it is written.
+type Table = (&'static str, fn(&Report) -> String);
+
+/// Every table. Each report has all of them, empty ones as well, so that a script finds what it looks for.
+const TABLES: &[Table] = &[
+    ("summary.csv", steps::summary),
+    ("modes.csv", steps::modes),
+    ("phases.csv", steps::phases),
+    ("steps.csv", steps::series),
+    ("slowest_steps.csv", steps::slowest),
+    ("slowest_step_phases.csv", steps::slowest_phases),
+    ("values.csv", steps::values),
+    ("sections.csv", sections::sections),
+    ("section_modes.csv", sections::in_modes),
+    ("findings.csv", findings::findings),
+    ("evidence.csv", findings::evidence),
+    ("rules.csv", findings::rules),
+    ("notes.csv", findings::notes),
+    ("between_steps.csv", input::outside),
+    ("loaders.csv", input::loaders),
+    ("workers.csv", input::workers),
+    ("waits.csv", input::waits),
+    ("memory.csv", memory::trends),
+    ("processes.csv", memory::processes),
+    ("leaks.csv", memory::leaks),
+    ("ranks.csv", recording::ranks),
+    ("losses.csv", recording::losses),
+    ("inputs.csv", recording::inputs),
+    ("read_issues.csv", recording::issues),
+    ("disagreements.csv", recording::disagreements),
+    ("limits.csv", recording::limits),
+    ("other_runs.csv", recording::other_runs),
+];
+
+fn render(report: &Report) -> Result<Vec<File>, RenderError> {
+    Ok(TABLES.iter().map(|&(name, table)| File { name, text: table(report) }).collect())
+}

@@ -1,0 +1,52 @@
+//! Tables of input: what happens between steps, loaders, their workers, waits for batches.
+
+use super::table::Table;
+use crate::report::Report;
+use crate::summary::{LoaderRow, OutsideRow, PhaseName, Stats, WorkerRow};
+
+pub(super) fn outside(report: &Report) -> String {
+    Table::<&OutsideRow>::new()
+        .column("phase", |row| row.phase.as_ref().map(PhaseName::as_str).into())
+        .column("exposed_ns", |row| row.exposed_ns.into())
+        .stats("", "_ns", |row| row.stats)
+        .of(&report.detailed_metrics.outside)
+}
+
+pub(super) fn loaders(report: &Report) -> String {
+    Table::<&LoaderRow>::new()
+        .column("name", |row| row.name.as_str().into())
+        .column("workers", |row| row.workers.len().into())
+        .column("busy_ns", |row| row.busy_ns.into())
+        .column("computing_ns", |row| row.computing_ns.into())
+        .column("elapsed_ns", |row| row.elapsed_ns.into())
+        .column("utilisation_share", |row| row.utilisation.into())
+        .column("samples", |row| row.samples.into())
+        .stats("produce_", "_ns", |row| row.produce)
+        .of(&report.detailed_metrics.batches.loaders)
+}
+
+pub(super) fn workers(report: &Report) -> String {
+    let loaders = &report.detailed_metrics.batches.loaders;
+    let rows = loaders.iter().flat_map(|loader| loader.workers.iter().map(move |worker| (loader, worker)));
+    Table::<(&LoaderRow, &WorkerRow)>::new()
+        .column("loader", |row| row.0.name.as_str().into())
+        .column("rank", |row| row.1.rank.into())
+        .column("thread", |row| row.1.thread.into())
+        .column("batches", |row| row.1.batches.into())
+        .column("busy_ns", |row| row.1.busy_ns.into())
+        .column("first_ns", |row| row.1.first_ns.into())
+        .column("last_ns", |row| row.1.last_ns.into())
+        .of(rows)
+}
+
+/// A row a figure: its unit is in its name, since the depth of a queue is a count.
+pub(super) fn waits(report: &Report) -> String {
+    let waits = &report.detailed_metrics.waits;
+    let rows = [
+        ("wait_ns", waits.wait),
+        ("produce_ns", waits.produce),
+        ("queue_ns", waits.queue),
+        ("depth_batches", waits.depth),
+    ];
+    Table::<(&str, Stats)>::new().column("figure", |row| row.0.into()).stats("", "", |row| row.1).of(rows)
+}

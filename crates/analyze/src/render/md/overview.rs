@@ -1,0 +1,67 @@
+//! The head: verdict, run, step time, throughput.
+
+use super::page::{Page, code, known, prose};
+use crate::report::units::{bytes, count, duration, percent, rate};
+use crate::report::{Report, Run, coverage};
+use crate::summary::Throughput;
+
+pub(super) fn render(report: &Report, page: &mut Page) {
+    let summary = &report.summary;
+    page.heading(2, &prose(&summary.verdict));
+    if report.run.id.is_none() {
+        return;
+    }
+    let mut rows = vec![row("Run", who(&report.run))];
+    if let Some(mode) = summary.mode {
+        rows.push(row("Steps", format!("{} ({mode})", count(summary.steps))));
+        rows.extend(coverage::read(&summary.coverage).map(|text| row("Read", text)));
+        rows.push(row("Warm-up steps, left out", count(summary.warmup_steps)));
+    }
+    rows.push(row("Ranks", known(Some(report.run.ranks), count)));
+    rows.extend(report.run.elapsed_ns.map(|ns| row("Elapsed", duration(ns))));
+    let ended = match report.run.ended {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not known",
+    };
+    rows.push(row("Ended in order", ended.into()));
+    if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {
+        let parts = [("p50", time.p50), ("p95", time.p95), ("p99", time.p99), ("MAD", time.mad)];
+        let mut text: Vec<String> =
+            parts.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
+        text.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
+        rows.push(row("Step time", text.join(", ")));
+    }
+    rows.extend(throughput(&summary.throughput).map(|text| row("Throughput", text)));
+    page.table(["", ""], rows);
+}
+
+fn row(name: &str, text: String) -> [String; 2] {
+    [name.into(), text]
+}
+
+fn who(run: &Run) -> String {
+    let mut parts = vec![known(run.id.as_deref(), code)];
+    if run.attempt > 0 {
+        parts.push(format!("attempt {}", run.attempt));
+    }
+    parts.extend(run.service.as_deref().filter(|service| Some(*service) != run.id.as_deref()).map(code));
+    parts.extend(run.host.as_deref().map(|host| match run.hosts.len() {
+        0 | 1 => format!("on {}", code(host)),
+        hosts => format!("on {hosts} hosts"),
+    }));
+    parts.join(", ")
+}
+
+fn throughput(done: &Throughput) -> Option<String> {
+    let rates = [
+        ("samples", done.samples_per_second),
+        ("tokens", done.tokens_per_second),
+        ("steps", done.steps_per_second),
+    ];
+    let mut parts: Vec<String> =
+        rates.iter().filter_map(|(name, per_second)| per_second.map(|value| rate(value, name))).collect();
+    let transfer = done.bytes_per_second.filter(|value| value.is_finite() && *value >= 0.0);
+    parts.extend(transfer.map(|value| format!("{}/s", bytes(value.round() as u64))));
+    (!parts.is_empty()).then(|| parts.join(", "))
+}

@@ -1,0 +1,161 @@
+//! Markdown that stays what it is meant to be, whatever names and messages hold: escaping, code, tables.
+
+use crate::render::common::names::printable;
+
+/// Blocks written so far.
+#[derive(Debug, Default)]
+pub(super) struct Page {
+    text: String,
+}
+
+impl Page {
+    /// A heading of some level. The text is Markdown.
+    pub(super) fn heading(&mut self, level: usize, markdown: &str) {
+        self.block(&format!("{} {markdown}", "#".repeat(level)));
+    }
+
+    /// A paragraph, a list or a line of HTML. The text is Markdown.
+    pub(super) fn block(&mut self, markdown: &str) {
+        if !self.text.is_empty() {
+            self.text.push('\n');
+        }
+        self.text.push_str(markdown);
+        self.text.push('\n');
+    }
+
+    /// A table. Columns whose title begins with `>` are set right; cells are Markdown.
+    pub(super) fn table<const N: usize>(
+        &mut self,
+        titles: [&str; N],
+        rows: impl IntoIterator<Item = [String; N]>,
+    ) {
+        let mut rows = rows.into_iter().peekable();
+        if rows.peek().is_none() {
+            return;
+        }
+        let line = |cells: &[String]| format!("| {} |", cells.join(" | "));
+        let heads = titles.map(|title| title.trim_start_matches('>').to_owned());
+        let rule = titles.map(|title| if title.starts_with('>') { "--:" } else { ":--" }.to_owned());
+        let lines: Vec<String> =
+            [line(&heads), line(&rule)].into_iter().chain(rows.map(|row| line(&row))).collect();
+        self.block(&lines.join("\n"));
+    }
+
+    /// Says what was left out.
+    pub(super) fn more(&mut self, all: usize, shown: usize, what: &str) {
+        if all > shown {
+            let left_out = crate::report::units::count((all - shown) as u64);
+            self.block(&format!("and {left_out} more {what}"));
+        }
+    }
+
+    pub(super) fn finish(self) -> String {
+        self.text
+    }
+}
+
+/// Text as it is, on one line: no emphasis, links, HTML, headings or mentions; what stands between backticks is code.
+pub(super) fn prose(text: &str) -> String {
+    if !text.matches('`').count().is_multiple_of(2) {
+        return plain(text);
+    }
+    let parts = text.split('`').enumerate();
+    parts.map(|(position, part)| if position % 2 == 1 { code(part) } else { plain(part) }).collect()
+}
+
+/// Text without any marks.
+fn plain(text: &str) -> String {
+    let letters: Vec<char> = one_line(text).chars().collect();
+    let word = |position: Option<usize>| {
+        position.and_then(|position| letters.get(position)).is_some_and(|letter| letter.is_alphanumeric())
+    };
+    let mut out = String::with_capacity(text.len());
+    for (position, &letter) in letters.iter().enumerate() {
+        match letter {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            // Emphasis needs a border of a word.
+            '_' if word(position.checked_sub(1)) && word(Some(position + 1)) => out.push('_'),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '~' | '|' | '$' => {
+                out.push('\\');
+                out.push(letter);
+            }
+            // The comment keeps people and numbers from being linked.
+            '@' | '#' => {
+                out.push(letter);
+                out.push_str("<!-- -->");
+            }
+            // What would begin a list.
+            '-' | '+' if out.is_empty() => {
+                out.push('\\');
+                out.push(letter);
+            }
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// A name: code between backticks where that is safe in a table, else between tags.
+pub(super) fn code(name: &str) -> String {
+    let name = one_line(name);
+    let is_plain = |letter: char| letter.is_alphanumeric() || " _./:()+-,=%…".contains(letter);
+    let is_trimmed = !name.starts_with(' ') && !name.ends_with(' ');
+    if !name.is_empty() && is_trimmed && name.chars().all(is_plain) {
+        return format!("`{name}`");
+    }
+    let escaped: String = name
+        .chars()
+        .map(|letter| {
+            let is_safe = letter.is_alphanumeric() || !letter.is_ascii() || letter == ' ';
+            if is_safe { letter.to_string() } else { format!("&#{};", u32::from(letter)) }
+        })
+        .collect();
+    format!("<code>{escaped}</code>")
+}
+
+fn one_line(text: &str) -> String {
+    printable(&text.replace(['\n', '\r', '\t'], " "))
+}
+
+/// What stands for a figure that is not known.
+pub(super) fn known<T>(value: Option<T>, show: impl Fn(T) -> String) -> String {
+    value.map_or_else(|| "–".into(), show)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn prose_cannot_become_markup() {
+        let cases = [
+            ("17 % goes into step/log_metrics itself", "17 % goes into step/log_metrics itself"),
+            ("look at `a_b` now", "look at `a_b` now"),
+            ("one ` tick", "one \\` tick"),
+            ("<b>*x* [a](b) _y_", "&lt;b&gt;\\*x\\* \\[a\\](b) \\_y\\_"),
+            ("ask @team about #12", "ask @<!-- -->team about #<!-- -->12"),
+            ("- no list\n# no heading", "\\- no list #<!-- --> no heading"),
+            ("a|b\\", "a\\|b\\\\"),
+        ];
+        for (text, markdown) in cases {
+            assert_eq!(prose(text), markdown, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn names_are_code() {
+        assert_eq!(code("step/data_wait"), "`step/data_wait`");
+        assert_eq!(code("a|`b`"), "<code>a&#124;&#96;b&#96;</code>");
+        assert_eq!(code("</code><script>"), "<code>&#60;&#47;code&#62;&#60;script&#62;</code>");
+        assert_eq!(code(""), "<code></code>");
+    }
+
+    #[test]
+    fn a_table_without_rows_is_none() {
+        let mut page = Page::default();
+        page.table(["a"], Vec::<[String; 1]>::new());
+        assert_eq!(page.finish(), "");
+    }
+}

@@ -1,0 +1,132 @@
+//! Where the time goes, the largest sections, the slowest steps, memory.
+
+use super::page::{Page, code, known};
+use crate::report::units::{bytes, count, duration, percent, signed_bytes};
+use crate::report::{Report, Section};
+
+/// Sections shown: those with the longest total.
+const SECTIONS: usize = 20;
+/// Slow steps shown.
+const STEPS: usize = 5;
+/// Phases named of a slow step.
+const PHASES: usize = 3;
+
+pub(super) fn phases(report: &Report, page: &mut Page) {
+    let summary = &report.summary;
+    if summary.whole.total_ns > 0 {
+        page.heading(3, "Where the step time goes");
+        let rows = summary.phases.iter().map(|row| {
+            [
+                code(row.phase.as_str()),
+                percent(row.exposed_share),
+                duration(row.exposed_ns),
+                percent(row.total_share),
+                duration(row.total_ns),
+            ]
+        });
+        let rest = (summary.unattributed_ns > 0).then(|| {
+            [
+                "(no phase)".into(),
+                String::new(),
+                duration(summary.unattributed_ns),
+                String::new(),
+                String::new(),
+            ]
+        });
+        page.table(["Phase", ">Exposed", ">Time", ">On any thread", ">Time"], rows.chain(rest));
+        page.block(&format!(
+            "Exposed: on the training thread while nothing of higher rank runs there, in {} steps.",
+            count(summary.whole.steps)
+        ));
+    }
+    let outside = &report.detailed_metrics.outside;
+    if !outside.is_empty() {
+        page.heading(3, "Between the steps");
+        let rows = outside.iter().map(|row| {
+            [
+                row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+                count(row.stats.count),
+                duration(row.stats.total),
+                known(row.stats.p50, duration),
+                known(row.stats.max, duration),
+            ]
+        });
+        page.table(["Phase", ">Sections", ">Total", ">p50", ">Longest"], rows);
+    }
+}
+
+pub(super) fn sections(report: &Report, page: &mut Page) {
+    let mut largest: Vec<&Section> = report.sections.iter().collect();
+    if largest.is_empty() {
+        return;
+    }
+    largest.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.path.cmp(&b.path)));
+    page.heading(3, "Sections");
+    page.table(
+        ["Section", ">Calls", ">Total", ">Self", ">p50", ">p95", ">Max", ">Allocated"],
+        largest.iter().take(SECTIONS).map(|row| {
+            [
+                code(&row.path),
+                count(row.count),
+                duration(row.total_ns),
+                known(row.self_ns, duration),
+                known(row.p50, duration),
+                known(row.p95, duration),
+                known(row.max, duration),
+                known(row.alloc, |alloc| bytes(alloc.alloc_bytes)),
+            ]
+        }),
+    );
+    page.more(largest.len(), SECTIONS, "sections with less time");
+}
+
+pub(super) fn slowest(report: &Report, page: &mut Page) {
+    let modes = &report.detailed_metrics.modes;
+    let Some(mode) = modes.iter().find(|row| Some(row.mode.as_str()) == report.summary.mode) else { return };
+    if mode.slowest.is_empty() || mode.steady.count < 2 {
+        return;
+    }
+    page.heading(3, "Slowest steps");
+    let rows = mode.slowest.iter().take(STEPS).map(|step| {
+        let phases: Vec<String> = step
+            .phases
+            .iter()
+            .filter(|part| part.exposed_ns > 0)
+            .take(PHASES)
+            .map(|part| format!("{} {}", code(part.phase.as_str()), duration(part.exposed_ns)))
+            .collect();
+        [
+            known(step.step, count),
+            known(step.rank, |rank| rank.to_string()),
+            duration(step.duration_ns),
+            phases.join(", "),
+            code(&step.trace_id),
+        ]
+    });
+    page.table([">Step", ">Rank", ">Time", "Exposed", "Trace"], rows);
+}
+
+pub(super) fn memory(report: &Report, page: &mut Page) {
+    let Some(memory) = &report.memory else { return };
+    page.heading(3, "Memory at the ends of steps");
+    let rows = [("live", &memory.live), ("resident", &memory.rss)].into_iter().filter_map(|(name, pair)| {
+        let pair = pair.as_ref()?;
+        Some([
+            name.to_owned(),
+            bytes(pair.first_bytes),
+            bytes(pair.last_bytes),
+            bytes(pair.max_bytes),
+            known(pair.whole, |trend| signed_bytes(trend.slope_per_step.round() as i64)),
+        ])
+    });
+    page.table(["Memory", ">First", ">Last", ">Most", ">A step"], rows);
+    let rows = memory.processes.iter().map(|process| {
+        [
+            known(process.rank, |rank| rank.to_string()),
+            code(&process.host),
+            known(process.rss_max_bytes, bytes),
+            known(process.live_max_bytes, bytes),
+        ]
+    });
+    page.table([">Rank", "Host", ">Resident at most", ">Live at most"], rows);
+}

@@ -1,0 +1,124 @@
+//! The Markdown report: a snapshot, and its tables read back against the JSON report.
+
+use serde_json::Value;
+
+use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
+use crate::fixture::{healthy, nothing};
+use crate::text::{snapshot, troubled};
+
+/// The rows of the table whose first title is `first` below a heading.
+fn table(text: &str, heading: &str, first: &str) -> Vec<Vec<String>> {
+    let from = text.find(&format!("### {heading}\n")).unwrap_or_else(|| panic!("{heading}: {text}"));
+    let from = from + text[from..].find(&format!("\n| {first} |")).unwrap();
+    let lines = text[from..].trim_start().lines().skip(2).take_while(|line| line.starts_with('|'));
+    let cells = |line: &str| {
+        let line = line.trim_start_matches("| ").trim_end_matches(" |");
+        line.split(" | ").map(|cell| cell.trim().trim_matches('`').to_owned()).collect()
+    };
+    lines.map(cells).collect()
+}
+
+/// A figure with its unit as a plain number.
+fn number(cell: &str) -> f64 {
+    let (digits, unit) = cell.split_once(' ').unwrap_or((cell, ""));
+    let digits: f64 = digits.replace(',', "").replace('−', "-").parse().unwrap_or_else(|_| panic!("{cell}"));
+    let scale = match unit {
+        "" | "ns" | "B" => 1.0,
+        "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        "KiB" => 1024.0,
+        "MiB" => 1024.0 * 1024.0,
+        "GiB" => 1024.0 * 1024.0 * 1024.0,
+        "%" => 0.01,
+        other => panic!("{other} in {cell}"),
+    };
+    digits * scale
+}
+
+fn assert_shows(cell: &str, value: &Value, place: &str) {
+    match value.as_f64() {
+        None => assert!(["–", ""].contains(&cell), "{place}: {cell} for {value}"),
+        Some(value) => {
+            let shown = number(cell);
+            // Three significant digits, of shares two.
+            let off = if cell.ends_with('%') { value.abs() * 0.05 } else { value.abs() * 0.005 };
+            assert!((shown - value).abs() <= off + 1e-9, "{place}: {cell} for {value}");
+        }
+    }
+}
+
+#[test]
+fn a_troubled_run_reads_well() {
+    snapshot("troubled.md", &text_in("md", &report_of(&troubled())));
+}
+
+#[test]
+fn a_healthy_run_reads_well() {
+    snapshot("healthy.md", &text_in("md", &report_of(&healthy().build())));
+}
+
+#[test]
+fn numbers_are_those_of_the_report() {
+    let report = report_of(&full());
+    let (text, json) = (text_in("md", &report), json_of(&report));
+    let sections = table(&text, "Sections", "Section");
+    assert_eq!(sections.len(), json["sections"].as_array().unwrap().len());
+    for row in &sections {
+        let section = json["sections"].as_array().unwrap().iter().find(|one| one["path"] == row[0]).unwrap();
+        let figures = ["count", "total_ns", "self_ns", "p50", "p95", "max"].map(|name| &section[name]);
+        for (cell, value) in row[1..].iter().zip(figures) {
+            assert_shows(cell, value, &row[0]);
+        }
+        assert_shows(&row[7], &section["alloc"]["alloc_bytes"], &row[0]);
+    }
+    let phases = table(&text, "Where the step time goes", "Phase");
+    let rows = json["summary"]["phases"].as_array().unwrap();
+    assert_eq!(phases.len(), rows.len() + 1);
+    for (row, phase) in phases.iter().zip(rows) {
+        assert_eq!(row[0], *phase["phase"].as_str().unwrap());
+        for (cell, name) in row[1..].iter().zip(["exposed_share", "exposed_ns", "total_share", "total_ns"]) {
+            assert_shows(cell, &phase[name], &row[0]);
+        }
+    }
+    assert_shows(&phases[rows.len()][2], &json["summary"]["unattributed_ns"], "no phase");
+    let findings = table(&text, "Findings", "#");
+    for (row, finding) in findings.iter().zip(json["bottlenecks"].as_array().unwrap()) {
+        assert_eq!(number(&row[1]), finding["severity"].as_f64().unwrap().round());
+        assert_shows(row[4].trim_start_matches("at most "), &finding["predicted_gain"]["share"], &row[2]);
+    }
+    let memory = table(&text, "Memory at the ends of steps", "Memory");
+    for (row, name) in memory.iter().zip(["live", "rss"]) {
+        for (cell, figure) in row[1..].iter().zip(["first_bytes", "last_bytes", "max_bytes"]) {
+            assert_shows(cell, &json["memory"][name][figure], name);
+        }
+    }
+}
+
+#[test]
+fn names_stay_names() {
+    for name in HOSTILE {
+        let text = text_in("md", &report_of(&hostile(name)));
+        assert!(!text.contains("<script") && !text.contains("<img"), "{text}");
+        assert!(!text.contains("@team") && !text.contains("[link]("), "{text}");
+        for line in text.lines() {
+            assert!(!line.starts_with("# "), "{line}");
+            assert!(!line.chars().any(char::is_control), "{line:?}");
+        }
+        // A bar in a name is no border of a column.
+        let columns = |line: &str| line.replace("\\|", "").matches('|').count();
+        let mut previous: Option<usize> = None;
+        for line in text.lines() {
+            let now = line.starts_with('|').then(|| columns(line));
+            assert!(previous.is_none() || now.is_none() || now == previous, "{line}");
+            previous = now;
+        }
+    }
+}
+
+#[test]
+fn an_input_without_a_run_says_so() {
+    let text = text_in("md", &report_of(&nothing()));
+    assert!(text.starts_with("## Nothing to report: the input holds no run.\n"), "{text}");
+    assert!(!text.contains("Findings"), "{text}");
+}
