@@ -105,9 +105,57 @@ pub(crate) struct Waits {
     pub(crate) produce: Dist,
     pub(crate) queue: Dist,
     pub(crate) depth: Dist,
+    pub(crate) parts: WaitParts,
+}
+
+/// What those waits were for that know when their batch was made.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct WaitParts {
+    pub(crate) waits: u64,
+    /// Its making had not begun.
+    pub(crate) behind_ns: u128,
+    /// It was being made.
+    pub(crate) making_ns: u128,
+    /// It was finished, but not yet taken.
+    pub(crate) handover_ns: u128,
+}
+
+impl WaitParts {
+    fn add(&mut self, span: &Span) {
+        let (Some(produce_ns), Some(queue_ns)) =
+            (span.amount(Figure::BatchProduceNs), span.amount(Figure::BatchQueueNs))
+        else {
+            return;
+        };
+        // The batch is taken as the wait ends, so that its times are known backwards from there.
+        let wait_ns = span.duration_ns();
+        let handover_ns = queue_ns.min(wait_ns);
+        let making_ns = produce_ns.min(wait_ns - handover_ns);
+        self.absorb(&Self {
+            waits: 1,
+            behind_ns: (wait_ns - handover_ns - making_ns).into(),
+            making_ns: making_ns.into(),
+            handover_ns: handover_ns.into(),
+        });
+    }
+}
+
+impl Merge for WaitParts {
+    fn absorb(&mut self, other: &Self) {
+        self.waits = self.waits.saturating_add(other.waits);
+        self.behind_ns = self.behind_ns.saturating_add(other.behind_ns);
+        self.making_ns = self.making_ns.saturating_add(other.making_ns);
+        self.handover_ns = self.handover_ns.saturating_add(other.handover_ns);
+    }
 }
 
 impl Waits {
+    /// Adds a wait.
+    pub(crate) fn wait(&mut self, span: &Span) {
+        self.wait.record(span.duration_ns());
+        self.parts.add(span);
+    }
+
     /// Adds what a waiting span says about its batch.
     pub(crate) fn batch(&mut self, span: &Span) {
         let figures = [
@@ -129,5 +177,6 @@ impl Merge for Waits {
         self.produce.absorb(&other.produce);
         self.queue.absorb(&other.queue);
         self.depth.absorb(&other.depth);
+        self.parts.absorb(&other.parts);
     }
 }

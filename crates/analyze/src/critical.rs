@@ -17,7 +17,11 @@
 //!   before it all the same; it is moved back by the overlap. (The rule of the CRISP tool, whose exclusive times
 //!   are these pieces' lengths.) Within a process nothing is moved.
 
+mod sums;
+
 use std::cmp::Reverse;
+
+pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
 
 /// No parent among the members.
 pub const NO_PARENT: u32 = u32::MAX;

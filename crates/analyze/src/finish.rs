@@ -3,6 +3,7 @@
 
 mod aggregates;
 mod coverage;
+mod critical;
 mod input;
 mod memory;
 mod run;
@@ -82,6 +83,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         outside: outside.rows(),
         batches: input::batches(run),
         waits: input::waits(run),
+        critical_path: critical::of(run, primary, &sections.rows),
         slowest: sections::slowest(&sections.rows),
         most_variable: sections::most_variable(&sections.rows, config.min_calls),
         memory: memory::summary(
@@ -119,6 +121,7 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         outside: Vec::new(),
         batches: BatchSummary::default(),
         waits: WaitSummary::default(),
+        critical_path: None,
         sections: Vec::new(),
         slowest: Vec::new(),
         most_variable: Vec::new(),

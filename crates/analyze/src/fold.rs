@@ -2,6 +2,7 @@
 //! thread), one for the time that children cover, one for the sums, one sweep for exposed time; memory is
 //! reused, and nothing is allocated per span.
 
+mod critical;
 mod group;
 mod place;
 mod slots;
@@ -38,6 +39,7 @@ pub(crate) struct Fold {
     sweep_members: Vec<Member>,
     sweep_nodes: Vec<u32>,
     exposed: Vec<u64>,
+    paths: critical::Paths,
     /// By path: the last group that had it, and how often.
     seen: Vec<(u64, u64)>,
     group: u64,
@@ -76,6 +78,7 @@ impl Fold {
             sections: &mut run.sections,
             series: &mut run.series,
             waits: &mut run.waits,
+            windows: &mut run.windows,
             instance: owner,
             rank: trace.resource.rank,
             bounds,
@@ -197,6 +200,7 @@ struct Target<'a> {
     sections: &'a mut crate::sections::Sections,
     series: &'a mut [crate::points::Points<StepPoint>; 3],
     waits: &'a mut crate::batches::Waits,
+    windows: &'a mut [crate::critical::WindowSums],
     instance: Option<&'a mut InstanceAcc>,
     rank: Option<i64>,
     bounds: &'a Bounds,

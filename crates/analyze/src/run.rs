@@ -10,6 +10,7 @@ use stepscope_model::Resource;
 use crate::aggregates::Aggregates;
 use crate::batches::{Loaders, Waits};
 use crate::config::Bounds;
+use crate::critical::{WINDOWS, WindowSums};
 use crate::losses::Account;
 use crate::merge::{Merge, earliest};
 use crate::outside::Outside;
@@ -146,6 +147,8 @@ pub(crate) struct RunAcc {
     pub(crate) series: [Points<StepPoint>; 3],
     pub(crate) values: Values,
     pub(crate) waits: Waits,
+    /// By kind of window.
+    pub(crate) windows: [WindowSums; WINDOWS],
 }
 
 impl RunAcc {
@@ -162,5 +165,6 @@ impl RunAcc {
         }
         self.values.merge(&other.values, bounds.values, bounds.points);
         self.waits.absorb(&other.waits);
+        self.windows.absorb(&other.windows);
     }
 }

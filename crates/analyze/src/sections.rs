@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;
 use stepscope_model::{Figure, Span};
 
+use crate::critical::{CriticalAcc, WINDOWS};
 use crate::dist::Dist;
 use crate::merge::Merge;
 use crate::phases::PhaseKey;
@@ -95,6 +96,8 @@ pub(crate) struct SectionAcc {
     pub(crate) peak: Option<u64>,
     /// By mode.
     pub(crate) in_steps: [InStepAcc; 3],
+    /// By kind of window.
+    pub(crate) critical: [CriticalAcc; WINDOWS],
 }
 
 /// What a span says about its section beyond its own figures.
@@ -166,6 +169,9 @@ impl SectionAcc {
         for (mine, theirs) in self.in_steps.iter_mut().zip(&deeper.in_steps) {
             mine.exposed_ns = mine.exposed_ns.saturating_add(theirs.exposed_ns);
         }
+        for (mine, theirs) in self.critical.iter_mut().zip(&deeper.critical) {
+            mine.on_path_ns = mine.on_path_ns.saturating_add(theirs.on_path_ns);
+        }
     }
 }
 
@@ -185,5 +191,6 @@ impl Merge for SectionAcc {
         self.self_free = self.self_free.saturating_add(other.self_free);
         self.peak = self.peak.max(other.peak);
         self.in_steps.absorb(&other.in_steps);
+        self.critical.absorb(&other.critical);
     }
 }

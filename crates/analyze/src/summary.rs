@@ -3,6 +3,7 @@
 //! is in the modules that fold; what they mean for the user is the rules' business.
 
 mod coverage;
+mod critical;
 mod input;
 mod memory;
 mod phase;
@@ -13,6 +14,7 @@ mod stats;
 mod step;
 
 pub use coverage::{Coverage, Shortfall};
+pub use critical::{CriticalPath, CriticalSection, WaitParts};
 pub use input::{BatchSummary, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow};
 pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
 pub use phase::{PhaseName, PhaseRow, PhaseSource};
@@ -56,6 +58,8 @@ pub struct Summary {
     pub batches: BatchSummary,
     /// Waits for batches.
     pub waits: WaitSummary,
+    /// What held up the end of the steps; absent where no step was read whole.
+    pub critical_path: Option<CriticalPath>,
     /// Sections by path.
     pub sections: Vec<SectionRow>,
     /// Indices into `sections`: largest self time first, at most 20; sections that are parts of steps or

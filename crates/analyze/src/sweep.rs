@@ -42,14 +42,17 @@ struct Event {
 
 impl Sweep {
     /// Fills `exposed` with the time that belongs to each member. The first member is the window itself, so
-    /// that the sum is its duration. Members are sorted by start where they can be (any order is right).
-    pub(crate) fn run(&mut self, members: &[Member], exposed: &mut Vec<u64>) {
+    /// that the sum is its duration. Members are sorted by start where they can be (any order is right). Whether
+    /// they nest like calls, so that each has its own time.
+    pub(crate) fn run(&mut self, members: &[Member], exposed: &mut Vec<u64>) -> bool {
         exposed.clear();
         exposed.resize(members.len(), 0);
-        if !self.nested(members, exposed) {
+        let are_nested = self.nested(members, exposed);
+        if !are_nested {
             exposed.iter_mut().for_each(|slot| *slot = 0);
             self.general(members, exposed);
         }
+        are_nested
     }
 
     /// The usual case: spans nest like calls, so that exactly one is innermost. `false` where they do not.

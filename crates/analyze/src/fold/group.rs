@@ -45,7 +45,7 @@ impl Fold {
             }
             self.span(trace, span, node, mode, target);
             if node.is_wait {
-                target.waits.wait.record(node.duration_ns());
+                target.waits.wait(span);
                 if node.is_driving {
                     wait_ns = wait_ns.saturating_add(node.duration_ns());
                 }
@@ -152,7 +152,8 @@ impl Fold {
             let driver = parent.and_then(|parent| self.nodes.get(parent.driver as usize));
             member.parent = driver.map_or(NO_PARENT, |driver| driver.member);
         }
-        self.sweep.run(&self.sweep_members, &mut self.exposed);
+        let are_nested = self.sweep.run(&self.sweep_members, &mut self.exposed);
+        self.critical(trace, anchor, window, mode, are_nested, target);
         for (&index, &exposed_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
             let Some(node) = self.nodes.get(index as usize) else { continue };
             let is_boundary = node.anchor != anchor;

@@ -1,6 +1,7 @@
 //! Format `text`: the report for a terminal of 80 columns. The verdict first, then what to do, then tables.
 //! This file gives the order; each part has a file of its own.
 
+mod critical;
 mod explain;
 mod findings;
 mod header;
@@ -28,6 +29,7 @@ fn render(report: &Report, options: Options) -> Result<String, RenderError> {
     if report.summary.mode.is_some() {
         phases::render(report, &mut page);
     }
+    critical::render(report, &mut page);
     if report.run.id.is_some() {
         findings::render(report, &mut page);
     }

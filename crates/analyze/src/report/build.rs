@@ -40,7 +40,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         run: run(summary),
         summary: overview(summary, &bottlenecks),
         sections: summary.sections.iter().map(Section::from).collect(),
-        critical_path: None,
+        critical_path: summary.critical_path.clone(),
         notes: notes(summary, config),
         bottlenecks,
         leaks: rules::memory_growth::leaks(summary, config),

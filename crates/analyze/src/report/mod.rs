@@ -14,8 +14,9 @@ use stepscope_model::ReadIssue;
 
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Coverage, Disagreement, InputShare, InstanceRow, Limit, ModeSummary, OtherRun, OutsideRow,
-    PhaseRow, ProcessMemory, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, Coverage, CriticalPath, Disagreement, InputShare, InstanceRow, Limit, ModeSummary,
+    OtherRun, OutsideRow, PhaseRow, ProcessMemory, StepSeries, Throughput, TrendPair, ValueSeries,
+    WaitSummary,
 };
 pub use build::build;
 pub use finding::{BottleneckType, Evidence, Finding, Gain, GainMethod, Verdict, rounded, severity};
@@ -68,8 +69,8 @@ pub struct Report {
     pub summary: Overview,
     /// Sections by path.
     pub sections: Vec<Section>,
-    /// Not computed yet: null.
-    pub critical_path: Option<()>,
+    /// What held up the end of the steps; null where no step was read whole.
+    pub critical_path: Option<CriticalPath>,
     /// Findings by the direct share of their gain, severity, id.
     pub bottlenecks: Vec<Bottleneck>,
     /// What is worth knowing and not a finding.

@@ -105,6 +105,7 @@ impl Sections {
     pub(crate) fn forget_steps_of_root(&mut self) {
         if let Some(root) = self.accs.get_mut(ROOT as usize) {
             root.in_steps = Default::default();
+            root.critical = Default::default();
         }
     }
 }

@@ -9,6 +9,7 @@ mod bounds;
 mod build;
 mod bytes;
 mod coverage;
+mod critical;
 mod definitions;
 mod exposure;
 mod grouping;

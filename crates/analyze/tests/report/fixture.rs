@@ -40,6 +40,7 @@ pub(crate) fn nothing() -> Summary {
         outside: Vec::new(),
         batches: BatchSummary::default(),
         waits: WaitSummary::default(),
+        critical_path: None,
         sections: Vec::new(),
         slowest: Vec::new(),
         most_variable: Vec::new(),

@@ -1,0 +1,128 @@
+//! The critical path of one window into the sums of its sections.
+
+use stepscope_model::{Span, Trace};
+
+use super::place::{Node, Role};
+use super::{Fold, Target};
+use crate::critical::{Member, NO_PARENT, Piece, Standing, TRACES, Walk};
+
+/// OpenTelemetry's numbers of the span kinds at both ends of a queue.
+const PRODUCER: i32 = 4;
+const CONSUMER: i32 = 5;
+
+/// Memory that is reused from window to window.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Paths {
+    walk: Walk,
+    members: Vec<Member>,
+    /// Place among the members, by span.
+    places: Vec<u32>,
+    pieces: Vec<Piece>,
+    standing: Vec<Standing>,
+    /// Time on the path, by member.
+    own_ns: Vec<u64>,
+}
+
+impl Fold {
+    /// Walks the window of `anchor`. `are_nested` says that the spans that were swept nest like calls; where they
+    /// are all there is, each is on the path with its own time.
+    pub(super) fn critical(
+        &mut self,
+        trace: &Trace,
+        anchor: u32,
+        window: &Node,
+        mode: Option<usize>,
+        are_nested: bool,
+        target: &mut Target<'_>,
+    ) {
+        // Of programs that have no steps each trace is a window.
+        let kind = match (mode, window.role) {
+            (Some(mode), _) => mode,
+            (None, Role::Outside) if !trace.is_ours => TRACES,
+            (None, _) => return,
+        };
+        let mut other_ns = 0;
+        // Our own layer writes no queues within a trace.
+        let has_queues = !trace.is_ours && trace.spans.iter().any(|span| span.span_kind == CONSUMER);
+        if are_nested && !has_queues && self.sweep_nodes.len() == self.members.len() {
+            for (&index, &own_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
+                if index == anchor {
+                    other_ns = own_ns;
+                } else {
+                    add(&self.nodes, index, Standing::On, own_ns, kind, target);
+                }
+            }
+        } else {
+            other_ns = self.walk_path(trace, anchor, kind, target);
+        }
+        if let Some(windows) = target.windows.get_mut(kind) {
+            windows.count = windows.count.saturating_add(1);
+            windows.total_ns = windows.total_ns.saturating_add(window.duration_ns().into());
+            windows.other_ns = windows.other_ns.saturating_add(other_ns.into());
+        }
+    }
+
+    /// Gives the time of the path that is the window's own.
+    fn walk_path(&mut self, trace: &Trace, anchor: u32, kind: usize, target: &mut Target<'_>) -> u64 {
+        let Self { paths, nodes, members, .. } = self;
+        paths.members.clear();
+        paths.places.clear();
+        paths.places.resize(nodes.len(), NO_PARENT);
+        for (&index, place) in members.iter().zip(0u32..) {
+            if let Some(slot) = paths.places.get_mut(index as usize) {
+                *slot = place;
+            }
+        }
+        for &index in members.iter() {
+            let (Some(span), Some(node)) = (trace.spans.get(index as usize), nodes.get(index as usize))
+            else {
+                return 0;
+            };
+            let above = Some(node.parent as usize).filter(|_| index != anchor);
+            let parent = above.and_then(|above| Some((trace.spans.get(above)?, nodes.get(above)?)));
+            paths.members.push(Member {
+                start_ns: node.start_ns,
+                end_ns: node.end_ns,
+                parent: above.and_then(|above| paths.places.get(above).copied()).unwrap_or(NO_PARENT),
+                id: span.id,
+                process: 0,
+                is_detached: parent.is_some_and(|parent| is_detached((span, node), parent)),
+            });
+        }
+        let root = paths.places.get(anchor as usize).copied().unwrap_or(NO_PARENT);
+        paths.walk.run(&paths.members, root, &mut paths.pieces, &mut paths.standing);
+        paths.own_ns.clear();
+        paths.own_ns.resize(members.len(), 0);
+        for piece in &paths.pieces {
+            if let Some(own_ns) = paths.own_ns.get_mut(piece.member as usize) {
+                *own_ns += piece.end_ns - piece.start_ns;
+            }
+        }
+        for ((&index, &own_ns), standing) in members.iter().zip(&paths.own_ns).zip(&paths.standing) {
+            if index != anchor {
+                add(nodes, index, *standing, own_ns, kind, target);
+            }
+        }
+        paths.own_ns.get(root as usize).copied().unwrap_or(0)
+    }
+}
+
+/// Adds a span to its section. One whose call is not its section's own has time only.
+fn add(nodes: &[Node], index: u32, standing: Standing, own_ns: u64, kind: usize, target: &mut Target<'_>) {
+    let Some(node) = nodes.get(index as usize) else { return };
+    let Some(acc) = target.sections.acc(node.path).critical.get_mut(kind) else { return };
+    match standing {
+        Standing::On => acc.on_path(own_ns, u64::from(!node.is_collapsed)),
+        Standing::Slack(slack_ns) if !node.is_collapsed => acc.beside(slack_ns),
+        Standing::Slack(_) | Standing::Apart => {}
+    }
+}
+
+/// Whether a parent cannot have waited for a child: it was handed to a queue, or it ran on another thread and
+/// went on when the parent had ended.
+fn is_detached(child: (&Span, &Node), parent: (&Span, &Node)) -> bool {
+    let is_queued = child.0.span_kind == CONSUMER && parent.0.span_kind == PRODUCER;
+    let is_elsewhere =
+        child.1.thread.is_some() && parent.1.thread.is_some() && child.1.thread != parent.1.thread;
+    is_queued || (is_elsewhere && child.1.end_ns > parent.1.end_ns)
+}

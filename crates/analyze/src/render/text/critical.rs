@@ -1,0 +1,71 @@
+//! What held up the end of the steps: the critical path by section, what could have taken longer, and what the
+//! waits for batches were for.
+
+use super::page::{Look, Page};
+use super::width::{elide, left, right};
+use crate::report::Report;
+use crate::report::units::{duration, percent, things};
+use crate::summary::{CriticalPath, CriticalSection, WaitParts};
+
+/// Sections shown on the path, and beside it.
+const ON_PATH: usize = 8;
+const BESIDE: usize = 3;
+const NAME: usize = 46;
+/// Share below which a section is left out.
+const SMALL: f64 = 0.005;
+
+pub(super) fn render(report: &Report, page: &mut Page) {
+    let Some(critical) = &report.critical_path else { return };
+    page.heading(&format!("Critical path (what held up the end of the {})", critical.window));
+    let per_window = |ns: u64| duration(ns / critical.windows.max(1));
+    let row = |name: &str, share: f64, ns: u64| {
+        let name = left(&elide(name, NAME), NAME);
+        format!("  {name} {} {}", right(&percent(share), 8), right(&per_window(ns), 10))
+    };
+    let large = critical.sections.iter().filter(|row| row.share >= SMALL);
+    for section in large.clone().take(ON_PATH) {
+        page.plain(&row(&section.path, section.share, section.on_path_ns));
+    }
+    page.more(large.count(), ON_PATH, "sections");
+    let other = 1.0 - critical.explained_share;
+    if other >= SMALL {
+        page.plain(&row("(the step itself, in no section)", other, critical.other_ns));
+    }
+    beside(critical, page);
+    if let Some(parts) = &critical.waits {
+        waits(parts, page);
+    }
+}
+
+/// Sections that were never on the path, those with least room first.
+fn beside(critical: &CriticalPath, page: &mut Page) {
+    let mut rows: Vec<(u64, &CriticalSection)> = critical
+        .sections
+        .iter()
+        .filter(|row| row.on_path_calls == 0)
+        .filter_map(|row| Some((row.slack_mean_ns?, row)))
+        .collect();
+    rows.sort_by(|a, b| (a.0, &a.1.path).cmp(&(b.0, &b.1.path)));
+    for (slack_ns, row) in rows.into_iter().take(BESIDE) {
+        let text = format!("{} (could end {} later on average)", row.path, duration(slack_ns));
+        page.paragraph(Look::Dim, "  beside it: ", &text);
+    }
+}
+
+fn waits(parts: &WaitParts, page: &mut Page) {
+    let total_ns = parts.behind_ns.saturating_add(parts.making_ns).saturating_add(parts.handover_ns);
+    let named = [
+        (parts.making_ns, "its batch was being made"),
+        (parts.behind_ns, "its loader had not begun it"),
+        (parts.handover_ns, "it was made and on its way"),
+    ];
+    let said: Vec<String> = named
+        .iter()
+        .filter(|(ns, _)| *ns > 0)
+        .map(|(ns, what)| format!("{} {what}", percent(*ns as f64 / total_ns as f64)))
+        .collect();
+    if !said.is_empty() {
+        let text = format!("of {} for a batch: {}", things(parts.waits, "wait", "waits"), said.join("; "));
+        page.paragraph(Look::Plain, "  ", &text);
+    }
+}

@@ -1,0 +1,67 @@
+//! What held up the end of the steps.
+
+use serde::Serialize;
+use stepscope_core::Mode;
+
+use super::PhaseName;
+
+/// The critical paths of one kind of window, summed. A path's pieces are exactly its window, so that the times of
+/// all sections and `other_ns` add up to `total_ns`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CriticalPath {
+    /// `step`, or `trace` where the program has no steps.
+    pub window: &'static str,
+    /// Mode of the steps; absent where there are none.
+    #[serde(serialize_with = "mode")]
+    pub mode: Option<Mode>,
+    /// Windows whose every span was read, warm-up included.
+    pub windows: u64,
+    /// Their durations.
+    pub total_ns: u64,
+    /// Time for which the window's own span was on the path: no section inside it says what was going on.
+    pub other_ns: u64,
+    /// The rest, as a share of `total_ns`.
+    pub explained_share: f64,
+    /// Sections that were on a path or beside one, longest time on the path first, then by path.
+    pub sections: Vec<CriticalSection>,
+    /// What the waits for batches were for; absent where none knows when its batch was made.
+    pub waits: Option<WaitParts>,
+}
+
+fn mode<S: serde::Serializer>(mode: &Option<Mode>, serializer: S) -> Result<S::Ok, S::Error> {
+    mode.map(Mode::as_str).serialize(serializer)
+}
+
+/// A section's part in the critical paths.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CriticalSection {
+    /// Its path.
+    pub path: String,
+    /// Its phase.
+    pub phase: Option<PhaseName>,
+    /// Time for which it held up the end of the window, nested sections excluded.
+    pub on_path_ns: u64,
+    /// That time as a share of all windows.
+    pub share: f64,
+    /// Calls on a path.
+    pub on_path_calls: u64,
+    /// Calls beside one.
+    pub beside_calls: u64,
+    /// The mean of how much later these could have ended without holding up anything.
+    pub slack_mean_ns: Option<u64>,
+    /// The smallest.
+    pub slack_min_ns: Option<u64>,
+}
+
+/// What waits for batches were for. The three times add up to the durations of those waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct WaitParts {
+    /// Waits that know when their batch was made.
+    pub waits: u64,
+    /// The making of the batch had not begun: its loader was behind, or idle.
+    pub behind_ns: u64,
+    /// The batch was being made.
+    pub making_ns: u64,
+    /// The batch was finished and on its way.
+    pub handover_ns: u64,
+}
