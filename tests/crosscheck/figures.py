@@ -2,6 +2,7 @@
 
 from array import array
 
+import critical
 import exposure
 import names
 import stats
@@ -42,6 +43,8 @@ class Section:
         self.self_alloc = self.self_free = 0
         self.peak = None
         self.in_steps = {}
+        # {mode: [time on critical paths, calls on them, slack of each call beside them]}
+        self.critical = {}
 
     def add(self, node, is_whole):
         span = node.span
@@ -129,6 +132,8 @@ class Run:
         self.sections = {}
         self.steps = []
         self.waits = []
+        self.wait_parts = [0, 0, 0, 0]
+        self.windows = {}
         self.batches = []
         self.outside = []
         self.traces = 0
@@ -189,6 +194,10 @@ class Run:
         produce, queue = span.get(names.BATCH_PRODUCE_NS), span.get(names.BATCH_QUEUE_NS)
         if produce is not None or queue is not None or node.own_phase == names.DATA_WAIT:
             self.waits.append((span.duration, produce, queue, span.get(names.BATCH_QUEUE_DEPTH)))
+        if is_wait(node) and produce is not None and queue is not None:
+            self.wait_parts[0] += 1
+            for position, length in enumerate(critical.parts_of_wait(span, produce, queue), 1):
+                self.wait_parts[position] += length
 
     def add_step(self, root, nodes, is_whole):
         exposed = exposure.exposed(root, nodes) if is_whole else {}
@@ -196,6 +205,7 @@ class Run:
         self.steps.append(step)
         if not is_whole:
             return
+        self.add_critical(root, nodes, step.mode)
         calls = {}
         for node in nodes:
             part = self.sections[node.path].in_steps.setdefault(step.mode, InSteps())
@@ -210,6 +220,20 @@ class Run:
             part = self.sections[path].in_steps[step.mode]
             part.steps += 1
             part.max_calls = max(part.max_calls, count)
+
+    def add_critical(self, root, nodes, mode):
+        times, slacks = critical.path(root)
+        window = self.windows.setdefault(mode, [0, 0, 0])
+        for position, length in enumerate((1, root.span.duration, times.get(root, 0))):
+            window[position] += length
+        for node in nodes:
+            if node is root or (node not in times and node not in slacks):
+                continue
+            part = self.sections[node.path].critical.setdefault(mode, [0, 0, []])
+            part[0] += times.get(node, 0)
+            if not node.collapsed:
+                part[1] += node in times
+                part[2] += [slacks[node]] if node in slacks else []
 
     def steps_of(self, mode):
         return [step for step in self.steps if step.mode == mode]

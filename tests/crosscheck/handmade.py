@@ -1,5 +1,5 @@
 """A small run made by hand, and the report on it, every figure of it worked out on paper: four steps, of which the
-first is warm-up and the last has lost its sections, two sections between steps, two batches, and sums that count one
+first is warm-up, the second has one part more, and the last has lost its sections, two sections between steps, two batches, and sums that count one
 call of the model and one step more than there are spans. Used by the tests of the comparison."""
 
 import math
@@ -21,9 +21,9 @@ def trace(number, *rows):
 
 
 def step(number, start, wait_ns, duration):
-    """Root, a wait, and 40 ns of forward in which 10 ns run on another thread."""
+    """Root, a wait, and 40 ns of forward in which 10 ns run on another thread; in the second step on two of them."""
     root = {
-        "stepscope.section.kind": "step", "stepscope.step": number, "stepscope.trace.spans": 4, "thread.id": 1,
+        "stepscope.section.kind": "step", "stepscope.step": number, "stepscope.trace.spans": 5 if number == 2 else 4, "thread.id": 1,
         "stepscope.samples": 8, "stepscope.tokens": 80, "stepscope.bytes": 640, "stepscope.value.loss": 1.5 * number,
         "stepscope.mem.live_bytes": 100 * number, "stepscope.mem.rss_bytes": 1000 * number,
     }
@@ -37,12 +37,14 @@ def step(number, start, wait_ns, duration):
         "stepscope.mem.peak_bytes": 7 * number,
     }
     part = {"thread.id": 2, "stepscope.busy_ns": 8, "stepscope.idle_ns": 2, "stepscope.cpu_ns": 7, "stepscope.flops": 9}
+    second = [(5, 3, "part", start + wait_ns + 2, start + wait_ns + 12, {**part, "thread.id": 3})] if number == 2 else []
     return trace(
         number,
         (1, 0, "step", start, start + duration, root),
         (2, 1, "next", start, start + wait_ns, wait),
         (3, 1, "model", start + wait_ns, start + wait_ns + 40, work),
         (4, 3, "part", start + wait_ns + 5, start + wait_ns + 15, part),
+        *second,
     )
 
 
@@ -77,8 +79,8 @@ def points():
     }
     found += [("stepscope.section." + name, {path: "step"}, value) for name, value in of_step.items()]
     found += [
-        ("stepscope.spans.emitted", {}, 20),
-        ("stepscope.spans.exported", {sink: "directory"}, 16),
+        ("stepscope.spans.emitted", {}, 21),
+        ("stepscope.spans.exported", {sink: "directory"}, 17),
         ("stepscope.spans.dropped", {sink: "directory", reason: "thinned"}, 3),
         ("stepscope.spans.dropped", {reason: "ring_full"}, 1),
     ]
@@ -110,7 +112,7 @@ THROUGHPUT = {
 # Of the two whole steady steps, 200 ns.
 PHASES = [
     {
-        "phase": "forward", "exposed_ns": 80, "total_ns": 80, "self_ns": 80, "spans": 4,
+        "phase": "forward", "exposed_ns": 80, "total_ns": 80, "self_ns": 87, "spans": 5,
         "exposed_share": 0.4, "total_share": 0.4,
     },
     {
@@ -122,7 +124,7 @@ WHOLE = {"steps": 2, "total_ns": 200}
 FIGURES = ("busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops")
 
 
-def section(path, kind, self_ns, figures, in_steps=None, **more):
+def section(path, kind, self_ns, figures, in_steps=None, calls=3, **more):
     total = figures.pop("total")
     found = {
         "path": path, "name": path.rpartition("/")[2], "depth": path.count("/") + 1, "kind": kind, "source": "spans",
@@ -131,7 +133,8 @@ def section(path, kind, self_ns, figures, in_steps=None, **more):
     }
     if in_steps:
         total_ns, driving_ns, exposed_ns = in_steps
-        part = {"mode": "train", "steps": 3, "calls": 3, "max_calls": 1}
+        # One in each step; what is more is in one of them.
+        part = {"mode": "train", "steps": 3, "calls": calls, "max_calls": calls - 2}
         found["in_steps"] = [{**part, "total_ns": total_ns, "driving_ns": driving_ns, "exposed_ns": exposed_ns}]
     found.update({figure: None for figure in FIGURES})
     return {**found, **figures, **more}
@@ -160,8 +163,8 @@ def sections():
             alloc=alloc, self_busy_ns=120, source="aggregates",
         ),
         section(
-            "step/model/part", "section", 30, numbers(3, 30, 10.0, 0.0, 10, 10, 10, 10, 0), (30, 0, 0), errors=1,
-            busy_ns=summed(3, 24), idle_ns=summed(3, 6), cpu_ns=summed(3, 21), flops=summed(3, 27),
+            "step/model/part", "section", 40, numbers(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 0), errors=2, calls=4,
+            busy_ns=summed(4, 32), idle_ns=summed(4, 8), cpu_ns=summed(4, 28), flops=summed(4, 36),
         ),
         section("shuffle", "section", 40, numbers(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0)),
         section(
@@ -201,6 +204,20 @@ def series():
     return found
 
 
+def critical_path():
+    """Of the three whole steps, 500 ns: 240, 60 and 30 ns are the steps' own, the rest nests. The waits of 20, 20 and
+    10 ns end 3, 6 and 9 ns after their batch was made, in 5, 10 and 15 ns. The second part ends 3 ns before the first."""
+    own = {"step/model": (90, 0.18), "step/next": (50, 0.1), "step/model/part": (30, 0.06)}
+    beside = {"on_path_calls": 3, "beside_calls": 0, "slack_mean_ns": None, "slack_min_ns": None}
+    sections = [{"path": path, "on_path_ns": ns, "share": share, **beside} for path, (ns, share) in own.items()]
+    sections[-1].update(beside_calls=1, slack_mean_ns=3, slack_min_ns=3)
+    return {
+        "window": "step", "mode": "train", "windows": 3, "total_ns": 500, "other_ns": 330, "explained_share": 0.34,
+        "sections": sections,
+        "waits": {"waits": 3, "behind_ns": 16, "making_ns": 16, "handover_ns": 18},
+    }
+
+
 def report():
     """What a right report says, without what is not computed here."""
     loss = [{"step": n, **dict.fromkeys(("min", "max", "mean", "last"), 1.5 * n), "count": 1} for n in (1, 2, 3)]
@@ -228,14 +245,14 @@ def report():
     ]
     return {
         "run": {
-            "traces": 8, "spans": 17, "ranks": 1, "errors": 1, "epochs_started": 0, "epochs_ended": 0,
+            "traces": 8, "spans": 18, "ranks": 1, "errors": 2, "epochs_started": 0, "epochs_ended": 0,
             "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000,
         },
         "losses": {
-            "emitted": 20, "incomplete_traces": 1, "missing_spans": 3, "dropped_total": 4,
+            "emitted": 21, "incomplete_traces": 1, "missing_spans": 3, "dropped_total": 4,
             # Of the four only the thinned ones were left out on purpose.
             "absent": 4, "lost": 1,
-            "exported": [{"sink": "directory", "spans": 16}],
+            "exported": [{"sink": "directory", "spans": 17}],
             "dropped": [
                 {"sink": None, "reason": "ring_full", "spans": 1},
                 {"sink": "directory", "reason": "thinned", "spans": 3},
@@ -248,6 +265,7 @@ def report():
             "whole": WHOLE, "phases": PHASES, "unattributed_ns": 90, "steps_ns": 300,
             "input": wait,
         },
+        "critical_path": critical_path(),
         "ranks": [process],
         "detailed_metrics": {
             "modes": [mode()],

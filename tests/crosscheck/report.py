@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import critical
 import names
 import report_sections
 import report_steps
@@ -14,6 +15,7 @@ def against_spans(report, run, sums, assembler, compare):
     the_losses(report["losses"], run, sums, assembler, compare)
     report_sections.compare_sections(report["sections"], run, sums, compare)
     report_steps.compare_steps(report, run, sums, compare)
+    critical.compare_path(report["critical_path"], report["summary"]["mode"], run, compare)
     waits(report["detailed_metrics"]["waits"], run, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)
     beginnings = report_steps.beginnings(report, run)

@@ -68,9 +68,6 @@ impl Sweep {
             *now_ns = until_ns;
         };
         for (index, member) in members.iter().enumerate().skip(1) {
-            if member.start_ns == member.end_ns {
-                continue;
-            }
             if member.start_ns < now_ns {
                 return false;
             }
@@ -87,7 +84,9 @@ impl Sweep {
                 return false;
             }
             spend(top.0, &mut now_ns, member.start_ns);
-            self.stack.push(index as u32);
+            if member.start_ns < member.end_ns {
+                self.stack.push(index as u32);
+            }
         }
         while let Some(top) = self.stack.pop() {
             let end_ns = members.get(top as usize).map_or(now_ns, |open| open.end_ns);

@@ -37,13 +37,16 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     }
 }
 
-/// Sections that were never on the path, those with least room first.
+/// Sections that were never on the path and had room worth telling, those with least first.
 fn beside(critical: &CriticalPath, page: &mut Page) {
     let mut rows: Vec<(u64, &CriticalSection)> = critical
         .sections
         .iter()
         .filter(|row| row.on_path_calls == 0)
         .filter_map(|row| Some((row.slack_mean_ns?, row)))
+        .filter(|(slack_ns, row)| {
+            slack_ns.saturating_mul(row.beside_calls) as f64 >= SMALL * critical.total_ns as f64
+        })
         .collect();
     rows.sort_by(|a, b| (a.0, &a.1.path).cmp(&(b.0, &b.1.path)));
     for (slack_ns, row) in rows.into_iter().take(BESIDE) {
