@@ -16,6 +16,7 @@ import json
 import os
 import pathlib
 import re
+import resource
 import shutil
 import statistics
 import subprocess
@@ -72,6 +73,12 @@ class Failed(Exception):
     """What an example or the report should have done and did not."""
 
 
+def processor_time():
+    """Seconds of processor time of the programs that have ended, the recorder's thread included."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
 class Checker:
     def __init__(self, options, folder):
         self.options, self.folder, self.runs = options, folder, 0
@@ -86,13 +93,16 @@ class Checker:
         self.runs += 1
         profile = self.folder / f"{example}-{self.runs}"
         command = [str(pathlib.Path(self.options.binaries) / example), *arguments, "--out", str(profile)]
+        before = processor_time()
         ended = subprocess.run(
             command, cwd=self.folder, env=self.environment, capture_output=True, text=True, timeout=600
         )
         if ended.returncode != 0:
             raise Failed(f"`{' '.join(command)}` failed ({ended.returncode}): {ended.stderr[-2000:]}")
-        times = dict(re.findall(r"(\w+)=([\d.]+)", ended.stdout.splitlines()[-1]))
-        return {key: float(value) for key, value in times.items()}, profile
+        pairs = re.findall(r"(\w+)=([\d.]+)", ended.stdout.splitlines()[-1])
+        times = {key: float(value) for key, value in pairs}
+        times["cpu_us"] = 1e6 * (processor_time() - before) / times["steps"]
+        return times, profile
 
     def report(self, profile):
         """The JSON report on a profile, as text."""
@@ -186,15 +196,16 @@ class Checker:
         steps = str(EXAMPLES[example]["steps"])
         pairs = []
         for _ in range(self.options.seeds):
-            pairs.append([self.run(example, "--steps", steps, *how)[0]["median_us"] for how in ([], ["--unrecorded"])])
-        ratios = sorted(100 * (recorded / unrecorded - 1) for recorded, unrecorded in pairs)
-        recorded, unrecorded = (statistics.median(times) / 1e3 for times in zip(*pairs))
-        print(
-            f"{example}: a step takes {unrecorded:.3f} ms unrecorded and {recorded:.3f} ms recorded, medians of"
-            f" {len(pairs)} runs each in turn; recorded against the unrecorded run after it: median"
-            f" {statistics.median(ratios):+.1f} %, {ratios[0]:+.1f} to {ratios[-1]:+.1f} %",
-            flush=True,
-        )
+            pairs.append([self.run(example, "--steps", steps, *how)[0] for how in ([], ["--unrecorded"])])
+        for what, figure in [("wall time (median step)", "median_us"), ("processor time, all threads", "cpu_us")]:
+            recorded, unrecorded = zip(*([times[figure] for times in pair] for pair in pairs))
+            ratios = sorted(100 * (mine / other - 1) for mine, other in zip(recorded, unrecorded))
+            print(
+                f"{example}: {what}: {statistics.median(unrecorded) / 1e3:.3f} ms a step unrecorded,"
+                f" {statistics.median(recorded) / 1e3:.3f} ms recorded; by pairs of runs in turn"
+                f" {statistics.median(ratios):+.1f} % ({ratios[0]:+.1f} to {ratios[-1]:+.1f} %)",
+                flush=True,
+            )
 
 
 def main():
