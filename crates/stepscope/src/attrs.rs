@@ -1,6 +1,8 @@
 //! What a user attaches to an open section: fields, events and links, packed into a reusable buffer of
-//! bytes on the hot path and read back by the background thread. Bounded in number and size; nothing is
-//! formatted here.
+//! words on the hot path and read back by the background thread, which also looks up the names of fields that
+//! the callsite declares. Bounded in number and size; nothing is formatted here.
+
+use crate::callsite::Source;
 
 /// Longest text kept of a field or event, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 256;
@@ -84,11 +86,19 @@ const FIELD_STR: u8 = 5;
 const USER_VALUE: u8 = 6;
 const EVENT: u8 = 7;
 const LINK: u8 = 8;
+/// The key is the number of a field of the callsite; otherwise it is text, and follows the head.
+const BY_NUMBER: u8 = 1 << 7;
 
-/// A reusable buffer of entries.
+/// The first word of an entry: tag, number or length of the key (or whether an event is an error), length of
+/// the text.
+const fn head(tag: u8, key: u16, text_len: u16) -> u64 {
+    tag as u64 | (key as u64) << 16 | (text_len as u64) << 32
+}
+
+/// A reusable buffer of entries: whole words, texts filled up with zeros.
 #[derive(Debug, Default)]
 pub(crate) struct Attrs {
-    bytes: Vec<u8>,
+    words: Vec<u64>,
     entries: u16,
     /// Entries left out because the section had too many.
     left_out: u16,
@@ -96,7 +106,7 @@ pub(crate) struct Attrs {
 
 impl Attrs {
     pub(crate) fn clear(&mut self) {
-        self.bytes.clear();
+        self.words.clear();
         self.entries = 0;
         self.left_out = 0;
     }
@@ -106,67 +116,100 @@ impl Attrs {
         self.left_out
     }
 
-    pub(crate) fn push(&mut self, entry: Entry<'_>) {
+    /// All entries, for the ring.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// Whether one more entry is taken; counts it, or what is left out.
+    #[inline]
+    fn takes_one_more(&mut self) -> bool {
         if self.entries >= MAX_ENTRIES {
             self.left_out = self.left_out.saturating_add(1);
-            return;
+            return false;
         }
         self.entries += 1;
+        true
+    }
+
+    /// A field that the callsite declares, by its number there.
+    #[inline]
+    pub(crate) fn push_declared(&mut self, number: usize, value: FieldValue<'_>) {
+        // Beyond what is kept anyway where a callsite has more fields than that.
+        let key = u16::try_from(number).unwrap_or(u16::MAX);
+        if self.takes_one_more() {
+            match scalar(value) {
+                Ok((tag, bits)) => self.words.extend([head(tag | BY_NUMBER, key, 0), bits]),
+                Err(text) => {
+                    let text = truncate(text);
+                    self.words.push(head(FIELD_STR | BY_NUMBER, key, text.len() as u16));
+                    self.text(text);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn push(&mut self, entry: Entry<'_>) {
+        if !self.takes_one_more() {
+            return;
+        }
         match entry {
-            Entry::Field(key, value) => match value {
-                FieldValue::Int(value) => self.fixed(FIELD_INT, key, value as u64),
-                FieldValue::Uint(value) => self.fixed(FIELD_UINT, key, value),
-                FieldValue::Double(value) => self.fixed(FIELD_DOUBLE, key, value.to_bits()),
-                FieldValue::Bool(value) => self.fixed(FIELD_BOOL, key, u64::from(value)),
-                FieldValue::Str(value) => {
-                    self.bytes.push(FIELD_STR);
+            Entry::Field(key, value) => match scalar(value) {
+                Ok((tag, bits)) => self.fixed(tag, key, bits),
+                Err(text) => {
+                    let (key, text) = (truncate(key), truncate(text));
+                    self.words.push(head(FIELD_STR, key.len() as u16, text.len() as u16));
                     self.text(key);
-                    self.text(value);
+                    self.text(text);
                 }
             },
             Entry::UserValue(name, value) => self.fixed(USER_VALUE, name, value.to_bits()),
             Entry::Event(time_ns, is_error, text) => {
-                self.bytes.push(EVENT);
-                self.bytes.extend_from_slice(&time_ns.to_le_bytes());
-                self.bytes.push(u8::from(is_error));
+                let text = truncate(text);
+                self.words.extend([head(EVENT, u16::from(is_error), text.len() as u16), time_ns]);
                 self.text(text);
             }
             Entry::Link(trace, span) => {
-                self.bytes.push(LINK);
-                self.bytes.extend_from_slice(&trace);
-                self.bytes.extend_from_slice(&span.to_le_bytes());
+                let bits = u128::from_le_bytes(trace);
+                self.words.extend([head(LINK, 0, 0), bits as u64, (bits >> 64) as u64, span]);
             }
         }
     }
 
     fn fixed(&mut self, tag: u8, key: &str, bits: u64) {
-        self.bytes.push(tag);
+        let key = truncate(key);
+        self.words.push(head(tag, key.len() as u16, 0));
         self.text(key);
-        self.bytes.extend_from_slice(&bits.to_le_bytes());
+        self.words.push(bits);
     }
 
     fn text(&mut self, text: &str) {
-        let text = truncate(text);
-        // `truncate` keeps it at 256 bytes, which fits.
-        self.bytes.extend_from_slice(&(text.len() as u16).to_le_bytes());
-        self.bytes.extend_from_slice(text.as_bytes());
-    }
-
-    /// Appends the entries to `words`: their length in bytes, then the bytes.
-    pub(crate) fn pack(&self, words: &mut Vec<u64>) {
-        words.push(self.bytes.len() as u64);
-        let (chunks, rest) = self.bytes.as_chunks::<8>();
-        words.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
+        let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+        self.words.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
         if !rest.is_empty() {
-            let mut last = [0; 8];
-            last.iter_mut().zip(rest).for_each(|(slot, &byte)| *slot = byte);
-            words.push(u64::from_le_bytes(last));
+            self.words.push(rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
         }
     }
 }
 
+/// Tag and bits of a value that fits into a word; else the text.
+#[inline]
+fn scalar(value: FieldValue<'_>) -> Result<(u8, u64), &str> {
+    Ok(match value {
+        FieldValue::Int(value) => (FIELD_INT, value as u64),
+        FieldValue::Uint(value) => (FIELD_UINT, value),
+        FieldValue::Double(value) => (FIELD_DOUBLE, value.to_bits()),
+        FieldValue::Bool(value) => (FIELD_BOOL, u64::from(value)),
+        FieldValue::Str(text) => return Err(text),
+    })
+}
+
 /// Text cut at [`MAX_TEXT_BYTES`], at a character's boundary.
+#[inline]
 pub(crate) fn truncate(text: &str) -> &str {
+    if text.len() <= MAX_TEXT_BYTES {
+        return text;
+    }
     let mut end = text.len().min(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -174,23 +217,23 @@ pub(crate) fn truncate(text: &str) -> &str {
     text.get(..end).unwrap_or_default()
 }
 
-/// Unpacks what [`Attrs::pack`] wrote into `bytes` (cleared before).
+/// Turns the words of [`Attrs::words`] into `bytes` (cleared before), which [`Entries`] reads.
 pub(crate) fn unpack(words: &[u64], bytes: &mut Vec<u8>) {
     bytes.clear();
-    let Some((&len, words)) = words.split_first() else { return };
     bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
-    bytes.truncate(usize::try_from(len).unwrap_or(0));
 }
 
 /// Iterates over unpacked entries.
 #[derive(Clone)]
 pub(crate) struct Entries<'a> {
     bytes: &'a [u8],
+    /// Whose declared fields are meant.
+    source: Option<Source>,
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(bytes: &'a [u8]) -> Self {
-        Self { bytes }
+    pub(crate) fn new(bytes: &'a [u8], source: Option<Source>) -> Self {
+        Self { bytes, source }
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -199,11 +242,11 @@ impl<'a> Entries<'a> {
         Some(taken)
     }
 
-    fn text(&mut self) -> Option<&'a str> {
-        let len = usize::from(u16::from_le_bytes(self.take()?));
-        let (text, rest) = self.bytes.split_at_checked(len)?;
+    fn text(&mut self, len: u16) -> Option<&'a str> {
+        let len = usize::from(len);
+        let (text, rest) = self.bytes.split_at_checked(len.next_multiple_of(8))?;
         self.bytes = rest;
-        std::str::from_utf8(text).ok()
+        std::str::from_utf8(text.get(..len)?).ok()
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -215,20 +258,25 @@ impl<'a> Iterator for Entries<'a> {
     type Item = Entry<'a>;
 
     fn next(&mut self) -> Option<Entry<'a>> {
-        let [tag] = self.take()?;
-        Some(match tag {
-            FIELD_INT => Entry::Field(self.text()?, FieldValue::Int(self.number()? as i64)),
-            FIELD_UINT => Entry::Field(self.text()?, FieldValue::Uint(self.number()?)),
-            FIELD_DOUBLE => Entry::Field(self.text()?, FieldValue::Double(f64::from_bits(self.number()?))),
-            FIELD_BOOL => Entry::Field(self.text()?, FieldValue::Bool(self.number()? != 0)),
-            FIELD_STR => Entry::Field(self.text()?, FieldValue::Str(self.text()?)),
-            USER_VALUE => Entry::UserValue(self.text()?, f64::from_bits(self.number()?)),
-            EVENT => {
-                let time_ns = self.number()?;
-                let [is_error] = self.take()?;
-                Entry::Event(time_ns, is_error != 0, self.text()?)
-            }
-            LINK => Entry::Link(self.take()?, self.number()?),
+        let head = self.number()?;
+        let (tag, key, text_len) = (head as u8, (head >> 16) as u16, (head >> 32) as u16);
+        match tag {
+            EVENT => return Some(Entry::Event(self.number()?, key != 0, self.text(text_len)?)),
+            LINK => return Some(Entry::Link(self.take()?, self.number()?)),
+            _ => {}
+        }
+        let name = if tag & BY_NUMBER != 0 {
+            self.source.and_then(|source| source.field(usize::from(key))).unwrap_or("unknown")
+        } else {
+            self.text(key)?
+        };
+        Some(match tag & !BY_NUMBER {
+            FIELD_INT => Entry::Field(name, FieldValue::Int(self.number()? as i64)),
+            FIELD_UINT => Entry::Field(name, FieldValue::Uint(self.number()?)),
+            FIELD_DOUBLE => Entry::Field(name, FieldValue::Double(f64::from_bits(self.number()?))),
+            FIELD_BOOL => Entry::Field(name, FieldValue::Bool(self.number()? != 0)),
+            FIELD_STR => Entry::Field(name, FieldValue::Str(self.text(text_len)?)),
+            USER_VALUE => Entry::UserValue(name, f64::from_bits(self.number()?)),
             _ => return None,
         })
     }
@@ -237,6 +285,7 @@ impl<'a> Iterator for Entries<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::callsite::Callsite;
 
     #[test]
     fn entries_come_back_as_they_went_in() {
@@ -253,11 +302,35 @@ mod tests {
         for count in 0..=entries.len() {
             let mut attrs = Attrs::default();
             entries[..count].iter().for_each(|&entry| attrs.push(entry));
-            let (mut words, mut bytes) = (Vec::new(), Vec::new());
-            attrs.pack(&mut words);
-            unpack(&words, &mut bytes);
-            assert_eq!(Entries::new(&bytes).collect::<Vec<_>>(), entries[..count]);
+            let mut bytes = Vec::new();
+            unpack(attrs.words(), &mut bytes);
+            assert_eq!(Entries::new(&bytes, None).collect::<Vec<_>>(), entries[..count]);
         }
+    }
+
+    #[test]
+    fn declared_fields_get_their_names_back() {
+        static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &["first", "second"]);
+        let values = [
+            FieldValue::Int(-1),
+            FieldValue::Uint(u64::MAX),
+            FieldValue::Double(0.5),
+            FieldValue::Bool(true),
+            FieldValue::Str(""),
+            FieldValue::Str("exactly8"),
+            FieldValue::Str("more than eight"),
+        ];
+        let mut attrs = Attrs::default();
+        values.iter().enumerate().for_each(|(number, &value)| attrs.push_declared(number % 3, value));
+        let names = ["first", "second", "unknown"];
+        let expected: Vec<_> = values
+            .iter()
+            .enumerate()
+            .map(|(number, &value)| Entry::Field(names[number % 3], value))
+            .collect();
+        let mut bytes = Vec::new();
+        unpack(attrs.words(), &mut bytes);
+        assert_eq!(Entries::new(&bytes, Some(Source::Section(&SITE))).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -268,10 +341,9 @@ mod tests {
             attrs.push(Entry::Field("key", FieldValue::Str(&long)));
         }
         assert_eq!(attrs.left_out(), 72);
-        let (mut words, mut bytes) = (Vec::new(), Vec::new());
-        attrs.pack(&mut words);
-        unpack(&words, &mut bytes);
-        assert_eq!(Entries::new(&bytes).count(), usize::from(MAX_ENTRIES));
+        let mut bytes = Vec::new();
+        unpack(attrs.words(), &mut bytes);
+        assert_eq!(Entries::new(&bytes, None).count(), usize::from(MAX_ENTRIES));
         assert_eq!(truncate(&format!("x{long}")).len(), 255);
     }
 }

@@ -12,6 +12,8 @@ pub struct Callsite {
     pub(crate) module: &'static str,
     pub(crate) file: &'static str,
     pub(crate) line: u32,
+    /// Names of the fields that every section of it gets.
+    pub(crate) fields: &'static [&'static str],
 }
 
 impl Callsite {
@@ -24,8 +26,9 @@ impl Callsite {
         module: &'static str,
         file: &'static str,
         line: u32,
+        fields: &'static [&'static str],
     ) -> Self {
-        Self { name, phase, module, file, line }
+        Self { name, phase, module, file, line, fields }
     }
 }
 
@@ -62,6 +65,14 @@ impl Source {
         match self {
             Self::Span(metadata) => metadata.line(),
             Self::Section(callsite) => Some(callsite.line),
+        }
+    }
+
+    /// The name of a declared field.
+    pub(crate) fn field(self, number: usize) -> Option<&'static str> {
+        match self {
+            Self::Span(metadata) => metadata.fields().iter().nth(number).map(|field| field.name()),
+            Self::Section(callsite) => callsite.fields.get(number).copied(),
         }
     }
 

@@ -15,9 +15,16 @@ use crate::memory;
 use crate::section::{Start, enter};
 use crate::thread;
 
-static BATCH: Callsite = Callsite::new("batch", Some(Phase::DataLoading), module_path!(), file!(), line!());
+static BATCH: Callsite = Callsite::new(
+    "batch",
+    Some(Phase::DataLoading),
+    module_path!(),
+    file!(),
+    line!(),
+    &[attr::BATCH_ID, attr::BATCH_LOADER],
+);
 static DATA_WAIT: Callsite =
-    Callsite::new("data_wait", Some(Phase::DataWait), module_path!(), file!(), line!());
+    Callsite::new("data_wait", Some(Phase::DataWait), module_path!(), file!(), line!(), &[]);
 
 /// A source of batches, shared by its worker threads and its consumer.
 ///
@@ -107,10 +114,7 @@ impl Loader {
     /// Makes one batch: `make` runs inside a trace of its own, whose sections are the batch's.
     pub fn produce<T>(&self, make: impl FnOnce() -> T) -> Traced<T> {
         let id = self.shared.next_id.fetch_add(1, Ordering::Relaxed);
-        let fields = [
-            (attr::BATCH_ID, FieldValue::Uint(id)),
-            (attr::BATCH_LOADER, FieldValue::Str(&self.shared.name)),
-        ];
+        let fields = [FieldValue::Uint(id), FieldValue::Str(&self.shared.name)];
         let start = Start { kind: Some(SectionKind::Batch), ..Start::default() };
         let start_ns = now_ns();
         let guard = enter(&BATCH, start, &fields);

@@ -107,9 +107,42 @@ impl Default for Open {
 impl Open {
     /// Makes it fit for the next section; the buffer of entries keeps its room.
     pub(crate) fn reset(&mut self) {
-        let mut attrs = std::mem::take(&mut self.attrs);
+        // Field by field: most have their first value already, and no copy of the whole is made.
+        let Self {
+            trace,
+            exported,
+            is_root,
+            span_id,
+            parent_span_id,
+            continues,
+            continuation,
+            path,
+            collapsed,
+            callsite,
+            kind,
+            phase,
+            start_ns,
+            last_exit_ns,
+            busy_ns,
+            self_busy_ns,
+            enters,
+            memory,
+            peak_bytes,
+            cpu_ns,
+            rss_start_bytes,
+            thread,
+            is_error,
+            discarded,
+            attrs,
+        } = self;
         attrs.clear();
-        *self = Self { attrs, ..Self::default() };
+        (*trace, *continues, *continuation) = (None, None, None);
+        (*exported, *is_root, *collapsed) = (false, false, false);
+        (*span_id, *parent_span_id, *path, *callsite) = (0, 0, PathId::ROOT, 0);
+        (*kind, *phase) = (SectionKind::Section, None);
+        (*start_ns, *last_exit_ns, *busy_ns, *self_busy_ns, *enters) = (0, 0, 0, 0, 0);
+        (*memory, *peak_bytes, *cpu_ns, *rss_start_bytes) = (None, None, None, None);
+        (*thread, *is_error, *discarded) = (0, false, false);
     }
 
     /// Adds what one stay inside the section measured.

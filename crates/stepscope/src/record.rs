@@ -58,6 +58,30 @@ pub(crate) struct MemoryRecord {
     pub free_count: u64,
 }
 
+/// Words of a record that has everything: itself, its root, memory and figures.
+const MAX_WORDS: usize = 10 + 8 + 4 + 5;
+
+/// A record as words, without an allocation.
+#[derive(Debug)]
+pub(crate) struct Packed {
+    words: [u64; MAX_WORDS],
+    len: usize,
+}
+
+impl Packed {
+    #[inline]
+    fn add<const N: usize>(&mut self, words: [u64; N]) {
+        if let Some(slots) = self.words.get_mut(self.len..self.len + N) {
+            slots.copy_from_slice(&words);
+            self.len += N;
+        }
+    }
+
+    pub(crate) fn words(&self) -> &[u64] {
+        self.words.get(..self.len).unwrap_or_default()
+    }
+}
+
 const HAS_ROOT: u64 = 1 << 0;
 const HAS_STEP: u64 = 1 << 1;
 const HAS_EPOCH: u64 = 1 << 2;
@@ -111,23 +135,29 @@ impl SectionRecord {
         [self.cpu_ns, self.peak_bytes, self.live_bytes, self.rss_bytes, self.rss_delta_bytes]
     }
 
-    /// Appends the record to `words`.
-    pub(crate) fn pack(&self, words: &mut Vec<u64>) {
+    /// The record as words.
+    pub(crate) fn pack(&self) -> Packed {
+        let figures = self.optional();
         let mut flags = 0;
         let mut set = |condition: bool, flag: u64| flags |= if condition { flag } else { 0 };
-        set(self.root.is_some(), HAS_ROOT);
-        set(self.root.is_some_and(|root| root.step.is_some()), HAS_STEP);
-        set(self.root.is_some_and(|root| root.epoch.is_some()), HAS_EPOCH);
-        set(self.root.is_some_and(|root| root.continues.is_some()), HAS_CONTINUES);
+        if let Some(root) = &self.root {
+            set(true, HAS_ROOT);
+            set(root.step.is_some(), HAS_STEP);
+            set(root.epoch.is_some(), HAS_EPOCH);
+            set(root.continues.is_some(), HAS_CONTINUES);
+        }
         set(self.memory.is_some(), HAS_MEMORY);
         set(self.is_error, IS_ERROR);
         set(self.on_foreign_thread, ON_FOREIGN_THREAD);
-        for (position, figure) in (FIRST_FIGURE..).zip(self.optional()) {
+        for (position, figure) in (FIRST_FIGURE..).zip(&figures) {
             set(figure.is_some(), 1 << position);
         }
         let phase = self.phase.map_or(0, |phase| phase as u64 + 1);
-        words.extend(id_words(&self.trace_id));
-        words.extend([
+        let [id_high, id_low] = id_words(&self.trace_id);
+        let mut packed = Packed { words: [0; MAX_WORDS], len: 0 };
+        packed.add([
+            id_high,
+            id_low,
             flags | (self.kind as u64) << 16 | phase << 24 | u64::from(self.left_out) << 32,
             self.span_id,
             self.parent_span_id,
@@ -138,20 +168,21 @@ impl SectionRecord {
             self.thread,
         ]);
         if let Some(root) = &self.root {
-            words.push(u64::from(root.trace_spans) << 32 | u64::from(root.trace_dropped));
-            words.push(root.mode as u64 | u64::from(root.announces) << 8);
-            words.extend(root.step);
-            words.extend(root.epoch);
+            packed.add([
+                u64::from(root.trace_spans) << 32 | u64::from(root.trace_dropped),
+                root.mode as u64 | u64::from(root.announces) << 8,
+            ]);
+            root.step.into_iter().chain(root.epoch).for_each(|number| packed.add([number]));
             if let Some((path, trace, span)) = root.continues {
-                words.push(u64::from(path));
-                words.extend(id_words(&trace));
-                words.push(span);
+                let [trace_high, trace_low] = id_words(&trace);
+                packed.add([u64::from(path), trace_high, trace_low, span]);
             }
         }
         if let Some(memory) = &self.memory {
-            words.extend([memory.alloc_bytes, memory.free_bytes, memory.alloc_count, memory.free_count]);
+            packed.add([memory.alloc_bytes, memory.free_bytes, memory.alloc_count, memory.free_count]);
         }
-        words.extend(self.optional().into_iter().flatten());
+        figures.into_iter().flatten().for_each(|figure| packed.add([figure]));
+        packed
     }
 
     /// Reads a record; what follows it is returned with it.
@@ -291,8 +322,7 @@ mod tests {
             expected.live_bytes = expected.live_bytes.filter(|_| has(7));
             expected.rss_bytes = expected.rss_bytes.filter(|_| has(8));
             expected.rss_delta_bytes = expected.rss_delta_bytes.filter(|_| has(9));
-            let mut words = Vec::new();
-            expected.pack(&mut words);
+            let mut words = expected.pack().words().to_vec();
             words.push(99);
             assert_eq!(SectionRecord::unpack(&words), Some((expected, &[99][..])));
             for cut in 0..words.len() - 1 {

@@ -20,13 +20,13 @@ use crate::thread::ThreadShared;
 use crate::trace::TraceState;
 
 /// The callsite of the run itself.
-pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!());
+pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!(), &[]);
 /// The marker that a run has started.
 pub(crate) static RUN_STARTED: Callsite =
-    Callsite::new("run.started", None, module_path!(), file!(), line!());
+    Callsite::new("run.started", None, module_path!(), file!(), line!(), &[]);
 /// The marker that an epoch has started.
 pub(crate) static EPOCH_STARTED: Callsite =
-    Callsite::new("epoch.started", None, module_path!(), file!(), line!());
+    Callsite::new("epoch.started", None, module_path!(), file!(), line!(), &[]);
 
 /// What the background thread knows of a path.
 #[derive(Debug, Clone, Default)]

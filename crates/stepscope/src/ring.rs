@@ -8,9 +8,26 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 #[derive(Debug)]
 pub(crate) struct Ring {
     words: Box<[AtomicU64]>,
-    /// Total words ever written; owned by the producer.
+    producer: Producer,
+    consumer: Consumer,
+}
+
+/// Written by the producer; on cache lines of its own, as is the consumer's, so that neither takes the other's
+/// away with every record.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Producer {
+    /// Total words ever written.
     head: AtomicUsize,
-    /// Total words ever read; owned by the consumer.
+    /// The consumer's tail when the producer looked last; only the producer uses it.
+    known_tail: AtomicUsize,
+}
+
+/// Written by the consumer.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Consumer {
+    /// Total words ever read.
     tail: AtomicUsize,
 }
 
@@ -23,37 +40,55 @@ impl Ring {
         let words = (bytes / 8).clamp(4 * RESERVE, 1 << 28).next_power_of_two();
         Self {
             words: (0..words).map(|_| AtomicU64::new(0)).collect(),
-            head: AtomicUsize::new(0),
-            tail: AtomicUsize::new(0),
+            producer: Producer::default(),
+            consumer: Consumer::default(),
         }
     }
 
     /// Writes one record made of two parts; `false` when there is no room. Producer only.
     pub(crate) fn push(&self, first: &[u64], second: &[u64], urgent: bool) -> bool {
         let len = first.len() + second.len();
-        let head = self.head.load(Ordering::Relaxed);
-        let used = head.wrapping_sub(self.tail.load(Ordering::Acquire));
+        let head = self.producer.head.load(Ordering::Relaxed);
         let reserve = if urgent { 0 } else { RESERVE };
-        if used + len + 1 + reserve > self.words.len() {
-            return false;
-        }
-        let mask = self.words.len() - 1;
-        let mut position = head;
-        for &word in [len as u64].iter().chain(first).chain(second) {
-            if let Some(slot) = self.words.get(position & mask) {
-                slot.store(word, Ordering::Relaxed);
+        let fits = |tail: usize| head.wrapping_sub(tail) + len + 1 + reserve <= self.words.len();
+        if !fits(self.producer.known_tail.load(Ordering::Relaxed)) {
+            let tail = self.consumer.tail.load(Ordering::Acquire);
+            self.producer.known_tail.store(tail, Ordering::Relaxed);
+            if !fits(tail) {
+                return false;
             }
-            position = position.wrapping_add(1);
         }
-        self.head.store(position, Ordering::Release);
+        let start = head & (self.words.len() - 1);
+        if let Some([length, slots @ ..]) = self.words.get(start..start + len + 1) {
+            length.store(len as u64, Ordering::Relaxed);
+            let (slots, more) = slots.split_at(first.len());
+            slots.iter().zip(first).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
+            more.iter().zip(second).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
+        } else {
+            let mut position = self.write(head, &[len as u64]);
+            position = self.write(position, first);
+            self.write(position, second);
+        }
+        self.producer.head.store(head.wrapping_add(len + 1), Ordering::Release);
         true
+    }
+
+    /// Stores words from `position` on, around the end; the position behind them.
+    #[cold]
+    fn write(&self, position: usize, words: &[u64]) -> usize {
+        let (wrapped, rest) = self.words.split_at(position & (self.words.len() - 1));
+        // What does not fit before the end goes on at the beginning.
+        let (now, later) = words.split_at(words.len().min(rest.len()));
+        rest.iter().zip(now).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
+        wrapped.iter().zip(later).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
+        position.wrapping_add(words.len())
     }
 
     /// Takes the oldest record into `record` (cleared before); `false` when there is none. Consumer only.
     pub(crate) fn pop(&self, record: &mut Vec<u64>) -> bool {
         record.clear();
-        let tail = self.tail.load(Ordering::Relaxed);
-        let available = self.head.load(Ordering::Acquire).wrapping_sub(tail);
+        let tail = self.consumer.tail.load(Ordering::Relaxed);
+        let available = self.producer.head.load(Ordering::Acquire).wrapping_sub(tail);
         if available == 0 {
             return false;
         }
@@ -63,13 +98,14 @@ impl Ring {
         };
         let len = usize::try_from(word(0)).unwrap_or(0).min(available - 1);
         record.extend((1..=len).map(word));
-        self.tail.store(tail.wrapping_add(len + 1), Ordering::Release);
+        self.consumer.tail.store(tail.wrapping_add(len + 1), Ordering::Release);
         true
     }
 
     /// Share of the ring that is in use, in 1/256.
     pub(crate) fn fill(&self) -> usize {
-        let used = self.head.load(Ordering::Relaxed).wrapping_sub(self.tail.load(Ordering::Relaxed));
+        let tail = self.consumer.tail.load(Ordering::Relaxed);
+        let used = self.producer.head.load(Ordering::Relaxed).wrapping_sub(tail);
         used.saturating_mul(256) / self.words.len()
     }
 }

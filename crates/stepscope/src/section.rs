@@ -81,9 +81,9 @@ impl Drop for SectionGuard {
     }
 }
 
-/// Starts a section of `callsite`. For the macros; see [`crate::section!`].
+/// Starts a section of `callsite` with values for its fields, in their order. For the macros; see [`crate::section!`].
 #[doc(hidden)]
-pub fn enter(callsite: &'static Callsite, start: Start, fields: &[(&str, FieldValue<'_>)]) -> SectionGuard {
+pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>]) -> SectionGuard {
     let spec = Spec {
         kind: start.kind,
         phase: callsite.phase,
@@ -96,8 +96,8 @@ pub fn enter(callsite: &'static Callsite, start: Start, fields: &[(&str, FieldVa
             state.recorder().set_epoch(spec.epoch);
         }
         let mut open = state.take_open();
-        for &(key, value) in fields {
-            open.attrs.push(Entry::Field(key, value));
+        for (number, &value) in values.iter().enumerate() {
+            open.attrs.push_declared(number, value);
         }
         if let Some(epoch) = spec.epoch {
             open.attrs.push(Entry::Field(attr::EPOCH, epoch.into()));
@@ -225,10 +225,9 @@ macro_rules! value {
 macro_rules! __enter {
     ($name:literal, $phase:expr, $start:expr, $($key:ident = $value:expr),*) => {{
         static CALLSITE: $crate::__private::Callsite = $crate::__private::Callsite::new(
-            $name, $phase, ::core::module_path!(), ::core::file!(), ::core::line!());
-        $crate::__private::enter(&CALLSITE, $start, &[
-            $((::core::stringify!($key), $crate::FieldValue::from($value))),*
-        ])
+            $name, $phase, ::core::module_path!(), ::core::file!(), ::core::line!(),
+            &[$(::core::stringify!($key)),*]);
+        $crate::__private::enter(&CALLSITE, $start, &[$($crate::FieldValue::from($value)),*])
     }};
 }
 

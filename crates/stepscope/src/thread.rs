@@ -63,7 +63,6 @@ pub(crate) struct ThreadState {
     traces: TracePool,
     #[expect(clippy::vec_box, reason = "frames own boxed sections: moving one is a pointer, not 300 bytes")]
     spare: Vec<Box<Open>>,
-    words: Vec<u64>,
     span_base: u64,
     spans: u64,
     sections: u64,
@@ -86,7 +85,6 @@ impl ThreadState {
             paths: HashMap::default(),
             traces: TracePool::default(),
             spare: Vec::new(),
-            words: Vec::with_capacity(128),
             spans: 0,
             sections: 0,
         }
@@ -233,7 +231,7 @@ impl ThreadState {
     #[cold]
     fn end_continuation(&mut self, trace: &TraceState) {
         if let Some(ended) = trace.end_continuation() {
-            self.write(&ended.0, trace, |words| words.extend_from_slice(&ended.1));
+            self.write(&ended.0, trace, &ended.1);
         }
     }
 
@@ -306,8 +304,13 @@ impl ThreadState {
         let exit_ns = now_ns();
         let counters = memory::thread_counters();
         // Guards may be dropped out of order; the one asked for leaves, the others stay.
-        let position = self.stack.iter().rposition(|frame| frame.key == key)?;
-        let frame = self.stack.remove(position);
+        let is_innermost = self.stack.last().is_some_and(|frame| frame.key == key);
+        let (position, frame) = if is_innermost {
+            (self.stack.len() - 1, self.stack.pop()?)
+        } else {
+            let position = self.stack.iter().rposition(|frame| frame.key == key)?;
+            (position, self.stack.remove(position))
+        };
         let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
         let inside = frame.counters.and_then(|before| counters.map(|after| after.since(&before)));
         let peak_bytes = frame.peak.and_then(memory::peak_exit);
@@ -408,27 +411,25 @@ impl ThreadState {
             rss_delta_bytes: rss_bytes.zip(open.rss_start_bytes).map(|(end, start)| end.wrapping_sub(start)),
         };
         if is_part {
-            let mut attached = Vec::new();
-            open.attrs.pack(&mut attached);
-            if let Some(ended) = trace.end_root(Box::new((record, attached))) {
-                self.write(&ended.0, trace, |words| words.extend_from_slice(&ended.1));
+            if let Some(ended) = trace.end_root(Box::new((record, open.attrs.words().to_vec()))) {
+                self.write(&ended.0, trace, &ended.1);
             }
             return;
         }
         if let Some(root) = record.root.as_mut() {
             (root.trace_spans, root.trace_dropped) = trace.close();
         }
-        self.write(&record, trace, |words| open.attrs.pack(words));
+        self.write(&record, trace, open.attrs.words());
     }
 
     /// Writes a record and what is attached to it into the ring.
-    fn write(&mut self, record: &SectionRecord, trace: &TraceState, attach: impl FnOnce(&mut Vec<u64>)) {
-        self.words.clear();
-        record.pack(&mut self.words);
-        attach(&mut self.words);
-        self.shared.emitted.fetch_add(1, Ordering::Relaxed);
+    fn write(&mut self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
+        let packed = record.pack();
+        // Single writer: a load and a store are enough.
+        let emitted = self.shared.emitted.load(Ordering::Relaxed);
+        self.shared.emitted.store(emitted + 1, Ordering::Relaxed);
         let is_urgent = record.root.is_some_and(|root| root.announces);
-        if !self.shared.ring.push(&self.words, &[], is_urgent) {
+        if !self.shared.ring.push(packed.words(), attached, is_urgent) {
             self.shared.ring_full.fetch_add(1, Ordering::Relaxed);
             trace.lose_one();
         }
@@ -540,10 +541,9 @@ thread_local! {
     static SUPPRESSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `f` on this thread's state for `recorder`, made on first use. `None` while the thread is being torn
+/// Runs `f` on this thread's state for `recorder`, made on first use. The caller has begun an own call. `None` while the thread is being torn
 /// down, and when called from inside `f`.
 pub(crate) fn with<R>(recorder: &Arc<Recorder>, f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
-    let _own = memory::own_call();
     STATE
         .try_with(|cell| {
             let mut slot = cell.try_borrow_mut().ok()?;

@@ -31,7 +31,7 @@ impl SpanVisitor<'_> {
             }
             name => match name.strip_prefix(attr::VALUE_PREFIX) {
                 Some(short) => self.attrs.push(Entry::UserValue(short, as_double(value))),
-                None => self.attrs.push(Entry::Field(name, value)),
+                None => self.attrs.push_declared(field.index(), value),
             },
         }
     }
@@ -61,7 +61,7 @@ impl Visit for SpanVisitor<'_> {
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.attrs.push(Entry::Field(field.name(), FieldValue::Bool(value)));
+        self.attrs.push_declared(field.index(), FieldValue::Bool(value));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
@@ -77,7 +77,7 @@ impl Visit for SpanVisitor<'_> {
                 *self.is_error = value.eq_ignore_ascii_case("error");
                 self.attrs.push(Entry::Field("otel.status_code", FieldValue::Str(value)));
             }
-            name => self.attrs.push(Entry::Field(name, FieldValue::Str(value))),
+            _ => self.attrs.push_declared(field.index(), FieldValue::Str(value)),
         }
     }
 

@@ -55,7 +55,7 @@ pub(crate) fn write_span(
 
     write_identity(visitor, context, record);
     write_figures(visitor, record);
-    let mut rest = Entries::new(entries);
+    let mut rest = Entries::new(entries, source.copied());
     while let Some(entry) = rest.next() {
         if is_overridden(&entry, rest.clone(), context, record) {
             continue;

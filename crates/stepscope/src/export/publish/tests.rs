@@ -8,7 +8,7 @@ use crate::identity::{Given, Identity};
 use crate::names::ThreadNames;
 use crate::open::Spec;
 
-static SITE: Callsite = Callsite::new("site", None, "module", "file", 1);
+static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &[]);
 
 const PATHS: u32 = 3_000;
 
