@@ -3,10 +3,10 @@
 
 use serde_json::Value;
 use stepscope_stack_tests::http;
-use stepscope_stack_tests::program::{output, parse, stepscope};
+use stepscope_stack_tests::program::parse;
+use stepscope_stack_tests::recorded::{self, Recorded};
 use stepscope_stack_tests::stack::Stack;
 use stepscope_stack_tests::traces::{self, Traces, integer, root, text, without_repairs};
-use stepscope_testkit::TempFolder;
 
 /// The spans of a trace by API v3; that there are none is an error.
 pub(crate) fn open(stack: &Stack, trace: &str) -> Result<Traces, String> {
@@ -18,18 +18,13 @@ pub(crate) fn open(stack: &Stack, trace: &str) -> Result<Traces, String> {
 
 #[test]
 fn every_step_opens_as_it_was_sent() {
-    let stack = Stack::start(&[], &[]).expect("the stack starts");
-    let folder = TempFolder::new("jaeger").expect("a folder");
-    let out = folder.join("profiles").to_string_lossy().into_owned();
-    let mut demo = stepscope(&["--quiet", "demo", "--steps", "220", "--out", &out]).expect("built");
-    output(demo.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint())).expect("the demo succeeds");
-    let accepted =
-        stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"").expect("a count");
-    assert_eq!(stack.wait_for_stored(accepted), Ok(accepted), "each once");
+    let recorded = recorded::demo(&[], &[], &["--steps", "220"], "protobuf").expect("a run");
+    let Recorded { stack, spans: accepted, .. } = &recorded;
+    assert_eq!(stack.wait_for_stored(*accepted), Ok(*accepted), "each once");
     stack.change("stop", "collector").expect("stops, hence flushes its files");
     let mut sent = Traces::new();
     traces::of_json_lines(&stack.data("json/traces.jsonl"), &mut sent).expect("traces");
-    assert_eq!(sent.values().map(|spans| spans.len() as u64).sum::<u64>(), accepted);
+    assert_eq!(sent.values().map(|spans| spans.len() as u64).sum::<u64>(), *accepted);
 
     let run = sent.iter().find(|(_, spans)| {
         root(spans).is_some_and(|root| text(root, "stepscope.section.kind") == Some("run"))
@@ -37,7 +32,7 @@ fn every_step_opens_as_it_was_sent() {
     let run = run.expect("the run's trace").0.clone();
     let (mut steps, mut numbers) = (0, 0);
     for (trace, spans) in &sent {
-        let stored = open(&stack, trace).expect("it opens");
+        let stored = open(stack, trace).expect("it opens");
         assert_eq!(stored.len(), 1, "{trace}");
         // Names, times, parents, links, events, status, and attributes with their types.
         assert_eq!(&stored[trace], spans, "{trace}");
@@ -49,7 +44,7 @@ fn every_step_opens_as_it_was_sent() {
         steps += 1;
         let links: Vec<&Value> = root["links"].as_array().expect("links").iter().collect();
         assert!(links.iter().any(|link| link["traceId"] == run.as_str()), "step {step}: {links:?}");
-        numbers += check_v1(&stack, trace, step, &run);
+        numbers += check_v1(stack, trace, step, &run);
     }
     // 220 training steps; evaluation has steps of its own.
     assert!(steps >= 220, "{steps}");

@@ -104,7 +104,6 @@ fn a_collector_that_is_killed_twice_costs_what_the_report_says() {
         "the directory has all"
     );
     assert_eq!(fate.emitted, fate.acknowledged + fate.unknown + fate.dropped);
-    assert_eq!(fate.dropped, 0, "the pauses were short: {}", report["losses"]);
 
     stack.wait_for_stored(1).expect("Jaeger answers");
     let deadline = Instant::now() + LIMIT;
@@ -130,7 +129,9 @@ fn a_collector_that_is_killed_twice_costs_what_the_report_says() {
         );
         assert_eq!(report["losses"]["emitted"], fate.emitted, "{way}");
         assert!(spans <= fate.emitted, "{way}: nothing is counted twice");
-        assert_eq!(report["losses"]["dropped_total"], fate.unknown, "{way}");
+        // What is given up at the very end can be told to the directory alone.
+        let told = report["losses"]["dropped_total"].as_u64().expect("a number");
+        assert!((fate.unknown..=fate.unknown + fate.dropped).contains(&told), "{way}: {told}");
         // A file without its queue: what the dead collector had not written yet is gone, and is known to be.
         let has_notice = !report["read_issues"].as_array().expect("a list").is_empty()
             || report["losses"]["missing_spans"] != 0;

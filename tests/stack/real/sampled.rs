@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 use stepscope_stack_tests::http;
-use stepscope_stack_tests::program::{output, parse, report_text, stepscope};
+use stepscope_stack_tests::program::{parse, report_text};
+use stepscope_stack_tests::recorded::{self, Recorded};
 use stepscope_stack_tests::stack::Stack;
 use stepscope_stack_tests::traces::{self, Traces, integer, text};
 use stepscope_testkit::binaries;
-use stepscope_testkit::folder::{TempFolder, files_below};
+use stepscope_testkit::folder::files_below;
 
 use crate::jaeger::open;
 
@@ -49,17 +50,12 @@ fn the_production_configuration_keeps_what_matters() {
         ("SAMPLING_WAIT_AFTER_ROOT", "2s"),
         ("SAMPLING_SLOW_MS", &SLOW_MS.to_string()),
     ];
-    let stack =
-        Stack::start(&["--config", &configuration.to_string_lossy()], &settings).expect("the stack starts");
-    let folder = TempFolder::new("sampled").expect("a folder");
-    let profiles = folder.join("profiles");
-    let out = profiles.to_string_lossy().into_owned();
-    let mut demo = stepscope(&["--quiet", "demo", "--steps", "440", "--out", &out]).expect("built");
-    demo.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint()).env("STEPSCOPE_FORMAT", "json");
-    output(&mut demo).expect("the demo succeeds");
+    let configuration = ["--config", &configuration.to_string_lossy()];
+    let recorded = recorded::demo(&configuration, &settings, &["--steps", "440"], "json").expect("a run");
+    let Recorded { stack, profiles, .. } = &recorded;
 
     let mut sent = Traces::new();
-    for file in files_below(&profiles).expect("files") {
+    for file in files_below(profiles).expect("files") {
         if file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("traces")) {
             traces::of_json_lines(&file, &mut sent).expect("JSON lines");
         }
@@ -78,14 +74,19 @@ fn the_production_configuration_keeps_what_matters() {
         assert!(kept.contains_key(reason), "no trace is kept as {reason}: {kept:?}");
     }
     let spans = expected.iter().map(|trace| sent[*trace].len() as u64).sum();
-    stack.wait_for_stored(spans).expect("all that is kept arrives");
+    let arrived = stack.wait_for_stored(spans);
+    let mut wrong = Vec::new();
     for (trace, spans) in &sent {
-        let stored = open(&stack, trace).unwrap_or_default();
+        let stored = open(stack, trace).unwrap_or_default();
         let stored = stored.get(trace).map_or(0, BTreeMap::len);
         let wanted = if expected.contains(trace) { spans.len() } else { 0 };
-        assert_eq!(stored, wanted, "{trace}: {:?}", reason(trace, spans));
+        if stored != wanted {
+            wrong.push(format!("{trace}: {stored} of {wanted} spans, {:?}", reason(trace, spans)));
+        }
     }
-    assert_sums(&stack, &parse(&report_text(&[&profiles]).expect("a report")).expect("JSON"));
+    assert!(wrong.is_empty(), "{arrived:?}, {} wrong:\n{}", wrong.len(), wrong.join("\n"));
+    assert_eq!(arrived, Ok(spans), "each once");
+    assert_sums(stack, &parse(&report_text(&[profiles]).expect("a report")).expect("JSON"));
 }
 
 /// Prometheus' figures of each section are those of the report.

@@ -2,9 +2,9 @@
 //! Jaeger's API.
 
 use stepscope_stack_tests::http;
-use stepscope_stack_tests::program::{output, parse, report_text, stepscope};
+use stepscope_stack_tests::program::{parse, report_text};
+use stepscope_stack_tests::recorded::{self, Recorded};
 use stepscope_stack_tests::report::{difference, without};
-use stepscope_stack_tests::stack::Stack;
 use stepscope_stack_tests::traces::without_repairs;
 use stepscope_testkit::folder::{TempFolder, files_below};
 
@@ -16,27 +16,15 @@ const MAY_DIFFER: [&str; 4] = ["inputs", "exported", "live_last_bytes", "rss_las
 fn each_file_format_of_the_collector_gives_the_directorys_report() {
     // Besides what the configuration has: zstd around the whole file, which the collector can do on request.
     for (gates, seed) in [(&[][..], "1"), (&["--gates", "exporter.file.nativeCompression"], "2")] {
-        let stack = Stack::start(gates, &[]).expect("the stack starts");
-        let folder = TempFolder::new("ways").expect("a folder");
-        let profiles = folder.join("profiles");
-        let out = profiles.to_string_lossy().into_owned();
-        let arguments =
-            ["--quiet", "demo", "--steps", "440", "--seed", seed, "--format", "json", "--out", &out];
-        let demo = output(
-            stepscope(&arguments).expect("built").env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint()),
-        );
-        let directory = report_text(&[&profiles]).expect("a report");
-        assert_eq!(demo.expect("the demo succeeds"), directory, "the demo prints the directory's report");
-
-        let report = parse(&directory).expect("JSON");
-        let spans = report["run"]["spans"].as_u64().expect("spans");
-        assert_eq!(report["losses"]["dropped_total"], 0, "{}", report["losses"]);
-        for sink in report["losses"]["exported"].as_array().expect("sinks") {
-            assert_eq!(sink["spans"].as_u64(), Some(spans), "{sink}");
+        let recorded = recorded::demo(gates, &[], &["--steps", "440", "--seed", seed], "protobuf");
+        let Recorded { stack, profiles, report, spans, .. } = &recorded.expect("a run");
+        let directory = report_text(&[profiles]).expect("a report");
+        assert_eq!(report, &directory, "the demo prints the directory's report");
+        let losses = &parse(&directory).expect("JSON")["losses"];
+        for sink in losses["exported"].as_array().expect("sinks") {
+            assert_eq!(sink["spans"].as_u64(), Some(*spans), "{sink}");
         }
-        let accepted = stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"");
-        assert_eq!(accepted, Ok(spans), "the collector took each span once");
-        stack.wait_for_stored(spans).expect("all reach Jaeger");
+        stack.wait_for_stored(*spans).expect("all reach Jaeger");
         stack.change("stop", "collector").expect("stops, hence flushes its files");
 
         let expected = without(&directory, &MAY_DIFFER);
@@ -58,23 +46,19 @@ fn each_file_format_of_the_collector_gives_the_directorys_report() {
 /// Jaeger keeps no metrics, so the report is that of the directory's spans alone.
 #[test]
 fn jaegers_answer_gives_the_report_of_the_directorys_spans() {
-    let stack = Stack::start(&[], &[]).expect("the stack starts");
-    let folder = TempFolder::new("ways").expect("a folder");
-    let profiles = folder.join("profiles");
-    let out = profiles.to_string_lossy().into_owned();
-    let mut demo = stepscope(&["--quiet", "demo", "--steps", "220", "--out", &out]).expect("built");
-    output(demo.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint())).expect("the demo succeeds");
-    let accepted = stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"");
-    stack.wait_for_stored(accepted.expect("a count")).expect("all reach Jaeger");
+    let recorded = recorded::demo(&[], &[], &["--steps", "220"], "protobuf").expect("a run");
+    let Recorded { stack, profiles, spans, .. } = &recorded;
+    stack.wait_for_stored(*spans).expect("all reach Jaeger");
 
     // Every trace of the service, whenever it was.
     let query = "/api/v3/traces?query.service_name=stepscope-demo&query.num_traces=100000\
                  &query.start_time_min=2000-01-01T00:00:00Z&query.start_time_max=2200-01-01T00:00:00Z";
     let answer = http::get(stack.address("JAEGER_QUERY"), query).expect("an answer");
+    let folder = TempFolder::new("answer").expect("a folder");
     let file = folder.join("answer.json");
     std::fs::write(&file, without_repairs(parse(&answer).expect("JSON")).to_string()).expect("written");
 
-    let traces: Vec<_> = files_below(&profiles).expect("files");
+    let traces: Vec<_> = files_below(profiles).expect("files");
     let traces = traces
         .iter()
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("traces")));
@@ -82,6 +66,5 @@ fn jaegers_answer_gives_the_report_of_the_directorys_spans() {
     let expected = without(&report_text(&traces).expect("a report"), &["inputs"]);
     let got = without(&report_text(&[&file]).expect("a report"), &["inputs"]);
     assert!(got == expected, "another report\n{}", difference(&expected, &got));
-    let spans = parse(&report_text(&[&file]).expect("a report")).expect("JSON")["run"]["spans"].clone();
     println!("{spans} spans, the same report from the directory's traces and from Jaeger's answer");
 }
