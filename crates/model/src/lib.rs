@@ -3,6 +3,7 @@
 //! traces mean is the business of `stepscope-analyze`.
 
 mod assembly;
+mod convert;
 mod elements;
 mod error;
 mod fingerprint;
@@ -28,6 +29,7 @@ mod trace;
 mod unfinished;
 mod walk;
 
+pub use convert::{Converter, LostInConversion, Target};
 pub use error::ReadError;
 pub use formats::{FORMATS, Format};
 pub use issue::{IssueKind, ReadIssue};
@@ -37,5 +39,6 @@ pub use outcome::{FileInfo, ReadOutcome};
 pub use reader::Reader;
 pub use resource::Resource;
 pub use sink::Sink;
+pub use stepscope_otlp::{Signal, Visitor};
 pub use trace::{Completeness, Figure, Link, PhaseTag, Span, Text, Trace, UserValue};
 pub use unfinished::Unfinished;

@@ -22,8 +22,7 @@ pub(crate) use deliver::hex;
 use deliver::{Deliverer, count};
 use hash::IdState;
 use open::OpenTrace;
-pub(crate) use spill::Piece;
-use spill::{Part, Spill};
+pub(crate) use spill::{Part, Piece, Spill};
 
 use crate::issues::{FileId, Issues};
 use crate::record::{Fields, Record};

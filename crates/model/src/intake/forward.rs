@@ -1,14 +1,24 @@
-//! Passes every call on to a visitor of the caller's, and counts spans.
+//! Passes every call on to a visitor of the caller's, and counts spans and points.
 
 use stepscope_otlp::{
     EventHead, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, SpanHead, Value, Visitor,
 };
 
+use super::State;
+
 /// Passes every call on.
 pub(super) struct Forward<'a> {
-    pub(super) visitor: &'a mut dyn Visitor,
+    visitor: &'a mut dyn Visitor,
     /// Spans passed on.
-    pub(super) spans: &'a mut u64,
+    spans: &'a mut u64,
+    /// Points of metrics passed on.
+    points: &'a mut u64,
+}
+
+impl<'a> Forward<'a> {
+    pub(super) fn new(visitor: &'a mut dyn Visitor, state: &'a mut State) -> Self {
+        Self { visitor, spans: &mut state.spans_read, points: &mut state.points_read }
+    }
 }
 
 impl Visitor for Forward<'_> {
@@ -74,6 +84,7 @@ impl Visitor for Forward<'_> {
     }
 
     fn point(&mut self, head: &PointHead<'_>) {
+        *self.points += 1;
         self.visitor.point(head);
     }
 

@@ -22,7 +22,7 @@ impl Intake {
         sink: &mut dyn Sink,
     ) -> Result<(), BadMessage> {
         let decoded = if let Some(visitor) = sink.raw(Signal::Traces) {
-            jaeger::decode(bytes, &mut Forward { visitor, spans: &mut self.state.spans_read })
+            jaeger::decode(bytes, &mut Forward::new(visitor, &mut self.state))
         } else {
             let state = &mut self.state;
             let mut collect = Collect { resource: Arc::default(), ours: false, state, sink, file, offset };

@@ -166,7 +166,7 @@ impl Intake {
         };
         let raw = detected.signal.and_then(|signal| sink.raw(signal));
         let result = if let Some(visitor) = raw {
-            let mut forward = Forward { visitor, spans: &mut self.state.spans_read };
+            let mut forward = Forward::new(visitor, &mut self.state);
             decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut forward)
         } else {
             let mut collect =

@@ -6,7 +6,7 @@
 
 mod id;
 mod span;
-mod tag;
+pub(crate) mod tag;
 mod wire;
 
 use std::collections::HashMap;
@@ -30,8 +30,6 @@ pub(crate) struct Decoded {
     pub(crate) invalid_utf8: u64,
     /// Why not all of it was read, and where: the text ends, or is no JSON from there on.
     pub(crate) ended: Option<(usize, Ended)>,
-    /// Warnings about the trace as a whole, which no span can hold.
-    pub(crate) trace_warnings: u64,
 }
 
 /// Why a trace was not read to its end.
@@ -50,7 +48,6 @@ struct Members<'a> {
     processes: Option<Range<usize>>,
     /// Where the array of spans begins.
     spans: Option<usize>,
-    trace_warnings: u64,
 }
 
 /// Whether `bytes`, an object or the beginning of one, is a trace.
@@ -90,7 +87,6 @@ pub(crate) fn decode(bytes: &[u8], visitor: &mut impl Visitor) -> Decoded {
     if !whole {
         decoded.ended = Some(ended(&mut cursor));
     }
-    decoded.trace_warnings = members.trace_warnings;
     let Some(spans) = members.spans else { return decoded };
     let mut reading = Reading {
         bytes,
@@ -134,14 +130,6 @@ fn members<'a>(cursor: &mut Cursor<'a>, bytes: &'a [u8]) -> (Members<'a>, bool) 
                 members.trace_id = members.trace_id.strip_suffix(b"\"").unwrap_or_default();
             }
             b"processes" => members.processes = Some(range),
-            b"warnings" => {
-                let warnings = Cursor::at(bytes, range.start).elements(|cursor| {
-                    members.trace_warnings += 1;
-                    cursor.value().map(drop)
-                });
-                // Null, where there are none.
-                let _ = warnings;
-            }
             _ => {}
         }
         Some(())

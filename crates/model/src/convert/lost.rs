@@ -1,0 +1,41 @@
+//! What a target cannot hold, counted by name.
+
+use std::collections::BTreeMap;
+
+use stepscope_otlp::{PointHead, Visitor};
+
+pub(super) const POINTS: &str = "points of metrics";
+pub(super) const NANOSECONDS: &str = "times finer than a microsecond";
+pub(super) const DROPPED_COUNTS: &str = "counts of what the writer dropped";
+pub(super) const LINK_ATTRIBUTES: &str = "attributes and states of links";
+pub(super) const SCOPE_ATTRIBUTES: &str = "attributes of scopes";
+pub(super) const SCHEMA_URLS: &str = "schema URLs";
+pub(super) const NESTED: &str = "types of nested values, which became text";
+pub(super) const BYTES: &str = "types of bytes, which became base64";
+pub(super) const FLAGS: &str = "flags other than sampled";
+
+/// Counts by name. As a visitor it counts points, for targets that hold no metrics.
+#[derive(Debug, Default)]
+pub(super) struct Lost(BTreeMap<&'static str, u64>);
+
+impl Lost {
+    pub(super) fn note(&mut self, what: &'static str, count: u64) {
+        if count > 0 {
+            *self.0.entry(what).or_default() += count;
+        }
+    }
+
+    pub(super) fn append(&mut self, other: Self) {
+        other.0.into_iter().for_each(|(what, count)| self.note(what, count));
+    }
+
+    pub(super) fn into_map(self) -> BTreeMap<&'static str, u64> {
+        self.0
+    }
+}
+
+impl Visitor for Lost {
+    fn point(&mut self, _: &PointHead<'_>) {
+        self.note(POINTS, 1);
+    }
+}
