@@ -45,7 +45,7 @@ impl Fold {
         // Our own layer writes no queues within a trace.
         let has_queues = !trace.is_ours && trace.spans.iter().any(|span| span.span_kind == CONSUMER);
         if are_nested && !has_queues && self.sweep_nodes.len() == self.members.len() {
-            for (&index, &own_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
+            for (&index, &own_ns) in self.sweep_nodes.iter().zip(self.sweep.own()) {
                 if index == anchor {
                     other_ns = own_ns;
                 } else {

@@ -7,6 +7,11 @@ fn member(start_ns: u64, end_ns: u64, parent: u32, rank: u64) -> Member {
     Member { start_ns, end_ns, parent, rank, id: 0 }
 }
 
+/// A rank of a class and a phase.
+const fn rank(class: u64, phase: u64) -> u64 {
+    (class << 32) | phase
+}
+
 fn run(members: &[Member]) -> Vec<u64> {
     let mut exposed = Vec::new();
     Sweep::default().run(members, &mut exposed);
@@ -17,24 +22,45 @@ fn run(members: &[Member]) -> Vec<u64> {
 fn nested_calls_own_what_their_children_do_not() {
     let members = [
         member(10, 110, NO_PARENT, NO_PHASE),
-        member(20, 60, 0, 5),
-        member(30, 40, 1, 9),
-        member(60, 90, 0, 1),
+        member(20, 60, 0, rank(1, 5)),
+        member(30, 40, 1, rank(1, 9)),
+        member(60, 90, 0, rank(0, 1)),
     ];
     assert_eq!(run(&members), [30, 30, 10, 30]);
+}
+
+#[test]
+fn a_higher_class_keeps_what_lower_ones_inside_it_take() {
+    let members = [
+        member(0, 100, NO_PARENT, NO_PHASE),
+        member(0, 50, 0, rank(1, 0)),
+        // Of a lower class: the time stays with the span around it.
+        member(10, 40, 1, rank(2, 0)),
+        // Of that span's class again, however deep.
+        member(20, 30, 2, rank(1, 1)),
+        member(22, 24, 3, rank(0, 0)),
+    ];
+    assert_eq!(run(&members), [50, 40, 0, 8, 2]);
+    let mut sweep = Sweep::default();
+    assert!(sweep.run(&members, &mut Vec::new()));
+    assert_eq!(sweep.own(), [50, 20, 20, 8, 2]);
+    // The same where a sibling makes them no calls.
+    let mut overlapping = members.to_vec();
+    overlapping.push(member(45, 60, 0, rank(2, 0)));
+    assert_eq!(run(&overlapping), [40, 40, 0, 8, 2, 10]);
 }
 
 #[test]
 fn of_overlapping_siblings_the_higher_rank_wins() {
     let members = [
         member(0, 100, NO_PARENT, NO_PHASE),
-        member(10, 50, 0, 7),
-        member(30, 70, 0, 3),
+        member(10, 50, 0, rank(0, 7)),
+        member(30, 70, 0, rank(0, 3)),
         // A child that outlives its parent.
-        member(60, 80, 2, 9),
+        member(60, 80, 2, rank(0, 9)),
     ];
-    // 0–10 window, 10–30 first, 30–60 second, 60–70 its child (the second has an active child), 70–80 the
-    // child alone, 80–100 window.
+    // 0–10 window, 10–30 first, 30–60 second, 60–70 its child (the second has one of its class open inside),
+    // 70–80 the child alone, 80–100 window.
     assert_eq!(run(&members), [30, 20, 30, 20]);
 }
 
@@ -50,11 +76,21 @@ fn by_the_nanosecond(members: &[Member]) -> Vec<u64> {
     let mut exposed = vec![0; members.len()];
     let active = |index: usize, time: u64| members[index].start_ns <= time && time < members[index].end_ns;
     for time in members[0].start_ns..members[0].end_ns {
-        let best = (0..members.len())
-            .filter(|&index| active(index, time))
-            .filter(|&index| {
-                !(0..members.len()).any(|child| members[child].parent == index as u32 && active(child, time))
-            })
+        let open: Vec<usize> = (0..members.len()).filter(|&index| active(index, time)).collect();
+        let highest = open.iter().map(|&index| members[index].rank >> 32).min();
+        let of_class: Vec<usize> =
+            open.into_iter().filter(|&index| Some(members[index].rank >> 32) == highest).collect();
+        let is_inside = |inner: usize, outer: usize| {
+            let mut at = members[inner].parent;
+            while at != NO_PARENT && at as usize != outer {
+                at = members[at as usize].parent;
+            }
+            at != NO_PARENT
+        };
+        let best = of_class
+            .iter()
+            .copied()
+            .filter(|&index| !of_class.iter().any(|&inner| inner != index && is_inside(inner, index)))
             .min_by_key(|&index| (members[index].rank, members[index].id, index));
         if let Some(best) = best {
             exposed[best] += 1;
@@ -64,11 +100,11 @@ fn by_the_nanosecond(members: &[Member]) -> Vec<u64> {
 }
 
 fn forests() -> impl Strategy<Value = Vec<Member>> {
-    let span = (0u64..60, 0u64..30, any::<u32>(), 0u64..4, 0u64..3);
+    let span = (0u64..60, 0u64..30, any::<u32>(), (0u64..4, 0u64..2), 0u64..3);
     (1u64..50, prop::collection::vec(span, 0..12), any::<bool>()).prop_map(|(length, spans, is_nested)| {
         let window = member(10, 10 + length, NO_PARENT, NO_PHASE);
         let mut members = vec![window];
-        for (start, length, parent, rank, id) in spans {
+        for (start, length, parent, (class, phase), id) in spans {
             let parent = parent % members.len() as u32;
             let around = if is_nested { members[parent as usize] } else { window };
             let start_ns = (10 + start).clamp(around.start_ns, around.end_ns);
@@ -77,7 +113,7 @@ fn forests() -> impl Strategy<Value = Vec<Member>> {
                 start_ns,
                 end_ns,
                 parent,
-                rank: if rank == 3 { NO_PHASE } else { rank },
+                rank: if class == 3 { NO_PHASE } else { rank(class, phase) },
                 id,
             });
         }

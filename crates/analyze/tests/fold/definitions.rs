@@ -58,10 +58,9 @@ fn is_driving(span: &Span) -> bool {
     span.figure(Figure::ThreadId).is_none_or(|thread| thread == 1)
 }
 
-/// The nearest ancestor on the driving thread.
-fn driver(trace: &Trace, span: &Span) -> Option<u64> {
-    let parent = parent(trace, span)?;
-    if is_driving(parent) { Some(parent.id) } else { driver(trace, parent) }
+/// Whether a span is an ancestor of another.
+fn is_inside(trace: &Trace, inner: &Span, outer: &Span) -> bool {
+    parent(trace, inner).is_some_and(|around| around.id == outer.id || is_inside(trace, around, outer))
 }
 
 proptest! {
@@ -89,15 +88,15 @@ proptest! {
         let mut exposed: BTreeMap<Option<Phase>, u64> = BTreeMap::new();
         let mut total: BTreeMap<Phase, u64> = BTreeMap::new();
         for time in root.start_ns..root.end_ns {
-            let best = trace
-                .spans
-                .iter()
-                .filter(|span| is_driving(span) && active(span, time))
-                .filter(|span| {
-                    !trace.spans.iter().any(|child| {
-                        is_driving(child) && active(child, time) && driver(&trace, child) == Some(span.id)
-                    })
-                })
+            let class = |span: &Span| {
+                let phase = phase(&trace, span);
+                (phase.is_none(), phase.map(Phase::class))
+            };
+            let open = || trace.spans.iter().filter(|span| is_driving(span) && active(span, time));
+            let highest = open().map(class).min();
+            let of_class = || open().filter(|span| Some(class(span)) == highest);
+            let best = of_class()
+                .filter(|span| !of_class().any(|inner| is_inside(&trace, inner, span)))
                 .min_by_key(|span| {
                     let phase = phase(&trace, span);
                     (phase.is_none(), phase.map(|phase| (phase.class(), phase)), span.id)
