@@ -87,18 +87,13 @@ def points():
     return [Point(PROCESS, metric, attributes, 1, value) for metric, attributes, value in found]
 
 
-def numbers(count, total, mean, std, least, most, p50, p95, mad, is_exact=True):
+def block(count, total, mean, std, least, most, p50, p95, mad, is_exact=True):
     """A block of figures of at most ten values: p90, p95 and p99 are one."""
     return {
         "count": count, "total": total, "mean": mean, "std": std, "min": least, "max": most, "p50": p50, "p90": p95,
         "p95": p95, "p99": p95, "mad": mad, "cv": std / mean if mean and std is not None else None,
-        "is_exact": is_exact,
+        "robust_cv": mad / p50 if p50 else None, "is_exact": is_exact,
     }
-
-
-def block(*figures):
-    found = numbers(*figures)
-    return {**found, "robust_cv": found["mad"] / found["p50"] if found["p50"] else None}
 
 
 # 120, 80 and 100.
@@ -125,10 +120,9 @@ FIGURES = ("busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops"
 
 
 def section(path, kind, self_ns, figures, in_steps=None, calls=3, **more):
-    total = figures.pop("total")
     found = {
         "path": path, "name": path.rpartition("/")[2], "depth": path.count("/") + 1, "kind": kind, "source": "spans",
-        "total_ns": total, "self_ns": self_ns, "self_busy_ns": None, "collapsed_calls": 0, "errors": 0, "alloc": None,
+        "self_ns": self_ns, "self_busy_ns": None, "collapsed_calls": 0, "errors": 0, "alloc": None,
         "in_steps": [],
     }
     if in_steps:
@@ -151,24 +145,24 @@ def sections():
         "self_free_bytes": 12, "self_net_bytes": 498, "peak_bytes": 21,
     }
     # By the sums: 300, 120, 80 and twice 100 ns; deviations from the mean of 140: 160, -20, -60 and twice -40.
-    of_steps = numbers(5, 700, 140.0, math.sqrt(32_800 / 4), 80, 300, 100, 300, 20, False)
+    of_steps = block(5, 700, 140.0, math.sqrt(32_800 / 4), 80, 300, 100, 300, 20, False)
     return [
         section(
             "step", "step", None, of_steps, (500, 500, 330), samples=summed(4, 32), tokens=summed(4, 320),
             bytes=summed(4, 2560), self_busy_ns=400, source="aggregates",
         ),
-        section("step/next", "section", 50, numbers(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0), (50, 50, 50)),
+        section("step/next", "section", 50, block(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0), (50, 50, 50)),
         section(
-            "step/model", "section", None, numbers(4, 160, 40.0, 0.0, 40, 40, 40, 40, 0, False), (120, 120, 120),
+            "step/model", "section", None, block(4, 160, 40.0, 0.0, 40, 40, 40, 40, 0, False), (120, 120, 120),
             alloc=alloc, self_busy_ns=120, source="aggregates",
         ),
         section(
-            "step/model/part", "section", 40, numbers(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 0), errors=2, calls=4,
+            "step/model/part", "section", 40, block(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 0), errors=2, calls=4,
             busy_ns=summed(4, 32), idle_ns=summed(4, 8), cpu_ns=summed(4, 28), flops=summed(4, 36),
         ),
-        section("shuffle", "section", 40, numbers(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0)),
+        section("shuffle", "section", 40, block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0)),
         section(
-            "train", "batch", 250, numbers(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
+            "train", "batch", 250, block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
             samples=summed(2, 16), busy_ns=summed(1, 140), cpu_ns=summed(1, 60),
         ),
     ]
@@ -238,7 +232,6 @@ def report():
         "resource": {"service_instance_id": PROCESS.id, "pid": PROCESS.pid, "rank": 0, "level": "detailed"},
         "traces": 8, "first_ns": 1000, "last_ns": 4000, "warmup_steps": 1, "steps": STEADY, "throughput": THROUGHPUT,
     }
-    step_time = ("mean", "std", "min", "max", "p50", "p90", "p95", "p99", "mad", "cv")
     disagreements = [
         {"path": "step/model", "figure": "count", "spans": 3, "aggregates": 4},
         {"path": "step/model", "figure": "total_ns", "spans": 120, "aggregates": 160},
@@ -260,7 +253,7 @@ def report():
         },
         "sections": sections(),
         "summary": {
-            "mode": "train", "steps": 3, "warmup_steps": 1, "step_time": {key: STEADY[key] for key in step_time},
+            "mode": "train", "steps": 3, "warmup_steps": 1, "step_time": STEADY,
             "throughput": THROUGHPUT, "coverage": {"recorded_steps": 5, "read_steps": 4, "whole_steps": 3},
             "whole": WHOLE, "phases": PHASES, "unattributed_ns": 90, "steps_ns": 300,
             "input": wait,

@@ -51,6 +51,8 @@ def derived(where, got, compare):
     """Figures that follow from others of the same row."""
     known = got["mean"] and got["std"] is not None
     compare.close(where, "cv", got["cv"], Fraction(got["std"]) / Fraction(got["mean"]) if known else None)
+    known = got["mad"] is not None and got["p50"]
+    compare.close(where, "robust_cv", got["robust_cv"], Fraction(got["mad"], got["p50"]) if known else None)
     alloc = got["alloc"]
     if alloc is not None:
         both = alloc["self_alloc_bytes"] is not None and alloc["self_free_bytes"] is not None
@@ -93,7 +95,7 @@ def by_both(where, got, section, has_all, compare):
 def by_spans(where, got, section, compare):
     durations = list(section.durations)
     compare.equal(where, "count", got["count"], section.count)
-    compare.equal(where, "total_ns", got["total_ns"], section.total)
+    compare.equal(where, "total", got["total"], section.total)
     compare.equal(where, "min", got["min"], min(durations))
     compare.equal(where, "max", got["max"], max(durations))
     compare.equal(where, "self_busy_ns", got["self_busy_ns"], None)
@@ -112,7 +114,7 @@ def by_spans(where, got, section, compare):
 def by_aggregates(where, got, section, sums, compare):
     count, total = sums.get(names.SECTION_COUNT), sums.get(names.SECTION_TOTAL)
     compare.equal(where, "count", got["count"], count)
-    compare.equal(where, "total_ns", got["total_ns"], total)
+    compare.equal(where, "total", got["total"], total)
     compare.equal(where, "self_busy_ns", got["self_busy_ns"], sums.get(names.SECTION_SELF_BUSY))
     compare.equal(where, "min", got["min"], sums.get(names.SECTION_MIN))
     compare.equal(where, "max", got["max"], sums.get(names.SECTION_MAX))

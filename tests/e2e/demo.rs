@@ -35,8 +35,8 @@ fn disturbed_share(report: &Value) -> f64 {
     };
     let number = |value: &Value| value.as_f64().unwrap_or_else(|| panic!("no number: {value}"));
     let (step, wait) = (of("step"), of("step/data_wait"));
-    let served = number(&step["cpu_ns"]["sum"]) + number(&wait["total_ns"]);
-    1.0 - served / number(&step["total_ns"])
+    let served = number(&step["cpu_ns"]["sum"]) + number(&wait["total"]);
+    1.0 - served / number(&step["total"])
 }
 
 /// A run on a machine that lets it: repeated while another process takes the training thread's processor.

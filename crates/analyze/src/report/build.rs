@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use super::{
     Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
-    RuleState, Run, SCHEMA_VERSION, Section, StepTime, Tool, Verdict, verdict,
+    RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
 use crate::rules::{self, Config, RULES, Rule};
-use crate::summary::{Stats, Summary};
+use crate::summary::Summary;
 
 /// The report on a run.
 #[must_use]
@@ -39,7 +39,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         losses: losses(summary),
         run: run(summary),
         summary: overview(summary, &bottlenecks),
-        sections: summary.sections.iter().map(Section::from).collect(),
+        sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
         notes: notes(summary, config),
         bottlenecks,
@@ -171,29 +171,13 @@ fn overview(summary: &Summary, bottlenecks: &[Bottleneck]) -> Overview {
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),
         warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
-        step_time: mode.map(|mode| step_time(&mode.steady)),
+        step_time: mode.map(|mode| mode.steady),
         throughput: mode.map(|mode| mode.throughput).unwrap_or_default(),
         coverage: summary.coverage,
         whole: mode.map(|mode| mode.whole).unwrap_or_default(),
         phases: mode.map(|mode| mode.phases.clone()).unwrap_or_default(),
         unattributed_ns: mode.map_or(0, |mode| mode.unattributed_ns),
         steps_ns: mode.map_or(0, |mode| mode.steady_ns),
-    }
-}
-
-fn step_time(stats: &Stats) -> StepTime {
-    StepTime {
-        mean: stats.mean,
-        std: stats.std,
-        min: stats.min,
-        max: stats.max,
-        p50: stats.p50,
-        p90: stats.p90,
-        p95: stats.p95,
-        p99: stats.p99,
-        mad: stats.mad,
-        cv: stats.cv,
-        is_exact: stats.is_exact,
     }
 }
 

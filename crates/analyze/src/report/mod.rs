@@ -5,7 +5,6 @@
 mod build;
 pub(crate) mod coverage;
 mod finding;
-mod section;
 pub mod units;
 mod verdict;
 
@@ -15,12 +14,11 @@ use stepscope_model::ReadIssue;
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
     BatchSummary, Coverage, CriticalPath, Disagreement, InputShare, InstanceRow, Limit, ModeSummary,
-    OtherRun, OutsideRow, PhaseRow, ProcessMemory, StepSeries, Throughput, TrendPair, ValueSeries,
-    WaitSummary,
+    OtherRun, OutsideRow, PhaseRow, ProcessMemory, SectionRow, Stats, StepSeries, Throughput, TrendPair,
+    ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{BottleneckType, Evidence, Finding, Gain, GainMethod, Verdict, rounded, severity};
-pub use section::Section;
 
 /// Version of the JSON form: raised when a field changes its meaning or goes away, not when one is added.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -68,7 +66,7 @@ pub struct Report {
     /// The verdict and the figures it rests on.
     pub summary: Overview,
     /// Sections by path.
-    pub sections: Vec<Section>,
+    pub sections: Vec<SectionRow>,
     /// What held up the end of the steps; null where no step was read whole.
     pub critical_path: Option<CriticalPath>,
     /// Findings by the direct share of their gain, severity, id.
@@ -208,7 +206,7 @@ pub struct Overview {
     /// Steps left out as warm-up.
     pub warmup_steps: u64,
     /// Duration of the steps after warm-up; null without steps.
-    pub step_time: Option<StepTime>,
+    pub step_time: Option<Stats>,
     /// Work done by the steps read.
     pub throughput: Throughput,
     /// How much of the steps of all modes was read.
@@ -221,33 +219,6 @@ pub struct Overview {
     pub unattributed_ns: u64,
     /// Time of the steps.
     pub steps_ns: u64,
-}
-
-/// Durations of steps, nanoseconds.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StepTime {
-    /// Mean.
-    pub mean: Option<f64>,
-    /// Standard deviation.
-    pub std: Option<f64>,
-    /// Shortest.
-    pub min: Option<u64>,
-    /// Longest.
-    pub max: Option<u64>,
-    /// Median.
-    pub p50: Option<u64>,
-    /// 90th percentile.
-    pub p90: Option<u64>,
-    /// 95th percentile.
-    pub p95: Option<u64>,
-    /// 99th percentile.
-    pub p99: Option<u64>,
-    /// Median absolute deviation.
-    pub mad: Option<u64>,
-    /// Standard deviation / mean.
-    pub cv: Option<f64>,
-    /// Whether quantiles are exact or within 0.55 %.
-    pub is_exact: bool,
 }
 
 /// A finding.

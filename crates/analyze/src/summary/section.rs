@@ -69,7 +69,7 @@ pub struct InSteps {
     pub exposed_ns: u64,
 }
 
-/// One call path.
+/// One call path, as the report lists it. Durations in nanoseconds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct SectionRow {
     /// Names from the root section down, as `stepscope_core::path::join` writes them.
@@ -89,6 +89,7 @@ pub struct SectionRow {
     pub source: FigureSource,
     /// Durations. `stats.total` counts recursive time once, `stats.count` counts every call that has a
     /// duration of its own.
+    #[serde(flatten)]
     pub stats: Stats,
     /// Calls beyond `stats.count` that share the path of the call around them (depth or number of paths
     /// bounded), so that their time is inside that call's.
@@ -112,6 +113,7 @@ pub struct SectionRow {
     /// Floating-point operations.
     pub flops: Option<FigureSum>,
     /// Allocations.
+    #[serde(rename = "alloc")]
     pub memory: Option<SectionMemory>,
     /// Spans with an error.
     pub errors: u64,

@@ -1,8 +1,9 @@
 //! Where the time goes, the largest sections, the slowest steps, memory.
 
 use super::page::{Page, code, known};
+use crate::report::Report;
 use crate::report::units::{bytes, count, duration, percent, signed_bytes};
-use crate::report::{Report, Section};
+use crate::summary::SectionRow;
 
 /// Sections shown: those with the longest total.
 const SECTIONS: usize = 20;
@@ -56,24 +57,24 @@ pub(super) fn phases(report: &Report, page: &mut Page) {
 }
 
 pub(super) fn sections(report: &Report, page: &mut Page) {
-    let mut largest: Vec<&Section> = report.sections.iter().collect();
+    let mut largest: Vec<&SectionRow> = report.sections.iter().collect();
     if largest.is_empty() {
         return;
     }
-    largest.sort_by(|a, b| b.total_ns.cmp(&a.total_ns).then_with(|| a.path.cmp(&b.path)));
+    largest.sort_by(|a, b| b.stats.total.cmp(&a.stats.total).then_with(|| a.path.cmp(&b.path)));
     page.heading(3, "Sections");
     page.table(
         ["Section", ">Calls", ">Total", ">Self", ">p50", ">p95", ">Max", ">Allocated"],
         largest.iter().take(SECTIONS).map(|row| {
             [
                 code(&row.path),
-                count(row.count),
-                duration(row.total_ns),
+                count(row.stats.count),
+                duration(row.stats.total),
                 known(row.self_ns, duration),
-                known(row.p50, duration),
-                known(row.p95, duration),
-                known(row.max, duration),
-                known(row.alloc, |alloc| bytes(alloc.alloc_bytes)),
+                known(row.stats.p50, duration),
+                known(row.stats.p95, duration),
+                known(row.stats.max, duration),
+                known(row.memory, |alloc| bytes(alloc.alloc_bytes)),
             ]
         }),
     );

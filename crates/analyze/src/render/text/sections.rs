@@ -7,8 +7,9 @@ use stepscope_core::{Mode, SectionKind, path};
 use super::page::{Look, Page, known, tight_bytes, tight_percent};
 use super::width::{left, right};
 use crate::render::common::names::printable;
+use crate::report::Report;
 use crate::report::units::{percent, short_count, short_duration, things};
-use crate::report::{Report, Section};
+use crate::summary::SectionRow;
 
 /// Rows of the tree; of more sections those with the longest total are shown.
 const ROWS: usize = 40;
@@ -36,14 +37,16 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             let part = section.in_mode(mode)?;
             (total_ns > 0).then(|| part.total_ns as f64 / total_ns as f64)
         });
-        let alloc =
-            section.alloc.map(|alloc| alloc.alloc_bytes / section.count.max(1)).filter(|&size| size > 0);
+        let alloc = section
+            .memory
+            .map(|alloc| alloc.alloc_bytes / section.stats.count.max(1))
+            .filter(|&size| size > 0);
         let cells = [
-            short_count(section.count),
-            short_duration(section.total_ns),
+            short_count(section.stats.count),
+            short_duration(section.stats.total),
             known(section.self_ns.or(section.self_busy_ns), short_duration),
-            known(section.p50, short_duration),
-            known(section.p95, short_duration),
+            known(section.stats.p50, short_duration),
+            known(section.stats.p95, short_duration),
             share.map_or(String::new(), tight_percent),
             alloc.map_or(String::new(), tight_bytes),
         ];
@@ -82,24 +85,24 @@ fn steps_total(report: &Report) -> Option<(Mode, u64)> {
 /// Sections under their parents.
 struct Tree<'a> {
     /// By parent path; empty for roots and for sections whose parent has no row.
-    children: BTreeMap<String, Vec<(&'a Section, bool)>>,
+    children: BTreeMap<String, Vec<(&'a SectionRow, bool)>>,
     shown: BTreeSet<&'a str>,
 }
 
 impl<'a> Tree<'a> {
-    fn of(sections: &'a [Section]) -> Self {
+    fn of(sections: &'a [SectionRow]) -> Self {
         let paths: BTreeSet<&str> = sections.iter().map(|section| section.path.as_str()).collect();
-        let mut largest: Vec<&Section> = sections.iter().collect();
+        let mut largest: Vec<&SectionRow> = sections.iter().collect();
         // Steps are what a reader looks for first.
-        let is_other = |section: &Section| section.kind != SectionKind::Step;
+        let is_other = |section: &SectionRow| section.kind != SectionKind::Step;
         largest.sort_by(|a, b| {
             is_other(a)
                 .cmp(&is_other(b))
-                .then_with(|| b.total_ns.cmp(&a.total_ns))
+                .then_with(|| b.stats.total.cmp(&a.stats.total))
                 .then_with(|| a.path.cmp(&b.path))
         });
         let shown = largest.iter().take(ROWS).map(|section| section.path.as_str()).collect();
-        let mut children: BTreeMap<String, Vec<(&Section, bool)>> = BTreeMap::new();
+        let mut children: BTreeMap<String, Vec<(&SectionRow, bool)>> = BTreeMap::new();
         for section in largest {
             let mut names = path::split(&section.path);
             names.pop();
@@ -114,7 +117,7 @@ impl<'a> Tree<'a> {
     }
 
     /// Parents before children; names of sections without a parent are their whole path.
-    fn walk(&self, parent: &str, depth: usize, visit: &mut impl FnMut(&Section, usize, String)) {
+    fn walk(&self, parent: &str, depth: usize, visit: &mut impl FnMut(&SectionRow, usize, String)) {
         // Paths are bounded in depth, so this recursion is.
         for &(section, has_parent) in self.children.get(parent).into_iter().flatten() {
             let is_shown = self.shown.contains(section.path.as_str());
@@ -130,11 +133,11 @@ impl<'a> Tree<'a> {
 
 fn variable(report: &Report, page: &mut Page) {
     let find = |path: &String| report.sections.iter().find(|section| section.path == *path);
-    let spread = |section: &Section| {
-        let (p50, mad) = (section.p50?, section.mad?);
+    let spread = |section: &SectionRow| {
+        let (p50, mad) = (section.stats.p50?, section.stats.mad?);
         (p50 > 0).then(|| mad as f64 / p50 as f64)
     };
-    let rows: Vec<(&Section, f64)> = report
+    let rows: Vec<(&SectionRow, f64)> = report
         .detailed_metrics
         .most_variable_sections
         .iter()
@@ -156,9 +159,9 @@ fn variable(report: &Report, page: &mut Page) {
             "{} {} {} {} {}",
             left(&printable(&section.path), 36),
             right(&percent(spread), 8),
-            right(&known(section.p50, short_duration), 9),
-            right(&known(section.p95, short_duration), 9),
-            right(&known(section.max, short_duration), 9)
+            right(&known(section.stats.p50, short_duration), 9),
+            right(&known(section.stats.p95, short_duration), 9),
+            right(&known(section.stats.max, short_duration), 9)
         ));
     }
 }

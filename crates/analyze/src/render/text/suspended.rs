@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use super::page::{Look, Page, known, tight_percent};
 use super::width::{left, right};
 use crate::render::common::names::printable;
+use crate::report::Report;
 use crate::report::units::{short_count, short_duration};
-use crate::report::{Report, Section};
-use crate::summary::FigureSum;
+use crate::summary::{FigureSum, SectionRow};
 
 /// Sections shown.
 const ROWS: usize = 8;
@@ -25,7 +25,7 @@ struct Suspended<'a> {
 }
 
 impl<'a> Suspended<'a> {
-    fn of(section: &'a Section) -> Option<Self> {
+    fn of(section: &'a SectionRow) -> Option<Self> {
         let (idle, busy) = (section.idle_ns.filter(|idle| idle.sum > 0)?, section.busy_ns);
         let share = busy.map(|busy| idle.sum as f64 / busy.sum.saturating_add(idle.sum) as f64);
         Some(Self { path: &section.path, idle, busy, share })

@@ -96,6 +96,7 @@ fn every_figure_of_a_section_is_in_its_row() {
     let (json, tables) = (json_of(&report), tables(&report));
     let mut map = names(&[
         ("cv", "cv_ratio"),
+        ("robust_cv", "robust_cv_ratio"),
         ("alloc/spans", "alloc_spans"),
         ("alloc/alloc_bytes", "alloc_bytes"),
         ("alloc/free_bytes", "free_bytes"),
