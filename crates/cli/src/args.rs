@@ -27,8 +27,9 @@ Examples:
   stepscope analyze --partial a.part a/          the heavy half, on any machine;
   stepscope merge a.part b.part                  the other half, anywhere
 
-What is read: the directories that the layer writes, and OTLP traces as protobuf or JSON lines
-(the collector's file exporter), also compressed. The kind is found from the content, never the name.
+What is read: the directories that the layer writes, OTLP traces as protobuf or JSON (the collector's
+file exporter, answers of Tempo and Jaeger), and Jaeger JSON; also compressed. The kind is found from
+the content, never the name.
 ";
 
 const MERGE_EXAMPLES: &str = "\
@@ -39,6 +40,16 @@ Examples:
 
 The result is the one that `analyze` gives for all inputs at once. Order does not matter, and a
 partial that is named twice counts once.
+";
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  stepscope convert profiles/run run.perfetto.json     to open in ui.perfetto.dev
+  stepscope convert profiles/run run.jaeger.json       to upload in Jaeger's UI
+  stepscope convert traces.json run.otlp               from Jaeger's UI to OTLP
+  stepscope convert --to jsonl run.otlp - | grep ...   to standard output, a message a line
+
+Everything that the target can hold is kept; what it cannot hold is named on standard error.
 ";
 
 const EXPLAIN_EXAMPLES: &str = "\
@@ -94,6 +105,9 @@ pub(crate) enum Command {
     /// Join partial analyses made by `analyze --partial`
     #[command(after_help = after_help(MERGE_EXAMPLES))]
     Merge(MergeArgs),
+    /// Write traces in another format
+    #[command(after_help = after_help(CONVERT_EXAMPLES))]
+    Convert(ConvertArgs),
     /// What a rule finds, how, and what to do about it
     #[command(after_help = after_help(EXPLAIN_EXAMPLES))]
     Explain(ExplainArgs),
@@ -147,6 +161,20 @@ pub(crate) struct MergeArgs {
     /// Where the result goes.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `convert`.
+#[derive(Debug, Args)]
+pub(crate) struct ConvertArgs {
+    /// File or directory of traces in any format that is read; `-` is standard input
+    #[arg(value_name = "IN")]
+    pub(crate) input: PathBuf,
+    /// File to write; `-` is standard output
+    #[arg(value_name = "OUT")]
+    pub(crate) out: PathBuf,
+    /// What to write [default: by the ending of OUT]
+    #[arg(long, value_name = "FORMAT", value_parser = ["otlp", "jsonl", "jaeger", "chrome"])]
+    pub(crate) to: Option<String>,
 }
 
 /// Arguments of `explain`.

@@ -50,20 +50,10 @@ impl Analysis {
 
     /// Reads a file, a directory, or standard input.
     pub(crate) fn read(&mut self, path: &Path) -> Result<(), CliError> {
-        let mut begin = Vec::new();
         let read = if path.as_os_str() == STDIN {
-            let mut stdin = std::io::stdin().lock();
-            // An error comes again when the rest is read.
-            let _ = stdin.by_ref().take(PartialFile::MAGIC_BYTES).read_to_end(&mut begin);
-            refuse_partial(path, &begin)?;
-            self.reader.read_stream(STDIN, begin.as_slice().chain(stdin), &mut self.fold)
+            self.reader.read_stream(STDIN, open_stdin(path)?, &mut self.fold)
         } else {
-            if path.is_file()
-                && let Ok(file) = File::open(path)
-            {
-                let _ = file.take(PartialFile::MAGIC_BYTES).read_to_end(&mut begin);
-            }
-            refuse_partial(path, &begin)?;
+            refuse_partial_file(path)?;
             self.reader.read_path(path, &mut self.fold)
         };
         read.map_err(|error| CliError::Input(error.to_string()))
@@ -92,6 +82,27 @@ impl Analysis {
         self.fold.progress.done();
         (self.fold.partial, outcome)
     }
+}
+
+/// Standard input, unless it is a partial.
+pub(crate) fn open_stdin(path: &Path) -> Result<impl Read, CliError> {
+    let mut begin = Vec::new();
+    let mut stdin = std::io::stdin().lock();
+    // An error comes again when the rest is read.
+    let _ = stdin.by_ref().take(PartialFile::MAGIC_BYTES).read_to_end(&mut begin);
+    refuse_partial(path, &begin)?;
+    Ok(std::io::Cursor::new(begin).chain(stdin))
+}
+
+/// An error where a file is a partial; what is wrong with it otherwise is the reader's to tell.
+pub(crate) fn refuse_partial_file(path: &Path) -> Result<(), CliError> {
+    let mut begin = Vec::new();
+    if path.is_file()
+        && let Ok(file) = File::open(path)
+    {
+        let _ = file.take(PartialFile::MAGIC_BYTES).read_to_end(&mut begin);
+    }
+    refuse_partial(path, &begin)
 }
 
 /// A partial holds no traces to read.

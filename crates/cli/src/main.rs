@@ -39,6 +39,7 @@ fn run(cli: &Cli) -> u8 {
         Command::Demo(args) => command::demo::run(args, cli.global),
         Command::Analyze(args) => command::analyze::run(args, cli.global),
         Command::Merge(args) => command::merge::run(args, cli.global),
+        Command::Convert(args) => command::convert::run(args, cli.global),
         Command::Explain(args) => command::explain::run(args, cli.global),
         Command::Completions { shell } => command::completions::run(*shell),
     };

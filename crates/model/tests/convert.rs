@@ -98,7 +98,7 @@ fn everything(ns: u64) -> Json {
             "endTimeUnixNano": "1700000000000009000",
             "attributes": [
                 {"key": "i", "value": {"intValue": "-9007199254740993"}},
-                {"key": "d", "value": {"doubleValue": 0.1}}, {"key": "nan", "value": {"doubleValue": "NaN"}},
+                {"key": "d", "value": {"doubleValue": 2.1692894864827394}}, {"key": "nan", "value": {"doubleValue": "NaN"}},
                 {"key": "whole", "value": {"doubleValue": 2.0}}, {"key": "b", "value": {"boolValue": false}},
                 {"key": "s", "value": {"stringValue": "é\n"}}, {"key": "y", "value": {"bytesValue": "/+8="}},
                 {"key": "l", "value": {"arrayValue": {"values": [{"intValue": "1"}, {"stringValue": "x"}]}}}],

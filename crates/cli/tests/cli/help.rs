@@ -2,7 +2,7 @@
 
 use crate::program::{folder, output, run};
 
-const COMMANDS: [&str; 5] = ["demo", "analyze", "merge", "explain", "completions"];
+const COMMANDS: [&str; 6] = ["demo", "analyze", "merge", "convert", "explain", "completions"];
 
 #[test]
 fn help_teaches() {
@@ -16,7 +16,7 @@ fn help_teaches() {
     for code in 0..=4 {
         assert!(text.contains(&format!("\n  {code}  ")), "exit code {code}: {text}");
     }
-    for command in ["demo", "analyze", "merge", "explain"] {
+    for command in ["demo", "analyze", "merge", "convert", "explain"] {
         let text = output(folder.path(), &[command, "--help"]);
         assert!(text.contains("Examples:"), "{text}");
         assert!(text.contains("Exit codes:"), "{text}");

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test whose surroundings fail cannot go on")]
 
 mod config;
+mod convert;
 mod demo;
 mod explain;
 mod formats;
