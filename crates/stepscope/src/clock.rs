@@ -1,12 +1,12 @@
 //! The one place where time is read: monotonic nanoseconds on the hot path, and their place on the wall
 //! clock, fixed once a run so that no later step of the system clock can reorder spans.
 
-use crate::sys;
+use crate::{sys, ticks};
 
 /// Monotonic nanoseconds; the unit of every time inside the layer.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
-    sys::monotonic_ns()
+    ticks::now_ns().unwrap_or_else(sys::monotonic_ns)
 }
 
 /// Maps monotonic nanoseconds to nanoseconds since the Unix epoch.

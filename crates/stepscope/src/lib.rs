@@ -43,6 +43,7 @@ mod section;
 mod spans;
 mod sys;
 mod thread;
+mod ticks;
 mod trace;
 mod visit;
 mod worker;

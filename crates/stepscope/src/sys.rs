@@ -24,6 +24,26 @@ pub(crate) fn realtime_ns() -> u64 {
     read_clock(libc::CLOCK_REALTIME).unwrap_or(0)
 }
 
+/// The processor's tick counter; `None` where there is none that could keep time.
+#[cfg(target_arch = "x86_64")]
+#[inline]
+pub(crate) fn ticks() -> Option<u64> {
+    // SAFETY: every processor of this architecture has the instruction; it has no other effect.
+    Some(unsafe { std::arch::x86_64::_rdtsc() })
+}
+
+/// The processor's tick counter; `None` where there is none that could keep time.
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) fn ticks() -> Option<u64> {
+    None
+}
+
+/// Whether the system itself keeps time by the tick counter: then it runs at one rate and alike everywhere.
+pub(crate) fn keeps_time_by_ticks() -> bool {
+    let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
+    std::fs::read_to_string(path).is_ok_and(|name| name.trim() == "tsc")
+}
+
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> Option<u64> {
     read_clock(libc::CLOCK_THREAD_CPUTIME_ID)

@@ -25,6 +25,7 @@ use crate::record::SectionRecord;
 use crate::recorder::Recorder;
 use crate::sys;
 use crate::thread::{self, ThreadShared};
+use crate::ticks::Keeper;
 
 /// Name of the background thread.
 pub(crate) const THREAD_NAME: &str = "stepscope";
@@ -108,7 +109,9 @@ impl Worker {
     fn run(&mut self, control: &Control) {
         let (mut flushed, mut published) = (Instant::now(), Instant::now());
         let mut flushing = Vec::new();
+        let mut clock = Keeper::default();
         loop {
+            clock.keep();
             let (asked, end) = control.take();
             let is_busy = self.drain();
             let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
