@@ -246,7 +246,8 @@ class Batch:
 
     def __init__(self, root):
         span = root.span
-        self.loader, self.instance, self.thread = span.name, span.instance, root.thread
+        self.loader = span.get(names.BATCH_LOADER) or span.name
+        self.instance, self.thread = span.instance, root.thread
         self.start, self.duration, self.samples = span.start, span.duration, span.get(names.SAMPLES)
         # What was not measured is taken to be work.
         self.busy = span.get(names.BUSY_NS, span.duration)

@@ -53,6 +53,7 @@ def spans():
     thinned = step(4, 3900, 0, 100)[0]
     thinned.attributes["stepscope.value.loss"] = math.nan
     kind, samples, alone = "stepscope.section.kind", "stepscope.samples", {"stepscope.trace.spans": 1}
+    loader = {"stepscope.batch.loader": "train", **alone}
     return [
         *step(1, 1000, 20, 300),
         *step(2, 2000, 20, 120),
@@ -60,8 +61,8 @@ def spans():
         thinned,
         *trace(5, (1, 0, "shuffle", 2200, 2230, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
         *trace(6, (1, 0, "shuffle", 2250, 2260, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
-        *trace(7, (1, 0, "train", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, cpu: 60, **alone})),
-        *trace(8, (1, 0, "train", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, busy: 140, **alone})),
+        *trace(7, (1, 0, "batch", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, cpu: 60, **loader})),
+        *trace(8, (1, 0, "batch", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, busy: 140, **loader})),
     ]
 
 
@@ -162,7 +163,7 @@ def sections():
         ),
         section("shuffle", "section", 40, block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0)),
         section(
-            "train", "batch", 250, block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
+            "batch", "batch", 250, block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
             samples=summed(2, 16), busy_ns=summed(1, 140), cpu_ns=summed(1, 60),
         ),
     ]

@@ -50,7 +50,7 @@ impl Merge for LoaderAcc {
     }
 }
 
-/// The loaders of one instance, by the name of the section that makes a batch.
+/// The loaders of one instance: by their names, else by that of the section that makes a batch.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Loaders {
     pub(crate) loaders: BTreeMap<Box<str>, LoaderAcc>,

@@ -4,8 +4,8 @@
 //!
 //! Layout, little-endian: `len u32` of what follows it; id, parent (0: none), start, end `u64`; `present u32`
 //! mask of figures; `span_kind i32`; kind, mode, phase (0 absent, 255 custom, else 1 + index), flags `u8`;
-//! lengths of name, thread name, parent path, phase text `u16`; numbers of links and values `u16`; figures
-//! `i64` each; the four texts; links (trace id, span id); values (`f64`, name length `u16`, name).
+//! lengths of name, thread name, parent path, phase text, loader `u16`; numbers of links and values `u16`; figures
+//! `i64` each; the five texts; links (trace id, span id); values (`f64`, name length `u16`, name).
 
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase, SectionKind};
@@ -13,7 +13,7 @@ use stepscope_core::{Mode, Phase, SectionKind};
 use crate::{Figure, Link, PhaseTag, Span, Text, Trace, UserValue};
 
 /// Bytes before the figures, the length field included.
-const HEAD: usize = 60;
+const HEAD: usize = 62;
 /// Texts are cut to this many bytes.
 pub(crate) const MAX_TEXT: usize = 4_096;
 /// Links and user metrics of one span beyond this many are left out.
@@ -50,6 +50,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) parent_path: &'a str,
     /// The user's own phase; only read while `phase` is absent.
     pub(crate) phase_text: &'a str,
+    pub(crate) loader: &'a str,
     pub(crate) links: &'a [(TraceId, u64)],
     /// Value and where its name ends in `value_names`.
     pub(crate) values: &'a [(f64, usize)],
@@ -65,7 +66,7 @@ impl Fields<'_> {
     #[inline]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let begin = out.len();
-        let texts = [self.name, self.thread_name, self.parent_path, self.phase_text];
+        let texts = [self.name, self.thread_name, self.parent_path, self.phase_text, self.loader];
         let mut head = [0u8; HEAD];
         head[4..12].copy_from_slice(&self.id.to_le_bytes());
         head[12..20].copy_from_slice(&self.parent.to_le_bytes());
@@ -85,8 +86,9 @@ impl Fields<'_> {
         head[50..52].copy_from_slice(&short(self.thread_name.len()));
         head[52..54].copy_from_slice(&short(self.parent_path.len()));
         head[54..56].copy_from_slice(&short(self.phase_text.len()));
-        head[56..58].copy_from_slice(&short(self.links.len()));
-        head[58..60].copy_from_slice(&short(self.values.len()));
+        head[56..58].copy_from_slice(&short(self.loader.len()));
+        head[58..60].copy_from_slice(&short(self.links.len()));
+        head[60..62].copy_from_slice(&short(self.values.len()));
         out.extend_from_slice(&head);
         let mut present = self.present;
         while present != 0 {
@@ -226,24 +228,25 @@ impl<'a> Record<'a> {
                 span.present |= 1 << index;
             }
         }
-        let lens = [self.half(48), self.half(50), self.half(52), self.half(54)];
+        let lens = [self.half(48), self.half(50), self.half(52), self.half(54), self.half(56)];
         let texts_end = figures.len() + lens.iter().sum::<usize>();
         let texts = self.body.get(figures.len()..texts_end).unwrap_or_default();
         let mut place = trace.push_text(std::str::from_utf8(texts).unwrap_or_default()).start;
-        let [name, thread_name, parent_path, phase_text] = lens.map(|len| {
+        let [name, thread_name, parent_path, phase_text, loader] = lens.map(|len| {
             let len = u32::try_from(len).unwrap_or(0);
             let text = if len == 0 { Text::default() } else { Text { start: place, len } };
             place = place.saturating_add(len);
             text
         });
         (span.name, span.thread_name, span.parent_path) = (name, thread_name, parent_path);
+        span.loader = loader;
         span.phase = match self.head[46] {
             0 => PhaseTag::Absent,
             PHASE_CUSTOM => PhaseTag::Custom(phase_text),
             index => Phase::from_index(index - 1).map_or(PhaseTag::Absent, PhaseTag::Known),
         };
         trace.spans.push(span);
-        let (links, values) = (self.half(56), self.half(58));
+        let (links, values) = (self.half(58), self.half(60));
         if links | values != 0 {
             self.deliver_items(span.id, texts_end, links, values, trace);
         }

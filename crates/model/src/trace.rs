@@ -132,6 +132,8 @@ pub struct Span {
     pub thread_name: Text,
     /// Path of the section that this trace continues, on a root.
     pub parent_path: Text,
+    /// Name of the loader that made its batch, where written.
+    pub loader: Text,
     pub(crate) figures: [i64; Figure::ALL.len()],
     pub(crate) present: u32,
 }
@@ -183,6 +185,7 @@ impl Default for Span {
             is_error: false,
             thread_name: Text::default(),
             parent_path: Text::default(),
+            loader: Text::default(),
             figures: [0; Figure::ALL.len()],
             present: 0,
         }

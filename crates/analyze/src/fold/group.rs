@@ -107,7 +107,8 @@ impl Fold {
         }
         if span.kind == SectionKind::Batch {
             if let Some(instance) = &mut target.instance {
-                let name = trace.text(span.name);
+                let loader = trace.text(span.loader);
+                let name = if loader.is_empty() { trace.text(span.name) } else { loader };
                 instance.loaders.add(name, span, node.thread, target.bounds.loaders, target.bounds.threads);
             }
         } else {
@@ -174,14 +175,17 @@ impl Fold {
     }
 
     fn step(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
+        let work = (
+            self.work(trace, root, window, Figure::Samples),
+            self.work(trace, root, window, Figure::Tokens),
+            self.work(trace, root, window, Figure::Bytes),
+        );
         let record = &mut self.record;
         record.step = root.amount(Figure::Step);
         (record.start_ns, record.end_ns) = (window.start_ns, window.end_ns);
         (record.trace, record.span) = (trace.id, root.id);
         record.rank = target.rank;
-        record.samples = root.amount(Figure::Samples);
-        record.tokens = root.amount(Figure::Tokens);
-        record.bytes = root.amount(Figure::Bytes);
+        (record.samples, record.tokens, record.bytes) = work;
         record.is_whole = self.is_whole;
         record.phases.clear();
         for (slot, sum) in self.sums.iter().enumerate().filter(|_| self.is_whole) {
@@ -218,6 +222,37 @@ impl Fold {
         };
         let step = record.step;
         target.point(root.mode, step, &point);
+    }
+
+    /// What a step did: what its root says, else the sum over the outermost sections that say it.
+    fn work(&self, trace: &Trace, root: &Span, window: &Node, figure: Figure) -> Option<u64> {
+        let said = root.amount(figure);
+        if said.is_some() {
+            return said;
+        }
+        let says = |index: u32| trace.spans.get(index as usize).and_then(|span| span.amount(figure));
+        let mut sum = None;
+        for &index in &self.members {
+            let Some(amount) = says(index) else { continue };
+            let Some(node) = self.nodes.get(index as usize).filter(|node| node.anchor == window.anchor)
+            else {
+                continue;
+            };
+            let mut above = node.parent;
+            // No chain of parents is longer than there are spans.
+            let is_inner = (0..trace.spans.len())
+                .map_while(|_| {
+                    let around =
+                        self.nodes.get(above as usize).filter(|around| around.anchor == window.anchor)?;
+                    let here = mem::replace(&mut above, around.parent);
+                    Some(says(here).is_some())
+                })
+                .any(|says| says);
+            if !is_inner {
+                sum = Some(sum.unwrap_or(0u64).saturating_add(amount));
+            }
+        }
+        sum
     }
 
     fn outside(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {

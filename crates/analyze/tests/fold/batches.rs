@@ -88,3 +88,17 @@ fn a_wait_between_steps_can_name_its_step() {
         [(3, 1, 70)]
     );
 }
+
+#[test]
+fn loaders_with_names_are_told_apart() {
+    let batch = |number: u64, loader: &str| {
+        let mut build = Build::new(number);
+        build.span(0, "batch", number * 100, number * 100 + 60).kind(SectionKind::Batch);
+        let name = build.0.push_text(loader);
+        build.0.spans[0].loader = name;
+        build.trace()
+    };
+    let summary = summarise(&[batch(1, "train"), batch(2, "validation"), batch(3, "train")]);
+    let loaders = summary.batches.loaders.iter().map(|row| (row.name.as_str(), row.produce.count));
+    assert_eq!(loaders.collect::<Vec<_>>(), [("train", 2), ("validation", 1)]);
+}

@@ -161,3 +161,15 @@ fn steps_inside_one_foreign_trace_are_all_found() {
     let wait = summary.outside.iter().find(|row| row.phase.is_some()).unwrap();
     assert_eq!(wait.exposed_ns, 100);
 }
+
+#[test]
+fn the_work_of_a_step_is_that_of_its_outermost_sections_that_say_it() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).figure(Figure::Tokens, 7);
+    build.span(1, "micro", 0, 50).figure(Figure::Samples, 32).figure(Figure::Tokens, 100);
+    build.span(2, "forward", 10, 30).figure(Figure::Samples, 32).figure(Figure::Bytes, 1);
+    build.span(1, "micro", 50, 90).figure(Figure::Samples, 16);
+    let summary = summarise([&build.trace()]);
+    let work = summary.mode(Mode::Train).unwrap().throughput;
+    assert_eq!((work.samples, work.tokens, work.bytes), (Some(48), Some(7), Some(1)));
+}

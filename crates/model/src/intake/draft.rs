@@ -23,6 +23,7 @@ pub(crate) struct Draft {
     phase_text: String,
     thread_name: String,
     parent_path: String,
+    loader: String,
     links: Vec<(TraceId, u64)>,
     values: Vec<(f64, usize)>,
     value_names: String,
@@ -43,6 +44,7 @@ impl Default for Draft {
             phase_text: String::new(),
             thread_name: String::new(),
             parent_path: String::new(),
+            loader: String::new(),
             links: Vec::new(),
             values: Vec::new(),
             value_names: String::new(),
@@ -71,6 +73,7 @@ impl Draft {
             self.phase_text.clear();
             self.thread_name.clear();
             self.parent_path.clear();
+            self.loader.clear();
             self.links.clear();
             self.values.clear();
             self.value_names.clear();
@@ -111,6 +114,10 @@ impl Draft {
             SpanKey::ParentPath => {
                 self.has_text = true;
                 set(&mut self.parent_path, value);
+            }
+            SpanKey::Loader => {
+                self.has_text = true;
+                set(&mut self.loader, value);
             }
             SpanKey::Value => self.value(key.rsplit('.').next().unwrap_or(key), value),
         }
@@ -177,6 +184,7 @@ impl Draft {
             thread_name: &self.thread_name,
             parent_path: &self.parent_path,
             phase_text: &self.phase_text,
+            loader: &self.loader,
             links: &self.links,
             values: &self.values,
             value_names: &self.value_names,

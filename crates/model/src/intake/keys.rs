@@ -16,6 +16,7 @@ pub(crate) enum SpanKey {
     Mode,
     ThreadName,
     ParentPath,
+    Loader,
     /// The alias of a user metric; the name is what follows the last dot.
     Value,
 }
@@ -129,6 +130,7 @@ static SPAN: LazyLock<Keys<SpanKey>> = LazyLock::new(|| {
         (attr::MODE, SpanKey::Mode),
         (attr::THREAD_NAME, SpanKey::ThreadName),
         (attr::PARENT_PATH, SpanKey::ParentPath),
+        (attr::BATCH_LOADER, SpanKey::Loader),
         (attr::VALUE_PREFIX, SpanKey::Value),
     ]);
     Keys::new(&meanings)
