@@ -54,6 +54,7 @@ fn main() -> Result<(), Box<dyn Error + Send + Sync>> {
         }
         Ok::<_, Box<dyn Error + Send + Sync>>(times)
     })?;
+    writer.finish()?;
     println!("{times}");
     Ok(())
 }

@@ -30,14 +30,22 @@ impl<'a> Writer<'a> {
         let _section = section!("write", phase = Io);
         let numbers = spectra.chunks(FREQUENCIES).flat_map(|spectrum| strongest(spectrum).to_le_bytes());
         let bytes: Vec<u8> = numbers.collect();
-        let piece = if self.flushes_each { 2 } else { bytes.len().max(1) };
         self.runtime.block_on(async {
-            for piece in bytes.chunks(piece) {
-                self.file.write_all(piece).await?;
+            if !self.flushes_each {
+                // Handed to tokio's threads, which write it while the next step goes on.
+                return self.file.write_all(&bytes).await;
+            }
+            for number in bytes.chunks(2) {
+                self.file.write_all(number).await?;
                 self.file.flush().await?;
             }
             Ok(())
         })
+    }
+
+    /// Waits until everything is written.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.runtime.block_on(self.file.flush())
     }
 }
 
