@@ -19,6 +19,7 @@ const ANALYZE_EXAMPLES: &str = "\
 Examples:
   stepscope analyze                              the latest run in ./profiles
   stepscope analyze profiles --format json       for programs
+  stepscope analyze --format html --output a.html a page with plots, for a browser
   stepscope analyze --format md --output run.md  for a comment on a pull request
   stepscope analyze --format csv --output run    tables for a spreadsheet, into the folder run
   stepscope analyze rank0.jsonl rank1.jsonl      one file a rank, one report
@@ -237,6 +238,8 @@ pub(crate) enum Format {
     Md,
     /// A folder of tables, for spreadsheets: needs --output FOLDER
     Csv,
+    /// One page for a browser, with plots and tables, that works offline
+    Html,
 }
 
 impl Format {
@@ -248,6 +251,7 @@ impl Format {
             Self::Json => "json",
             Self::Md => "md",
             Self::Csv => "csv",
+            Self::Html => "html",
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Format `csv`: a folder of tidy tables, one kind of thing a table, one thing a row. Columns carry their units in
 //! their names; what is not known is empty. The list of tables is here; what they hold is in the files beside.
 
+mod critical;
 mod findings;
 mod input;
 mod memory;
@@ -29,6 +30,8 @@ const TABLES: &[Table] = &[
     ("values.csv", steps::values),
     ("sections.csv", sections::sections),
     ("section_modes.csv", sections::in_modes),
+    ("critical_path.csv", critical::path),
+    ("critical_sections.csv", critical::sections),
     ("findings.csv", findings::findings),
     ("evidence.csv", findings::evidence),
     ("rules.csv", findings::rules),

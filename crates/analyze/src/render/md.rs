@@ -22,6 +22,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
         findings::render(report, &mut page);
     }
     tables::phases(report, &mut page);
+    tables::critical(report, &mut page);
     tables::sections(report, &mut page);
     tables::slowest(report, &mut page);
     tables::memory(report, &mut page);

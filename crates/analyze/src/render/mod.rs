@@ -3,6 +3,7 @@
 
 mod common;
 mod csv;
+mod html;
 mod json;
 mod md;
 mod text;
@@ -13,7 +14,8 @@ use crate::report::Report;
 pub use text::{explanation, rule_list};
 
 /// Every format.
-pub const RENDERERS: &[Renderer] = &[text::RENDERER, json::RENDERER, md::RENDERER, csv::RENDERER];
+pub const RENDERERS: &[Renderer] =
+    &[text::RENDERER, json::RENDERER, md::RENDERER, csv::RENDERER, html::RENDERER];
 
 /// How to render.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,11 +2,13 @@
 
 use super::page::{Page, code, known};
 use crate::report::Report;
-use crate::report::units::{bytes, count, duration, percent, signed_bytes};
+use crate::report::units::{bytes, count, duration, percent, signed_bytes, things};
 use crate::summary::SectionRow;
 
 /// Sections shown: those with the longest total.
 const SECTIONS: usize = 20;
+/// Sections of the critical path shown.
+const CRITICAL: usize = 8;
 /// Slow steps shown.
 const STEPS: usize = 5;
 /// Phases named of a slow step.
@@ -53,6 +55,37 @@ pub(super) fn phases(report: &Report, page: &mut Page) {
             ]
         });
         page.table(["Phase", ">Sections", ">Total", ">p50", ">Longest"], rows);
+    }
+}
+
+pub(super) fn critical(report: &Report, page: &mut Page) {
+    let Some(critical) = &report.critical_path else { return };
+    page.heading(3, &format!("Critical path: what held up the end of the {}", critical.window));
+    let large = critical.sections.iter().filter(|row| row.on_path_ns > 0);
+    let rows = large.clone().take(CRITICAL).map(|row| {
+        [
+            code(&row.path),
+            percent(row.share),
+            duration(row.on_path_ns),
+            count(row.on_path_calls),
+            known(row.slack_mean_ns, duration),
+        ]
+    });
+    let rest =
+        ["(in no section)".into(), String::new(), duration(critical.other_ns), String::new(), String::new()];
+    page.table(
+        ["Section", ">Share", ">On the path", ">Calls on it", ">Room of the others, mean"],
+        rows.chain((critical.other_ns > 0).then_some(rest)),
+    );
+    page.more(large.count(), CRITICAL, "sections on the path");
+    if let Some(waits) = &critical.waits {
+        page.block(&format!(
+            "{} for a batch: {} its batch was being made, {} its loader had not begun it, {} it was made and on its way.",
+            things(waits.waits, "wait", "waits"),
+            duration(waits.making_ns),
+            duration(waits.behind_ns),
+            duration(waits.handover_ns)
+        ));
     }
 }
 

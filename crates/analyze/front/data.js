@@ -1,0 +1,113 @@
+// The columns that the report was written with; `render/html/data.rs` is the other end.
+
+/** Reads the page's data: columns by name, and what is known about plots. Throws where they are damaged. */
+async function readData() {
+  const header = JSON.parse(document.getElementById('data').textContent);
+  if (header.version !== 1) throw new Error(`data of version ${header.version}`);
+  const packed = Uint8Array.from(atob(header.stream), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
+  const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+  if (bytes.length !== header.bytes) throw new Error(`${bytes.length} bytes instead of ${header.bytes}`);
+  const columns = new Map();
+  let at = 0;
+  for (const { name, rows, kind } of header.columns) {
+    const values = new Float64Array(rows);
+    if (kind === 'integers') at = integers(bytes, at, values);
+    else at = floats(bytes, at, values);
+    columns.set(name, values);
+  }
+  if (at !== bytes.length) throw new Error(`${bytes.length - at} bytes too many`);
+  return { columns, plots: header.plots, p50: header.p50 };
+}
+
+/** Differences in zigzag LEB128, 1 more than they are; 0 is absent, which becomes NaN. Gives where they end. */
+function integers(bytes, at, values) {
+  let before = 0;
+  for (let row = 0; row < values.length; row += 1) {
+    let number = 0;
+    let scale = 1;
+    let byte;
+    do {
+      if (at >= bytes.length) throw new Error('the data end too early');
+      byte = bytes[at];
+      at += 1;
+      number += (byte & 127) * scale;
+      scale *= 128;
+    } while (byte >= 128);
+    if (number === 0) {
+      values[row] = NaN;
+    } else {
+      number -= 1;
+      before += number % 2 === 0 ? number / 2 : -(number + 1) / 2;
+      values[row] = before;
+    }
+  }
+  return at;
+}
+
+/** 32-bit floats, all first bytes before all second ones. */
+function floats(bytes, at, values) {
+  const view = new DataView(new ArrayBuffer(4));
+  const rows = values.length;
+  if (at + 4 * rows > bytes.length) throw new Error('the data end too early');
+  for (let row = 0; row < rows; row += 1) {
+    for (let plane = 0; plane < 4; plane += 1) view.setUint8(plane, bytes[at + plane * rows + row]);
+    values[row] = view.getFloat32(0, true);
+  }
+  return at + 4 * rows;
+}
+
+/** What each plot shows: a column of step numbers, and lines of smallest, mean and largest. */
+function plotsOf({ columns, plots }) {
+  const made = new Map();
+  const get = (name) => columns.get(name);
+  const steps = get('step');
+  if (steps) {
+    const count = get('count');
+    const low = get('duration_min');
+    const over = (base, extra) => base.map((value, row) => value + extra[row]);
+    const high = over(low, get('duration_max_over'));
+    const sum = get('duration_sum_over').map((value, row) => value + low[row] * count[row]);
+    const mean = sum.map((value, row) => value / Math.max(count[row], 1));
+    const wait = get('wait').map((value, row) => value / Math.max(count[row], 1));
+    const zero = new Float64Array(steps.length);
+    const exact = [
+      ['Steps', count, wholeNumber], ['Sum', sum, duration], ['Shortest', low, duration], ['Longest', high, duration],
+      ['Waiting', get('wait'), duration],
+    ];
+    made.set('steps', {
+      steps, unit: duration, base: 1000, rows: exact,
+      lines: [{ label: 'Step time', color: 0, low, mean, high, weight: count }],
+    });
+    made.set('waiting', {
+      steps, unit: duration, base: 1000, rows: exact, areas: true,
+      lines: [
+        { label: 'Step time', color: 0, low: zero, mean, high: mean, weight: count },
+        { label: 'Waiting for data', color: 1, low: zero, mean: wait, high: wait, weight: count },
+      ],
+    });
+    const gauges = [['rss', 'Resident', 2], ['live', 'Live', 3]].map(([name, label, color]) => {
+      const least = get(`${name}_min`);
+      return {
+        label, color, low: least, mean: over(least, get(`${name}_mean_over`)), high: over(least, get(`${name}_max_over`)),
+        weight: count,
+      };
+    });
+    const lines = gauges.filter((line) => line.low.some((value) => !Number.isNaN(value)));
+    made.set('memory', {
+      steps, unit: byteSize, base: 1024, lines,
+      rows: lines.flatMap(({ label, low, mean: middle, high: most }) => [
+        [`${label}, least`, low, byteSize], [`${label}, mean`, middle, byteSize], [`${label}, most`, most, byteSize],
+      ]),
+    });
+  }
+  for (const { id, name } of plots.filter((plot) => plot.id.startsWith('value-'))) {
+    const mean = get(`${id}_mean`);
+    made.set(id, {
+      steps: get(`${id}_step`), unit: plainNumber, base: 10, free: true, rows: [[name, mean, plainNumber]],
+      lines: [{ label: name, color: 4, low: get(`${id}_min`) ?? mean, mean, high: get(`${id}_max`) ?? mean }],
+    });
+  }
+  return made;
+}
+

@@ -1,0 +1,100 @@
+// Puts the parts together, and keeps what is shown in the address, so that a link shows the same.
+
+const state = new URLSearchParams(location.hash.includes('=') ? location.hash.slice(1) : '');
+
+/** Writes the state into the address without a step of its own in the history. */
+function remember(changes) {
+  for (const [key, value] of Object.entries(changes)) {
+    if (value === '' || value === null) state.delete(key);
+    else state.set(key, value);
+  }
+  history.replaceState(null, '', state.size ? `#${state}` : location.pathname + location.search);
+}
+
+/** Goes to a part of the page; the state stays in the address. */
+function go(id) {
+  const target = document.getElementById(id);
+  if (!target) return;
+  for (let around = target.closest('details'); around; around = around.parentElement.closest('details')) around.open = true;
+  target.scrollIntoView();
+  const heading = target.querySelector('h2, h3') ?? target;
+  heading.tabIndex = -1;
+  heading.focus({ preventScroll: true });
+  remember({ at: id });
+}
+
+/** The steps that all plots show. */
+class Zoom {
+  constructor(first, last) {
+    Object.assign(this, { first, last, range: [first, last], plots: [] });
+  }
+
+  set(from, to) {
+    const low = Math.min(Math.max(from, this.first), this.last);
+    const high = Math.min(Math.max(to, low + 1), Math.max(this.last, low + 1));
+    this.range = [low, high];
+    this.plots.forEach((plot) => plot.draw());
+    remember({ steps: low === this.first && high >= this.last ? '' : `${low}-${high}` });
+  }
+
+  all() {
+    this.set(this.first, this.last);
+  }
+}
+
+function startPlots(data) {
+  const shown = plotsOf(data);
+  const ends = [...shown.values()].filter((plot) => plot.steps?.length).flatMap(({ steps }) => [steps[0], steps[steps.length - 1]]);
+  if (!ends.length) return;
+  const zoom = new Zoom(Math.min(...ends), Math.max(...ends));
+  for (const figure of document.querySelectorAll('figure[data-plot]')) {
+    const plot = shown.get(figure.dataset.plot);
+    if (plot?.steps?.length && plot.lines.length) zoom.plots.push(new Plot(figure, plot, zoom));
+  }
+  const [from, to] = (state.get('steps') ?? '').split('-').map(Number);
+  zoom.set(Number.isFinite(from) ? from : zoom.first, Number.isFinite(to) ? to : zoom.last);
+}
+
+function startSections() {
+  const table = new SectionTable(() => remember({
+    filter: table.words.value, phase: table.phase.value, sort: table.order ? `${table.order[0]}${table.order[1] ? 'd' : 'a'}` : '',
+  }));
+  if (!table.table) return;
+  table.words.value = state.get('filter') ?? '';
+  table.phase.value = state.get('phase') ?? '';
+  if (table.phase.selectedIndex < 0) table.phase.value = '';
+  const sort = /^(\d+)([ad])$/.exec(state.get('sort') ?? '');
+  if (sort) table.sort(Number(sort[1]), sort[2] === 'd');
+  table.filter(false);
+  const flame = new Flame(table.rows, () => remember({
+    zoom: flame.zoomed, search: flame.words, own: flame.own ? 1 : '', inverted: flame.inverted ? 1 : '',
+  }));
+  flame.words = flame.search.value = state.get('search') ?? '';
+  flame.own = flame.ownBox.checked = state.has('own');
+  flame.inverted = flame.invertedBox.checked = state.has('inverted');
+  flame.zoomed = state.get('zoom') ?? '';
+  flame.draw();
+  document.addEventListener('click', (event) => {
+    const link = event.target.closest?.('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    if (link.dataset.section) table.find(link.dataset.section);
+    go(link.getAttribute('href').slice(1));
+  });
+  // Paper has no filters: all rows are printed.
+  window.addEventListener('beforeprint', () => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
+}
+
+async function start() {
+  startSections();
+  try {
+    startPlots(await readData());
+  } catch (error) {
+    const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots cannot be zoomed.`);
+    document.getElementById('timeline')?.prepend(said);
+  }
+  if (state.has('at')) go(state.get('at'));
+  document.documentElement.dataset.ready = 'yes';
+}
+
+start();

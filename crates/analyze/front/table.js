@@ -1,0 +1,72 @@
+// The table of sections: sorted by any column, filtered by words and phase. Exact values come from its figures.
+
+class SectionTable {
+  constructor(changed) {
+    this.table = document.getElementById('section-table');
+    if (!this.table) return;
+    this.changed = changed;
+    this.rows = [...this.table.tBodies[0].rows];
+    this.order = null;
+    this.said = document.getElementById('section-said');
+    const tools = document.getElementById('section-tools');
+    this.words = element('input', { type: 'search', id: 'section-filter', oninput: () => this.filter() });
+    const phases = [...new Set(this.rows.map((row) => row.dataset.phase).filter(Boolean))].sort();
+    this.phase = element('select', { id: 'section-phase', onchange: () => this.filter() },
+      element('option', { value: '' }, 'all phases'), ...phases.map((phase) => element('option', { value: phase }, phase)));
+    tools.append(element('label', {}, 'Filter sections ', this.words), element('label', {}, 'Phase ', this.phase));
+    tools.hidden = false;
+    [...this.table.tHead.rows[0].cells].forEach((cell, column) => {
+      const button = element('button', { type: 'button', onclick: () => this.sort(column) }, cell.textContent);
+      cell.replaceChildren(button);
+    });
+    this.filter(false);
+  }
+
+  /** What a row is sorted by: numbers before what is not known. */
+  static key(row, column) {
+    const cell = row.cells[column];
+    const figure = cell.querySelector('data');
+    if (figure) return Number(figure.value);
+    return cell.classList.contains('n') ? null : cell.textContent;
+  }
+
+  sort(column, descending) {
+    const heads = [...this.table.tHead.rows[0].cells];
+    if (!(column in heads)) return;
+    const wasDown = heads[column].getAttribute('aria-sort') === 'descending';
+    const isFigure = heads[column].classList.contains('n');
+    const down = descending ?? (heads[column].hasAttribute('aria-sort') ? !wasDown : isFigure);
+    heads.forEach((head) => head.removeAttribute('aria-sort'));
+    heads[column].setAttribute('aria-sort', down ? 'descending' : 'ascending');
+    const keyed = this.rows.map((row) => [SectionTable.key(row, column), row]);
+    keyed.sort(([a, first], [b, second]) => {
+      if (a === null || b === null) return (a === null) - (b === null);
+      const less = a < b ? -1 : a > b ? 1 : 0;
+      return (down ? -less : less) || (first.dataset.path < second.dataset.path ? -1 : 1);
+    });
+    this.table.tBodies[0].append(...keyed.map(([, row]) => row));
+    this.order = [column, down];
+    this.changed();
+  }
+
+  filter(isChange = true) {
+    const words = this.words.value.toLowerCase().split(/\s+/).filter(Boolean);
+    let shown = 0;
+    for (const row of this.rows) {
+      const path = row.dataset.path.toLowerCase();
+      const fits = words.every((word) => path.includes(word)) && (!this.phase.value || row.dataset.phase === this.phase.value);
+      row.hidden = !fits;
+      shown += fits;
+    }
+    this.said.textContent = `${wholeNumber(shown)} of ${wholeNumber(this.rows.length)} sections`;
+    if (isChange) this.changed();
+  }
+
+  /** Shows one section, as a finding names it. */
+  find(path) {
+    this.words.value = path;
+    this.phase.value = '';
+    this.filter();
+  }
+}
+

@@ -1,0 +1,68 @@
+'use strict';
+// Figures in the units people read: the same words as `report::units` writes. Small helpers for elements.
+
+/** Three significant digits of a value below 1,000. */
+function significant(value) {
+  return value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0);
+}
+
+function duration(ns) {
+  if (ns < 1000) return `${Math.round(ns)} ns`;
+  for (const [size, unit] of [[1e3, 'µs'], [1e6, 'ms'], [1e9, 's']]) {
+    const scaled = ns / size;
+    if (unit === 's' ? ns < 60e9 : scaled < 999.5) return `${significant(scaled)} ${unit}`;
+  }
+  const seconds = Math.round(ns / 1e9);
+  const two = (value) => String(Math.floor(value)).padStart(2, '0');
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${two(seconds % 60)} s`;
+  if (seconds < 86400) return `${Math.floor(seconds / 3600)} h ${two((seconds % 3600) / 60)} min`;
+  return `${Math.floor(seconds / 86400)} d ${two((seconds % 86400) / 3600)} h`;
+}
+
+function byteSize(count) {
+  if (count < 1024) return `${Math.round(count)} B`;
+  let unit = 'B';
+  for (const next of ['KiB', 'MiB', 'GiB', 'TiB', 'PiB', 'EiB']) {
+    if (count < 1023.5) break;
+    count /= 1024;
+    unit = next;
+  }
+  return `${significant(count)} ${unit}`;
+}
+
+function wholeNumber(value) {
+  return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ',');
+}
+
+function plainNumber(value) {
+  if (value === 0 || (Math.abs(value) >= 1e-3 && Math.abs(value) < 1e6)) return String(Number(value.toPrecision(5)));
+  return value.toExponential(3);
+}
+
+function percent(share) {
+  const value = share * 100;
+  if (!Number.isFinite(value)) return '?';
+  if (value === 0) return '0 %';
+  if (Math.abs(value) < 0.005) return '< 0.01 %';
+  return `${value.toFixed(Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0)} %`;
+}
+
+/** An element with attributes and children; text is text. */
+function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (key.startsWith('on')) made.addEventListener(key.slice(2), value);
+    else if (value !== null && value !== undefined) made.setAttribute(key, value);
+  }
+  made.append(...children);
+  return made;
+}
+
+/** The same for drawings. */
+function drawn(name, attributes = {}, ...children) {
+  const made = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  made.append(...children);
+  return made;
+}
+

@@ -1,0 +1,69 @@
+//! The critical path: what held up the end of the steps, what had room beside it, what waits for batches were for.
+
+use super::page::{close, code, count, ns, open, paragraph, share, table};
+use super::svg;
+use crate::report::Report;
+
+/// Sections shown; the tables of the CSV report have all.
+const ROWS: usize = 30;
+
+pub(super) fn render(report: &Report, out: &mut String) {
+    open("critical", "Critical path", out);
+    let Some(critical) = &report.critical_path else {
+        paragraph("No step was read with all its sections.", out);
+        return close(out);
+    };
+    paragraph(
+        &format!(
+            "What held up the end of the {}: of {} in all, {} is explained by sections; the rest is time of the {} itself, \
+             in no section.",
+            critical.window,
+            ns("critical_path/total_ns", critical.total_ns),
+            share("critical_path/explained_share", critical.explained_share),
+            critical.window
+        ),
+        out,
+    );
+    let rows = critical.sections.iter().enumerate().take(ROWS).map(|(at, row)| {
+        let place = format!("critical_path/sections/{at}");
+        [
+            code(&row.path),
+            svg::bar(row.share, 4),
+            share(&format!("{place}/share"), row.share),
+            ns(&format!("{place}/on_path_ns"), row.on_path_ns),
+            count(&format!("{place}/on_path_calls"), row.on_path_calls),
+            count(&format!("{place}/beside_calls"), row.beside_calls),
+            ns(&format!("{place}/slack_mean_ns"), row.slack_mean_ns),
+            ns(&format!("{place}/slack_min_ns"), row.slack_min_ns),
+        ]
+    });
+    table(
+        "Sections on the critical path and beside it",
+        [
+            "Section",
+            "On the path",
+            ">Share",
+            ">Time",
+            ">Calls on it",
+            ">Calls beside it",
+            ">Room, mean",
+            ">Room, least",
+        ],
+        rows,
+        out,
+    );
+    if let Some(waits) = &critical.waits {
+        paragraph(
+            &format!(
+                "Waits for batches: {}. For {} the batch was being made, for {} its loader had not begun it, for {} it was \
+                 made and on its way.",
+                count("critical_path/waits/waits", waits.waits),
+                ns("critical_path/waits/making_ns", waits.making_ns),
+                ns("critical_path/waits/behind_ns", waits.behind_ns),
+                ns("critical_path/waits/handover_ns", waits.handover_ns)
+            ),
+            out,
+        );
+    }
+    close(out);
+}

@@ -1,0 +1,123 @@
+//! The figures over step numbers as the page's script reads them: columns of integers, each the difference to the one
+//! before in as few bytes as it takes (zigzag, LEB128; 0 stands for absent), and columns of 32-bit floats, byte by byte
+//! plane; all in one zlib stream in base64, described by a JSON header. `front/data.js` is the other end.
+
+use flate2::{Compress, Compression, FlushCompress, Status};
+use serde_json::{Value, json};
+
+use super::plots::series;
+use super::sha256::base64;
+use crate::render::common::names::printable;
+use crate::report::Report;
+use crate::summary::{Gauge, SeriesPoint};
+
+/// The largest integer that a script holds exactly.
+const MAX: u64 = (1 << 53) - 1;
+
+/// Columns written so far.
+#[derive(Default)]
+struct Columns {
+    header: Vec<Value>,
+    bytes: Vec<u8>,
+}
+
+impl Columns {
+    fn integers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+        let (mut before, mut rows) = (0_i64, 0_u64);
+        for value in values {
+            rows += 1;
+            let Some(value) = value.map(|value| i64::try_from(value.min(MAX)).unwrap_or(i64::MAX)) else {
+                self.bytes.push(0);
+                continue;
+            };
+            let change = value - before;
+            before = value;
+            self.varint((((change << 1) ^ (change >> 63)) as u64) + 1);
+        }
+        self.header.push(json!({ "name": name, "rows": rows, "kind": "integers" }));
+    }
+
+    fn varint(&mut self, mut value: u64) {
+        while value >= 0x80 {
+            self.bytes.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    fn floats(&mut self, name: &str, values: impl Iterator<Item = f64> + Clone) {
+        let bits = |value: f64| (value.clamp(f32::MIN.into(), f32::MAX.into()) as f32).to_le_bytes();
+        for plane in 0..4 {
+            self.bytes.extend(values.clone().map(|value| bits(value).get(plane).copied().unwrap_or(0)));
+        }
+        self.header.push(json!({ "name": name, "rows": values.count(), "kind": "floats" }));
+    }
+}
+
+/// The JSON text of the page's data.
+pub(super) fn encode(report: &Report) -> Result<String, String> {
+    let mut columns = Columns::default();
+    let mut plots = Vec::new();
+    if let Some((_, series)) = series(report) {
+        let points = &series.points;
+        let mut add = |name: &str, figure: &dyn Fn(&SeriesPoint) -> Option<u64>| {
+            columns.integers(name, points.iter().map(figure));
+        };
+        add("step", &|point| Some(point.step));
+        add("count", &|point| Some(point.count));
+        add("duration_min", &|point| Some(point.duration_min_ns));
+        // Over the smallest: of points of one step these are 0.
+        add("duration_max_over", &|point| Some(point.duration_max_ns.saturating_sub(point.duration_min_ns)));
+        add("duration_sum_over", &|point| {
+            Some(point.duration_sum_ns.saturating_sub(point.duration_min_ns.saturating_mul(point.count)))
+        });
+        add("wait", &|point| Some(point.wait_ns));
+        let gauges: [fn(&SeriesPoint) -> Option<Gauge>; 2] =
+            [|point| point.live_bytes, |point| point.rss_bytes];
+        for (name, gauge) in ["live", "rss"].into_iter().zip(gauges) {
+            add(&format!("{name}_min"), &|point| gauge(point).map(|gauge| gauge.min));
+            add(&format!("{name}_max_over"), &|point| {
+                gauge(point).map(|gauge| gauge.max.saturating_sub(gauge.min))
+            });
+            add(&format!("{name}_mean_over"), &|point| {
+                gauge(point).map(|gauge| gauge.mean.saturating_sub(gauge.min))
+            });
+        }
+        plots.push(json!({ "id": "steps", "steps_per_point": 1_u64.checked_shl(series.shift) }));
+    }
+    for (at, series) in report.detailed_metrics.values.iter().enumerate() {
+        let points = || series.points.iter().filter(|point| point.mean.is_finite());
+        columns.integers(&format!("value-{at}_step"), points().map(|point| Some(point.step)));
+        columns.floats(&format!("value-{at}_mean"), points().map(|point| point.mean));
+        if points().any(|point| point.count > 1) {
+            columns.floats(&format!("value-{at}_min"), points().map(|point| point.min));
+            columns.floats(&format!("value-{at}_max"), points().map(|point| point.max));
+        }
+        plots.push(json!({ "id": format!("value-{at}"), "name": printable(&series.name) }));
+    }
+    let time = report.summary.step_time.as_ref();
+    let header = json!({
+        "version": 1,
+        "columns": columns.header,
+        "bytes": columns.bytes.len(),
+        "plots": plots,
+        "p50": time.and_then(|time| time.p50),
+        "stream": base64(&deflate(&columns.bytes)?),
+    });
+    // No tag can begin inside of the element that holds this.
+    Ok(header.to_string().replace('<', "\\u003c"))
+}
+
+fn deflate(bytes: &[u8]) -> Result<Vec<u8>, String> {
+    let mut stream = Compress::new(Compression::default(), true);
+    let mut out = Vec::with_capacity(bytes.len() / 2 + 64);
+    loop {
+        let read = usize::try_from(stream.total_in()).unwrap_or(bytes.len());
+        let rest = bytes.get(read..).unwrap_or_default();
+        match stream.compress_vec(rest, &mut out, FlushCompress::Finish) {
+            Ok(Status::StreamEnd) => return Ok(out),
+            Ok(_) => out.reserve(out.capacity().max(64)),
+            Err(error) => return Err(error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The findings, each with what to do, the figures behind it, and a link to the plot that shows it; what the other
+//! rules say; notes.
+
+use super::page::{close, code, escape, figure, ns, number, open, paragraph, prose, share, table};
+use crate::render::common::evidence::labelled;
+use crate::report::{Bottleneck, BottleneckType, Report};
+
+/// Severity from which a finding stands out, and from which it alarms.
+const NOTICE: f64 = 10.0;
+const ALARM: f64 = 40.0;
+
+pub(super) fn render(report: &Report, out: &mut String) {
+    open("findings", "Findings", out);
+    if report.bottlenecks.is_empty() {
+        paragraph("No findings.", out);
+    }
+    out.push_str("<ol class=\"findings\">\n");
+    for (at, finding) in report.bottlenecks.iter().enumerate() {
+        one(at, finding, out);
+    }
+    out.push_str("</ol>\n");
+    if !report.notes.is_empty() {
+        out.push_str("<h3>Notes</h3>\n<ul>\n");
+        report.notes.iter().for_each(|note| out.push_str(&format!("<li>{}</li>\n", prose(&note.text))));
+        out.push_str("</ul>\n");
+    }
+    close(out);
+}
+
+fn one(at: usize, finding: &Bottleneck, out: &mut String) {
+    let (class, degree) = match finding.severity {
+        severity if severity >= ALARM => ("alarm", "severe"),
+        severity if severity >= NOTICE => ("notice", "notable"),
+        _ => ("minor", "minor"),
+    };
+    let place = format!("bottlenecks/{at}");
+    out.push_str(&format!(
+        "<li id=\"finding-{at}\" class=\"finding {class}\">\n<h3>{}</h3>\n<p class=\"about\"><span class=\"badge\">{degree}, \
+         severity {}</span> {}",
+        prose(&finding.title),
+        figure(&format!("{place}/severity"), finding.severity, &format!("{:.0}", finding.severity)),
+        code(finding.rule),
+    ));
+    if finding.rank.is_some() {
+        out.push_str(&format!(" rank {}", number(&format!("{place}/rank"), finding.rank)));
+    }
+    if let Some(section) = &finding.section {
+        out.push_str(&format!(
+            " in <a href=\"#sections\" data-section=\"{}\">{}</a>",
+            escape(section),
+            code(section)
+        ));
+    }
+    out.push_str("</p>\n");
+    paragraph(&format!("<strong>What to do:</strong> {}", prose(&finding.recommendation)), out);
+    if let Some(gain) = &finding.predicted_gain {
+        let because = gain.because.as_ref().map(|because| format!(": {}", prose(because)));
+        paragraph(
+            &format!(
+                "<strong>Gain:</strong> {} {} of the step time ({} less, {} left){}.",
+                gain.method.as_str(),
+                share(&format!("{place}/predicted_gain/share"), gain.share),
+                ns(&format!("{place}/predicted_gain/saved_ns_per_step"), gain.saved_ns_per_step),
+                ns(&format!("{place}/predicted_gain/step_time_ns"), gain.step_time_ns),
+                because.unwrap_or_default()
+            ),
+            out,
+        );
+    }
+    let (plot, what) = shown_in(finding);
+    paragraph(&format!("<a class=\"see\" href=\"#{plot}\">See it in {what}</a>"), out);
+    evidence(&place, finding, out);
+    out.push_str("</li>\n");
+}
+
+/// The part of the page that shows what a finding is about.
+fn shown_in(finding: &Bottleneck) -> (&'static str, &'static str) {
+    match finding.r#type {
+        BottleneckType::Memory => ("memory", "memory over the steps"),
+        BottleneckType::Variability => ("distribution", "the distribution of step times"),
+        BottleneckType::Recording => ("recording", "what was recorded"),
+        BottleneckType::DataLoading => ("waiting", "the time that steps wait"),
+        BottleneckType::Preprocessing | BottleneckType::Io => ("phases", "where the step time goes"),
+        _ => ("flame", "the flame graph"),
+    }
+}
+
+fn evidence(place: &str, finding: &Bottleneck, out: &mut String) {
+    let figures: Vec<String> = finding
+        .evidence
+        .iter()
+        .filter_map(|(key, value)| {
+            let (label, words) = labelled(key, value)?;
+            let shown = match value.as_number() {
+                Some(number) => figure(&format!("{place}/evidence/{key}"), number, &words),
+                None => escape(&words),
+            };
+            Some(format!("<div><dt>{}</dt><dd>{shown}</dd></div>\n", escape(&label)))
+        })
+        .collect();
+    if !figures.is_empty() {
+        out.push_str(&format!(
+            "<details><summary>The figures behind it</summary>\n<dl class=\"facts\">\n{}</dl>\n</details>\n",
+            figures.concat()
+        ));
+    }
+}
+
+pub(super) fn rules(report: &Report, out: &mut String) {
+    let others = report.detailed_metrics.rules.iter().filter_map(|rule| {
+        let state = if rule.state == "fine" { "fine" } else { "not enough data" };
+        Some([code(rule.rule), state.to_owned(), prose(rule.because.as_ref()?)])
+    });
+    open("rules", "Also checked", out);
+    table("Rules that found nothing", ["Rule", "State", "Because"], others, out);
+    close(out);
+}

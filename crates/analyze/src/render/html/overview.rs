@@ -1,0 +1,93 @@
+//! The head of the page: verdict, navigation, what run it is, its step time and throughput.
+
+use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, prose, share};
+use crate::report::units::{bytes, rate};
+use crate::report::{Report, coverage};
+
+/// Parts of the page that its navigation names: id, title.
+const PARTS: [(&str, &str); 9] = [
+    ("findings", "Findings"),
+    ("phases", "Where time goes"),
+    ("timeline", "Steps"),
+    ("distribution", "Distribution"),
+    ("critical", "Critical path"),
+    ("flame", "Flame graph"),
+    ("sections", "Sections"),
+    ("memory", "Memory"),
+    ("recording", "Recording"),
+];
+
+pub(super) fn header(report: &Report, out: &mut String) {
+    let run = report.run.id.as_deref().map_or_else(|| "no run".into(), code);
+    out.push_str(&format!(
+        "<header>\n<p class=\"brand\">stepscope · {run}</p>\n<h1>{}</h1>\n<nav aria-label=\"Parts of the report\"><ul>",
+        prose(&report.summary.verdict)
+    ));
+    for (id, title) in PARTS {
+        out.push_str(&format!("<li><a href=\"#{id}\">{title}</a></li>"));
+    }
+    out.push_str("</ul></nav>\n</header>\n");
+}
+
+pub(super) fn facts(report: &Report, out: &mut String) {
+    let (run, summary) = (&report.run, &report.summary);
+    if run.id.is_none() {
+        return;
+    }
+    open("run", "The run", out);
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    facts.push(("Input share", share("summary/input/share", summary.input.share)));
+    if let Some(mode) = summary.mode {
+        facts.push(("Steps", format!("{} ({mode})", count("summary/steps", summary.steps))));
+        facts.push(("Warm-up, left out", count("summary/warmup_steps", summary.warmup_steps)));
+    }
+    if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {
+        facts.push(("Median step", ns("summary/step_time/p50", time.p50)));
+        facts.push(("p95", ns("summary/step_time/p95", time.p95)));
+        facts.push(("p99", ns("summary/step_time/p99", time.p99)));
+        facts.push(("MAD", ns("summary/step_time/mad", time.mad)));
+        facts.push(("CV", share("summary/step_time/cv", time.cv)));
+    }
+    let done = &summary.throughput;
+    let place = "summary/throughput";
+    let rates = [
+        ("Samples", "samples_per_second", done.samples_per_second, "samples"),
+        ("Tokens", "tokens_per_second", done.tokens_per_second, "tokens"),
+        ("Steps a second", "steps_per_second", done.steps_per_second, "steps"),
+    ];
+    for (title, name, value, what) in rates {
+        facts.extend(
+            value.map(|value| (title, figure(&format!("{place}/{name}"), value, &rate(value, what)))),
+        );
+    }
+    if let Some(value) = done.bytes_per_second.filter(|value| *value >= 0.0) {
+        let words = format!("{}/s", bytes(value.round() as u64));
+        facts.push(("Bytes", figure("summary/throughput/bytes_per_second", value, &words)));
+    }
+    facts.push(("Elapsed", ns("run/elapsed_ns", run.elapsed_ns)));
+    facts.push(("Epochs ended", count("run/epochs_ended", run.epochs_ended)));
+    let world = run.world_size.map(|_| format!(" of {}", number("run/world_size", run.world_size)));
+    facts.push(("Processes", format!("{}{}", count("run/ranks", run.ranks), world.unwrap_or_default())));
+    let ended = match run.ended {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not known",
+    };
+    facts.push(("Ended in order", ended.into()));
+    let words = |value: &Option<String>| value.as_deref().map_or_else(|| UNKNOWN.into(), escape);
+    facts.push(("Program", words(&run.service)));
+    facts.push(("Host", escape(&run.hosts.join(", "))));
+    facts.push(("Level", words(&run.level)));
+    out.push_str("<dl class=\"facts\">\n");
+    for (title, html) in facts {
+        out.push_str(&format!("<div><dt>{title}</dt><dd>{html}</dd></div>\n"));
+    }
+    out.push_str("</dl>\n");
+    if let Some(text) = coverage::read(&summary.coverage) {
+        super::page::paragraph(
+            &escape(&format!("{text}. {}", coverage::unread_because(&summary.coverage))),
+            out,
+        );
+    }
+    close(out);
+}

@@ -1,0 +1,158 @@
+//! The parts of a page: escaped text, figures that say where they come from, tables, sections.
+
+use crate::render::common::names::printable;
+use crate::report::units;
+
+/// Text as text, in content and in quoted attributes alike.
+pub(super) fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for letter in printable(&text.replace(['\n', '\r', '\t'], " ")).chars() {
+        match letter {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            _ => out.push(letter),
+        }
+    }
+    out
+}
+
+/// Sentences, in which words between backticks are code.
+pub(super) fn prose(text: &str) -> String {
+    if !text.matches('`').count().is_multiple_of(2) {
+        return escape(text);
+    }
+    let parts = text.split('`').enumerate();
+    parts.map(|(at, part)| if at % 2 == 1 { code(part) } else { escape(part) }).collect()
+}
+
+/// A name.
+pub(super) fn code(name: &str) -> String {
+    format!("<code>{}</code>", escape(name))
+}
+
+/// A figure: its place in the JSON report, its exact value there, and the value in words.
+pub(super) fn figure(at: &str, value: impl std::fmt::Display, words: &str) -> String {
+    format!("<data value=\"{value}\" data-at=\"{}\">{}</data>", escape(at), escape(words))
+}
+
+/// What stands for a figure that is not known.
+pub(super) const UNKNOWN: &str = "<span class=\"none\" title=\"not known\">–</span>";
+
+/// A figure that may not be known.
+pub(super) fn known<T: std::fmt::Display + Copy>(
+    at: &str,
+    value: Option<T>,
+    words: fn(T) -> String,
+) -> String {
+    value.map_or_else(|| UNKNOWN.into(), |value| figure(at, value, &words(value)))
+}
+
+pub(super) fn ns(at: &str, value: impl Into<Option<u64>>) -> String {
+    known(at, value.into(), units::duration)
+}
+
+pub(super) fn bytes(at: &str, value: impl Into<Option<u64>>) -> String {
+    known(at, value.into(), units::bytes)
+}
+
+pub(super) fn count(at: &str, value: impl Into<Option<u64>>) -> String {
+    known(at, value.into(), units::count)
+}
+
+pub(super) fn share(at: &str, value: impl Into<Option<f64>>) -> String {
+    known(at, value.into().filter(|value| value.is_finite()), units::percent)
+}
+
+/// A rank, or any number that is a name.
+pub(super) fn number(at: &str, value: Option<i64>) -> String {
+    known(at, value, |value| value.to_string())
+}
+
+/// Opens a part of the page with its heading.
+pub(super) fn open(id: &str, heading: &str, out: &mut String) {
+    out.push_str(&format!(
+        "<section id=\"{id}\" aria-labelledby=\"{id}-h\">\n<h2 id=\"{id}-h\">{heading}</h2>\n"
+    ));
+}
+
+pub(super) fn close(out: &mut String) {
+    out.push_str("</section>\n");
+}
+
+pub(super) fn paragraph(html: &str, out: &mut String) {
+    out.push_str(&format!("<p>{html}</p>\n"));
+}
+
+/// A table. Titles that begin with `>` are of columns of figures; the first cell of a row is its name. Nothing where
+/// there are no rows.
+pub(super) fn table<const N: usize>(
+    caption: &str,
+    titles: [&str; N],
+    rows: impl IntoIterator<Item = [String; N]>,
+    out: &mut String,
+) {
+    let rows: Vec<(String, [String; N])> = rows.into_iter().map(|row| (String::new(), row)).collect();
+    table_with("", caption, titles, rows, out);
+}
+
+/// The same with attributes of the table, and of each row.
+pub(super) fn table_with<const N: usize>(
+    attributes: &str,
+    caption: &str,
+    titles: [&str; N],
+    rows: Vec<(String, [String; N])>,
+    out: &mut String,
+) {
+    if rows.is_empty() {
+        return;
+    }
+    // What scrolls must be reachable by the keyboard.
+    out.push_str(&format!(
+        "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table{attributes}>\
+         <caption>{caption}</caption>\n<thead><tr>"
+    ));
+    for title in titles {
+        match title.strip_prefix('>') {
+            Some(title) => out.push_str(&format!("<th scope=\"col\" class=\"n\">{title}</th>")),
+            None => out.push_str(&format!("<th scope=\"col\">{title}</th>")),
+        }
+    }
+    out.push_str("</tr></thead>\n<tbody>\n");
+    for (attributes, row) in rows {
+        out.push_str(&format!("<tr{attributes}>"));
+        for (at, (cell, title)) in row.iter().zip(titles).enumerate() {
+            let class = if title.starts_with('>') { " class=\"n\"" } else { "" };
+            if at == 0 {
+                out.push_str(&format!("<th scope=\"row\"{class}>{cell}</th>"));
+            } else {
+                out.push_str(&format!("<td{class}>{cell}</td>"));
+            }
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</tbody></table></div>\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_is_never_markup() {
+        assert_eq!(
+            escape("</script><b a='1'>\"&\u{202e}\n"),
+            "&lt;/script&gt;&lt;b a=&#39;1&#39;&gt;&quot;&amp;� "
+        );
+        assert_eq!(prose("see `a<b` now"), "see <code>a&lt;b</code> now");
+        assert_eq!(prose("one ` only"), "one ` only");
+    }
+
+    #[test]
+    fn what_is_not_known_is_no_zero() {
+        assert_eq!(ns("a", None), UNKNOWN);
+        assert_eq!(ns("a/0", Some(1_500)), "<data value=\"1500\" data-at=\"a/0\">1.50 µs</data>");
+    }
+}

@@ -1,0 +1,104 @@
+//! How complete the recording is: spans read and lost, issues of the input, processes, bounds that were reached.
+
+use super::page::{close, code, count, escape, known, ns, number, open, prose, table};
+use crate::render::common::names::word;
+use crate::report::Report;
+use crate::report::units::rate;
+
+pub(super) fn ranks(report: &Report, out: &mut String) {
+    open("ranks", "Processes", out);
+    let rows = report.ranks.iter().enumerate().map(|(at, row)| {
+        let place = format!("ranks/{at}");
+        let rate_of = row.throughput.samples_per_second;
+        [
+            number(&format!("{place}/resource/rank"), row.resource.rank),
+            code(&row.resource.host_name),
+            number(&format!("{place}/resource/cpus"), row.resource.cpus),
+            count(&format!("{place}/steps/count"), row.steps.count),
+            ns(&format!("{place}/steps/p50"), row.steps.p50),
+            ns(&format!("{place}/steps/p95"), row.steps.p95),
+            known(&format!("{place}/throughput/samples_per_second"), rate_of, |value| rate(value, "samples")),
+            count(&format!("{place}/traces"), row.traces),
+            if row.ended { "yes" } else { "no" }.into(),
+        ]
+    });
+    table(
+        "Processes of the run",
+        [">Rank", "Host", ">CPUs", ">Steps", ">Median step", ">p95", ">Samples", ">Traces", "Ended in order"],
+        rows,
+        out,
+    );
+    close(out);
+}
+
+pub(super) fn render(report: &Report, out: &mut String) {
+    open("recording", "Recording", out);
+    let losses = &report.losses;
+    table(
+        "Spans and traces",
+        ["What", ">Number"],
+        [
+            ["Spans read".to_owned(), count("run/spans", report.run.spans)],
+            ["Traces read".into(), count("run/traces", report.run.traces)],
+            ["Spans recorded".into(), count("losses/emitted", losses.emitted)],
+            ["Spans not in this input".into(), count("losses/absent", losses.absent)],
+            ["Spans lost on the way to any sink".into(), count("losses/dropped_total", losses.dropped_total)],
+            ["Traces not complete".into(), count("losses/incomplete_traces", losses.incomplete_traces)],
+            ["Spans missing from them".into(), count("losses/missing_spans", losses.missing_spans)],
+            ["Spans with errors".into(), count("run/errors", report.run.errors)],
+        ],
+        out,
+    );
+    let rows = losses.dropped.iter().enumerate().map(|(at, row)| {
+        [
+            row.reason.map_or_else(|| "not known".into(), code),
+            count(&format!("losses/dropped/{at}/spans"), row.spans),
+            row.sink.as_deref().map(code).unwrap_or_default(),
+            if row.is_lacking { "yes" } else { "perhaps not" }.into(),
+            row.advice.map(prose).unwrap_or_default(),
+        ]
+    });
+    table("Losses", ["Reason", ">Spans", "Sink", "Lacking here", "What to do"], rows, out);
+    let rows = report.read_issues.iter().enumerate().map(|(at, issue)| {
+        let place = format!("read_issues/{at}");
+        [
+            code(&issue.file),
+            escape(&word(&issue.kind).replace('_', " ")),
+            count(&format!("{place}/offset"), issue.offset),
+            count(&format!("{place}/count"), issue.count),
+            prose(&issue.reason),
+        ]
+    });
+    table("Issues of the input", ["File", "Kind", ">At byte", ">Times", "What it means"], rows, out);
+    let rows = report.detailed_metrics.disagreements.iter().enumerate().map(|(at, row)| {
+        let place = format!("detailed_metrics/disagreements/{at}");
+        [
+            code(&row.path),
+            code(row.figure),
+            count(&format!("{place}/spans"), row.spans),
+            count(&format!("{place}/aggregates"), row.aggregates),
+        ]
+    });
+    table(
+        "Where spans and the processes' own sums differ",
+        ["Section", "Figure", ">By the spans", ">By the sums"],
+        rows,
+        out,
+    );
+    let limits = report.detailed_metrics.limits.iter().map(|limit| {
+        let name = serde_json::to_value(limit).ok();
+        let name = name.as_ref().and_then(|value| value.get("limit")).and_then(|value| value.as_str());
+        [escape(&name.unwrap_or("unknown").replace('_', " "))]
+    });
+    table("Bounds of the analysis that were reached", ["Bound"], limits, out);
+    let rows = report.inputs.iter().enumerate().map(|(at, input)| {
+        [
+            code(&input.path),
+            input.format.as_deref().map(code).unwrap_or_default(),
+            super::page::bytes(&format!("inputs/{at}/bytes"), input.bytes),
+            count(&format!("inputs/{at}/spans"), input.spans),
+        ]
+    });
+    table("Input", ["File", "Format", ">Size", ">Spans"], rows, out);
+    close(out);
+}

@@ -1,0 +1,86 @@
+//! The sections: a flame graph, which the script draws from the table, and the table, which is its accessible form.
+
+use super::page::{bytes, close, code, count, escape, ns, open, paragraph, share, table_with};
+use crate::report::Report;
+use crate::summary::PhaseName;
+
+/// Where the script puts the flame graph. Without scripts the table below says the same.
+pub(super) fn flame(report: &Report, out: &mut String) {
+    open("flame", "Flame graph", out);
+    if report.sections.is_empty() {
+        paragraph("No sections.", out);
+    } else {
+        out.push_str(
+            "<noscript><p>The flame graph needs scripts; the table of sections below holds the same figures.</p></noscript>\n\
+             <div id=\"flame-tools\" class=\"tools\" hidden></div>\n\
+             <div id=\"flame-graph\" hidden></div>\n<p id=\"flame-said\" class=\"said\" role=\"status\"></p>\n",
+        );
+        paragraph(
+            "The wider, the longer: time of all calls, children below. Children that ran at the same time as each other \
+             share the width of their parent. The table of sections holds the same in words.",
+            out,
+        );
+    }
+    close(out);
+}
+
+pub(super) fn table(report: &Report, out: &mut String) {
+    open("sections", "Sections", out);
+    out.push_str("<div id=\"section-tools\" class=\"tools\" hidden></div>\n");
+    let mut order: Vec<usize> = (0..report.sections.len()).collect();
+    order.sort_by_key(|&at| {
+        report.sections.get(at).map(|row| (std::cmp::Reverse(row.stats.total), &row.path))
+    });
+    let rows = order.into_iter().filter_map(|at| Some((at, report.sections.get(at)?))).map(|(at, row)| {
+        let place = format!("sections/{at}");
+        let of = |name: &str| format!("{place}/{name}");
+        let phase = row.phase.as_ref().map(PhaseName::as_str);
+        let attributes = format!(
+            " data-path=\"{}\" data-kind=\"{}\" data-phase=\"{}\"",
+            escape(&row.path),
+            row.kind.as_str(),
+            escape(phase.unwrap_or_default())
+        );
+        let alloc = row.memory.as_ref();
+        let cells = [
+            code(&row.path),
+            phase.map(code).unwrap_or_default(),
+            count(&of("count"), row.stats.count),
+            ns(&of("total"), row.stats.total),
+            match row.self_ns {
+                Some(_) => ns(&of("self_ns"), row.self_ns),
+                None => ns(&of("self_busy_ns"), row.self_busy_ns),
+            },
+            ns(&of("p50"), row.stats.p50),
+            ns(&of("p95"), row.stats.p95),
+            ns(&of("max"), row.stats.max),
+            share(&of("cv"), row.stats.cv),
+            bytes(&of("alloc/alloc_bytes"), alloc.map(|alloc| alloc.alloc_bytes)),
+            bytes(&of("alloc/peak_bytes"), alloc.and_then(|alloc| alloc.peak_bytes)),
+            count(&of("errors"), row.errors),
+        ];
+        (attributes, cells)
+    });
+    table_with(
+        " id=\"section-table\"",
+        "Sections by time",
+        [
+            "Section",
+            "Phase",
+            ">Calls",
+            ">Total",
+            ">Self",
+            ">Median",
+            ">p95",
+            ">Longest",
+            ">CV",
+            ">Allocated",
+            ">Peak",
+            ">Errors",
+        ],
+        rows.collect(),
+        out,
+    );
+    out.push_str("<p id=\"section-said\" class=\"said\" role=\"status\"></p>\n");
+    close(out);
+}

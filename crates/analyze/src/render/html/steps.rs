@@ -1,0 +1,238 @@
+//! Tables of steps: phases, the slowest, what happens between steps, loaders, memory.
+
+use super::page::{bytes, close, code, count, figure, known, ns, number, open, paragraph, share, table};
+use super::svg;
+use crate::report::Report;
+use crate::report::units::signed_bytes;
+use crate::summary::ModeSummary;
+
+/// Phases named of a slow step.
+const PHASES: usize = 4;
+
+/// The mode of the report, and its place.
+pub(super) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
+    let modes = report.detailed_metrics.modes.iter().enumerate();
+    modes.into_iter().find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode)
+}
+
+pub(super) fn phases(report: &Report, out: &mut String) {
+    let summary = &report.summary;
+    open("phases", "Where the step time goes", out);
+    if summary.whole.total_ns == 0 {
+        paragraph("No step was read with all its sections.", out);
+    } else {
+        let mut parts: Vec<(&str, u64)> =
+            summary.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns)).collect();
+        parts.push(("(no phase)", summary.unattributed_ns));
+        svg::stack(&parts, summary.whole.total_ns, out);
+        let total_ns = summary.whole.total_ns;
+        let rows = summary.phases.iter().enumerate().map(|(at, row)| {
+            let place = format!("summary/phases/{at}");
+            [
+                format!("{}{}", svg::key(at), code(row.phase.as_str())),
+                svg::bar(row.exposed_ns as f64 / total_ns as f64, at),
+                share(&format!("{place}/exposed_share"), row.exposed_share),
+                ns(&format!("{place}/exposed_ns"), row.exposed_ns),
+                share(&format!("{place}/total_share"), row.total_share),
+                ns(&format!("{place}/total_ns"), row.total_ns),
+                count(&format!("{place}/spans"), row.spans),
+            ]
+        });
+        let rest = [
+            format!("{}(no phase)", svg::key(parts.len() - 1)),
+            svg::bar(summary.unattributed_ns as f64 / total_ns as f64, parts.len() - 1),
+            String::new(),
+            ns("summary/unattributed_ns", summary.unattributed_ns),
+            String::new(),
+            String::new(),
+            String::new(),
+        ];
+        table(
+            "Time of the steps by phase",
+            ["Phase", "Exposed", ">Share", ">Time", ">Share on any thread", ">Time on any thread", ">Spans"],
+            rows.chain([rest]),
+            out,
+        );
+        paragraph(
+            &format!(
+                "Exposed is time of the training thread in a phase while nothing of higher rank runs there, in {} steps \
+                 read with all their sections. Work of other threads is exposed only where the training thread waits \
+                 for it.",
+                count("summary/whole/steps", summary.whole.steps)
+            ),
+            out,
+        );
+    }
+    let rows = report.detailed_metrics.outside.iter().enumerate().map(|(at, row)| {
+        let place = format!("detailed_metrics/outside/{at}");
+        [
+            row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+            count(&format!("{place}/stats/count"), row.stats.count),
+            ns(&format!("{place}/stats/total"), row.stats.total),
+            ns(&format!("{place}/stats/p50"), row.stats.p50),
+            ns(&format!("{place}/stats/max"), row.stats.max),
+        ]
+    });
+    table(
+        "Between the steps, on the same threads",
+        ["Phase", ">Sections", ">Total", ">Median", ">Longest"],
+        rows,
+        out,
+    );
+    close(out);
+}
+
+pub(super) fn slowest(report: &Report, out: &mut String) {
+    let Some((at, mode)) = primary(report).filter(|(_, mode)| !mode.slowest.is_empty()) else { return };
+    open("slowest", "Slowest steps", out);
+    let rows = mode.slowest.iter().enumerate().map(|(n, step)| {
+        let place = format!("detailed_metrics/modes/{at}/slowest/{n}");
+        let phases: Vec<String> = step
+            .phases
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| part.exposed_ns > 0)
+            .take(PHASES)
+            .map(|(m, part)| {
+                let exposed = ns(&format!("{place}/phases/{m}/exposed_ns"), part.exposed_ns);
+                format!("{} {exposed}", code(part.phase.as_str()))
+            })
+            .collect();
+        [
+            count(&format!("{place}/step"), step.step),
+            number(&format!("{place}/rank"), step.rank),
+            ns(&format!("{place}/duration_ns"), step.duration_ns),
+            phases.join(", "),
+            ns(&format!("{place}/unattributed_ns"), step.unattributed_ns),
+            code(&step.trace_id),
+        ]
+    });
+    table(
+        "The slowest steps after warm-up",
+        [">Step", ">Rank", ">Time", "Exposed", ">No phase", "Trace"],
+        rows,
+        out,
+    );
+    close(out);
+}
+
+pub(super) fn loaders(report: &Report, out: &mut String) {
+    let (batches, waits) = (&report.detailed_metrics.batches, &report.detailed_metrics.waits);
+    if batches.loaders.is_empty() && waits.wait.count == 0 {
+        return;
+    }
+    open("loaders", "Batches", out);
+    let rows = batches.loaders.iter().enumerate().map(|(at, row)| {
+        let place = format!("detailed_metrics/batches/loaders/{at}");
+        [
+            code(&row.name),
+            count(&format!("{place}/produce/count"), row.produce.count),
+            row.workers.len().to_string(),
+            share(&format!("{place}/utilisation"), row.utilisation),
+            ns(&format!("{place}/produce/p50"), row.produce.p50),
+            ns(&format!("{place}/produce/p95"), row.produce.p95),
+            ns(&format!("{place}/busy_ns"), row.busy_ns),
+            ns(&format!("{place}/computing_ns"), row.computing_ns),
+        ]
+    });
+    table(
+        "Loaders",
+        [
+            "Loader",
+            ">Batches",
+            ">Workers",
+            ">Busy",
+            ">Median to make",
+            ">p95 to make",
+            ">Busy in all",
+            ">Computing",
+        ],
+        rows,
+        out,
+    );
+    let place = "detailed_metrics/waits";
+    let kinds = [
+        ("Waits", "wait", waits.wait),
+        ("Making", "produce", waits.produce),
+        ("In the queue", "queue", waits.queue),
+    ];
+    let rows = kinds.into_iter().filter(|(_, _, stats)| stats.count > 0).map(|(title, name, stats)| {
+        [
+            title.to_owned(),
+            count(&format!("{place}/{name}/count"), stats.count),
+            ns(&format!("{place}/{name}/total"), stats.total),
+            ns(&format!("{place}/{name}/p50"), stats.p50),
+            ns(&format!("{place}/{name}/p95"), stats.p95),
+            ns(&format!("{place}/{name}/max"), stats.max),
+        ]
+    });
+    table(
+        "Batches as the training thread saw them",
+        ["What", ">Batches", ">Total", ">Median", ">p95", ">Longest"],
+        rows,
+        out,
+    );
+    close(out);
+}
+
+/// Closes the part that the plots of memory opened.
+pub(super) fn memory(report: &Report, out: &mut String) {
+    let Some(memory) = &report.memory else {
+        paragraph("Nothing about memory was recorded.", out);
+        return close(out);
+    };
+    let kinds = [("live", "Live", &memory.live), ("rss", "Resident", &memory.rss)];
+    let rows =
+        kinds.into_iter().filter_map(|(name, title, pair)| {
+            let pair = pair.as_ref()?;
+            let place = format!("memory/{name}");
+            let slope = pair.whole.map(|trend| trend.slope_per_step);
+            Some([
+                title.to_owned(),
+                bytes(&format!("{place}/first_bytes"), pair.first_bytes),
+                bytes(&format!("{place}/last_bytes"), pair.last_bytes),
+                bytes(&format!("{place}/max_bytes"), pair.max_bytes),
+                known(&format!("{place}/whole/slope_per_step"), slope, |slope| {
+                    signed_bytes(slope.round() as i64)
+                }),
+            ])
+        });
+    table("Memory at the ends of steps", ["Memory", ">First", ">Last", ">Most", ">Growth a step"], rows, out);
+    let rows = memory.processes.iter().enumerate().map(|(at, row)| {
+        let place = format!("memory/processes/{at}");
+        [
+            number(&format!("{place}/rank"), row.rank),
+            code(&row.host),
+            bytes(&format!("{place}/rss_last_bytes"), row.rss_last_bytes),
+            bytes(&format!("{place}/rss_max_bytes"), row.rss_max_bytes),
+            bytes(&format!("{place}/live_last_bytes"), row.live_last_bytes),
+            bytes(&format!("{place}/live_max_bytes"), row.live_max_bytes),
+        ]
+    });
+    table(
+        "Memory of the processes",
+        [">Rank", "Host", ">Resident at last", ">Resident at most", ">Live at last", ">Live at most"],
+        rows,
+        out,
+    );
+    let rows = report.leaks.iter().enumerate().map(|(at, leak)| {
+        let place = format!("leaks/{at}");
+        let signed = |value: f64| signed_bytes(value.round() as i64);
+        let interval = leak.confidence_interval;
+        [
+            leak.section.as_deref().map_or_else(|| "no single section".into(), code),
+            crate::render::common::names::word(&leak.verdict),
+            figure(&format!("{place}/bytes_per_step"), leak.bytes_per_step, &signed(leak.bytes_per_step)),
+            figure(&format!("{place}/confidence_interval/0"), interval.0, &signed(interval.0)),
+            figure(&format!("{place}/confidence_interval/1"), interval.1, &signed(interval.1)),
+            bytes(&format!("{place}/live_bytes"), leak.live_bytes),
+        ]
+    });
+    table(
+        "Memory that grows",
+        ["Section", "Verdict", ">A step", ">At least (95 %)", ">At most (95 %)", ">Memory at the end"],
+        rows,
+        out,
+    );
+    close(out);
+}

@@ -1,0 +1,233 @@
+//! The page without a browser: figures against the JSON report, names that try to be markup, the policy, the data read
+//! back. What scripts make of it is tested in a browser (`tests/page`).
+
+use std::collections::BTreeSet;
+
+use flate2::{Decompress, FlushDecompress};
+use serde_json::Value;
+use stepscope_analyze::Summary;
+
+use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
+use crate::fixture::{MS, Run, healthy, nothing};
+
+fn page(summary: &Summary) -> String {
+    text_in("html", &report_of(summary))
+}
+
+/// What stands between two marks, from `from` on.
+fn between<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
+    let start = text.find(open).unwrap_or_else(|| panic!("no {open}")) + open.len();
+    &text[start..start + text[start..].find(close).unwrap()]
+}
+
+/// Place and exact value of every figure.
+fn figures(page: &str) -> Vec<(&str, &str)> {
+    page.split("<data value=\"")
+        .skip(1)
+        .map(|rest| {
+            let (value, rest) = rest.split_once("\" data-at=\"").unwrap();
+            (rest.split_once('"').unwrap().0, value)
+        })
+        .collect()
+}
+
+#[test]
+fn every_figure_is_that_of_the_json_report() {
+    for summary in [full(), healthy().build(), Run::of(3, MS).build()] {
+        let (page, json) = (page(&summary), json_of(&report_of(&summary)));
+        let figures = figures(&page);
+        for (place, value) in &figures {
+            let expected = json.pointer(&format!("/{place}")).unwrap_or_else(|| panic!("no {place}"));
+            assert_eq!(value.parse::<f64>().ok(), expected.as_f64(), "{place}");
+        }
+        let places: BTreeSet<&str> = figures.iter().map(|(place, _)| *place).collect();
+        for (at, section) in json["sections"].as_array().unwrap().iter().enumerate() {
+            for name in ["count", "total", "self_ns", "p50", "p95", "max", "errors"] {
+                let place = format!("sections/{at}/{name}");
+                assert_eq!(places.contains(place.as_str()), !section[name].is_null(), "{place}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_finding_links_to_a_part_of_the_page() {
+    let summary = full();
+    let page = page(&summary);
+    let links: Vec<&str> =
+        page.split("class=\"see\" href=\"#").skip(1).map(|rest| rest.split_once('"').unwrap().0).collect();
+    assert_eq!(links.len(), report_of(&summary).bottlenecks.len());
+    for link in links {
+        assert!(page.contains(&format!("id=\"{link}\"")), "{link}");
+    }
+}
+
+/// Names of tags in the page, those of its own scripts and style aside.
+fn tags(page: &str) -> BTreeSet<String> {
+    let (before, rest) = page.split_once("<style>").unwrap();
+    let (_, rest) = rest.split_once("</style>").unwrap();
+    let (body, _) = rest.split_once("<script type=\"application/json\"").unwrap();
+    let named = |part: &str| part.chars().take_while(|letter| letter.is_alphanumeric()).collect::<String>();
+    [before, body].iter().flat_map(|text| text.split('<').skip(1).map(named)).collect()
+}
+
+#[test]
+fn names_are_text() {
+    let expected = tags(&page(&full()));
+    for name in HOSTILE {
+        let page = page(&hostile(name));
+        // A run without a name has less to tell, and never other tags.
+        assert!(tags(&page).is_subset(&expected), "{name:?}: {:?}", tags(&page).difference(&expected));
+        assert_eq!(page.matches("<script").count(), 2, "{name:?}");
+        assert_eq!(page.matches("</script").count(), 2, "{name:?}");
+        assert!(!page.contains('\u{202e}') && !page.contains('\u{0}'));
+        let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+        let breaks = |letter: char| letter.is_control() || letter == '\u{202e}';
+        assert_eq!(header["plots"][1]["name"], name.replace(breaks, "\u{fffd}"));
+    }
+}
+
+#[test]
+fn nothing_foreign_is_allowed() {
+    let page = page(&full());
+    let policy = between(&page, "Content-Security-Policy\" content=\"", "\"");
+    assert!(policy.starts_with("default-src 'none'; script-src 'sha256-"), "{policy}");
+    assert!(!policy.contains("unsafe") && !policy.contains("http"), "{policy}");
+    for foreign in
+        [" src=", "@import", "url(", " style=\"", "onclick=", "fetch(", "XMLHttpRequest", "innerHTML"]
+    {
+        assert!(!page.contains(foreign), "{foreign}");
+    }
+    assert!(page.len() < 400_000, "{} bytes", page.len());
+}
+
+#[test]
+fn the_data_are_the_series() {
+    let summary = full();
+    let page = page(&summary);
+    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+    let bytes = inflate(&decoded(header["stream"].as_str().unwrap()), header["bytes"].as_u64().unwrap());
+    let points = &summary.series[0].points;
+    let mut at = 0;
+    for column in header["columns"].as_array().unwrap() {
+        let (name, rows) = (column["name"].as_str().unwrap(), column["rows"].as_u64().unwrap() as usize);
+        if column["kind"] == "floats" {
+            let byte = |plane: usize, row: usize| bytes[at + plane * rows + row];
+            let values: Vec<f32> =
+                (0..rows).map(|row| f32::from_le_bytes([0, 1, 2, 3].map(|plane| byte(plane, row)))).collect();
+            assert_eq!(values, [0.5], "{name}");
+            at += 4 * rows;
+            continue;
+        }
+        let mut before = 0_i64;
+        let values: Vec<Option<u64>> = (0..rows)
+            .map(|_| {
+                let (mut number, mut shift) = (0_u64, 0);
+                loop {
+                    let byte = bytes[at];
+                    at += 1;
+                    number |= u64::from(byte & 0x7f) << shift;
+                    shift += 7;
+                    if byte < 0x80 {
+                        break;
+                    }
+                }
+                let coded = number.checked_sub(1)?;
+                before += (coded >> 1) as i64 ^ -((coded & 1) as i64);
+                Some(before as u64)
+            })
+            .collect();
+        let expected: Vec<Option<u64>> = match name {
+            "step" => points.iter().map(|point| Some(point.step)).collect(),
+            "count" => points.iter().map(|point| Some(point.count)).collect(),
+            "duration_min" => points.iter().map(|point| Some(point.duration_min_ns)).collect(),
+            "duration_max_over" => {
+                points.iter().map(|point| Some(point.duration_max_ns - point.duration_min_ns)).collect()
+            }
+            "duration_sum_over" => points
+                .iter()
+                .map(|point| Some(point.duration_sum_ns - point.count * point.duration_min_ns))
+                .collect(),
+            "wait" => points.iter().map(|point| Some(point.wait_ns)).collect(),
+            "live_min" => points.iter().map(|point| point.live_bytes.map(|gauge| gauge.min)).collect(),
+            "live_max_over" => {
+                points.iter().map(|point| point.live_bytes.map(|gauge| gauge.max - gauge.min)).collect()
+            }
+            "live_mean_over" => {
+                points.iter().map(|point| point.live_bytes.map(|gauge| gauge.mean - gauge.min)).collect()
+            }
+            "rss_min" => points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.min)).collect(),
+            "rss_max_over" => {
+                points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.max - gauge.min)).collect()
+            }
+            "rss_mean_over" => {
+                points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.mean - gauge.min)).collect()
+            }
+            "value-0_step" => vec![Some(0)],
+            other => panic!("{other} is not expected"),
+        };
+        assert_eq!(values, expected, "{name}");
+    }
+    assert_eq!(at, bytes.len());
+}
+
+fn decoded(text: &str) -> Vec<u8> {
+    let value = |letter: u8| match letter {
+        b'A'..=b'Z' => letter - b'A',
+        b'a'..=b'z' => letter - b'a' + 26,
+        b'0'..=b'9' => letter - b'0' + 52,
+        b'+' => 62,
+        _ => 63,
+    };
+    let letters: Vec<u8> = text.bytes().filter(|&letter| letter != b'=').map(value).collect();
+    let bits = |chunk: &[u8]| chunk.iter().fold(0_u32, |bits, &six| bits << 6 | u32::from(six));
+    letters
+        .chunks(4)
+        .flat_map(|chunk| {
+            let all = (bits(chunk) << (6 * (4 - chunk.len()))).to_be_bytes();
+            all[1..chunk.len()].to_vec()
+        })
+        .collect()
+}
+
+fn inflate(packed: &[u8], length: u64) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(length as usize + 64);
+    Decompress::new(true).decompress_vec(packed, &mut bytes, FlushDecompress::Finish).unwrap();
+    assert_eq!(bytes.len() as u64, length);
+    bytes
+}
+
+#[test]
+fn a_page_needs_no_run() {
+    let page = page(&nothing());
+    assert!(page.contains("<h1>Nothing to report: the input holds no run.</h1>"), "{page}");
+    assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"));
+}
+
+#[test]
+fn hundreds_of_thousands_of_steps_fit() {
+    let mut summary = full();
+    let mut random = 1_u64;
+    let points = &mut summary.series[0].points;
+    let template = points[1];
+    *points = (0..65_536_u64)
+        .map(|at| {
+            let mut noise = |size: u64| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (random >> 33) % size
+            };
+            let low = 19_000_000 + noise(1_000_000);
+            let high = low + noise(1_000_000);
+            let mut point = template;
+            point.step = at * 2;
+            point.duration_min_ns = low;
+            point.duration_max_ns = high;
+            point.duration_sum_ns = low + high;
+            point.wait_ns = noise(1_000_000);
+            point
+        })
+        .collect();
+    let size = page(&summary).len();
+    assert!(size < 3_000_000, "{size} bytes");
+}
