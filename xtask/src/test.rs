@@ -2,7 +2,7 @@
 //! to run that one alone.
 
 use crate::process::{capture, cargo, command, run as run_command, succeeds};
-use crate::{Outcome, budgets, docs, frameworks, lint};
+use crate::{Outcome, budgets, docs, frameworks, lint, page};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,12 @@ const STAGES: &[Stage] = &[
     Stage { name: "unit", about: "tests of the crates, debug build", needs: &[], run: unit },
     Stage { name: "release", about: "the program, release build", needs: &[], run: release },
     Stage { name: "e2e", about: "the program from end to end", needs: &["release"], run: end_to_end },
+    Stage {
+        name: "page",
+        about: "the report page in a real browser, skipped where none can be had",
+        needs: &["release"],
+        run: page_in_browser,
+    },
     Stage {
         name: "stack",
         about: "with the real collector and Jaeger, which it builds where the cache lacks them",
@@ -107,6 +113,15 @@ fn end_to_end() -> Outcome {
     let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture", "--test-threads=1"]);
     tests.env("STEPSCOPE_BIN", release_program()?);
     run_command(tests)
+}
+
+/// The page of a real run, and that of a hundred thousand steps.
+fn page_in_browser() -> Outcome {
+    python()?;
+    run_command(cargo(&["build", "-p", "stepscope-testkit"]))?;
+    let target = target_directory()?;
+    let generator = target.join("debug").join(format!("generate-run{}", std::env::consts::EXE_SUFFIX));
+    page::test(&release_program()?, &generator, &target)
 }
 
 /// A target folder of its own: the examples share nothing with the workspace's build but the sources.

@@ -1,0 +1,156 @@
+"""A browser without a window, driven through its own driver by WebDriver (W3C). Only the standard library; Debian's
+packages are chromium and chromium-driver. What is clicked and what must follow is the tests' business."""
+
+import base64
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.request
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014",
+        "Down": "\ue015", "Space": " ", "Home": "\ue011", "End": "\ue010"}
+
+
+def programs():
+    """Paths of browser and driver, or None where one is missing."""
+    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    return (browser, driver) if browser and driver else None
+
+
+class Browser:
+    """One session. Use as a context."""
+
+    def __init__(self, width=1280, height=900, scripts=True):
+        browser, driver = programs()
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self.base = f"http://127.0.0.1:{port}"
+        self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.size = (width, height)
+        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--lang=en-US",
+                     "--hide-scrollbars", "--force-color-profile=srgb", f"--window-size={width},{height}"]
+        preferences = {} if scripts else {"profile.managed_default_content_settings.javascript": 2}
+        wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+                  "goog:chromeOptions": {"binary": browser, "args": arguments, "prefs": preferences}}
+        self.session = None
+        for attempt in range(100):
+            try:
+                answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+                break
+            except (urllib.error.URLError, ConnectionError):
+                if attempt == 99 or self.driver.poll() is not None:
+                    raise
+                time.sleep(0.1)
+        self.session = answer["sessionId"]
+        self.cdp("Emulation.setDeviceMetricsOverride",
+                 {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        try:
+            self.call("DELETE", "")
+        finally:
+            self.driver.terminate()
+            self.driver.wait()
+
+    def call(self, method, path, body=None):
+        url = self.base + (f"/session/{self.session}" if self.session else "") + path
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(json.loads(error.read())["value"]["message"]) from error
+
+    def cdp(self, command, parameters=None):
+        return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters or {}})
+
+    def open(self, path, fragment="", ready=True):
+        self.call("POST", "/url", {"url": "about:blank"})
+        self.call("POST", "/url", {"url": f"file://{path}{fragment}"})
+        if ready:
+            self.wait("document.documentElement.dataset.ready === 'yes'")
+
+    def run(self, script, *arguments):
+        """The value of a script's `return`."""
+        return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
+
+    def run_async(self, script, *arguments):
+        """What the script gives to its last argument."""
+        return self.call("POST", "/execute/async", {"script": script, "args": list(arguments)})
+
+    def wait(self, condition, seconds=30):
+        end = time.monotonic() + seconds
+        while not self.run(f"return Boolean({condition})"):
+            if time.monotonic() > end:
+                raise AssertionError(f"never became true: {condition}")
+            time.sleep(0.02)
+
+    def find(self, selector):
+        return self.call("POST", "/element", {"using": "css selector", "value": selector})[ELEMENT]
+
+    def click(self, selector):
+        self.call("POST", f"/element/{self.find(selector)}/click", {})
+
+    def write(self, selector, text):
+        element = self.find(selector)
+        self.call("POST", f"/element/{element}/clear", {})
+        self.call("POST", f"/element/{element}/value", {"text": text})
+
+    def press(self, *names):
+        """Keys, as a person presses them."""
+        actions = []
+        for name in names:
+            key = KEYS.get(name, name)
+            actions += [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def drag(self, selector, start, end):
+        """From one share of an element's width to another, at half of its height."""
+        box = self.run("const e=document.querySelector(arguments[0]); e.scrollIntoView({block:'center'});"
+                       "const b=e.getBoundingClientRect(); return [b.left,b.top,b.width,b.height]", selector)
+        point = lambda share: {"x": int(box[0] + share * box[2]), "y": int(box[1] + box[3] / 2), "duration": 50}
+        self.call("POST", "/actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": [
+            {"type": "pointerMove", **point(start)}, {"type": "pointerDown", "button": 0},
+            {"type": "pointerMove", **point((start + end) / 2)}, {"type": "pointerMove", **point(end)},
+            {"type": "pointerUp", "button": 0}]}]})
+
+    def media(self, kind="", **features):
+        self.cdp("Emulation.setEmulatedMedia", {
+            "media": kind, "features": [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]})
+
+    def resize(self, width, height):
+        self.cdp("Emulation.setDeviceMetricsOverride",
+                 {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+
+    def messages(self):
+        """What was written to the console since the last call, errors of the policy among them."""
+        return [entry["message"] for entry in self.call("POST", "/se/log", {"type": "browser"})]
+
+    def requests(self):
+        """Addresses that were asked for since the last call."""
+        entries = [json.loads(entry["message"])["message"] for entry in self.call("POST", "/se/log", {"type": "performance"})]
+        return [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
+
+    def picture(self, path, whole=False):
+        parameters = {"format": "png"}
+        if whole:
+            size = self.cdp("Page.getLayoutMetrics")["cssContentSize"]
+            parameters.update(captureBeyondViewport=True,
+                              clip={"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
+        with open(path, "wb") as file:
+            file.write(base64.b64decode(self.cdp("Page.captureScreenshot", parameters)["data"]))
+
+    def paper(self):
+        """The page as a PDF."""
+        return base64.b64decode(self.cdp("Page.printToPDF", {"printBackground": True})["data"])

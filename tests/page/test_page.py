@@ -1,0 +1,318 @@
+"""The report page in a real browser: figures against the JSON report, every control with mouse and keyboard, narrow,
+dark, on paper, without scripts. `STEPSCOPE_BIN` names the program, `STEPSCOPE_AXE` the accessibility checker's
+`axe.min.js`; `STEPSCOPE_PICTURES` a folder for screenshots, where they are wanted."""
+
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import browser
+import words
+
+PROGRAM = os.environ.get("STEPSCOPE_BIN", "stepscope")
+GENERATOR = os.environ.get("STEPSCOPE_GENERATE_RUN")
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="stepscope-page-"))
+unittest.addModuleCleanup(shutil.rmtree, FOLDER)
+
+
+def stepscope(*arguments):
+    return subprocess.run([PROGRAM, "--quiet", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def report_of(name, inputs):
+    """The page and the JSON report of the same input."""
+    page = FOLDER / f"{name}.html"
+    stepscope("analyze", str(inputs), "--format", "html", "--output", str(page))
+    return page, json.loads(stepscope("analyze", str(inputs), "--format", "json"))
+
+
+def at(report, place):
+    for part in place.split("/"):
+        report = report[int(part)] if isinstance(report, list) else report[part]
+    return report
+
+
+class Page(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        # A real run with a slow loader and a leak, so that there are findings of all kinds.
+        given = os.environ.get("STEPSCOPE_PROFILE")
+        profile = given or FOLDER / "profile"
+        if not given:
+            stepscope("demo", "--slow", "loader", "--leak", "--out", str(profile))
+        cls.page, cls.report = report_of("demo", profile)
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+
+    def setUp(self):
+        self.browser.media()
+        self.browser.resize(1280, 900)
+        self.open()
+
+    def tearDown(self):
+        self.assertEqual(self.browser.messages(), [])
+
+    def open(self, fragment="", page=None):
+        self.browser.open(page or self.page, fragment)
+
+    def run_js(self, script, *arguments):
+        return self.browser.run(script, *arguments)
+
+    def picture(self, name, whole=True):
+        if folder := os.environ.get("STEPSCOPE_PICTURES"):
+            os.makedirs(folder, exist_ok=True)
+            self.browser.picture(os.path.join(folder, f"{name}.png"), whole)
+
+    def test_every_figure_is_that_of_the_json_report(self):
+        figures = self.run_js("return [...document.querySelectorAll('data[data-at]')].map("
+                              "one => [one.dataset.at, one.value, one.textContent])")
+        self.assertGreater(len(figures), 100)
+        for place, value, text in figures:
+            expected = at(self.report, place)
+            self.assertEqual(float(value), float(expected), place)
+            self.assertTrue(words.says(text, expected), f"{place}: {text!r} for {expected}")
+        places = {place for place, *_ in figures}
+        for number, section in enumerate(self.report["sections"]):
+            for name in ("count", "total", "self_ns", "p50", "p95", "max", "errors"):
+                self.assertEqual(f"sections/{number}/{name}" in places, section[name] is not None, name)
+        for number, phase in enumerate(self.report["summary"]["phases"]):
+            self.assertIn(f"summary/phases/{number}/exposed_ns", places)
+        for number, _ in enumerate(self.report["bottlenecks"]):
+            self.assertIn(f"bottlenecks/{number}/severity", places)
+        self.assertEqual(self.run_js("return document.querySelector('h1').textContent"),
+                         self.report["summary"]["verdict"].replace("`", ""))
+
+    def test_the_rows_behind_the_plots_are_those_of_the_json_report(self):
+        points = next(one for one in self.report["detailed_metrics"]["series"] if one["mode"] == "train")["points"]
+        rows = self.run_js("""
+            const details = document.querySelector('#plot-steps details');
+            details.open = true;
+            details.dispatchEvent(new Event('toggle'));
+            return [...details.querySelectorAll('tbody tr')].map(row => [row.cells[0].textContent,
+                ...[...row.querySelectorAll('data')].map(one => Number(one.value))])""")
+        self.assertEqual(len(rows), min(50, len(points)))
+        for row, point in zip(rows, points):
+            names = ("count", "duration_sum_ns", "duration_min_ns", "duration_max_ns", "wait_ns")
+            self.assertEqual(row, [f"{point['step']:,}", *(point[name] for name in names)])
+        memory = self.browser.run_async("""
+            const done = arguments[arguments.length - 1];
+            readData().then(data => { const plot = plotsOf(data).get('memory');
+                done(plot.rows.map(([label, values]) => [label, [...values].map(one => Number.isNaN(one) ? null : one)])); })""")
+        columns = dict(memory)
+        for label, name in (("Live", "live_bytes"), ("Resident", "rss_bytes")):
+            for title, figure in (("least", "min"), ("mean", "mean"), ("most", "max")):
+                expected = [point[name] and point[name][figure] for point in points]
+                self.assertEqual(columns[f"{label}, {title}"], expected)
+
+    def test_the_table_sorts_by_any_column(self):
+        values = "return [...document.querySelectorAll('#section-table tbody tr')].map(r => r.cells[%d].querySelector('data')?.value)"
+        self.browser.click("#section-table th:nth-child(3) button")
+        calls = [int(one) for one in self.run_js(values % 2)]
+        self.assertEqual(calls, sorted((row["count"] for row in self.report["sections"]), reverse=True))
+        self.browser.click("#section-table th:nth-child(3) button")
+        self.assertEqual([int(one) for one in self.run_js(values % 2)], sorted(calls))
+        self.assertEqual(self.run_js("return document.querySelector('#section-table [aria-sort]').ariaSort"), "ascending")
+        # What is not known comes last, whatever the direction.
+        for _ in range(2):
+            self.browser.click("#section-table th:nth-child(10) button")
+            known = [one is not None for one in self.run_js(values % 9)]
+            self.assertEqual(known, sorted(known, reverse=True))
+
+    def test_the_table_filters(self):
+        shown = "return [...document.querySelectorAll('#section-table tbody tr')].filter(r => !r.hidden).map(r => r.dataset.path)"
+        self.browser.write("#section-filter", "forward")
+        expected = sorted(row["path"] for row in self.report["sections"] if "forward" in row["path"])
+        self.assertEqual(sorted(self.run_js(shown)), expected)
+        self.assertIn(f"{len(expected)} of", self.run_js("return document.querySelector('#section-said').textContent"))
+        self.browser.write("#section-filter", "nothing is called so")
+        self.assertEqual(self.run_js(shown), [])
+
+    def test_findings_lead_to_their_plots(self):
+        links = self.run_js("return [...document.querySelectorAll('.finding a.see')].map(one => one.getAttribute('href'))")
+        self.assertEqual(len(links), len(self.report["bottlenecks"]))
+        for link in links:
+            self.assertTrue(self.run_js("return Boolean(document.querySelector(arguments[0]))", link), link)
+        self.browser.click(".finding a.see")
+        self.assertIn(f"at={links[0][1:]}", self.run_js("return location.hash"))
+        section = self.run_js("const a = document.querySelector('.finding a[data-section]'); a.click(); return a.dataset.section")
+        rows = self.run_js("return [...document.querySelectorAll('#section-table tbody tr')].filter(r => !r.hidden).map(r => r.dataset.path)")
+        self.assertIn(section, rows)
+
+    def test_steps_zoom_by_dragging_and_by_keys(self):
+        last = self.run_js("return Number(document.querySelector('#plot-steps input[type=range]').max)")
+        self.browser.drag("#plot-steps .drawing", 0.4, 0.7)
+        steps = self.run_js("return new URLSearchParams(location.hash.slice(1)).get('steps').split('-').map(Number)")
+        self.assertGreater(steps[0], last * 0.2)
+        self.assertLess(steps[1], last * 0.9)
+        # All plots show the same steps.
+        for plot in ("plot-waiting", "plot-memory"):
+            labels = self.run_js("return [...document.querySelectorAll('#' + arguments[0] + ' .tick')].map(t => t.textContent)", plot)
+            self.assertIn(f"step {steps[0]:,}", labels)
+        self.run_js("document.querySelector('#plot-steps input[type=range]').focus()")
+        self.browser.press("Right", "Right")
+        self.assertIn(f"steps={steps[0] + 2}-", self.run_js("return location.hash"))
+        self.run_js("document.querySelectorAll('#plot-steps input[type=range]')[2].focus()")
+        self.browser.press("Right")
+        self.assertRegex(self.run_js("return document.querySelector('#plot-steps output').textContent"), r"^Step \d.*: Step time")
+        self.run_js("document.querySelector('#plot-steps button').click()")
+        self.assertNotIn("steps=", self.run_js("return location.hash"))
+
+    def test_the_flame_graph_searches_zooms_and_turns(self):
+        boxes = "return [...document.querySelectorAll('.box')].map(b => b.title)"
+        all_boxes = self.run_js(boxes)
+        self.assertTrue(any(title.startswith("forward") for title in all_boxes), all_boxes)
+        # A box is as wide as its part of its parent.
+        total = {row["path"]: row["total"] for row in self.report["sections"]}
+        wide = self.run_js("const w = n => parseFloat([...document.querySelectorAll('.box')].find(b => b.title.startsWith(n + ',')).style.width);"
+                           "return w('forward') / w('backward')")
+        step = next(row["path"] for row in self.report["sections"] if row["kind"] == "step" and f"{row['path']}/forward" in total)
+        self.assertAlmostEqual(wide, total[f"{step}/forward"] / total[f"{step}/backward"], places=3)
+        self.browser.write("#flame-search", "forward")
+        self.assertGreater(self.run_js("return document.querySelectorAll('.box.hit').length"), 0)
+        self.assertRegex(self.run_js("return document.querySelector('#flame-said').textContent"), r"^\d+ found")
+        self.run_js("[...document.querySelectorAll('.box')].find(b => b.title.startsWith('forward')).click()")
+        self.assertIn("zoom=", self.run_js("return location.hash"))
+        self.assertEqual(self.run_js("return parseFloat(document.querySelector('.box').style.width)"), 100)
+        self.browser.press("Escape")
+        self.assertEqual(len(self.run_js(boxes)), len(all_boxes))
+        self.browser.click("#flame-tools label:nth-of-type(3) input")
+        first = self.run_js("return [...document.querySelectorAll('.box')].slice(1, 2).map(b => b.title)")
+        slowest = {}
+        for row in self.report["sections"]:
+            if row["kind"] not in ("run", "epoch"):
+                slowest[row["name"]] = slowest.get(row["name"], 0) + (row["self_ns"] or row["self_busy_ns"] or 0)
+        self.assertTrue(first[0].startswith(max(slowest, key=slowest.get) + ","), first)
+
+    def test_the_address_holds_what_is_shown(self):
+        self.open("#filter=forward&sort=2a&steps=10-60&search=back&inverted=1")
+        self.assertEqual(self.run_js("return document.querySelector('#section-filter').value"), "forward")
+        self.assertEqual(self.run_js("return document.querySelector('#section-table [aria-sort]').cellIndex"), 2)
+        self.assertEqual(self.run_js("return Number(document.querySelector('#plot-steps input').value)"), 10)
+        self.assertTrue(self.run_js("return document.querySelectorAll('.box.hit').length > 0"))
+
+    def test_strange_addresses_do_no_harm(self):
+        for fragment in ("#steps=a-b", "#steps=99999999-5", "#sort=99d&zoom=no/such", "#at=nowhere", "#phase=none&own=1", "#%00=%ff"):
+            self.open(fragment)
+            self.assertGreater(self.run_js("return document.querySelectorAll('.box').length"), 1, fragment)
+
+    def test_everything_is_reached_by_keyboard(self):
+        reached = set()
+        for _ in range(400):
+            self.browser.press("Tab")
+            reached.add(self.run_js("const e = document.activeElement; return e.id || e.className || e.textContent.slice(0, 20)"))
+            if self.run_js("return document.activeElement === document.body"):
+                break
+        for wanted in ("section-filter", "flame-search", "skip", "scroll"):
+            self.assertIn(wanted, reached)
+        self.assertTrue(any("box" in one for one in reached), reached)
+        self.run_js("document.querySelector('.box').focus()")
+        self.browser.press("Down")
+        inside = self.run_js("return document.activeElement.title")
+        self.browser.press("Enter")
+        self.assertEqual(self.run_js("return document.querySelector('.box').title"), inside)
+        self.run_js("document.querySelector('#section-table th:nth-child(4) button').focus()")
+        self.browser.press("Enter")
+        self.assertTrue(self.run_js("return document.querySelector('#section-table th:nth-child(4)').hasAttribute('aria-sort')"))
+
+    def test_it_fits_a_narrow_screen(self):
+        for width in (360, 320):
+            self.browser.resize(width, 740)
+            self.open()
+            self.assertLessEqual(self.run_js("return document.documentElement.scrollWidth"), width)
+        self.picture("narrow")
+
+    def test_it_is_light_and_dark_and_on_paper(self):
+        self.picture("light")
+        color = "return getComputedStyle(document.body).backgroundColor"
+        light = self.run_js(color)
+        self.browser.media(prefers_color_scheme="dark")
+        self.assertNotEqual(self.run_js(color), light)
+        self.picture("dark")
+        self.browser.media("print")
+        self.assertEqual(self.run_js("return getComputedStyle(document.querySelector('.tools')).display"), "none")
+        self.assertGreater(len(self.browser.paper()), 20_000)
+        self.picture("print")
+
+    def test_nothing_is_asked_of_any_network(self):
+        self.browser.requests()
+        self.open()
+        asked = [one for one in self.browser.requests() if not one.startswith(("file:", "about:", "blob:"))]
+        self.assertEqual(asked, [])
+
+    def test_without_scripts_everything_is_there(self):
+        with browser.Browser(scripts=False) as bare:
+            bare.open(self.page, ready=False)
+            text = bare.run("return document.body.innerText")
+            for finding in self.report["bottlenecks"]:
+                self.assertIn(finding["title"].replace("`", ""), text)
+            for section in self.report["sections"]:
+                self.assertIn(section["path"], text)
+            self.assertGreater(bare.run("return document.querySelectorAll('figure svg.plot').length"), 3)
+            self.assertTrue(bare.run("return document.querySelector('#flame-tools').hidden"))
+            self.assertFalse(bare.run("return document.documentElement.dataset.ready === 'yes'"))
+
+    def test_the_accessibility_checker_finds_nothing(self):
+        path = os.environ.get("STEPSCOPE_AXE")
+        if not path:
+            self.skipTest("SKIPPED: STEPSCOPE_AXE names no axe.min.js")
+        source = pathlib.Path(path).read_text()
+        for scheme, width in (("light", 1280), ("dark", 1280), ("light", 320)):
+            self.browser.media(prefers_color_scheme=scheme)
+            self.browser.resize(width, 900)
+            self.open()
+            self.run_js("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+            self.run_js(source)
+            found = self.browser.run_async(
+                "const done = arguments[arguments.length - 1];"
+                "axe.run(document).then(result => done(result.violations.map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))])))")
+            self.assertEqual(found, [], (scheme, width))
+
+    def test_damaged_data_are_said(self):
+        text = self.page.read_text()
+        start = text.index('"stream":"') + 10
+        broken = FOLDER / "broken.html"
+        broken.write_text(text[:start + 20] + "AAAA" + text[start + 24:])
+        self.open(page=broken)
+        self.assertIn("could not be read", self.run_js("return document.querySelector('.failed').textContent"))
+        self.assertGreater(self.run_js("return document.querySelectorAll('.box').length"), 1)
+
+    def test_its_size_is_bounded(self):
+        text = self.page.read_text()
+        data = text[text.index('id="data">'):text.index("</script>", text.index('id="data">'))]
+        self.assertLess(len(text.encode()) - len(data), 400_000)
+
+
+@unittest.skipUnless(GENERATOR, "SKIPPED: STEPSCOPE_GENERATE_RUN names no generator")
+class Large(unittest.TestCase):
+    """A hundred thousand steps, and hundreds of sections."""
+
+    def test_it_stays_small_and_quick(self):
+        run = FOLDER / "large.otlp"
+        if given := os.environ.get("STEPSCOPE_LARGE"):
+            run = pathlib.Path(given)
+        else:
+            subprocess.run([GENERATOR, "--out", str(run), "--steps", "100000", "--spans-per-step", "10"], check=True)
+        page, report = report_of("large", run)
+        self.assertLess(page.stat().st_size, 3_000_000)
+        with browser.Browser() as window:
+            window.open(page)
+            paint, ready, heap = window.run(
+                "return [performance.getEntriesByName('first-contentful-paint')[0]?.startTime,"
+                "performance.now(), performance.memory.usedJSHeapSize]")
+            print(f"\n100,000 steps: {page.stat().st_size:,} bytes, first paint {paint:.0f} ms, ready within {ready:.0f} ms,"
+                  f" {heap:,} bytes of heap")
+            self.assertLess(heap, 200_000_000)
+            window.drag("#plot-steps .drawing", 0.4, 0.6)
+            self.assertIn("steps=", window.run("return location.hash"))
+            self.assertEqual(window.messages(), [])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,62 @@
+//! The stage that opens the report page in a real browser. What it asserts is in `tests/page`; here is only what it
+//! needs: browser, driver, accessibility checker, a generated large run.
+
+use crate::Outcome;
+use crate::process::{command, root, run, succeeds};
+use std::path::{Path, PathBuf};
+
+/// The accessibility checker as the registry of npm names it.
+const CHECKER: &str = "axe-core@4.14.1";
+
+/// Runs the tests against the program. Skipped, and said so, where there is no browser and none can be installed.
+pub(crate) fn test(program: &Path, generator: &Path, target: &Path) -> Outcome {
+    if !browser() {
+        eprintln!(
+            "\nSKIPPED: no browser. Install one and its driver (Debian: `apt-get install chromium chromium-driver`) \
+             to test the report page"
+        );
+        return Ok(());
+    }
+    let mut tests = command("python3", &["test_page.py"]);
+    tests.current_dir(root().join("tests/page"));
+    tests.env("STEPSCOPE_BIN", program).env("STEPSCOPE_GENERATE_RUN", generator);
+    match checker(&target.join("page")) {
+        Some(path) => drop(tests.env("STEPSCOPE_AXE", path)),
+        None => eprintln!("\nSKIPPED: `npm pack {CHECKER}` gave nothing, so accessibility is not checked"),
+    }
+    run(tests)
+}
+
+fn browser() -> bool {
+    let is_there = || {
+        let browsers = ["chromium", "chromium-browser", "google-chrome"];
+        browsers.iter().any(|name| succeeds(name, &["--version"])) && succeeds("chromedriver", &["--version"])
+    };
+    if is_there() {
+        return true;
+    }
+    eprintln!("a browser or its driver is missing: installing both");
+    let install =
+        ["install", "-y", "--no-install-recommends", "chromium", "chromium-driver", "fonts-dejavu-core"];
+    succeeds("apt-get", &["--version"])
+        && run(command("apt-get", &["update"])).is_ok()
+        && run(command("apt-get", &install)).is_ok()
+        && is_there()
+}
+
+/// The checker's one file, from the registry where the cache lacks it.
+fn checker(folder: &Path) -> Option<PathBuf> {
+    let script = folder.join("package/axe.min.js");
+    if script.is_file() {
+        return Some(script);
+    }
+    std::fs::create_dir_all(folder).ok()?;
+    let mut pack = command("npm", &["pack", "--silent", CHECKER]);
+    pack.current_dir(folder);
+    run(pack).ok()?;
+    let archive = format!("{}.tgz", CHECKER.replace('@', "-"));
+    let mut unpack = command("tar", &["-xzf", &archive, "package/axe.min.js"]);
+    unpack.current_dir(folder);
+    run(unpack).ok()?;
+    script.is_file().then_some(script)
+}
