@@ -41,3 +41,13 @@ fn a_folder_of_tables_needs_a_folder() {
     assert_eq!(ended.code, 2);
     assert!(ended.stderr.contains("run.otlp is a file"), "{}", ended.stderr);
 }
+
+#[test]
+fn a_page_is_one_file() {
+    let folder = folder("format-html");
+    write(&folder, "run.otlp", &recording("run-1", 1));
+    assert_eq!(output(folder.path(), &["analyze", "run.otlp", "--format", "html", "--output", "a.html"]), "");
+    let page = std::fs::read_to_string(folder.join("a.html")).expect("it was written");
+    assert!(page.starts_with("<!doctype html>") && page.contains("run-1") && page.ends_with("</html>\n"));
+    assert_eq!(output(folder.path(), &["analyze", "run.otlp", "--format", "html"]), page);
+}
