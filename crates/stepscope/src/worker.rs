@@ -299,6 +299,22 @@ impl Worker {
         self.with_context(|sinks, context| sinks.each(|sink| sink.publish(context, &snapshot)));
     }
 
+    /// Sends until nothing is left or time is up; whether nothing is left.
+    #[cfg(feature = "http")]
+    fn send_all(&mut self, deadline: Instant) -> bool {
+        let Some(http) = &mut self.sinks.http else { return false };
+        while http.work(deadline) {
+            if Instant::now() >= deadline {
+                return false;
+            }
+            // Between two tries there is only time to pass.
+            std::thread::sleep(
+                Duration::from_millis(5).min(deadline.saturating_duration_since(Instant::now())),
+            );
+        }
+        true
+    }
+
     fn with_context(&mut self, f: impl FnOnce(&mut Sinks, &Context<'_>)) {
         let context = Context {
             recorder: &self.recorder,
@@ -319,13 +335,18 @@ impl Worker {
         // Published before the sinks end, so that a receiver gets the figures, too.
         self.publish(true);
         #[cfg(feature = "http")]
+        if self.send_all(deadline) {
+            // What became of the last spans is known only now, and the receiver is there to be told.
+            let snapshot = self.snapshot(true);
+            self.with_context(|sinks, context| {
+                if let Some(http) = &mut sinks.http {
+                    http.publish(context, &snapshot);
+                }
+            });
+            self.send_all(deadline);
+        }
+        #[cfg(feature = "http")]
         if let Some(http) = &mut self.sinks.http {
-            while http.work(deadline) && Instant::now() < deadline {
-                // Between two tries there is only time to pass.
-                std::thread::sleep(
-                    Duration::from_millis(5).min(deadline.saturating_duration_since(Instant::now())),
-                );
-            }
             http.abandon();
         }
         #[cfg(not(feature = "http"))]

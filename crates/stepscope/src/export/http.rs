@@ -120,6 +120,7 @@ pub(crate) struct HttpSink {
     counts: SinkCounts,
     warned: bool,
     warned_rejected: bool,
+    warned_slow: bool,
 }
 
 impl HttpSink {
@@ -145,6 +146,7 @@ impl HttpSink {
             counts: SinkCounts::default(),
             warned: false,
             warned_rejected: false,
+            warned_slow: false,
         })
     }
 
@@ -161,6 +163,13 @@ impl HttpSink {
             let Some(oldest) = self.queue.pop_front() else { break };
             self.queue_bytes -= oldest.body.len();
             self.drop_batch(&oldest, LossReason::ExportFailed);
+            let text = format!(
+                "{}:{} takes spans more slowly than they come; what does not fit into {} MiB is dropped and counted",
+                self.target.host,
+                self.target.port,
+                QUEUE_BYTES >> 20
+            );
+            warn_once(&mut self.warned_slow, &text);
         }
     }
 

@@ -30,6 +30,9 @@ fn a_collector_gets_every_span_and_the_figures() {
     check::aggregates(&recording);
     assert_eq!(recording.spans.len() as u64, ended.truth()["spans"]);
     assert_eq!(recording.emitted(), ended.truth()["spans"]);
+    // What the sending has come to is said to the one who took it.
+    check::account(&recording, "otlp");
+    assert_eq!(recording.exported("otlp"), ended.truth()["spans"]);
     // Nothing is written where nobody asked for it.
     assert!(!ended.path().join("profiles").exists());
     for head in collector.heads() {
