@@ -80,14 +80,15 @@ fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
     }
 }
 
-/// By what the cause itself takes, then severity, largest first, then id. Rules may say several things about nothing in
-/// particular: a number after the id tells them apart.
+/// By severity, which for what takes time is the share that the cause itself takes, then by that share, largest
+/// first, then by id. Rules may say several things about nothing in particular: a number after the id tells them
+/// apart.
 fn order(bottlenecks: &mut [Bottleneck]) {
     let gain =
         |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
     bottlenecks.sort_by(|a, b| {
-        let by_gain = gain(b).total_cmp(&gain(a));
-        by_gain.then_with(|| b.severity.total_cmp(&a.severity)).then_with(|| match a.id.cmp(&b.id) {
+        let by_severity = b.severity.total_cmp(&a.severity);
+        by_severity.then_with(|| gain(b).total_cmp(&gain(a))).then_with(|| match a.id.cmp(&b.id) {
             Ordering::Equal => a.title.cmp(&b.title),
             unequal => unequal,
         })

@@ -69,7 +69,7 @@ pub struct Report {
     pub sections: Vec<SectionRow>,
     /// What held up the end of the steps; null where no step was read whole.
     pub critical_path: Option<CriticalPath>,
-    /// Findings by the direct share of their gain, severity, id.
+    /// Findings by severity, direct share of their gain, id.
     pub bottlenecks: Vec<Bottleneck>,
     /// What is worth knowing and not a finding.
     pub notes: Vec<Note>,

@@ -1,8 +1,8 @@
 //! The first sentence of a report: whether the run waits for its input, and where its time goes.
 
-use stepscope_core::Phase;
+use stepscope_core::{Phase, SectionKind};
 
-use super::units::percent;
+use super::units::{percent, things};
 use super::{Bottleneck, coverage};
 use crate::rules::Steps;
 use crate::summary::{InputVerdict, ModeSummary, Summary};
@@ -16,6 +16,14 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
         return "Nothing to report: the input holds no run.".into();
     }
     let Some(mode) = summary.primary() else {
+        let steps = summary.sections.iter().filter(|row| row.kind == SectionKind::Step);
+        let counted = steps.fold(0u64, |sum, row| sum.saturating_add(row.stats.count));
+        if counted > 0 {
+            return format!(
+                "None of the {} that the run counted could be read: see Recording for what was lost.",
+                things(counted, "step", "steps")
+            );
+        }
         return "No steps were found: mark them with `step!`, or name their span in STEPSCOPE_STEP_SPAN."
             .into();
     };

@@ -100,12 +100,17 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         rank: None,
         evidence,
-        recommendation: advice(cause.as_ref(), p50),
+        recommendation: advice(cause.as_ref(), p50, steps.mode.whole.steps > 0),
         predicted_gain: Some(gain),
     }])
 }
 
-fn advice(cause: Option<&Cause>, p50: u64) -> String {
+fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool) -> String {
+    if !has_phases {
+        return "Which part of the steps is slow at times is not known, since none was read with its sections: \
+                record at level `detailed`, or keep what was lost."
+            .into();
+    }
     let Some(cause) = cause else {
         return "No phase explains the slow steps: all of the step is slower at times. Look for other processes \
                 on the machine, clock changes, and samples of varying length."

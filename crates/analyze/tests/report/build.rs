@@ -13,22 +13,22 @@ fn report(run: &stepscope_analyze::Summary) -> Report {
 }
 
 #[test]
-fn findings_come_by_what_they_take_then_severity_then_identity() {
+fn the_worst_finding_comes_first() {
     let report = report(&troubled());
     let rules: Vec<&str> = report.bottlenecks.iter().map(|found| found.rule).collect();
     let expected = [
+        "memory_growth",
         "input_bound",
         "slow_section",
         "step_jitter",
         "checkpoint_stalls",
         "slow_preprocessing",
-        "memory_growth",
         "spans_lost",
         "spans_lost",
     ];
     assert_eq!(rules, expected);
     let ids: Vec<&str> = report.bottlenecks.iter().map(|found| found.id.as_str()).collect();
-    assert_eq!(ids[0], "input_bound:step/data_wait");
+    assert_eq!(ids[1], "input_bound:step/data_wait");
     assert_eq!(&ids[6..], ["spans_lost", "spans_lost#2"]);
     assert_eq!(report.max_severity(), Some(60.0));
 }

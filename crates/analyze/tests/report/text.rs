@@ -161,6 +161,13 @@ fn input_without_steps_or_runs_says_so() {
     assert_eq!(text(&nothing()).lines().next(), Some("Nothing to report: the input holds no run."));
     let mut summary = healthy().build();
     summary.modes.clear();
+    // The sums know of steps of which no span is there.
+    let first: String = text(&summary).lines().take(2).collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        first,
+        "None of the 200 steps that the run counted could be read: see Recording for what was lost."
+    );
+    summary.sections.clear();
     assert!(text(&summary).starts_with("No steps were found: mark them with `step!`"), "{}", text(&summary));
     assert!(
         text(&Run::of(7, MS).build()).starts_with("Too few steps to judge: 7 after warm-up, 20 are needed.")
