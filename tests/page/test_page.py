@@ -311,6 +311,18 @@ class Large(unittest.TestCase):
             self.assertLess(heap, 200_000_000)
             window.drag("#plot-steps .drawing", 0.4, 0.6)
             self.assertIn("steps=", window.run("return location.hash"))
+            # Points of several steps: figures are rebuilt from differences.
+            points = next(one for one in report["detailed_metrics"]["series"] if one["mode"] == "train")["points"]
+            rows = dict(window.run_async("""
+                const done = arguments[arguments.length - 1];
+                readData().then(data => { const plots = plotsOf(data);
+                    done([...plots.get('steps').rows, ...plots.get('memory').rows].map(([label, values]) => [label, [...values]])); })"""))
+            self.assertGreater(points[0]["count"], 1)
+            for label, name in (("Steps", "count"), ("Sum", "duration_sum_ns"), ("Longest", "duration_max_ns"), ("Waiting", "wait_ns")):
+                self.assertEqual(rows[label], [point[name] for point in points], label)
+            for label, name in (("Live", "live_bytes"), ("Resident", "rss_bytes")):
+                for title, figure in (("least", "min"), ("mean", "mean"), ("most", "max")):
+                    self.assertEqual(rows[f"{label}, {title}"], [point[name][figure] for point in points], f"{label} {title}")
             self.assertEqual(window.messages(), [])
 
 

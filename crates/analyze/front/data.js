@@ -67,7 +67,8 @@ function plotsOf({ columns, plots }) {
     const low = get('duration_min');
     const over = (base, extra) => base.map((value, row) => value + extra[row]);
     const high = over(low, get('duration_max_over'));
-    const sum = get('duration_sum_over').map((value, row) => value + low[row] * count[row]);
+    const known = low.map((value, row) => value * Math.max(count[row] - 1, 0) + high[row]);
+    const sum = over(known, get('duration_sum_over'));
     const mean = sum.map((value, row) => value / Math.max(count[row], 1));
     const wait = get('wait').map((value, row) => value / Math.max(count[row], 1));
     const zero = new Float64Array(steps.length);
@@ -88,10 +89,10 @@ function plotsOf({ columns, plots }) {
     });
     const gauges = [['rss', 'Resident', 2], ['live', 'Live', 3]].map(([name, label, color]) => {
       const least = get(`${name}_min`);
-      return {
-        label, color, low: least, mean: over(least, get(`${name}_mean_over`)), high: over(least, get(`${name}_max_over`)),
-        weight: count,
-      };
+      const range = get(`${name}_max_over`);
+      const off = get(`${name}_mean_off`).map((value) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2));
+      const middle = over(least, range.map((value) => Math.floor(value / 2)));
+      return { label, color, low: least, mean: over(middle, off), high: over(least, range), weight: count };
     });
     const lines = gauges.filter((line) => line.low.some((value) => !Number.isNaN(value)));
     made.set('memory', {

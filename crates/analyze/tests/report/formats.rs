@@ -54,7 +54,7 @@ fn full() -> Summary {
         SeriesPoint {
             step: step * 2,
             count: 2,
-            duration_sum_ns: 40_000_000 + step * 1_001,
+            duration_sum_ns: 40_000_000 + step * 1_001 + step % 3,
             duration_min_ns: 19_000_000 + step,
             duration_max_ns: 21_000_000 + step * 1_000,
             live_bytes: gauge(3_000_000 + 131_072 * step),

@@ -54,6 +54,13 @@ impl Columns {
     }
 }
 
+/// How far the mean of a gauge lies from the middle of its extremes: zigzag, since either side can be.
+fn from_middle(gauge: Gauge) -> u64 {
+    let middle = gauge.min.saturating_add(gauge.max.saturating_sub(gauge.min) / 2);
+    let off = i64::try_from(i128::from(gauge.mean) - i128::from(middle)).unwrap_or(0);
+    ((off << 1) ^ (off >> 63)) as u64
+}
+
 /// The JSON text of the page's data.
 pub(super) fn encode(report: &Report) -> Result<String, String> {
     let mut columns = Columns::default();
@@ -66,10 +73,11 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         add("step", &|point| Some(point.step));
         add("count", &|point| Some(point.count));
         add("duration_min", &|point| Some(point.duration_min_ns));
-        // Over the smallest: of points of one step these are 0.
+        // What follows from the others in points of one or two steps is 0 there, and takes no space.
         add("duration_max_over", &|point| Some(point.duration_max_ns.saturating_sub(point.duration_min_ns)));
         add("duration_sum_over", &|point| {
-            Some(point.duration_sum_ns.saturating_sub(point.duration_min_ns.saturating_mul(point.count)))
+            let known = point.duration_min_ns.saturating_mul(point.count.saturating_sub(1));
+            Some(point.duration_sum_ns.saturating_sub(known.saturating_add(point.duration_max_ns)))
         });
         add("wait", &|point| Some(point.wait_ns));
         let gauges: [fn(&SeriesPoint) -> Option<Gauge>; 2] =
@@ -79,9 +87,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             add(&format!("{name}_max_over"), &|point| {
                 gauge(point).map(|gauge| gauge.max.saturating_sub(gauge.min))
             });
-            add(&format!("{name}_mean_over"), &|point| {
-                gauge(point).map(|gauge| gauge.mean.saturating_sub(gauge.min))
-            });
+            add(&format!("{name}_mean_off"), &|point| gauge(point).map(from_middle));
         }
         plots.push(json!({ "id": "steps", "steps_per_point": 1_u64.checked_shl(series.shift) }));
     }

