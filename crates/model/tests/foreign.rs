@@ -362,6 +362,25 @@ fn answers_of_tempo_and_jaeger_s_newer_api_are_read() {
 }
 
 #[test]
+fn spans_that_jaeger_made_longer_are_what_they_were() {
+    let warned = |text: &str| {
+        text.replace(
+            r#""endTimeUnixNano":"1700000000000030000""#,
+            r#""endTimeUnixNano":"1700000000000010001","attributes":[{"key":"@jaeger@warnings","value":{"arrayValue":{"values":[{"stringValue":"a duration of 0"}]}}}]"#,
+        )
+    };
+    let plain = otlp_message(r#"{"resourceSpans":SCOPES}"#, false);
+    let length = |text: &str| {
+        let trace = read(text.as_bytes()).0.last.unwrap();
+        trace.spans[1].end_ns - trace.spans[1].start_ns
+    };
+    assert_eq!(length(&warned(&plain)), 0);
+    // Without the warning, and with one about something else, a length stands as it is.
+    assert_eq!(length(&warned(&plain).replace("@jaeger@warnings", "warnings")), 1);
+    assert_eq!(length(&warned(&plain).replace("010001", "030000")), 20_000);
+}
+
+#[test]
 fn a_document_of_many_traces_streams() {
     let count = 30_000;
     let mut text = Vec::new();

@@ -27,6 +27,7 @@ pub(crate) struct Draft {
     links: Vec<(TraceId, u64)>,
     values: Vec<(f64, usize)>,
     value_names: String,
+    is_repaired: bool,
     /// Whether anything but figures was set, so that most spans reset nothing.
     has_text: bool,
 }
@@ -48,6 +49,7 @@ impl Default for Draft {
             links: Vec::new(),
             values: Vec::new(),
             value_names: String::new(),
+            is_repaired: false,
             has_text: false,
         }
     }
@@ -68,6 +70,7 @@ impl Draft {
         self.kind = None;
         self.mode = Mode::Train;
         self.phase = None;
+        self.is_repaired = false;
         if self.has_text {
             self.has_text = false;
             self.phase_text.clear();
@@ -115,6 +118,7 @@ impl Draft {
                 self.has_text = true;
                 set(&mut self.parent_path, value);
             }
+            SpanKey::Repairs => self.is_repaired = true,
             SpanKey::Loader => {
                 self.has_text = true;
                 set(&mut self.loader, value);
@@ -159,6 +163,11 @@ impl Draft {
     /// The section kind as written.
     pub(crate) fn kind(&self) -> Option<SectionKind> {
         self.kind
+    }
+
+    /// Whether Jaeger has changed the span.
+    pub(crate) fn is_repaired(&self) -> bool {
+        self.is_repaired
     }
 
     /// Whether there is a step number.

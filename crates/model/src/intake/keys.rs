@@ -6,6 +6,7 @@ use std::sync::LazyLock;
 use stepscope_core::attr;
 
 use crate::Figure;
+use crate::jaeger::tag;
 
 /// What an attribute of a span is to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub(crate) enum SpanKey {
     ThreadName,
     ParentPath,
     Loader,
+    /// What Jaeger says of a span that it changed.
+    Repairs,
     /// The alias of a user metric; the name is what follows the last dot.
     Value,
 }
@@ -131,6 +134,7 @@ static SPAN: LazyLock<Keys<SpanKey>> = LazyLock::new(|| {
         (attr::THREAD_NAME, SpanKey::ThreadName),
         (attr::PARENT_PATH, SpanKey::ParentPath),
         (attr::BATCH_LOADER, SpanKey::Loader),
+        (tag::WARNINGS, SpanKey::Repairs),
         (attr::VALUE_PREFIX, SpanKey::Value),
     ]);
     Keys::new(&meanings)

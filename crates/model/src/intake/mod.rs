@@ -370,6 +370,10 @@ impl Visitor for Collect<'_> {
             end_ns = start_ns;
         }
         let State { draft, assembler, issues, .. } = &mut *self.state;
+        // Jaeger knows no spans without a length, which the starts of runs and epochs are: it makes them 1 ns long.
+        if draft.is_repaired() && end_ns.saturating_sub(start_ns) == 1 {
+            end_ns = start_ns;
+        }
         let mut flags = 0;
         if head.status == StatusCode::ERROR {
             flags |= flag::ERROR;
