@@ -169,7 +169,10 @@ impl HttpSink {
                 self.target.port,
                 QUEUE_BYTES >> 20
             );
-            warn_once(&mut self.warned_slow, &text);
+            // Who is not there at all, which was said, is not slow.
+            if !self.warned {
+                warn_once(&mut self.warned_slow, &text);
+            }
         }
     }
 
