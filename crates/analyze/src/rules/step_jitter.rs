@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Phase;
 
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{duration, percent};
+use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{ModeSummary, Summary};
 
@@ -53,6 +53,14 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
+    // What a bounded directory keeps goes by how long a step took: the slow ones stay.
+    if let Some((read, all)) = summary.coverage.partly_read() {
+        return Verdict::unknown(format!(
+            "{} of {} were read, perhaps not at random: their spread may not be the run's",
+            count(read),
+            things(all, "step", "steps")
+        ));
+    }
     let stats = &steps.mode.steady;
     let (Some(p50), Some(p95), Some(p99), Some(mean)) = (stats.p50, stats.p95, stats.p99, stats.mean) else {
         return Verdict::unknown("steps have no durations");

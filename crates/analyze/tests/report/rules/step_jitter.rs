@@ -29,6 +29,16 @@ fn slow_steps_are_explained_by_their_phase() {
 }
 
 #[test]
+fn steps_that_were_chosen_by_their_length_say_nothing_of_their_spread() {
+    let mut summary = every_tenth(60 * MS).build();
+    summary.coverage.recorded_steps = Some(20_000);
+    assert_eq!(
+        unknown(RULE, &summary),
+        "200 of 20,000 steps were read, perhaps not at random: their spread may not be the run's"
+    );
+}
+
+#[test]
 fn waits_explain_with_their_own_advice() {
     let [finding] =
         found(RULE, &every_tenth(60 * MS).slow_because(Phase::DataWait).build()).try_into().unwrap();
