@@ -287,19 +287,7 @@ impl Assembler {
 
     fn finish_part(&mut self, part: Part, issues: &mut Issues, sink: &mut dyn Sink) {
         if part.bytes > self.memory_bytes as u64 && part.can_split() {
-            let level = part.level + 1;
-            let split = Spill::new(self.spill_dir.as_ref(), level).and_then(|mut split| {
-                let mut failed = Ok(());
-                part.read(|piece| {
-                    if failed.is_ok() {
-                        failed = split.write_piece(&piece.id, piece.file, &piece.resource, &piece.records);
-                    }
-                })?;
-                failed?;
-                split.flush()?;
-                Ok(split)
-            });
-            match split {
+            match part.split(self.spill_dir.as_ref()) {
                 Ok(split) => split.into_parts().for_each(|part| self.finish_part(part, issues, sink)),
                 Err(error) => lost(&error, issues),
             }

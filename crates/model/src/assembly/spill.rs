@@ -112,6 +112,20 @@ impl Part {
         self.many && self.level < MAX_LEVEL
     }
 
+    /// The same pieces in smaller parts, a level deeper.
+    pub(crate) fn split(self, dir: Option<&PathBuf>) -> io::Result<Spill> {
+        let mut split = Spill::new(dir, self.level + 1)?;
+        let mut failed = Ok(());
+        self.read(|piece| {
+            if failed.is_ok() {
+                failed = split.write_piece(&piece.id, piece.file, &piece.resource, &piece.records);
+            }
+        })?;
+        failed?;
+        split.flush()?;
+        Ok(split)
+    }
+
     /// Reads every piece back, in the order written.
     pub(crate) fn read(self, mut each: impl FnMut(Piece)) -> io::Result<()> {
         let mut file = self.file.into_inner().map_err(io::IntoInnerError::into_error)?;

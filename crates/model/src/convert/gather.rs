@@ -132,16 +132,7 @@ impl Gather {
         parts.reverse();
         while let Some(part) = parts.pop() {
             if part.bytes > self.memory_bytes as u64 && part.can_split() {
-                let mut split = Spill::new(self.spill_dir.as_ref(), part.level + 1)?;
-                let mut failed = Ok(());
-                part.read(|piece| {
-                    if failed.is_ok() {
-                        failed = split.write_piece(&piece.id, piece.file, &piece.resource, &piece.records);
-                    }
-                })?;
-                failed?;
-                split.flush()?;
-                let mut smaller: Vec<Part> = split.into_parts().collect();
+                let mut smaller: Vec<Part> = part.split(self.spill_dir.as_ref())?.into_parts().collect();
                 smaller.reverse();
                 parts.append(&mut smaller);
                 continue;
