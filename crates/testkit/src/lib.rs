@@ -10,7 +10,6 @@ pub mod forest;
 pub mod message;
 pub mod process;
 pub mod random;
-pub mod sha256;
 
 pub use folder::TempFolder;
 pub use forest::{Forest, ForestOptions, Truth};
