@@ -14,7 +14,7 @@ use crate::error::CliError;
 use crate::input::STDIN;
 
 const MAGIC: &[u8; 16] = b"stepscope-part\r\n";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 /// A partial analysis.
 pub(crate) struct PartialFile {
@@ -153,7 +153,7 @@ mod tests {
         assert!(reason(b"").contains("no partial"));
         assert!(reason(b"{\"resourceSpans\":[]}").contains("no partial"));
         let mut newer = empty().to_bytes().unwrap();
-        newer[MAGIC.len()] = 3;
-        assert!(reason(&newer).contains("version 3"));
+        newer[MAGIC.len()] = 4;
+        assert!(reason(&newer).contains("version 4"));
     }
 }

@@ -4,8 +4,8 @@
 //!
 //! Layout, little-endian: `len u32` of what follows it; id, parent (0: none), start, end `u64`; `present u32`
 //! mask of figures; `span_kind i32`; kind, mode, phase (0 absent, 255 custom, else 1 + index), flags `u8`;
-//! lengths of name, thread name, parent path, phase text, loader `u16`; numbers of links and values `u16`; figures
-//! `i64` each; the five texts; links (trace id, span id); values (`f64`, name length `u16`, name).
+//! lengths of name, thread name, parent path, phase text, loader `u16`; numbers of links and values `u16`;
+//! process `u32`; figures `i64` each; the five texts; links (trace id, span id); values (`f64`, name length `u16`, name).
 
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase, SectionKind};
@@ -13,7 +13,9 @@ use stepscope_core::{Mode, Phase, SectionKind};
 use crate::{Figure, Link, PhaseTag, Span, Text, Trace, UserValue};
 
 /// Bytes before the figures, the length field included.
-const HEAD: usize = 62;
+const HEAD: usize = 66;
+/// Bytes of the head before the process, which is last.
+const HEAD_OF_SPAN: usize = 62;
 /// Texts are cut to this many bytes.
 pub(crate) const MAX_TEXT: usize = 4_096;
 /// Links and user metrics of one span beyond this many are left out.
@@ -43,6 +45,7 @@ pub(crate) struct Fields<'a> {
     pub(crate) mode: Mode,
     pub(crate) phase: Option<Phase>,
     pub(crate) flags: u8,
+    pub(crate) process: u32,
     pub(crate) present: u32,
     pub(crate) figures: &'a [i64; Figure::ALL.len()],
     pub(crate) name: &'a str,
@@ -89,6 +92,7 @@ impl Fields<'_> {
         head[56..58].copy_from_slice(&short(self.loader.len()));
         head[58..60].copy_from_slice(&short(self.links.len()));
         head[60..62].copy_from_slice(&short(self.values.len()));
+        head[62..66].copy_from_slice(&self.process.to_le_bytes());
         out.extend_from_slice(&head);
         let mut present = self.present;
         while present != 0 {
@@ -144,9 +148,15 @@ impl<'a> Record<'a> {
         Some((Self { head, body }, rest))
     }
 
-    /// All bytes of the record, for comparing two of them.
+    /// All that is said of the span, for comparing two of them. Who wrote it is not: on the way a collector adds
+    /// to that.
     pub(crate) fn content(&self) -> (&'a [u8], &'a [u8]) {
-        (self.head, self.body)
+        (self.head.get(..HEAD_OF_SPAN).unwrap_or_default(), self.body)
+    }
+
+    /// See [`Span::process`].
+    pub(crate) fn process(&self) -> u32 {
+        u32::from_le_bytes([self.head[62], self.head[63], self.head[64], self.head[65]])
     }
 
     #[inline]
@@ -216,6 +226,7 @@ impl<'a> Record<'a> {
             mode: Mode::from_index(self.head[45]).unwrap_or(Mode::Train),
             span_kind: i32::from_le_bytes([self.head[40], self.head[41], self.head[42], self.head[43]]),
             is_error: self.flags() & flag::ERROR != 0,
+            process: self.process(),
             ..Span::default()
         };
         let figures = self.body.get(..self.figures_len()).unwrap_or_default();

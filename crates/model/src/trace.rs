@@ -128,6 +128,9 @@ pub struct Span {
     pub span_kind: i32,
     /// Whether its status is an error.
     pub is_error: bool,
+    /// Which process wrote it: a number that is the same in every input for equal attributes of the resource, and
+    /// in all likelihood another for others.
+    pub process: u32,
     /// Name of its thread where written.
     pub thread_name: Text,
     /// Path of the section that this trace continues, on a root.
@@ -183,6 +186,7 @@ impl Default for Span {
             phase: PhaseTag::Absent,
             span_kind: 0,
             is_error: false,
+            process: 0,
             thread_name: Text::default(),
             parent_path: Text::default(),
             loader: Text::default(),

@@ -85,7 +85,7 @@ impl Fold {
                 end_ns: node.end_ns,
                 parent: above.and_then(|above| paths.places.get(above).copied()).unwrap_or(NO_PARENT),
                 id: span.id,
-                process: 0,
+                process: span.process,
                 is_detached: parent.is_some_and(|parent| is_detached((span, node), parent)),
             });
         }

@@ -1,6 +1,6 @@
 //! The critical path and self times of published cases that others made for their own tools: those of CRISP
 //! (exclusive time an operation) and of Jaeger's UI (sections, self times). The cases are read from
-//! `STEPSCOPE_SHARED_DATA`; how they are turned into spans here shares nothing with the readers.
+//! `STEPSCOPE_SHARED_DATA`, once without the readers, and once through them (`through_readers`).
 
 #![expect(clippy::unwrap_used, reason = "a test's helper that fails, fails the test")]
 
@@ -9,6 +9,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Walk};
+
+mod through_readers;
 
 /// Where the published cases lie, if they do.
 fn cases(folder: &str) -> Option<Vec<PathBuf>> {
@@ -94,14 +96,29 @@ impl Case {
 
     /// The path of each root, latest piece first.
     fn path(&self) -> Vec<Piece> {
-        let (mut path, mut pieces, mut standing) = (Vec::new(), Vec::new(), Vec::new());
-        let mut walk = Walk::default();
-        for (root, _) in (0..).zip(&self.members).filter(|(_, member)| member.parent == NO_PARENT) {
-            walk.run(&self.members, root, &mut pieces, &mut standing);
-            path.append(&mut pieces);
-        }
-        path
+        path(&self.members)
     }
+}
+
+/// The path of each root, latest piece first.
+fn path(members: &[Member]) -> Vec<Piece> {
+    let (mut path, mut pieces, mut standing) = (Vec::new(), Vec::new(), Vec::new());
+    let mut walk = Walk::default();
+    for (root, _) in
+        (0..).zip(members).filter(|(_, member)| member.parent == NO_PARENT && !member.is_detached)
+    {
+        walk.run(members, root, &mut pieces, &mut standing);
+        path.append(&mut pieces);
+    }
+    path
+}
+
+/// What a case of CRISP expects: microseconds by operation.
+fn expected_of_crisp(document: &Value) -> BTreeMap<&str, u64> {
+    let testing = &document["testing"];
+    let expected = testing.as_array().map_or(&testing["opTimeExclusive"], |all| &all[0]);
+    let times = expected.as_object().unwrap().iter();
+    times.map(|(name, time)| (name.as_str(), time.as_u64().unwrap())).filter(|&(_, time)| time > 0).collect()
 }
 
 /// Cases of CRISP: `testing` holds the exclusive time on the critical path by operation.
@@ -113,15 +130,7 @@ fn exclusive_times_are_those_that_crisp_expects() {
     assert!(files.len() >= 16);
     for file in files {
         let document = json(&file);
-        let testing = &document["testing"];
-        let expected = testing.as_array().map_or(&testing["opTimeExclusive"], |all| &all[0]);
-        let expected: BTreeMap<&str, u64> = expected
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, time)| (name.as_str(), time.as_u64().unwrap()))
-            .filter(|&(_, time)| time > 0)
-            .collect();
+        let expected = expected_of_crisp(&document);
         let case = Case::new(&document["data"][0]);
         let mut exclusive: BTreeMap<&str, u64> = BTreeMap::new();
         for piece in case.path() {

@@ -109,6 +109,11 @@ impl SpanBuild<'_> {
         self.figure(Figure::ThreadId, thread)
     }
 
+    pub(crate) fn process(self, process: u32) -> Self {
+        self.0.process = process;
+        self
+    }
+
     pub(crate) fn error(self) -> Self {
         self.0.is_error = true;
         self

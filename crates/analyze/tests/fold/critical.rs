@@ -109,6 +109,23 @@ fn a_program_without_steps_has_the_paths_of_its_traces() {
 }
 
 #[test]
+fn clocks_of_two_processes_may_disagree_a_little() {
+    let paths = |other: u32| {
+        let mut build = Build::new(1);
+        build.span(0, "request", 0, 10_000);
+        build.span(1, "login", 0, 5_010).process(1);
+        build.span(1, "fetch", 5_000, 10_000).process(other);
+        summarise([&build.foreign().trace()])
+    };
+    // 0.1 % of the request: one after the other in two processes, side by side in one.
+    let expected: [Row<'_>; 2] = [("request/fetch", 5_000, 1, 0, None), ("request/login", 5_000, 1, 0, None)];
+    assert_eq!(rows(critical(&paths(2))), expected);
+    let expected: [Row<'_>; 2] =
+        [("request/fetch", 5_000, 1, 0, None), ("request/login", 0, 0, 1, Some(4_990))];
+    assert_eq!(rows(critical(&paths(1))), expected);
+}
+
+#[test]
 fn steps_that_were_not_read_whole_have_no_path() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).thread(1).figure(Figure::TraceSpans, 5);

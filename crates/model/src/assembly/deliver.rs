@@ -69,10 +69,10 @@ fn record_at(bytes: &[u8], at: usize) -> Option<Record<'_>> {
     bytes.get(at..).and_then(Record::first).map(|(record, _)| record)
 }
 
-/// Of several spans with one id the smallest by (start, end, name, everything else) stands.
+/// Of several spans with one id the smallest by (start, end, name, everything else, process) stands.
 fn smallest(bytes: &[u8], group: &[Key]) -> Option<Key> {
     group.iter().copied().min_by(|a, b| {
-        let content = |key: &Key| record_at(bytes, key.at).map(|r| (r.name(), r.content()));
+        let content = |key: &Key| record_at(bytes, key.at).map(|r| (r.name(), r.content(), r.process()));
         (a.start_ns, a.end_ns).cmp(&(b.start_ns, b.end_ns)).then_with(|| content(a).cmp(&content(b)))
     })
 }

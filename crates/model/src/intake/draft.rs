@@ -187,6 +187,7 @@ impl Draft {
             mode: self.mode,
             phase: self.phase,
             flags: 0,
+            process: 0,
             present: self.present,
             figures: &self.figures,
             name: "",

@@ -25,7 +25,8 @@ impl Intake {
             jaeger::decode(bytes, &mut Forward::new(visitor, &mut self.state))
         } else {
             let state = &mut self.state;
-            let mut collect = Collect { resource: Arc::default(), ours: false, state, sink, file, offset };
+            let mut collect =
+                Collect { resource: Arc::default(), process: 0, ours: false, state, sink, file, offset };
             jaeger::decode(bytes, &mut collect)
         };
         let issues = &mut self.state.issues;

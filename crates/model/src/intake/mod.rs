@@ -169,8 +169,15 @@ impl Intake {
             let mut forward = Forward::new(visitor, &mut self.state);
             decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut forward)
         } else {
-            let mut collect =
-                Collect { resource: Arc::default(), ours: false, state: &mut self.state, sink, file, offset };
+            let mut collect = Collect {
+                resource: Arc::default(),
+                process: 0,
+                ours: false,
+                state: &mut self.state,
+                sink,
+                file,
+                offset,
+            };
             decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut collect)
         };
         match result {
@@ -280,6 +287,7 @@ struct Collect<'a> {
     file: FileId,
     offset: u64,
     resource: Arc<Resource>,
+    process: u32,
     /// Whether the scope is our layer's.
     ours: bool,
 }
@@ -308,7 +316,7 @@ impl Visitor for Collect<'_> {
     }
 
     fn resource(&mut self, _: &ResourceHead<'_>) {
-        self.resource = self.state.resources.finish();
+        (self.resource, self.process) = self.state.resources.finish();
         if let Some(version) = self.resource.schema_version.filter(|&version| version > SCHEMA_VERSION) {
             self.issue(IssueKind::NewerSchema, || {
                 format!(
@@ -389,6 +397,7 @@ impl Visitor for Collect<'_> {
             span_kind: head.kind.0,
             name: value::bounded(head.name, MAX_TEXT),
             flags,
+            process: self.process,
             ..draft.fields()
         };
         if !self.ours && draft.kind().is_none() && draft.has_step() {

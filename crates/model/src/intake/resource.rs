@@ -1,8 +1,10 @@
-//! Resources: attributes typed, and one shared `Arc` for each process instance.
+//! Resources: attributes typed, one shared `Arc` for each process instance, and a number for all attributes
+//! together, known or not, by which the spans of a trace are told apart by process.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use stepscope_core::identity::hash_parts;
 use stepscope_otlp::Value;
 
 use super::keys::{Keys, Named, ResourceKey, resource_keys};
@@ -22,6 +24,8 @@ pub(crate) struct Resources {
     keys: &'static Keys<ResourceKey>,
     draft: Resource,
     sdk_version: String,
+    /// Sum of the hashes of all attributes, so that their order does not matter.
+    process: u64,
     /// How each attribute was named, plus one; 0 while absent.
     ranks: [u8; KEYS],
     last: Arc<Resource>,
@@ -34,6 +38,7 @@ impl Default for Resources {
             keys: resource_keys(),
             draft: Resource::default(),
             sdk_version: String::new(),
+            process: 0,
             ranks: [0; KEYS],
             last: Arc::default(),
             shared: HashMap::new(),
@@ -47,6 +52,18 @@ fn set(slot: &mut String, value: Value<'_>) {
         Value::Str(text) => slot.push_str(value::bounded(text, MAX_TEXT)),
         Value::Int(number) => slot.push_str(&number.to_string()),
         _ => {}
+    }
+}
+
+/// Nested values tell no processes apart.
+fn hash(key: &str, value: Value<'_>) -> u64 {
+    let key = key.as_bytes();
+    match value {
+        Value::Str(text) => hash_parts(&[key, b"s", text.as_bytes()]),
+        Value::Int(number) => hash_parts(&[key, b"i", &number.to_le_bytes()]),
+        Value::Bool(is_true) => hash_parts(&[key, b"b", &[u8::from(is_true)]]),
+        Value::Double(number) => hash_parts(&[key, b"d", &number.to_le_bytes()]),
+        _ => 0,
     }
 }
 
@@ -77,10 +94,12 @@ impl Resources {
             *number = None;
         }
         self.ranks = [0; KEYS];
+        self.process = 0;
     }
 
     /// Takes one attribute; an attribute's own key wins over its aliases.
     pub(crate) fn attribute(&mut self, key: &str, value: Value<'_>) {
+        self.process = self.process.wrapping_add(hash(key, value));
         let Some(Named { meaning, rank }) = self.keys.find(key) else { return };
         let Some(named) = self.ranks.get_mut(meaning as usize) else { return };
         if *named != 0 && rank + 1 > *named {
@@ -106,8 +125,9 @@ impl Resources {
         }
     }
 
-    /// The resource of the attributes gathered, which are forgotten.
-    pub(crate) fn finish(&mut self) -> Arc<Resource> {
+    /// The resource of the attributes gathered, which are forgotten, and the number of its process.
+    pub(crate) fn finish(&mut self) -> (Arc<Resource>, u32) {
+        let process = (self.process >> 32) as u32;
         if !self.sdk_version.is_empty() {
             if !self.draft.sdk.is_empty() {
                 self.draft.sdk.push(' ');
@@ -121,7 +141,7 @@ impl Resources {
             };
         }
         self.clear();
-        Arc::clone(&self.last)
+        (Arc::clone(&self.last), process)
     }
 
     /// The shared resource that is equal to `resource`.
@@ -152,7 +172,7 @@ mod tests {
         resources.attribute("mlflow.run_id", Value::Str("r"));
         resources.attribute("telemetry.sdk.version", Value::Str("1.2"));
         resources.attribute("telemetry.sdk.name", Value::Str("opentelemetry"));
-        let resource = resources.finish();
+        let (resource, _) = resources.finish();
         assert_eq!((resource.rank, resource.run_id.as_str()), (Some(2), "r"));
         assert_eq!(resource.sdk, "opentelemetry 1.2");
     }
@@ -162,10 +182,23 @@ mod tests {
         let mut resources = Resources::default();
         let mut of = |rank| {
             resources.attribute(attr::RANK, Value::Int(rank));
-            resources.finish()
+            resources.finish().0
         };
         let (a, b, c) = (of(1), of(2), of(1));
         assert!(Arc::ptr_eq(&a, &c));
         assert!(!Arc::ptr_eq(&a, &b));
+    }
+    #[test]
+    fn processes_are_told_apart_by_any_attribute_in_any_order() {
+        let mut resources = Resources::default();
+        let mut of = |attributes: &[(&str, i64)]| {
+            attributes.iter().for_each(|&(key, value)| resources.attribute(key, Value::Int(value)));
+            resources.finish().1
+        };
+        let pod = of(&[("k8s.pod", 1), (attr::RANK, 0)]);
+        assert_eq!(pod, of(&[(attr::RANK, 0), ("k8s.pod", 1)]));
+        assert_ne!(pod, of(&[("k8s.pod", 2), (attr::RANK, 0)]));
+        assert_ne!(pod, of(&[("k8s.pod", 0), (attr::RANK, 1)]));
+        assert_eq!(of(&[]), 0);
     }
 }
