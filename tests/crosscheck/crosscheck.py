@@ -25,6 +25,7 @@ def compute(paths):
     assembler = traces.Assembler(run.add)
     notes = files.read(paths, assembler.add, sums.add)
     assembler.finish()
+    run.close()
     return run, sums, assembler, notes
 
 

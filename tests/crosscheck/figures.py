@@ -37,8 +37,11 @@ class Section:
         self.steps = 0
         self.orphans = 0
         self.errors = 0
-        # Spans in traces that are not whole: what their children took is not known.
+        # Spans in traces that are not whole, and those whose parts are in other traces: what their children took is
+        # not known.
         self.selfless = 0
+        # The longest outside of steps.
+        self.outside = None
         self.sums = {}
         self.self_alloc = self.self_free = 0
         self.peak = None
@@ -49,7 +52,9 @@ class Section:
     def add(self, node, is_whole):
         span = node.span
         self.self_ns += node.self_ns if is_whole else 0
-        self.selfless += not is_whole
+        self.selfless += not is_whole or traces.is_long(span)
+        if traces.is_outside(node.root):
+            self.outside = max(self.outside or 0, span.duration)
         self.errors += span.is_error
         # Its path begins where the trace was cut off.
         self.orphans += bool(node.root.span.parent)
@@ -133,6 +138,8 @@ class Run:
         self.steps = []
         self.waits = []
         self.wait_parts = [0, 0, 0, 0]
+        # Paths of which some sections are in further traces.
+        self.continued = []
         self.windows = {}
         self.batches = []
         self.outside = []
@@ -169,6 +176,8 @@ class Run:
             section.add(node, is_whole)
             self.add_wait(node)
         for root in roots:
+            if root.span.get(names.PARENT_PATH):
+                self.continued.append(root.span.get(names.PARENT_PATH))
             if root.kind == "step":
                 self.add_step(root, [node for node in nodes if node.root is root], is_whole)
             elif root.kind == "batch":
@@ -234,6 +243,30 @@ class Run:
             if not node.collapsed:
                 part[1] += node in times
                 part[2] += [slacks[node]] if node in slacks else []
+
+    def close(self):
+        """To be called when all traces are there."""
+        for path in self.continued:
+            if path in self.sections:
+                self.sections[path].selfless += 1
+
+    def knows_self(self, path):
+        """Whether spans alone tell what the sections of a path did themselves: none of them holds parts that are in
+        other traces. A section that is shorter than all steps, batches and requests holds none."""
+        section = self.sections[path]
+        if section.selfless:
+            return False
+        shortest = self.shortest(("step", "batch", "request"))
+        if section.outside is not None and shortest is not None and section.outside >= shortest:
+            return False
+        driving = {(step.instance, step.thread) for step in self.steps if step.thread is not None}
+        if not section.in_steps or not any((batch.instance, batch.thread) in driving for batch in self.batches):
+            return True
+        return max(section.durations, default=0) < self.shortest(("batch",))
+
+    def shortest(self, kinds):
+        of_kind = [section for section in self.sections.values() if section.kind in kinds and section.durations]
+        return min((min(section.durations) for section in of_kind), default=None)
 
     def steps_of(self, mode):
         return [step for step in self.steps if step.mode == mode]

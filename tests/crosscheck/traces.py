@@ -63,6 +63,11 @@ def is_long(span):
     return span.get(names.SECTION_KIND) in ("run", "epoch")
 
 
+def is_outside(root):
+    """Whether the root is a section outside of steps: steps and batches inside it are traces of their own."""
+    return root.kind == "section" and not root.span.parent and not root.span.get(names.PARENT_PATH)
+
+
 def is_marker(span):
     """Whether the span only says that a run or an epoch began."""
     kind = names.MARKERS.get(span.name)

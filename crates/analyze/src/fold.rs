@@ -46,6 +46,8 @@ pub(crate) struct Fold {
     record: StepRecord,
     /// Whether every span of the trace at hand was read, so that own times and phases are known.
     is_whole: bool,
+    /// Whether the group at hand is outside of steps, in a trace of ours.
+    is_outside: bool,
 }
 
 impl Fold {

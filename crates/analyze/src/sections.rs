@@ -82,8 +82,12 @@ pub(crate) struct SectionAcc {
     /// Spans whose time is inside that of another span of this path.
     pub(crate) collapsed: u64,
     pub(crate) self_ns: u128,
-    /// Spans whose own time is not known: their children may not have been read.
+    /// Spans whose own time and allocations are not known: their children may not have been read, or are known to
+    /// be in traces of their own.
     pub(crate) selfless: u64,
+    /// The longest of the spans outside of steps, in traces of ours: steps and batches inside them are in traces of
+    /// their own.
+    pub(crate) outside_ns: Option<u64>,
     pub(crate) errors: u64,
     /// Kinds seen, a bit each.
     pub(crate) kinds: u8,
@@ -106,6 +110,8 @@ pub(crate) struct SpanFacts {
     pub(crate) duration_ns: u64,
     /// Absent where children may be missing.
     pub(crate) self_ns: Option<u64>,
+    /// Whether steps and batches inside it would be in other traces.
+    pub(crate) is_outside: bool,
     pub(crate) is_collapsed: bool,
     pub(crate) kind: SectionKind,
     /// Allocated and freed by direct children on the same thread.
@@ -120,6 +126,9 @@ impl SectionAcc {
         match facts.self_ns {
             Some(self_ns) => self.self_ns = self.self_ns.saturating_add(u128::from(self_ns)),
             None => self.selfless = self.selfless.saturating_add(1),
+        }
+        if facts.is_outside {
+            self.outside_ns = self.outside_ns.max(Some(facts.duration_ns));
         }
         self.errors = self.errors.saturating_add(u64::from(span.is_error));
         let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));
@@ -163,6 +172,7 @@ impl SectionAcc {
             self.collapsed.saturating_add(deeper.collapsed).saturating_add(deeper.durations.count());
         self.self_ns = self.self_ns.saturating_add(deeper.self_ns);
         self.selfless = self.selfless.saturating_add(deeper.selfless);
+        self.outside_ns = self.outside_ns.max(deeper.outside_ns);
         self.errors = self.errors.saturating_add(deeper.errors);
         self.self_alloc = self.self_alloc.saturating_add(deeper.self_alloc);
         self.self_free = self.self_free.saturating_add(deeper.self_free);
@@ -181,6 +191,7 @@ impl Merge for SectionAcc {
         self.collapsed = self.collapsed.saturating_add(other.collapsed);
         self.self_ns = self.self_ns.saturating_add(other.self_ns);
         self.selfless = self.selfless.saturating_add(other.selfless);
+        self.outside_ns = self.outside_ns.max(other.outside_ns);
         self.errors = self.errors.saturating_add(other.errors);
         self.kinds |= other.kinds;
         if let Some(tag) = &other.tag {

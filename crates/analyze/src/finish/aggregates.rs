@@ -16,8 +16,9 @@ pub(super) struct Total {
     pub(super) moments: Moments,
     histogram: Histogram,
     pub(super) self_busy_ns: Option<u128>,
-    /// Allocated, freed, allocations, allocated itself, freed itself.
-    pub(super) memory: Option<[u128; 5]>,
+    /// Allocated, freed, allocations, allocated itself, freed itself; each absent where a process that says
+    /// anything of these does not say it.
+    pub(super) memory: Option<[Option<u128>; 5]>,
     pub(super) phase: Option<Box<str>>,
     pub(super) kind: Option<Box<str>>,
 }
@@ -45,9 +46,9 @@ impl Total {
         ];
         let values = names.map(|name| aggregate.integer(name));
         if values.iter().any(Option::is_some) {
-            let sums = self.memory.get_or_insert([0; 5]);
+            let sums = self.memory.get_or_insert([Some(0); 5]);
             for (sum, value) in sums.iter_mut().zip(values) {
-                *sum = sum.saturating_add(value.unwrap_or(0).into());
+                *sum = sum.zip(value).map(|(sum, value)| sum.saturating_add(value.into()));
             }
         }
         smallest(&mut self.phase, &aggregate.phase);

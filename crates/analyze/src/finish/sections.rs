@@ -54,6 +54,7 @@ impl Table {
         let mut totals = totals(run);
         let tree = run.sections.tree();
         let is_whole = is_whole(run, state, losses);
+        let elsewhere = Elsewhere::of(run);
         let mut phases: BTreeMap<u32, KnownPhase> = BTreeMap::new();
         let mut rows = Vec::new();
         let mut steps = StepCounts::default();
@@ -74,7 +75,8 @@ impl Table {
             if kind_of(acc.kinds) == SectionKind::Step {
                 steps.add(acc.durations.count(), total.as_ref());
             }
-            rows.push(row(text, tree.name(path), tree.depth(path), acc, phase, total.as_ref()));
+            let may_miss = elsewhere.may_be_inside(acc);
+            rows.push(row(text, tree.name(path), tree.depth(path), acc, phase, total.as_ref(), may_miss));
         }
         for (path, total) in totals {
             let names = split(&path);
@@ -140,6 +142,59 @@ fn kind_of(kinds: u8) -> SectionKind {
     special.copied().find(|kind| is_seen(&kind)).unwrap_or(SectionKind::Section)
 }
 
+/// What has traces of its own wherever it runs, and may so be missing from the spans around it.
+#[derive(Debug, Clone, Copy)]
+struct Elsewhere {
+    /// The shortest step, batch or request: no shorter section holds one.
+    shortest_ns: Option<u64>,
+    /// The shortest batch, where threads that drive steps make batches.
+    shortest_batch_ns: Option<u64>,
+}
+
+impl Elsewhere {
+    fn of(run: &RunAcc) -> Self {
+        let shortest = |kinds: &[SectionKind]| {
+            let is_meant = |acc: &SectionAcc| kinds.iter().any(|&kind| acc.kinds & (1 << (kind as u8)) != 0);
+            let rows = run.sections.sorted().map(|(_, acc)| acc).filter(|acc| is_meant(acc));
+            rows.filter(|acc| acc.durations.count() > 0).map(|acc| acc.durations.0.moments().min).min()
+        };
+        let makes_batches = run.instances.values().any(|acc| {
+            let workers = acc.loaders.loaders.values().flat_map(|loader| loader.workers.keys());
+            workers.flatten().any(|&thread| acc.outside.driving.contains_key(&Some(thread)))
+        });
+        Self {
+            shortest_ns: shortest(&[SectionKind::Step, SectionKind::Batch, SectionKind::Request]),
+            shortest_batch_ns: makes_batches.then(|| shortest(&[SectionKind::Batch])).flatten(),
+        }
+    }
+
+    /// Whether a section may hold one of them, so that spans alone do not tell what it does itself.
+    fn may_be_inside(&self, acc: &SectionAcc) -> bool {
+        let reaches = |longest_ns: Option<u64>, shortest_ns: Option<u64>| {
+            longest_ns.zip(shortest_ns).is_some_and(|(longest, shortest)| longest >= shortest)
+        };
+        let is_in_steps = acc.in_steps.iter().any(|part| part.calls > 0);
+        reaches(acc.outside_ns, self.shortest_ns)
+            || (is_in_steps && reaches(Some(acc.durations.0.moments().max), self.shortest_batch_ns))
+    }
+}
+
+/// Part of the time that spans show as a section's own, and the sums do not, up to which both mean the same.
+const SELF_TOLERANCE: f64 = 0.05;
+
+/// A section's own time by spans. Where something inside may be in another trace, the processes' own sums have to
+/// agree: they take off whatever ran inside on the same thread.
+fn self_ns(acc: &SectionAcc, total: Option<&Total>, may_miss: bool) -> Option<u64> {
+    let by_spans = Some(narrow(acc.self_ns)).filter(|_| acc.selfless == 0)?;
+    if !may_miss {
+        return Some(by_spans);
+    }
+    let busy_ns = narrow(total?.self_busy_ns?);
+    let idle_ns = acc.figure(Figure::IdleNs).map_or(0, |idle| narrow(idle.sum));
+    let most = busy_ns.saturating_add(idle_ns) as f64;
+    (by_spans as f64 * (1.0 - SELF_TOLERANCE) <= most).then_some(by_spans)
+}
+
 fn row(
     path: String,
     name: &str,
@@ -147,6 +202,7 @@ fn row(
     acc: &SectionAcc,
     phase: KnownPhase,
     total: Option<&Total>,
+    may_miss: bool,
 ) -> SectionRow {
     let total = total.filter(|total| total.moments.count >= acc.durations.count());
     let spans = Stats::of(&acc.durations.0);
@@ -167,7 +223,7 @@ fn row(
         source: if total.is_some() { FigureSource::Aggregates } else { FigureSource::Spans },
         stats,
         collapsed_calls: acc.collapsed,
-        self_ns: (acc.selfless == 0 && has_all_calls).then(|| narrow(acc.self_ns)),
+        self_ns: self_ns(acc, total, may_miss).filter(|_| has_all_calls),
         self_busy_ns: total.and_then(|total| total.self_busy_ns).map(narrow),
         busy_ns: figure(acc.figure(Figure::BusyNs)),
         idle_ns: figure(acc.figure(Figure::IdleNs)),
@@ -176,7 +232,7 @@ fn row(
         tokens: figure(acc.figure(Figure::Tokens)),
         bytes: figure(acc.figure(Figure::Bytes)),
         flops: figure(acc.figure(Figure::Flops)),
-        memory: memory(acc, total),
+        memory: memory(acc, total, may_miss),
         errors: acc.errors,
         in_steps: in_steps(acc),
     }
@@ -189,7 +245,7 @@ fn aggregate_row(path: String, names: &[String], depth: u16, total: &Total) -> S
     let inferred = || Phase::infer(name).map(|phase| (PhaseName::Known(phase), PhaseSource::Inferred));
     let phase = tagged.map(|name| (name, PhaseSource::Tagged)).or_else(inferred);
     let kind = total.kind.as_deref().and_then(SectionKind::parse).unwrap_or(SectionKind::Section);
-    SectionRow { kind, self_ns: None, ..row(path, name, depth, &nothing, phase, Some(total)) }
+    SectionRow { kind, self_ns: None, ..row(path, name, depth, &nothing, phase, Some(total), false) }
 }
 
 fn stats_of(total: &Total) -> Stats {
@@ -214,7 +270,7 @@ fn figure(sum: Option<Sum>) -> Option<FigureSum> {
     sum.map(|sum| FigureSum { spans: sum.spans, sum: narrow(sum.sum) })
 }
 
-fn memory(acc: &SectionAcc, total: Option<&Total>) -> Option<SectionMemory> {
+fn memory(acc: &SectionAcc, total: Option<&Total>, may_miss: bool) -> Option<SectionMemory> {
     let sum = |figure: Figure| acc.figure(figure).unwrap_or_default();
     let (alloc, free, count) = (sum(Figure::AllocBytes), sum(Figure::FreeBytes), sum(Figure::AllocCount));
     let spans = alloc.spans.max(free.spans);
@@ -222,19 +278,22 @@ fn memory(acc: &SectionAcc, total: Option<&Total>) -> Option<SectionMemory> {
     if spans == 0 && aggregated.is_none() {
         return None;
     }
-    let [alloc, free, count, self_alloc, self_free] =
-        aggregated.unwrap_or([alloc.sum, free.sum, count.sum, acc.self_alloc, acc.self_free]);
-    let net = i128::try_from(self_alloc)
-        .unwrap_or(i128::MAX)
-        .saturating_sub(i128::try_from(self_free).unwrap_or(i128::MAX));
+    let own = |sum: u128| Some(sum).filter(|_| acc.selfless == 0 && !may_miss);
+    let [alloc, free, count, self_alloc, self_free] = aggregated.unwrap_or_else(|| {
+        [Some(alloc.sum), Some(free.sum), Some(count.sum), own(acc.self_alloc), own(acc.self_free)]
+    });
+    let signed = |sum: u128| i128::try_from(sum).unwrap_or(i128::MAX);
+    let net = self_alloc.zip(self_free).map(|(alloc, free)| signed(alloc).saturating_sub(signed(free)));
+    let inclusive = |sum: Option<u128>| narrow(sum.unwrap_or(0));
     Some(SectionMemory {
         spans,
-        alloc_bytes: narrow(alloc),
-        free_bytes: narrow(free),
-        alloc_count: narrow(count),
-        self_alloc_bytes: narrow(self_alloc),
-        self_free_bytes: narrow(self_free),
-        self_net_bytes: i64::try_from(net).unwrap_or(if net < 0 { i64::MIN } else { i64::MAX }),
+        alloc_bytes: inclusive(alloc),
+        free_bytes: inclusive(free),
+        alloc_count: inclusive(count),
+        self_alloc_bytes: self_alloc.map(narrow),
+        self_free_bytes: self_free.map(narrow),
+        self_net_bytes: net
+            .map(|net| i64::try_from(net).unwrap_or(if net < 0 { i64::MIN } else { i64::MAX })),
         peak_bytes: acc.peak,
     })
 }

@@ -8,6 +8,7 @@ use stepscope_model::{Figure, Span, Trace};
 use super::place::{Node, Role};
 use super::slots::SlotSum;
 use super::{Fold, Target};
+use crate::forest::NONE;
 use crate::outside::OutsideRecord;
 use crate::phases::PhaseKey;
 use crate::points::{GaugeAcc, StepPoint};
@@ -25,6 +26,7 @@ impl Fold {
         self.sums.resize(self.slots.len(), SlotSum::default());
         self.group = self.group.wrapping_add(1);
         let mode = (window.role == Role::Step).then_some(root.mode as usize);
+        self.is_outside = trace.is_ours && window.role == Role::Outside;
         let mut wait_ns = 0u64;
         let members = mem::take(&mut self.members);
         let nodes = mem::take(&mut self.nodes);
@@ -78,12 +80,22 @@ impl Fold {
         target: &mut Target<'_>,
     ) {
         let duration_ns = node.duration_ns();
+        // The work of a run or an epoch is in traces of its own.
+        let is_elsewhere = trace.is_ours && matches!(span.kind, SectionKind::Run | SectionKind::Epoch);
+        let has_children = self.is_whole && !is_elsewhere;
+        if node.parent == NONE && !span.parent_path.is_empty() {
+            // A part of the section around it, in another trace.
+            let around = target.sections.tree().parent(node.path);
+            let around = target.sections.acc(if node.is_collapsed { node.path } else { around });
+            around.selfless = around.selfless.saturating_add(1);
+        }
         let acc = target.sections.acc(node.path);
         acc.add(
             span,
             &SpanFacts {
                 duration_ns,
-                self_ns: self.is_whole.then_some(duration_ns - node.covered_ns),
+                self_ns: has_children.then_some(duration_ns - node.covered_ns),
+                is_outside: self.is_outside,
                 is_collapsed: node.is_collapsed,
                 kind: if node.role == Role::Step { SectionKind::Step } else { span.kind },
                 child_alloc: node.child_alloc,

@@ -265,7 +265,7 @@ fn trends(
 
 /// Sections that leave memory behind, net bytes a step; nearest to the growth first, then by path.
 fn candidates(summary: &Summary, steps: u64, slope: f64) -> Vec<(String, i64)> {
-    let net = |row: &SectionRow| Some(row.memory?.self_net_bytes / behind(row, &summary.coverage, steps));
+    let net = |row: &SectionRow| Some(row.memory?.self_net_bytes? / behind(row, &summary.coverage, steps));
     let mut candidates: Vec<(String, i64)> = summary
         .sections
         .iter()

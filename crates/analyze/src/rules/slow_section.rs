@@ -150,7 +150,7 @@ impl<'a> Cost<'a> {
                 .with("steps", steps.mode.whole_all.steps)
                 .with_known("call_p50_ns", self.row.stats.p50)
                 .with_known("call_p95_ns", self.row.stats.p95)
-                .with_known("self_alloc_bytes", self.row.memory.map(|memory| memory.self_alloc_bytes)),
+                .with_known("self_alloc_bytes", self.row.memory.and_then(|memory| memory.self_alloc_bytes)),
             recommendation: self.advice(steps),
             predicted_gain: Some(gain),
         })
@@ -205,8 +205,7 @@ pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
                 text: format!("{} takes {} of its own a call.", row.path, duration(ns)),
             });
         }
-        let alloc =
-            row.memory.filter(|memory| memory.spans > 0).map(|memory| memory.self_alloc_bytes / memory.spans);
+        let alloc = row.memory.and_then(|memory| memory.self_alloc_bytes?.checked_div(memory.spans));
         if let Some(size) = alloc.filter(|&size| size >= thresholds.large_alloc_bytes) {
             notes.push(Note {
                 rule: RULE.id,

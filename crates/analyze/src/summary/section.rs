@@ -38,12 +38,13 @@ pub struct SectionMemory {
     pub free_bytes: u64,
     /// Allocations, inclusive.
     pub alloc_count: u64,
-    /// Bytes allocated by the section itself.
-    pub self_alloc_bytes: u64,
-    /// Bytes freed by the section itself.
-    pub self_free_bytes: u64,
-    /// `self_alloc_bytes − self_free_bytes`: what it left behind over the whole run.
-    pub self_net_bytes: i64,
+    /// Bytes allocated by the section itself; absent where only spans could tell, and its children may not have
+    /// been read or be in other traces, as the steps of an epoch are.
+    pub self_alloc_bytes: Option<u64>,
+    /// Bytes freed by the section itself; absent as `self_alloc_bytes` is.
+    pub self_free_bytes: Option<u64>,
+    /// `self_alloc_bytes − self_free_bytes`: what it left behind over the whole run; absent where they are.
+    pub self_net_bytes: Option<i64>,
     /// Largest peak of live bytes above the start in one call.
     pub peak_bytes: Option<u64>,
 }
@@ -94,7 +95,8 @@ pub struct SectionRow {
     /// Calls beyond `stats.count` that share the path of the call around them (depth or number of paths
     /// bounded), so that their time is inside that call's.
     pub collapsed_calls: u64,
-    /// Duration − |union of children clamped to it|, summed over spans; absent where there are no spans.
+    /// Duration − |union of children clamped to it|, summed over spans; absent where there are no spans, and where
+    /// children may not have been read or may be in other traces, as the steps of an epoch are.
     pub self_ns: Option<u64>,
     /// Entered time without nested entered time on the same thread; only aggregates know it.
     pub self_busy_ns: Option<u64>,

@@ -30,6 +30,7 @@ fn send(partial: &mut Partial, rank: i64, time_ns: u64, path: &str, durations: &
     point(&integer(path, metric::SECTION_MAX, *durations.iter().max().unwrap() as i64));
     point(&integer(path, metric::SECTION_SELF_BUSY, durations.iter().sum::<u64>() as i64 / 2));
     point(&integer(path, metric::SECTION_SELF_ALLOC, 64));
+    point(&integer(path, metric::SECTION_SELF_FREE, 24));
     let value = SectionValue::Durations {
         count: durations.len() as u64,
         zeros: histogram.zeros(),
@@ -66,7 +67,7 @@ fn the_latest_point_counts_whatever_comes_last() {
     // Own time is known of the calls that were read only: of one of three.
     assert_eq!(row.self_ns, None);
     assert_eq!(row.self_busy_ns, Some(90));
-    assert_eq!(row.memory.unwrap().self_alloc_bytes, 64);
+    assert_eq!(row.memory.unwrap().self_alloc_bytes, Some(64));
     assert!(!row.stats.is_exact);
 }
 
@@ -134,4 +135,20 @@ fn sections_without_spans_are_there_from_aggregates() {
     // A path that has sent only a part is no row.
     partial.metric(&process(0), 0, 30, &integer("step/torn", metric::SECTION_COUNT, 3));
     assert!(partial.finish(None).section("step/torn").is_none());
+}
+
+#[test]
+fn sums_tell_what_a_run_did_itself_although_its_steps_are_in_other_traces() {
+    let mut traces = whole_run();
+    let mut end = Build::new(3);
+    end.span(0, "run", 0, 200).kind(SectionKind::Run).figure(Figure::AllocBytes, 9_000);
+    traces[2] = end.trace();
+    let own = |partial: &Partial| {
+        let memory = partial.finish(None).section("run").unwrap().memory.unwrap();
+        (memory.self_alloc_bytes, memory.self_free_bytes, memory.self_net_bytes)
+    };
+    let mut partial = fold(&traces);
+    assert_eq!(own(&partial), (None, None, None));
+    send(&mut partial, 0, 300, "run", &[200]);
+    assert_eq!(own(&partial), (Some(64), Some(24), Some(40)));
 }

@@ -13,7 +13,7 @@ fn paths_go_from_the_root_down_and_steps_start_their_own() {
     build.span(1, "step", 10, 50).kind(SectionKind::Step).mode(Mode::Eval).figure(Figure::Step, 3);
     build.span(2, "forward", 20, 30);
     build.span(2, "a/b", 30, 40);
-    let summary = summarise([&build.trace()]);
+    let summary = summarise([&build.foreign().trace()]);
     let paths: Vec<&str> = summary.sections.iter().map(|row| row.path.as_str()).collect();
     assert_eq!(paths, ["evaluate", "step", "step/a\\/b", "step/forward"]);
     assert_eq!(summary.section("step").unwrap().kind, SectionKind::Step);
@@ -82,15 +82,96 @@ fn what_a_section_allocates_itself_is_without_children_on_its_thread() {
             alloc_bytes: 100,
             free_bytes: 40,
             alloc_count: 0,
-            self_alloc_bytes: 40,
-            self_free_bytes: 30,
-            self_net_bytes: 10,
+            self_alloc_bytes: Some(40),
+            self_free_bytes: Some(30),
+            self_net_bytes: Some(10),
             peak_bytes: Some(70),
         })
     );
     let same = summary.section("step/same").unwrap().memory.unwrap();
-    assert_eq!((same.self_alloc_bytes, same.self_net_bytes, same.alloc_count), (10, 0, 3));
-    assert_eq!(summary.section("step/other").unwrap().memory.unwrap().self_alloc_bytes, 1_000);
+    assert_eq!((same.self_alloc_bytes, same.self_net_bytes, same.alloc_count), (Some(10), Some(0), 3));
+    assert_eq!(summary.section("step/other").unwrap().memory.unwrap().self_alloc_bytes, Some(1_000));
+}
+
+/// Steps of 40 ns in an epoch and, every other one, in an evaluation; a short section beside them.
+fn nested_elsewhere() -> Vec<stepscope_model::Trace> {
+    let memory = |span: crate::build::SpanBuild<'_>, alloc: i64| {
+        span.thread(1).figure(Figure::AllocBytes, alloc).figure(Figure::FreeBytes, alloc / 2);
+    };
+    let mut epoch = Build::new(1);
+    memory(epoch.span(0, "run", 0, 1_000).kind(SectionKind::Run), 10_000);
+    memory(epoch.span(1, "epoch", 0, 900).kind(SectionKind::Epoch), 9_000);
+    let mut traces = vec![epoch.trace()];
+    for i in 0..4 {
+        let start = i * 200;
+        let mut step = Build::new(10 + i);
+        memory(step.step(i as i64, start + 10, start + 50), 500);
+        traces.push(step.trace());
+        let mut outside = Build::new(20 + i);
+        memory(outside.span(0, "evaluate", start + 5, start + 60), 600);
+        memory(outside.span(1, "score", start + 51, start + 60), 70);
+        traces.push(outside.trace());
+    }
+    traces
+}
+
+#[test]
+fn what_steps_in_other_traces_did_is_nobodys_own() {
+    let summary = summarise(&nested_elsewhere());
+    let row = |path: &str| summary.section(path).unwrap();
+    for path in ["run", "epoch", "evaluate"] {
+        let path = if path == "epoch" { "run/epoch" } else { path };
+        let memory = row(path).memory.unwrap();
+        assert_eq!(row(path).self_ns, None, "{path}");
+        let own = (memory.self_alloc_bytes, memory.self_free_bytes, memory.self_net_bytes);
+        assert_eq!(own, (None, None, None), "{path}");
+    }
+    assert_eq!(row("run").memory.unwrap().alloc_bytes, 10_000);
+    // Steps hold no steps, and what is shorter than every step holds none either.
+    assert_eq!((row("step").self_ns, row("step").memory.unwrap().self_alloc_bytes), (Some(160), Some(2_000)));
+    let score = row("evaluate/score");
+    assert_eq!((score.self_ns, score.memory.unwrap().self_net_bytes), (Some(36), Some(140)));
+}
+
+#[test]
+fn a_batch_made_on_the_steps_thread_is_not_the_own_work_of_the_section_around_it() {
+    let run = |worker: i64| {
+        let mut step = Build::new(1);
+        step.step(0, 0, 100).thread(1);
+        step.span(1, "data_wait", 0, 40).thread(1).figure(Figure::AllocBytes, 64);
+        step.span(1, "forward", 40, 60).thread(1).figure(Figure::AllocBytes, 64);
+        let mut batch = Build::new(2);
+        batch.span(0, "batch", 5, 35).kind(SectionKind::Batch).thread(worker);
+        let summary = summarise([&step.trace(), &batch.trace()]);
+        let own = |path: &str| {
+            let row = summary.section(path).unwrap();
+            (row.self_ns, row.memory.unwrap().self_alloc_bytes)
+        };
+        (own("step/data_wait"), own("step/forward"))
+    };
+    assert_eq!(run(1), ((None, None), (Some(20), Some(64))));
+    assert_eq!(run(2), ((Some(40), Some(64)), (Some(20), Some(64))));
+}
+
+#[test]
+fn what_goes_on_in_another_trace_is_not_the_own_work_of_where_it_began() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100);
+    build.span(1, "forward", 0, 90);
+    let mut rest = Build::new(2);
+    rest.span(0, "linear", 10, 20);
+    rest.continues("step/forward");
+    let summary = summarise([&build.trace(), &rest.trace()]);
+    assert_eq!(summary.section("step/forward").unwrap().self_ns, None);
+    assert_eq!(summary.section("step").unwrap().self_ns, Some(10));
+}
+
+#[test]
+fn own_allocations_are_not_known_where_spans_are_missing() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).figure(Figure::TraceSpans, 2).figure(Figure::AllocBytes, 64);
+    let memory = summarise([&build.trace()]).section("step").unwrap().memory.unwrap();
+    assert_eq!((memory.alloc_bytes, memory.self_alloc_bytes, memory.self_net_bytes), (64, None, None));
 }
 
 #[test]

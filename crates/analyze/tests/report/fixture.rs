@@ -293,9 +293,9 @@ impl Run {
             alloc_bytes: alloc * steps,
             free_bytes: 0,
             alloc_count: 3 * steps,
-            self_alloc_bytes: alloc * steps,
-            self_free_bytes: 0,
-            self_net_bytes: net_per_step * i64::try_from(steps).unwrap(),
+            self_alloc_bytes: Some(alloc * steps),
+            self_free_bytes: Some(0),
+            self_net_bytes: Some(net_per_step * i64::try_from(steps).unwrap()),
             peak_bytes: Some(alloc),
         });
         self

@@ -29,20 +29,20 @@ pub(super) fn sections(report: &Report) -> String {
 }
 
 fn allocations(table: Table<&SectionRow>) -> Table<&SectionRow> {
-    let unsigned: [Named<SectionMemory, u64>; 6] = [
-        ("alloc_spans", |alloc| alloc.spans),
-        ("alloc_bytes", |alloc| alloc.alloc_bytes),
-        ("free_bytes", |alloc| alloc.free_bytes),
-        ("alloc_count", |alloc| alloc.alloc_count),
+    let unsigned: [Named<SectionMemory, Option<u64>>; 6] = [
+        ("alloc_spans", |alloc| Some(alloc.spans)),
+        ("alloc_bytes", |alloc| Some(alloc.alloc_bytes)),
+        ("free_bytes", |alloc| Some(alloc.free_bytes)),
+        ("alloc_count", |alloc| Some(alloc.alloc_count)),
         ("self_alloc_bytes", |alloc| alloc.self_alloc_bytes),
         ("self_free_bytes", |alloc| alloc.self_free_bytes),
     ];
     unsigned
         .into_iter()
         .fold(table, |table, (name, figure)| {
-            table.column(name, move |row| row.memory.as_ref().map(figure).into())
+            table.column(name, move |row| row.memory.as_ref().and_then(figure).into())
         })
-        .column("self_net_bytes", |row| row.memory.map(|alloc| alloc.self_net_bytes).into())
+        .column("self_net_bytes", |row| row.memory.and_then(|alloc| alloc.self_net_bytes).into())
         .column("peak_bytes", |row| row.memory.and_then(|alloc| alloc.peak_bytes).into())
 }
 
