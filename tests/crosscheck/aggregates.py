@@ -9,8 +9,13 @@ class Aggregates:
 
     def __init__(self):
         self.points = {}
+        self.gauges = {}
 
     def add(self, point):
+        if point.metric in (names.PROCESS_MEMORY, names.LIVE_MEMORY):
+            time, value, most = self.gauges.get((point.instance, point.metric), (0, 0, 0))
+            latest = max((time, value), (point.time, point.value))
+            self.gauges[point.instance, point.metric] = (*latest, max(most, point.value))
         if not point.metric.startswith((names.SECTION_PREFIX, names.SPANS_PREFIX)):
             return
         labels = tuple(point.attributes.get(label) for label in (names.PATH, names.SINK, names.LOSS_REASON))
@@ -27,6 +32,14 @@ class Aggregates:
             if metric == wanted and process in (None, instance)
         ]
         return sum(values) if values else None
+
+    def gauge_processes(self):
+        """Those that said what memory they have."""
+        return {instance for instance, _ in self.gauges}
+
+    def gauge(self, process, metric):
+        """The last value of a process' gauge and its largest; None twice where it has none."""
+        return self.gauges.get((process, metric), (None, None, None))[1:]
 
     def processes(self):
         """Those that counted their spans."""
@@ -83,9 +96,11 @@ def merge(a, b):
 
 def against_spans(aggregates, run, compare):
     """Every figure that both know. Where spans were lost or never made, the sums count more than the spans show,
-    and nothing smaller than a span or longer than all."""
+    and nothing smaller than a span or longer than all. So they do where sections had not ended with the run: what is
+    inside of them lacks the beginning of its path."""
     merged = aggregates.sections()
     has_all = aggregates.latest(names.SPANS_EMITTED) in (None, run.spans) and not run.has_basic
+    has_all &= not any(section.orphans for section in run.sections.values())
     for path in sorted(set(merged) | set(run.sections)):
         where = f"aggregates of {path}"
         sums, section = merged.get(path), run.sections.get(path)

@@ -146,6 +146,7 @@ class Run:
         self.traces = 0
         self.spans = 0
         self.missing = 0
+        self.dropped = 0
         self.errors = 0
         self.has_basic = False
         self.processes = {}
@@ -160,6 +161,7 @@ class Run:
         self.traces += 1
         self.spans += len(spans)
         self.missing += traces.missing(spans, roots)
+        self.dropped += sum(traces.said(roots, names.TRACE_DROPPED))
         self.errors += sum(span.is_error for span in spans)
         is_whole = traces.is_whole(spans, roots)
         self.add_process(spans)

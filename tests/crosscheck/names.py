@@ -60,6 +60,9 @@ SPANS_EXPORTED = "stepscope.spans.exported"
 SPANS_DROPPED = "stepscope.spans.dropped"
 THINNED = "thinned"
 
+PROCESS_MEMORY = "process.memory.usage"
+LIVE_MEMORY = "stepscope.mem.live"
+
 MARKERS = {"run.started": "run", "epoch.started": "epoch"}
 
 DEFAULT_KIND = "section"

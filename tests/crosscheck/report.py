@@ -3,6 +3,8 @@
 from fractions import Fraction
 
 import critical
+import findings
+import memory
 import names
 import report_sections
 import report_steps
@@ -21,6 +23,8 @@ def against_spans(report, run, sums, assembler, compare):
     beginnings = report_steps.beginnings(report, run)
     outside(report["detailed_metrics"]["outside"], run, beginnings, compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
+    memory.compare_memory(report, run, sums, beginnings, compare)
+    findings.compare_findings(report, run, compare)
 
 
 def the_run(got, run, compare):
@@ -59,7 +63,7 @@ def the_losses(got, run, sums, assembler, compare):
     compare.equal(where, "dropped_total", got["dropped_total"], sum(expected.values()))
     absent = [absent_of(process, run, sums) for process in sums.processes()]
     compare.equal(where, "absent", got["absent"], sum(absent) if absent else None)
-    compare.equal(where, "lost", got["lost"], lacking(expected, sum(absent)))
+    compare.equal(where, "lost", got["lost"], lost(expected, sum(absent) if absent else None, run))
     compare.equal(where, "missing_spans", got["missing_spans"], run.missing)
     compare.equal(where, "emitted", got["emitted"], sums.latest(names.SPANS_EMITTED))
     compare.equal(where, "incomplete_traces", got["incomplete_traces"], assembler.incomplete)
@@ -85,14 +89,17 @@ def of_sinks(dropped):
     return by_sink.pop(None, 0), by_sink
 
 
-def lacking(dropped, absent):
+def lost(dropped, absent, run):
     """Lost spans that are not among those read, without those that were thinned out on purpose: lost before any
-    sink, or by the sink whose losses come closest to what is absent."""
+    sink, or by the sink whose losses come closest to what is absent. No fewer than traces themselves lack."""
     before, by_sink = of_sinks(dropped)
-    after = max(0, absent - before)
+    after = max(0, (absent or 0) - before)
     source = min(sorted(by_sink), key=lambda sink: abs(by_sink[sink] - after), default=None) if after else None
-    counted = [spans for (sink, reason), spans in dropped.items() if sink in (None, source) and reason != names.THINNED]
-    return sum(counted)
+    lacking = {key: spans for key, spans in dropped.items() if key[0] in (None, source)}
+    thinned = sum(spans for (_, reason), spans in lacking.items() if reason == names.THINNED)
+    counted = sum(lacking.values()) - thinned
+    at_most = counted if absent is None else max(0, absent - thinned)
+    return max(min(counted, at_most), run.missing, run.dropped - thinned)
 
 
 def waits(got, run, compare):

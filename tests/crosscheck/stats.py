@@ -1,7 +1,7 @@
 """Exact statistics of lists of integers: nearest-rank quantiles, moments, logarithmic buckets."""
 
 from fractions import Fraction
-from math import isqrt
+from math import floor, isqrt
 
 # A histogram of 64 buckets an octave answers with the bucket's geometric middle: off by at most 2^(1/128) - 1.
 HISTOGRAM_ERROR = Fraction(55, 10_000)
@@ -31,6 +31,11 @@ def std(values):
     # sqrt(a / b) = sqrt(a b) / b, in units of 2^-64.
     denominator = n * (n - 1)
     return Fraction(isqrt((numerator * denominator) << 128), denominator << 64)
+
+
+def rounded(value, decimals):
+    """To so many decimals, halves up, as the report rounds what is not negative."""
+    return floor(float(value) * 10**decimals + 0.5) / 10**decimals
 
 
 def mad(ordered):

@@ -13,6 +13,7 @@ import figures
 import handmade
 import not_computed
 import report
+import test_memory
 import traces
 
 SCHEMA = pathlib.Path(__file__).parents[2] / "crates/analyze/schema/report.schema.json"
@@ -92,7 +93,8 @@ class Report(unittest.TestCase):
         self.assertEqual(unnoticed, [])
 
     def test_every_number_of_the_schema_is_compared_or_known_not_to_be(self):
-        compared = {field(place) for place, value in places(handmade.report()) if value is not None}
+        reports = (handmade.report(), {key: test_memory.leaking()[key] for key in ("memory", "leaks", "bottlenecks")})
+        compared = {field(place) for report in reports for place, value in places(report) if value is not None}
         self.assertEqual(compared - self.fields, set(), "not in the schema")
         left_out = set(not_computed.FIELDS)
         self.assertEqual(left_out - self.fields, set(), "listed, and not in the schema")

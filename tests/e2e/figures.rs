@@ -6,7 +6,7 @@ use std::process::Command;
 
 use stepscope_testkit::{Forest, ForestOptions, Format, TempFolder, binaries, crosscheck};
 
-use crate::program::{LIMIT, output, report_text, stepscope};
+use crate::program::{LIMIT, output, report, report_text, stepscope};
 
 /// Compares the report on `input`, and the sums in it, with the second implementation's figures.
 pub(crate) fn compare(folder: &TempFolder, input: &Path) {
@@ -39,6 +39,17 @@ fn of_the_demo_in_both_encodings() {
 }
 
 #[test]
+fn of_a_run_that_leaks() {
+    let folder = TempFolder::new("figures-leak").expect("a folder");
+    let profiles = folder.join("profiles");
+    let out = profiles.to_string_lossy().into_owned();
+    output(&mut stepscope(&["--quiet", "demo", "--steps", "220", "--out", &out, "--leak"]));
+    let report = report(&[&profiles]);
+    assert_eq!(report["leaks"][0]["verdict"], "growing");
+    compare(&folder, &profiles);
+}
+
+#[test]
 fn of_a_generated_run_with_async_recursion_and_foreign_threads() {
     for (seed, format, name) in [(11, Format::Proto, "run.otlp"), (12, Format::Json, "run.jsonl")] {
         let folder = TempFolder::new("figures-generated").expect("a folder");
@@ -59,10 +70,19 @@ pub(crate) fn write_run(options: &ForestOptions, format: Format, file: &Path) {
 /// A real program of several kinds of sections, not the demo: the layer's own example.
 #[test]
 fn of_a_program_with_recursion_and_a_loader() {
+    of_the_example("300");
+}
+
+#[test]
+fn of_a_run_without_steps() {
+    of_the_example("0");
+}
+
+fn of_the_example(steps: &str) {
     let example = binaries::find("smoke").expect("cargo build -p stepscope --examples");
     let folder = TempFolder::new("figures-smoke").expect("a folder");
     let mut command = Command::new(example);
-    command.arg("300").current_dir(folder.path()).env("STEPSCOPE_FORMAT", "json");
+    command.arg(steps).current_dir(folder.path()).env("STEPSCOPE_FORMAT", "json");
     stepscope_testkit::process::run(&mut command, LIMIT).expect("starts").success().expect("succeeds");
     compare(&folder, &folder.join("profiles"));
 }

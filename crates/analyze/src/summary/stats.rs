@@ -4,7 +4,7 @@ use serde::Serialize;
 use stepscope_core::Distribution;
 
 /// Figures of a set of durations (or sizes; the unit is that of the values).
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Stats {
     /// Number of values.
     pub count: u64,
@@ -34,6 +34,13 @@ pub struct Stats {
     pub robust_cv: Option<f64>,
     /// Whether quantiles are exact, or within `stepscope_core::histogram::RELATIVE_ERROR`.
     pub is_exact: bool,
+}
+
+impl Default for Stats {
+    /// Of no values: nothing is known, and that exactly.
+    fn default() -> Self {
+        Self::of(&Distribution::default())
+    }
 }
 
 impl Stats {

@@ -1,0 +1,186 @@
+"""The findings' severities and predicted gains, from figures of the report that are compared with the spans
+elsewhere. Definitions: a time finding's severity is 100 x the share of the step time that its cause takes itself; of a
+leak it goes by the rate an hour; of lost spans it is their share."""
+
+from collections import defaultdict
+from fractions import Fraction
+
+import stats
+
+WAITING = ("data_wait", "data_loading")
+PREPARATION = ("preprocessing", "augmentation", "collate")
+INPUT = WAITING + PREPARATION
+MIN_SHARE = Fraction(5, 100)
+NOT_ENDED = 5
+# Growth an hour, GiB, from which a leak without a known limit has this severity.
+RATES = ((Fraction(10), 60), (Fraction(1), 45), (Fraction(1, 10), 30), (Fraction(0), 15))
+
+
+def compare_findings(report, run, compare):
+    steps = Steps(report)
+    rules = defaultdict(list)
+    for finding in report["bottlenecks"]:
+        rules[finding["rule"]].append(finding)
+    for rule, phases in (("input_bound", WAITING), ("slow_preprocessing", PREPARATION)):
+        if steps.can_judge(20):
+            is_found = Fraction(steps.exposed(phases), steps.total) >= MIN_SHARE
+            compare.equal("findings", rule, len(rules[rule]), int(is_found))
+    compare.equal("findings", "memory_growth", len(rules["memory_growth"]), len(report["leaks"]))
+    for finding in report["bottlenecks"]:
+        where = f"finding {finding['id']}"
+        compare.equal(where, "rank", finding["rank"], None)
+        if finding["rule"] not in RULES:
+            compare.missing(where, "its rule is not computed here")
+            continue
+        direct, saved, of, severity = RULES[finding["rule"]](finding, report, steps)
+        gain = finding["predicted_gain"]
+        if of is None:
+            compare.equal(where, "predicted_gain", gain, None)
+            compare.close(where, "severity", finding["severity"], stats.rounded(severity, 1))
+            continue
+        saved = min(max(saved, direct), of)
+        for figure, expected in (("saved_ns_per_step", saved), ("step_time_ns", of - saved)):
+            compare.equal(where, figure, gain[figure], expected)
+        for figure, expected in (("share", saved), ("direct_share", min(direct, of))):
+            compare.close(where, figure, gain[figure], stats.rounded(Fraction(expected, of), 6))
+        compare.close(where, "severity", finding["severity"], stats.rounded(100 * gain["direct_share"], 1))
+
+
+class Steps:
+    """The steady steps of the primary mode, and the input between them."""
+
+    def __init__(self, report):
+        modes = {mode["mode"]: mode for mode in report["detailed_metrics"]["modes"]}
+        self.mode = modes.get(report["summary"]["mode"])
+        self.outside = report["detailed_metrics"]["outside"]
+        if self.mode is None:
+            return
+        self.count = self.mode["steady"]["count"]
+        self.total = self.mode["steady_ns"] + self.between(INPUT)
+        self.mean = self.total // max(self.count, 1)
+
+    def can_judge(self, least):
+        """Whether enough steps were read, some of them whole, and a section names a phase."""
+        if self.mode is None or self.count < least or not self.mode["whole"]["steps"] or not self.total:
+            return False
+        return bool(self.mode["phases"]) or any(item["phase"] for item in self.outside)
+
+    def between(self, phases):
+        return sum(item["exposed_ns"] for item in self.outside if item["phase"] in phases)
+
+    def inside(self, phases):
+        """Whole steps are taken to be typical of all."""
+        exposed = sum(phase["exposed_ns"] for phase in self.mode["phases"] if phase["phase"] in phases)
+        whole = self.mode["whole"]["total_ns"]
+        return exposed * self.mode["steady_ns"] // whole if whole else exposed
+
+    def exposed(self, phases):
+        return self.inside(phases) + self.between(phases)
+
+    def without(self, phases, quick):
+        """What a step takes at least without these phases: as long as the quicker ones without them, and no less than
+        the rest of the mean step, less the phases' share of that."""
+        taken = self.exposed(phases)
+        rest = max(0, self.mean - taken // self.count)
+        least = int(rest * (1.0 - taken / self.total))
+        return min(max(rest if quick is None else quick, least), rest)
+
+
+def input_bound(finding, report, steps):
+    quick = steps.without(WAITING, steps.mode["quick_without_waiting_ns"])
+    saved = steps.mean - (quick - sharing(report, steps, quick))
+    return steps.exposed(WAITING) // steps.count, saved, steps.mean, None
+
+
+def sharing(report, steps, step_ns):
+    """What loaders that compute beside a step of `step_ns` may cost it: half of a processor for as long as they
+    compute, and more only where threads outnumber processors."""
+    hosts = {}
+    for rank in report["ranks"]:
+        resource = rank["resource"]
+        ranks, cpus = hosts.setdefault(resource["host_name"], ([], []))
+        ranks.append(resource["rank"])
+        cpus.append(resource["cpus"] or 0)
+    loaders = report["detailed_metrics"]["batches"]["loaders"]
+    workers = [worker["rank"] for loader in loaders for worker in loader["workers"]]
+    crowds = []
+    for ranks, cpus in hosts.values():
+        threads = len(ranks) + sum(rank in ranks for rank in workers)
+        crowds.append((Fraction(threads, max(cpus) or threads), threads, max(cpus) or threads, len(ranks)))
+    _, threads, processors, ranks = max(crowds, default=(1, 1, 1, 1))
+    computing = computing_of(report, steps)
+    overlap = step_ns if computing is None else min(step_ns, computing * ranks)
+    return overlap - overlap * processors // (2 * max(threads, processors))
+
+
+def computing_of(report, steps):
+    """What loaders compute a step: of batches that were made without a trace, as of those with one. None where steps
+    wait for what nobody recorded."""
+    detailed = report["detailed_metrics"]
+    batches, produced = detailed["batches"], detailed["waits"]["produce"]
+    if batches["count"]:
+        made = max(batches["count"], produced["count"])
+        all_ns = sum(loader["computing_ns"] for loader in batches["loaders"]) * made // batches["count"]
+    elif produced["count"]:
+        all_ns = produced["total"]
+    elif steps.exposed(("data_wait",)):
+        return None
+    else:
+        all_ns = 0
+    return all_ns // max(1, steps.mode["all"]["count"])
+
+
+def slow_preprocessing(finding, report, steps):
+    saved = steps.mean - steps.without(PREPARATION, steps.mode["quick_without_preparation_ns"])
+    return saved, saved, steps.mean, None
+
+
+def slow_section(finding, report, steps):
+    """The section's own exposed time in whole steps, warm-up included."""
+    section = next(item for item in report["sections"] if item["path"] == finding["section"])
+    part = next(part for part in section["in_steps"] if part["mode"] == steps.mode["mode"])
+    saved = round(Fraction(part["exposed_ns"], steps.mode["whole_all"]["total_ns"]) * steps.mean)
+    return saved, saved, steps.mean, None
+
+
+def step_jitter(finding, report, steps):
+    mean = round(steps.mode["steady"]["mean"])
+    saved = mean - steps.mode["steady"]["p50"]
+    return saved, saved, mean, None
+
+
+def checkpoint_stalls(finding, report, steps):
+    between = steps.between(("checkpoint",))
+    saved = (steps.inside(("checkpoint",)) + between) // steps.count
+    return saved, saved, (steps.total + between) // steps.count, None
+
+
+def memory_growth(finding, report, steps):
+    """By the rate an hour; half of that where only resident memory is known to grow."""
+    leak, throughput = report["leaks"][0], steps.mode["throughput"]
+    rate = throughput["steps_per_second"]
+    coverage = report["summary"]["coverage"]
+    if (coverage["recorded_steps"] or 0) > coverage["read_steps"]:
+        first, last = steps.mode["step_range"]
+        rate = Fraction((last - first + 1) * 10**9, throughput["elapsed_ns"]) if throughput["elapsed_ns"] else rate
+    elif rate is not None:
+        rate = Fraction(rate) / max(1, len(report["ranks"]))
+    an_hour = Fraction(leak["bytes_per_step"]) * Fraction(rate or 0) * 3600 / 2**30
+    severity = next(severity for least, severity in RATES if an_hour >= least)
+    return None, None, None, Fraction(severity, 1 if leak["verdict"] == "growing" else 2)
+
+
+def spans_lost(finding, report, steps):
+    if "not_ended" in finding["evidence"]:
+        return None, None, None, NOT_ENDED
+    losses, spans = report["losses"], report["run"]["spans"]
+    recorded = max(losses["emitted"] or 0, spans + losses["missing_spans"], 1)
+    return None, None, None, 100 * min(1, Fraction(losses["lost"], recorded))
+
+
+RULES = {
+    rule.__name__: rule
+    for rule in (
+        input_bound, slow_preprocessing, slow_section, step_jitter, checkpoint_stalls, memory_growth, spans_lost,
+    )
+}
