@@ -1,0 +1,103 @@
+//! The inputs: runs that the real layer recorded, and one grown at random. They are kept in the target directory,
+//! so that only the first bench makes them.
+
+use std::fs;
+use std::path::PathBuf;
+
+use crate::programs::Programs;
+use crate::{cases, messages};
+
+/// How an input is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Format {
+    /// Protobuf messages with length prefixes.
+    Proto,
+    /// JSON lines.
+    Json,
+}
+
+impl Format {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Proto => "proto",
+            Self::Json => "json",
+        }
+    }
+}
+
+/// Who writes an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The layer, in a loop of the same fifty sections a step.
+    Recorded,
+    /// The generator of the tests: every step another tree, over a thousand call paths, overlaps, threads.
+    Random,
+}
+
+/// One input.
+pub(crate) struct Input {
+    kind: Kind,
+    pub(crate) format: Format,
+    steps: u64,
+    /// Whether the peers read it too.
+    pub(crate) is_compared: bool,
+}
+
+/// An input that is there.
+pub(crate) struct Made {
+    pub(crate) path: PathBuf,
+    pub(crate) bytes: u64,
+    pub(crate) spans: u64,
+}
+
+impl Input {
+    /// All of them, the largest with about `spans` spans.
+    pub(crate) fn all(spans: u64) -> Vec<Self> {
+        let steps = spans / 50;
+        let of = |kind, format, steps, is_compared| Self { kind, format, steps, is_compared };
+        let both = [Format::Proto, Format::Json];
+        let mut all: Vec<Self> = both.iter().map(|&format| of(Kind::Recorded, format, steps, true)).collect();
+        all.extend(both.iter().map(|&format| of(Kind::Recorded, format, steps / 5, false)));
+        all.extend(both.iter().map(|&format| of(Kind::Random, format, steps / 5, true)));
+        all
+    }
+
+    /// What it is, in words.
+    pub(crate) fn about(&self) -> String {
+        let kind = match self.kind {
+            Kind::Recorded => "recorded by the layer",
+            Kind::Random => "random trees",
+        };
+        format!("{} steps, {kind}, {}", self.steps, self.format.name())
+    }
+
+    /// Makes the input, unless it is there.
+    pub(crate) fn make(&self, programs: &Programs) -> Result<Made, String> {
+        let kind = if self.kind == Kind::Recorded { "recorded" } else { "random" };
+        let name = format!("{kind}-{}-{}", self.steps, self.format.name());
+        let path = programs.target.join("analysis-inputs").join(name);
+        if !path.exists() {
+            eprintln!("making the input {}", path.display());
+            // Under another name until it is whole.
+            let draft = path.with_extension("draft");
+            let _ = fs::remove_dir_all(&draft);
+            fs::create_dir_all(&draft).map_err(|error| format!("{}: {error}", draft.display()))?;
+            let (steps, format) = (self.steps.to_string(), self.format.name());
+            let directory = draft.to_string_lossy().into_owned();
+            match self.kind {
+                Kind::Recorded => programs.run(&programs.record_run, &[&steps, format, &directory])?,
+                Kind::Random => {
+                    let out = format!("{directory}/run.{format}");
+                    let arguments =
+                        ["--steps", &steps, "--spans-per-step", "50", "--format", format, "--out", &out];
+                    programs.run(&programs.generate_run, &arguments)?;
+                }
+            }
+            fs::rename(&draft, &path).map_err(|error| format!("{}: {error}", draft.display()))?;
+        }
+        let files = messages::files(&path)?;
+        let sizes = files.iter().map(|file| fs::metadata(file).map_or(0, |meta| meta.len()));
+        // This also brings it into the page cache.
+        Ok(Made { bytes: sizes.sum(), spans: cases::run("decode", &path)?, path })
+    }
+}
