@@ -46,6 +46,28 @@ pub(crate) struct MemorySums {
     pub self_free_bytes: u64,
 }
 
+impl MemorySums {
+    /// In the order of the fields.
+    #[inline]
+    pub(crate) fn words(&self) -> [u64; 6] {
+        [
+            self.alloc_bytes,
+            self.free_bytes,
+            self.alloc_count,
+            self.free_count,
+            self.self_alloc_bytes,
+            self.self_free_bytes,
+        ]
+    }
+
+    /// The inverse of [`words`](Self::words).
+    #[inline]
+    pub(crate) fn from_words(words: [u64; 6]) -> Self {
+        let [alloc_bytes, free_bytes, alloc_count, free_count, self_alloc_bytes, self_free_bytes] = words;
+        Self { alloc_bytes, free_bytes, alloc_count, free_count, self_alloc_bytes, self_free_bytes }
+    }
+}
+
 /// Everything known of one path: the sum over threads of what they hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sums {
@@ -137,7 +159,7 @@ impl PathCells {
         add(&self.self_busy_ns, ended.self_busy_ns);
         if let Some(memory) = ended.counted_memory() {
             self.has_memory.store(1, Ordering::Relaxed);
-            for (cell, value) in self.memory.iter().zip(memory_words(&memory)) {
+            for (cell, value) in self.memory.iter().zip(memory.words()) {
                 add(cell, value);
             }
         }
@@ -211,7 +233,7 @@ impl PathCells {
                 max: get(&self.max_ns),
             },
             self_busy_ns: u128::from(get(&self.self_busy_ns)),
-            memory: (get(&self.has_memory) == 1).then(|| from_memory_words(memory)),
+            memory: (get(&self.has_memory) == 1).then(|| MemorySums::from_words(memory)),
             histogram,
         }
     }
@@ -220,22 +242,6 @@ impl PathCells {
 fn add(cell: &AtomicU64, value: u64) {
     // Single writer: a load and a store are enough, and cheaper than a read-modify-write.
     cell.store(cell.load(Ordering::Relaxed).wrapping_add(value), Ordering::Relaxed);
-}
-
-fn memory_words(memory: &MemorySums) -> [u64; 6] {
-    [
-        memory.alloc_bytes,
-        memory.free_bytes,
-        memory.alloc_count,
-        memory.free_count,
-        memory.self_alloc_bytes,
-        memory.self_free_bytes,
-    ]
-}
-
-fn from_memory_words(words: [u64; 6]) -> MemorySums {
-    let [alloc_bytes, free_bytes, alloc_count, free_count, self_alloc_bytes, self_free_bytes] = words;
-    MemorySums { alloc_bytes, free_bytes, alloc_count, free_count, self_alloc_bytes, self_free_bytes }
 }
 
 type Chunk = Box<[OnceLock<Box<PathCells>>; CHUNK]>;

@@ -121,74 +121,87 @@ impl Attrs {
         &self.words
     }
 
-    /// Whether one more entry is taken; counts it, or what is left out.
-    #[inline]
-    fn takes_one_more(&mut self) -> bool {
-        if self.entries >= MAX_ENTRIES {
+    /// Takes one more entry, as long as there are fewer than are kept: `before` elsewhere and those in here.
+    pub(crate) fn push(&mut self, before: u16, entry: impl Encode) {
+        if before.saturating_add(self.entries) >= MAX_ENTRIES {
             self.left_out = self.left_out.saturating_add(1);
-            return false;
-        }
-        self.entries += 1;
-        true
-    }
-
-    /// A field that the callsite declares, by its number there.
-    #[inline]
-    pub(crate) fn push_declared(&mut self, number: usize, value: FieldValue<'_>) {
-        // Beyond what is kept anyway where a callsite has more fields than that.
-        let key = u16::try_from(number).unwrap_or(u16::MAX);
-        if self.takes_one_more() {
-            match scalar(value) {
-                Ok((tag, bits)) => self.words.extend([head(tag | BY_NUMBER, key, 0), bits]),
-                Err(text) => {
-                    let text = truncate(text);
-                    self.words.push(head(FIELD_STR | BY_NUMBER, key, text.len() as u16));
-                    self.text(text);
-                }
-            }
-        }
-    }
-
-    pub(crate) fn push(&mut self, entry: Entry<'_>) {
-        if !self.takes_one_more() {
             return;
         }
-        match entry {
-            Entry::Field(key, value) => match scalar(value) {
-                Ok((tag, bits)) => self.fixed(tag, key, bits),
+        self.entries += 1;
+        entry.encode(|word| self.words.push(word));
+    }
+}
+
+/// Something that can be attached.
+pub(crate) trait Encode: Copy {
+    /// Hands over its words, one after the other.
+    fn encode(self, put: impl FnMut(u64));
+}
+
+/// A field that the callsite declares, by its number there; read back as [`Entry::Field`].
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Declared<'a>(pub usize, pub FieldValue<'a>);
+
+impl Encode for Declared<'_> {
+    #[inline]
+    fn encode(self, mut put: impl FnMut(u64)) {
+        let Self(number, value) = self;
+        // Beyond what is kept anyway where a callsite has more fields than that.
+        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        match scalar(value) {
+            Ok((tag, bits)) => {
+                put(head(tag | BY_NUMBER, number, 0));
+                put(bits);
+            }
+            Err(text) => {
+                let text = truncate(text);
+                put(head(FIELD_STR | BY_NUMBER, number, text.len() as u16));
+                put_text(text, &mut put);
+            }
+        }
+    }
+}
+
+impl Encode for Entry<'_> {
+    fn encode(self, mut put: impl FnMut(u64)) {
+        match self {
+            Self::Field(key, value) => match scalar(value) {
+                Ok((tag, bits)) => put_fixed(tag, key, bits, &mut put),
                 Err(text) => {
                     let (key, text) = (truncate(key), truncate(text));
-                    self.words.push(head(FIELD_STR, key.len() as u16, text.len() as u16));
-                    self.text(key);
-                    self.text(text);
+                    put(head(FIELD_STR, key.len() as u16, text.len() as u16));
+                    put_text(key, &mut put);
+                    put_text(text, &mut put);
                 }
             },
-            Entry::UserValue(name, value) => self.fixed(USER_VALUE, name, value.to_bits()),
-            Entry::Event(time_ns, is_error, text) => {
+            Self::UserValue(name, value) => put_fixed(USER_VALUE, name, value.to_bits(), &mut put),
+            Self::Event(time_ns, is_error, text) => {
                 let text = truncate(text);
-                self.words.extend([head(EVENT, u16::from(is_error), text.len() as u16), time_ns]);
-                self.text(text);
+                put(head(EVENT, u16::from(is_error), text.len() as u16));
+                put(time_ns);
+                put_text(text, &mut put);
             }
-            Entry::Link(trace, span) => {
+            Self::Link(trace, span) => {
                 let bits = u128::from_le_bytes(trace);
-                self.words.extend([head(LINK, 0, 0), bits as u64, (bits >> 64) as u64, span]);
+                [head(LINK, 0, 0), bits as u64, (bits >> 64) as u64, span].into_iter().for_each(put);
             }
         }
     }
+}
 
-    fn fixed(&mut self, tag: u8, key: &str, bits: u64) {
-        let key = truncate(key);
-        self.words.push(head(tag, key.len() as u16, 0));
-        self.text(key);
-        self.words.push(bits);
-    }
+fn put_fixed(tag: u8, key: &str, bits: u64, put: &mut impl FnMut(u64)) {
+    let key = truncate(key);
+    put(head(tag, key.len() as u16, 0));
+    put_text(key, put);
+    put(bits);
+}
 
-    fn text(&mut self, text: &str) {
-        let (chunks, rest) = text.as_bytes().as_chunks::<8>();
-        self.words.extend(chunks.iter().map(|chunk| u64::from_le_bytes(*chunk)));
-        if !rest.is_empty() {
-            self.words.push(rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
-        }
+#[inline]
+fn put_text(text: &str, put: &mut impl FnMut(u64)) {
+    let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+    chunks.iter().for_each(|chunk| put(u64::from_le_bytes(*chunk)));
+    if !rest.is_empty() {
+        put(rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
     }
 }
 
@@ -301,7 +314,7 @@ mod tests {
         ];
         for count in 0..=entries.len() {
             let mut attrs = Attrs::default();
-            entries[..count].iter().for_each(|&entry| attrs.push(entry));
+            entries[..count].iter().for_each(|&entry| attrs.push(0, entry));
             let mut bytes = Vec::new();
             unpack(attrs.words(), &mut bytes);
             assert_eq!(Entries::new(&bytes, None).collect::<Vec<_>>(), entries[..count]);
@@ -321,7 +334,7 @@ mod tests {
             FieldValue::Str("more than eight"),
         ];
         let mut attrs = Attrs::default();
-        values.iter().enumerate().for_each(|(number, &value)| attrs.push_declared(number % 3, value));
+        values.iter().enumerate().for_each(|(number, &value)| attrs.push(0, Declared(number % 3, value)));
         let names = ["first", "second", "unknown"];
         let expected: Vec<_> = values
             .iter()
@@ -338,7 +351,7 @@ mod tests {
         let mut attrs = Attrs::default();
         let long = "é".repeat(1_000);
         for _ in 0..200 {
-            attrs.push(Entry::Field("key", FieldValue::Str(&long)));
+            attrs.push(0, Entry::Field("key", FieldValue::Str(&long)));
         }
         assert_eq!(attrs.left_out(), 72);
         let mut bytes = Vec::new();

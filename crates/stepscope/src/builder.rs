@@ -215,7 +215,7 @@ impl Builder {
             recorder::retire(&recorder);
             return (StepscopeLayer::new(None), Guard::idle());
         }
-        crate::thread::with(&recorder, crate::thread::ThreadState::mark_run);
+        crate::thread::with(&recorder, crate::state::ThreadState::mark_run);
         // Whatever happens from here on, the run is known to have started.
         let _ = control.flush(START_TIMEOUT, Reach::Written);
         let guard = Guard::new(Arc::clone(&recorder), control, directory);

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use stepscope_core::{LossReason, SectionKind};
+use stepscope_core::{LossReason, PathId, SectionKind};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -14,10 +14,11 @@ use crate::attrs::Entry;
 use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::memory;
-use crate::open::{Open, Parent, Spec};
+use crate::open::{Open, Parent, Spec, flag};
 use crate::recorder::Recorder;
+use crate::state::ThreadState;
 use crate::thread;
-use crate::visit::{EventVisitor, SpanVisitor};
+use crate::visit::{EventVisitor, OTEL_NAME, PlainVisitor, SpanVisitor};
 
 /// The layer; made by [`crate::Builder`], added to a `tracing_subscriber::registry()`.
 ///
@@ -41,19 +42,10 @@ impl StepscopeLayer {
     }
 
     /// The recorder, when this thread and this moment are to be recorded.
+    #[inline]
     fn active(&self) -> Option<&Arc<Recorder>> {
         self.recorder.as_ref().filter(|recorder| recorder.is_current() && !thread::is_suppressed())
     }
-}
-
-fn parent_of(recorder: &Recorder, id: &Id) -> Option<Parent> {
-    let open = recorder.spans.get(id.into_u64())?;
-    as_parent(&open, id.into_u64())
-}
-
-fn as_parent(open: &Open, key: u64) -> Option<Parent> {
-    let trace = Arc::clone(open.trace.as_ref()?);
-    Some(Parent { trace, span_id: open.span_id, path: open.path, kind: open.kind, key })
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
@@ -70,66 +62,69 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         if *metadata.level() > recorder.config.max_level {
             return;
         }
-        let explicit = attributes.parent().map(|id| parent_of(recorder, id));
-        let Some(mut open) = recorder.spans.insert(id.into_u64()) else {
+        let explicit = attributes.parent().map(|id| recorder.spans.parent(id.into_u64()));
+        let Some(open) = recorder.spans.insert(id.into_u64()) else {
             recorder.lose(LossReason::OpenSpans, 1);
             return;
         };
-        let open = &mut *open;
-        let (mut spec, mut name) = (Spec::default(), None);
-        attributes.record(&mut SpanVisitor {
-            attrs: &mut open.attrs,
-            spec: &mut spec,
-            is_error: &mut open.is_error,
-            name: &mut name,
-            formatted: &recorder.config.formatted_fields,
-        });
         let begun = thread::with(recorder, |state| {
+            open.reset(state.number, state.shared.id);
             let parent = match explicit {
                 Some(parent) => parent,
                 None if attributes.is_contextual() => state.current(),
                 None => None,
             };
-            recognise_step(recorder, metadata, &parent, &mut spec);
-            state.begin(open, Source::Span(metadata), name.as_deref(), &spec, parent);
-            if spec.kind() == SectionKind::Epoch {
-                recorder.set_epoch(spec.epoch);
-                state.mark(Source::Section(&crate::recorder::EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
+            let around = parent.filter(Parent::takes_work);
+            let path = around.map_or(PathId::ROOT, |parent| parent.path);
+            match state.plain_place(path, metadata) {
+                Some(place) => {
+                    attributes.record(&mut PlainVisitor(open));
+                    state.begin_at(open, place, &Spec::default(), around)
+                }
+                None => begin_special(state, attributes, open, parent),
             }
         });
-        if begun.is_none() {
-            recorder.lose(LossReason::ThreadTeardown, 1);
-        }
-        if let Some(name) = name {
-            open.attrs.push(Entry::Field("otel.name", name.as_str().into()));
+        match begun {
+            Some(true) => {}
+            Some(false) => recorder.lose(LossReason::OpenSpans, 1),
+            None => {
+                // Not begun, whoever had the slot before.
+                open.reset(0, 0);
+                recorder.lose(LossReason::ThreadTeardown, 1);
+            }
         }
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
-        let Some(mut open) = recorder.spans.get(id.into_u64()) else { return };
-        let open = &mut *open;
+        let Some(open) = recorder.spans.find(id.into_u64()) else { return };
+        let owned = thread::with(recorder, |state| open.is_owned_by(state.number)).unwrap_or(false);
         // Kind and step are settled at the start; a phase may still come.
-        let mut spec = Spec { phase: open.phase, ..Spec::default() };
+        let mut spec = Spec::default();
         values.record(&mut SpanVisitor {
-            attrs: &mut open.attrs,
+            open,
+            owned,
             spec: &mut spec,
-            is_error: &mut open.is_error,
             name: &mut None,
             formatted: &recorder.config.formatted_fields,
         });
-        open.phase = spec.phase;
+        if spec.phase.is_some() {
+            open.set_phase(owned, spec.phase);
+        }
     }
 
     fn on_follows_from(&self, id: &Id, follows: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
         // A span that has ended already is not known any more: then there is nothing to link to.
-        let Some(cause) = parent_of(recorder, follows) else { return };
-        if let Some(mut open) = recorder.spans.get(id.into_u64()) {
-            open.attrs.push(Entry::Link(cause.trace.id, cause.span_id));
-        }
+        let Some(cause) = recorder.spans.parent(follows.into_u64()) else { return };
+        let Some(about) = recorder.traces.about(cause.trace) else { return };
+        thread::with(recorder, |state| {
+            let (open, owned) = state.open(id.into_u64())?;
+            open.push(owned, Entry::Link(about.id, cause.span_id));
+            Some(())
+        });
     }
 
     fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
@@ -144,75 +139,98 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         event.record(&mut visitor);
         let entry = Entry::Event(now_ns(), is_error, &visitor.message);
         let explicit = (!event.is_contextual()).then(|| event.parent().map(Id::into_u64));
-        let key = match explicit {
-            Some(Some(id)) => Some(id),
-            Some(None) => None,
-            None => thread::with(recorder, |state| {
-                let key = state.entered().next().map(|(key, _)| key)?;
-                if let Some(open) = state.open_mut(key) {
-                    attach(open, entry, is_error);
-                    return None;
-                }
-                Some(key)
-            })
-            .flatten(),
-        };
-        if let Some(mut open) = key.and_then(|key| recorder.spans.get(key)) {
-            attach(&mut open, entry, is_error);
-        }
+        thread::with(recorder, |state| {
+            let key = match explicit {
+                Some(explicit) => explicit?,
+                None => state.entered().next()?.0,
+            };
+            let (open, owned) = state.open(key)?;
+            open.push(owned, entry);
+            if is_error {
+                open.set_error(owned, true);
+            }
+            Some(())
+        });
     }
 
     fn on_enter(&self, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
-        let Some(parent) = parent_of(recorder, id) else { return };
-        thread::with(recorder, |state| state.enter_span(id.into_u64(), parent));
+        let key = id.into_u64();
+        let Some(section) = recorder.spans.find(key).and_then(|open| open.as_parent(key)) else { return };
+        thread::with(recorder, |state| state.enter_span(section));
     }
 
     fn on_exit(&self, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
-        let left = thread::with(recorder, |state| state.exit(id.into_u64())).flatten();
-        if let Some((stay, _)) = left
-            && let Some(mut open) = recorder.spans.get(id.into_u64())
-        {
-            open.add(&stay);
-        }
+        thread::with(recorder, |state| {
+            let stay = state.leave(id.into_u64())?;
+            let open = recorder.spans.find(id.into_u64())?;
+            open.add(open.is_owned_by(state.number), &stay);
+            Some(())
+        });
     }
 
     fn on_close(&self, id: Id, _: Context<'_, S>) {
         // Not `active`: a slot must be freed even when recording has just stopped.
         let Some(recorder) = &self.recorder else { return };
         let _own = memory::own_call();
-        recorder.spans.remove(id.into_u64(), |open| {
-            if !recorder.is_current() || open.trace.is_none() {
-                return;
-            }
-            let (kind, trace) = (open.kind, open.trace.clone());
-            if thread::with(recorder, |state| state.finish(open)).is_none()
-                && let Some(trace) = trace
-            {
+        let Some(open) = recorder.spans.find(id.into_u64()) else { return };
+        if recorder.is_current()
+            && let Some(trace) = open.trace()
+        {
+            let kind = open.kind();
+            if thread::with(recorder, |state| state.finish(open)).is_none() {
                 recorder.lose(LossReason::ThreadTeardown, 1);
-                trace.lose_one();
+                let (exported, held) = (flag::EXPORTED, flag::EXPORTED | flag::IS_ROOT);
+                recorder.traces.abandon(trace, open.has(exported), open.has(held));
             }
             if kind == SectionKind::Epoch {
                 recorder.end_epoch();
             }
-        });
+        }
+        recorder.spans.free(id.into_u64());
     }
 }
 
-fn attach(open: &mut Open, entry: Entry<'_>, is_error: bool) {
-    open.attrs.push(entry);
-    open.is_error |= is_error;
+/// Begins a span whose fields or name say what it is.
+#[cold]
+fn begin_special(
+    state: &mut ThreadState,
+    attributes: &Attributes<'_>,
+    open: &Open,
+    parent: Option<Parent>,
+) -> bool {
+    let recorder = Arc::clone(&state.recorder);
+    let metadata = attributes.metadata();
+    let (mut spec, mut name) = (Spec::default(), None);
+    attributes.record(&mut SpanVisitor {
+        open,
+        owned: true,
+        spec: &mut spec,
+        name: &mut name,
+        formatted: &recorder.config.formatted_fields,
+    });
+    recognise_step(&recorder, metadata, parent, &mut spec);
+    let begun = state.begin(open, Source::Span(metadata), name.as_deref(), &spec, parent);
+    if spec.kind() == SectionKind::Epoch {
+        recorder.set_epoch(spec.epoch);
+        state.mark(Source::Section(&crate::recorder::EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
+    }
+    if let Some(name) = name {
+        open.push(true, Entry::Field(OTEL_NAME, name.as_str().into()));
+    }
+    begun
 }
 
 /// A span with a configured name is a step, unless it is inside of one.
-fn recognise_step(recorder: &Recorder, metadata: &Metadata<'_>, parent: &Option<Parent>, spec: &mut Spec) {
-    let names = &recorder.config.step_spans;
-    let inside_step = parent.as_ref().is_some_and(|parent| parent.trace.root_kind == SectionKind::Step);
-    if spec.kind.is_none() && !inside_step && names.iter().any(|name| name == metadata.name()) {
-        spec.kind = Some(SectionKind::Step);
-        spec.step = spec.step.or_else(|| Some(recorder.count_step()));
+fn recognise_step(recorder: &Recorder, metadata: &Metadata<'_>, parent: Option<Parent>, spec: &mut Spec) {
+    if spec.kind.is_none() && recorder.config.step_spans.iter().any(|name| name == metadata.name()) {
+        let around = parent.and_then(|parent| recorder.traces.about(parent.trace));
+        if around.is_none_or(|around| around.root_kind != SectionKind::Step) {
+            spec.kind = Some(SectionKind::Step);
+            spec.step = spec.step.or_else(|| Some(recorder.count_step()));
+        }
     }
 }

@@ -119,24 +119,23 @@ impl Loader {
         let start_ns = now_ns();
         let guard = enter(&BATCH, start, &fields);
         let key = guard.key();
-        let place = thread::with_current(|state| {
-            state.open_mut(key).map(|open| (open.trace.as_ref().map(|trace| trace.id), open.span_id))
-        });
+        let place =
+            thread::with_current(|state| state.open(key).map(|(open, _)| (open.trace_id(), open.span_id())));
         let item = make();
         drop(guard);
         let _own = memory::own_call();
-        let origin = place.flatten().and_then(|(trace, span)| {
+        let origin = place.flatten().map(|(trace, span)| {
             let ready_ns = now_ns();
             self.shared.waiting.fetch_add(1, Ordering::Relaxed);
-            Some(Origin {
+            Origin {
                 shared: Arc::clone(&self.shared),
                 id,
-                trace: trace?,
+                trace,
                 span,
                 produce_ns: ready_ns.saturating_sub(start_ns),
                 ready_ns,
                 worker: std::thread::current().name().unwrap_or_default().to_owned(),
-            })
+            }
         });
         Traced { item, origin }
     }
@@ -154,15 +153,15 @@ impl Loader {
             let depth = self.shared.waiting.load(Ordering::Relaxed).max(1);
             let key = guard.key();
             thread::with_current(|state| {
-                if let Some(open) = state.open_mut(key) {
-                    let mut field = |key, value| open.attrs.push(Entry::Field(key, value));
+                if let Some((open, owned)) = state.open(key) {
+                    let field = |key, value| open.push(owned, Entry::Field(key, value));
                     field(attr::BATCH_ID, FieldValue::Uint(origin.id));
                     field(attr::BATCH_LOADER, FieldValue::Str(&origin.shared.name));
                     field(attr::BATCH_PRODUCE_NS, FieldValue::Uint(origin.produce_ns));
                     field(attr::BATCH_QUEUE_NS, FieldValue::Uint(queue_ns));
                     field(attr::BATCH_QUEUE_DEPTH, FieldValue::Int(depth));
                     field(attr::BATCH_WORKER, FieldValue::Str(&origin.worker));
-                    open.attrs.push(Entry::Link(origin.trace, origin.span));
+                    open.push(owned, Entry::Link(origin.trace, origin.span));
                 }
             });
         }

@@ -1,14 +1,19 @@
 //! An open section: everything known of it until it ends. Lives in a thread's frame (`section!`) or in the
 //! table of open spans (`tracing`), and is reused.
+//!
+//! It has one owner, the thread that began it, which writes without locks; what other threads add lies apart under
+//! a lock. Whoever ends it is ordered behind all of them: the registry closes a span when its last handle is
+//! gone, and a `section!` stays on its thread.
 
-use std::sync::Arc;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
 use crate::aggregate::MemorySums;
-use crate::attrs::Attrs;
-use crate::trace::TraceState;
+use crate::attrs::{Attrs, Encode};
+use crate::trace::TraceRef;
+use crate::word::Word;
 
 /// What a section says about itself when it starts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -22,15 +27,16 @@ pub(crate) struct Spec {
 
 impl Spec {
     /// The kind, implied by a step number where it is not given.
+    #[inline]
     pub(crate) fn kind(&self) -> SectionKind {
         self.kind.unwrap_or(if self.step.is_some() { SectionKind::Step } else { SectionKind::Section })
     }
 }
 
 /// What a new section needs to know of the section around it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Parent {
-    pub trace: Arc<TraceState>,
+    pub trace: TraceRef,
     pub span_id: u64,
     pub path: PathId,
     pub kind: SectionKind,
@@ -38,132 +44,10 @@ pub(crate) struct Parent {
     pub key: u64,
 }
 
-/// An open section.
-#[derive(Debug)]
-pub(crate) struct Open {
-    pub trace: Option<Arc<TraceState>>,
-    /// Whether a span leaves for it, beside its part in the aggregates.
-    pub exported: bool,
-    pub is_root: bool,
-    pub span_id: u64,
-    pub parent_span_id: u64,
-    /// The section around this one whose trace was full: its path, trace and span.
-    pub continues: Option<(PathId, TraceId, u64)>,
-    /// The trace that takes this section's children since its own is full.
-    pub continuation: Option<Arc<TraceState>>,
-    pub path: PathId,
-    pub collapsed: bool,
-    pub callsite: u32,
-    pub kind: SectionKind,
-    pub phase: Option<Phase>,
-    pub start_ns: u64,
-    pub last_exit_ns: u64,
-    pub busy_ns: u64,
-    pub self_busy_ns: u64,
-    pub enters: u32,
-    pub memory: Option<MemorySums>,
-    pub peak_bytes: Option<u64>,
-    pub cpu_ns: Option<u64>,
-    pub rss_start_bytes: Option<u64>,
-    pub thread: u64,
-    pub is_error: bool,
-    /// Ended without being what it was opened as (a step without work): nothing is recorded.
-    pub discarded: bool,
-    pub attrs: Attrs,
-}
-
-impl Default for Open {
-    fn default() -> Self {
-        Self {
-            trace: None,
-            exported: false,
-            is_root: false,
-            span_id: 0,
-            parent_span_id: 0,
-            continues: None,
-            continuation: None,
-            path: PathId::ROOT,
-            collapsed: false,
-            callsite: 0,
-            kind: SectionKind::Section,
-            phase: None,
-            start_ns: 0,
-            last_exit_ns: 0,
-            busy_ns: 0,
-            self_busy_ns: 0,
-            enters: 0,
-            memory: None,
-            peak_bytes: None,
-            cpu_ns: None,
-            rss_start_bytes: None,
-            thread: 0,
-            is_error: false,
-            discarded: false,
-            attrs: Attrs::default(),
-        }
-    }
-}
-
-impl Open {
-    /// Makes it fit for the next section; the buffer of entries keeps its room.
-    pub(crate) fn reset(&mut self) {
-        // Field by field: most have their first value already, and no copy of the whole is made.
-        let Self {
-            trace,
-            exported,
-            is_root,
-            span_id,
-            parent_span_id,
-            continues,
-            continuation,
-            path,
-            collapsed,
-            callsite,
-            kind,
-            phase,
-            start_ns,
-            last_exit_ns,
-            busy_ns,
-            self_busy_ns,
-            enters,
-            memory,
-            peak_bytes,
-            cpu_ns,
-            rss_start_bytes,
-            thread,
-            is_error,
-            discarded,
-            attrs,
-        } = self;
-        attrs.clear();
-        (*trace, *continues, *continuation) = (None, None, None);
-        (*exported, *is_root, *collapsed) = (false, false, false);
-        (*span_id, *parent_span_id, *path, *callsite) = (0, 0, PathId::ROOT, 0);
-        (*kind, *phase) = (SectionKind::Section, None);
-        (*start_ns, *last_exit_ns, *busy_ns, *self_busy_ns, *enters) = (0, 0, 0, 0, 0);
-        (*memory, *peak_bytes, *cpu_ns, *rss_start_bytes) = (None, None, None, None);
-        (*thread, *is_error, *discarded) = (0, false, false);
-    }
-
-    /// Adds what one stay inside the section measured.
-    pub(crate) fn add(&mut self, stay: &Stay) {
-        self.enters = self.enters.saturating_add(1);
-        self.busy_ns = self.busy_ns.saturating_add(stay.busy_ns);
-        self.self_busy_ns = self.self_busy_ns.saturating_add(stay.self_busy_ns);
-        self.last_exit_ns = self.last_exit_ns.max(stay.exit_ns);
-        if let Some(stay) = &stay.memory {
-            let sums = self.memory.get_or_insert_default();
-            sums.alloc_bytes = sums.alloc_bytes.wrapping_add(stay.alloc_bytes);
-            sums.free_bytes = sums.free_bytes.wrapping_add(stay.free_bytes);
-            sums.alloc_count = sums.alloc_count.wrapping_add(stay.alloc_count);
-            sums.free_count = sums.free_count.wrapping_add(stay.free_count);
-            sums.self_alloc_bytes = sums.self_alloc_bytes.wrapping_add(stay.self_alloc_bytes);
-            sums.self_free_bytes = sums.self_free_bytes.wrapping_add(stay.self_free_bytes);
-        }
-        self.peak_bytes = self.peak_bytes.max(stay.peak_bytes);
-        if let Some(cpu_ns) = stay.cpu_ns {
-            self.cpu_ns = Some(self.cpu_ns.unwrap_or(0).saturating_add(cpu_ns));
-        }
+impl Parent {
+    /// Whether work inside of it belongs to it: the run and its epochs have only themselves in their trace.
+    pub(crate) fn takes_work(&self) -> bool {
+        !matches!(self.kind, SectionKind::Run | SectionKind::Epoch)
     }
 }
 
@@ -176,4 +60,471 @@ pub(crate) struct Stay {
     pub memory: Option<MemorySums>,
     pub peak_bytes: Option<u64>,
     pub cpu_ns: Option<u64>,
+}
+
+/// What all stays measured together.
+#[derive(Debug, Default)]
+struct Stays {
+    enters: Word,
+    last_exit_ns: Word,
+    busy_ns: Word,
+    self_busy_ns: Word,
+    /// Which of the figures below there are.
+    has: Word,
+    memory: [Word; 6],
+    peak_bytes: Word,
+    cpu_ns: Word,
+}
+
+const HAS_MEMORY: u64 = 1;
+const HAS_PEAK: u64 = 1 << 1;
+const HAS_CPU: u64 = 1 << 2;
+
+impl Stays {
+    /// The figures of `has` need no reset: they are not read before they are set.
+    #[inline]
+    fn reset(&self) {
+        [&self.enters, &self.last_exit_ns, &self.busy_ns, &self.self_busy_ns, &self.has]
+            .iter()
+            .for_each(|word| word.set(0));
+    }
+
+    #[inline]
+    fn add(&self, enters: u64, stay: &Stay) {
+        self.enters.add(enters);
+        self.busy_ns.add(stay.busy_ns);
+        self.self_busy_ns.add(stay.self_busy_ns);
+        self.last_exit_ns.set(self.last_exit_ns.get().max(stay.exit_ns));
+        let has = self.has.get();
+        if let Some(memory) = &stay.memory {
+            let pairs = self.memory.iter().zip(memory.words());
+            if has & HAS_MEMORY == 0 {
+                pairs.for_each(|(word, value)| word.set(value));
+            } else {
+                pairs.for_each(|(word, value)| word.add_wrapping(value));
+            }
+        }
+        if let Some(peak_bytes) = stay.peak_bytes {
+            let before = if has & HAS_PEAK == 0 { 0 } else { self.peak_bytes.get() };
+            self.peak_bytes.set(before.max(peak_bytes));
+        }
+        if let Some(cpu_ns) = stay.cpu_ns {
+            let before = if has & HAS_CPU == 0 { 0 } else { self.cpu_ns.get() };
+            self.cpu_ns.set(before.saturating_add(cpu_ns));
+        }
+        let flag = |is_there: bool, flag: u64| if is_there { flag } else { 0 };
+        let now = has
+            | flag(stay.memory.is_some(), HAS_MEMORY)
+            | flag(stay.peak_bytes.is_some(), HAS_PEAK)
+            | flag(stay.cpu_ns.is_some(), HAS_CPU);
+        if now != has {
+            self.has.set(now);
+        }
+    }
+
+    #[inline]
+    fn memory(&self) -> Option<MemorySums> {
+        (self.has.get() & HAS_MEMORY != 0)
+            .then(|| MemorySums::from_words(self.memory.each_ref().map(Word::get)))
+    }
+
+    /// As if all stays had been one.
+    fn total(&self) -> Stay {
+        let has = |flag: u64| self.has.get() & flag != 0;
+        Stay {
+            exit_ns: self.last_exit_ns.get(),
+            busy_ns: self.busy_ns.get(),
+            self_busy_ns: self.self_busy_ns.get(),
+            memory: self.memory(),
+            peak_bytes: has(HAS_PEAK).then(|| self.peak_bytes.get()),
+            cpu_ns: has(HAS_CPU).then(|| self.cpu_ns.get()),
+        }
+    }
+}
+
+/// What is rare: what other threads than the owner add, entries without room elsewhere, continued traces.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    stays: Stays,
+    pub attrs: Attrs,
+    phase: Option<Phase>,
+    is_error: Option<bool>,
+    /// The section around this one whose trace was full: its path, trace and span.
+    pub continues: Option<(PathId, TraceId, u64)>,
+    /// The trace that takes this section's children since its own is full; held.
+    pub continuation: Option<TraceRef>,
+}
+
+/// Words of entries that need no lock.
+const WORDS: usize = 48;
+
+/// An open section.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// Number of the thread that began it.
+    owner: Word,
+    /// Its trace; 0 until it has begun.
+    trace: Word,
+    trace_id: [Word; 2],
+    span_id: Word,
+    parent_span_id: Word,
+    /// Path and callsite.
+    place: Word,
+    start_ns: Word,
+    rss_start_bytes: Word,
+    /// The system's id of the owner.
+    thread: Word,
+    /// Kind, phase (plus 1), flags.
+    bits: Word,
+    stays: Stays,
+    /// Words and entries in `words`.
+    words_len: Word,
+    entries: Word,
+    words: [Word; WORDS],
+    /// Whether anything is in the rest.
+    has_rest: Word,
+    rest: Mutex<Rest>,
+}
+
+/// What an open section is, beside its kind: flags.
+pub(crate) mod flag {
+    /// A span leaves for it, beside its part in the aggregates; so it holds its trace.
+    pub(crate) const EXPORTED: u64 = 1 << 16;
+    pub(crate) const IS_ROOT: u64 = 1 << 17;
+    /// It has the path of the section around it: a part of that one.
+    pub(crate) const COLLAPSED: u64 = 1 << 18;
+    pub(crate) const IS_ERROR: u64 = 1 << 19;
+    /// Ended without being what it was opened as (a step without work).
+    pub(crate) const DISCARDED: u64 = 1 << 20;
+    pub(crate) const HAS_RSS: u64 = 1 << 21;
+    /// Not on the thread of its trace's root.
+    pub(crate) const ON_FOREIGN_THREAD: u64 = 1 << 22;
+    /// A root that leaves it to others to say how many spans the trace has.
+    pub(crate) const IS_PART: u64 = 1 << 23;
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self {
+            owner: Word::default(),
+            trace: Word::default(),
+            trace_id: Default::default(),
+            span_id: Word::default(),
+            parent_span_id: Word::default(),
+            place: Word::default(),
+            start_ns: Word::default(),
+            rss_start_bytes: Word::default(),
+            thread: Word::default(),
+            bits: Word::default(),
+            stays: Stays::default(),
+            words_len: Word::default(),
+            entries: Word::default(),
+            words: std::array::from_fn(|_| Word::default()),
+            has_rest: Word::default(),
+            rest: Mutex::default(),
+        }
+    }
+}
+
+/// How a section begins: what does not change any more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub trace: TraceRef,
+    pub trace_id: [u64; 2],
+    pub span_id: u64,
+    pub parent_span_id: u64,
+    pub path: PathId,
+    pub callsite: u32,
+    pub kind: SectionKind,
+    pub phase: Option<Phase>,
+    pub flags: u64,
+}
+
+impl Open {
+    /// Makes it fit for the next section, of a thread with this number and system's id.
+    #[inline]
+    pub(crate) fn reset(&self, owner: u64, thread: u64) {
+        self.owner.set(owner);
+        self.thread.set(thread);
+        self.trace.set(0);
+        self.bits.set(0);
+        self.words_len.set(0);
+        self.entries.set(0);
+        self.stays.reset();
+        if self.has_rest.get() != 0 {
+            self.reset_rest();
+        }
+    }
+
+    #[cold]
+    fn reset_rest(&self) {
+        let mut rest = self.rest();
+        rest.attrs.clear();
+        rest.stays.reset();
+        (rest.phase, rest.is_error, rest.continues, rest.continuation) = (None, None, None, None);
+        self.has_rest.set(0);
+    }
+
+    #[inline]
+    pub(crate) fn begin(&self, start: &Start) {
+        let [high, low] = &self.trace_id;
+        high.set(start.trace_id[0]);
+        low.set(start.trace_id[1]);
+        self.span_id.set(start.span_id);
+        self.parent_span_id.set(start.parent_span_id);
+        self.place.set(u64::from(start.path.0) << 32 | u64::from(start.callsite));
+        // An error may have been noted before, with the fields.
+        self.bits.set(self.bits.get() | start.kind as u64 | phase_bits(start.phase) | start.flags);
+        self.trace.set(start.trace.to_word());
+    }
+
+    #[inline]
+    pub(crate) fn set_start(&self, start_ns: u64) {
+        self.start_ns.set(start_ns);
+    }
+
+    /// The resident memory at its start.
+    pub(crate) fn set_rss_start(&self, bytes: Option<u64>) {
+        if let Some(bytes) = bytes {
+            self.rss_start_bytes.set(bytes);
+            self.set_flag(flag::HAS_RSS);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, flag: u64) -> bool {
+        self.bits.get() & flag != 0
+    }
+
+    /// Owner only.
+    pub(crate) fn set_flag(&self, flag: u64) {
+        self.bits.set(self.bits.get() | flag);
+    }
+
+    #[inline]
+    pub(crate) fn bits(&self) -> u64 {
+        self.bits.get()
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> SectionKind {
+        SectionKind::from_index(self.bits.get() as u8).unwrap_or(SectionKind::Section)
+    }
+
+    /// Turns it into a plain section.
+    pub(crate) fn make_plain(&self) {
+        self.bits.set(self.bits.get() & !0xff | SectionKind::Section as u64);
+    }
+
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        ((self.bits.get() >> 8) as u8).checked_sub(1).and_then(Phase::from_index)
+    }
+
+    #[inline]
+    pub(crate) fn is_owned_by(&self, thread: u64) -> bool {
+        self.owner.get() == thread
+    }
+
+    #[inline]
+    pub(crate) fn trace(&self) -> Option<TraceRef> {
+        TraceRef::from_word(self.trace.get())
+    }
+
+    #[inline]
+    pub(crate) fn trace_id_words(&self) -> [u64; 2] {
+        self.trace_id.each_ref().map(Word::get)
+    }
+
+    pub(crate) fn trace_id(&self) -> TraceId {
+        let [high, low] = self.trace_id_words();
+        (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
+    }
+
+    #[inline]
+    pub(crate) fn span_id(&self) -> u64 {
+        self.span_id.get()
+    }
+
+    #[inline]
+    pub(crate) fn parent_span_id(&self) -> u64 {
+        self.parent_span_id.get()
+    }
+
+    #[inline]
+    pub(crate) fn path(&self) -> PathId {
+        PathId((self.place.get() >> 32) as u32)
+    }
+
+    #[inline]
+    pub(crate) fn callsite(&self) -> u32 {
+        self.place.get() as u32
+    }
+
+    #[inline]
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.start_ns.get()
+    }
+
+    #[inline]
+    pub(crate) fn thread(&self) -> u64 {
+        self.thread.get()
+    }
+
+    pub(crate) fn rss_start_bytes(&self) -> Option<u64> {
+        self.has(flag::HAS_RSS).then(|| self.rss_start_bytes.get())
+    }
+
+    /// As the section around others; `None` before it has begun.
+    #[inline]
+    pub(crate) fn as_parent(&self, key: u64) -> Option<Parent> {
+        let trace = self.trace()?;
+        Some(Parent { trace, span_id: self.span_id(), path: self.path(), kind: self.kind(), key })
+    }
+
+    /// What is rare; from the first look on it is there.
+    pub(crate) fn rest(&self) -> MutexGuard<'_, Rest> {
+        self.has_rest.set(1);
+        // A panic while a span was being recorded leaves figures that are still worth having.
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    #[inline]
+    pub(crate) fn has_rest(&self) -> bool {
+        self.has_rest.get() != 0
+    }
+
+    /// Attaches something; `owned` says whether the calling thread is the owner.
+    #[inline]
+    pub(crate) fn push(&self, owned: bool, entry: impl Encode) {
+        let len = self.words_len.get() as usize;
+        let mut end = len;
+        // Behind what went to the rest everything goes there, so that the order stays.
+        if owned && len <= WORDS {
+            entry.encode(|word| {
+                if let Some(slot) = self.words.get(end) {
+                    slot.set(word);
+                }
+                end += 1;
+            });
+            if end <= WORDS {
+                self.words_len.set(end as u64);
+                self.entries.add(1);
+                return;
+            }
+        }
+        self.push_to_rest(owned, entry);
+    }
+
+    #[cold]
+    fn push_to_rest(&self, owned: bool, entry: impl Encode) {
+        if owned {
+            // Their number in the words is kept beside.
+            self.set_full();
+        }
+        self.rest().attrs.push(self.entries.get() as u16, entry);
+    }
+
+    /// Owner only: from here on entries go to the rest.
+    fn set_full(&self) {
+        let len = self.words_len.get();
+        if len <= WORDS as u64 {
+            self.words_len.set(len + FULL);
+        }
+    }
+
+    /// The words of the entries that are not in the rest.
+    #[inline]
+    pub(crate) fn words(&self) -> &[Word] {
+        let len = self.words_len.get();
+        let len = if len >= FULL { len - FULL } else { len };
+        self.words.get(..len as usize).unwrap_or_default()
+    }
+
+    /// Marks it as failed, or not.
+    pub(crate) fn set_error(&self, owned: bool, is_error: bool) {
+        if owned {
+            let others = self.bits.get() & !flag::IS_ERROR;
+            self.bits.set(if is_error { others | flag::IS_ERROR } else { others });
+        } else {
+            self.rest().is_error = Some(is_error);
+        }
+    }
+
+    /// Says what it works at after it has begun.
+    pub(crate) fn set_phase(&self, owned: bool, phase: Option<Phase>) {
+        if !owned {
+            self.rest().phase = phase;
+        } else {
+            self.bits.set(self.bits.get() & !0xff00 | phase_bits(phase));
+        }
+    }
+
+    /// Adds what one stay inside the section measured.
+    #[inline]
+    pub(crate) fn add(&self, owned: bool, stay: &Stay) {
+        if owned {
+            self.stays.add(1, stay);
+        } else {
+            self.rest().stays.add(1, stay);
+        }
+    }
+
+    /// Takes in what other threads have added. For the one that ends it.
+    pub(crate) fn fold_rest(&self) -> Option<TraceRef> {
+        let mut rest = self.rest();
+        if rest.stays.enters.get() > 0 {
+            self.stays.add(rest.stays.enters.get(), &rest.stays.total());
+            rest.stays.reset();
+        }
+        if let Some(is_error) = rest.is_error {
+            self.set_error(true, is_error);
+        }
+        if let Some(phase) = rest.phase {
+            self.set_phase(true, Some(phase));
+        }
+        rest.continuation.take()
+    }
+
+    #[inline]
+    pub(crate) fn enters(&self) -> u32 {
+        self.stays.enters.get().min(u64::from(u32::MAX)) as u32
+    }
+
+    #[inline]
+    pub(crate) fn last_exit_ns(&self) -> u64 {
+        self.stays.last_exit_ns.get()
+    }
+
+    #[inline]
+    pub(crate) fn busy_ns(&self) -> u64 {
+        self.stays.busy_ns.get()
+    }
+
+    #[inline]
+    pub(crate) fn self_busy_ns(&self) -> u64 {
+        self.stays.self_busy_ns.get()
+    }
+
+    #[inline]
+    pub(crate) fn memory(&self) -> Option<MemorySums> {
+        self.stays.memory()
+    }
+
+    #[inline]
+    pub(crate) fn peak_bytes(&self) -> Option<u64> {
+        (self.stays.has.get() & HAS_PEAK != 0).then(|| self.stays.peak_bytes.get())
+    }
+
+    #[inline]
+    pub(crate) fn cpu_ns(&self) -> Option<u64> {
+        (self.stays.has.get() & HAS_CPU != 0).then(|| self.stays.cpu_ns.get())
+    }
+}
+
+/// Added to the length of the words once an entry had no room.
+const FULL: u64 = 1 << 16;
+
+#[inline]
+fn phase_bits(phase: Option<Phase>) -> u64 {
+    phase.map_or(0, |phase| (phase as u64 + 1) << 8)
 }

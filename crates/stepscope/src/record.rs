@@ -58,8 +58,11 @@ pub(crate) struct MemoryRecord {
     pub free_count: u64,
 }
 
+/// Words that every record has.
+pub(crate) const WORDS: usize = 10;
+
 /// Words of a record that has everything: itself, its root, memory and figures.
-const MAX_WORDS: usize = 10 + 8 + 4 + 5;
+const MAX_WORDS: usize = WORDS + 8 + 4 + 5;
 
 /// A record as words, without an allocation.
 #[derive(Debug)]
@@ -86,11 +89,12 @@ const HAS_ROOT: u64 = 1 << 0;
 const HAS_STEP: u64 = 1 << 1;
 const HAS_EPOCH: u64 = 1 << 2;
 const HAS_CONTINUES: u64 = 1 << 3;
-const HAS_MEMORY: u64 = 1 << 4;
-const IS_ERROR: u64 = 1 << 5;
-const ON_FOREIGN_THREAD: u64 = 1 << 6;
+pub(crate) const HAS_MEMORY: u64 = 1 << 4;
+pub(crate) const IS_ERROR: u64 = 1 << 5;
+pub(crate) const ON_FOREIGN_THREAD: u64 = 1 << 6;
 /// The optional figures take the bits from here on, in the order of `SectionRecord::optional`.
 const FIRST_FIGURE: u32 = 7;
+pub(crate) const HAS_PEAK: u64 = 1 << (FIRST_FIGURE + 1);
 
 fn id_words(id: &TraceId) -> [u64; 2] {
     let bits = u128::from_be_bytes(*id);

@@ -17,7 +17,7 @@ use crate::ring::Ring;
 use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
-use crate::trace::TraceState;
+use crate::trace::{About, TracePool, TraceTable};
 
 /// The callsite of the run itself.
 pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!(), &[]);
@@ -53,6 +53,7 @@ pub(crate) struct Recorder {
     pub identity: Identity,
     pub anchor: Anchor,
     pub spans: SpanTable,
+    pub traces: TraceTable,
     pub span_nonce: u64,
     trace_ids: TraceIds,
     next_trace: AtomicU32,
@@ -61,6 +62,7 @@ pub(crate) struct Recorder {
     paths: Mutex<Paths>,
     threads: Mutex<Vec<Arc<ThreadShared>>>,
     run: Parent,
+    pub run_trace_id: TraceId,
     pub run_start_ns: u64,
     epoch: AtomicI64,
     steps_by_name: AtomicU64,
@@ -132,9 +134,11 @@ impl Recorder {
             ],
         );
         let span_nonce = mix(start ^ u64::from(std::process::id()).rotate_left(40) ^ id);
-        let run_trace = TraceState::new(trace_ids.trace_id(0, None), SectionKind::Run);
-        // The run's own span.
-        run_trace.join();
+        let traces = TraceTable::new();
+        // Joined and held by the run's own span. The first trace of a table finds room.
+        let run_trace_id = trace_ids.trace_id(0, None);
+        let about = About::new(run_trace_id, SectionKind::Run);
+        let run_trace = TracePool::default().start(&traces, &about, true).unwrap_or_default();
         let mut paths = Paths {
             table: PathTable::new(MAX_PATHS),
             info: Vec::new(),
@@ -144,7 +148,7 @@ impl Recorder {
         let spec = Spec { kind: Some(SectionKind::Run), ..Spec::default() };
         let (path, _) = paths.path(PathId::ROOT, Source::Section(&RUN), RUN.name, &spec);
         let run = Parent {
-            trace: Arc::new(run_trace),
+            trace: run_trace,
             span_id: mix(span_nonce).max(1),
             path,
             kind: SectionKind::Run,
@@ -155,6 +159,7 @@ impl Recorder {
             process_id: std::process::id(),
             anchor,
             spans: SpanTable::new(),
+            traces,
             span_nonce,
             trace_ids,
             next_trace: AtomicU32::new(1),
@@ -163,6 +168,7 @@ impl Recorder {
             paths: Mutex::new(paths),
             threads: Mutex::new(Vec::new()),
             run,
+            run_trace_id,
             run_start_ns,
             epoch: AtomicI64::new(-1),
             steps_by_name: AtomicU64::new(0),
@@ -173,9 +179,14 @@ impl Recorder {
         }
     }
 
-    #[inline]
     pub(crate) fn level(&self) -> Level {
         Level::from_index(self.level.load(Ordering::Relaxed)).unwrap_or(Level::Off)
+    }
+
+    /// Whether it records at `level` or more.
+    #[inline]
+    pub(crate) fn is_at(&self, level: Level) -> bool {
+        self.level.load(Ordering::Relaxed) >= level as u8
     }
 
     /// Whether this recorder records.
@@ -186,7 +197,7 @@ impl Recorder {
 
     /// The run as a parent of epochs.
     pub(crate) fn run_parent(&self) -> Parent {
-        self.run.clone()
+        self.run
     }
 
     pub(crate) fn next_trace_id(&self, step: Option<u64>) -> TraceId {

@@ -45,9 +45,9 @@ impl Ring {
         }
     }
 
-    /// Writes one record made of two parts; `false` when there is no room. Producer only.
-    pub(crate) fn push(&self, first: &[u64], second: &[u64], urgent: bool) -> bool {
-        let len = first.len() + second.len();
+    /// Where the producer writes next, if a record of `len` words has room.
+    #[inline]
+    fn room(&self, len: usize, urgent: bool) -> Option<usize> {
         let head = self.producer.head.load(Ordering::Relaxed);
         let reserve = if urgent { 0 } else { RESERVE };
         let fits = |tail: usize| head.wrapping_sub(tail) + len + 1 + reserve <= self.words.len();
@@ -55,26 +55,37 @@ impl Ring {
             let tail = self.consumer.tail.load(Ordering::Acquire);
             self.producer.known_tail.store(tail, Ordering::Relaxed);
             if !fits(tail) {
-                return false;
+                return None;
             }
         }
+        Some(head)
+    }
+
+    /// Writes one record made of two parts; `false` when there is no room. Producer only.
+    pub(crate) fn push(&self, first: &[u64], second: &[u64], urgent: bool) -> bool {
+        let len = first.len() + second.len();
+        let Some(head) = self.room(len, urgent) else { return false };
+        let mut position = self.write(head, &[len as u64]);
+        position = self.write(position, first);
+        position = self.write(position, second);
+        self.producer.head.store(position, Ordering::Release);
+        true
+    }
+
+    /// Has `fill` write one record of `len` words in place, all of them; `false` when there is no room in one piece
+    /// (then [`push`](Self::push) may find it). Not for urgent records. Producer only.
+    #[inline]
+    pub(crate) fn push_in_place(&self, len: usize, fill: impl FnOnce(&[AtomicU64])) -> bool {
+        let Some(head) = self.room(len, false) else { return false };
         let start = head & (self.words.len() - 1);
-        if let Some([length, slots @ ..]) = self.words.get(start..start + len + 1) {
-            length.store(len as u64, Ordering::Relaxed);
-            let (slots, more) = slots.split_at(first.len());
-            slots.iter().zip(first).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
-            more.iter().zip(second).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
-        } else {
-            let mut position = self.write(head, &[len as u64]);
-            position = self.write(position, first);
-            self.write(position, second);
-        }
+        let Some([length, slots @ ..]) = self.words.get(start..start + len + 1) else { return false };
+        length.store(len as u64, Ordering::Relaxed);
+        fill(slots);
         self.producer.head.store(head.wrapping_add(len + 1), Ordering::Release);
         true
     }
 
     /// Stores words from `position` on, around the end; the position behind them.
-    #[cold]
     fn write(&self, position: usize, words: &[u64]) -> usize {
         let (wrapped, rest) = self.words.split_at(position & (self.words.len() - 1));
         // What does not fit before the end goes on at the beginning.

@@ -7,7 +7,7 @@ use stepscope_core::{Mode, SectionKind, attr};
 
 use crate::attrs::{Entry, FieldValue};
 use crate::callsite::{Callsite, Source};
-use crate::open::Spec;
+use crate::open::{Open, Spec, flag};
 use crate::recorder::EPOCH_STARTED;
 use crate::thread;
 
@@ -36,24 +36,24 @@ impl SectionGuard {
     /// Attaches a field to the section; does nothing when nothing is recorded.
     pub fn record<'a>(&mut self, key: &str, value: impl Into<FieldValue<'a>>) {
         let value = value.into();
-        self.with_open(|open| open.attrs.push(Entry::Field(key, value)));
+        self.with_open(|open| open.push(true, Entry::Field(key, value)));
     }
 
     /// Says that this was no step after all (the loop ended without work): it stays as a plain section and
     /// out of the statistics of steps.
     pub fn discard(mut self) {
-        self.with_open(|open| open.discarded = true);
+        self.with_open(|open| open.set_flag(flag::DISCARDED));
     }
 
     /// Marks the section as failed.
     pub fn fail(&mut self) {
-        self.with_open(|open| open.is_error = true);
+        self.with_open(|open| open.set_error(true, true));
     }
 
-    fn with_open(&mut self, f: impl FnOnce(&mut crate::open::Open)) {
+    fn with_open(&mut self, f: impl FnOnce(&Open)) {
         if self.key != 0 {
             let key = self.key;
-            thread::with_current(|state| state.open_mut(key).map(f));
+            thread::with_current(|state| state.open(key).map(|(open, _)| f(open)));
         }
     }
 
@@ -63,22 +63,21 @@ impl SectionGuard {
 }
 
 impl Drop for SectionGuard {
+    #[inline]
     fn drop(&mut self) {
-        if self.key == 0 {
-            return;
+        if self.key != 0 {
+            end(self.key, self.kind);
         }
-        let (key, kind) = (self.key, self.kind);
-        thread::with_current(|state| {
-            if let Some((stay, Some(mut open))) = state.exit(key) {
-                open.add(&stay);
-                open.is_error |= std::thread::panicking();
-                state.finish_section(open);
-            }
-            if kind == SectionKind::Epoch {
-                state.recorder().end_epoch();
-            }
-        });
     }
+}
+
+fn end(key: u64, kind: SectionKind) {
+    thread::with_current(|state| {
+        state.end_section(key);
+        if kind == SectionKind::Epoch {
+            state.recorder.end_epoch();
+        }
+    });
 }
 
 /// Starts a section of `callsite` with values for its fields, in their order. For the macros; see [`crate::section!`].
@@ -92,24 +91,22 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
         mode: start.mode,
     };
     let key = thread::with_current(|state| {
-        if spec.kind() == SectionKind::Epoch {
-            state.recorder().set_epoch(spec.epoch);
+        let source = Source::Section(callsite);
+        if spec.kind() != SectionKind::Epoch {
+            return state.enter_section(source, &spec, values, |_| ());
         }
-        let mut open = state.take_open();
-        for (number, &value) in values.iter().enumerate() {
-            open.attrs.push_declared(number, value);
-        }
-        if let Some(epoch) = spec.epoch {
-            open.attrs.push(Entry::Field(attr::EPOCH, epoch.into()));
-            state.mark(Source::Section(&EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
-        }
-        let parent = state.current();
-        state.begin(&mut open, Source::Section(callsite), None, &spec, parent);
-        state.enter_section(open)
+        state.recorder.set_epoch(spec.epoch);
+        state.mark(Source::Section(&EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
+        state.enter_section(source, &spec, values, |open| {
+            if let Some(epoch) = spec.epoch {
+                open.push(true, Entry::Field(attr::EPOCH, epoch.into()));
+            }
+        })
     });
-    if key.is_none() {
+    let key = key.unwrap_or_else(|| {
         thread::lose_in_teardown();
-    }
+        None
+    });
     SectionGuard { key: key.unwrap_or(0), kind: spec.kind(), not_send: PhantomData }
 }
 
@@ -117,22 +114,13 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
 /// [`crate::value!`].
 #[doc(hidden)]
 pub fn record_value(name: &str, value: f64) {
-    let entry = Entry::UserValue(name, value);
-    let span = thread::with_current(|state| {
+    thread::with_current(|state| {
         let step = state.entered().find(|&(_, kind)| kind == SectionKind::Step);
-        let key = step.or_else(|| state.entered().next()).map(|(key, _)| key)?;
-        if let Some(open) = state.open_mut(key) {
-            open.attrs.push(entry);
-            return None;
-        }
-        // A `tracing` span: it is in the shared table.
-        Some((std::sync::Arc::clone(state.recorder()), key))
+        let (key, _) = step.or_else(|| state.entered().next())?;
+        let (open, owned) = state.open(key)?;
+        open.push(owned, Entry::UserValue(name, value));
+        Some(())
     });
-    if let Some(Some((recorder, key))) = span
-        && let Some(mut open) = recorder.spans.get(key)
-    {
-        open.attrs.push(entry);
-    }
 }
 
 /// A timed section: from here to the end of the guard's life.

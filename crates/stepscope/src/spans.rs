@@ -1,11 +1,11 @@
 //! The table of open `tracing` spans: from the registry's span id to our open section, without the
 //! registry's extensions (which cost an allocation a span). Fixed slots found by hashing, each made on first
-//! use and kept; a full neighbourhood is a counted loss, never a wait.
+//! use and kept, without locks; a full neighbourhood is a counted loss, never a wait.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::open::Open;
+use crate::open::{Open, Parent};
 
 /// Open spans at once, at most (less where they crowd in one neighbourhood).
 const CAPACITY: usize = 1 << 16;
@@ -17,11 +17,12 @@ const NEIGHBOURS: usize = 32;
 #[derive(Debug)]
 pub(crate) struct SpanTable {
     keys: Box<[AtomicU64]>,
-    slots: Box<[OnceLock<Box<Mutex<Open>>>]>,
+    slots: Box<[OnceLock<Box<Open>>]>,
 }
 
 /// The registry packs slot, thread and generation into an id; the slot's bits are the low ones and they
 /// come back, so hashing them mostly leads to slots that exist already.
+#[inline]
 fn first_slot(id: u64) -> usize {
     let (slot, thread) = (id & 0xffff_ffff, (id >> 38) & 0x1fff);
     (slot.wrapping_add(thread.wrapping_mul(1_031)) as usize) % CAPACITY
@@ -40,44 +41,53 @@ impl SpanTable {
         (0..NEIGHBOURS).map(move |offset| (first + offset) % CAPACITY)
     }
 
-    /// A reset section for span `id`; `None` when there is no room.
-    pub(crate) fn insert(&self, id: u64) -> Option<MutexGuard<'_, Open>> {
-        let index = Self::neighbours(id).find(|&index| {
-            self.keys.get(index).is_some_and(|key| {
-                key.load(Ordering::Relaxed) == 0
-                    && key.compare_exchange(0, id, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-            })
-        })?;
-        let mut open = self.lock(index)?;
-        open.reset();
-        Some(open)
+    /// A slot for span `id`, as its last user left it; `None` when there is no room.
+    #[inline]
+    pub(crate) fn insert(&self, id: u64) -> Option<&Open> {
+        let first = first_slot(id);
+        let index = if self.take(first, id) {
+            first
+        } else {
+            Self::neighbours(id).find(|&index| self.take(index, id))?
+        };
+        Some(self.slots.get(index)?.get_or_init(Box::default))
     }
 
-    /// The section of span `id`, if it is recorded.
-    pub(crate) fn get(&self, id: u64) -> Option<MutexGuard<'_, Open>> {
-        self.lock(self.find(id)?)
+    #[inline]
+    fn take(&self, index: usize, id: u64) -> bool {
+        self.keys.get(index).is_some_and(|key| {
+            key.load(Ordering::Relaxed) == 0
+                && key.compare_exchange(0, id, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+        })
     }
 
-    /// Hands the section of span `id` to `end` and frees its slot.
-    pub(crate) fn remove(&self, id: u64, end: impl FnOnce(&mut Open)) {
-        let Some(index) = self.find(id) else { return };
-        if let Some(mut open) = self.lock(index) {
-            end(&mut open);
-        }
-        if let Some(key) = self.keys.get(index) {
+    /// The section of span `id`, if it is recorded; as long as somebody has a handle of that span.
+    #[inline]
+    pub(crate) fn find(&self, id: u64) -> Option<&Open> {
+        self.slots.get(self.index(id)?)?.get().map(Box::as_ref)
+    }
+
+    /// What children of span `id` need to know, if it is recorded and has not ended.
+    pub(crate) fn parent(&self, id: u64) -> Option<Parent> {
+        let parent = self.find(id)?.as_parent(id);
+        // Read before this look at the key: the slot may have become another span's.
+        fence(Ordering::Acquire);
+        self.index(id).and(parent)
+    }
+
+    /// Frees the slot of span `id`, whose section has ended.
+    #[inline]
+    pub(crate) fn free(&self, id: u64) {
+        if let Some(key) = self.index(id).and_then(|index| self.keys.get(index)) {
             key.store(0, Ordering::Release);
         }
     }
 
-    fn find(&self, id: u64) -> Option<usize> {
-        Self::neighbours(id)
-            .find(|&index| self.keys.get(index).is_some_and(|key| key.load(Ordering::Acquire) == id))
-    }
-
-    fn lock(&self, index: usize) -> Option<MutexGuard<'_, Open>> {
-        let slot = self.slots.get(index)?.get_or_init(Box::default);
-        // A panic while a span was being recorded leaves figures that are still worth having.
-        Some(slot.lock().unwrap_or_else(PoisonError::into_inner))
+    #[inline]
+    fn index(&self, id: u64) -> Option<usize> {
+        let first = first_slot(id);
+        let is_at = |index: usize| self.keys.get(index).is_some_and(|key| key.load(Ordering::Acquire) == id);
+        if is_at(first) { Some(first) } else { Self::neighbours(id).find(|&index| is_at(index)) }
     }
 }
 
@@ -86,20 +96,19 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_span_is_found_until_it_is_removed() {
+    fn a_span_is_found_until_it_is_freed() {
         let table = SpanTable::new();
         for id in 1..1_000 {
-            table.insert(id).unwrap().callsite = id as u32;
+            table.insert(id).unwrap().set_start(id);
         }
         for id in 1..1_000 {
-            assert_eq!(table.get(id).unwrap().callsite, id as u32);
+            assert_eq!(table.find(id).unwrap().start_ns(), id);
         }
-        let mut seen = 0;
-        table.remove(500, |open| seen = open.callsite);
-        assert_eq!(seen, 500);
-        assert!(table.get(500).is_none());
-        table.remove(500, |_| unreachable!("removed twice"));
-        assert_eq!(table.insert(500).unwrap().callsite, 0);
+        table.free(500);
+        assert!(table.find(500).is_none() && table.parent(500).is_none());
+        table.free(500);
+        assert!(table.insert(500).is_some());
+        assert_eq!(table.find(501).unwrap().start_ns(), 501);
     }
 
     #[test]
@@ -110,9 +119,9 @@ mod tests {
             assert!(table.insert(same_slot(n)).is_some());
         }
         assert!(table.insert(same_slot(NEIGHBOURS)).is_none());
-        table.remove(same_slot(3), |_| ());
+        table.free(same_slot(3));
         assert!(table.insert(same_slot(NEIGHBOURS)).is_some());
-        assert!(table.get(same_slot(3)).is_none());
-        assert!(table.get(same_slot(4)).is_some());
+        assert!(table.find(same_slot(3)).is_none());
+        assert!(table.find(same_slot(4)).is_some());
     }
 }

@@ -1,16 +1,40 @@
-//! The trace that open sections belong to: its id, its context, and how many spans it has. Shared by all
-//! threads that work on it and recycled, so that a step costs no allocation in the steady state.
+//! The traces that open sections belong to: id, context, and how many spans each has. Kept in a table of places
+//! that are reused, so that a step costs no allocation in the steady state, and named by a number and a
+//! generation, so that a section that knows a trace that is gone does no harm.
 
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use stepscope_core::{Mode, SectionKind, identity::TraceId};
 
 use crate::record::SectionRecord;
+use crate::word::Word;
 
-/// What all spans of a trace share.
-#[derive(Debug)]
-pub(crate) struct TraceState {
+/// A trace in the table.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct TraceRef {
+    index: u32,
+    generation: u32,
+}
+
+impl TraceRef {
+    /// As one word, which is never 0.
+    #[inline]
+    pub(crate) fn to_word(self) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(self.index + 1)
+    }
+
+    /// The inverse; `None` for 0.
+    #[inline]
+    pub(crate) fn from_word(word: u64) -> Option<Self> {
+        let index = (word as u32).checked_sub(1)?;
+        Some(Self { index, generation: (word >> 32) as u32 })
+    }
+}
+
+/// What a trace is about; settled when it starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct About {
     pub id: TraceId,
     pub root_kind: SectionKind,
     pub step: Option<u64>,
@@ -18,11 +42,35 @@ pub(crate) struct TraceState {
     pub mode: Mode,
     /// Thread on which the root started.
     pub root_thread: u64,
-    /// Spans started in this trace that are meant to be exported; with [`CLOSED`] set once the root has ended,
-    /// in one word, so that no span can join between the count and the closing.
-    started: AtomicU32,
-    /// Of those, the ones that were lost.
+}
+
+impl About {
+    pub(crate) fn new(id: TraceId, root_kind: SectionKind) -> Self {
+        Self { id, root_kind, step: None, epoch: None, mode: Mode::Train, root_thread: 0 }
+    }
+
+    /// A trace for what this one, which is full or closed, has no room for.
+    pub(crate) fn continuation(&self, id: TraceId, root_thread: u64) -> Self {
+        Self { id, root_thread, ..*self }
+    }
+}
+
+/// What all spans of a trace share.
+#[derive(Debug, Default)]
+pub(crate) struct TraceState {
+    /// Spans started in this trace that are meant to be exported, with [`CLOSED`] set once the root has ended;
+    /// open sections that hold it, in units of [`HOLD`]; its generation, in units of [`GENERATION`]. In one word,
+    /// so that no span can join between the count and the closing, or join what has become another trace.
+    state: AtomicU64,
+    /// Of those started, the ones that were lost.
     dropped: AtomicU32,
+    /// Written before anybody else knows the trace.
+    id: [Word; 2],
+    root_thread: Word,
+    step: Word,
+    epoch: Word,
+    /// Root's kind, mode, [`HAS_STEP`], [`HAS_EPOCH`].
+    bits: Word,
     /// For a trace that continues a full one.
     announcement: Mutex<Announcement>,
 }
@@ -42,28 +90,62 @@ enum Announcement {
     Done,
 }
 
+const STARTED: u64 = 0xffff;
 /// No new span may join.
-const CLOSED: u32 = 1 << 31;
+const CLOSED: u64 = 1 << 16;
+const HOLD: u64 = 1 << 17;
+const GENERATION: u64 = 1 << 40;
+const HOLDS: u64 = GENERATION - HOLD;
+
+const HAS_STEP: u64 = 1 << 16;
+const HAS_EPOCH: u64 = 1 << 17;
 
 impl TraceState {
-    pub(crate) fn new(id: TraceId, root_kind: SectionKind) -> Self {
-        Self {
-            id,
-            root_kind,
-            step: None,
-            epoch: None,
-            mode: Mode::Train,
-            root_thread: 0,
-            started: AtomicU32::new(0),
-            dropped: AtomicU32::new(0),
-            announcement: Mutex::default(),
+    /// Makes it the trace `about`, with one section that holds it: its root.
+    fn start(&self, about: &About, root_joins: bool) -> u32 {
+        let id = u128::from_be_bytes(about.id);
+        let [high, low] = &self.id;
+        high.set((id >> 64) as u64);
+        low.set(id as u64);
+        self.root_thread.set(about.root_thread);
+        self.step.set(about.step.unwrap_or(0));
+        self.epoch.set(about.epoch.unwrap_or(0));
+        let flag = |is_set: bool, flag: u64| if is_set { flag } else { 0 };
+        self.bits.set(
+            about.root_kind as u64
+                | (about.mode as u64) << 8
+                | flag(about.step.is_some(), HAS_STEP)
+                | flag(about.epoch.is_some(), HAS_EPOCH),
+        );
+        self.dropped.store(0, Ordering::Relaxed);
+        let generation = self.state.load(Ordering::Relaxed) / GENERATION;
+        let root = HOLD | u64::from(root_joins);
+        self.state.store((generation * GENERATION) | root, Ordering::Release);
+        generation as u32
+    }
+
+    fn about(&self) -> About {
+        let bits = self.bits.get();
+        let [high, low] = self.id_words();
+        About {
+            id: (u128::from(high) << 64 | u128::from(low)).to_be_bytes(),
+            root_kind: SectionKind::from_index(bits as u8).unwrap_or(SectionKind::Section),
+            step: (bits & HAS_STEP != 0).then(|| self.step.get()),
+            epoch: (bits & HAS_EPOCH != 0).then(|| self.epoch.get()),
+            mode: Mode::from_index((bits >> 8) as u8).unwrap_or(Mode::Train),
+            root_thread: self.root_thread.get(),
         }
     }
 
-    /// A trace for what this one, which is full or closed, has no room for.
-    pub(crate) fn continuation(&self, id: TraceId, root_thread: u64) -> Self {
-        let (step, epoch, mode) = (self.step, self.epoch, self.mode);
-        Self { step, epoch, mode, root_thread, ..Self::new(id, self.root_kind) }
+    /// The id as two words, the first one first.
+    #[inline]
+    pub(crate) fn id_words(&self) -> [u64; 2] {
+        self.id.each_ref().map(Word::get)
+    }
+
+    #[inline]
+    pub(crate) fn root_thread(&self) -> u64 {
+        self.root_thread.get()
     }
 
     fn announcement(&self) -> MutexGuard<'_, Announcement> {
@@ -122,11 +204,17 @@ impl TraceState {
         }
     }
 
-    /// Joins the trace, unless its root has ended or it is full.
-    pub(crate) fn join(&self) -> bool {
-        // A closed trace's word is larger than any count.
-        let one_more = |started: u32| (started < stepscope_core::MAX_TRACE_SPANS).then(|| started + 1);
-        self.started.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    /// Counts one more section that holds it, and with `joins` one more span; `false` when it has become another
+    /// trace or, for one that joins, when its root has ended or it is full.
+    #[inline]
+    fn hold(&self, generation: u32, joins: bool) -> bool {
+        let one_more = |state: u64| {
+            let is_it = state / GENERATION == u64::from(generation) && state & HOLDS != 0;
+            // A closed trace's count is larger than any.
+            let takes = !joins || state & (STARTED | CLOSED) < u64::from(stepscope_core::MAX_TRACE_SPANS);
+            (is_it && takes).then(|| state + HOLD + u64::from(joins))
+        };
+        self.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, one_more).is_ok()
     }
 
     /// Notes that a span that had joined was lost.
@@ -136,38 +224,140 @@ impl TraceState {
 
     /// Closes the trace and says how many spans a reader will find and how many were lost so far.
     pub(crate) fn close(&self) -> (u32, u32) {
-        let started = self.started.fetch_or(CLOSED, Ordering::Relaxed) & !CLOSED;
+        let started = (self.state.fetch_or(CLOSED, Ordering::Relaxed) & STARTED) as u32;
         let dropped = self.dropped.load(Ordering::Relaxed);
         (started.saturating_sub(dropped), dropped)
     }
 }
 
-/// Trace states of this thread that nobody uses any more.
-#[derive(Debug, Default)]
-pub(crate) struct TracePool {
-    free: Vec<Arc<TraceState>>,
+const CHUNK: usize = 64;
+
+/// Traces at once, at most: more than there may be open spans, with sections on many threads beside.
+const CAPACITY: usize = 1 << 18;
+
+/// The traces of a run.
+#[derive(Debug)]
+pub(crate) struct TraceTable {
+    chunks: Box<[OnceLock<Box<[TraceState; CHUNK]>>]>,
+    /// Places used so far.
+    used: AtomicU32,
+    /// Places that are free again and that no thread keeps for itself.
+    free: Mutex<Vec<u32>>,
 }
 
-/// More than this many are given back to the allocator.
+impl TraceTable {
+    pub(crate) fn new() -> Self {
+        let chunks = (0..CAPACITY / CHUNK).map(|_| OnceLock::new()).collect();
+        Self { chunks, used: AtomicU32::new(0), free: Mutex::default() }
+    }
+
+    /// The place of `trace`, whatever is there by now. What it says holds for a section that holds the trace.
+    #[inline]
+    pub(crate) fn get(&self, trace: TraceRef) -> Option<&TraceState> {
+        let index = trace.index as usize;
+        self.chunks.get(index / CHUNK)?.get()?.get(index % CHUNK)
+    }
+
+    fn is_there(&self, trace: TraceRef) -> bool {
+        let state = self.get(trace).map_or(0, |place| place.state.load(Ordering::Acquire));
+        state / GENERATION == u64::from(trace.generation) && state & HOLDS != 0
+    }
+
+    /// What `trace` is about, unless it is gone.
+    pub(crate) fn about(&self, trace: TraceRef) -> Option<About> {
+        let about = self.get(trace)?.about();
+        // Read before this look at the generation.
+        std::sync::atomic::fence(Ordering::Acquire);
+        self.is_there(trace).then_some(about)
+    }
+
+    /// Joins `trace` with a span that is meant to be exported, unless its root has ended or it is full. Who has
+    /// joined leaves once.
+    #[inline]
+    pub(crate) fn join(&self, trace: TraceRef) -> Option<&TraceState> {
+        self.get(trace).filter(|place| place.hold(trace.generation, true))
+    }
+
+    /// Holds `trace` without a span of its own in it; to be left once.
+    pub(crate) fn hold(&self, trace: TraceRef) -> bool {
+        self.get(trace).is_some_and(|place| place.hold(trace.generation, false))
+    }
+
+    /// A section of `trace` has ended on a thread that records no more: its span is lost, if one was to leave.
+    #[cold]
+    pub(crate) fn abandon(&self, trace: TraceRef, had_joined: bool, held: bool) {
+        if let Some(place) = self.get(trace).filter(|_| had_joined) {
+            place.lose_one();
+        }
+        if held {
+            let mut pool = TracePool::default();
+            pool.leave(self, trace);
+            pool.give_back(self);
+        }
+    }
+
+    fn lock_free(&self) -> MutexGuard<'_, Vec<u32>> {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take_place(&self) -> Option<u32> {
+        if let Some(index) = self.lock_free().pop() {
+            return Some(index);
+        }
+        let one_more = |used: u32| ((used as usize) < CAPACITY).then(|| used + 1);
+        self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()
+    }
+}
+
+/// Places in the table that this thread uses next.
+#[derive(Debug, Default)]
+pub(crate) struct TracePool {
+    free: Vec<u32>,
+}
+
+/// More than this many are given back to all threads.
 const KEEP: usize = 8;
 
 impl TracePool {
-    /// A fresh trace state.
-    pub(crate) fn take(&mut self, state: TraceState) -> Arc<TraceState> {
-        while let Some(mut free) = self.free.pop() {
-            if let Some(slot) = Arc::get_mut(&mut free) {
-                *slot = state;
-                return free;
-            }
-        }
-        Arc::new(state)
+    /// Starts a trace that its root holds; `None` when there are too many.
+    pub(crate) fn start(&mut self, table: &TraceTable, about: &About, root_joins: bool) -> Option<TraceRef> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => table.take_place()?,
+        };
+        let chunk = table.chunks.get(index as usize / CHUNK)?;
+        chunk.get_or_init(|| Box::new(std::array::from_fn(|_| TraceState::default())));
+        let trace = TraceRef { index, generation: 0 };
+        let generation = table.get(trace)?.start(about, root_joins);
+        Some(TraceRef { index, generation })
     }
 
-    /// Gives one back; kept only when nobody else holds it.
-    pub(crate) fn give(&mut self, trace: Arc<TraceState>) {
-        if self.free.len() < KEEP && Arc::strong_count(&trace) == 1 {
-            self.free.push(trace);
+    /// A section that held `trace` has ended; the last one frees its place.
+    #[inline]
+    pub(crate) fn leave(&mut self, table: &TraceTable, trace: TraceRef) {
+        if let Some(place) = table.get(trace)
+            && place.state.fetch_sub(HOLD, Ordering::AcqRel) & HOLDS == HOLD
+        {
+            self.free(table, place, trace);
         }
+    }
+
+    #[cold]
+    fn free(&mut self, table: &TraceTable, place: &TraceState, trace: TraceRef) {
+        *place.announcement() = Announcement::Open;
+        // From here on nobody holds it, so nobody else writes to it.
+        let generation = u64::from(trace.generation).wrapping_add(1) & (u64::MAX / GENERATION);
+        place.state.store(generation * GENERATION, Ordering::Release);
+        if self.free.len() < KEEP {
+            self.free.push(trace.index);
+        } else {
+            table.lock_free().push(trace.index);
+        }
+    }
+
+    /// Gives all places to the other threads.
+    pub(crate) fn give_back(&mut self, table: &TraceTable) {
+        table.lock_free().append(&mut self.free);
     }
 }
 
@@ -176,18 +366,26 @@ mod tests {
     use super::*;
     use crate::record::RootRecord;
 
+    fn about(number: u8) -> About {
+        About { step: Some(u64::from(number)), ..About::new([number; 16], SectionKind::Step) }
+    }
+
     #[test]
     fn a_closed_or_full_trace_takes_nobody() {
-        let trace = TraceState::new([1; 16], SectionKind::Step);
-        for _ in 0..stepscope_core::MAX_TRACE_SPANS {
-            assert!(trace.join());
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        let trace = pool.start(&table, &about(1), true).unwrap();
+        for _ in 1..stepscope_core::MAX_TRACE_SPANS {
+            assert!(table.join(trace).is_some());
         }
-        assert!(!trace.join());
-        trace.lose_one();
-        assert_eq!(trace.close(), (stepscope_core::MAX_TRACE_SPANS - 1, 1));
-        let trace = TraceState::new([1; 16], SectionKind::Step);
-        trace.close();
-        assert!(!trace.join());
+        assert!(table.join(trace).is_none());
+        table.get(trace).unwrap().lose_one();
+        assert_eq!(table.get(trace).unwrap().close(), (stepscope_core::MAX_TRACE_SPANS - 1, 1));
+        let trace = pool.start(&table, &about(2), false).unwrap();
+        table.get(trace).unwrap().close();
+        assert!(table.join(trace).is_none());
+        // What it is about stays known to those that are in it.
+        assert!(table.hold(trace));
+        assert_eq!(table.about(trace), Some(about(2)));
     }
 
     fn ended(span_id: u64) -> Ended {
@@ -211,35 +409,55 @@ mod tests {
 
     #[test]
     fn the_root_that_ends_last_announces_a_continuing_trace() {
-        let full = TraceState::new([1; 16], SectionKind::Step);
-        let trace = full.continuation([2; 16], 0);
-        (0..4).for_each(|_| assert!(trace.join()));
-        assert_eq!(written(trace.end_root(ended(1))), None);
-        assert_eq!(written(trace.end_root(ended(2))), Some((1, None)));
-        assert_eq!(written(trace.end_root(ended(3))), Some((2, None)));
-        assert_eq!(written(trace.end_continuation()), Some((3, Some(4))));
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        let mut with_joined = |joined: u32| {
+            let trace = pool.start(&table, &about(1).continuation([2; 16], 0), true).unwrap();
+            (1..joined).for_each(|_| assert!(table.join(trace).is_some()));
+            (trace, table.get(trace).unwrap())
+        };
+        let (trace, place) = with_joined(4);
+        assert_eq!(written(place.end_root(ended(1))), None);
+        assert_eq!(written(place.end_root(ended(2))), Some((1, None)));
+        assert_eq!(written(place.end_root(ended(3))), Some((2, None)));
+        assert_eq!(written(place.end_continuation()), Some((3, Some(4))));
         // One that outlives the section around it.
-        assert_eq!(written(trace.end_root(ended(4))), Some((4, None)));
-        assert_eq!(written(trace.end_continuation()), None);
-        assert!(!trace.join());
+        assert_eq!(written(place.end_root(ended(4))), Some((4, None)));
+        assert_eq!(written(place.end_continuation()), None);
+        assert!(table.join(trace).is_none());
         // None has ended when nothing joins any more: the next one announces.
-        let trace = full.continuation([3; 16], 0);
-        (0..2).for_each(|_| assert!(trace.join()));
-        assert_eq!(written(trace.end_continuation()), None);
-        assert_eq!(written(trace.end_root(ended(5))), Some((5, Some(2))));
-        assert_eq!(written(trace.end_root(ended(6))), Some((6, None)));
+        let (_, place) = with_joined(2);
+        assert_eq!(written(place.end_continuation()), None);
+        assert_eq!(written(place.end_root(ended(5))), Some((5, Some(2))));
+        assert_eq!(written(place.end_root(ended(6))), Some((6, None)));
     }
 
     #[test]
-    fn a_trace_is_reused_only_when_nobody_holds_it() {
-        let mut pool = TracePool::default();
-        let first = pool.take(TraceState::new([1; 16], SectionKind::Step));
-        let address = Arc::as_ptr(&first);
-        let held = Arc::clone(&first);
-        pool.give(first);
-        assert_ne!(Arc::as_ptr(&pool.take(TraceState::new([2; 16], SectionKind::Step))), address);
-        pool.give(held);
-        let again = pool.take(TraceState::new([3; 16], SectionKind::Step));
-        assert_eq!((Arc::as_ptr(&again), again.id), (address, [3; 16]));
+    fn a_place_is_reused_only_when_nobody_holds_it() {
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        let first = pool.start(&table, &about(1), true).unwrap();
+        assert!(table.hold(first));
+        pool.leave(&table, first);
+        let second = pool.start(&table, &about(2), true).unwrap();
+        assert_ne!(second.index, first.index);
+        assert_eq!(table.about(first), Some(about(1)));
+        pool.leave(&table, first);
+        let again = pool.start(&table, &about(3), true).unwrap();
+        assert_eq!((again.index, table.about(again)), (first.index, Some(about(3))));
+        // Who still knows the first one does not get into the third.
+        assert_eq!(table.about(first), None);
+        assert!(table.join(first).is_none() && !table.hold(first));
+        assert_eq!(TraceRef::from_word(again.to_word()), Some(again));
+        assert_eq!(TraceRef::from_word(0), None);
+    }
+
+    #[test]
+    fn places_go_from_thread_to_thread() {
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        let traces: Vec<_> = (0..20).map(|_| pool.start(&table, &about(1), true).unwrap()).collect();
+        traces.iter().for_each(|&trace| pool.leave(&table, trace));
+        pool.give_back(&table);
+        let mut other = TracePool::default();
+        (0..20).for_each(|_| assert!(other.start(&table, &about(2), true).is_some()));
+        assert_eq!(table.used.load(Ordering::Relaxed), 20);
     }
 }

@@ -5,16 +5,70 @@
 use std::fmt::{self, Write};
 
 use stepscope_core::{Mode, Phase, SectionKind, attr};
+use tracing::Metadata;
 use tracing::field::{Field, Visit};
 
-use crate::attrs::{Attrs, Entry, FieldValue, MAX_TEXT_BYTES};
-use crate::open::Spec;
+use crate::attrs::{Declared, Entry, FieldValue, MAX_TEXT_BYTES};
+use crate::config::Config;
+use crate::open::{Open, Spec};
 
-/// Visits the fields of a span.
+/// Fields that say something of their section, beside those that start with [`attr::VALUE_PREFIX`].
+const MEANINGFUL: [&str; 7] =
+    [attr::STEP, attr::EPOCH, attr::PHASE, attr::SECTION_KIND, attr::MODE, OTEL_NAME, OTEL_STATUS_CODE];
+
+pub(crate) const OTEL_NAME: &str = "otel.name";
+const OTEL_STATUS_CODE: &str = "otel.status_code";
+
+/// Whether the fields of a callsite are fields and nothing else, none of them is to be formatted, and its name says
+/// nothing of its kind: then [`PlainVisitor`] is enough.
+pub(crate) fn is_plain(metadata: &Metadata<'_>, config: &Config) -> bool {
+    let is_step = config.step_spans.iter().any(|name| name == metadata.name());
+    let is_special = |name: &str| {
+        MEANINGFUL.contains(&name)
+            || name.starts_with(attr::VALUE_PREFIX)
+            || config.formatted_fields.iter().any(|formatted| formatted == name)
+    };
+    !is_step && !metadata.fields().iter().any(|field| is_special(field.name()))
+}
+
+/// Visits the fields of a span whose callsite is plain.
+pub(crate) struct PlainVisitor<'a>(pub &'a Open);
+
+impl Visit for PlainVisitor<'_> {
+    #[inline]
+    fn record_i64(&mut self, field: &Field, value: i64) {
+        self.0.push(true, Declared(field.index(), FieldValue::Int(value)));
+    }
+
+    #[inline]
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        self.0.push(true, Declared(field.index(), FieldValue::Uint(value)));
+    }
+
+    #[inline]
+    fn record_f64(&mut self, field: &Field, value: f64) {
+        self.0.push(true, Declared(field.index(), FieldValue::Double(value)));
+    }
+
+    #[inline]
+    fn record_bool(&mut self, field: &Field, value: bool) {
+        self.0.push(true, Declared(field.index(), FieldValue::Bool(value)));
+    }
+
+    #[inline]
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.push(true, Declared(field.index(), FieldValue::Str(value)));
+    }
+
+    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+}
+
+/// Visits the fields of any span.
 pub(crate) struct SpanVisitor<'a> {
-    pub attrs: &'a mut Attrs,
+    pub open: &'a Open,
+    /// Whether the calling thread is the owner of the section.
+    pub owned: bool,
     pub spec: &'a mut Spec,
-    pub is_error: &'a mut bool,
     /// `otel.name`, where given.
     pub name: &'a mut Option<String>,
     /// Fields that may be formatted.
@@ -27,13 +81,17 @@ impl SpanVisitor<'_> {
             attr::STEP if unsigned.is_some() => self.spec.step = unsigned,
             attr::EPOCH if unsigned.is_some() => {
                 self.spec.epoch = unsigned;
-                self.attrs.push(Entry::Field(attr::EPOCH, value));
+                self.open.push(self.owned, Entry::Field(attr::EPOCH, value));
             }
             name => match name.strip_prefix(attr::VALUE_PREFIX) {
-                Some(short) => self.attrs.push(Entry::UserValue(short, as_double(value))),
-                None => self.attrs.push_declared(field.index(), value),
+                Some(short) => self.open.push(self.owned, Entry::UserValue(short, as_double(value))),
+                None => self.declared(field, value),
             },
         }
+    }
+
+    fn declared(&mut self, field: &Field, value: FieldValue<'_>) {
+        self.open.push(self.owned, Declared(field.index(), value));
     }
 }
 
@@ -61,23 +119,23 @@ impl Visit for SpanVisitor<'_> {
     }
 
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.attrs.push_declared(field.index(), FieldValue::Bool(value));
+        self.declared(field, FieldValue::Bool(value));
     }
 
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             attr::PHASE => match Phase::parse(value) {
                 Some(phase) => self.spec.phase = Some(phase),
-                None => self.attrs.push(Entry::Field(attr::PHASE, FieldValue::Str(value))),
+                None => self.open.push(self.owned, Entry::Field(attr::PHASE, FieldValue::Str(value))),
             },
             attr::SECTION_KIND => self.spec.kind = SectionKind::parse(value).or(self.spec.kind),
             attr::MODE => self.spec.mode = Mode::parse(value).or(self.spec.mode),
-            "otel.name" => *self.name = Some(crate::attrs::truncate(value).to_owned()),
-            "otel.status_code" => {
-                *self.is_error = value.eq_ignore_ascii_case("error");
-                self.attrs.push(Entry::Field("otel.status_code", FieldValue::Str(value)));
+            OTEL_NAME => *self.name = Some(crate::attrs::truncate(value).to_owned()),
+            OTEL_STATUS_CODE => {
+                self.open.set_error(self.owned, value.eq_ignore_ascii_case("error"));
+                self.open.push(self.owned, Entry::Field(OTEL_STATUS_CODE, FieldValue::Str(value)));
             }
-            _ => self.attrs.push_declared(field.index(), FieldValue::Str(value)),
+            _ => self.declared(field, FieldValue::Str(value)),
         }
     }
 

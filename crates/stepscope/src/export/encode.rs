@@ -257,7 +257,7 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
     }
     if record.kind != SectionKind::Run {
         let run = context.recorder.run_parent();
-        write_link(visitor, &run.trace.id, run.span_id);
+        write_link(visitor, &context.recorder.run_trace_id, run.span_id);
     }
 }
 

@@ -1,0 +1,297 @@
+//! How a section ends: into the thread's aggregates first, then into its ring. Also the spans that no section of
+//! the program is behind: the run's, and the markers that a run or an epoch has started.
+
+use std::sync::atomic::Ordering;
+
+use stepscope_core::{PathId, SectionKind, attr};
+
+use crate::aggregate::Ended;
+use crate::attrs::Entry;
+use crate::callsite::Source;
+use crate::clock::now_ns;
+use crate::memory;
+use crate::open::{Open, Parent, Spec, Start, flag};
+use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
+use crate::state::ThreadState;
+use crate::sys;
+use crate::thread::ThreadShared;
+use crate::trace::{TraceRef, TraceState};
+use crate::word::Word;
+
+impl ThreadShared {
+    /// Counts a span that is to be exported.
+    #[inline]
+    fn emit(&self) {
+        // Single writer: a load and a store are enough.
+        let emitted = self.emitted.load(Ordering::Relaxed);
+        self.emitted.store(emitted + 1, Ordering::Relaxed);
+    }
+
+    /// Writes a record and what is attached to it into the ring.
+    fn write(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
+        self.emit();
+        let is_urgent = record.root.is_some_and(|root| root.announces);
+        if !self.ring.push(record.pack().words(), attached, is_urgent) {
+            self.ring_full.fetch_add(1, Ordering::Relaxed);
+            trace.lose_one();
+        }
+    }
+}
+
+impl ThreadState {
+    /// Ends a section.
+    #[inline]
+    pub(crate) fn finish(&mut self, open: &Open) {
+        let Some(trace) = open.trace() else { return };
+        if open.has_rest()
+            && let Some(continuation) = open.fold_rest()
+        {
+            self.end_continuation(continuation);
+        }
+        // An entered section ends at its last exit: a handle kept for longer does not make it longer.
+        let end_ns = if open.enters() > 0 { open.last_exit_ns() } else { now_ns() };
+        let bits = open.bits();
+        if bits & flag::DISCARDED != 0 {
+            open.make_plain();
+        }
+        self.shared.aggregates.record(
+            open.path().0,
+            &Ended {
+                duration_ns: end_ns.saturating_sub(open.start_ns()),
+                collapsed: bits & flag::COLLAPSED != 0,
+                self_busy_ns: open.self_busy_ns(),
+                memory: open.memory(),
+            },
+        );
+        if bits & flag::EXPORTED != 0 {
+            let is_written = is_simple(open) && self.write_simple(open, end_ns);
+            if !is_written {
+                self.export(open, trace, end_ns);
+            }
+        }
+        if bits & (flag::EXPORTED | flag::IS_ROOT) != 0 {
+            self.traces.leave(&self.recorder.traces, trace);
+        }
+    }
+
+    /// Writes the record of a simple section straight into the ring; `false` if it does not fit in there in one piece.
+    #[inline]
+    fn write_simple(&self, open: &Open, end_ns: u64) -> bool {
+        let (memory, peak_bytes, words) = (open.memory(), open.peak_bytes(), open.words());
+        let mut figures = 0;
+        let mut len = record::WORDS + words.len();
+        if memory.is_some() {
+            figures |= record::HAS_MEMORY;
+            len += 4;
+        }
+        if peak_bytes.is_some() {
+            figures |= record::HAS_PEAK;
+            len += 1;
+        }
+        let bits = open.bits();
+        if bits & flag::IS_ERROR != 0 {
+            figures |= record::IS_ERROR;
+        }
+        if bits & flag::ON_FOREIGN_THREAD != 0 {
+            figures |= record::ON_FOREIGN_THREAD;
+        }
+        let [id_high, id_low] = open.trace_id_words();
+        let is_written = self.shared.ring.push_in_place(len, |slots| {
+            let Some((head, mut slots)) = slots.split_first_chunk::<{ record::WORDS }>() else { return };
+            let head_words = [
+                id_high,
+                id_low,
+                // Kind and phase are where the record has them, a byte further down.
+                figures | (bits & 0xffff) << 16,
+                open.span_id(),
+                open.parent_span_id(),
+                open.start_ns(),
+                end_ns,
+                open.busy_ns(),
+                u64::from(open.enters()) << 32 | u64::from(open.callsite()),
+                open.thread(),
+            ];
+            head.iter().zip(head_words).for_each(|(slot, word)| slot.store(word, Ordering::Relaxed));
+            if let (Some(memory), Some((four, more))) = (memory, slots.split_first_chunk::<4>()) {
+                let [alloc_bytes, free_bytes, alloc_count, free_count, ..] = memory.words();
+                four.iter()
+                    .zip([alloc_bytes, free_bytes, alloc_count, free_count])
+                    .for_each(|(slot, word)| slot.store(word, Ordering::Relaxed));
+                slots = more;
+            }
+            if let (Some(peak_bytes), Some((one, more))) = (peak_bytes, slots.split_first()) {
+                one.store(peak_bytes, Ordering::Relaxed);
+                slots = more;
+            }
+            slots.iter().zip(words).for_each(|(slot, word)| slot.store(word.get(), Ordering::Relaxed));
+        });
+        if is_written {
+            self.shared.emit();
+        }
+        is_written
+    }
+
+    /// Writes any section.
+    #[cold]
+    fn export(&mut self, open: &Open, trace: TraceRef, end_ns: u64) {
+        let mut words = std::mem::take(&mut self.scratch);
+        self.export_with(&mut words, open, trace, end_ns);
+        words.clear();
+        self.scratch = words;
+    }
+
+    fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, end_ns: u64) {
+        let Some(state) = self.recorder.traces.get(trace) else { return };
+        let Some(about) = self.recorder.traces.about(trace) else { return };
+        words.extend(open.words().iter().map(Word::get));
+        let (mut left_out, mut continues) = (0, None);
+        if open.has_rest() {
+            let rest = open.rest();
+            words.extend(rest.attrs.words());
+            left_out = rest.attrs.left_out();
+            continues = rest.continues;
+        }
+        let is_coarse = open.kind() != SectionKind::Section;
+        let rss_bytes = if is_coarse { memory::rss_bytes() } else { None };
+        let (is_root, is_part) = (open.has(flag::IS_ROOT), open.has(flag::IS_PART));
+        let root = (is_root || is_part).then(|| RootRecord {
+            mode: about.mode,
+            announces: is_root,
+            trace_spans: 0,
+            trace_dropped: 0,
+            step: about.step.filter(|_| !open.has(flag::DISCARDED)),
+            epoch: about.epoch,
+            continues: continues.map(|(path, trace, span)| (path.0, trace, span)),
+        });
+        let mut record = SectionRecord {
+            trace_id: about.id,
+            span_id: open.span_id(),
+            parent_span_id: open.parent_span_id(),
+            start_ns: open.start_ns(),
+            end_ns,
+            busy_ns: open.busy_ns(),
+            enters: open.enters(),
+            kind: open.kind(),
+            phase: open.phase(),
+            is_error: open.has(flag::IS_ERROR),
+            callsite: open.callsite(),
+            thread: open.thread(),
+            left_out,
+            on_foreign_thread: open.has(flag::ON_FOREIGN_THREAD),
+            root,
+            memory: open.memory().map(|memory| MemoryRecord {
+                alloc_bytes: memory.alloc_bytes,
+                free_bytes: memory.free_bytes,
+                alloc_count: memory.alloc_count,
+                free_count: memory.free_count,
+            }),
+            cpu_ns: open.cpu_ns(),
+            peak_bytes: open.peak_bytes(),
+            live_bytes: if is_coarse { memory::live_bytes() } else { None },
+            rss_bytes,
+            rss_delta_bytes: rss_bytes
+                .zip(open.rss_start_bytes())
+                .map(|(end, start)| end.wrapping_sub(start)),
+        };
+        if is_part {
+            if let Some(ended) = state.end_root(Box::new((record, words.clone()))) {
+                self.shared.write(&ended.0, state, &ended.1);
+            }
+            return;
+        }
+        if let Some(root) = record.root.as_mut() {
+            (root.trace_spans, root.trace_dropped) = state.close();
+        }
+        self.shared.write(&record, state, words);
+    }
+
+    /// Nothing joins a continuing trace any more, and the section that it continues does not hold it any longer.
+    #[cold]
+    pub(crate) fn end_continuation(&mut self, trace: TraceRef) {
+        if let Some(state) = self.recorder.traces.get(trace)
+            && let Some(ended) = state.end_continuation()
+        {
+            self.shared.write(&ended.0, state, &ended.1);
+        }
+        self.traces.leave(&self.recorder.traces, trace);
+    }
+
+    /// Writes a zero-length span of the run's trace: it says that a run or an epoch has started, should the
+    /// real span never come. Not part of the aggregates.
+    pub(crate) fn mark(&mut self, source: Source, kind: SectionKind, epoch: Option<u64>) {
+        let run = self.recorder.run_parent();
+        if self.recorder.traces.join(run.trace).is_none() {
+            return;
+        }
+        let spec = Spec { kind: Some(kind), ..Spec::default() };
+        let span_id = self.next_span_id();
+        let open = self.section_of_run(source, &spec, run, span_id, run.span_id);
+        if let Some(epoch) = epoch {
+            open.push(true, Entry::Field(attr::EPOCH, epoch.into()));
+        }
+        self.export(&open, run.trace, open.start_ns());
+        self.spare = Some(open);
+        self.traces.leave(&self.recorder.traces, run.trace);
+    }
+
+    /// A section of the run's trace, which somebody has joined for it.
+    fn section_of_run(
+        &mut self,
+        source: Source,
+        spec: &Spec,
+        run: Parent,
+        span_id: u64,
+        parent_span_id: u64,
+    ) -> Box<Open> {
+        let open = self.spare.take().unwrap_or_default();
+        let parent = if parent_span_id == 0 { PathId::ROOT } else { run.path };
+        let (path, callsite) = self.recorder.path(parent, source, source.name(), spec);
+        let root_thread = self.recorder.traces.get(run.trace).map(TraceState::root_thread);
+        let is_foreign = root_thread != Some(self.shared.id);
+        open.reset(self.number, self.shared.id);
+        open.begin(&Start {
+            trace: run.trace,
+            trace_id: [0; 2],
+            span_id,
+            parent_span_id,
+            path,
+            callsite,
+            kind: spec.kind(),
+            phase: None,
+            flags: flag::EXPORTED | if is_foreign { flag::ON_FOREIGN_THREAD } else { 0 },
+        });
+        open.set_start(now_ns());
+        open
+    }
+
+    /// Marks the start of the run.
+    pub(crate) fn mark_run(&mut self) {
+        self.mark(Source::Section(&crate::recorder::RUN_STARTED), SectionKind::Run, None);
+    }
+
+    /// Ends the run: its span, and what it adds to the aggregates. A signal that ended it makes it failed.
+    pub(crate) fn finish_run(&mut self, signal: Option<i32>) {
+        let run = self.recorder.run_parent();
+        let source = Source::Section(&crate::recorder::RUN);
+        let spec = Spec { kind: Some(SectionKind::Run), ..Spec::default() };
+        let open = self.section_of_run(source, &spec, run, run.span_id, 0);
+        open.set_flag(flag::IS_ROOT);
+        open.set_start(self.recorder.run_start_ns);
+        if let Some(signal) = signal {
+            open.set_error(true, true);
+            open.push(true, Entry::Field(attr::ERROR_TYPE, sys::signal_name(signal).into()));
+        }
+        self.finish(&open);
+        self.spare = Some(open);
+    }
+}
+
+/// Whether all of a section's figures are in the words of its record that [`ThreadState::write_simple`] writes.
+#[inline]
+fn is_simple(open: &Open) -> bool {
+    let is_root = open.bits() & (flag::IS_ROOT | flag::IS_PART) != 0;
+    !is_root
+        && open.bits() & 0xff == SectionKind::Section as u64
+        && !open.has_rest()
+        && open.cpu_ns().is_none()
+}

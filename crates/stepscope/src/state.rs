@@ -1,0 +1,475 @@
+//! What a thread keeps while it records: the stack of entered sections and its ids. Begins, enters and leaves
+//! sections, without locks and, once warm, without allocation. How they end is in `finish`.
+
+use std::sync::Arc;
+
+use stepscope_core::{Level, PathId, PathTable, SectionKind};
+use tracing::Metadata;
+
+use crate::attrs::{Declared, FieldValue};
+use crate::callsite::Source;
+use crate::clock::now_ns;
+use crate::memory::{self, Counters, PeakToken};
+use crate::open::{Open, Parent, Spec, Start, Stay, flag};
+use crate::places::{Place, Places};
+use crate::recorder::Recorder;
+use crate::spans::SpanTable;
+use crate::sys;
+use crate::thread::ThreadShared;
+use crate::trace::{About, TracePool, TraceRef};
+use crate::{aggregate::MemorySums, visit};
+
+/// A section that is entered on this thread right now.
+#[derive(Debug)]
+struct Frame {
+    /// As what is begun inside of it sees it.
+    section: Parent,
+    enter_ns: u64,
+    /// Busy time and allocations of the sections entered inside this one.
+    nested_busy_ns: u64,
+    nested_alloc_bytes: u64,
+    nested_free_bytes: u64,
+    counters: Option<Counters>,
+    peak: Option<PeakToken>,
+    cpu_ns: Option<u64>,
+    /// The section itself, where it lives here and not in the table of open spans; kept for the next one.
+    open: Option<Box<Open>>,
+}
+
+/// The state of one thread for one recorder.
+#[derive(Debug)]
+pub(crate) struct ThreadState {
+    pub(crate) recorder: Arc<Recorder>,
+    pub(crate) shared: Arc<ThreadShared>,
+    /// Of this thread, in this recorder.
+    pub(crate) number: u64,
+    /// The first `depth` are entered.
+    frames: Vec<Frame>,
+    depth: usize,
+    places: Places,
+    pub(crate) traces: TracePool,
+    /// For the run's own spans; the program's sections are in the frames.
+    pub(crate) spare: Option<Box<Open>>,
+    /// For the entries of what is written.
+    pub(crate) scratch: Vec<u64>,
+    span_base: u64,
+    spans: u64,
+    sections: u64,
+}
+
+/// Keys of frames that are not `tracing` spans have this bit, which no span id of the registry has.
+const SECTION_KEY: u64 = 1 << 63;
+
+/// Frames kept for further sections; those of deeper ones are given back.
+const KEPT_FRAMES: usize = 64;
+
+/// The open section with this key, of a frame or a span.
+fn find_open<'a>(frames: &'a [Frame], spans: &'a SpanTable, key: u64) -> Option<&'a Open> {
+    if key & SECTION_KEY == 0 {
+        return spans.find(key);
+    }
+    frames.iter().rfind(|frame| frame.section.key == key)?.open.as_deref()
+}
+
+impl ThreadState {
+    pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
+        let (shared, number) = recorder.register_thread();
+        Self {
+            span_base: recorder.span_nonce.wrapping_add(number << 40),
+            recorder,
+            shared,
+            number,
+            frames: Vec::with_capacity(KEPT_FRAMES),
+            depth: 0,
+            places: Places::default(),
+            traces: TracePool::default(),
+            spare: None,
+            scratch: Vec::new(),
+            spans: 0,
+            sections: 0,
+        }
+    }
+
+    fn entered_frames(&self) -> &[Frame] {
+        self.frames.get(..self.depth).unwrap_or_default()
+    }
+
+    /// The innermost section entered on this thread.
+    #[inline]
+    pub(crate) fn current(&self) -> Option<Parent> {
+        Some(self.frames.get(self.depth.checked_sub(1)?)?.section)
+    }
+
+    /// Keys of the entered sections, innermost first, with their kinds.
+    pub(crate) fn entered(&self) -> impl Iterator<Item = (u64, SectionKind)> + '_ {
+        self.entered_frames().iter().rev().map(|frame| (frame.section.key, frame.section.kind))
+    }
+
+    /// The open section with this key, and whether this thread is its owner.
+    pub(crate) fn open(&self, key: u64) -> Option<(&Open, bool)> {
+        let open = find_open(self.entered_frames(), &self.recorder.spans, key)?;
+        Some((open, open.is_owned_by(self.number)))
+    }
+
+    #[inline]
+    pub(crate) fn next_span_id(&mut self) -> u64 {
+        loop {
+            self.spans += 1;
+            // A bijection of (thread number, counter): unique in the process, and spread.
+            let id = stepscope_core::identity::mix(self.span_base.wrapping_add(self.spans));
+            if id != 0 {
+                return id;
+            }
+        }
+    }
+
+    /// The place of a section of `source` inside of a section of path `parent`.
+    #[inline]
+    fn place(&mut self, parent: PathId, source: Source, spec: &Spec) -> Place {
+        let recorder = &self.recorder;
+        self.places.get(parent, source.address(), || {
+            let (path, callsite) = recorder.path(parent, source, source.name(), spec);
+            Place { path, callsite, is_plain: true }
+        })
+    }
+
+    /// As [`place`](Self::place), for a span of a callsite that may be plain; not known of one that is not.
+    #[inline]
+    pub(crate) fn plain_place(
+        &mut self,
+        parent: PathId,
+        metadata: &'static Metadata<'static>,
+    ) -> Option<Place> {
+        let (recorder, source) = (&self.recorder, Source::Span(metadata));
+        // Next to its address, which is even: what is not plain has both places.
+        let place = self.places.get(parent, source.address() | 1, || {
+            let is_plain = visit::is_plain(metadata, &recorder.config);
+            let (path, callsite) = match is_plain {
+                true => recorder.path(parent, source, source.name(), &Spec::default()),
+                false => (parent, 0),
+            };
+            Place { path, callsite, is_plain }
+        });
+        place.is_plain.then_some(place)
+    }
+
+    /// Gives `open` its identity and its place: trace, parent, path. `name` overrides the callsite's. `false`
+    /// when there is no room for its trace.
+    #[inline]
+    pub(crate) fn begin(
+        &mut self,
+        open: &Open,
+        source: Source,
+        name: Option<&str>,
+        spec: &Spec,
+        parent: Option<Parent>,
+    ) -> bool {
+        let parent = match spec.kind() {
+            SectionKind::Section | SectionKind::MicroStep => parent.filter(Parent::takes_work),
+            // The run and its epochs are no parents of work: it has traces of its own, linked to the run.
+            SectionKind::Epoch => Some(self.recorder.run_parent()),
+            kind if kind.starts_trace() => None,
+            _ => parent.filter(Parent::takes_work),
+        };
+        let path = parent.map_or(PathId::ROOT, |parent| parent.path);
+        let place = match name {
+            None => self.place(path, source, spec),
+            Some(name) => {
+                let (path, callsite) = self.recorder.path(path, source, name, spec);
+                Place { path, callsite, is_plain: true }
+            }
+        };
+        self.begin_at(open, place, spec, parent)
+    }
+
+    /// As [`begin`](Self::begin), where the place is known and the section's parent can be one.
+    #[inline]
+    pub(crate) fn begin_at(
+        &mut self,
+        open: &Open,
+        place: Place,
+        spec: &Spec,
+        parent: Option<Parent>,
+    ) -> bool {
+        let kind = spec.kind();
+        let is_plain = kind == SectionKind::Section;
+        let Some(parent) = parent else { return self.begin_root(open, place, spec, None) };
+        let is_part = PathTable::is_collapsed(parent.path, place.path);
+        let mut flags = if is_part { flag::COLLAPSED } else { 0 };
+        let (span_id, trace_id);
+        if is_plain && !self.recorder.is_at(Level::Detailed) {
+            // Whatever is exported inside of it belongs to the innermost span that is there.
+            (span_id, trace_id) = (parent.span_id, [0; 2]);
+        } else {
+            let recorder = &self.recorder;
+            let Some(trace) = recorder.traces.join(parent.trace) else {
+                return self.begin_elsewhere(open, place, spec, parent);
+            };
+            flags |= flag::EXPORTED;
+            if trace.root_thread() != self.shared.id {
+                flags |= flag::ON_FOREIGN_THREAD;
+            }
+            trace_id = trace.id_words();
+            span_id = self.next_span_id();
+        }
+        open.begin(&Start {
+            trace: parent.trace,
+            trace_id,
+            span_id,
+            parent_span_id: parent.span_id,
+            path: place.path,
+            callsite: place.callsite,
+            kind,
+            phase: spec.phase,
+            flags,
+        });
+        if !is_plain {
+            open.set_rss_start(memory::rss_bytes());
+        }
+        open.set_start(now_ns());
+        true
+    }
+
+    /// Begins a section without a parent, or whose parent, in a trace `around`, is gone.
+    #[cold]
+    fn begin_root(&mut self, open: &Open, place: Place, spec: &Spec, around: Option<About>) -> bool {
+        let kind = spec.kind();
+        let step = around.as_ref().map_or(spec.step, |around| around.step);
+        let id = self.recorder.next_trace_id(step);
+        let about = match around {
+            Some(around) => around.continuation(id, self.shared.id),
+            None => About {
+                step,
+                epoch: spec.epoch.or_else(|| self.recorder.epoch()),
+                mode: spec.mode.unwrap_or(stepscope_core::Mode::Train),
+                root_thread: self.shared.id,
+                ..About::new(id, kind)
+            },
+        };
+        let exported = kind != SectionKind::Section || self.recorder.is_at(Level::Detailed);
+        let Some(trace) = self.traces.start(&self.recorder.traces, &about, exported) else { return false };
+        let mut flags = flag::IS_ROOT | if exported { flag::EXPORTED } else { 0 };
+        if place.path == PathId::ROOT {
+            flags |= flag::COLLAPSED;
+        }
+        self.begin_in(open, place, spec, trace, flags);
+        true
+    }
+
+    /// Begins a section inside `parent`, whose own trace has no room or is gone: in the trace that continues it.
+    #[cold]
+    fn begin_elsewhere(&mut self, open: &Open, place: Place, spec: &Spec, parent: Parent) -> bool {
+        let around = self.recorder.traces.about(parent.trace);
+        if let Some(around) = &around {
+            open.rest().continues = Some((parent.path, around.id, parent.span_id));
+        }
+        let Some(trace) = around.and_then(|around| self.continue_trace(&parent, &around)) else {
+            return self.begin_root(open, place, spec, around);
+        };
+        let collapsed = PathTable::is_collapsed(parent.path, place.path);
+        let flags = flag::EXPORTED | flag::IS_PART | if collapsed { flag::COLLAPSED } else { 0 };
+        self.begin_in(open, place, spec, trace, flags);
+        true
+    }
+
+    /// Begins a section without a parent in `trace`, which it holds.
+    fn begin_in(&mut self, open: &Open, place: Place, spec: &Spec, trace: TraceRef, flags: u64) {
+        let state = self.recorder.traces.get(trace);
+        let is_foreign = state.is_some_and(|state| state.root_thread() != self.shared.id);
+        open.begin(&Start {
+            trace,
+            trace_id: state.map_or([0; 2], |state| state.id_words()),
+            span_id: self.next_span_id(),
+            parent_span_id: 0,
+            path: place.path,
+            callsite: place.callsite,
+            kind: spec.kind(),
+            phase: spec.phase,
+            flags: flags | if is_foreign { flag::ON_FOREIGN_THREAD } else { 0 },
+        });
+        if spec.kind() != SectionKind::Section {
+            open.set_rss_start(memory::rss_bytes());
+        }
+        open.set_start(now_ns());
+    }
+
+    /// The trace for a section inside `parent`, whose own trace, about `around`, has no room: one after the other,
+    /// each up to the bound. Joined. `None` when the open section of `parent` is gone.
+    fn continue_trace(&mut self, parent: &Parent, around: &About) -> Option<TraceRef> {
+        let recorder = Arc::clone(&self.recorder);
+        let open = find_open(self.frames.get(..self.depth)?, &recorder.spans, parent.key)
+            // Keys of spans come back: another span may have this one by now.
+            .filter(|open| open.span_id() == parent.span_id)?;
+        let mut rest = open.rest();
+        if let Some(trace) = rest.continuation.filter(|&trace| recorder.traces.join(trace).is_some()) {
+            return Some(trace);
+        }
+        let about = around.continuation(recorder.next_trace_id(around.step), self.shared.id);
+        let next = self.traces.start(&recorder.traces, &about, true)?;
+        // Once for the section that has just joined, once for the one around it.
+        recorder.traces.hold(next);
+        let full = rest.continuation.replace(next);
+        drop(rest);
+        if let Some(full) = full {
+            self.end_continuation(full);
+        }
+        Some(next)
+    }
+
+    /// Enters a `tracing` span on this thread.
+    #[inline]
+    pub(crate) fn enter_span(&mut self, section: Parent) {
+        let timed_by_system_call =
+            section.kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
+        if let Some(frame) = self.push(section, timed_by_system_call) {
+            frame.enter_ns = now_ns();
+        }
+    }
+
+    /// Begins and enters a section that lives on the stack; returns its key, or `None` when it is not recorded.
+    #[inline]
+    pub(crate) fn enter_section(
+        &mut self,
+        source: Source,
+        spec: &Spec,
+        values: &[FieldValue<'_>],
+        more: impl FnOnce(&Open),
+    ) -> Option<u64> {
+        let spare = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take());
+        let open = spare.unwrap_or_default();
+        open.reset(self.number, self.shared.id);
+        for (number, &value) in values.iter().enumerate() {
+            open.push(true, Declared(number, value));
+        }
+        more(&open);
+        let parent = self.current();
+        if !self.begin(&open, source, None, spec, parent) {
+            return None;
+        }
+        self.sections += 1;
+        let key = self.sections | SECTION_KEY;
+        let section = open.as_parent(key)?;
+        let timed_by_system_call =
+            section.kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
+        // One clock read serves as start and as entry.
+        let start_ns = open.start_ns();
+        let frame = self.push(section, timed_by_system_call)?;
+        frame.enter_ns = start_ns;
+        frame.open = Some(open);
+        Some(key)
+    }
+
+    #[inline]
+    fn push(&mut self, section: Parent, timed_by_system_call: bool) -> Option<&mut Frame> {
+        let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
+        if self.depth == self.frames.len() {
+            self.add_frame(section);
+        }
+        let frame = self.frames.get_mut(self.depth)?;
+        self.depth += 1;
+        frame.section = section;
+        frame.nested_busy_ns = 0;
+        frame.cpu_ns = cpu_ns;
+        frame.counters = memory::thread_counters();
+        if frame.counters.is_some() {
+            (frame.nested_alloc_bytes, frame.nested_free_bytes) = (0, 0);
+            frame.peak = Some(memory::peak_enter());
+        }
+        Some(frame)
+    }
+
+    #[cold]
+    fn add_frame(&mut self, section: Parent) {
+        self.frames.push(Frame {
+            section,
+            enter_ns: 0,
+            nested_busy_ns: 0,
+            nested_alloc_bytes: 0,
+            nested_free_bytes: 0,
+            counters: None,
+            peak: None,
+            cpu_ns: None,
+            open: None,
+        });
+    }
+
+    /// Leaves section `key`; what the stay measured. Its frame is the first that is free from now on.
+    #[inline]
+    pub(crate) fn leave(&mut self, key: u64) -> Option<Stay> {
+        let exit_ns = now_ns();
+        let counters = memory::thread_counters();
+        let top = self.depth.checked_sub(1)?;
+        // Guards may be dropped out of order; the one asked for leaves, the others stay.
+        let is_innermost = self.frames.get(top)?.section.key == key;
+        let position = if is_innermost { top } else { self.bring_to_top(key)? };
+        self.depth = top;
+        let (entered, free) = self.frames.split_at_mut_checked(top)?;
+        let frame = free.first_mut()?;
+        let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
+        let outer = position.checked_sub(1).and_then(|outer| entered.get_mut(outer));
+        let cpu_ns = match frame.cpu_ns {
+            Some(before) => sys::thread_cpu_ns().map(|now| now.saturating_sub(before)),
+            None => None,
+        };
+        let (mut memory, mut peak_bytes) = (None, None);
+        if let Some((before, after)) = frame.counters.zip(counters) {
+            let inside = after.since(&before);
+            peak_bytes = frame.peak.take().and_then(memory::peak_exit);
+            memory = Some(MemorySums {
+                alloc_bytes: inside.allocated_bytes,
+                free_bytes: inside.freed_bytes,
+                alloc_count: inside.allocs,
+                free_count: inside.frees,
+                self_alloc_bytes: inside.allocated_bytes.saturating_sub(frame.nested_alloc_bytes),
+                self_free_bytes: inside.freed_bytes.saturating_sub(frame.nested_free_bytes),
+            });
+        }
+        if let Some(outer) = outer {
+            outer.nested_busy_ns = outer.nested_busy_ns.saturating_add(busy_ns);
+            if let Some(inside) = &memory {
+                outer.nested_alloc_bytes = outer.nested_alloc_bytes.wrapping_add(inside.alloc_bytes);
+                outer.nested_free_bytes = outer.nested_free_bytes.wrapping_add(inside.free_bytes);
+            }
+        }
+        let self_busy_ns = busy_ns.saturating_sub(frame.nested_busy_ns);
+        Some(Stay { exit_ns, busy_ns, self_busy_ns, memory, peak_bytes, cpu_ns })
+    }
+
+    /// Makes the frame of section `key` the innermost one; returns where it was.
+    #[cold]
+    fn bring_to_top(&mut self, key: u64) -> Option<usize> {
+        let entered = self.frames.get_mut(..self.depth)?;
+        let position = entered.iter().rposition(|frame| frame.section.key == key)?;
+        entered.get_mut(position..)?.rotate_left(1);
+        Some(position)
+    }
+
+    /// Leaves the section `key` of the stack and ends it.
+    #[inline]
+    pub(crate) fn end_section(&mut self, key: u64) {
+        let Some(stay) = self.leave(key) else { return };
+        let Some(open) = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take()) else { return };
+        open.add(true, &stay);
+        if std::thread::panicking() {
+            open.set_error(true, true);
+        }
+        self.finish(&open);
+        if self.depth < KEPT_FRAMES {
+            if let Some(frame) = self.frames.get_mut(self.depth) {
+                frame.open = Some(open);
+            }
+        } else {
+            self.frames.truncate(self.depth);
+        }
+    }
+}
+
+impl Drop for ThreadState {
+    fn drop(&mut self) {
+        // In a forked child nothing is current, and no lock of the parent's is taken.
+        if self.recorder.is_current() {
+            self.traces.give_back(&self.recorder.traces);
+        }
+        self.shared.retired.store(true, std::sync::atomic::Ordering::Release);
+    }
+}
