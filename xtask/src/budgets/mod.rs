@@ -37,6 +37,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("stepscope-model", &["stepscope-core", "stepscope-otlp"]),
     ("stepscope-analyze", &["stepscope-core", "stepscope-model"]),
     ("stepscope-demo", &["stepscope"]),
+    ("stepscope-server", &["stepscope-otlp"]),
     (
         "stepscope-cli",
         &[
@@ -46,6 +47,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "stepscope-model",
             "stepscope-analyze",
             "stepscope-demo",
+            "stepscope-server",
         ],
     ),
     ("stepscope-testkit", &["stepscope-core", "stepscope-otlp"]),
