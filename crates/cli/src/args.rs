@@ -1,5 +1,6 @@
 //! The command line: commands, options and the help that teaches them. What they do lives in `command`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -11,6 +12,7 @@ const EXAMPLES: &str = "\
 First steps:
   stepscope demo                   train a small model, record it, see its report
   stepscope demo --slow loader     the same with a slow data loader: watch it being found
+  stepscope record -- python t.py  run a program that speaks OpenTelemetry, and report on it
   stepscope analyze                the report of your own run in ./profiles
   stepscope explain input_bound    what a finding means and what to do about it
 ";
@@ -59,6 +61,24 @@ Examples:
   stepscope explain slow_section                 one rule: what it finds, how, and what to do
 ";
 
+const RECORD_EXAMPLES: &str = "\
+Examples:
+  stepscope record -- ./train --epochs 3             a program with stepscope's layer
+  stepscope record -- opentelemetry-instrument python train.py
+                                                     any program with an OpenTelemetry SDK
+  stepscope record --output report.txt -- ./train    the program's output stays apart from the report
+  stepscope record --fail-on 20 -- ./train           exit code 1 if a finding has severity >= 20
+
+While the program runs, spans and metrics are taken on a free port of the loopback interface, by
+OTLP over HTTP (protobuf, JSON) and gRPC alike; OTEL_EXPORTER_OTLP_ENDPOINT names it. Settings of
+yours stay, except for endpoints; what is replaced is told on standard error.
+";
+
+const RECORD_CODES: &str = "\
+The exit code is the program's own (128 and the signal's number where one ended it). Where the
+program ends with 0, it is one of these:
+";
+
 const DEMO_EXAMPLES: &str = "\
 Examples:
   stepscope demo                                 a healthy run
@@ -100,6 +120,9 @@ pub(crate) enum Command {
     /// Train a small real model with the layer, record it, and show its report
     #[command(after_help = after_help(DEMO_EXAMPLES))]
     Demo(DemoArgs),
+    /// Run a program, take what it sends by OTLP, and report on it
+    #[command(after_help = record_help())]
+    Record(RecordArgs),
     /// Report on recorded runs
     #[command(after_help = after_help(ANALYZE_EXAMPLES))]
     Analyze(AnalyzeArgs),
@@ -151,6 +174,20 @@ pub(crate) struct AnalyzeArgs {
     /// Where the result goes.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
+}
+
+/// Arguments of `record`.
+#[derive(Debug, Args)]
+pub(crate) struct RecordArgs {
+    /// Directory in which a new one is made for what the program sends
+    #[arg(long, value_name = "DIR", default_value = crate::input::DEFAULT)]
+    pub(crate) out: PathBuf,
+    /// Where the result goes.
+    #[command(flatten)]
+    pub(crate) output: OutputArgs,
+    /// The program and its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
 }
 
 /// Arguments of `merge`.
@@ -261,6 +298,15 @@ fn severity(text: &str) -> Result<f64, String> {
         Ok(value) if (0.0..=100.0).contains(&value) => Ok(value),
         _ => Err("a severity is a number from 0 to 100".into()),
     }
+}
+
+fn record_help() -> String {
+    let codes = format!(
+        "  {}  the program could not be started\n  {}  there is no such program\n",
+        exit::NOT_STARTED,
+        exit::NO_PROGRAM
+    );
+    format!("{RECORD_EXAMPLES}\n{RECORD_CODES}{}{codes}", exit::help())
 }
 
 fn after_help(examples: &str) -> String {

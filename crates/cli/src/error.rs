@@ -1,6 +1,7 @@
 //! Why the program stops, each reason mapped to its exit code. Messages are fragments that follow
 //! "stepscope: ", with what to do next where it helps.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -16,6 +17,8 @@ pub(crate) enum CliError {
     Input(String),
     /// A file that cannot be written.
     Output(PathBuf, io::Error),
+    /// A program that could not be started.
+    Program(OsString, io::Error),
     /// The reader of standard output went away: no message, no failure.
     BrokenPipe,
     /// Our fault.
@@ -29,6 +32,8 @@ impl CliError {
         match self {
             Self::Usage(_) => exit::USAGE,
             Self::Input(_) | Self::Output(..) => exit::UNREADABLE,
+            Self::Program(_, error) if error.kind() == io::ErrorKind::NotFound => exit::NO_PROGRAM,
+            Self::Program(..) => exit::NOT_STARTED,
             Self::BrokenPipe => exit::FINE,
             Self::Internal(_) => exit::INTERNAL,
         }
@@ -56,6 +61,10 @@ impl fmt::Display for CliError {
         match self {
             Self::Usage(reason) | Self::Input(reason) => f.write_str(reason),
             Self::Output(path, error) => write!(f, "failed to write {}: {error}", path.display()),
+            Self::Program(name, error) if error.kind() == io::ErrorKind::NotFound => {
+                write!(f, "there is no program {}; check its name, the path and PATH", name.to_string_lossy())
+            }
+            Self::Program(name, error) => write!(f, "failed to start {}: {error}", name.to_string_lossy()),
             Self::BrokenPipe => f.write_str("standard output was closed"),
             Self::Internal(reason) => {
                 write!(f, "{reason}; this is a fault of stepscope: please report it")

@@ -11,7 +11,12 @@ pub(crate) const UNREADABLE: u8 = 3;
 /// The program itself is at fault.
 pub(crate) const INTERNAL: u8 = 4;
 
-/// Every code and what it means.
+/// `record`: the program is there, but could not be started. As `env` and `nohup` have it.
+pub(crate) const NOT_STARTED: u8 = 126;
+/// `record`: there is no such program.
+pub(crate) const NO_PROGRAM: u8 = 127;
+
+/// Every code of every command and what it means.
 pub(crate) const TABLE: &[(u8, &str)] = &[
     (FINE, "fine"),
     (FINDINGS, "a finding is at least as severe as --fail-on"),

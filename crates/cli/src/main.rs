@@ -3,8 +3,10 @@
 //! `stepscope-analyze`, everything that is read in `stepscope-model`.
 
 mod args;
+mod child;
 mod command;
 mod config;
+mod environment;
 mod error;
 mod exit;
 mod fold;
@@ -12,6 +14,7 @@ mod input;
 mod output;
 mod partial_file;
 mod progress;
+mod signals;
 
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
 fn run(cli: &Cli) -> u8 {
     let outcome = match &cli.command {
         Command::Demo(args) => command::demo::run(args, cli.global),
+        Command::Record(args) => command::record::run(args, cli.global),
         Command::Analyze(args) => command::analyze::run(args, cli.global),
         Command::Merge(args) => command::merge::run(args, cli.global),
         Command::Convert(args) => command::convert::run(args, cli.global),

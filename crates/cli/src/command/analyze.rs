@@ -1,6 +1,7 @@
 //! `stepscope analyze`: inputs in, a report or a partial analysis out.
 
-use crate::args::{AnalyzeArgs, Global};
+use crate::args::{AnalyzeArgs, Global, OutputArgs};
+use crate::config::Config;
 use crate::error::CliError;
 use crate::fold::Analysis;
 use crate::{exit, input, output};
@@ -14,7 +15,17 @@ pub(crate) fn run(args: &AnalyzeArgs, global: Global) -> Result<u8, CliError> {
     for path in &inputs {
         analysis.read(path)?;
     }
-    if let Some(path) = &args.output.partial {
+    conclude(analysis, &args.output, &config, global)
+}
+
+/// Writes what was asked for, when everything has been read.
+pub(crate) fn conclude(
+    analysis: Analysis,
+    args: &OutputArgs,
+    config: &Config,
+    global: Global,
+) -> Result<u8, CliError> {
+    if let Some(path) = &args.partial {
         let partial = analysis.into_partial()?;
         if !partial.has_record() {
             output::note(global, "no whole record found: kept as a piece that other inputs may complete");
@@ -22,5 +33,5 @@ pub(crate) fn run(args: &AnalyzeArgs, global: Global) -> Result<u8, CliError> {
         partial.write(path)?;
         return Ok(exit::FINE);
     }
-    output::report(analysis.finish(), &args.output, &config, global)
+    output::report(analysis.finish(), args, config, global)
 }

@@ -6,3 +6,4 @@ pub(crate) mod convert;
 pub(crate) mod demo;
 pub(crate) mod explain;
 pub(crate) mod merge;
+pub(crate) mod record;

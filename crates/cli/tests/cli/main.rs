@@ -12,3 +12,4 @@ mod inputs;
 mod partial;
 mod pipes;
 mod program;
+mod record;
