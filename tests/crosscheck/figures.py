@@ -261,10 +261,14 @@ class Run:
         shortest = self.shortest(("step", "batch", "request"))
         if section.outside is not None and shortest is not None and section.outside >= shortest:
             return False
-        driving = {(step.instance, step.thread) for step in self.steps if step.thread is not None}
+        driving = self.drivers()
         if not section.in_steps or not any((batch.instance, batch.thread) in driving for batch in self.batches):
             return True
         return max(section.durations, default=0) < self.shortest(("batch",))
+
+    def drivers(self):
+        """The threads that drive steps."""
+        return {(step.instance, step.thread) for step in self.steps}
 
     def shortest(self, kinds):
         of_kind = [section for section in self.sections.values() if section.kind in kinds and section.durations]

@@ -218,8 +218,8 @@ def report():
     """What a right report says, without what is not computed here."""
     loss = [{"step": n, **dict.fromkeys(("min", "max", "mean", "last"), 1.5 * n), "count": 1} for n in (1, 2, 3)]
     workers = [
-        {"rank": 0, "thread": 5, "batches": 1, "busy_ns": 100, "first_ns": 3000, "last_ns": 3100},
-        {"rank": 0, "thread": 6, "batches": 1, "busy_ns": 140, "first_ns": 3050, "last_ns": 3200},
+        {"rank": 0, "thread": 5, "drives_steps": False, "batches": 1, "busy_ns": 100, "first_ns": 3000, "last_ns": 3100},
+        {"rank": 0, "thread": 6, "drives_steps": False, "batches": 1, "busy_ns": 140, "first_ns": 3050, "last_ns": 3200},
     ]
     loader = {
         "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 240,
@@ -227,7 +227,7 @@ def report():
     }
     # Waits of 30 ns in 200 ns of whole steps are 45 ns in all 300 ns; 40 ns are between the steps.
     wait = {
-        "verdict": "high", "share": 85 / 340, "in_steps_ns": 45, "between_ns": 40, "steps_ns": 300, "steps": 3,
+        "verdict": "high", "source": "spans", "share": 85 / 340, "in_steps_ns": 45, "between_ns": 40, "steps_ns": 300, "steps": 3,
         "min_steps": 3,
     }
     process = {

@@ -124,7 +124,7 @@ def batches(got, run, compare):
         elapsed = max(batch.end for batch in made) - min(batch.start for batch in made)
         compare.stats(where, loader["produce"], [batch.duration for batch in made])
         compare.equal(where, "busy_ns", loader["busy_ns"], busy)
-        compare.equal(where, "computing_ns", loader["computing_ns"], sum(batch.computing for batch in made))
+        compare.equal(where, "computing_ns", loader["computing_ns"], sum(batch.computing for batch in made if not drives(run, batch)))
         compare.equal(where, "elapsed_ns", loader["elapsed_ns"], elapsed)
         samples = [batch.samples for batch in made if batch.samples is not None]
         compare.equal(where, "samples", loader["samples"], sum(samples) if samples else None)
@@ -133,15 +133,21 @@ def batches(got, run, compare):
             workers.setdefault((batch.instance, batch.thread), []).append(batch)
         possible = elapsed * len(workers)
         compare.close(where, "utilisation", loader["utilisation"], Fraction(busy, possible) if possible else None)
-        expected = sorted((worker(batches) for batches in workers.values()), key=str)
+        expected = sorted((worker(batches, drives(run, batches[0])) for batches in workers.values()), key=str)
         compare.equal(where, "workers", sorted(loader["workers"], key=str), expected)
 
 
-def worker(batches):
+def drives(run, batch):
+    """Whether the batch was made on a thread that drives steps."""
+    return batch.thread is not None and (batch.instance, batch.thread) in run.drivers()
+
+
+def worker(batches, drives_steps):
     """The report's figures of one thread's batches."""
     return {
         "rank": batches[0].instance.rank,
         "thread": batches[0].thread,
+        "drives_steps": drives_steps,
         "batches": len(batches),
         "busy_ns": sum(batch.busy for batch in batches),
         "first_ns": min(batch.start for batch in batches),

@@ -32,7 +32,7 @@ def compare_steps(report, run, sums, compare):
     for name, mode in modes.items():
         compare_mode(mode, run, warmups if name == primary else None, compare)
     if primary in modes:
-        summary(report["summary"], modes[primary], detailed["outside"], compare)
+        summary(report["summary"], modes[primary], detailed["outside"], report["sections"], compare)
     coverage(report["summary"]["coverage"], run, sums, compare)
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
@@ -157,7 +157,7 @@ def compare_slowest(where, listed, steady, compare):
         compare.equal(place, "unattributed_ns", got["unattributed_ns"], step.unattributed)
 
 
-def summary(got, mode, outside, compare):
+def summary(got, mode, outside, sections, compare):
     """The summary repeats the primary mode."""
     where = "summary"
     compare.equal(where, "steps", got["steps"], mode["steady"]["count"])
@@ -167,7 +167,41 @@ def summary(got, mode, outside, compare):
     for figure in ("throughput", "whole", "phases", "unattributed_ns"):
         compare.equal(where, figure, got[figure], mode[figure])
     compare.equal(where, "steps_ns", got["steps_ns"], mode["steady_ns"])
-    inputs(got["input"], mode, outside, compare)
+    if got["input"]["source"] == "aggregates":
+        inputs_by_sums(got["input"], mode, sections, compare)
+    else:
+        inputs(got["input"], mode, outside, compare)
+
+
+def inputs_by_sums(got, mode, sections, compare):
+    """The share of input where no step was read whole: outermost sections of each phase, by the sums."""
+    compare.equal("input", "whole steps", mode["whole"]["steps"], 0)
+    by_path = {section["path"]: section for section in sections if section["source"] == "aggregates"}
+    steps = [section for section in by_path.values() if section["kind"] == "step"]
+    steps_ns, inside, between = sum(step["total"] for step in steps), 0, 0
+    for path, section in by_path.items():
+        names_above = path.split("/")[:-1]
+        above = [by_path.get("/".join(names_above[: end + 1])) for end in range(len(names_above))]
+        above = [one for one in above if one]
+        if section["kind"] not in ("section", "micro_step") or section["phase"] not in names.INPUTS:
+            continue
+        if any(one["phase"] == section["phase"] or one["kind"] in ("batch", "request") for one in above):
+            continue
+        if any(one["kind"] == "step" for one in above):
+            inside += section["total"]
+        elif section["phase"] == names.DATA_WAIT:
+            between += section["total"]
+    inside = min(inside, steps_ns)
+    compare.equal("input", "in_steps_ns", got["in_steps_ns"], inside)
+    compare.equal("input", "between_ns", got["between_ns"], between)
+    compare.equal("input", "steps_ns", got["steps_ns"], steps_ns)
+    compare.equal("input", "steps", got["steps"], sum(step["count"] for step in steps))
+    share = Fraction(inside + between, steps_ns + between) if steps_ns + between else None
+    compare.close("input", "share", got["share"], share)
+    verdict = "not_enough_data"
+    if share is not None and got["steps"] >= got["min_steps"]:
+        verdict = "no" if share < Fraction(5, 100) else "moderate" if share < Fraction(20, 100) else "high"
+    compare.equal("input", "verdict", got["verdict"], verdict)
 
 
 def inputs(got, mode, outside, compare):

@@ -78,6 +78,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         input: input::share(
             primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)),
             &outside,
+            &sections.rows,
             config,
         ),
         outside: outside.rows(),

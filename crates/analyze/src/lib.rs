@@ -28,6 +28,7 @@ mod sections;
 mod sharing;
 mod steps;
 pub mod summary;
+mod sums;
 mod sweep;
 pub mod trend;
 mod values;

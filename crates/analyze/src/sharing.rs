@@ -3,15 +3,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use stepscope_core::Phase;
-
-use crate::summary::{ModeSummary, PhaseName, Summary};
+use crate::summary::{ModeSummary, Summary};
 
 /// Loaders beside the steps of one mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Beside {
-    /// What the loaders of a host compute a step; absent where nobody recorded it.
-    pub(crate) computing_ns: Option<u64>,
+    /// What the loaders of a host compute a step, as far as batches or waits tell of it.
+    pub(crate) computing_ns: u64,
+    /// Processes on a host.
+    pub(crate) ranks: u64,
     /// Threads of loaders and steps on a host, and the processors for them.
     threads: u64,
     processors: u64,
@@ -21,16 +21,15 @@ impl Beside {
     /// The loaders of a run, of the host with most of them.
     pub(crate) fn of(summary: &Summary, mode: &ModeSummary) -> Self {
         let (threads, processors, ranks) = crowd(summary);
-        let a_rank = a_rank(summary, mode);
-        Self { computing_ns: a_rank.map(|ns| ns.saturating_mul(ranks)), threads, processors }
+        let computing_ns = a_rank(summary, mode).saturating_mul(ranks);
+        Self { computing_ns, ranks, threads, processors }
     }
 
     /// The most that loaders cost a step which takes `step_ns` without waiting. While they compute, the step's
     /// thread has at least half of a processor, as on a core that shows itself as two, and less only where
-    /// threads outnumber processors. All their work is taken to fall into the step's own; of loaders that
-    /// nobody recorded, as much as there is room for.
+    /// threads outnumber processors. All their work is taken to fall into the step's own.
     pub(crate) fn cost_ns(&self, step_ns: u64) -> u64 {
-        let overlap = u128::from(self.computing_ns.map_or(step_ns, |ns| ns.min(step_ns)));
+        let overlap = u128::from(self.computing_ns.min(step_ns));
         let crowd = u128::from(self.threads.max(self.processors)).saturating_mul(2).max(2);
         let kept = overlap.saturating_mul(u128::from(self.processors.max(1))) / crowd;
         u64::try_from(overlap.saturating_sub(kept)).unwrap_or(u64::MAX)
@@ -51,7 +50,8 @@ fn crowd(summary: &Summary) -> (u64, u64, u64) {
     let workers = || summary.batches.loaders.iter().flat_map(|loader| &loader.workers);
     let hosts = ranks.iter().map(|(host, ranks)| {
         let known: BTreeSet<Option<i64>> = ranks.iter().copied().collect();
-        let workers = workers().filter(|worker| known.contains(&worker.rank)).count() as u64;
+        let workers =
+            workers().filter(|worker| known.contains(&worker.rank) && !worker.drives_steps).count() as u64;
         let steps = ranks.len() as u64;
         let threads = workers.saturating_add(steps);
         // Where nobody said how many processors there are, they are taken to suffice.
@@ -66,27 +66,18 @@ fn crowd(summary: &Summary) -> (u64, u64, u64) {
 }
 
 /// What the loaders of one rank compute a step. Waits may know of more batches than there are traces of.
-fn a_rank(summary: &Summary, mode: &ModeSummary) -> Option<u64> {
+fn a_rank(summary: &Summary, mode: &ModeSummary) -> u64 {
     let batches = &summary.batches;
     let waits = &summary.waits.produce;
     let made = batches.count.max(waits.count);
     let computing_ns: u128 = batches.loaders.iter().map(|row| u128::from(row.computing_ns)).sum();
     let all_ns = if batches.count > 0 {
         computing_ns.saturating_mul(made.into()) / u128::from(batches.count)
-    } else if waits.count > 0 {
-        waits.total.into()
-    } else if waits_at_all(summary, mode) {
-        return None;
     } else {
-        0
+        // Nothing says that anybody else makes batches where neither they nor the waits tell of it: an iterator
+        // that the training thread reads computes in the wait itself.
+        waits.total.into()
     };
     let steps = u128::from(mode.all.count.max(1));
-    Some(u64::try_from(all_ns / steps).unwrap_or(u64::MAX))
-}
-
-/// Whether anybody makes batches elsewhere: else the training thread reads them itself.
-fn waits_at_all(summary: &Summary, mode: &ModeSummary) -> bool {
-    let is_wait = |phase: &PhaseName| phase.is(Phase::DataWait);
-    mode.phases.iter().any(|row| is_wait(&row.phase) && row.exposed_ns > 0)
-        || summary.outside.iter().any(|row| row.phase.as_ref().is_some_and(is_wait) && row.exposed_ns > 0)
+    u64::try_from(all_ns / steps).unwrap_or(u64::MAX)
 }

@@ -11,11 +11,13 @@ use crate::batches::LoaderAcc;
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
 use crate::outside::{OutsideSums, add};
-use crate::run::{Instance, RunAcc};
+use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{
-    BatchSummary, InputShare, InputVerdict, LoaderRow, ModeSummary, OutsideRow, Stats, WaitSummary, WorkerRow,
+    BatchSummary, FigureSource, InputShare, InputVerdict, LoaderRow, ModeSummary, OutsideRow, PhaseName,
+    SectionRow, Stats, WaitSummary, WorkerRow,
 };
+use crate::sums::Sums;
 
 /// Time of driving threads between steps, warm-up left out.
 pub(super) struct Outside(OutsideSums);
@@ -67,19 +69,56 @@ impl Outside {
 }
 
 /// The verdict on input.
-pub(super) fn share(mode: Option<&ModeSummary>, outside: &Outside, config: &Config) -> InputShare {
+pub(super) fn share(
+    mode: Option<&ModeSummary>,
+    outside: &Outside,
+    sections: &[SectionRow],
+    config: &Config,
+) -> InputShare {
     let Some(mode) = mode else { return InputShare::default() };
+    if mode.whole.steps == 0
+        && let Some(sums) = Sums::of(sections)
+    {
+        return by_sums(&sums, config);
+    }
     let in_whole_steps = mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns);
     let in_steps_ns = u128::from(mode.of_all_steps(in_whole_steps.fold(0, u64::saturating_add)));
     let between_ns = outside.input_ns();
-    let steps_ns = u128::from(mode.steady_ns);
-    let whole = steps_ns.saturating_add(between_ns);
-    let input = in_steps_ns.saturating_add(between_ns);
-    // In integers, so that a share on the border is on the same side everywhere.
-    let reaches = |percent: u64| input.saturating_mul(100) >= whole.saturating_mul(percent.into());
     let has_whole = mode.whole.steps > 0;
     let is_known = has_whole && (mode.has_phases() || outside.has_phases());
-    let verdict = if mode.steady.count < config.min_steps || !is_known || whole == 0 {
+    judged(
+        InputShare {
+            in_steps_ns: narrow(in_steps_ns),
+            between_ns: narrow(between_ns),
+            steps_ns: mode.steady_ns,
+            steps: mode.steady.count,
+            ..InputShare::default()
+        },
+        is_known,
+        config,
+    )
+}
+
+/// The verdict by the processes' own sums.
+fn by_sums(sums: &Sums<'_>, config: &Config) -> InputShare {
+    let input = InputShare {
+        source: FigureSource::Aggregates,
+        in_steps_ns: sums.inside_ns(PhaseName::is_input),
+        between_ns: sums.between_ns(PhaseName::is_input),
+        steps_ns: sums.steps_ns,
+        steps: sums.steps,
+        ..InputShare::default()
+    };
+    judged(input, true, config)
+}
+
+fn judged(times: InputShare, is_known: bool, config: &Config) -> InputShare {
+    let between_ns = u128::from(times.between_ns);
+    let whole = u128::from(times.steps_ns).saturating_add(between_ns);
+    let input = u128::from(times.in_steps_ns).saturating_add(between_ns);
+    // In integers, so that a share on the border is on the same side everywhere.
+    let reaches = |percent: u64| input.saturating_mul(100) >= whole.saturating_mul(percent.into());
+    let verdict = if times.steps < config.min_steps || !is_known || whole == 0 {
         InputVerdict::NotEnoughData
     } else if reaches(config.input_high_percent) {
         InputVerdict::High
@@ -91,20 +130,17 @@ pub(super) fn share(mode: Option<&ModeSummary>, outside: &Outside, config: &Conf
     InputShare {
         verdict,
         share: (is_known && whole > 0).then(|| ratio(input, whole)),
-        in_steps_ns: narrow(in_steps_ns),
-        between_ns: narrow(between_ns),
-        steps_ns: mode.steady_ns,
-        steps: mode.steady.count,
         min_steps: config.min_steps,
+        ..times
     }
 }
 
 /// Loaders by name, over all instances.
 pub(super) fn batches(run: &RunAcc) -> BatchSummary {
-    let mut by_name: BTreeMap<&str, Vec<(&Instance, &LoaderAcc)>> = BTreeMap::new();
+    let mut by_name: BTreeMap<&str, Vec<(Maker<'_>, &LoaderAcc)>> = BTreeMap::new();
     for (instance, acc) in &run.instances {
         for (name, loader) in &acc.loaders.loaders {
-            by_name.entry(name).or_default().push((instance, loader));
+            by_name.entry(name).or_default().push(((instance, acc), loader));
         }
     }
     let loaders: Vec<LoaderRow> = by_name.into_iter().map(|(name, parts)| loader(name, &parts)).collect();
@@ -112,7 +148,10 @@ pub(super) fn batches(run: &RunAcc) -> BatchSummary {
     BatchSummary { count, loaders }
 }
 
-fn loader(name: &str, parts: &[(&Instance, &LoaderAcc)]) -> LoaderRow {
+/// A process that makes batches.
+type Maker<'a> = (&'a Instance, &'a InstanceAcc);
+
+fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)]) -> LoaderRow {
     let mut produce = crate::dist::Dist::default();
     let mut samples = Sum::default();
     let mut workers = Vec::new();
@@ -124,10 +163,14 @@ fn loader(name: &str, parts: &[(&Instance, &LoaderAcc)]) -> LoaderRow {
             first_ns = earliest(first_ns, worker.first_ns);
             last_ns = last_ns.max(worker.last_ns);
             busy_ns = busy_ns.saturating_add(worker.busy_ns);
-            computing_ns = computing_ns.saturating_add(worker.computing_ns);
+            let drives_steps = thread.is_some() && instance.1.outside.driving.contains_key(&thread);
+            if !drives_steps {
+                computing_ns = computing_ns.saturating_add(worker.computing_ns);
+            }
             workers.push(WorkerRow {
-                rank: instance.0.rank,
+                rank: instance.0.0.rank,
                 thread,
+                drives_steps,
                 batches: worker.batches,
                 busy_ns: narrow(worker.busy_ns),
                 first_ns: worker.first_ns.unwrap_or(0),

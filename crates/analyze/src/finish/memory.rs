@@ -28,9 +28,18 @@ pub(super) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
             }
         })
         .collect();
+    let (live, rss) = (pair(|point| point.live_bytes), pair(|point| point.rss_bytes));
+    // Gauges are read now and then; where all steps are those of one process, their ends tell of it as well.
+    if let ([process], 1) = (processes.as_mut_slice(), run.instances.len()) {
+        let largest = |seen: Option<u64>, at_steps: &Option<TrendPair>| {
+            seen.map(|seen| seen.max(at_steps.as_ref().map_or(0, |pair| pair.max_bytes)))
+        };
+        process.rss_max_bytes = largest(process.rss_max_bytes, &rss);
+        process.live_max_bytes = largest(process.live_max_bytes, &live);
+    }
     // Stable: processes of one rank stay in the order of their resources.
     processes.sort_by_key(|process| process.rank);
-    MemorySummary { live: pair(|point| point.live_bytes), rss: pair(|point| point.rss_bytes), processes }
+    MemorySummary { live, rss, processes }
 }
 
 /// Trends of one gauge from step `first` on; means of points, since points can hold several steps and ranks.

@@ -118,16 +118,43 @@ impl GainMethod {
     }
 }
 
+/// The time that shares of a finding refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TimeBase {
+    /// The steps.
+    #[default]
+    StepTime,
+    /// The steps, and the input on their threads between them.
+    StepsAndInput,
+    /// That, and the checkpoints between the steps.
+    TrainingTime,
+}
+
+impl TimeBase {
+    /// As the end of `… of`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::StepTime => "the step time",
+            Self::StepsAndInput => "the time of steps and the input between them",
+            Self::TrainingTime => "the training time",
+        }
+    }
+}
+
 /// What removing the cause would bring.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Gain {
     /// How it was predicted.
     pub method: GainMethod,
+    /// Time that is looked at; all figures are about it.
+    pub of: TimeBase,
     /// Time saved a step on average, nanoseconds.
     pub saved_ns_per_step: u64,
-    /// Mean step time with the cause removed, nanoseconds.
+    /// Mean time a step with the cause removed, nanoseconds.
     pub step_time_ns: u64,
-    /// Share of the step time that is saved, 0 to 1.
+    /// Share of the time that is saved, 0 to 1.
     pub share: f64,
     /// The part of `share` that the cause itself takes. The rest is what it may cost everything else: it raises
     /// no severity and no place.
@@ -154,12 +181,19 @@ impl Gain {
         let share = |ns: u64| rounded(ns.min(step_ns) as f64 / step_ns as f64, 6);
         Some(Self {
             method: GainMethod::UpperBound,
+            of: TimeBase::StepTime,
             saved_ns_per_step,
             step_time_ns: step_ns - saved_ns_per_step,
             share: share(saved_ns_per_step),
             direct_share: share(direct_ns),
             because: None,
         })
+    }
+
+    /// The same bound, of another time.
+    #[must_use]
+    pub fn of(self, of: TimeBase) -> Self {
+        Self { of, ..self }
     }
 
     /// Severity of a time finding: 100 × (1 − step time without the cause / observed).
@@ -169,10 +203,10 @@ impl Gain {
     }
 }
 
-/// A severity: 0 to 100 with one decimal.
+/// A severity: 0 to 100, whole, so that what is shown is what limits are compared with.
 #[must_use]
 pub fn severity(value: f64) -> f64 {
-    if value.is_finite() { rounded(value.clamp(0.0, 100.0), 1) } else { 0.0 }
+    if value.is_finite() { rounded(value.clamp(0.0, 100.0), 0) } else { 0.0 }
 }
 
 /// A figure rounded to some decimals, so that the JSON report carries no digits without meaning.
@@ -263,7 +297,7 @@ mod tests {
         assert_eq!(severity(f64::NAN), 0.0);
         assert_eq!(severity(1e300), 100.0);
         assert_eq!(severity(-1.0), 0.0);
-        assert_eq!(severity(12.34), 12.3);
+        assert_eq!(severity(12.5), 13.0);
     }
 
     #[test]

@@ -18,7 +18,9 @@ use crate::summary::{
     ValueSeries, WaitSummary,
 };
 pub use build::build;
-pub use finding::{BottleneckType, Evidence, Finding, Gain, GainMethod, Verdict, rounded, severity};
+pub use finding::{
+    BottleneckType, Evidence, Finding, Gain, GainMethod, TimeBase, Verdict, rounded, severity,
+};
 
 /// Version of the JSON form: raised when a field changes its meaning or goes away, not when one is added.
 pub const SCHEMA_VERSION: u32 = 1;

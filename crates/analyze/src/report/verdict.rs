@@ -3,10 +3,12 @@
 use stepscope_core::{Phase, SectionKind};
 
 use super::units::{percent, things};
-use super::{Bottleneck, coverage};
+use super::{Bottleneck, BottleneckType, coverage};
 use crate::rules::Steps;
-use crate::summary::{InputVerdict, ModeSummary, Summary};
+use crate::summary::{FigureSource, InputVerdict, ModeSummary, Summary};
 
+/// Severity from which a finding stands in the sentence.
+const NOTABLE: f64 = 10.0;
 /// Phases named in the sentence of a run that does not wait.
 const PHASES_NAMED: usize = 2;
 
@@ -28,19 +30,35 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             .into();
     };
     let share = percent(summary.input.share.unwrap_or(0.0));
+    // Something worse comes first.
+    let worst = bottlenecks.first().filter(|found| found.severity >= NOTABLE);
+    let other = bottlenecks
+        .first()
+        .filter(|found| !matches!(found.r#type, BottleneckType::DataLoading | BottleneckType::Preprocessing));
     match summary.input.verdict {
-        InputVerdict::NotEnoughData => unjudged(summary, mode),
+        // Losses are why nothing can be said, and stand in that sentence.
+        InputVerdict::NotEnoughData => {
+            match worst.filter(|found| found.r#type != BottleneckType::Recording) {
+                Some(found) => format!("{} {}", found.title, unjudged(summary, mode)),
+                None => unjudged(summary, mode),
+            }
+        }
         InputVerdict::High | InputVerdict::Moderate => {
             let degree =
                 if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
-            format!("{degree} bound: {}.", goes_into(summary, &share))
+            match other {
+                Some(found) => {
+                    format!("{} {degree} bound, too: {}.", found.title, goes_into(summary, &share))
+                }
+                None => format!("{degree} bound: {}.", goes_into(summary, &share)),
+            }
         }
         InputVerdict::No => {
-            let other =
-                bottlenecks.iter().find(|found| found.severity >= 10.0).map(|found| found.title.as_str());
-            match other {
-                Some(title) => format!("Not input bound, but: {title}"),
-                None => format!("Not input bound: {share} of the time is input{}.", rest(mode)),
+            let of = Steps::of(summary, 1).map_or("the time", |steps| steps.base().as_str());
+            let by = Steps::of(summary, 1).map_or("", |steps| steps.by());
+            match worst {
+                Some(found) => format!("Not input bound, but: {}", found.title),
+                None => format!("Not input bound: {share} of {of} is input{by}{}.", rest(mode)),
             }
         }
     }
@@ -58,7 +76,7 @@ fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
             read.unwrap_or_default()
         );
     }
-    if mode.whole.steps == 0 {
+    if mode.whole.steps == 0 && summary.input.source == FigureSource::Spans {
         return format!(
             "The steps {}, so it cannot be said what they wait for: {}.",
             coverage::parts_because(&summary.coverage),
@@ -87,18 +105,19 @@ fn goes_into(summary: &Summary, share: &str) -> String {
             "preparing data",
         ),
     ];
-    let Ok(steps) = Steps::of(summary, 1) else { return format!("{share} of the step time is input") };
+    let Ok(steps) = Steps::of(summary, 1) else { return format!("{share} of the time is input") };
+    let (of, by) = (steps.base().as_str(), steps.by());
     let costs = KINDS.map(|(phases, verb, noun)| (steps.exposed_ns(phases), verb, noun));
     let all = costs.iter().fold(0, |sum: u64, &(ns, ..)| sum.saturating_add(ns));
     // Of equals the first.
     match costs.into_iter().rev().max_by_key(|&(ns, ..)| ns) {
         Some((ns, verb, _)) if ns as f64 >= NEARLY_ALL * all as f64 => {
-            format!("{} of the step time {verb}", percent(steps.share(ns)))
+            format!("{} of {of} {verb}{by}", percent(steps.share(ns)))
         }
         Some((ns, _, noun)) => {
-            format!("{share} of the step time is input, {} {noun}", percent(steps.share(ns)))
+            format!("{share} of {of} is input, {} {noun}{by}", percent(steps.share(ns)))
         }
-        None => format!("{share} of the step time is input"),
+        None => format!("{share} of {of} is input{by}"),
     }
 }
 

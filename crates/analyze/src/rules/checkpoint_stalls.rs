@@ -4,7 +4,7 @@ use stepscope_core::Phase;
 
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
@@ -55,6 +55,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let Some(gain) = Gain::upper_bound(steps.per_step(exposed_ns), steps.per_step(total_ns)) else {
         return Verdict::unknown("steps have no duration");
     };
+    let gain = gain.of(TimeBase::TrainingTime);
     let section = steps.worst_section(CHECKPOINT);
     let outside = summary
         .outside

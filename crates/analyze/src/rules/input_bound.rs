@@ -1,14 +1,14 @@
 //! Rule `input_bound`: the step waits for its data. Preparation on the training thread is the business of
 //! `slow_preprocessing`.
 
-use stepscope_core::Phase;
+use stepscope_core::{Phase, SectionKind};
 
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::sharing::Beside;
 use crate::steps::WAITING;
-use crate::summary::{LoaderRow, Summary};
+use crate::summary::{LoaderRow, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "input_bound",
@@ -19,15 +19,20 @@ pub(super) const RULE: Rule = Rule {
         finds: "Steps that wait for their batch, or read it themselves: time of the training thread in \
                 `data_wait` and `data_loading`, inside steps and between them.",
         why: "While the training thread waits, the model learns nothing and the device stands idle. Loader \
-              threads that are busy all the time but always ahead cost nothing, and are not a finding.",
+              threads that are busy all the time but always ahead make no step wait, and are not a finding; where \
+              they share cores with the training thread, its computation is slower for it all the same.",
         how: "The exposed time of both phases (the training thread is inside them and nothing of higher rank \
-              runs) is divided by the time of the steps plus the input between them, warm-up excluded. The \
+              runs) is divided by the time of the steps plus the input between them, warm-up excluded. Where no \
+              step was read with its sections, their sums tell how long they took, on whatever thread, and the \
+              finding says so. The \
               number of workers that would keep up is ceil(mean time to make a batch / mean step time \
               without the wait). The severity is the wait's share. The gain takes the whole wait away, and of \
               what remains in the quicker steps (1st percentile) what loaders may cost it: a step that shares \
               a core with them, as two virtual processors often do, computes at half speed, or slower where \
               threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep cost \
-              nothing; what a loader gives to further threads is not seen.",
+              nothing; what a loader gives to further threads is not seen, nor is an iterator that computes on the \
+              training thread anything beside it. More workers are advised while the processors that the \
+              training threads leave can hold what all of them would compute.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
@@ -55,9 +60,6 @@ thresholds! {
 const WAIT: &[Phase] = &[Phase::DataWait];
 const LOADING: &[Phase] = &[Phase::DataLoading];
 
-/// Share of the step time from which side effects are explained.
-const TOLD: f64 = 0.005;
-
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.input_bound;
     let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_phases) {
@@ -67,7 +69,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let exposed_ns = steps.exposed_ns(WAITING);
     let share = steps.share(exposed_ns);
     if share < thresholds.min_share {
-        return Verdict::fine(format!("{} of the step time is spent waiting for batches", percent(share)));
+        let of = steps.base().as_str();
+        return Verdict::fine(format!(
+            "{} of {of} is spent waiting for batches{}",
+            percent(share),
+            steps.by()
+        ));
     }
     let beside = Beside::of(summary, steps.mode);
     let Some((gain, sharing_ns)) = gain(&steps, exposed_ns, beside) else {
@@ -76,7 +83,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let waiting_ns = steps.per_step(exposed_ns);
     let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
-    let loader = Producers::of(summary, rest_ns);
+    let loader = Producers::of(summary, &beside, rest_ns);
     let waits = &summary.waits;
     let evidence = Evidence::new()
         .with("waiting_share", rounded(share, 6))
@@ -84,7 +91,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("data_loading_share", rounded(steps.share(steps.exposed_ns(LOADING)), 6))
         .with("waiting_per_step_ns", waiting_ns)
         .with("step_without_waiting_ns", rest_ns)
-        .with_known("loaders_compute_per_step_ns", beside.computing_ns.filter(|&ns| ns > 0))
+        .with_known("loaders_compute_per_step_ns", Some(beside.computing_ns).filter(|&ns| ns > 0))
         .with("sharing_may_add_share", rounded(sharing_ns as f64 / steps.mean_ns().max(1) as f64, 6))
         .with_known("wait_p50_ns", waits.wait.p50)
         .with_known("wait_p95_ns", waits.wait.p95)
@@ -95,12 +102,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("workers_busy_share", loader.busy_share.map(|share| rounded(share, 6)))
         .with_known("workers_needed", loader.needed);
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
+    let of = steps.base().as_str();
     let title = if serial {
-        format!("{} of the step time goes into loading data on the training thread.", percent(share))
+        let place = if steps.sums.is_some() { steps.by() } else { " on the training thread" };
+        format!("{} of {of} goes into loading data{place}.", percent(share))
     } else {
-        format!("{} of the step time is spent waiting for batches.", percent(share))
+        format!("{} of {of} is spent waiting for batches{}.", percent(share), steps.by())
     };
-    let recommendation = if serial { serial_advice(rest_ns) } else { loader.advice(thresholds, rest_ns) };
+    let advice = if serial { serial_advice(rest_ns) } else { loader.advice(thresholds, rest_ns) };
+    let recommendation = format!("{advice}{}", steps.caveat());
     Verdict::Found(vec![Finding {
         title,
         severity: gain.severity(),
@@ -120,16 +130,17 @@ fn gain(steps: &Steps<'_>, exposed_ns: u64, beside: Beside) -> Option<(Gain, u64
     let quick_ns = steps.least_without_ns(exposed_ns, steps.mode.quick_without_waiting_ns);
     let sharing_ns = beside.cost_ns(quick_ns);
     let saved_ns = mean_ns.saturating_sub(quick_ns.saturating_sub(sharing_ns));
-    let mut gain = Gain::with_side_effects(waiting_ns, saved_ns, mean_ns)?;
-    if gain.share - gain.direct_share >= TOLD {
-        let others_ns = gain.saved_ns_per_step.saturating_sub(waiting_ns).saturating_sub(sharing_ns);
-        let rest = match (sharing_ns, beside.computing_ns) {
-            // Of both causes the one that makes up more.
-            _ if sharing_ns < others_ns => "the quicker steps do without the rest as well",
-            (_, Some(_)) => "loaders that compute beside the step may cost it the rest",
-            (_, None) => "what makes the batches may cost the step the rest, if it computes beside it",
-        };
-        gain.because = Some(format!("{} is waiting; {rest}", percent(gain.direct_share)));
+    let mut gain = Gain::with_side_effects(waiting_ns, saved_ns, mean_ns)?.of(steps.base());
+    let beside_ns = gain.saved_ns_per_step.saturating_sub(waiting_ns);
+    let sharing_share = sharing_ns as f64 / mean_ns.max(1) as f64;
+    let sharing = (sharing_share >= TOLD).then(|| {
+        format!("{} is what loaders that compute beside the step may cost it", percent(sharing_share))
+    });
+    let others = Steps::quicker(beside_ns.saturating_sub(sharing_ns), mean_ns);
+    if sharing.is_some() || others.is_some() {
+        let waiting = format!("{} is waiting", percent(gain.direct_share));
+        let parts: Vec<String> = [Some(waiting), sharing, others].into_iter().flatten().collect();
+        gain.because = Some(parts.join("; "));
     }
     Some((gain, sharing_ns))
 }
@@ -150,13 +161,18 @@ struct Producers {
     produce_ns: Option<u64>,
     needed: Option<u64>,
     cpus: Option<u64>,
+    /// What all loaders of a host compute a step, and the processors that its training threads leave for it;
+    /// absent where either is not known.
+    computing: Option<(u64, u64)>,
+    /// The section that takes most of a batch, and its share of it.
+    largest_part: Option<(String, f64)>,
     /// Median of finished batches in the queue, and of how long they lay there.
     depth: Option<u64>,
     queue_ns: Option<u64>,
 }
 
 impl Producers {
-    fn of(summary: &Summary, step_ns: u64) -> Self {
+    fn of(summary: &Summary, beside: &Beside, step_ns: u64) -> Self {
         let busiest =
             |a: &&LoaderRow, b: &&LoaderRow| a.busy_ns.cmp(&b.busy_ns).then_with(|| b.name.cmp(&a.name));
         let loader = summary.batches.loaders.iter().max_by(busiest);
@@ -165,12 +181,19 @@ impl Producers {
         let mean = loader.and_then(|row| row.produce.mean).or(summary.waits.produce.mean);
         let produce_ns = mean.map(|mean| mean.round() as u64);
         let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();
+        let cpus = cpus.and_then(|cpus| u64::try_from(cpus).ok());
+        // A loader that sleeps needs no processor: only measured time counts.
+        let is_measured =
+            summary.sections.iter().any(|row| row.kind == SectionKind::Batch && row.cpu_ns.is_some());
+        let free = cpus.map(|cpus| cpus.saturating_sub(beside.ranks));
         Self {
             workers: loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0),
             busy_share: loader.and_then(|row| row.utilisation),
             produce_ns,
             needed: produce_ns.filter(|_| step_ns > 0).map(|produce_ns| produce_ns.div_ceil(step_ns).max(1)),
-            cpus: cpus.and_then(|cpus| u64::try_from(cpus).ok()),
+            cpus,
+            computing: free.filter(|_| is_measured).map(|free| (beside.computing_ns, free)),
+            largest_part: largest_part(summary),
             depth: summary.waits.depth.p50,
             queue_ns: summary.waits.queue.p50,
         }
@@ -210,27 +233,68 @@ impl Producers {
             );
         }
         let workers = self.workers.map_or("the present".into(), count);
-        let target_ns = step_ns.saturating_mul(self.workers.unwrap_or(1));
+        let mut at_once = self.workers.unwrap_or(1);
+        let mut why = None;
+        match (self.computing, self.cpus) {
+            (Some((computing_ns, free)), Some(cpus)) if computing_ns > free.saturating_mul(step_ns) => {
+                at_once = at_once.min(free.max(1));
+                why = Some(format!(
+                    "what they compute takes {:.1} processors, and the training leaves {} of {}",
+                    computing_ns as f64 / step_ns.max(1) as f64,
+                    count(free),
+                    count(cpus)
+                ));
+            }
+            (_, Some(cpus)) if needed > cpus => {
+                why = Some(format!("more than the {}", things(cpus, "processor", "processors")));
+            }
+            _ => {}
+        }
         let faster = format!(
             "make a batch in less than {} (now {}) with {}",
-            duration(target_ns),
+            duration(step_ns.saturating_mul(at_once)),
             duration(produce_ns),
-            self.workers.map_or("the present workers".into(), |workers| things(workers, "worker", "workers"))
+            self.workers.map_or("the present workers".into(), |_| things(at_once, "worker", "workers"))
         );
-        match self.cpus {
-            Some(cpus) if needed > cpus => format!(
-                "The loaders cannot keep up: {} would be needed, more than the {}. So {faster}: \
-                 decode once and cache, use a cheaper format, do less per sample.",
+        let part = self
+            .largest_part
+            .as_ref()
+            .map(|(path, share)| format!(" Most of a batch, {}, is `{path}`: begin there.", percent(*share)));
+        let advice = match why {
+            Some(why) => format!(
+                "The loaders cannot keep up: {} would be needed, but {why}. So {faster}: decode once and cache, use a \
+                 cheaper format, do less per sample.",
                 things(needed, "worker", "workers"),
-                things(cpus, "processor", "processors"),
             ),
-            _ if self.workers.is_some_and(|workers| workers >= needed) => format!(
+            None if self.workers.is_some_and(|workers| workers >= needed) => format!(
                 "The loaders are busy all the time and only just keep up: add a worker or two, or {faster}."
             ),
-            _ => format!(
+            None => format!(
                 "The loaders cannot keep up: use {} instead of {workers}, or {faster}.",
                 things(needed, "worker", "workers")
             ),
-        }
+        };
+        format!("{advice}{}", part.unwrap_or_default())
     }
+}
+
+/// Share of a batch from which one section is most of it.
+const MOST: f64 = 0.5;
+
+/// The section that takes most of the time in which batches are made, and its share of that.
+fn largest_part(summary: &Summary) -> Option<(String, f64)> {
+    let is_batch = |row: &&SectionRow| row.kind == SectionKind::Batch;
+    let all_ns =
+        summary.sections.iter().filter(is_batch).fold(0u64, |sum, row| sum.saturating_add(row.stats.total));
+    let own_ns = |row: &SectionRow| row.self_ns.or(row.self_busy_ns).unwrap_or(0);
+    let is_inside = |row: &&SectionRow| {
+        let batches = summary.sections.iter().filter(is_batch);
+        batches
+            .into_iter()
+            .any(|batch| row.path.strip_prefix(&batch.path).is_some_and(|rest| rest.starts_with('/')))
+    };
+    // Of equals the first path.
+    let largest = summary.sections.iter().filter(is_inside).rev().max_by_key(|row| own_ns(row))?;
+    let share = own_ns(largest) as f64 / all_ns.max(1) as f64;
+    (share >= MOST).then(|| (largest.path.clone(), share.min(1.0)))
 }

@@ -4,9 +4,11 @@
 use serde::{Deserialize, Serialize};
 use stepscope_core::Phase;
 
+use crate::report::units::percent;
 use crate::report::units::things;
-use crate::report::{BottleneckType, Gain, Verdict, coverage};
-use crate::summary::{ModeSummary, SectionRow, Summary};
+use crate::report::{BottleneckType, Gain, TimeBase, Verdict, coverage};
+use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
+use crate::sums::Sums;
 
 /// Declares the thresholds of a rule: a field, its documentation and its default at one place, from which
 /// the configuration, the built-in help and its tests are made.
@@ -133,11 +135,16 @@ pub fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id == id)
 }
 
+/// Share of a time from which side effects on it are explained.
+pub(crate) const TOLD: f64 = 0.005;
+
 /// The steps that rules judge, and what phases cost them.
 pub(crate) struct Steps<'a> {
     summary: &'a Summary,
     /// The mode that verdicts are about.
     pub(crate) mode: &'a ModeSummary,
+    /// What tells the time of sections where no step was read with its own; of all modes, warm-up included.
+    pub(crate) sums: Option<Sums<'a>>,
 }
 
 impl<'a> Steps<'a> {
@@ -161,17 +168,52 @@ impl<'a> Steps<'a> {
                 None => format!("{steps} after warm-up: too few to judge; record at least {min_steps}"),
             }));
         }
-        Ok(Self { summary, mode })
+        let by_sums = summary.input.source == FigureSource::Aggregates;
+        let sums = by_sums.then(|| Sums::of(&summary.sections)).flatten();
+        Ok(Self { summary, mode, sums })
     }
 
     /// How many.
     pub(crate) fn count(&self) -> u64 {
-        self.mode.steady.count
+        self.sums.as_ref().map_or(self.mode.steady.count, |sums| sums.steps)
     }
 
     /// Time of the steps and of the input between them: what shares refer to.
     pub(crate) fn total_ns(&self) -> u64 {
-        self.mode.steady_ns.saturating_add(self.summary.input.between_ns)
+        self.steps_ns().saturating_add(self.summary.input.between_ns)
+    }
+
+    /// Time of the steps.
+    fn steps_ns(&self) -> u64 {
+        self.sums.as_ref().map_or(self.mode.steady_ns, |sums| sums.steps_ns)
+    }
+
+    /// What shares refer to, in words. Input between the steps that changes no figure as shown is not named.
+    pub(crate) fn base(&self) -> TimeBase {
+        const NAMED_FROM: f64 = 0.005;
+        let between = self.share(self.summary.input.between_ns);
+        if between < NAMED_FROM { TimeBase::StepTime } else { TimeBase::StepsAndInput }
+    }
+
+    /// What figures rest on where it is not the steps' own spans, as the end of a sentence.
+    pub(crate) fn by(&self) -> &'static str {
+        if self.sums.is_some() { ", by the sums of sections" } else { "" }
+    }
+
+    /// What such figures cannot tell, a sentence; empty where spans tell all.
+    pub(crate) fn caveat(&self) -> &'static str {
+        if self.sums.is_some() {
+            " (The steps' sections were not read, only their sums over all modes, warm-up included: on which thread \
+             they ran, and how much of them other work hid, is not recorded.)"
+        } else {
+            ""
+        }
+    }
+
+    /// A time inside steps as a share of what shares refer to; `whole_ns` is the time of the steps that it is of.
+    pub(crate) fn share_inside(&self, ns: u64, whole_ns: u64) -> f64 {
+        let steps_share = self.share(self.steps_ns());
+        (ns as f64 / whole_ns.max(1) as f64).min(1.0) * steps_share
     }
 
     /// Mean time of a step, the input before it included.
@@ -195,7 +237,7 @@ impl<'a> Steps<'a> {
     /// # Errors
     /// With the verdict to give where no step was read whole.
     pub(crate) fn with_sections(self) -> Result<Self, Verdict> {
-        if self.mode.whole.steps == 0 {
+        if self.mode.whole.steps == 0 && self.sums.is_none() {
             let coverage = &self.summary.coverage;
             return Err(Verdict::unknown(format!(
                 "the steps {}; {}",
@@ -213,7 +255,8 @@ impl<'a> Steps<'a> {
     pub(crate) fn with_phases(self) -> Result<Self, Verdict> {
         let steps = self.with_sections()?;
         let (mode, summary) = (steps.mode, steps.summary);
-        if !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none()) {
+        if steps.sums.is_none() && !mode.has_phases() && summary.outside.iter().all(|row| row.phase.is_none())
+        {
             return Err(Verdict::unknown(
                 "no section names a phase, so it cannot be said what the steps spend their time in; give \
                  sections a phase or a name that implies one",
@@ -225,13 +268,19 @@ impl<'a> Steps<'a> {
     /// Time exposed in these phases, inside steps. Steps whose spans were not all read are taken to be like
     /// the others.
     pub(crate) fn inside_ns(&self, phases: &[Phase]) -> u64 {
+        if let Some(sums) = &self.sums {
+            return sums.inside_ns(|name| phases.iter().any(|&phase| name.is(phase)));
+        }
         let rows = self.mode.phases.iter().filter(|row| phases.iter().any(|&phase| row.phase.is(phase)));
         self.mode.of_all_steps(rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns)))
     }
 
     /// Time exposed in these phases between steps.
     pub(crate) fn between_ns(&self, phases: &[Phase]) -> u64 {
-        let is_meant = |phase| phases.iter().any(|&meant| crate::summary::PhaseName::is(phase, meant));
+        let is_meant = |name: &PhaseName| phases.iter().any(|&phase| name.is(phase));
+        if let Some(sums) = &self.sums {
+            return sums.between_ns(is_meant);
+        }
         let rows = self.summary.outside.iter().filter(|row| row.phase.as_ref().is_some_and(is_meant));
         rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns))
     }
@@ -246,10 +295,23 @@ impl<'a> Steps<'a> {
     ///
     /// What remains is usually less than the mean of what remains today: the cause also takes cores, caches and
     /// memory bandwidth from the rest. So a step is granted the time of the quicker ones, but a cause of a small
-    /// share no more than that share of the rest.
-    pub(crate) fn gain(&self, ns: u64, quick_ns: Option<u64>) -> Option<Gain> {
+    /// share no more than that share of the rest. `what` names the cause.
+    pub(crate) fn gain(&self, ns: u64, quick_ns: Option<u64>, what: &str) -> Option<Gain> {
         let mean_ns = self.mean_ns();
-        Gain::upper_bound(mean_ns.saturating_sub(self.least_without_ns(ns, quick_ns)), mean_ns)
+        let direct_ns = self.per_step(ns);
+        let saved_ns = mean_ns.saturating_sub(self.least_without_ns(ns, quick_ns));
+        let mut gain = Gain::with_side_effects(direct_ns, saved_ns, mean_ns)?.of(self.base());
+        let others = Self::quicker(gain.saved_ns_per_step.saturating_sub(direct_ns), mean_ns);
+        gain.because = others.map(|others| format!("{} is {what}; {others}", percent(gain.direct_share)));
+        Some(gain)
+    }
+
+    /// What the quicker steps do without, of a step that takes `mean_ns`; absent where that is next to nothing.
+    pub(crate) fn quicker(ns: u64, mean_ns: u64) -> Option<String> {
+        let share = ns as f64 / mean_ns.max(1) as f64;
+        let text =
+            || format!("{} is what the quicker steps (1st percentile) do without besides", percent(share));
+        (share >= TOLD).then(text)
     }
 
     /// What a step is granted to take at least without `ns` of all steps' time; see [`Self::gain`].
@@ -263,7 +325,11 @@ impl<'a> Steps<'a> {
     /// longest, where none is inside.
     pub(crate) fn worst_section(&self, phases: &[Phase]) -> Option<&'a SectionRow> {
         let cost = |row: &SectionRow| {
-            let inside = row.in_mode(self.mode.mode).map_or(0, |part| part.exposed_ns);
+            let inside = match &self.sums {
+                Some(sums) if sums.inside.iter().any(|inside| inside.path == row.path) => row.stats.total,
+                Some(_) => 0,
+                None => row.in_mode(self.mode.mode).map_or(0, |part| part.exposed_ns),
+            };
             (inside, row.self_ns.unwrap_or(row.stats.total))
         };
         self.summary

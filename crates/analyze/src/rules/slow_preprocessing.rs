@@ -50,22 +50,24 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let share = steps.share(exposed_ns);
     if share < thresholds.min_share {
         return Verdict::fine(format!(
-            "{} of the step time is preparation on the training thread",
-            percent(share)
+            "{} of {} is preparation{}",
+            percent(share),
+            steps.base().as_str(),
+            place(&steps)
         ));
     }
-    let Some(gain) = steps.gain(exposed_ns, steps.mode.quick_without_preparation_ns) else {
+    let phase = PREPARATION
+        .iter()
+        .copied()
+        .max_by_key(|&phase| (steps.exposed_ns(&[phase]), std::cmp::Reverse(phase)))
+        .unwrap_or(Phase::Preprocessing);
+    let Some(gain) = steps.gain(exposed_ns, steps.mode.quick_without_preparation_ns, "preparation") else {
         return Verdict::unknown("steps have no duration");
     };
     let preparation_ns = steps.per_step(exposed_ns);
     let rest_ns = steps.mean_ns().saturating_sub(preparation_ns);
     let worst = steps.worst_section(PREPARATION);
     let part = worst.and_then(|row| row.in_mode(steps.mode.mode));
-    let phase = PREPARATION
-        .iter()
-        .copied()
-        .max_by_key(|&phase| (steps.exposed_ns(&[phase]), std::cmp::Reverse(phase)))
-        .unwrap_or(Phase::Preprocessing);
     let samples = steps.mode.throughput.samples.filter(|&samples| samples > 0);
     let evidence = Evidence::new()
         .with("preparation_share", rounded(share, 6))
@@ -74,7 +76,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("preprocessing_share", rounded(steps.share(steps.exposed_ns(&[Phase::Preprocessing])), 6))
         .with("augmentation_share", rounded(steps.share(steps.exposed_ns(&[Phase::Augmentation])), 6))
         .with("collate_share", rounded(steps.share(steps.exposed_ns(&[Phase::Collate])), 6))
-        .with_known("per_sample_ns", samples.map(|samples| exposed_ns / samples))
+        .with_known(
+            "per_sample_ns",
+            samples.filter(|_| steps.sums.is_none()).map(|samples| exposed_ns / samples),
+        )
         .with_known(
             "section_per_step_ns",
             part.map(|part| part.exposed_ns / steps.mode.whole_all.steps.max(1)),
@@ -83,18 +88,29 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("section_p50_ns", worst.and_then(|row| row.stats.p50));
     Verdict::Found(vec![Finding {
         title: format!(
-            "{} of the step time goes into {} on the training thread.",
+            "{} of {} goes into {}{}.",
             percent(share),
-            word(phase)
+            steps.base().as_str(),
+            word(phase),
+            place(&steps)
         ),
         severity: gain.severity(),
         section: worst.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
         rank: None,
         evidence,
-        recommendation: advice(worst, part.map(|part| part.calls / part.steps.max(1)), rest_ns),
+        recommendation: format!(
+            "{}{}",
+            advice(worst, part.map(|part| part.calls / part.steps.max(1)), rest_ns),
+            steps.caveat()
+        ),
         predicted_gain: Some(gain),
     }])
+}
+
+/// Where it runs; the sums of sections do not know it.
+fn place(steps: &Steps<'_>) -> &'static str {
+    if steps.sums.is_some() { steps.by() } else { " on the training thread" }
 }
 
 const fn word(phase: Phase) -> &'static str {

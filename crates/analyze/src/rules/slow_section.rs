@@ -21,7 +21,8 @@ pub(super) const RULE: Rule = Rule {
         why: "Logging, metrics, synchronisation and helper code inside the step cost as much as they take, \
               and are usually not meant to.",
         how: "Own time counts where it is exposed: while the training thread is in the section itself and \
-              nothing of higher rank runs. A section is a finding from a share of the step time on, or from \
+              nothing of higher rank runs. Where no step was read with its sections, their sums tell how long they \
+              took themselves, on whatever thread, and the finding says so. A section is a finding from a share of the step time on, or from \
               a lower share when a single call takes long. Sections without a phase are judged only where \
               phases cover most of the step. Stages of training whose sections take long in \
               a single call, and sections that allocate much in one call, give notes instead of findings.",
@@ -64,7 +65,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .collect();
     // The largest first, of equals the first path.
     candidates.sort_by(|a, b| b.exposed_ns.cmp(&a.exposed_ns).then_with(|| a.row.path.cmp(&b.row.path)));
-    let phase_share = 1.0 - steps.mode.unattributed_ns as f64 / steps.mode.whole.total_ns.max(1) as f64;
+    let phase_share = match &steps.sums {
+        Some(sums) => sums.inside_ns(|_| true) as f64 / sums.steps_ns.max(1) as f64,
+        None => 1.0 - steps.mode.unattributed_ns as f64 / steps.mode.whole.total_ns.max(1) as f64,
+    };
     let has_phases = phase_share >= thresholds.min_phase_share;
     let findings: Vec<Finding> = candidates
         .iter()
@@ -84,7 +88,14 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ));
     }
     Verdict::fine(match candidates.first() {
-        Some(cost) => format!("the costliest such section, {}, takes {}", cost.row.path, percent(cost.share)),
+        Some(cost) => {
+            format!(
+                "the costliest such section, {}, takes {}{}",
+                cost.row.path,
+                percent(cost.share),
+                steps.by()
+            )
+        }
         None => "no section but the regular stages of a step takes time".into(),
     })
 }
@@ -108,15 +119,32 @@ struct Cost<'a> {
     row: &'a SectionRow,
     exposed_ns: u64,
     calls: u64,
+    /// Steps in which it could run.
+    steps: u64,
     share: f64,
 }
 
 impl<'a> Cost<'a> {
     fn of(row: &'a SectionRow, steps: &Steps<'_>) -> Option<Self> {
-        let part = row.in_mode(steps.mode.mode).filter(|part| part.exposed_ns > 0)?;
-        let total = steps.mode.whole_all.total_ns.max(1);
-        let share = (part.exposed_ns as f64 / total as f64).min(1.0);
-        Some(Self { row, exposed_ns: part.exposed_ns, calls: part.calls.max(1), share })
+        let (exposed_ns, calls, whole_ns, steps_in) = match &steps.sums {
+            Some(sums) => {
+                let row = sums.inside.iter().find(|inside| inside.path == row.path)?;
+                (row.self_busy_ns?, row.stats.count, sums.steps_ns, sums.steps)
+            }
+            None => {
+                let part = row.in_mode(steps.mode.mode)?;
+                let whole = &steps.mode.whole_all;
+                (part.exposed_ns, part.calls, whole.total_ns, whole.steps)
+            }
+        };
+        let share = steps.share_inside(exposed_ns, whole_ns);
+        (exposed_ns > 0).then_some(Self {
+            row,
+            exposed_ns,
+            calls: calls.max(1),
+            steps: steps_in.max(1),
+            share,
+        })
     }
 
     fn per_call_ns(&self) -> u64 {
@@ -134,10 +162,16 @@ impl<'a> Cost<'a> {
 
     fn finding(&self, steps: &Steps<'_>) -> Option<Finding> {
         let mean_ns = steps.mean_ns();
-        let gain = Gain::upper_bound((self.share * mean_ns as f64).round() as u64, mean_ns)?;
+        let gain = Gain::upper_bound((self.share * mean_ns as f64).round() as u64, mean_ns)?.of(steps.base());
         let phase = self.row.phase.as_ref().map(|phase| phase.as_str().to_owned());
         Some(Finding {
-            title: format!("{} of the step time goes into {} itself.", percent(self.share), self.row.path),
+            title: format!(
+                "{} of {} goes into {} itself{}.",
+                percent(self.share),
+                steps.base().as_str(),
+                self.row.path,
+                steps.by()
+            ),
             severity: gain.severity(),
             section: Some(self.row.path.clone()),
             phase,
@@ -147,7 +181,7 @@ impl<'a> Cost<'a> {
                 .with("exposed_per_step_ns", gain.saved_ns_per_step)
                 .with("exposed_per_call_ns", self.per_call_ns())
                 .with("calls", self.calls)
-                .with("steps", steps.mode.whole_all.steps)
+                .with("steps", self.steps)
                 .with_known("call_p50_ns", self.row.stats.p50)
                 .with_known("call_p95_ns", self.row.stats.p95)
                 .with_known("self_alloc_bytes", self.row.memory.and_then(|memory| memory.self_alloc_bytes)),
@@ -157,7 +191,7 @@ impl<'a> Cost<'a> {
     }
 
     fn advice(&self, steps: &Steps<'_>) -> String {
-        let calls = self.calls / steps.mode.whole_all.steps.max(1);
+        let calls = self.calls / self.steps;
         let often = if calls > 1 {
             format!(
                 "It runs {} times a step, {} each: do the work once a step, or less often. ",
@@ -181,8 +215,7 @@ impl<'a> Cost<'a> {
             Some(_) => "",
             None => "If it is a regular stage of the step, give it its phase. ",
         };
-        let together = format!("{often}{what}");
-        together.trim_end().to_owned()
+        format!("{}{}", format!("{often}{what}").trim_end(), steps.caveat())
     }
 }
 

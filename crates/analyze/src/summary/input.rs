@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::phase::PhaseName;
+use super::section::FigureSource;
 use super::stats::Stats;
 
 /// Whether the run waits for its input.
@@ -21,11 +22,14 @@ pub enum InputVerdict {
 }
 
 /// Share of the time that goes into input on driving threads, warm-up excluded:
-/// `(in_steps_ns + between_ns) / (steps_ns + between_ns)`.
+/// `(in_steps_ns + between_ns) / (steps_ns + between_ns)`. Where no step was read with its sections, the processes'
+/// own sums tell it, if they are there: for all modes, warm-up included, and without knowing which thread waited.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct InputShare {
     /// The verdict.
     pub verdict: InputVerdict,
+    /// What tells it.
+    pub source: FigureSource,
     /// The share; absent without steps.
     pub share: Option<f64>,
     /// Exposed time of input phases inside steps; that of whole steps is taken to be typical of the others.
@@ -71,7 +75,7 @@ pub struct LoaderRow {
     /// Time its workers were busy, summed.
     pub busy_ns: u64,
     /// CPU time of its batches, what they gave to other threads apart; of batches that do not say it, the time
-    /// they were made in.
+    /// they were made in. What threads made that drive steps is left out: it ran beside nothing.
     pub computing_ns: u64,
     /// From its first batch's start to its last one's end.
     pub elapsed_ns: u64,
@@ -90,6 +94,8 @@ pub struct WorkerRow {
     pub rank: Option<i64>,
     /// Operating system's thread id; absent where not written.
     pub thread: Option<i64>,
+    /// Whether it drives steps as well: its batches are made in the time of the training thread, not beside it.
+    pub drives_steps: bool,
     /// Batches it made.
     pub batches: u64,
     /// Time it was busy with them.

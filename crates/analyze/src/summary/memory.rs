@@ -51,10 +51,10 @@ pub struct ProcessMemory {
     pub host: String,
     /// Latest resident bytes.
     pub rss_last_bytes: Option<u64>,
-    /// Largest resident bytes seen.
+    /// Largest resident bytes seen, at the ends of steps too where the run is one process.
     pub rss_max_bytes: Option<u64>,
     /// Latest live bytes.
     pub live_last_bytes: Option<u64>,
-    /// Largest live bytes seen.
+    /// Largest live bytes seen, at the ends of steps too where the run is one process.
     pub live_max_bytes: Option<u64>,
 }

@@ -7,10 +7,11 @@ use super::phase::{PhaseName, PhaseSource};
 use super::stats::Stats;
 
 /// Where count, total, extremes and allocations of a row come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FigureSource {
     /// The spans that were read.
+    #[default]
     Spans,
     /// The processes' own aggregates, which are exact even where spans were lost. Used where they have seen
     /// at least as many calls as there are spans (a killed process has not sent its last ones).

@@ -171,7 +171,7 @@ fn the_oldest_files_are_told_with_the_bound_to_raise() {
         dropped(partial, resource, "directory", LossReason::SizeBound, 120);
     });
     assert_eq!(summary.coverage.unread_because, Some(Shortfall::Lost(LossReason::SizeBound)));
-    assert_eq!(lost(&summary), Some(("120 spans were lost (40 % of those recorded).".into(), 39.9)));
+    assert_eq!(lost(&summary), Some(("120 spans were lost (40 % of those recorded).".into(), 40.0)));
     let [note] = notes(&summary).try_into().unwrap();
     assert!(note.starts_with("60 of 100 steps were read. The others went with the oldest files"), "{note}");
 }
@@ -228,7 +228,7 @@ fn what_came_through_the_collector_lacks_what_it_lost() {
     });
     assert_eq!((summary.losses.absent, summary.lost_spans()), (Some(150), 150));
     assert_eq!(summary.coverage.unread_because, Some(Shortfall::Lost(LossReason::ExportFailed)));
-    assert_eq!(lost(&summary), Some(("150 spans were lost (50 % of those recorded).".into(), 49.8)));
+    assert_eq!(lost(&summary), Some(("150 spans were lost (50 % of those recorded).".into(), 50.0)));
 }
 
 #[test]

@@ -230,6 +230,7 @@ impl Run {
                     .map(|thread| WorkerRow {
                         rank: Some(0),
                         thread: i64::try_from(thread).ok(),
+                        drives_steps: false,
                         batches: steps / workers,
                         busy_ns: busy_ns / workers,
                         first_ns: 0,

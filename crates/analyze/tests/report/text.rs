@@ -179,7 +179,7 @@ fn the_first_line_is_the_verdict() {
     let first = |summary: &Summary| text(summary).lines().next().unwrap().to_owned();
     assert_eq!(
         first(&healthy().build()),
-        "Not input bound: 1.5 % of the time is input; backward 45 %, forward 40 %."
+        "Not input bound: 1.5 % of the step time is input; backward 45 %, forward 40 %."
     );
     let waiting = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 4_700_000).build();
     assert_eq!(first(&waiting), "Input bound: 47 % of the step time is spent waiting for batches.");

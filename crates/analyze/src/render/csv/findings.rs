@@ -18,6 +18,7 @@ pub(super) fn findings(report: &Report) -> String {
         .column("rank", |row| row.rank.into())
         .column("recommendation", |row| row.recommendation.as_str().into())
         .column("gain_method", |row| gain(row, |gain| word(&gain.method).into()))
+        .column("gain_of", |row| gain(row, |gain| word(&gain.of).into()))
         .column("gain_saved_ns_per_step", |row| gain(row, |gain| gain.saved_ns_per_step.into()))
         .column("gain_step_time_ns", |row| gain(row, |gain| gain.step_time_ns.into()))
         .column("gain_share", |row| gain(row, |gain| gain.share.into()))

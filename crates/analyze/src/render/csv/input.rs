@@ -32,6 +32,7 @@ pub(super) fn workers(report: &Report) -> String {
         .column("loader", |row| row.0.name.as_str().into())
         .column("rank", |row| row.1.rank.into())
         .column("thread", |row| row.1.thread.into())
+        .column("drives_steps", |row| row.1.drives_steps.into())
         .column("batches", |row| row.1.batches.into())
         .column("busy_ns", |row| row.1.busy_ns.into())
         .column("first_ns", |row| row.1.first_ns.into())

@@ -57,9 +57,10 @@ fn one(at: usize, finding: &Bottleneck, out: &mut String) {
         let because = gain.because.as_ref().map(|because| format!(": {}", prose(because)));
         paragraph(
             &format!(
-                "<strong>Gain:</strong> {} {} of the step time ({} less, {} left){}.",
+                "<strong>Gain:</strong> {} {} of {} ({} less, {} left){}.",
                 gain.method.as_str(),
                 share(&format!("{place}/predicted_gain/share"), gain.share),
+                gain.of.as_str(),
                 ns(&format!("{place}/predicted_gain/saved_ns_per_step"), gain.saved_ns_per_step),
                 ns(&format!("{place}/predicted_gain/step_time_ns"), gain.step_time_ns),
                 because.unwrap_or_default()

@@ -55,9 +55,10 @@ fn details(number: usize, finding: &Bottleneck, page: &mut Page) {
     if let Some(gain) = &finding.predicted_gain {
         let because = gain.because.as_ref().map(|because| format!(": {}", prose(because)));
         page.block(&format!(
-            "**Gain:** {} {} of the step time ({} less, {} left){}.",
+            "**Gain:** {} {} of {} ({} less, {} left){}.",
             gain.method.as_str(),
             percent(gain.share),
+            gain.of.as_str(),
             duration(gain.saved_ns_per_step),
             duration(gain.step_time_ns),
             because.unwrap_or_default()

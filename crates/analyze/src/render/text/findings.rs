@@ -69,9 +69,10 @@ fn finding(number: usize, found: &Bottleneck, page: &mut Page) {
     if let Some(gain) = &found.predicted_gain {
         let because = gain.because.as_ref().map(|because| format!(": {because}"));
         let text = format!(
-            "{} {} of the step time ({} less, {} left){}.",
+            "{} {} of {} ({} less, {} left){}.",
             gain.method.as_str(),
             percent(gain.share),
+            gain.of.as_str(),
             duration(gain.saved_ns_per_step),
             duration(gain.step_time_ns),
             because.unwrap_or_default()

@@ -11,11 +11,13 @@ const PROCESSES: usize = 8;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let Some(memory) = &report.memory else { return };
-    page.heading("Memory (at the ends of steps)");
+    let at_steps = memory.live.is_some() || memory.rss.is_some();
+    page.heading(if at_steps { "Memory (at the ends of steps)" } else { "Memory" });
+    let is_live_known = memory.processes.iter().any(|process| process.live_max_bytes.is_some());
     for (name, pair) in [("live", &memory.live), ("resident", &memory.rss)] {
         match pair {
             Some(pair) => page.paragraph(Look::Plain, &format!("  {} ", left(name, 9)), &line(pair)),
-            None if name == "live" => page.paragraph(
+            None if name == "live" && !is_live_known => page.paragraph(
                 Look::Dim,
                 "  live      ",
                 "not recorded: install `stepscope::Alloc` as the global allocator",

@@ -161,7 +161,7 @@ fn every_point_of_a_series_is_a_row() {
 fn every_finding_has_its_row_and_its_evidence() {
     let report = report_of(&full());
     let (json, tables) = (json_of(&report), tables(&report));
-    let gain = ["method", "saved_ns_per_step", "step_time_ns", "share", "direct_share", "because"];
+    let gain = ["of", "method", "saved_ns_per_step", "step_time_ns", "share", "direct_share", "because"];
     let mut map: BTreeMap<String, String> =
         gain.map(|name| (format!("predicted_gain/{name}"), format!("gain_{name}"))).into();
     map.insert("predicted_gain".into(), "gain_share".into());
