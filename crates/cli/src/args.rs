@@ -19,20 +19,20 @@ First steps:
 
 const ANALYZE_EXAMPLES: &str = "\
 Examples:
-  stepscope analyze                              the latest run in ./profiles
-  stepscope analyze profiles --format json       for programs
-  stepscope analyze --format html --output a.html a page with plots, for a browser
-  stepscope analyze --format md --output run.md  for a comment on a pull request
-  stepscope analyze --format csv --output run    tables for a spreadsheet, into the folder run
-  stepscope analyze rank0.jsonl rank1.jsonl      one file a rank, one report
-  zstdcat traces.zst | stepscope analyze -       from standard input
-  stepscope analyze --fail-on 20 profiles        exit code 1 if a finding has severity >= 20
-  stepscope analyze --partial a.part a/          the heavy half, on any machine;
-  stepscope merge a.part b.part                  the other half, anywhere
+  stepscope analyze                                the latest run in ./profiles
+  stepscope analyze profiles --format json         for programs
+  stepscope analyze --format html --output a.html  a page with plots, for a browser
+  stepscope analyze --format md --output run.md    for a comment on a pull request
+  stepscope analyze --format csv --output run      tables for a spreadsheet, into the folder run
+  stepscope analyze rank0.jsonl rank1.jsonl        one file a rank, one report
+  zstdcat traces.zst | stepscope analyze -         from standard input
+  stepscope analyze --fail-on 20 profiles          exit code 1 if a finding has severity >= 20
+  stepscope analyze --partial a.part a/            the heavy half, on any machine;
+  stepscope merge a.part b.part                    the other half, anywhere
 
-What is read: the directories that the layer writes, OTLP traces as protobuf or JSON (the collector's
-file exporter, answers of Tempo and Jaeger), and Jaeger JSON; also compressed. The kind is found from
-the content, never the name.
+What is read: the directories that the layer writes, OTLP traces as protobuf or JSON (the
+collector's file exporter, answers of Tempo and Jaeger), and Jaeger JSON; also compressed. The
+kind is found from the content, never the name.
 ";
 
 const MERGE_EXAMPLES: &str = "\

@@ -19,6 +19,8 @@ pub(crate) enum CliError {
     Output(PathBuf, io::Error),
     /// A program that could not be started.
     Program(OsString, io::Error),
+    /// A place that cannot be written to, with what to do.
+    Unwritable(String),
     /// The reader of standard output went away: no message, no failure.
     BrokenPipe,
     /// Our fault.
@@ -31,9 +33,9 @@ impl CliError {
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => exit::USAGE,
-            Self::Input(_) | Self::Output(..) => exit::UNREADABLE,
             Self::Program(_, error) if error.kind() == io::ErrorKind::NotFound => exit::NO_PROGRAM,
             Self::Program(..) => exit::NOT_STARTED,
+            Self::Input(_) | Self::Output(..) | Self::Unwritable(_) => exit::UNREADABLE,
             Self::BrokenPipe => exit::FINE,
             Self::Internal(_) => exit::INTERNAL,
         }
@@ -59,7 +61,7 @@ impl CliError {
 impl fmt::Display for CliError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Usage(reason) | Self::Input(reason) => f.write_str(reason),
+            Self::Usage(reason) | Self::Input(reason) | Self::Unwritable(reason) => f.write_str(reason),
             Self::Output(path, error) => write!(f, "failed to write {}: {error}", path.display()),
             Self::Program(name, error) if error.kind() == io::ErrorKind::NotFound => {
                 write!(f, "there is no program {}; check its name, the path and PATH", name.to_string_lossy())

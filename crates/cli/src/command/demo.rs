@@ -17,6 +17,7 @@ use crate::{exit, output};
 /// Trains, records, analyses, reports.
 pub(crate) fn run(args: &DemoArgs, global: Global) -> Result<u8, CliError> {
     output::renderer(args.format, args.output.as_deref())?;
+    check_writable(&args.out)?;
     // The demo's checkpoints are real files that nobody needs afterwards.
     let checkpoints = tempfile::tempdir().map_err(|error| CliError::Output(std::env::temp_dir(), error))?;
     let (outcome, profile) = train(args, options(args, checkpoints.path()), global)?;
@@ -49,6 +50,21 @@ fn options(args: &DemoArgs, checkpoints: &Path) -> Options {
     options
 }
 
+/// Makes the directory as the layer would, and finds out whether it takes a file: the layer itself can only name the
+/// environment variable that sets its directory, and goes on without one.
+fn check_writable(out: &Path) -> Result<(), CliError> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(out).and_then(|()| tempfile::tempfile_in(out)).map(drop).map_err(|error| {
+        CliError::Unwritable(format!(
+            "failed to write to {}: {error}; name another directory with --out",
+            out.display()
+        ))
+    })
+}
+
 /// Trains with the layer; gives where the profile lies.
 fn train(args: &DemoArgs, options: Options, global: Global) -> Result<(Outcome, PathBuf), CliError> {
     output::note(global, "Training a small network on handwritten digits, recorded by stepscope …");
@@ -78,7 +94,8 @@ fn train(args: &DemoArgs, options: Options, global: Global) -> Result<(Outcome, 
     match profile {
         Some(profile) => Ok((outcome, profile)),
         None => Err(CliError::Input(format!(
-            "nothing was recorded in {}; check that it can be written, and that STEPSCOPE_LEVEL is not off",
+            "nothing was recorded in {}; check that STEPSCOPE_LEVEL is not off, or name another directory with \
+             --out",
             args.out.display()
         ))),
     }
@@ -102,7 +119,50 @@ fn trained(outcome: &Outcome) -> String {
 
 /// Where the profile lies and what to try next.
 fn next(args: &DemoArgs, profile: &Path) -> String {
-    let planted = args.slow.is_some() || args.leak || args.busy_loaders;
-    let try_next = if planted { "stepscope demo" } else { "stepscope demo --slow loader" };
-    format!("\nThe profile lies in {}\nTry next: {try_next}\n", profile.display())
+    format!("\nThe profile lies in {}\nTry next: {}\n", profile.display(), suggestion(args))
+}
+
+/// The same at full length after a run that was cut short, in which rules may lack data; else the other kind.
+fn suggestion(args: &DemoArgs) -> String {
+    let planted = [
+        args.slow.map(|stage| match stage {
+            SlowStage::Preprocessing => "--slow preprocessing",
+            SlowStage::Loader => "--slow loader",
+        }),
+        args.leak.then_some("--leak"),
+        args.busy_loaders.then_some("--busy-loaders"),
+    ];
+    let planted: Vec<&str> = planted.into_iter().flatten().collect();
+    let usual = Options::new("").epochs;
+    let options = match args.steps.is_some() || args.epochs.is_some_and(|epochs| epochs < usual) {
+        true => planted,
+        false if planted.is_empty() => vec!["--slow loader"],
+        false => Vec::new(),
+    };
+    [&["stepscope demo"], &options[..]].concat().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+    use crate::args::{Cli, Command};
+
+    fn suggested(arguments: &[&str]) -> String {
+        let cli = Cli::parse_from([&["stepscope", "demo"], arguments].concat());
+        match cli.command {
+            Command::Demo(args) => suggestion(&args),
+            _ => String::new(),
+        }
+    }
+
+    #[test]
+    fn what_to_try_next_follows_from_what_was_run() {
+        assert_eq!(suggested(&[]), "stepscope demo --slow loader");
+        assert_eq!(suggested(&["--slow", "loader"]), "stepscope demo");
+        assert_eq!(suggested(&["--epochs", "1"]), "stepscope demo");
+        assert_eq!(suggested(&["--steps", "20", "--leak"]), "stepscope demo --leak");
+        assert_eq!(suggested(&["--epochs", "500"]), "stepscope demo --slow loader");
+    }
 }

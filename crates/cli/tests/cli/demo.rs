@@ -11,7 +11,7 @@ fn the_demo_records_and_reports() {
     assert!(ended.stderr.contains("Trained 30 steps"), "{}", ended.stderr);
     assert!(ended.stdout.contains("stepscope-demo") && ended.stdout.contains("forward"), "{}", ended.stdout);
     let tail: Vec<&str> = ended.stdout.lines().rev().take(2).collect();
-    assert!(tail[0].starts_with("Try next: stepscope demo --slow"), "{tail:?}");
+    assert!(tail[0].starts_with("Try next: stepscope demo"), "{tail:?}");
     let profile = tail[1].strip_prefix("The profile lies in ").expect("it says where");
     assert!(profile.starts_with("here/"), "{profile}");
     let report = json(folder.path(), &["analyze", profile]);
