@@ -100,6 +100,9 @@ impl Config {
         if let Some(ms) = number("OTEL_EXPORTER_OTLP_TIMEOUT") {
             config.timeout = Duration::from_millis(ms);
         }
+        if let Some(ms) = number("STEPSCOPE_EXIT_TIMEOUT") {
+            config.exit_timeout = Duration::from_millis(ms);
+        }
         if let Some(name) = text("STEPSCOPE_LEVEL") {
             match Level::parse(&name.to_ascii_lowercase()) {
                 Some(level) => config.level = level,
@@ -145,6 +148,7 @@ mod tests {
             ("STEPSCOPE_RING_BYTES", "lots"),
             ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer x, a=b"),
             ("STEPSCOPE_FORMAT", "xml"),
+            ("STEPSCOPE_EXIT_TIMEOUT", "250"),
         ];
         let mut warnings = Vec::new();
         let find =
@@ -154,6 +158,7 @@ mod tests {
         assert_eq!(config.step_spans, ["train_step", "val_step"]);
         assert_eq!(config.ring_bytes, Config::default().ring_bytes);
         assert_eq!(config.headers, [("authorization".into(), "Bearer x".into()), ("a".into(), "b".into())]);
+        assert_eq!(config.exit_timeout, Duration::from_millis(250));
         assert_eq!(warnings.len(), 2, "{warnings:?}");
     }
 }
