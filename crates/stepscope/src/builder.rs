@@ -11,7 +11,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use crate::config::{Config, Format};
 use crate::control::{Control, Reach};
 use crate::exit::Guard;
-use crate::export::directory::{DirectorySink, process_directory};
+use crate::export::directory::{DirectorySink, MIN_BOUND_BYTES, process_directory};
 use crate::identity::{Given, Identity};
 use crate::layer::StepscopeLayer;
 use crate::recorder::{self, Recorder};
@@ -133,7 +133,8 @@ impl Builder {
         self
     }
 
-    /// Bound of this process's files in bytes (`STEPSCOPE_DIR_BYTES`; default: 1 GiB).
+    /// Bound of this process's files in bytes (`STEPSCOPE_DIR_BYTES`; default: 1 GiB). Less than 1 MB
+    /// cannot be held: 1,000,000 is taken instead, and said on standard error.
     pub fn directory_bytes(mut self, bytes: u64) -> Self {
         self.config.directory_bytes = bytes;
         self
@@ -157,7 +158,7 @@ impl Builder {
         self
     }
 
-    /// How long the final flush may take (default: 2 s).
+    /// How long the final flush may take (`STEPSCOPE_EXIT_TIMEOUT`, milliseconds; default: 2 s).
     pub fn exit_timeout(mut self, timeout: Duration) -> Self {
         self.config.exit_timeout = timeout;
         self
@@ -251,7 +252,14 @@ fn open_sinks(recorder: &Recorder) -> (Sinks, Option<PathBuf>) {
         // The program may change its working directory later.
         let base = std::path::absolute(base).unwrap_or_else(|_| base.clone());
         let directory = process_directory(&base, &recorder.identity);
-        match DirectorySink::create(&directory, config.format, config.directory_bytes) {
+        let bound_bytes = config.directory_bytes.max(MIN_BOUND_BYTES);
+        if bound_bytes > config.directory_bytes {
+            eprintln!(
+                "stepscope: a directory of {} bytes is too small (STEPSCOPE_DIR_BYTES): {bound_bytes} are taken",
+                config.directory_bytes
+            );
+        }
+        match DirectorySink::create(&directory, config.format, bound_bytes) {
             Ok(sink) => (path, sinks.directory) = (Some(sink.path().to_owned()), Some(sink)),
             Err(error) => eprintln!(
                 "stepscope: cannot write to {}: {error}; nothing is stored there (choose another with \

@@ -41,7 +41,10 @@ fn main() {
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),
         "process" => process::run(argument(1)),
-        "budget" => budget::run(argument(2).parse().unwrap_or(0), number(1), argument(3)),
+        "budget" => {
+            let or_zero = |position: usize| argument(position).parse().unwrap_or(0);
+            budget::run(or_zero(2), number(1), argument(3), or_zero(4));
+        }
         "alone" => volume::alone(number(1)),
         "wide" => volume::wide(number(1)),
         "wide_spans" => volume::wide_spans(number(1)),

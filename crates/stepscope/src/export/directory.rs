@@ -19,8 +19,15 @@ use crate::config::Format;
 use crate::identity::Identity;
 use crate::record::SectionRecord;
 
-/// A message is written when it has grown to this size.
-const MESSAGE_BYTES: usize = 256 << 10;
+/// The smallest bound that can be held: room for the metrics twice (a new file is written before the old one
+/// goes), the first steps, the steps that are kept, and the file that is written to.
+pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
+
+/// A message is written when it has grown to this size, or to a sixteenth of the bound.
+const MESSAGE_BYTES: u64 = 256 << 10;
+
+/// The first steps are never deleted as long as their files take one part in this many of the bound.
+const PROTECTED_SHARE: u64 = 3;
 
 /// Room that is kept for the end of the run: its span, and a publication of some fifty paths.
 const RESERVE_BYTES: usize = 96 << 10;
@@ -42,9 +49,12 @@ pub(crate) struct DirectorySink {
     format: Format,
     bound_bytes: u64,
     file_bytes: u64,
+    message_bytes: usize,
     traces: Message,
     /// The message holds something that must never be deleted.
     traces_protected: bool,
+    /// Closed files that are never deleted.
+    protected_bytes: u64,
     metrics: Encoder,
     publisher: Publisher,
     current: Option<OpenFile>,
@@ -136,9 +146,11 @@ impl DirectorySink {
             path,
             format,
             bound_bytes,
-            file_bytes: (bound_bytes / 32).clamp(64 << 10, 32 << 20),
+            file_bytes: (bound_bytes / 32).clamp(32 << 10, 32 << 20),
+            message_bytes: usize::try_from((bound_bytes / 16).min(MESSAGE_BYTES)).unwrap_or(usize::MAX),
             traces: Message::new(Encoder::traces(format)),
             traces_protected: false,
+            protected_bytes: 0,
             metrics: Encoder::metrics(format),
             publisher: Publisher::default(),
             current: None,
@@ -209,10 +221,10 @@ impl DirectorySink {
     }
 
     fn encode(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8], protected: bool) {
-        self.traces_protected |= protected || record.kind == SectionKind::Run;
+        self.traces_protected |= protected;
         let encoder = self.traces.next(context);
         with_encoder!(encoder, encoder => write_span(encoder.as_mut(), context, record, entries));
-        if self.traces.len() >= MESSAGE_BYTES {
+        if self.traces.len() >= self.message_bytes {
             self.write_spans();
         }
     }
@@ -257,17 +269,17 @@ impl DirectorySink {
             return Ok(());
         }
         let next = self.open_spans()?;
-        if let Some(full) = self.current.replace(next)
-            && !full.protected
-        {
+        let Some(full) = self.current.replace(next) else { return Ok(()) };
+        if full.protected && self.protected_bytes + full.bytes <= self.bound_bytes / PROTECTED_SHARE {
+            self.protected_bytes += full.bytes;
+        } else {
             let OpenFile { number, path, bytes, spans, .. } = full;
             self.deletable.push_back(ClosedFile { number, path, bytes, spans });
         }
         Ok(())
     }
 
-    /// Deletes the oldest files until `bytes` more fit. What is protected stays, so the bound can be passed by
-    /// the first steps alone.
+    /// Deletes the oldest files until `bytes` more fit.
     fn make_room(&mut self, bytes: u64) {
         while self.used_bytes() + bytes > self.bound_bytes {
             let Some(oldest) = self.deletable.pop_front() else { break };
@@ -279,6 +291,7 @@ impl DirectorySink {
                 self.counts.drop_spans(LossReason::SizeBound, gone);
             }
             self.total_bytes = self.total_bytes.saturating_sub(oldest.bytes);
+            self.notable.forget_file(oldest.number);
         }
     }
 
@@ -357,6 +370,7 @@ impl DirectorySink {
             message.clear();
             self.metrics = message.encoder;
         }
+        self.make_room(framed.len() as u64);
         if is_new {
             let mut next = self.open("metrics", self.next_metrics_number)?;
             self.next_metrics_number += 1;
@@ -395,6 +409,9 @@ impl Sink for DirectorySink {
             // Written in a message of its own, when the reserve has been given back.
             self.end = Some((*record, entries.to_vec()));
             return;
+        }
+        if matches!(record.kind, SectionKind::Run | SectionKind::Epoch) {
+            self.notable.note_lasting(record.trace_id, self.current.as_ref().map_or(0, |file| file.number));
         }
         let is_first = self.thinner.observe(record);
         self.thins |= self.used_bytes() >= self.bound_bytes / 2;

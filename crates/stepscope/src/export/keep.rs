@@ -1,6 +1,9 @@
 //! Steps that outlive the files they were written to: when the oldest file of a bounded directory goes, the
-//! slowest steps of the run and a few typical ones are taken out of it first. Which ones is decided here; where
+//! slowest steps of the run and a few typical ones are taken out of it first, and the spans of the run itself and
+//! its epochs. Which ones is decided here; where
 //! they go is the business of `directory`.
+
+use std::collections::BTreeSet;
 
 use stepscope_core::identity::TraceId;
 use stepscope_otlp::{EventHead, LinkHead, ResourceHead, ScopeHead, SpanHead, Value, Visitor, json, proto};
@@ -13,6 +16,9 @@ const SLOW: usize = 64;
 
 /// Steps of about the median duration: so many.
 const TYPICAL: usize = 16;
+
+/// Traces of the run and its epochs that are kept, at most.
+const LASTING: usize = 64;
 
 /// A step is typical when it differs from the median by at most this part of it.
 const TYPICAL_PART: u64 = 50;
@@ -44,6 +50,9 @@ struct Noted {
 pub(crate) struct Notable {
     slow: Vec<Noted>,
     typical: Vec<Noted>,
+    /// The traces of the run and its epochs, and the files that were open when spans of them came.
+    lasting: Vec<TraceId>,
+    lasting_files: BTreeSet<u32>,
     /// How often the numbers above were halved, because the steps did not fit.
     halvings: u32,
 }
@@ -58,10 +67,28 @@ impl Notable {
         }
     }
 
+    /// Learns of a span of the run or an epoch that is to be written while file number `file` is open. A long run
+    /// goes on in further traces; of very many the first are kept.
+    pub(crate) fn note_lasting(&mut self, id: TraceId, file: u32) {
+        let is_known = self.lasting.contains(&id);
+        if !is_known && self.lasting.len() < LASTING {
+            self.lasting.push(id);
+        } else if !is_known {
+            return;
+        }
+        self.lasting_files.insert(file);
+    }
+
+    /// File number `file` is gone. What came while it was open may still be in the next one.
+    pub(crate) fn forget_file(&mut self, file: u32) {
+        self.lasting_files.retain(|&known| known >= file);
+    }
+
     /// Whether file number `file` may hold spans of a step to keep: children can be a file ahead of their root,
     /// and what is noted is written with the next message.
     pub(crate) fn touches(&self, file: u32) -> bool {
         self.all().any(|noted| noted.file.abs_diff(file) <= 1)
+            || self.lasting_files.range(file.saturating_sub(1)..=file.saturating_add(1)).next().is_some()
     }
 
     /// Lets half of the steps go; whether any are left.
@@ -79,7 +106,8 @@ impl Notable {
     /// The spans of steps to keep out of the contents of a file, framed as before, and their number. Of a
     /// message that cannot be read nothing is kept.
     pub(crate) fn extract(&self, format: Format, contents: &[u8]) -> (Vec<u8>, u64) {
-        let ids: Vec<TraceId> = self.all().map(|noted| noted.id).collect();
+        let ids: Vec<TraceId> =
+            self.all().map(|noted| noted.id).chain(self.lasting.iter().copied()).collect();
         let (mut out, mut spans) = (Vec::new(), 0);
         let mut encoder = Encoder::traces(format);
         for message in messages(format, contents) {
@@ -259,6 +287,11 @@ mod tests {
             notable.note([2; 16], 1_000, 1_000, 1);
             let expected = [message(&[2]), message(&[2])].concat();
             assert_eq!(notable.extract(format, &contents), (expected, 2));
+            // Those of the run, whatever becomes of the steps.
+            notable.note_lasting([1; 16], 9);
+            (0..5).for_each(|_| drop(notable.shrink()));
+            assert_eq!(notable.extract(format, &contents), ([message(&[1]), message(&[1])].concat(), 2));
+            assert!(notable.touches(8) && notable.touches(10) && !notable.touches(11));
         }
     }
 }

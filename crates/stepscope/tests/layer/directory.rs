@@ -88,12 +88,31 @@ fn bounded(arguments: &[&str]) -> (Recording, Ended) {
     (recording, ended)
 }
 
-/// All files together are within the bound, but for one.
+/// All files together are within the bound.
 #[track_caller]
-fn within_bound(ended: &Ended) {
+fn within_bound(ended: &Ended, bound: u64) {
     let paths = files(&ended.path().join("profiles"));
     let sizes: Vec<u64> = paths.iter().map(|path| path.metadata().unwrap().len()).collect();
-    assert!(sizes.iter().sum::<u64>() <= BOUND + sizes.iter().max().unwrap(), "{sizes:?}");
+    assert!(sizes.iter().sum::<u64>() <= bound, "{sizes:?}");
+}
+
+#[test]
+fn the_smallest_bound_holds_and_keeps_the_run_and_its_epochs() {
+    const SMALLEST: u64 = 1_000_000;
+    for (asked, warnings) in [(200_000, 1), (SMALLEST, 0)] {
+        let arguments = ["budget", "30000", "0", "", "500"];
+        let ended = Program::new(&arguments).env("STEPSCOPE_DIR_BYTES", &asked.to_string()).succeed();
+        assert_eq!(ended.warnings().len(), warnings, "{}", ended.stderr);
+        assert!(warnings == 0 || ended.stderr.contains(&SMALLEST.to_string()), "{}", ended.stderr);
+        within_bound(&ended, SMALLEST);
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        assert!(recording.dropped("directory", "size_bound") > 0);
+        let epochs = usize::try_from(ended.truth()["epochs"]).unwrap();
+        for (name, spans) in [("run.started", 1), ("run", 1), ("epoch.started", epochs), ("epoch", epochs)] {
+            assert_eq!(recording.named(name).count(), spans, "{name}");
+        }
+    }
 }
 
 /// Numbers of the steps that are there, and whether they are whole.
@@ -116,7 +135,7 @@ fn a_bound_keeps_what_matters_and_counts_the_rest() {
         let slow = [first + 3_000, first + 7_000, first + 15_000, first + 29_900];
         let list = slow.map(|number| number.to_string()).join(",");
         let (recording, ended) = bounded(&["budget", "30000", &first.to_string(), &list]);
-        within_bound(&ended);
+        within_bound(&ended, BOUND);
         assert!(recording.dropped("directory", "thinned") > 0);
         assert!(recording.dropped("directory", "size_bound") > 0);
         let steps = whole(&recording);
@@ -134,7 +153,7 @@ fn a_bound_keeps_what_matters_and_counts_the_rest() {
 #[test]
 fn a_bound_holds_without_steps_and_with_traces_of_many_threads() {
     let (recording, ended) = bounded(&["alone", "60000"]);
-    within_bound(&ended);
+    within_bound(&ended, BOUND);
     assert!(recording.dropped("directory", "size_bound") > 0);
     // Random spans of eight threads, which end in any order. (Few of them are steps, so that the first steps
     // alone may need more than the bound.)
