@@ -98,6 +98,10 @@ def against_spans(aggregates, run, compare):
     """Every figure that both know. Where spans were lost or never made, the sums count more than the spans show,
     and nothing smaller than a span or longer than all. So they do where sections had not ended with the run: what is
     inside of them lacks the beginning of its path."""
+    emitted = aggregates.latest(names.SPANS_EMITTED)
+    if emitted is not None and emitted < run.spans:
+        # Of a program that was killed the sums are older than the spans.
+        return
     merged = aggregates.sections()
     has_all = aggregates.latest(names.SPANS_EMITTED) in (None, run.spans) and not run.has_basic
     has_all &= not any(section.orphans for section in run.sections.values())

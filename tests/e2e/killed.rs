@@ -1,4 +1,4 @@
-//! A run that is killed in the middle is readable at once, lacks the last second at most, and is known not to
+//! A run that is killed in the middle is readable at once, lacks the last half second at most, and is known not to
 //! have ended.
 
 use std::path::Path;
@@ -61,7 +61,7 @@ fn killed_at_fifty_random_moments() {
         let missing_ns = killed_ns.saturating_sub(last_ns);
         worst_ns = worst_ns.max(missing_ns);
         assert!(missing_ns <= 1_000_000_000, "kill {kill}: {missing_ns} ns are missing");
-        assert!(says_not_ended(folder.path()), "kill {kill}");
+        says_not_ended(folder.path(), kill);
         for issue in report["read_issues"].as_array().expect("a list") {
             // The step at work and a torn last record are all that a kill may leave behind.
             let kind = issue["kind"].as_str().unwrap_or_default();
@@ -71,9 +71,22 @@ fn killed_at_fifty_random_moments() {
     println!("{KILLS} kills: at most {:.0} ms missing", worst_ns as f64 / 1e6);
 }
 
-fn says_not_ended(folder: &Path) -> bool {
+/// One statement about the end, without another that contradicts it.
+fn says_not_ended(folder: &Path, kill: u32) {
+    let text = text(folder);
+    for said in ["The run did not end in order", "no loss was counted", "is missing and cannot be counted"] {
+        assert!(text.contains(said), "kill {kill}: {said:?} is not in\n{text}");
+    }
+    for unsaid in ["none lost", "0 spans missing", "last second"] {
+        assert!(!text.contains(unsaid), "kill {kill}: {unsaid:?} is in\n{text}");
+    }
+    assert_eq!(text.matches("spans_lost").count(), 2, "kill {kill}: one finding and its hint\n{text}");
+}
+
+/// The report on a folder, words of a paragraph on one line.
+fn text(folder: &Path) -> String {
     let mut command = stepscope(&["--quiet", "--no-color", "analyze"]);
-    output(command.arg(folder)).contains("did not end")
+    output(command.arg(folder)).split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 #[test]
@@ -92,5 +105,8 @@ fn a_termination_signal_loses_nothing_and_is_named() {
     );
     let report = report(&[folder.path()]);
     assert_eq!(report["run"]["ended"], true);
-    assert_eq!(report["losses"]["dropped_total"], Value::from(0));
+    for figure in ["dropped_total", "absent"] {
+        assert_eq!(report["losses"][figure], Value::from(0), "{figure}");
+    }
+    assert_eq!(report["losses"]["emitted"], report["run"]["spans"]);
 }

@@ -26,7 +26,9 @@ pub(super) const RULE: Rule = Rule {
               came through another) is a note, and so are spans thinned out on purpose and steps that are not \
               here without a loss that somebody counted: sampled, or in files that were not given. A process \
               that ends in order writes its run span last: without it the process was killed, crashed, or is \
-              still running. Severity is the share of spans lost; a run that did not end has a low one of its \
+              still running, and what it recorded after its last write cannot be counted. Traces that were \
+              at work when a run ended are no loss where every span that ended is here. Severity is the share \
+              of spans lost; a run that did not end has a low one of its \
               own.",
         advice: "Each reason has its own remedy, listed with the finding.",
         example: "12,044 spans were lost (3.1 % of those recorded).\n\
@@ -56,6 +58,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::Found(findings);
     }
     let spans = things(summary.state.spans, "span", "spans");
+    if summary.state.incomplete_traces > 0 {
+        return Verdict::fine(format!(
+            "no process lost any of {spans}; {} at work when the run ended",
+            things(summary.state.incomplete_traces, "trace was", "traces were")
+        ));
+    }
     if summary.losses.emitted.is_none() && summary.state.is_ours {
         return Verdict::unknown(format!(
             "{spans} read, all traces complete; how many were recorded did not arrive (it is written \
@@ -120,7 +128,7 @@ pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
 fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     let (state, losses) = (&summary.state, &summary.losses);
     let spans = summary.lost_spans();
-    if spans == 0 && state.incomplete_traces == 0 {
+    if spans == 0 && (state.incomplete_traces == 0 || is_open_at_end(summary)) {
         return None;
     }
     let recorded = losses.emitted.unwrap_or(0).max(state.spans.saturating_add(state.missing_spans)).max(1);
@@ -144,10 +152,7 @@ fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
         }
     }
     if advice.is_empty() {
-        advice.push(
-            "Read all files of the run, and those of every process; where the program was killed, its last \
-             second may be missing.",
-        );
+        advice.push("Read all files of the run, and those of every process.");
     }
     let title = if spans == 0 {
         let verb = if state.incomplete_traces == 1 { "is" } else { "are" };
@@ -177,6 +182,17 @@ fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     })
 }
 
+/// Whether traces that are not complete are those that were at work at the end, as far as can be known: every
+/// span that ended is here, or the run stopped and nobody counted a loss.
+fn is_open_at_end(summary: &Summary) -> bool {
+    let state = &summary.state;
+    let has_all = match summary.losses.absent {
+        Some(absent) => absent == 0,
+        None => state.is_ended() == Some(false),
+    };
+    state.is_ours && has_all && state.missing_spans == 0 && state.dropped_spans == 0
+}
+
 fn not_ended(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
     let state = &summary.state;
     if state.is_ended() != Some(false) {
@@ -202,12 +218,13 @@ fn not_ended(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
             .with("processes", state.instances)
             .with("not_ended", open)
             .with("epochs_started", state.epochs_started)
-            .with("epochs_ended", state.epochs_ended),
-        recommendation:
-            "Everything up to the last flush is in this report; at most the last second is missing. \
-                         If the program is meant to have ended, look at its exit code and log, and keep the \
-                         guard of `stepscope::init()` alive until the end of `main`."
-                .into(),
+            .with("epochs_ended", state.epochs_ended)
+            .with("incomplete_traces", state.incomplete_traces),
+        recommendation: "What had been written is in this report; what was recorded after the last write (half a \
+                         second at most, in a directory) is missing and cannot be counted, and traces that were \
+                         at work are not complete. If the program is meant to have ended, look at its exit code \
+                         and log, and keep the guard of `stepscope::init()` alive until the end of `main`."
+            .into(),
         predicted_gain: None,
     })
 }

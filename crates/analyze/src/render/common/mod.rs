@@ -1,4 +1,5 @@
-//! What several formats share: evidence in words, printable names. No layout and no escaping.
+//! What several formats share: evidence in words, printable names, the end of a run. No layout and no escaping.
 
 pub(crate) mod evidence;
 pub(crate) mod names;
+pub(crate) mod recording;

@@ -1,7 +1,7 @@
 //! How complete the recording is: spans read and lost, issues of the input, processes, bounds that were reached.
 
-use super::page::{close, code, count, escape, known, ns, number, open, prose, table};
-use crate::render::common::names::word;
+use super::page::{close, code, count, escape, known, ns, number, open, paragraph, prose, table};
+use crate::render::common::{names::word, recording::unended};
 use crate::report::Report;
 use crate::report::units::rate;
 
@@ -49,6 +49,9 @@ pub(super) fn render(report: &Report, out: &mut String) {
         ],
         out,
     );
+    if let Some(text) = unended(report) {
+        paragraph(&prose(text), out);
+    }
     let rows = losses.dropped.iter().enumerate().map(|(at, row)| {
         [
             row.reason.map_or_else(|| "not known".into(), code),

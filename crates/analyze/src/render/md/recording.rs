@@ -1,7 +1,7 @@
 //! How complete the recording is, and what was wrong with the input.
 
 use super::page::{Page, code, known, prose};
-use crate::render::common::names::word;
+use crate::render::common::{names::word, recording::unended};
 use crate::report::Report;
 use crate::report::units::count;
 
@@ -26,6 +26,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             ["Spans with errors".into(), count(report.run.errors)],
         ],
     );
+    if let Some(text) = unended(report) {
+        page.block(&prose(text));
+    }
     page.table(
         [">Lost", "Reason", "Sink", "In this input", "What to do"],
         losses.dropped.iter().map(|row| {

@@ -3,6 +3,7 @@
 use stepscope_core::LossReason;
 
 use super::page::{Look, Page};
+use crate::render::common::recording::unended;
 use crate::report::Report;
 use crate::report::units::{count, things};
 
@@ -16,8 +17,12 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     let losses = &report.losses;
     let spans = things(report.run.spans, "span", "spans");
     let mut parts = vec![format!("{spans} in {} read", things(report.run.traces, "trace", "traces"))];
-    parts.extend(losses.emitted.map(|spans| format!("{} recorded", count(spans))));
+    let unended = unended(report);
+    // The last count of a run that did not end is older than its last spans.
+    let recorded = losses.emitted.filter(|_| unended.is_none());
+    parts.extend(recorded.map(|spans| format!("{} recorded", count(spans))));
     parts.push(match losses.lost {
+        0 if unended.is_some() => "no loss was counted".into(),
         0 if losses.emitted.is_some() => "none lost".into(),
         0 => "losses not known".into(),
         spans => format!("{} lost", count(spans)),
@@ -29,16 +34,20 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         parts.push(format!("{} not in this input", count(uncounted)));
     }
     if losses.incomplete_traces > 0 {
-        parts.push(format!(
-            "{} not complete ({} missing)",
-            things(losses.incomplete_traces, "trace", "traces"),
-            things(losses.missing_spans, "span", "spans")
-        ));
+        let missing = match losses.missing_spans {
+            0 => String::new(),
+            spans => format!(" ({} missing)", things(spans, "span", "spans")),
+        };
+        let traces = things(losses.incomplete_traces, "trace", "traces");
+        parts.push(format!("{traces} not complete{missing}"));
     }
     if report.run.errors > 0 {
         parts.push(things(report.run.errors, "span with an error", "spans with errors"));
     }
     page.paragraph(Look::Plain, "  ", &parts.join(", "));
+    if let Some(text) = unended {
+        page.paragraph(Look::Notice, "  ", text);
+    }
     for row in &losses.dropped {
         let sink = row.sink.as_ref().map_or(String::new(), |sink| format!(" ({sink})"));
         let (look, first) = match row.reason {

@@ -134,8 +134,24 @@ fn one_span_is_not_several() {
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.title, "1 span was lost (17 % of those recorded).");
     summary.state.missing_spans = 0;
+    summary.losses.absent = Some(3);
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.title, "1 of 1 trace is not complete.");
+}
+
+#[test]
+fn what_was_at_work_at_the_end_is_no_loss() {
+    let mut summary = Run::of(1, MS).build();
+    summary.state.incomplete_traces = 1;
+    // Every span that ended is here.
+    summary.losses.absent = Some(0);
+    let because = fine(RULE, &summary);
+    assert!(because.contains("1 trace was at work when the run ended"), "{because}");
+    // A run that stopped is one finding, whatever was at work.
+    summary.state.ended = 0;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.title.starts_with("The run did not end"), "{}", finding.title);
+    assert_eq!(finding.evidence.get("incomplete_traces"), Some(&1.into()));
 }
 
 /// What the report notes about the recording.
