@@ -27,7 +27,7 @@ pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
 const MESSAGE_BYTES: u64 = 256 << 10;
 
 /// The first steps are never deleted as long as their files take one part in this many of the bound.
-const PROTECTED_SHARE: u64 = 3;
+const PROTECTED_SHARE: u64 = 2;
 
 /// Room that is kept for the end of the run: its span, and a publication of some fifty paths.
 const RESERVE_BYTES: usize = 96 << 10;
