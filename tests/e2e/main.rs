@@ -9,5 +9,6 @@ mod figures;
 mod killed;
 mod program;
 mod readme;
+mod recorded;
 mod scale;
 mod situations;

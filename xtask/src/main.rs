@@ -5,6 +5,7 @@ mod budgets;
 mod docs;
 mod frameworks;
 mod lint;
+mod otel;
 mod page;
 mod process;
 mod test;

@@ -2,7 +2,7 @@
 //! to run that one alone.
 
 use crate::process::{capture, cargo, command, run as run_command, succeeds};
-use crate::{Outcome, budgets, docs, frameworks, lint, page};
+use crate::{Outcome, budgets, docs, frameworks, lint, otel, page};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -112,6 +112,12 @@ fn end_to_end() -> Outcome {
     // times, and two cores are few.
     let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture", "--test-threads=1"]);
     tests.env("STEPSCOPE_BIN", release_program()?);
+    match otel::interpreter() {
+        Some(python) => drop(tests.env("STEPSCOPE_OTEL_PYTHON", python)),
+        None => eprintln!(
+            "\nSKIPPED: no Python with OpenTelemetry could be made, so `record` is not tested with one"
+        ),
+    }
     run_command(tests)
 }
 
