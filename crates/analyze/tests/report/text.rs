@@ -157,6 +157,35 @@ fn suspended_sections_say_how_long_they_were_idle() {
 }
 
 #[test]
+fn rows_that_hold_nothing_are_not_shown_and_names_that_are_empty_say_so() {
+    let mut summary = healthy().between(Phase::DataWait, "data_wait", &[MS]).build();
+    assert!(text(&summary).contains("Between the steps"));
+    summary.outside[0].stats = crate::fixture::stats([]);
+    summary.sections[0].path = String::new();
+    summary.sections[0].name = String::new();
+    let text = text(&summary);
+    assert!(!text.contains("Between the steps") && !text.contains("in 0 sections"), "{text}");
+    assert!(text.contains("(no name)"), "{text}");
+}
+
+#[test]
+fn live_memory_that_only_the_process_tells_is_not_called_unrecorded() {
+    let mut summary = Run::of(7, MS).build();
+    let gauge = |live_max_bytes| stepscope_analyze::summary::ProcessMemory {
+        rank: Some(0),
+        host: "host-a".into(),
+        rss_last_bytes: Some(1),
+        rss_max_bytes: Some(2_000_000),
+        live_last_bytes: live_max_bytes,
+        live_max_bytes,
+    };
+    for (live, is_unrecorded) in [(Some(1_000_000), false), (None, true)] {
+        summary.memory.processes = vec![gauge(live)];
+        assert_eq!(text(&summary).contains("not recorded: install"), is_unrecorded);
+    }
+}
+
+#[test]
 fn input_without_steps_or_runs_says_so() {
     assert_eq!(text(&nothing()).lines().next(), Some("Nothing to report: the input holds no run."));
     let mut summary = healthy().build();

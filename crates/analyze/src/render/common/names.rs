@@ -12,6 +12,12 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
+/// A name as a table shows it: one that is empty says so.
+#[must_use]
+pub(crate) fn named(text: &str) -> String {
+    if text.is_empty() { "(no name)".into() } else { printable(text) }
+}
+
 fn breaks_layout(letter: char) -> bool {
     letter.is_control()
         || matches!(letter as u32,
@@ -36,6 +42,11 @@ mod tests {
     #[test]
     fn control_characters_do_not_reach_the_terminal() {
         assert_eq!(printable("a\u{1b}[31m\n\u{202e}b"), "a�[31m��b");
+    }
+
+    #[test]
+    fn an_empty_name_is_no_blank() {
+        assert_eq!((named(""), named("a\n")), ("(no name)".into(), "a�".into()));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use super::page::{close, code, count, ns, open, paragraph, share, table};
 use super::svg;
+use crate::render::common::names::named;
 use crate::report::Report;
 
 /// Sections shown; the tables of the CSV report have all.
@@ -16,7 +17,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     paragraph(
         &format!(
             "What held up the end of the {}: of {} in all, {} is explained by sections; the rest is time of the {} itself, \
-             in no section.",
+             in no section. Warm-up is included.",
             critical.window,
             ns("critical_path/total_ns", critical.total_ns),
             share("critical_path/explained_share", critical.explained_share),
@@ -27,7 +28,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     let rows = critical.sections.iter().enumerate().take(ROWS).map(|(at, row)| {
         let place = format!("critical_path/sections/{at}");
         [
-            code(&row.path),
+            code(&named(&row.path)),
             svg::bar(row.share, 4),
             share(&format!("{place}/share"), row.share),
             ns(&format!("{place}/on_path_ns"), row.on_path_ns),

@@ -1,6 +1,7 @@
 //! The sections: a flame graph, which the script draws from the table, and the table, which is its accessible form.
 
 use super::page::{bytes, close, code, count, escape, ns, open, paragraph, share, table_with};
+use crate::render::common::names::named;
 use crate::report::Report;
 use crate::summary::PhaseName;
 
@@ -43,7 +44,7 @@ pub(super) fn table(report: &Report, out: &mut String) {
         );
         let alloc = row.memory.as_ref();
         let cells = [
-            code(&row.path),
+            code(&named(&row.path)),
             phase.map(code).unwrap_or_default(),
             count(&of("count"), row.stats.count),
             ns(&of("total"), row.stats.total),

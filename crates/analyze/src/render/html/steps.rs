@@ -63,16 +63,18 @@ pub(super) fn phases(report: &Report, out: &mut String) {
             out,
         );
     }
-    let rows = report.detailed_metrics.outside.iter().enumerate().map(|(at, row)| {
-        let place = format!("detailed_metrics/outside/{at}");
-        [
-            row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
-            count(&format!("{place}/stats/count"), row.stats.count),
-            ns(&format!("{place}/stats/total"), row.stats.total),
-            ns(&format!("{place}/stats/p50"), row.stats.p50),
-            ns(&format!("{place}/stats/max"), row.stats.max),
-        ]
-    });
+    let rows = report.detailed_metrics.outside.iter().enumerate().filter(|(_, row)| row.stats.count > 0).map(
+        |(at, row)| {
+            let place = format!("detailed_metrics/outside/{at}");
+            [
+                row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+                count(&format!("{place}/stats/count"), row.stats.count),
+                ns(&format!("{place}/stats/total"), row.stats.total),
+                ns(&format!("{place}/stats/p50"), row.stats.p50),
+                ns(&format!("{place}/stats/max"), row.stats.max),
+            ]
+        },
+    );
     table(
         "Between the steps, on the same threads",
         ["Phase", ">Sections", ">Total", ">Median", ">Longest"],

@@ -30,7 +30,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let mut text: Vec<String> =
             parts.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
         text.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
-        rows.push(row("Step time", text.join(", ")));
+        let of =
+            summary.coverage.partly_read().map(|_| format!(" (of the {} steps read)", count(summary.steps)));
+        rows.push(row("Step time", format!("{}{}", text.join(", "), of.unwrap_or_default())));
     }
     rows.extend(throughput(&summary.throughput).map(|text| row("Throughput", text)));
     page.table(["", ""], rows);

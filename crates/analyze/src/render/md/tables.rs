@@ -1,6 +1,7 @@
 //! Where the time goes, the largest sections, the slowest steps, memory.
 
 use super::page::{Page, code, known};
+use crate::render::common::names::named;
 use crate::report::Report;
 use crate::report::units::{bytes, count, duration, percent, signed_bytes, things};
 use crate::summary::SectionRow;
@@ -42,7 +43,8 @@ pub(super) fn phases(report: &Report, page: &mut Page) {
             count(summary.whole.steps)
         ));
     }
-    let outside = &report.detailed_metrics.outside;
+    // Phases that only occur inside sections of others have no sections of their own.
+    let outside: Vec<_> = report.detailed_metrics.outside.iter().filter(|row| row.stats.count > 0).collect();
     if !outside.is_empty() {
         page.heading(3, "Between the steps");
         let rows = outside.iter().map(|row| {
@@ -60,11 +62,13 @@ pub(super) fn phases(report: &Report, page: &mut Page) {
 
 pub(super) fn critical(report: &Report, page: &mut Page) {
     let Some(critical) = &report.critical_path else { return };
-    page.heading(3, &format!("Critical path: what held up the end of the {}", critical.window));
+    let warmup =
+        if report.summary.warmup_steps > 0 && critical.mode.is_some() { ", warm-up included" } else { "" };
+    page.heading(3, &format!("Critical path: what held up the end of the {}{warmup}", critical.window));
     let large = critical.sections.iter().filter(|row| row.on_path_ns > 0);
     let rows = large.clone().take(CRITICAL).map(|row| {
         [
-            code(&row.path),
+            code(&named(&row.path)),
             percent(row.share),
             duration(row.on_path_ns),
             count(row.on_path_calls),
@@ -100,7 +104,7 @@ pub(super) fn sections(report: &Report, page: &mut Page) {
         ["Section", ">Calls", ">Total", ">Self", ">p50", ">p95", ">Max", ">Allocated"],
         largest.iter().take(SECTIONS).map(|row| {
             [
-                code(&row.path),
+                code(&named(&row.path)),
                 count(row.stats.count),
                 duration(row.stats.total),
                 known(row.self_ns, duration),

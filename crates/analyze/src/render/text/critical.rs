@@ -3,6 +3,7 @@
 
 use super::page::{Look, Page};
 use super::width::{elide, left, right};
+use crate::render::common::names::named;
 use crate::report::Report;
 use crate::report::units::{duration, percent, things};
 use crate::summary::{CriticalPath, CriticalSection, WaitParts};
@@ -16,7 +17,9 @@ const SMALL: f64 = 0.005;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let Some(critical) = &report.critical_path else { return };
-    page.heading(&format!("Critical path (what held up the end of the {})", critical.window));
+    let warmup =
+        if report.summary.warmup_steps > 0 && critical.mode.is_some() { "; warm-up included" } else { "" };
+    page.heading(&format!("Critical path (what held up the end of the {}{warmup})", critical.window));
     let per_window = |ns: u64| duration(ns / critical.windows.max(1));
     let row = |name: &str, share: f64, ns: u64| {
         let name = left(&elide(name, NAME), NAME);
@@ -24,12 +27,13 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     };
     let large = critical.sections.iter().filter(|row| row.share >= SMALL);
     for section in large.clone().take(ON_PATH) {
-        page.plain(&row(&section.path, section.share, section.on_path_ns));
+        page.plain(&row(&named(&section.path), section.share, section.on_path_ns));
     }
     page.more(large.count(), ON_PATH, "sections");
     let other = 1.0 - critical.explained_share;
     if other >= SMALL {
-        page.plain(&row("(the step itself, in no section)", other, critical.other_ns));
+        let name = format!("(the {} itself, in no section)", critical.window);
+        page.plain(&row(&name, other, critical.other_ns));
     }
     beside(critical, page);
     if let Some(parts) = &critical.waits {

@@ -26,7 +26,16 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let mut parts: Vec<String> =
             shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
         parts.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
-        page.paragraph(Look::Plain, "Step time   ", &parts.join(", "));
+        // Which steps are left of a bounded directory is no matter of chance.
+        let of = summary
+            .coverage
+            .partly_read()
+            .map(|_| format!(" (of the {} read)", things(summary.steps, "step", "steps")));
+        page.paragraph(
+            Look::Plain,
+            "Step time   ",
+            &format!("{}{}", parts.join(", "), of.unwrap_or_default()),
+        );
     }
     let parts = throughput(&summary.throughput, summary.coverage.partly_read().is_some());
     if !parts.is_empty() {

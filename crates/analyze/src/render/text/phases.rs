@@ -59,7 +59,8 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             page.paragraph(Look::Dim, "  hidden behind it: ", &hidden.join(", "));
         }
     }
-    let outside = &report.detailed_metrics.outside;
+    // Phases that only occur inside sections of others have no sections of their own.
+    let outside: Vec<_> = report.detailed_metrics.outside.iter().filter(|row| row.stats.count > 0).collect();
     if !outside.is_empty() {
         page.heading("Between the steps (same threads)");
         for row in outside {
