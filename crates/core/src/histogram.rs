@@ -100,6 +100,19 @@ const fn guess() -> [u8; 256] {
     table
 }
 
+/// The bounds with one above all mantissas behind them.
+const UPPER: [u64; BUCKETS_PER_OCTAVE + 1] = upper();
+
+const fn upper() -> [u64; BUCKETS_PER_OCTAVE + 1] {
+    let mut table = [u64::MAX; BUCKETS_PER_OCTAVE + 1];
+    let mut k = 0;
+    while k < BUCKETS_PER_OCTAVE {
+        table[k] = BOUNDS[k];
+        k += 1;
+    }
+    table
+}
+
 /// Index of the bucket that holds `value`, or `None` for 0 (the zero bucket).
 #[inline]
 #[must_use]
@@ -107,17 +120,14 @@ pub fn bucket(value: u64) -> Option<i32> {
     if value == 0 {
         return None;
     }
-    let exponent = 63 - value.leading_zeros();
-    if value.is_power_of_two() {
-        // Upper bounds are inclusive, so a power of two closes the octave below it.
-        return Some(exponent as i32 * 64 - 1);
-    }
+    let exponent = 63 - value.leading_zeros() as i32;
     let mantissa = value << value.leading_zeros();
-    let mut k = usize::from(GUESS[((mantissa >> 55) & 0xff) as usize]);
-    while k + 1 < BUCKETS_PER_OCTAVE && mantissa > BOUNDS[k + 1] {
-        k += 1;
-    }
-    Some(exponent as i32 * 64 + k as i32)
+    // Sub-buckets are wider than what starts with the same 8 bits, so it is the guessed one or the next.
+    let guess = GUESS[(mantissa >> 55 & 0xff) as usize];
+    let is_next = mantissa > UPPER[usize::from(guess % 64) + 1];
+    // Upper bounds are inclusive, so a power of two closes the octave below it.
+    let is_power_of_two = mantissa == 1 << 63;
+    Some(exponent * 64 + i32::from(guess) + i32::from(is_next) - i32::from(is_power_of_two))
 }
 
 /// The geometric middle of bucket `index`, rounded to an integer: the value that stands for the bucket.
@@ -245,6 +255,18 @@ mod tests {
         assert_eq!(bucket(u64::MAX), Some(4_095));
         assert_eq!(bucket(1 << 63), Some(63 * 64 - 1));
         assert_eq!(bucket((1 << 63) + 1), Some(63 * 64));
+    }
+
+    #[test]
+    fn a_bound_closes_its_bucket_in_every_octave() {
+        for exponent in 20..64 {
+            for (k, &bound) in (0..64i32).zip(&BOUNDS).skip(1) {
+                // The largest integer that is not above `2^(exponent + k/64)`.
+                let largest = bound >> (63 - exponent);
+                assert_eq!(bucket(largest), Some(exponent * 64 + k - 1), "{exponent} {k}");
+                assert_eq!(bucket(largest + 1), Some(exponent * 64 + k), "{exponent} {k}");
+            }
+        }
     }
 
     #[test]

@@ -142,12 +142,24 @@ pub(crate) trait Encode: Copy {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Declared<'a>(pub usize, pub FieldValue<'a>);
 
+/// The words of a declared field whose value fits into one.
+#[inline]
+pub(crate) fn scalar_words(number: usize, value: FieldValue<'_>) -> Option<[u64; 2]> {
+    let (tag, bits) = scalar(value).ok()?;
+    Some([head(tag | BY_NUMBER, declared_key(number), 0), bits])
+}
+
+/// Beyond what is kept anyway where a callsite has more fields than fit.
+#[inline]
+fn declared_key(number: usize) -> u16 {
+    u16::try_from(number).unwrap_or(u16::MAX)
+}
+
 impl Encode for Declared<'_> {
     #[inline]
     fn encode(self, mut put: impl FnMut(u64)) {
         let Self(number, value) = self;
-        // Beyond what is kept anyway where a callsite has more fields than that.
-        let number = u16::try_from(number).unwrap_or(u16::MAX);
+        let number = declared_key(number);
         match scalar(value) {
             Ok((tag, bits)) => {
                 put(head(tag | BY_NUMBER, number, 0));

@@ -1,7 +1,7 @@
 //! How a section ends: into the thread's aggregates first, then into its ring. Also the spans that no section of
 //! the program is behind: the run's, and the markers that a run or an epoch has started.
 
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_core::{PathId, SectionKind, attr};
 
@@ -10,7 +10,7 @@ use crate::attrs::Entry;
 use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::memory;
-use crate::open::{Open, Parent, Spec, Start, flag};
+use crate::open::{Open, Parent, Spec, Start, Stay, Total, flag};
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::state::ThreadState;
 use crate::sys;
@@ -39,17 +39,38 @@ impl ThreadShared {
 }
 
 impl ThreadState {
-    /// Ends a section.
+    /// Ends the section of a span.
     #[inline]
     pub(crate) fn finish(&mut self, open: &Open) {
-        let Some(trace) = open.trace() else { return };
-        if open.has_rest()
-            && let Some(continuation) = open.fold_rest()
-        {
+        if open.has_rest() {
+            self.fold_rest(open);
+        }
+        match open.total() {
+            // An entered section ends at its last exit: a handle kept for longer does not make it longer.
+            Some(total) => self.finish_at(open, total.stay.exit_ns, &total),
+            None => self.finish_at(open, now_ns(), &Total::default()),
+        }
+    }
+
+    #[cold]
+    fn fold_rest(&mut self, open: &Open) {
+        if let Some(continuation) = open.fold_rest() {
             self.end_continuation(continuation);
         }
-        // An entered section ends at its last exit: a handle kept for longer does not make it longer.
-        let end_ns = if open.enters() > 0 { open.last_exit_ns() } else { now_ns() };
+    }
+
+    /// Ends a section of the stack, which was entered once.
+    #[inline]
+    pub(crate) fn finish_stay(&mut self, open: &Open, stay: Stay) {
+        if open.has_rest() {
+            self.fold_rest(open);
+        }
+        self.finish_at(open, stay.exit_ns, &Total { enters: 1, stay });
+    }
+
+    #[inline]
+    fn finish_at(&mut self, open: &Open, end_ns: u64, total: &Total) {
+        let Some(trace) = open.trace() else { return };
         let bits = open.bits();
         if bits & flag::DISCARDED != 0 {
             open.make_plain();
@@ -59,14 +80,14 @@ impl ThreadState {
             &Ended {
                 duration_ns: end_ns.saturating_sub(open.start_ns()),
                 collapsed: bits & flag::COLLAPSED != 0,
-                self_busy_ns: open.self_busy_ns(),
-                memory: open.memory(),
+                self_busy_ns: total.stay.self_busy_ns,
+                memory: total.stay.memory,
             },
         );
         if bits & flag::EXPORTED != 0 {
-            let is_written = is_simple(open) && self.write_simple(open, end_ns);
+            let is_written = is_simple(open, total) && self.write_simple(open, end_ns, total);
             if !is_written {
-                self.export(open, trace, end_ns);
+                self.export(open, trace, end_ns, total);
             }
         }
         if bits & (flag::EXPORTED | flag::IS_ROOT) != 0 {
@@ -76,54 +97,52 @@ impl ThreadState {
 
     /// Writes the record of a simple section straight into the ring; `false` if it does not fit in there in one piece.
     #[inline]
-    fn write_simple(&self, open: &Open, end_ns: u64) -> bool {
-        let (memory, peak_bytes, words) = (open.memory(), open.peak_bytes(), open.words());
-        let mut figures = 0;
+    fn write_simple(&self, open: &Open, end_ns: u64, total: &Total) -> bool {
+        let (bits, words) = (open.bits(), open.words());
+        let stay = &total.stay;
+        // Kind and phase are where the record has them, two bytes further down.
+        let mut flags = (bits & 0xffff) << 16;
         let mut len = record::WORDS + words.len();
-        if memory.is_some() {
-            figures |= record::HAS_MEMORY;
+        if stay.memory.is_some() {
+            flags |= record::HAS_MEMORY;
             len += 4;
         }
-        if peak_bytes.is_some() {
-            figures |= record::HAS_PEAK;
+        if stay.peak_bytes.is_some() {
+            flags |= record::HAS_PEAK;
             len += 1;
         }
-        let bits = open.bits();
-        if bits & flag::IS_ERROR != 0 {
-            figures |= record::IS_ERROR;
+        if bits & (flag::IS_ERROR | flag::ON_FOREIGN_THREAD) != 0 {
+            flags |= if bits & flag::IS_ERROR != 0 { record::IS_ERROR } else { 0 };
+            flags |= if bits & flag::ON_FOREIGN_THREAD != 0 { record::ON_FOREIGN_THREAD } else { 0 };
         }
-        if bits & flag::ON_FOREIGN_THREAD != 0 {
-            figures |= record::ON_FOREIGN_THREAD;
-        }
-        let [id_high, id_low] = open.trace_id_words();
         let is_written = self.shared.ring.push_in_place(len, |slots| {
+            let set = |slot: &AtomicU64, word: u64| slot.store(word, Ordering::Relaxed);
             let Some((head, mut slots)) = slots.split_first_chunk::<{ record::WORDS }>() else { return };
-            let head_words = [
-                id_high,
-                id_low,
-                // Kind and phase are where the record has them, a byte further down.
-                figures | (bits & 0xffff) << 16,
-                open.span_id(),
-                open.parent_span_id(),
-                open.start_ns(),
-                end_ns,
-                open.busy_ns(),
-                u64::from(open.enters()) << 32 | u64::from(open.callsite()),
-                open.thread(),
-            ];
-            head.iter().zip(head_words).for_each(|(slot, word)| slot.store(word, Ordering::Relaxed));
-            if let (Some(memory), Some((four, more))) = (memory, slots.split_first_chunk::<4>()) {
-                let [alloc_bytes, free_bytes, alloc_count, free_count, ..] = memory.words();
-                four.iter()
-                    .zip([alloc_bytes, free_bytes, alloc_count, free_count])
-                    .for_each(|(slot, word)| slot.store(word, Ordering::Relaxed));
+            let [id_high, id_low, about, span, parent, start, end, busy, enters, thread] = head;
+            let [high, low] = open.trace_id_words();
+            set(id_high, high);
+            set(id_low, low);
+            set(about, flags);
+            set(span, open.span_id());
+            set(parent, open.parent_span_id());
+            set(start, open.start_ns());
+            set(end, end_ns);
+            set(busy, stay.busy_ns);
+            set(enters, u64::from(total.enters) << 32 | u64::from(open.callsite()));
+            set(thread, open.thread());
+            if let (Some(memory), Some((four, more))) = (&stay.memory, slots.split_first_chunk::<4>()) {
+                let [alloc_bytes, free_bytes, alloc_count, free_count] = four;
+                set(alloc_bytes, memory.alloc_bytes);
+                set(free_bytes, memory.free_bytes);
+                set(alloc_count, memory.alloc_count);
+                set(free_count, memory.free_count);
                 slots = more;
             }
-            if let (Some(peak_bytes), Some((one, more))) = (peak_bytes, slots.split_first()) {
-                one.store(peak_bytes, Ordering::Relaxed);
+            if let (Some(peak_bytes), Some((one, more))) = (stay.peak_bytes, slots.split_first()) {
+                set(one, peak_bytes);
                 slots = more;
             }
-            slots.iter().zip(words).for_each(|(slot, word)| slot.store(word.get(), Ordering::Relaxed));
+            slots.iter().zip(words).for_each(|(slot, word)| set(slot, word.get()));
         });
         if is_written {
             self.shared.emit();
@@ -131,16 +150,15 @@ impl ThreadState {
         is_written
     }
 
-    /// Writes any section.
     #[cold]
-    fn export(&mut self, open: &Open, trace: TraceRef, end_ns: u64) {
+    fn export(&mut self, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
         let mut words = std::mem::take(&mut self.scratch);
-        self.export_with(&mut words, open, trace, end_ns);
+        self.export_with(&mut words, open, trace, end_ns, total);
         words.clear();
         self.scratch = words;
     }
 
-    fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, end_ns: u64) {
+    fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
         let Some(state) = self.recorder.traces.get(trace) else { return };
         let Some(about) = self.recorder.traces.about(trace) else { return };
         words.extend(open.words().iter().map(Word::get));
@@ -169,8 +187,8 @@ impl ThreadState {
             parent_span_id: open.parent_span_id(),
             start_ns: open.start_ns(),
             end_ns,
-            busy_ns: open.busy_ns(),
-            enters: open.enters(),
+            busy_ns: total.stay.busy_ns,
+            enters: total.enters,
             kind: open.kind(),
             phase: open.phase(),
             is_error: open.has(flag::IS_ERROR),
@@ -179,14 +197,14 @@ impl ThreadState {
             left_out,
             on_foreign_thread: open.has(flag::ON_FOREIGN_THREAD),
             root,
-            memory: open.memory().map(|memory| MemoryRecord {
+            memory: total.stay.memory.map(|memory| MemoryRecord {
                 alloc_bytes: memory.alloc_bytes,
                 free_bytes: memory.free_bytes,
                 alloc_count: memory.alloc_count,
                 free_count: memory.free_count,
             }),
-            cpu_ns: open.cpu_ns(),
-            peak_bytes: open.peak_bytes(),
+            cpu_ns: total.stay.cpu_ns,
+            peak_bytes: total.stay.peak_bytes,
             live_bytes: if is_coarse { memory::live_bytes() } else { None },
             rss_bytes,
             rss_delta_bytes: rss_bytes
@@ -229,7 +247,7 @@ impl ThreadState {
         if let Some(epoch) = epoch {
             open.push(true, Entry::Field(attr::EPOCH, epoch.into()));
         }
-        self.export(&open, run.trace, open.start_ns());
+        self.export(&open, run.trace, open.start_ns(), &Total::default());
         self.spare = Some(open);
         self.traces.leave(&self.recorder.traces, run.trace);
     }
@@ -288,10 +306,11 @@ impl ThreadState {
 
 /// Whether all of a section's figures are in the words of its record that [`ThreadState::write_simple`] writes.
 #[inline]
-fn is_simple(open: &Open) -> bool {
+fn is_simple(open: &Open, total: &Total) -> bool {
     let is_root = open.bits() & (flag::IS_ROOT | flag::IS_PART) != 0;
-    !is_root
-        && open.bits() & 0xff == SectionKind::Section as u64
-        && !open.has_rest()
-        && open.cpu_ns().is_none()
+    let is_plain = open.bits() & 0xff == SectionKind::Section as u64;
+    !is_root && is_plain && !open.has_rest() && total.stay.cpu_ns.is_none()
 }
+
+#[cfg(test)]
+mod tests;

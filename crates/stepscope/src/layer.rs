@@ -79,7 +79,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
             match state.plain_place(path, metadata) {
                 Some(place) => {
                     attributes.record(&mut PlainVisitor(open));
-                    state.begin_at(open, place, &Spec::default(), around)
+                    state.begin_plain(open, place, None, around)
                 }
                 None => begin_special(state, attributes, open, parent),
             }
@@ -176,7 +176,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         // Not `active`: a slot must be freed even when recording has just stopped.
         let Some(recorder) = &self.recorder else { return };
         let _own = memory::own_call();
-        let Some(open) = recorder.spans.find(id.into_u64()) else { return };
+        let Some((slot, open)) = recorder.spans.find_slot(id.into_u64()) else { return };
         if recorder.is_current()
             && let Some(trace) = open.trace()
         {
@@ -190,7 +190,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
                 recorder.end_epoch();
             }
         }
-        recorder.spans.free(id.into_u64());
+        recorder.spans.free(slot);
     }
 }
 

@@ -68,7 +68,7 @@ pub use stepscope_mem::Alloc;
 #[doc(hidden)]
 pub mod __private {
     pub use crate::callsite::Callsite;
-    pub use crate::section::{Start, enter, record_value};
+    pub use crate::section::{Start, enter, enter_plain, record_value};
 
     /// A step or epoch number of any integer type; negative ones are none.
     #[must_use]

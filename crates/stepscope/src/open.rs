@@ -11,7 +11,7 @@ use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
 use crate::aggregate::MemorySums;
-use crate::attrs::{Attrs, Encode};
+use crate::attrs::{self, Attrs, Declared, Encode, FieldValue};
 use crate::trace::TraceRef;
 use crate::word::Word;
 
@@ -62,6 +62,14 @@ pub(crate) struct Stay {
     pub cpu_ns: Option<u64>,
 }
 
+/// What a section was from its first entry to its last exit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Total {
+    pub enters: u32,
+    /// Sums, the highest peak, the last exit.
+    pub stay: Stay,
+}
+
 /// What all stays measured together.
 #[derive(Debug, Default)]
 struct Stays {
@@ -81,20 +89,32 @@ const HAS_PEAK: u64 = 1 << 1;
 const HAS_CPU: u64 = 1 << 2;
 
 impl Stays {
-    /// The figures of `has` need no reset: they are not read before they are set.
+    /// The other figures are not read before they are set.
     #[inline]
     fn reset(&self) {
-        [&self.enters, &self.last_exit_ns, &self.busy_ns, &self.self_busy_ns, &self.has]
-            .iter()
-            .for_each(|word| word.set(0));
+        self.enters.set(0);
+        self.has.set(0);
     }
 
     #[inline]
     fn add(&self, enters: u64, stay: &Stay) {
-        self.enters.add(enters);
-        self.busy_ns.add(stay.busy_ns);
-        self.self_busy_ns.add(stay.self_busy_ns);
-        self.last_exit_ns.set(self.last_exit_ns.get().max(stay.exit_ns));
+        let before = self.enters.get();
+        self.enters.set(before.saturating_add(enters));
+        if before == 0 {
+            self.busy_ns.set(stay.busy_ns);
+            self.self_busy_ns.set(stay.self_busy_ns);
+            self.last_exit_ns.set(stay.exit_ns);
+        } else {
+            self.busy_ns.add(stay.busy_ns);
+            self.self_busy_ns.add(stay.self_busy_ns);
+            self.last_exit_ns.set(self.last_exit_ns.get().max(stay.exit_ns));
+        }
+        if stay.memory.is_some() || stay.peak_bytes.is_some() || stay.cpu_ns.is_some() {
+            self.add_figures(stay);
+        }
+    }
+
+    fn add_figures(&self, stay: &Stay) {
         let has = self.has.get();
         if let Some(memory) = &stay.memory {
             let pairs = self.memory.iter().zip(memory.words());
@@ -117,9 +137,7 @@ impl Stays {
             | flag(stay.memory.is_some(), HAS_MEMORY)
             | flag(stay.peak_bytes.is_some(), HAS_PEAK)
             | flag(stay.cpu_ns.is_some(), HAS_CPU);
-        if now != has {
-            self.has.set(now);
-        }
+        self.has.set(now);
     }
 
     #[inline]
@@ -128,17 +146,21 @@ impl Stays {
             .then(|| MemorySums::from_words(self.memory.each_ref().map(Word::get)))
     }
 
-    /// As if all stays had been one.
-    fn total(&self) -> Stay {
-        let has = |flag: u64| self.has.get() & flag != 0;
-        Stay {
+    /// As if all stays had been one; `None` without any.
+    #[inline]
+    fn total(&self) -> Option<Total> {
+        let enters = self.enters.get();
+        let has = self.has.get();
+        let figure = |flag: u64, word: &Word| if has & flag == 0 { None } else { Some(word.get()) };
+        let stay = Stay {
             exit_ns: self.last_exit_ns.get(),
             busy_ns: self.busy_ns.get(),
             self_busy_ns: self.self_busy_ns.get(),
             memory: self.memory(),
-            peak_bytes: has(HAS_PEAK).then(|| self.peak_bytes.get()),
-            cpu_ns: has(HAS_CPU).then(|| self.cpu_ns.get()),
-        }
+            peak_bytes: figure(HAS_PEAK, &self.peak_bytes),
+            cpu_ns: figure(HAS_CPU, &self.cpu_ns),
+        };
+        (enters > 0).then_some(Total { enters: enters.min(u64::from(u32::MAX)) as u32, stay })
     }
 }
 
@@ -177,9 +199,8 @@ pub(crate) struct Open {
     /// Kind, phase (plus 1), flags.
     bits: Word,
     stays: Stays,
-    /// Words and entries in `words`.
-    words_len: Word,
-    entries: Word,
+    /// How much of `words` is in use: words, entries in units of [`ENTRY`], [`FULL`].
+    used: Word,
     words: [Word; WORDS],
     /// Whether anything is in the rest.
     has_rest: Word,
@@ -217,8 +238,7 @@ impl Default for Open {
             thread: Word::default(),
             bits: Word::default(),
             stays: Stays::default(),
-            words_len: Word::default(),
-            entries: Word::default(),
+            used: Word::default(),
             words: std::array::from_fn(|_| Word::default()),
             has_rest: Word::default(),
             rest: Mutex::default(),
@@ -248,8 +268,7 @@ impl Open {
         self.thread.set(thread);
         self.trace.set(0);
         self.bits.set(0);
-        self.words_len.set(0);
-        self.entries.set(0);
+        self.used.set(0);
         self.stays.reset();
         if self.has_rest.get() != 0 {
             self.reset_rest();
@@ -299,6 +318,11 @@ impl Open {
     /// Owner only.
     pub(crate) fn set_flag(&self, flag: u64) {
         self.bits.set(self.bits.get() | flag);
+    }
+
+    #[cfg(test)]
+    pub(crate) fn clear_flag(&self, flag: u64) {
+        self.bits.set(self.bits.get() & !flag);
     }
 
     #[inline]
@@ -394,12 +418,11 @@ impl Open {
     }
 
     /// Attaches something; `owned` says whether the calling thread is the owner.
-    #[inline]
     pub(crate) fn push(&self, owned: bool, entry: impl Encode) {
-        let len = self.words_len.get() as usize;
-        let mut end = len;
+        let used = self.used.get();
+        let mut end = (used & WORDS_USED) as usize;
         // Behind what went to the rest everything goes there, so that the order stays.
-        if owned && len <= WORDS {
+        if owned && used & FULL == 0 {
             entry.encode(|word| {
                 if let Some(slot) = self.words.get(end) {
                     slot.set(word);
@@ -407,37 +430,43 @@ impl Open {
                 end += 1;
             });
             if end <= WORDS {
-                self.words_len.set(end as u64);
-                self.entries.add(1);
+                self.used.set((used & !WORDS_USED) + ENTRY + end as u64);
                 return;
             }
         }
         self.push_to_rest(owned, entry);
     }
 
-    #[cold]
-    fn push_to_rest(&self, owned: bool, entry: impl Encode) {
-        if owned {
-            // Their number in the words is kept beside.
-            self.set_full();
+    /// As [`push`](Self::push) by the owner, for a field that the callsite declares.
+    #[inline]
+    pub(crate) fn push_declared(&self, number: usize, value: FieldValue<'_>) {
+        let used = self.used.get();
+        let start = (used & WORDS_USED) as usize;
+        if used & FULL == 0
+            && let Some([head, bits]) = self.words.get(start..start + 2)
+            && let Some([head_word, value_word]) = attrs::scalar_words(number, value)
+        {
+            head.set(head_word);
+            bits.set(value_word);
+            self.used.set(used + ENTRY + 2);
+        } else {
+            self.push(true, Declared(number, value));
         }
-        self.rest().attrs.push(self.entries.get() as u16, entry);
     }
 
-    /// Owner only: from here on entries go to the rest.
-    fn set_full(&self) {
-        let len = self.words_len.get();
-        if len <= WORDS as u64 {
-            self.words_len.set(len + FULL);
+    #[cold]
+    fn push_to_rest(&self, owned: bool, entry: impl Encode) {
+        let used = self.used.get();
+        if owned {
+            self.used.set(used | FULL);
         }
+        self.rest().attrs.push(((used & !FULL) / ENTRY) as u16, entry);
     }
 
     /// The words of the entries that are not in the rest.
     #[inline]
     pub(crate) fn words(&self) -> &[Word] {
-        let len = self.words_len.get();
-        let len = if len >= FULL { len - FULL } else { len };
-        self.words.get(..len as usize).unwrap_or_default()
+        self.words.get(..(self.used.get() & WORDS_USED) as usize).unwrap_or_default()
     }
 
     /// Marks it as failed, or not.
@@ -472,8 +501,8 @@ impl Open {
     /// Takes in what other threads have added. For the one that ends it.
     pub(crate) fn fold_rest(&self) -> Option<TraceRef> {
         let mut rest = self.rest();
-        if rest.stays.enters.get() > 0 {
-            self.stays.add(rest.stays.enters.get(), &rest.stays.total());
+        if let Some(total) = rest.stays.total() {
+            self.stays.add(u64::from(total.enters), &total.stay);
             rest.stays.reset();
         }
         if let Some(is_error) = rest.is_error {
@@ -485,46 +514,23 @@ impl Open {
         rest.continuation.take()
     }
 
+    /// What all stays of the owner measured, and after [`fold_rest`](Self::fold_rest) those of others; `None` if it
+    /// was never entered.
     #[inline]
-    pub(crate) fn enters(&self) -> u32 {
-        self.stays.enters.get().min(u64::from(u32::MAX)) as u32
-    }
-
-    #[inline]
-    pub(crate) fn last_exit_ns(&self) -> u64 {
-        self.stays.last_exit_ns.get()
-    }
-
-    #[inline]
-    pub(crate) fn busy_ns(&self) -> u64 {
-        self.stays.busy_ns.get()
-    }
-
-    #[inline]
-    pub(crate) fn self_busy_ns(&self) -> u64 {
-        self.stays.self_busy_ns.get()
-    }
-
-    #[inline]
-    pub(crate) fn memory(&self) -> Option<MemorySums> {
-        self.stays.memory()
-    }
-
-    #[inline]
-    pub(crate) fn peak_bytes(&self) -> Option<u64> {
-        (self.stays.has.get() & HAS_PEAK != 0).then(|| self.stays.peak_bytes.get())
-    }
-
-    #[inline]
-    pub(crate) fn cpu_ns(&self) -> Option<u64> {
-        (self.stays.has.get() & HAS_CPU != 0).then(|| self.stays.cpu_ns.get())
+    pub(crate) fn total(&self) -> Option<Total> {
+        self.stays.total()
     }
 }
 
-/// Added to the length of the words once an entry had no room.
-const FULL: u64 = 1 << 16;
+const WORDS_USED: u64 = 0xffff;
+const ENTRY: u64 = 1 << 16;
+/// An entry had no room.
+const FULL: u64 = 1 << 32;
 
 #[inline]
 fn phase_bits(phase: Option<Phase>) -> u64 {
     phase.map_or(0, |phase| (phase as u64 + 1) << 8)
 }
+
+#[cfg(test)]
+mod tests;

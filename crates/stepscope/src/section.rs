@@ -103,11 +103,22 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
             }
         })
     });
-    let key = key.unwrap_or_else(|| {
+    guard(key, spec.kind())
+}
+
+/// As [`enter`], for a section of no particular kind.
+#[doc(hidden)]
+pub fn enter_plain(callsite: &'static Callsite, values: &[FieldValue<'_>]) -> SectionGuard {
+    guard(thread::with_current(|state| state.enter_plain(callsite, values)), SectionKind::Section)
+}
+
+/// The guard of what was begun: outer `None` without a state of the thread, inner without room.
+#[inline]
+fn guard(begun: Option<Option<u64>>, kind: SectionKind) -> SectionGuard {
+    if begun.is_none() {
         thread::lose_in_teardown();
-        None
-    });
-    SectionGuard { key: key.unwrap_or(0), kind: spec.kind(), not_send: PhantomData }
+    }
+    SectionGuard { key: begun.flatten().unwrap_or(0), kind, not_send: PhantomData }
 }
 
 /// Records a user metric of the current step, or of the innermost section outside of steps. For
@@ -138,12 +149,14 @@ pub fn record_value(name: &str, value: f64) {
 #[macro_export]
 macro_rules! section {
     ($name:literal, phase = $phase:ident $(, $key:ident = $value:expr)* $(,)?) => {
-        $crate::__enter!($name, ::core::option::Option::Some($crate::Phase::$phase),
-            $crate::__private::Start::default(), $($key = $value),*)
+        $crate::__private::enter_plain(
+            $crate::__callsite!($name, ::core::option::Option::Some($crate::Phase::$phase), $($key),*),
+            &[$($crate::FieldValue::from($value)),*])
     };
     ($name:literal $(, $key:ident = $value:expr)* $(,)?) => {
-        $crate::__enter!($name, ::core::option::Option::None,
-            $crate::__private::Start::default(), $($key = $value),*)
+        $crate::__private::enter_plain(
+            $crate::__callsite!($name, ::core::option::Option::None, $($key),*),
+            &[$($crate::FieldValue::from($value)),*])
     };
 }
 
@@ -211,11 +224,20 @@ macro_rules! value {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __enter {
-    ($name:literal, $phase:expr, $start:expr, $($key:ident = $value:expr),*) => {{
+    ($name:literal, $phase:expr, $start:expr, $($key:ident = $value:expr),*) => {
+        $crate::__private::enter($crate::__callsite!($name, $phase, $($key),*), $start,
+            &[$($crate::FieldValue::from($value)),*])
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __callsite {
+    ($name:literal, $phase:expr, $($key:ident),*) => {{
         static CALLSITE: $crate::__private::Callsite = $crate::__private::Callsite::new(
             $name, $phase, ::core::module_path!(), ::core::file!(), ::core::line!(),
             &[$(::core::stringify!($key)),*]);
-        $crate::__private::enter(&CALLSITE, $start, &[$($crate::FieldValue::from($value)),*])
+        &CALLSITE
     }};
 }
 

@@ -64,7 +64,14 @@ impl SpanTable {
     /// The section of span `id`, if it is recorded; as long as somebody has a handle of that span.
     #[inline]
     pub(crate) fn find(&self, id: u64) -> Option<&Open> {
-        self.slots.get(self.index(id)?)?.get().map(Box::as_ref)
+        self.find_slot(id).map(|(_, open)| open)
+    }
+
+    /// As [`find`](Self::find), with its slot.
+    #[inline]
+    pub(crate) fn find_slot(&self, id: u64) -> Option<(usize, &Open)> {
+        let index = self.index(id)?;
+        Some((index, self.slots.get(index)?.get()?))
     }
 
     /// What children of span `id` need to know, if it is recorded and has not ended.
@@ -75,19 +82,28 @@ impl SpanTable {
         self.index(id).and(parent)
     }
 
-    /// Frees the slot of span `id`, whose section has ended.
+    /// Frees a slot whose span's section has ended.
     #[inline]
-    pub(crate) fn free(&self, id: u64) {
-        if let Some(key) = self.index(id).and_then(|index| self.keys.get(index)) {
+    pub(crate) fn free(&self, slot: usize) {
+        if let Some(key) = self.keys.get(slot) {
             key.store(0, Ordering::Release);
         }
     }
 
     #[inline]
+    fn is_at(&self, index: usize, id: u64) -> bool {
+        self.keys.get(index).is_some_and(|key| key.load(Ordering::Acquire) == id)
+    }
+
+    #[inline]
     fn index(&self, id: u64) -> Option<usize> {
         let first = first_slot(id);
-        let is_at = |index: usize| self.keys.get(index).is_some_and(|key| key.load(Ordering::Acquire) == id);
-        if is_at(first) { Some(first) } else { Self::neighbours(id).find(|&index| is_at(index)) }
+        if self.is_at(first, id) { Some(first) } else { self.index_far(id) }
+    }
+
+    #[cold]
+    fn index_far(&self, id: u64) -> Option<usize> {
+        Self::neighbours(id).find(|&index| self.is_at(index, id))
     }
 }
 
@@ -104,9 +120,8 @@ mod tests {
         for id in 1..1_000 {
             assert_eq!(table.find(id).unwrap().start_ns(), id);
         }
-        table.free(500);
+        table.free(table.find_slot(500).unwrap().0);
         assert!(table.find(500).is_none() && table.parent(500).is_none());
-        table.free(500);
         assert!(table.insert(500).is_some());
         assert_eq!(table.find(501).unwrap().start_ns(), 501);
     }
@@ -119,7 +134,7 @@ mod tests {
             assert!(table.insert(same_slot(n)).is_some());
         }
         assert!(table.insert(same_slot(NEIGHBOURS)).is_none());
-        table.free(same_slot(3));
+        table.free(table.find_slot(same_slot(3)).unwrap().0);
         assert!(table.insert(same_slot(NEIGHBOURS)).is_some());
         assert!(table.find(same_slot(3)).is_none());
         assert!(table.find(same_slot(4)).is_some());

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use stepscope_core::{Level, PathId, PathTable, SectionKind};
+use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
 use tracing::Metadata;
 
-use crate::attrs::{Declared, FieldValue};
-use crate::callsite::Source;
+use crate::attrs::FieldValue;
+use crate::callsite::{Callsite, Source};
 use crate::clock::now_ns;
 use crate::memory::{self, Counters, PeakToken};
 use crate::open::{Open, Parent, Spec, Start, Stay, flag};
@@ -125,10 +125,10 @@ impl ThreadState {
 
     /// The place of a section of `source` inside of a section of path `parent`.
     #[inline]
-    fn place(&mut self, parent: PathId, source: Source, spec: &Spec) -> Place {
+    fn place(&mut self, parent: PathId, source: Source, spec: impl FnOnce() -> Spec) -> Place {
         let recorder = &self.recorder;
         self.places.get(parent, source.address(), || {
-            let (path, callsite) = recorder.path(parent, source, source.name(), spec);
+            let (path, callsite) = recorder.path(parent, source, source.name(), &spec());
             Place { path, callsite, is_plain: true }
         })
     }
@@ -155,7 +155,6 @@ impl ThreadState {
 
     /// Gives `open` its identity and its place: trace, parent, path. `name` overrides the callsite's. `false`
     /// when there is no room for its trace.
-    #[inline]
     pub(crate) fn begin(
         &mut self,
         open: &Open,
@@ -173,7 +172,7 @@ impl ThreadState {
         };
         let path = parent.map_or(PathId::ROOT, |parent| parent.path);
         let place = match name {
-            None => self.place(path, source, spec),
+            None => self.place(path, source, || *spec),
             Some(name) => {
                 let (path, callsite) = self.recorder.path(path, source, name, spec);
                 Place { path, callsite, is_plain: true }
@@ -183,27 +182,50 @@ impl ThreadState {
     }
 
     /// As [`begin`](Self::begin), where the place is known and the section's parent can be one.
+    fn begin_at(&mut self, open: &Open, place: Place, spec: &Spec, parent: Option<Parent>) -> bool {
+        let Some(parent) = parent else { return self.begin_root(open, place, spec, None) };
+        let exported = spec.kind() != SectionKind::Section || self.recorder.is_at(Level::Detailed);
+        self.begin_inside(open, place, spec.kind(), spec.phase, &parent, exported)
+    }
+
+    /// As [`begin`](Self::begin) for a section of no particular kind, where the place is known and the section's
+    /// parent can be one.
     #[inline]
-    pub(crate) fn begin_at(
+    pub(crate) fn begin_plain(
         &mut self,
         open: &Open,
         place: Place,
-        spec: &Spec,
+        phase: Option<Phase>,
         parent: Option<Parent>,
     ) -> bool {
-        let kind = spec.kind();
-        let is_plain = kind == SectionKind::Section;
-        let Some(parent) = parent else { return self.begin_root(open, place, spec, None) };
-        let is_part = PathTable::is_collapsed(parent.path, place.path);
-        let mut flags = if is_part { flag::COLLAPSED } else { 0 };
-        let (span_id, trace_id);
-        if is_plain && !self.recorder.is_at(Level::Detailed) {
-            // Whatever is exported inside of it belongs to the innermost span that is there.
-            (span_id, trace_id) = (parent.span_id, [0; 2]);
-        } else {
+        match parent {
+            Some(parent) => {
+                let exported = self.recorder.is_at(Level::Detailed);
+                self.begin_inside(open, place, SectionKind::Section, phase, &parent, exported)
+            }
+            None => self.begin_root(open, place, &Spec { phase, ..Spec::default() }, None),
+        }
+    }
+
+    #[inline]
+    fn begin_inside(
+        &mut self,
+        open: &Open,
+        place: Place,
+        kind: SectionKind,
+        phase: Option<Phase>,
+        parent: &Parent,
+        exported: bool,
+    ) -> bool {
+        let collapsed = PathTable::is_collapsed(parent.path, place.path);
+        let mut flags = if collapsed { flag::COLLAPSED } else { 0 };
+        // Whatever is exported inside of one that is not belongs to the innermost span that is there.
+        let (mut span_id, mut trace_id) = (parent.span_id, [0; 2]);
+        if exported {
             let recorder = &self.recorder;
             let Some(trace) = recorder.traces.join(parent.trace) else {
-                return self.begin_elsewhere(open, place, spec, parent);
+                let spec = Spec { kind: Some(kind), phase, ..Spec::default() };
+                return self.begin_elsewhere(open, place, &spec, parent);
             };
             flags |= flag::EXPORTED;
             if trace.root_thread() != self.shared.id {
@@ -220,10 +242,10 @@ impl ThreadState {
             path: place.path,
             callsite: place.callsite,
             kind,
-            phase: spec.phase,
+            phase,
             flags,
         });
-        if !is_plain {
+        if kind != SectionKind::Section {
             open.set_rss_start(memory::rss_bytes());
         }
         open.set_start(now_ns());
@@ -258,12 +280,12 @@ impl ThreadState {
 
     /// Begins a section inside `parent`, whose own trace has no room or is gone: in the trace that continues it.
     #[cold]
-    fn begin_elsewhere(&mut self, open: &Open, place: Place, spec: &Spec, parent: Parent) -> bool {
+    fn begin_elsewhere(&mut self, open: &Open, place: Place, spec: &Spec, parent: &Parent) -> bool {
         let around = self.recorder.traces.about(parent.trace);
         if let Some(around) = &around {
             open.rest().continues = Some((parent.path, around.id, parent.span_id));
         }
-        let Some(trace) = around.and_then(|around| self.continue_trace(&parent, &around)) else {
+        let Some(trace) = around.and_then(|around| self.continue_trace(parent, &around)) else {
             return self.begin_root(open, place, spec, around);
         };
         let collapsed = PathTable::is_collapsed(parent.path, place.path);
@@ -327,7 +349,6 @@ impl ThreadState {
     }
 
     /// Begins and enters a section that lives on the stack; returns its key, or `None` when it is not recorded.
-    #[inline]
     pub(crate) fn enter_section(
         &mut self,
         source: Source,
@@ -335,15 +356,44 @@ impl ThreadState {
         values: &[FieldValue<'_>],
         more: impl FnOnce(&Open),
     ) -> Option<u64> {
-        let spare = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take());
-        let open = spare.unwrap_or_default();
-        open.reset(self.number, self.shared.id);
-        for (number, &value) in values.iter().enumerate() {
-            open.push(true, Declared(number, value));
-        }
+        let open = self.new_section(values);
         more(&open);
         let parent = self.current();
-        if !self.begin(&open, source, None, spec, parent) {
+        let begun = self.begin(&open, source, None, spec, parent);
+        self.enter_begun(open, begun)
+    }
+
+    /// As [`enter_section`](Self::enter_section) for a section of no particular kind.
+    #[inline]
+    pub(crate) fn enter_plain(
+        &mut self,
+        callsite: &'static Callsite,
+        values: &[FieldValue<'_>],
+    ) -> Option<u64> {
+        let open = self.new_section(values);
+        let parent = self.current().filter(Parent::takes_work);
+        let path = parent.map_or(PathId::ROOT, |parent| parent.path);
+        let spec = || Spec { phase: callsite.phase, ..Spec::default() };
+        let place = self.place(path, Source::Section(callsite), spec);
+        let begun = self.begin_plain(&open, place, callsite.phase, parent);
+        self.enter_begun(open, begun)
+    }
+
+    #[inline]
+    fn new_section(&mut self, values: &[FieldValue<'_>]) -> Box<Open> {
+        let spare = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take());
+        let open = spare.unwrap_or_else(fresh);
+        open.reset(self.number, self.shared.id);
+        for (number, &value) in values.iter().enumerate() {
+            open.push_declared(number, value);
+        }
+        open
+    }
+
+    #[inline]
+    fn enter_begun(&mut self, open: Box<Open>, begun: bool) -> Option<u64> {
+        if !begun {
+            self.recorder.lose(LossReason::OpenSpans, 1);
             return None;
         }
         self.sections += 1;
@@ -449,11 +499,10 @@ impl ThreadState {
     pub(crate) fn end_section(&mut self, key: u64) {
         let Some(stay) = self.leave(key) else { return };
         let Some(open) = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take()) else { return };
-        open.add(true, &stay);
         if std::thread::panicking() {
             open.set_error(true, true);
         }
-        self.finish(&open);
+        self.finish_stay(&open, stay);
         if self.depth < KEPT_FRAMES {
             if let Some(frame) = self.frames.get_mut(self.depth) {
                 frame.open = Some(open);
@@ -462,6 +511,12 @@ impl ThreadState {
             self.frames.truncate(self.depth);
         }
     }
+}
+
+/// A first use.
+#[cold]
+fn fresh() -> Box<Open> {
+    Box::default()
 }
 
 impl Drop for ThreadState {

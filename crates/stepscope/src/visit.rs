@@ -37,27 +37,27 @@ pub(crate) struct PlainVisitor<'a>(pub &'a Open);
 impl Visit for PlainVisitor<'_> {
     #[inline]
     fn record_i64(&mut self, field: &Field, value: i64) {
-        self.0.push(true, Declared(field.index(), FieldValue::Int(value)));
+        self.0.push_declared(field.index(), FieldValue::Int(value));
     }
 
     #[inline]
     fn record_u64(&mut self, field: &Field, value: u64) {
-        self.0.push(true, Declared(field.index(), FieldValue::Uint(value)));
+        self.0.push_declared(field.index(), FieldValue::Uint(value));
     }
 
     #[inline]
     fn record_f64(&mut self, field: &Field, value: f64) {
-        self.0.push(true, Declared(field.index(), FieldValue::Double(value)));
+        self.0.push_declared(field.index(), FieldValue::Double(value));
     }
 
     #[inline]
     fn record_bool(&mut self, field: &Field, value: bool) {
-        self.0.push(true, Declared(field.index(), FieldValue::Bool(value)));
+        self.0.push_declared(field.index(), FieldValue::Bool(value));
     }
 
     #[inline]
     fn record_str(&mut self, field: &Field, value: &str) {
-        self.0.push(true, Declared(field.index(), FieldValue::Str(value)));
+        self.0.push_declared(field.index(), FieldValue::Str(value));
     }
 
     fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}

@@ -1,0 +1,63 @@
+//! The short way into the ring writes what the long one does.
+
+use std::sync::Arc;
+
+use super::*;
+use crate::aggregate::MemorySums;
+use crate::attrs::FieldValue;
+use crate::callsite::Callsite;
+use crate::config::Config;
+use crate::identity::{Given, Identity};
+use crate::recorder::Recorder;
+
+static SITE: Callsite =
+    Callsite::new("site", Some(stepscope_core::Phase::Forward), "module", "file", 1, &["a"]);
+
+#[test]
+fn a_simple_record_is_the_record() {
+    let recorder = Arc::new(Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None)));
+    let mut state = ThreadState::new(recorder);
+    let open = Open::default();
+    for combination in 0..1u64 << 5 {
+        let has = |bit: u32| combination & 1 << bit != 0;
+        open.reset(state.number, 11);
+        open.push_declared(0, FieldValue::Str("some text"));
+        open.set_error(true, has(0));
+        let spec = Spec { phase: SITE.phase.filter(|_| has(1)), ..Spec::default() };
+        assert!(state.begin(&open, Source::Section(&SITE), None, &spec, None));
+        // As if it were inside of another one.
+        let trace = open.trace().unwrap();
+        let flags = flag::EXPORTED | if has(2) { flag::ON_FOREIGN_THREAD } else { 0 };
+        open.begin(&Start {
+            trace,
+            trace_id: open.trace_id_words(),
+            span_id: 21,
+            parent_span_id: 22,
+            path: open.path(),
+            callsite: open.callsite(),
+            kind: SectionKind::Section,
+            phase: spec.phase,
+            flags,
+        });
+        open.clear_flag(flag::IS_ROOT);
+        let stay = Stay {
+            exit_ns: 31,
+            busy_ns: 32,
+            self_busy_ns: 33,
+            memory: has(3).then_some(MemorySums::from_words([41, 42, 43, 44, 45, 46])),
+            peak_bytes: has(4).then_some(51),
+            cpu_ns: None,
+        };
+        let total = Total { enters: 5, stay };
+        assert!(is_simple(&open, &total));
+        assert!(state.write_simple(&open, 61, &total));
+        state.export(&open, trace, 61, &total);
+        let (mut short, mut long) = (Vec::new(), Vec::new());
+        assert!(state.shared.ring.pop(&mut short) && state.shared.ring.pop(&mut long));
+        assert_eq!(short, long, "{combination:b}");
+        let (record, _) = SectionRecord::unpack(&short).unwrap();
+        assert_eq!((record.span_id, record.end_ns, record.peak_bytes), (21, 61, stay.peak_bytes));
+        assert_eq!((record.is_error, record.phase), (has(0), spec.phase));
+    }
+    assert_eq!(state.shared.emitted.load(Ordering::Relaxed), 64);
+}
