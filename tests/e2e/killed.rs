@@ -105,8 +105,13 @@ fn a_termination_signal_loses_nothing_and_is_named() {
     );
     let report = report(&[folder.path()]);
     assert_eq!(report["run"]["ended"], true);
-    for figure in ["dropped_total", "absent"] {
+    for figure in ["dropped_total", "lost", "absent", "missing_spans"] {
         assert_eq!(report["losses"][figure], Value::from(0), "{figure}");
     }
     assert_eq!(report["losses"]["emitted"], report["run"]["spans"]);
+    let rules: Vec<&Value> =
+        report["bottlenecks"].as_array().expect("a list").iter().map(|b| &b["rule"]).collect();
+    assert!(!rules.contains(&&Value::from("spans_lost")), "{rules:?}");
+    let text = text(folder.path());
+    assert!(text.contains("none lost") && text.contains("at work when the run ended"), "{text}");
 }

@@ -161,6 +161,10 @@ impl ThreadState {
     fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
         let Some(state) = self.recorder.traces.get(trace) else { return };
         let Some(about) = self.recorder.traces.about(trace) else { return };
+        let is_of_run = about.root_kind == SectionKind::Run;
+        if is_of_run {
+            state.end_one();
+        }
         words.extend(open.words().iter().map(Word::get));
         let (mut left_out, mut continues) = (0, None);
         if open.has_rest() {
@@ -218,7 +222,8 @@ impl ThreadState {
             return;
         }
         if let Some(root) = record.root.as_mut() {
-            (root.trace_spans, root.trace_dropped) = state.close();
+            (root.trace_spans, root.trace_dropped) =
+                if is_of_run { state.close_run() } else { state.close() };
         }
         self.shared.write(&record, state, words);
     }

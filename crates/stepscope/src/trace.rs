@@ -64,6 +64,8 @@ pub(crate) struct TraceState {
     state: AtomicU64,
     /// Of those started, the ones that were lost.
     dropped: AtomicU32,
+    /// Of a run's trace: those that have ended. A run can end, by a signal, before the epoch in it.
+    ended: AtomicU32,
     /// Written before anybody else knows the trace.
     id: [Word; 2],
     root_thread: Word,
@@ -118,6 +120,7 @@ impl TraceState {
                 | flag(about.epoch.is_some(), HAS_EPOCH),
         );
         self.dropped.store(0, Ordering::Relaxed);
+        self.ended.store(0, Ordering::Relaxed);
         let generation = self.state.load(Ordering::Relaxed) / GENERATION;
         let root = HOLD | u64::from(root_joins);
         self.state.store((generation * GENERATION) | root, Ordering::Release);
@@ -220,6 +223,17 @@ impl TraceState {
     /// Notes that a span that had joined was lost.
     pub(crate) fn lose_one(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that a span that had joined a run's trace has ended.
+    pub(crate) fn end_one(&self) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Closes the trace of a run that has ended itself: what is still open in it never ends. As [`Self::close`].
+    pub(crate) fn close_run(&self) -> (u32, u32) {
+        let (_, dropped) = self.close();
+        (self.ended.load(Ordering::Relaxed).saturating_sub(dropped), dropped)
     }
 
     /// Closes the trace and says how many spans a reader will find and how many were lost so far.
@@ -386,6 +400,18 @@ mod tests {
         // What it is about stays known to those that are in it.
         assert!(table.hold(trace));
         assert_eq!(table.about(trace), Some(about(2)));
+    }
+
+    #[test]
+    fn a_run_counts_what_has_ended() {
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        let run = pool.start(&table, &About::new([1; 16], SectionKind::Run), true).unwrap();
+        // Two markers, two epochs and the run; one epoch is open when the run ends, one marker is lost.
+        (1..5).for_each(|_| assert!(table.join(run).is_some()));
+        let run = table.get(run).unwrap();
+        (0..4).for_each(|_| run.end_one());
+        run.lose_one();
+        assert_eq!(run.close_run(), (3, 1));
     }
 
     fn ended(span_id: u64) -> Ended {
