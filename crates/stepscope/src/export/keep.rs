@@ -289,7 +289,9 @@ mod tests {
             assert_eq!(notable.extract(format, &contents), (expected, 2));
             // Those of the run, whatever becomes of the steps.
             notable.note_lasting([1; 16], 9);
-            (0..5).for_each(|_| drop(notable.shrink()));
+            for _ in 0..5 {
+                let _ = notable.shrink();
+            }
             assert_eq!(notable.extract(format, &contents), ([message(&[1]), message(&[1])].concat(), 2));
             assert!(notable.touches(8) && notable.touches(10) && !notable.touches(11));
         }
