@@ -86,7 +86,7 @@ impl Serialize for Dist {
             min: moments.min,
             max: moments.max,
             values,
-            buckets: histogram.map(Buckets::of),
+            buckets: histogram.as_deref().map(Buckets::of),
         }
         .serialize(serializer)
     }

@@ -1,6 +1,8 @@
 //! A mergeable distribution of durations or sizes: integer moments, exact values while they are few, and
 //! logarithmic buckets beyond. The result is a function of the multiset of values, never of their order.
 
+use std::borrow::Cow;
+
 use crate::histogram::Histogram;
 
 /// Up to this many values a distribution keeps them all and its quantiles are exact.
@@ -82,59 +84,101 @@ fn widening_mul(a: u128, b: u128) -> (u128, u128) {
 }
 
 /// Moments with quantiles.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Distribution {
     moments: Moments,
-    /// All values while they are at most [`EXACT_VALUES`], unsorted; empty once `histogram` took over.
+    /// All values while they are at most [`EXACT_VALUES`], unsorted; once there is a histogram, those that are not
+    /// in it yet. Buckets are spread over memory, so that one value after the other into them costs more than many
+    /// at once.
     values: Vec<u64>,
     histogram: Option<Box<Histogram>>,
 }
+
+impl PartialEq for Distribution {
+    fn eq(&self, other: &Self) -> bool {
+        let sorted = |values: &[u64]| {
+            let mut values = values.to_vec();
+            values.sort_unstable();
+            values
+        };
+        self.moments == other.moments
+            && match (self.buckets(), other.buckets()) {
+                (None, None) => sorted(&self.values) == sorted(&other.values),
+                (mine, theirs) => mine == theirs,
+            }
+    }
+}
+
+impl Eq for Distribution {}
 
 impl Distribution {
     /// Adds one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
         self.moments.record(value);
-        match &mut self.histogram {
-            Some(histogram) => histogram.record(value),
-            None => {
-                self.values.push(value);
-                self.spill_if_many();
-            }
+        self.push(value);
+    }
+
+    /// Keeps a value that the moments know already.
+    #[inline]
+    fn push(&mut self, value: u64) {
+        if self.values.len() >= EXACT_VALUES {
+            self.drain();
         }
+        self.values.push(value);
+    }
+
+    /// Moves all values into the histogram.
+    fn drain(&mut self) {
+        let histogram = self.histogram.get_or_insert_default();
+        self.values.drain(..).for_each(|value| histogram.record(value));
     }
 
     /// Adds every value of `other`.
     pub fn merge(&mut self, other: &Self) {
         self.moments.merge(&other.moments);
-        match (&mut self.histogram, &other.histogram) {
-            (None, None) => self.values.extend_from_slice(&other.values),
-            (Some(histogram), None) => other.values.iter().for_each(|&value| histogram.record(value)),
-            (None, Some(theirs)) => {
-                let mut histogram = theirs.clone();
-                self.values.drain(..).for_each(|value| histogram.record(value));
-                self.histogram = Some(histogram);
-            }
-            (Some(histogram), Some(theirs)) => histogram.merge(theirs),
+        if let Some(theirs) = &other.histogram {
+            self.histogram.get_or_insert_default().merge(theirs);
         }
-        self.spill_if_many();
+        other.values.iter().for_each(|&value| self.push(value));
+    }
+
+    /// The histogram of all values; absent while they are few.
+    fn buckets(&self) -> Option<Cow<'_, Histogram>> {
+        let histogram = self.histogram.as_deref()?;
+        if self.values.is_empty() {
+            return Some(Cow::Borrowed(histogram));
+        }
+        let mut whole = histogram.clone();
+        self.values.iter().for_each(|&value| whole.record(value));
+        Some(Cow::Owned(whole))
+    }
+
+    /// The same distribution in the form from which several figures are read fastest.
+    #[must_use]
+    pub fn settled(&self) -> Cow<'_, Self> {
+        if self.histogram.is_none() || self.values.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut settled = self.clone();
+        settled.drain();
+        Cow::Owned(settled)
     }
 
     /// A distribution known by its moments and buckets only, as the wire carries it.
     #[must_use]
     pub fn from_parts(moments: Moments, values: Vec<u64>, histogram: Option<Histogram>) -> Self {
-        let mut whole = Self { moments, values, histogram: histogram.map(Box::new) };
-        if let Some(histogram) = &mut whole.histogram {
-            whole.values.drain(..).for_each(|value| histogram.record(value));
-        }
-        whole.spill_if_many();
+        let mut whole = Self { moments, values: Vec::new(), histogram: histogram.map(Box::new) };
+        values.into_iter().for_each(|value| whole.push(value));
         whole
     }
 
     /// The parts that [`Self::from_parts`] takes: moments, the values while few, else the histogram.
     #[must_use]
-    pub fn parts(&self) -> (&Moments, &[u64], Option<&Histogram>) {
-        (&self.moments, &self.values, self.histogram.as_deref())
+    pub fn parts(&self) -> (&Moments, &[u64], Option<Cow<'_, Histogram>>) {
+        let buckets = self.buckets();
+        let values = if buckets.is_none() { self.values.as_slice() } else { &[] };
+        (&self.moments, values, buckets)
     }
 
     /// Count, sum, sum of squares, min, max.
@@ -165,7 +209,7 @@ impl Distribution {
         }
         let rank = (u128::from(count) * u128::from(numerator)).div_ceil(u128::from(denominator));
         let rank = u64::try_from(rank).unwrap_or(u64::MAX).clamp(1, count) - 1;
-        match &self.histogram {
+        match self.buckets() {
             // Both ends are known exactly.
             Some(_) if rank == 0 => Some(self.moments.min),
             Some(_) if rank + 1 == count => Some(self.moments.max),
@@ -203,7 +247,7 @@ impl Distribution {
     pub fn mad(&self) -> Option<u64> {
         let median = self.p50()?;
         let mut deviations = Self::default();
-        match &self.histogram {
+        match self.buckets() {
             None => self.values.iter().for_each(|value| deviations.record(value.abs_diff(median))),
             Some(histogram) => {
                 let mut weighted: Vec<(u64, u64)> = histogram
@@ -223,15 +267,6 @@ impl Distribution {
             }
         }
         deviations.p50()
-    }
-
-    fn spill_if_many(&mut self) {
-        if self.histogram.is_none() && self.values.len() > EXACT_VALUES {
-            let mut histogram = Histogram::default();
-            self.values.drain(..).for_each(|value| histogram.record(value));
-            self.values = Vec::new();
-            self.histogram = Some(Box::new(histogram));
-        }
     }
 }
 
@@ -284,6 +319,33 @@ mod tests {
             backward.merge(&of(left));
             assert_eq!(forward, whole, "{cut}");
             assert_eq!(backward, whole, "{cut}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_values_gives_the_figures_of_all_of_them() {
+        let values: Vec<u64> = (0..400u64).map(|i| (i * 7_919) % 10_007).collect();
+        for count in 1..values.len() {
+            let distribution = of(&values[..count]);
+            let mut plain = Histogram::default();
+            values[..count].iter().for_each(|&value| plain.record(value));
+            let (moments, kept, buckets) = distribution.parts();
+            assert_eq!(moments.count, count as u64);
+            assert_eq!(distribution.is_exact(), count <= EXACT_VALUES);
+            if count <= EXACT_VALUES {
+                assert_eq!((kept, buckets), (&values[..count], None));
+                continue;
+            }
+            assert_eq!((kept, buckets.as_deref()), (&[][..], Some(&plain)), "{count}");
+            let rank = (count as u64).div_ceil(2) - 1;
+            let (min, max) = (values[..count].iter().min().unwrap(), values[..count].iter().max().unwrap());
+            let median = plain.value_at(rank).unwrap().clamp(*min, *max);
+            assert_eq!(distribution.p50(), Some(median), "{count}");
+            assert_eq!(distribution.settled().mad(), distribution.mad());
+            let (moments, kept, buckets) = distribution.parts();
+            let again = Distribution::from_parts(*moments, kept.to_vec(), buckets.map(Cow::into_owned));
+            assert_eq!(again, distribution);
+            assert_ne!(of(&values[..count - 1]), distribution);
         }
     }
 

@@ -47,6 +47,7 @@ impl Stats {
     /// The figures of a distribution.
     #[must_use]
     pub fn of(distribution: &Distribution) -> Self {
+        let distribution = distribution.settled();
         let moments = distribution.moments();
         let (mean, std) = (moments.mean(), moments.std());
         let (p50, mad) = (distribution.p50(), distribution.mad());
