@@ -16,6 +16,9 @@ impl Decoder {
     /// `bytes` as text; invalid UTF-8 is replaced and counted.
     #[inline]
     pub(super) fn text<'a>(&mut self, bytes: &'a [u8]) -> Cow<'a, str> {
+        if bytes.is_empty() {
+            return Cow::Borrowed("");
+        }
         match str::from_utf8(bytes) {
             Ok(text) => Cow::Borrowed(text),
             Err(_) => self.lossy(bytes),
@@ -31,6 +34,42 @@ impl Decoder {
     /// Hands one `KeyValue` to `emit`.
     #[inline]
     pub(super) fn key_value(&mut self, r: Reader<'_>, emit: &mut impl FnMut(&str, Value<'_>)) -> Result<()> {
+        if self.short(r.rest(), emit) {
+            return Ok(());
+        }
+        self.long(r, emit)
+    }
+
+    /// Hands over a `KeyValue` of the shape that nearly all have: a key, then one scalar, every length in one
+    /// byte. `false` for any other shape, damage included.
+    #[inline(always)]
+    pub(super) fn short(&mut self, bytes: &[u8], emit: &mut impl FnMut(&str, Value<'_>)) -> bool {
+        let [0x0a, key_len @ ..0x80, rest @ ..] = bytes else { return false };
+        let Some((key, rest)) = rest.split_at_checked(usize::from(*key_len)) else { return false };
+        let [0x12, value_len @ ..0x80, kind, value @ ..] = rest else { return false };
+        if usize::from(*value_len) != value.len() + 1 {
+            return false;
+        }
+        match (*kind, value) {
+            (0x18, value) => {
+                let Some(number) = whole_varint(value) else { return false };
+                emit(self.keys.check(key, &mut self.stats), Value::Int(number as i64));
+            }
+            (0x0a, [len @ ..0x80, text @ ..]) if usize::from(*len) == text.len() => {
+                let key = self.keys.check(key, &mut self.stats);
+                emit(key, Value::Str(self.values.check(text, &mut self.stats)));
+            }
+            (0x21, word) => {
+                let Ok(word) = word.try_into() else { return false };
+                let number = f64::from_le_bytes(word);
+                emit(self.keys.check(key, &mut self.stats), Value::Double(number));
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn long(&mut self, r: Reader<'_>, emit: &mut impl FnMut(&str, Value<'_>)) -> Result<()> {
         if let Some((key, value)) = usual(r) {
             let key = self.text(key);
             match value {
@@ -161,8 +200,25 @@ enum Usual<'a> {
     Other(Value<'a>),
 }
 
+/// The varint that `bytes` are from end to end; `None` for any that may not fit, and for damage.
+#[inline(always)]
+fn whole_varint(bytes: &[u8]) -> Option<u64> {
+    let (&last, front) = bytes.split_last()?;
+    // Nine bytes hold 63 bits.
+    if last >= 0x80 || front.len() > 8 {
+        return None;
+    }
+    let mut value = u64::from(last);
+    for &byte in front.iter().rev() {
+        if byte < 0x80 {
+            return None;
+        }
+        value = value << 7 | u64::from(byte & 0x7f);
+    }
+    Some(value)
+}
+
 /// A key followed by one scalar and nothing else; `None` for any other shape, damage included.
-#[inline]
 fn usual(mut r: Reader<'_>) -> Option<(&[u8], Usual<'_>)> {
     let [0x0a, ..] = r.rest() else { return None };
     r.tag().ok()?;

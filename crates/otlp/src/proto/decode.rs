@@ -2,6 +2,7 @@
 //! what they hold although protobuf allows them (and prost writes `schema_url`) after it. Spans and
 //! metrics themselves live in `spans` and `metrics`, attributes in `attributes`.
 
+use super::seen::Seen;
 use super::wire::Reader;
 use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
 
@@ -15,6 +16,9 @@ pub struct Decoder {
     pub(super) negative_counts: Vec<u64>,
     pub(super) bounds: Vec<f64>,
     pub(super) quantiles: Vec<(f64, f64)>,
+    pub(super) keys: Seen,
+    pub(super) values: Seen,
+    pub(super) names: Seen,
 }
 
 /// What the pass over a header found.

@@ -8,6 +8,7 @@ mod encode;
 mod encode_metrics;
 mod metrics;
 mod response;
+mod seen;
 mod spans;
 mod validate;
 mod wire;

@@ -3,7 +3,7 @@
 
 use super::decode::{Decoder, Result};
 use super::wire::Reader;
-use crate::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Visitor};
+use crate::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
 
 impl Decoder {
     /// Hands over one span, or gives it up at the damage.
@@ -30,8 +30,20 @@ impl Decoder {
                 0x39 => head.start_unix_ns = r.fixed64()?,
                 0x41 => head.end_unix_ns = r.fixed64()?,
                 0x4a => {
-                    let attribute = r.message()?;
-                    self.key_value(attribute, &mut |key, value| v.span_attribute(key, value))?;
+                    let emit = &mut |key: &str, value: Value<'_>| v.span_attribute(key, value);
+                    // They come in rows.
+                    loop {
+                        match r.short_message().filter(|attribute| self.short(attribute, emit)) {
+                            Some(attribute) => r.pass_short(attribute),
+                            None => {
+                                let attribute = r.message()?;
+                                self.key_value(attribute, emit)?;
+                            }
+                        }
+                        if !r.pass(0x4a) {
+                            break;
+                        }
+                    }
                 }
                 0x50 => head.dropped_attributes_count = r.uint32()?,
                 0x5a => self.event(r.message()?, v)?,
@@ -43,9 +55,9 @@ impl Decoder {
                 tag => self.unknown(&mut r, tag, "span", 0x1fffe)?,
             }
         }
-        let (name, trace_state) = (self.text(name), self.text(trace_state));
-        let status_message = self.text(status_message);
-        v.span(&SpanHead { name: &name, trace_state: &trace_state, status_message: &status_message, ..head });
+        let (trace_state, status_message) = (self.text(trace_state), self.text(status_message));
+        let name = self.names.check(name, &mut self.stats);
+        v.span(&SpanHead { name, trace_state: &trace_state, status_message: &status_message, ..head });
         Ok(())
     }
 

@@ -64,7 +64,14 @@ impl<'a> Reader<'a> {
                 self.pos += 1;
                 Ok(u64::from(byte))
             }
-            _ => self.long_varint(),
+            Some(&low) => match self.buf.get(self.pos + 1) {
+                Some(&high) if high < 0x80 => {
+                    self.pos += 2;
+                    Ok(u64::from(low & 0x7f) | u64::from(high) << 7)
+                }
+                _ => self.long_varint(),
+            },
+            None => self.long_varint(),
         }
     }
 
@@ -156,6 +163,29 @@ impl<'a> Reader<'a> {
         let bytes = &self.buf[self.pos..self.pos + len];
         self.pos += len;
         Ok(bytes)
+    }
+
+    /// The bytes of the sub-message to come where its length is one byte and all of it is there;
+    /// [`pass_short`](Self::pass_short) steps over it.
+    #[inline]
+    pub(super) fn short_message(&self) -> Option<&'a [u8]> {
+        let len = *self.buf.get(self.pos)?;
+        let start = self.pos + 1;
+        if len >= 0x80 { None } else { self.buf.get(start..start + usize::from(len)) }
+    }
+
+    /// Steps over what [`short_message`](Self::short_message) gave.
+    #[inline]
+    pub(super) fn pass_short(&mut self, message: &[u8]) {
+        self.pos += 1 + message.len();
+    }
+
+    /// Steps over the next byte if it is this one.
+    #[inline]
+    pub(super) fn pass(&mut self, byte: u8) -> bool {
+        let is_next = self.buf.get(self.pos) == Some(&byte);
+        self.pos += usize::from(is_next);
+        is_next
     }
 
     /// A cursor over a sub-message that must be whole.
