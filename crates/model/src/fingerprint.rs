@@ -1,12 +1,20 @@
 //! A fingerprint of a stream's bytes, so that the same input given twice can be recognised. Not
 //! cryptographic; stable across builds, because it travels in partials.
 
+/// Bytes that are taken at once.
+const BLOCK: usize = 64;
+
+/// Each lane takes 16 bytes of a block and knows nothing of the others, so that a processor works on all of them at
+/// the same time.
+const LANES: usize = BLOCK / 16;
+
 /// Running state. Bytes may come in any pieces.
 #[derive(Debug, Clone)]
 pub(crate) struct Fingerprint {
-    left: u64,
-    right: u64,
-    pending: [u8; 16],
+    lanes: [u64; LANES],
+    /// Of every block both halves of each lane's words, so that no product can hide a change of one of them.
+    sums: [u64; LANES],
+    pending: [u8; BLOCK],
     pending_len: usize,
     total: u64,
 }
@@ -14,9 +22,19 @@ pub(crate) struct Fingerprint {
 impl Default for Fingerprint {
     fn default() -> Self {
         Self {
-            left: 0x243f_6a88_85a3_08d3,
-            right: 0x1319_8a2e_0370_7344,
-            pending: [0; 16],
+            lanes: [
+                0x243f_6a88_85a3_08d3,
+                0x1319_8a2e_0370_7344,
+                0xa409_3822_299f_31d0,
+                0x082e_fa98_ec4e_6c89,
+            ],
+            sums: [
+                0x4528_21e6_38d0_1377,
+                0xbe54_66cf_34e9_0c6c,
+                0xc0ac_29b7_c97c_50dd,
+                0x3f84_d5b5_b547_0917,
+            ],
+            pending: [0; BLOCK],
             pending_len: 0,
             total: 0,
         }
@@ -29,32 +47,36 @@ fn fold(a: u64, b: u64) -> u64 {
 }
 
 impl Fingerprint {
-    fn block(&mut self, block: &[u8; 16]) {
-        let word = u128::from_le_bytes(*block);
-        let (low, high) = (word as u64, (word >> 64) as u64);
-        self.left = fold(self.left ^ low, 0xa409_3822_299f_31d1 ^ high).wrapping_add(low);
-        self.right = fold(self.right ^ high, 0x082e_fa98_ec4e_6c89 ^ low).wrapping_add(high.rotate_left(23));
+    #[inline]
+    fn block(&mut self, block: &[u8; BLOCK]) {
+        let words = block.as_chunks::<16>().0;
+        for ((lane, sum), word) in self.lanes.iter_mut().zip(&mut self.sums).zip(words) {
+            let word = u128::from_le_bytes(*word);
+            let (low, high) = (word as u64, (word >> 64) as u64);
+            *lane = fold(*lane ^ low, 0xa409_3822_299f_31d1 ^ high).wrapping_add(low);
+            *sum = (sum.rotate_left(23) ^ low).wrapping_add(high.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        }
     }
 
     /// Adds bytes.
     pub(crate) fn update(&mut self, mut bytes: &[u8]) {
         self.total = self.total.wrapping_add(bytes.len() as u64);
         if self.pending_len > 0 {
-            let take = bytes.len().min(16 - self.pending_len);
+            let take = bytes.len().min(BLOCK - self.pending_len);
             let (head, rest) = bytes.split_at(take);
             if let Some(slot) = self.pending.get_mut(self.pending_len..self.pending_len + take) {
                 slot.copy_from_slice(head);
             }
             self.pending_len += take;
             bytes = rest;
-            if self.pending_len < 16 {
+            if self.pending_len < BLOCK {
                 return;
             }
             let block = self.pending;
             self.block(&block);
             self.pending_len = 0;
         }
-        let (blocks, rest) = bytes.as_chunks::<16>();
+        let (blocks, rest) = bytes.as_chunks::<BLOCK>();
         for block in blocks {
             self.block(block);
         }
@@ -66,15 +88,13 @@ impl Fingerprint {
 
     /// The fingerprint of everything added.
     pub(crate) fn finish(mut self) -> u128 {
-        let total = self.total;
         self.pending.iter_mut().skip(self.pending_len).for_each(|byte| *byte = 0);
         let block = self.pending;
         self.block(&block);
-        let mut last = [0; 16];
-        last[..8].copy_from_slice(&total.to_le_bytes());
-        self.block(&last);
         let mix = stepscope_core::identity::mix;
-        u128::from(mix(self.left ^ self.right.rotate_left(32))) << 64 | u128::from(mix(self.right ^ total))
+        let join = |start: u64, words: [u64; LANES]| words.iter().fold(start, |all, &word| mix(all ^ word));
+        let (left, right) = (join(self.total, self.lanes), join(!self.total, self.sums));
+        u128::from(mix(left ^ right.rotate_left(32))) << 64 | u128::from(mix(right ^ left.rotate_left(17)))
     }
 }
 
@@ -90,7 +110,7 @@ mod tests {
 
     #[test]
     fn pieces_do_not_matter_and_every_byte_does() {
-        let bytes: Vec<u8> = (0..100u8).collect();
+        let bytes: Vec<u8> = (0..200u8).collect();
         let whole = of(&[&bytes]);
         for cut in 0..=bytes.len() {
             assert_eq!(of(&[&bytes[..cut], &bytes[cut..]]), whole, "{cut}");
