@@ -136,6 +136,10 @@ pub(crate) fn find_sync(
 pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let begin = input.offset();
     while input.fill(PREFIX) > 0 {
+        reading.look_ahead(input, |bytes| {
+            let end = PREFIX.saturating_add(prefix(bytes)?);
+            (end <= bytes.len()).then_some((PREFIX..end, end))
+        });
         let offset = input.offset();
         let Some(len) = prefix(input.data()) else {
             reading.tail(input);

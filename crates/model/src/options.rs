@@ -15,6 +15,9 @@ pub struct ReadOptions {
     /// Most bytes of open traces that [`Reader::suspend`](crate::Reader::suspend) puts into one
     /// [`Unfinished`](crate::Unfinished). 1 GiB.
     pub max_unfinished_bytes: usize,
+    /// Threads that decode, the caller's included: 1, or 2 to have another one decode ahead where an input is large.
+    /// What comes out is the same. 1.
+    pub threads: usize,
 }
 
 impl Default for ReadOptions {
@@ -24,6 +27,7 @@ impl Default for ReadOptions {
             spill_dir: None,
             max_message_bytes: 64 << 20,
             max_unfinished_bytes: 1 << 30,
+            threads: 1,
         }
     }
 }

@@ -167,6 +167,9 @@ impl Reader {
         sink: &mut dyn Sink,
     ) -> Option<&'static Format> {
         self.intake.state.assembler.forget_last();
+        if let Some(ahead) = &mut self.intake.ahead {
+            ahead.reset();
+        }
         let file = self.intake.state.issues.file(name);
         let mut reading = Reading {
             intake: &mut self.intake,

@@ -4,13 +4,13 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
-use stepscope_otlp::{Encoding, detect};
+use stepscope_otlp::{Encoding, Signal, detect};
 
 use crate::formats::{FORMATS, Format, json_lines, length_prefixed};
 use crate::fragments::{Fragment, Place};
 use crate::framing::{self, PREFIX, Search, can_begin, prefix};
 use crate::input::Input;
-use crate::intake::{BadMessage, Intake};
+use crate::intake::{BadMessage, Intake, NextMessage, WINDOW_BYTES};
 use crate::issues::FileId;
 use crate::structure::{JsonScan, trim};
 use crate::{IssueKind, Sink};
@@ -69,6 +69,19 @@ impl Reading<'_> {
         let now = self.progress.before + self.stored_bytes.get();
         self.progress.tell(now, self.sink);
         self.intake.message(bytes, self.file, self.base_offset + offset, self.sink)
+    }
+
+    /// Lets another thread, where there is one, decode what follows in the input; `next` finds the messages.
+    pub(crate) fn look_ahead(&mut self, input: &mut Input<'_>, next: NextMessage) {
+        let Some(ahead) = self.intake.ahead.as_mut().filter(|ahead| ahead.wants(input.offset())) else {
+            return;
+        };
+        // What goes elsewhere as it stands is not decoded here.
+        if self.sink.raw(Signal::Traces).is_some() || self.sink.raw(Signal::Metrics).is_some() {
+            return;
+        }
+        input.fill(WINDOW_BYTES);
+        ahead.feed(input.data(), input.offset(), self.base_offset, next);
     }
 
     /// Takes one trace of Jaeger that begins at `offset`.

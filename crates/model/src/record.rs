@@ -100,7 +100,7 @@ impl Fields<'_> {
             out.extend_from_slice(&self.figures.get(index).copied().unwrap_or(0).to_le_bytes());
             present &= present - 1;
         }
-        for text in texts {
+        for text in texts.into_iter().filter(|text| !text.is_empty()) {
             out.extend_from_slice(text.as_bytes());
         }
         for (trace, span) in self.links {

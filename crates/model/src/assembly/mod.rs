@@ -134,6 +134,32 @@ impl Assembler {
         sink: &mut dyn Sink,
         fields: &Fields<'_>,
     ) {
+        self.put(id, resource, place, issues, sink, |out| fields.write(out));
+    }
+
+    /// As [`Self::add`], a span that is a record already.
+    pub(crate) fn add_record(
+        &mut self,
+        id: &TraceId,
+        resource: &Arc<Resource>,
+        place: (FileId, Option<u64>),
+        issues: &mut Issues,
+        sink: &mut dyn Sink,
+        record: &[u8],
+    ) {
+        self.put(id, resource, place, issues, sink, |out| out.extend_from_slice(record));
+    }
+
+    #[inline]
+    fn put(
+        &mut self,
+        id: &TraceId,
+        resource: &Arc<Resource>,
+        place: (FileId, Option<u64>),
+        issues: &mut Issues,
+        sink: &mut dyn Sink,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) {
         let (file, offset) = place;
         let Some(slot) = self.slot(id, resource, file, issues) else {
             self.repeated(place, 1, issues);
@@ -141,7 +167,7 @@ impl Assembler {
         };
         let Some(open) = self.slots.get_mut(slot as usize) else { return };
         let (start, capacity) = (open.bytes.len(), open.bytes.capacity());
-        fields.write(&mut open.bytes);
+        write(&mut open.bytes);
         open.note(start, resource);
         self.open_bytes += open.bytes.capacity() - capacity;
         if open.may_be_whole() {

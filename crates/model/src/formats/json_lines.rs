@@ -44,6 +44,12 @@ fn sniff(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let max = reading.max_message_bytes;
     loop {
+        reading.look_ahead(input, |bytes| {
+            let end = crate::input::position_of_newline(bytes)?;
+            let start = blank_prefix(bytes).min(end);
+            let line = trim(bytes.get(start..end)?);
+            Some((start..start + line.len(), end + 1))
+        });
         let offset = input.offset();
         match input.find_newline(0, max.saturating_add(1)) {
             Some(end) if end <= max => {

@@ -1,10 +1,8 @@
 //! Traces in Jaeger's JSON: taken by way of the same visitor as OTLP's messages.
 
-use std::sync::Arc;
-
 use stepscope_otlp::Signal;
 
-use super::{BadMessage, Collect, Forward, Intake};
+use super::{BadMessage, Forward, Intake};
 use crate::issues::FileId;
 use crate::jaeger::{self, Ended};
 use crate::{IssueKind, Sink};
@@ -24,9 +22,7 @@ impl Intake {
         let decoded = if let Some(visitor) = sink.raw(Signal::Traces) {
             jaeger::decode(bytes, &mut Forward::new(visitor, &mut self.state))
         } else {
-            let state = &mut self.state;
-            let mut collect =
-                Collect { resource: Arc::default(), process: 0, ours: false, state, sink, file, offset };
+            let mut collect = self.state.collect(sink, file, offset);
             jaeger::decode(bytes, &mut collect)
         };
         let issues = &mut self.state.issues;

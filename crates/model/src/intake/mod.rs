@@ -1,6 +1,9 @@
 //! From messages to spans and points: decodes one message after the other, tells what each carries, and
 //! hands spans to assembly and points to the sink. Where messages come from is the formats' business.
 
+mod ahead;
+mod batch;
+mod collect;
 mod draft;
 mod forward;
 mod jaeger;
@@ -11,21 +14,20 @@ mod value;
 
 use std::sync::Arc;
 
-use stepscope_core::{SCHEMA_VERSION, SCOPE_NAME, SectionKind};
 use stepscope_otlp::{
-    DecodeError, DecodeStats, Detected, Encoding, LeftOut, LinkHead, MetricHead, MetricKind, PointHead,
-    ResourceHead, ScopeHead, Signal, SpanHead, StatusCode, Value, Visitor, detect, json, proto,
+    DecodeError, DecodeStats, Detected, Encoding, LeftOut, MetricHead, MetricKind, Signal, SpanHead, Visitor,
+    detect, json, proto,
 };
 
-use crate::assembly::{Assembler, hex};
+use crate::assembly::Assembler;
 use crate::input::zstd;
 use crate::issues::{FileId, Issues};
-use crate::record::{Fields, MAX_TEXT, flag};
 use crate::{IssueKind, ReadOptions, Resource, Sink};
-use draft::Draft;
+use ahead::Ahead;
+pub(crate) use ahead::{NextMessage, WINDOW_BYTES};
+use batch::{Batch, Item};
+use collect::Drafts;
 use forward::Forward;
-use metric::MetricDraft;
-use resource::Resources;
 pub(crate) use value::integral;
 
 /// Everything that messages change.
@@ -33,9 +35,7 @@ pub(crate) use value::integral;
 pub(crate) struct State {
     pub(crate) assembler: Assembler,
     pub(crate) issues: Issues,
-    resources: Resources,
-    draft: Draft,
-    metric: MetricDraft,
+    drafts: Drafts,
     /// Spans read, repeated ones too.
     pub(crate) spans_read: u64,
     /// Metric points of ours read.
@@ -57,6 +57,8 @@ pub(crate) struct Intake {
     pub(crate) state: State,
     decoders: Decoders,
     max_message_bytes: usize,
+    /// Messages that another thread decodes before it is their turn.
+    pub(crate) ahead: Option<Ahead>,
 }
 
 /// Why a message could not be read to its end. What was whole in it has been taken.
@@ -107,20 +109,19 @@ impl Intake {
             state: State {
                 assembler: Assembler::new(options),
                 issues: Issues::default(),
-                resources: Resources::default(),
-                draft: Draft::default(),
-                metric: MetricDraft::default(),
+                drafts: Drafts::default(),
                 spans_read: 0,
                 points_read: 0,
             },
             decoders: Decoders::default(),
             max_message_bytes: options.max_message_bytes,
+            ahead: (options.threads > 1).then(Ahead::default),
         }
     }
 
     /// The shared resource equal to this one.
     pub(crate) fn share(&mut self, resource: Resource) -> Arc<Resource> {
-        self.state.resources.share(resource)
+        self.state.drafts.resources.share(resource)
     }
 
     /// Takes one message, compressed by itself or not. `offset` is where it begins.
@@ -134,6 +135,14 @@ impl Intake {
         offset: u64,
         sink: &mut dyn Sink,
     ) -> Result<(), BadMessage> {
+        if let Some(batch) = self.ahead.as_mut().and_then(|ahead| ahead.take(offset, bytes.len())) {
+            let result = self.take_batch(&batch, file, offset, sink);
+            self.state.assembler.bound(&mut self.state.issues);
+            if let Some(ahead) = &mut self.ahead {
+                ahead.reuse(batch);
+            }
+            return result;
+        }
         let mut unpacked = std::mem::take(&mut self.decoders.unpacked);
         let result = if zstd::is_frame(bytes) {
             match self.decoders.frame.decode(bytes, self.max_message_bytes, &mut unpacked) {
@@ -169,25 +178,59 @@ impl Intake {
             let mut forward = Forward::new(visitor, &mut self.state);
             decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut forward)
         } else {
-            let mut collect = Collect {
-                resource: Arc::default(),
-                process: 0,
-                ours: false,
-                state: &mut self.state,
-                sink,
-                file,
-                offset,
-            };
+            let mut collect = self.state.collect(sink, file, offset);
             decode(&mut self.decoders, bytes, detected.encoding, detected.signal, &mut collect)
         };
+        if result.is_err() {
+            self.state.drafts.clear();
+        }
+        self.conclude(result.as_ref(), file, offset)
+    }
+
+    /// Takes what another thread has decoded, as if it were decoded now.
+    fn take_batch(
+        &mut self,
+        batch: &Batch,
+        file: FileId,
+        offset: u64,
+        sink: &mut dyn Sink,
+    ) -> Result<(), BadMessage> {
+        let State { assembler, issues, drafts, spans_read, points_read } = &mut self.state;
+        *spans_read += batch.spans_met;
+        let mut resource = Arc::default();
+        let mut records = batch.records.as_slice();
+        for item in &batch.items {
+            match item {
+                Item::Resource(theirs) => resource = drafts.resources.own(theirs),
+                Item::Span(trace, len) => {
+                    let (record, rest) = records.split_at_checked(*len).unwrap_or_default();
+                    records = rest;
+                    assembler.add_record(trace, &resource, (file, Some(offset)), issues, sink, record);
+                }
+                Item::Issue(kind, reason) => issues.add(file, *kind, Some(offset), 1, || reason.clone()),
+                Item::Point(point) => {
+                    let (start_ns, time_ns, point) = &**point;
+                    *points_read += 1;
+                    sink.metric(&resource, *start_ns, *time_ns, point);
+                }
+            }
+        }
+        self.conclude(batch.outcome.as_ref(), file, offset)
+    }
+
+    /// The end of a message.
+    fn conclude(
+        &mut self,
+        result: Result<&DecodeStats, &DecodeError>,
+        file: FileId,
+        offset: u64,
+    ) -> Result<(), BadMessage> {
         match result {
             Ok(stats) => {
-                self.left_out(stats, file, offset);
+                self.left_out(*stats, file, offset);
                 Ok(())
             }
             Err(error) => {
-                self.state.draft.clear();
-                self.state.resources.clear();
                 self.left_out(error.stats(), file, offset);
                 let kind = if error.is_truncated() { IssueKind::Truncated } else { IssueKind::Corrupt };
                 Err(BadMessage::new(kind, error.to_string()))
@@ -277,158 +320,5 @@ fn decode(
         (Encoding::Json, Some(Signal::Metrics)) => decoders.json.decode_metrics(bytes, visitor),
         // Logs are not read, and a message without items has nothing to read.
         (_, Some(Signal::Logs) | None) => Ok(DecodeStats::default()),
-    }
-}
-
-/// Takes one message's items.
-struct Collect<'a> {
-    state: &'a mut State,
-    sink: &'a mut dyn Sink,
-    file: FileId,
-    offset: u64,
-    resource: Arc<Resource>,
-    process: u32,
-    /// Whether the scope is our layer's.
-    ours: bool,
-}
-
-impl Collect<'_> {
-    fn issue(&mut self, kind: IssueKind, reason: impl FnOnce() -> String) {
-        self.state.issues.add(self.file, kind, Some(self.offset), 1, reason);
-    }
-
-    #[cold]
-    fn bad_id(&mut self, head: &SpanHead<'_>) {
-        let reason = || {
-            format!(
-                "a span with trace id {:?} and span id {:?} was left out: they must be 16 and 8 bytes, not all 0",
-                hex(head.trace_id.get(..32).unwrap_or(head.trace_id)),
-                hex(head.span_id.get(..32).unwrap_or(head.span_id)),
-            )
-        };
-        self.issue(IssueKind::BadId, reason);
-    }
-}
-
-impl Visitor for Collect<'_> {
-    fn resource_attribute(&mut self, key: &str, value: Value<'_>) {
-        self.state.resources.attribute(key, value);
-    }
-
-    fn resource(&mut self, _: &ResourceHead<'_>) {
-        (self.resource, self.process) = self.state.resources.finish();
-        if let Some(version) = self.resource.schema_version.filter(|&version| version > SCHEMA_VERSION) {
-            self.issue(IssueKind::NewerSchema, || {
-                format!(
-                    "schema version {version} is newer than this program's {SCHEMA_VERSION}; update stepscope"
-                )
-            });
-        }
-    }
-
-    fn scope(&mut self, head: &ScopeHead<'_>) {
-        self.ours = head.name == SCOPE_NAME;
-    }
-
-    fn scope_end(&mut self) {
-        self.ours = false;
-    }
-
-    #[inline]
-    fn span_attribute(&mut self, key: &str, value: Value<'_>) {
-        self.state.draft.attribute(key, value);
-    }
-
-    fn link(&mut self, head: &LinkHead<'_>) {
-        self.state.draft.link(head);
-    }
-
-    #[inline]
-    fn span(&mut self, head: &SpanHead<'_>) {
-        self.state.spans_read += 1;
-        let (Ok(trace_id), Ok(span_id)) =
-            (<&[u8; 16]>::try_from(head.trace_id), <[u8; 8]>::try_from(head.span_id))
-        else {
-            self.bad_id(head);
-            return self.state.draft.clear();
-        };
-        let id = u64::from_be_bytes(span_id);
-        if id == 0 || *trace_id == [0; 16] {
-            self.bad_id(head);
-            return self.state.draft.clear();
-        }
-        let parent = match <[u8; 8]>::try_from(head.parent_span_id) {
-            Ok(parent) => u64::from_be_bytes(parent),
-            Err(_) if head.parent_span_id.is_empty() => 0,
-            Err(_) => {
-                self.issue(IssueKind::BadId, || {
-                    "a span's parent id is not 8 bytes; it stands as a root".into()
-                });
-                0
-            }
-        };
-        let (start_ns, mut end_ns) = (head.start_unix_ns, head.end_unix_ns);
-        if end_ns < start_ns {
-            self.issue(IssueKind::NegativeDuration, || {
-                format!(
-                    "span {:?} ends before it starts; its duration counts as 0",
-                    value::bounded(head.name, 100)
-                )
-            });
-            end_ns = start_ns;
-        }
-        let State { draft, assembler, issues, .. } = &mut *self.state;
-        // Jaeger knows no spans without a length, which the starts of runs and epochs are: it makes them 1 ns long.
-        if draft.is_repaired() && end_ns.saturating_sub(start_ns) == 1 {
-            end_ns = start_ns;
-        }
-        let mut flags = 0;
-        if head.status == StatusCode::ERROR {
-            flags |= flag::ERROR;
-        }
-        if self.ours {
-            flags |= flag::OURS;
-        }
-        let mut fields = Fields {
-            id,
-            parent,
-            start_ns,
-            end_ns,
-            span_kind: head.kind.0,
-            name: value::bounded(head.name, MAX_TEXT),
-            flags,
-            process: self.process,
-            ..draft.fields()
-        };
-        if !self.ours && draft.kind().is_none() && draft.has_step() {
-            fields.kind = SectionKind::Step;
-            fields.flags |= flag::INFERRED_STEP;
-        }
-        let place = (self.file, Some(self.offset));
-        assembler.add(trace_id, &self.resource, place, issues, self.sink, &fields);
-        self.state.draft.clear();
-    }
-
-    fn span_abandoned(&mut self) {
-        self.state.draft.clear();
-    }
-
-    fn metric(&mut self, head: &MetricHead<'_>) {
-        self.state.metric.begin(head);
-    }
-
-    fn point_attribute(&mut self, key: &str, value: Value<'_>) {
-        self.state.metric.attribute(key, value);
-    }
-
-    fn point(&mut self, head: &PointHead<'_>) {
-        if let Some(point) = self.state.metric.point(head) {
-            self.state.points_read += 1;
-            self.sink.metric(&self.resource, head.start_unix_ns, head.time_unix_ns, &point);
-        }
-    }
-
-    fn metric_end(&mut self) {
-        self.state.metric.end();
     }
 }

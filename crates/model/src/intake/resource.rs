@@ -30,6 +30,8 @@ pub(crate) struct Resources {
     ranks: [u8; KEYS],
     last: Arc<Resource>,
     shared: HashMap<Arc<Resource>, ()>,
+    /// The last one of another table, and the own one that is equal.
+    other: Option<(Arc<Resource>, Arc<Resource>)>,
 }
 
 impl Default for Resources {
@@ -42,6 +44,7 @@ impl Default for Resources {
             ranks: [0; KEYS],
             last: Arc::default(),
             shared: HashMap::new(),
+            other: None,
         }
     }
 }
@@ -142,6 +145,18 @@ impl Resources {
         }
         self.clear();
         (Arc::clone(&self.last), process)
+    }
+
+    /// The shared resource that is equal to one that another table shares.
+    pub(crate) fn own(&mut self, theirs: &Arc<Resource>) -> Arc<Resource> {
+        if let Some((known, own)) = &self.other
+            && Arc::ptr_eq(known, theirs)
+        {
+            return Arc::clone(own);
+        }
+        let own = self.share((**theirs).clone());
+        self.other = Some((Arc::clone(theirs), Arc::clone(&own)));
+        own
     }
 
     /// The shared resource that is equal to `resource`.

@@ -1,0 +1,205 @@
+//! A second thread that decodes the messages to come, so that the first one has them ready when it is their turn.
+//! Nothing else is done ahead: order, assembly and damage are those of one thread. Which messages come is said by
+//! the framings; what they hold by `batch`.
+
+use std::collections::VecDeque;
+use std::ops::Range;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+
+use super::batch::{Batch, Unit};
+
+/// Bytes that are looked at beyond the message whose turn it is.
+pub(crate) const WINDOW_BYTES: usize = 2 << 20;
+/// As long as so many of them are on their way nothing is added.
+const ENOUGH_BYTES: u64 = 1 << 20;
+/// Smaller messages are decoded sooner than handed over.
+const MIN_BYTES: usize = 8 << 10;
+/// Batches kept for reuse.
+const MAX_SPARE: usize = 64;
+
+/// Finds the first message in bytes: where it stands, and where the next record begins.
+pub(crate) type NextMessage = fn(&[u8]) -> Option<(Range<usize>, usize)>;
+
+/// Messages on their way.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Batch>,
+    done: Vec<Batch>,
+    /// Offset of the one that the thread is decoding.
+    in_work: Option<u64>,
+    /// No more will come.
+    is_closed: bool,
+    /// The thread has ended, for whatever reason.
+    is_over: bool,
+}
+
+/// What both threads see.
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    has_come: Condvar,
+    is_done: Condvar,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        // Nobody panics while it is held.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The messages that are decoded ahead. The thread starts with the first of them.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    shared: Arc<Shared>,
+    thread: Option<JoinHandle<()>>,
+    /// Whether there is no second thread to be had.
+    is_alone: bool,
+    /// For what this thread decodes ahead while it waits.
+    unit: Unit,
+    spare: Vec<Batch>,
+    /// Up to here messages of the input at hand were handed over.
+    until: u64,
+}
+
+impl Ahead {
+    /// Forgets the messages of the last input.
+    pub(crate) fn reset(&mut self) {
+        self.until = 0;
+        if self.thread.is_none() {
+            return;
+        }
+        let mut queue = self.shared.lock();
+        queue.waiting.clear();
+        while queue.in_work.is_some() && !queue.is_over {
+            queue = self.shared.is_done.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+        queue.done.clear();
+    }
+
+    /// Whether messages behind `offset` are wanted.
+    pub(crate) fn wants(&self, offset: u64) -> bool {
+        !self.is_alone && self.until.saturating_sub(offset) < ENOUGH_BYTES
+    }
+
+    /// Hands over the messages in `data`, which begins at `offset`. `base` is added to the offsets of messages.
+    pub(crate) fn feed(&mut self, data: &[u8], offset: u64, base: u64, next: NextMessage) {
+        let begin = self.until.max(offset);
+        let mut at = usize::try_from(begin - offset).unwrap_or(usize::MAX);
+        // A short input is read before a thread has started.
+        if self.thread.is_none() && data.len() < WINDOW_BYTES || !self.start() {
+            return;
+        }
+        while let Some((message, end)) = data.get(at..).and_then(next) {
+            let bytes = data.get(at + message.start..at + message.end).unwrap_or_default();
+            // Compressed ones are left to the thread whose turn it is.
+            if bytes.len() >= MIN_BYTES && matches!(bytes.first(), Some(b'{' | 0x0a)) {
+                let mut batch = self.spare.pop().unwrap_or_default();
+                batch.offset = base + offset + at as u64;
+                batch.message.clear();
+                batch.message.extend_from_slice(bytes);
+                self.shared.lock().waiting.push_back(batch);
+                self.shared.has_come.notify_one();
+            }
+            at += end.max(1);
+        }
+        self.until = offset + at as u64;
+    }
+
+    /// The message of `len` bytes at `offset`, decoded; `None` where the caller has to decode it.
+    pub(crate) fn take(&mut self, offset: u64, len: usize) -> Option<Batch> {
+        self.thread.as_ref()?;
+        let mut queue = self.shared.lock();
+        // Where damage was met, what lies behind may have been other records than those that were found ahead.
+        queue.waiting.retain(|batch| batch.offset >= offset);
+        queue.done.retain(|batch| batch.offset >= offset);
+        loop {
+            if let Some(at) = queue.done.iter().position(|batch| batch.offset == offset) {
+                let batch = queue.done.swap_remove(at);
+                drop(queue);
+                if batch.is_decoded && batch.message.len() == len {
+                    return Some(batch);
+                }
+                self.reuse(batch);
+                return None;
+            }
+            if let Some(at) = queue.waiting.iter().position(|batch| batch.offset == offset) {
+                let batch = queue.waiting.remove(at);
+                drop(queue);
+                batch.into_iter().for_each(|batch| self.reuse(batch));
+                return None;
+            }
+            if queue.in_work != Some(offset) || queue.is_over {
+                return None;
+            }
+            // Better than to wait: decode the next one.
+            if let Some(mut batch) = queue.waiting.pop_front() {
+                drop(queue);
+                self.unit.decode(&mut batch);
+                queue = self.shared.lock();
+                queue.done.push(batch);
+            } else {
+                queue = self.shared.is_done.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    /// Takes a batch back.
+    pub(crate) fn reuse(&mut self, batch: Batch) {
+        if self.spare.len() < MAX_SPARE && batch.message.capacity() <= WINDOW_BYTES {
+            self.spare.push(batch);
+        }
+    }
+
+    /// Whether the second thread is there.
+    fn start(&mut self) -> bool {
+        if self.thread.is_none() && !self.is_alone {
+            let shared = Arc::clone(&self.shared);
+            let thread = std::thread::Builder::new().name("stepscope-decode".into());
+            self.thread = thread.spawn(move || work(&Ending(&shared))).ok();
+            self.is_alone = self.thread.is_none();
+        }
+        self.thread.is_some()
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        self.shared.lock().is_closed = true;
+        self.shared.has_come.notify_one();
+        if let Some(thread) = self.thread.take() {
+            // If it has panicked, its message was decoded by this thread, which says so.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// Says that the thread has ended, however it does.
+struct Ending<'a>(&'a Shared);
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        self.0.lock().is_over = true;
+        self.0.is_done.notify_one();
+    }
+}
+
+fn work(ending: &Ending<'_>) {
+    let shared = ending.0;
+    let mut unit = Unit::default();
+    let mut queue = shared.lock();
+    while !queue.is_closed {
+        let Some(mut batch) = queue.waiting.pop_front() else {
+            queue = shared.has_come.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            continue;
+        };
+        queue.in_work = Some(batch.offset);
+        drop(queue);
+        unit.decode(&mut batch);
+        queue = shared.lock();
+        queue.in_work = None;
+        queue.done.push(batch);
+        shared.is_done.notify_one();
+    }
+}
