@@ -171,6 +171,9 @@ pub(crate) struct AnalyzeArgs {
     /// Files or directories of traces; `-` is standard input [default: profiles/]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
+    /// Threads that read: 1, or 2 (default: 2 where the machine has two processors)
+    #[arg(long, value_name = "N", value_parser = threads)]
+    pub(crate) threads: Option<usize>,
     /// Where the result goes.
     #[command(flatten)]
     pub(crate) output: OutputArgs,
@@ -291,6 +294,10 @@ impl Format {
             Self::Html => "html",
         }
     }
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    text.parse().ok().filter(|&number| number > 0).ok_or_else(|| "at least one thread reads".into())
 }
 
 fn severity(text: &str) -> Result<f64, String> {

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -42,8 +43,16 @@ impl Sink for Fold {
 impl Analysis {
     /// Nothing read yet.
     pub(crate) fn new(global: Global) -> Self {
+        Self::with_threads(global, None)
+    }
+
+    /// Nothing read yet; read by so many threads, or as many as the machine has processors for.
+    pub(crate) fn with_threads(global: Global, threads: Option<usize>) -> Self {
+        let mut options = ReadOptions::default();
+        options.threads =
+            threads.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, NonZero::get));
         Self {
-            reader: Reader::new(ReadOptions::default()),
+            reader: Reader::new(options),
             fold: Fold { partial: Partial::new(Config::default()), progress: Progress::new(global) },
         }
     }
