@@ -35,9 +35,10 @@ impl Work {
     }
 
     /// The whole analysis, to the report.
-    pub(crate) fn analysis(programs: &Programs, path: &Path) -> Self {
-        let mut arguments: Vec<OsString> = ["analyze", "--quiet", "--format", "json"].map(Into::into).into();
-        arguments.push(path.into());
+    pub(crate) fn analysis(programs: &Programs, path: &Path, threads: u8) -> Self {
+        let mut arguments: Vec<OsString> =
+            ["analyze", "--quiet", "--format", "json", "--threads"].map(Into::into).into();
+        arguments.extend([threads.to_string().into(), path.into()]);
         Self { program: programs.stepscope.clone().into_os_string(), arguments, keeps_output: false }
     }
 
@@ -46,6 +47,14 @@ impl Work {
         let start = Instant::now();
         let child = self.start()?;
         self.end(child, start)
+    }
+
+    /// Runs it twice side by side; the time is until both are done, the rest that of one of them.
+    pub(crate) fn measure_twice(&self) -> Result<Measured, String> {
+        let start = Instant::now();
+        let (one, other) = (self.start()?, self.start()?);
+        self.end(one, start)?;
+        self.end(other, start)
     }
 
     fn start(&self) -> Result<Child, String> {

@@ -28,3 +28,13 @@ pub(crate) fn row(name: &str, measured: &Measured, input: &Made) {
         measured.peak_bytes as f64 / 1e6,
     );
 }
+
+/// What a second thread gains, and what two analyses side by side do.
+pub(crate) fn speedup(one: &Measured, two: &Measured, apart: &Measured) {
+    let (one, two, apart) = (one.wall.as_secs_f64(), two.wall.as_secs_f64(), apart.wall.as_secs_f64());
+    let (gain, limit) = (one / two, 2.0 * one / apart);
+    println!(
+        "\n2 threads: {gain:.2} times 1; two analyses side by side: {limit:.2} times one ({:.0} %)",
+        100.0 * gain / limit
+    );
+}
