@@ -1,7 +1,23 @@
-//! Counts the calling thread's allocations in front of the system's allocator.
+//! Counts allocations in front of the system's allocator: those of the calling thread, and where asked for those of
+//! the whole process.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// Whether the process' allocations are counted: that costs every thread more.
+static ALL: AtomicBool = AtomicBool::new(false);
+static PROCESS: AtomicU64 = AtomicU64::new(0);
+
+/// Counts the allocations of all threads from here on.
+pub(crate) fn count_all() {
+    ALL.store(true, Ordering::Relaxed);
+}
+
+/// Allocations of all threads since [`count_all`].
+pub(crate) fn all() -> u64 {
+    PROCESS.load(Ordering::Relaxed)
+}
 
 thread_local! {
     static COUNT: Cell<u64> = const { Cell::new(0) };
@@ -18,6 +34,9 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let _ = COUNT.try_with(|count| count.set(count.get() + 1));
+        if ALL.load(Ordering::Relaxed) {
+            PROCESS.fetch_add(1, Ordering::Relaxed);
+        }
         // SAFETY: the caller's obligations are those of the system's allocator.
         unsafe { System.alloc(layout) }
     }

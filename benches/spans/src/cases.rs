@@ -1,5 +1,11 @@
 //! The peers, and the work that each of them does: spans without and with three fields (integer, double, text).
 
+macro_rules! cases {
+    ($($name:literal, $set_up:path, $chunk:path, $about:literal;)*) => {
+        &[$(Case { name: $name, about: $about, set_up: $set_up, chunk: $chunk }),*]
+    };
+}
+
 #[cfg(feature = "peers")]
 mod peers;
 
@@ -14,6 +20,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 pub(crate) const SPANS: usize = 1_000;
 
 /// One way to make spans.
+#[derive(Clone, Copy)]
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
@@ -25,8 +32,9 @@ pub(crate) struct Case {
 pub(crate) enum SetUp {
     Nothing,
     Recording(stepscope::Guard),
+    /// Lets everything recorded leave.
     #[cfg(feature = "peers")]
-    Provider(opentelemetry_sdk::trace::SdkTracerProvider),
+    Flush(Box<dyn Fn()>),
 }
 
 impl SetUp {
@@ -36,7 +44,7 @@ impl SetUp {
             Self::Nothing => {}
             Self::Recording(guard) => drop(guard.flush(timeout)),
             #[cfg(feature = "peers")]
-            Self::Provider(provider) => drop(provider.force_flush()),
+            Self::Flush(flush) => flush(),
         }
     }
 }
@@ -89,17 +97,13 @@ fn sections_3(number: u64) {
     }
 }
 
-macro_rules! cases {
-    ($($name:literal, $set_up:path, $chunk:path, $about:literal;)*) => {
-        &[$(Case { name: $name, about: $about, set_up: $set_up, chunk: $chunk }),*]
-    };
-}
-
 /// All of them.
-#[cfg(not(feature = "peers"))]
-pub(crate) const CASES: &[Case] = OURS;
-#[cfg(feature = "peers")]
-pub(crate) const CASES: &[Case] = &peers::with(OURS);
+pub(crate) fn all() -> Vec<Case> {
+    let mut all = OURS.to_vec();
+    #[cfg(feature = "peers")]
+    all.extend(peers::PEERS);
+    all
+}
 
 const OURS: &[Case] = cases! {
     "bare_0", bare, spans_0, "tracing without a subscriber, no fields";

@@ -1,8 +1,8 @@
 //! What a span costs the thread that makes it: nanoseconds of its CPU time, instructions, allocations. Each peer
 //! does the same work, spans inside of steps of a thousand; how to run it is in README.md.
 //!
-//! `spans list` names the cases. `spans time CASE…` measures time and allocations. `spans count CASE…` runs itself
-//! under callgrind. `spans run CASE CHUNKS` does the work, for profilers.
+//! `spans list` names the cases. `spans time CASE…` measures time and allocations, `spans process CASE…` those of the
+//! whole process until everything has left. `spans count CASE…` runs itself under callgrind. `spans run CASE CHUNKS` does the work, for profilers.
 
 mod alloc;
 mod cases;
@@ -10,13 +10,13 @@ mod count;
 
 use std::time::Duration;
 
-use cases::{CASES, Case, SPANS};
+use cases::{Case, SPANS};
 
-/// CPU time of the calling thread.
-fn thread_cpu_ns() -> u64 {
+/// CPU time by one of the system's clocks.
+fn cpu_ns(clock: libc::clockid_t) -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable for the duration of the call.
-    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
     time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
 }
 
@@ -32,17 +32,40 @@ fn work(case: &Case, chunks: usize) -> Vec<Cost> {
     let set_up = (case.set_up)(directory.as_ref().map(tempfile::TempDir::path));
     let spans = SPANS as f64;
     let costs = (0..chunks).map(|number| {
-        let (start_ns, before) = (thread_cpu_ns(), alloc::count());
+        let (start_ns, before) = (cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID), alloc::count());
         (case.chunk)(number as u64);
-        let (end_ns, after) = (thread_cpu_ns(), alloc::count());
+        let (end_ns, after) = (cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID), alloc::count());
         set_up.rest(Duration::from_secs(10));
         Cost { ns: (end_ns - start_ns) as f64 / spans, allocations: (after - before) as f64 / spans }
     });
     costs.collect()
 }
 
-fn chosen(names: &[String]) -> impl Iterator<Item = &'static Case> + '_ {
-    CASES.iter().filter(|case| names.is_empty() || names.iter().any(|name| name == case.name))
+/// What a span costs the whole process, from its start until what was recorded has left.
+fn whole_process(case: &Case) -> Cost {
+    let directory = tempfile::tempdir().ok();
+    let set_up = (case.set_up)(directory.as_ref().map(tempfile::TempDir::path));
+    let clock = libc::CLOCK_PROCESS_CPUTIME_ID;
+    // The first chunks warm everything up.
+    let (warm_up, chunks) = (100, 1_000);
+    for number in 0..warm_up {
+        (case.chunk)(number);
+        set_up.rest(Duration::from_secs(10));
+    }
+    alloc::count_all();
+    let (start_ns, before) = (cpu_ns(clock), alloc::all());
+    for number in warm_up..warm_up + chunks {
+        (case.chunk)(number);
+        set_up.rest(Duration::from_secs(10));
+    }
+    let (end_ns, after) = (cpu_ns(clock), alloc::all());
+    let spans = chunks as f64 * SPANS as f64;
+    Cost { ns: (end_ns - start_ns) as f64 / spans, allocations: (after - before) as f64 / spans }
+}
+
+fn chosen(names: &[String]) -> impl Iterator<Item = Case> + '_ {
+    let is_chosen = |case: &Case| names.is_empty() || names.iter().any(|name| name == case.name);
+    cases::all().into_iter().filter(is_chosen)
 }
 
 fn main() {
@@ -53,7 +76,7 @@ fn main() {
         "time" if names.len() == 1 => {
             for case in chosen(names) {
                 // The first chunks warm everything up.
-                let mut costs = work(case, 2_000).split_off(200);
+                let mut costs = work(&case, 2_000).split_off(200);
                 costs.sort_by(|a, b| a.ns.total_cmp(&b.ns));
                 let at = |part: usize| costs.get(costs.len() * part / 100).map_or(0.0, |cost| cost.ns);
                 let allocations = costs.iter().map(|cost| cost.allocations).sum::<f64>() / costs.len() as f64;
@@ -65,18 +88,27 @@ fn main() {
                 );
             }
         }
-        // A recorder is global in its process: each case gets a process of its own.
-        "time" | "count" => {
+        "process" if names.len() == 1 => {
             for case in chosen(names) {
-                if verb == "time" { count::again(&["time", case.name]) } else { count::instructions(case) }
+                let Cost { ns, allocations } = whole_process(&case);
+                println!("{:24} process {ns:7.1} ns   {allocations:5.2} allocations", case.name);
+            }
+        }
+        // A recorder is global in its process: each case gets a process of its own.
+        "time" | "process" | "count" => {
+            for case in chosen(names) {
+                match verb {
+                    "count" => count::instructions(&case),
+                    _ => count::again(&[verb, case.name]),
+                }
             }
         }
         "run" => {
             let chunks = names.get(1).and_then(|chunks| chunks.parse().ok()).unwrap_or(1);
             for case in chosen(&names[..1.min(names.len())]) {
-                work(case, chunks);
+                work(&case, chunks);
             }
         }
-        _ => CASES.iter().for_each(|case| println!("{:24} {}", case.name, case.about)),
+        _ => cases::all().iter().for_each(|case| println!("{:24} {}", case.name, case.about)),
     }
 }

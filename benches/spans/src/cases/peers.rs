@@ -1,11 +1,15 @@
-//! The other libraries, each with a sink that takes everything and does nothing.
+//! The other libraries, each with a sink that takes everything and does nothing. What each of them keeps of a span
+//! differs: puffin has no fields but one text, hotpath only sums.
 
 use std::hint::black_box;
 use std::path::Path;
 
 use opentelemetry::trace::TracerProvider as _;
 use opentelemetry_sdk::error::OTelSdkResult;
-use opentelemetry_sdk::trace::{SdkTracerProvider, SpanData, SpanExporter};
+use opentelemetry_sdk::trace::{
+    BatchConfigBuilder, BatchSpanProcessor, SdkTracerProvider, SpanData, SpanExporter,
+};
+use tracing_subscriber::Registry;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use super::{Case, SPANS, SetUp, spans_0, spans_3};
@@ -19,11 +23,31 @@ impl SpanExporter for Discard {
     }
 }
 
-fn otel(_: Option<&Path>) -> SetUp {
-    let provider = SdkTracerProvider::builder().with_batch_exporter(Discard).build();
-    let layer = tracing_opentelemetry::layer().with_tracer(provider.tracer("bench"));
+type Layer = tracing_opentelemetry::OpenTelemetryLayer<Registry, opentelemetry_sdk::trace::SdkTracer>;
+
+fn otel_with(trim: impl FnOnce(Layer) -> Layer) -> SetUp {
+    // A queue that holds what a step makes: with the default of 2,048 it holds two steps of ours.
+    let config = BatchConfigBuilder::default().with_max_queue_size(8 * SPANS).build();
+    let processor = BatchSpanProcessor::builder(Discard).with_batch_config(config).build();
+    let provider = SdkTracerProvider::builder().with_span_processor(processor).build();
+    let layer = trim(tracing_opentelemetry::layer().with_tracer(provider.tracer("bench")));
     drop(tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer)));
-    SetUp::Provider(provider)
+    SetUp::Flush(Box::new(move || drop(provider.force_flush())))
+}
+
+fn otel(_: Option<&Path>) -> SetUp {
+    otel_with(|layer| layer)
+}
+
+fn otel_trimmed(_: Option<&Path>) -> SetUp {
+    otel_with(|layer| {
+        layer
+            .with_location(false)
+            .with_threads(false)
+            .with_tracked_inactivity(false)
+            .with_target(false)
+            .with_level(false)
+    })
 }
 
 struct DiscardRecords;
@@ -34,7 +58,7 @@ impl fastrace::collector::Reporter for DiscardRecords {
 
 fn fastrace(_: Option<&Path>) -> SetUp {
     fastrace::set_reporter(DiscardRecords, fastrace::collector::Config::default());
-    SetUp::Nothing
+    SetUp::Flush(Box::new(fastrace::flush))
 }
 
 fn fastrace_0(_: u64) {
@@ -55,26 +79,56 @@ fn fastrace_3(_: u64) {
     }
 }
 
-const PEERS: [Case; 4] = [
-    Case { name: "otel_0", about: "tracing-opentelemetry, batches, no fields", set_up: otel, chunk: spans_0 },
-    Case { name: "otel_3", about: "tracing-opentelemetry, batches, 3 fields", set_up: otel, chunk: spans_3 },
-    Case {
-        name: "fastrace_0",
-        about: "fastrace local spans, no fields",
-        set_up: fastrace,
-        chunk: fastrace_0,
-    },
-    Case { name: "fastrace_3", about: "fastrace local spans, 3 fields", set_up: fastrace, chunk: fastrace_3 },
-];
-
-/// Ours and the peers.
-pub(super) const fn with(ours: &[Case]) -> [Case; 13] {
-    let mut all = [const { Case { name: "", about: "", set_up: super::bare, chunk: spans_0 } }; 13];
-    let mut index = 0;
-    while index < 13 {
-        let case = if index < ours.len() { &ours[index] } else { &PEERS[index - ours.len()] };
-        all[index] = Case { name: case.name, about: case.about, set_up: case.set_up, chunk: case.chunk };
-        index += 1;
-    }
-    all
+fn chrome(_: Option<&Path>) -> SetUp {
+    let builder = tracing_chrome::ChromeLayerBuilder::new().writer(std::io::sink()).include_args(true);
+    let (layer, guard) = builder.build();
+    drop(tracing::subscriber::set_global_default(tracing_subscriber::registry().with(layer)));
+    SetUp::Flush(Box::new(move || guard.flush()))
 }
+
+fn puffin(_: Option<&Path>) -> SetUp {
+    puffin::set_scopes_on(true);
+    SetUp::Flush(Box::new(|| puffin::GlobalProfiler::lock().new_frame()))
+}
+
+fn puffin_0(_: u64) {
+    puffin::profile_scope!("step");
+    for _ in 0..SPANS {
+        puffin::profile_scope!("work");
+    }
+}
+
+fn puffin_1(_: u64) {
+    puffin::profile_scope!("step");
+    for _ in 0..SPANS {
+        puffin::profile_scope!("work", black_box("text"));
+    }
+}
+
+fn hotpath(_: Option<&Path>) -> SetUp {
+    // Its report is written when the guard goes: not here.
+    std::mem::forget(hotpath::HotpathGuardBuilder::new("bench").build());
+    SetUp::Nothing
+}
+
+fn hotpath_0(_: u64) {
+    hotpath::measure_block!("step", {
+        for _ in 0..SPANS {
+            hotpath::measure_block!("work", black_box(()));
+        }
+    });
+}
+
+pub(super) const PEERS: &[Case] = cases! {
+    "otel_0", otel, spans_0, "tracing-opentelemetry, batches, no fields";
+    "otel_3", otel, spans_3, "tracing-opentelemetry, batches, 3 fields";
+    "otel_trimmed_0", otel_trimmed, spans_0, "as otel_0 without location, thread, target, level, busy and idle";
+    "otel_trimmed_3", otel_trimmed, spans_3, "as otel_3 without location, thread, target, level, busy and idle";
+    "fastrace_0", fastrace, fastrace_0, "fastrace local spans, no fields";
+    "fastrace_3", fastrace, fastrace_3, "fastrace local spans, 3 fields";
+    "chrome_0", chrome, spans_0, "tracing-chrome, no fields";
+    "chrome_3", chrome, spans_3, "tracing-chrome, 3 fields";
+    "puffin_0", puffin, puffin_0, "puffin scopes, no text";
+    "puffin_1", puffin, puffin_1, "puffin scopes, one text (it has no fields)";
+    "hotpath_0", hotpath, hotpath_0, "hotpath blocks, sums only (it has no fields)";
+};
