@@ -5,6 +5,7 @@
 
 mod demo;
 mod disturbed;
+mod doctor;
 mod figures;
 mod killed;
 mod program;

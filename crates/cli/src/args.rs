@@ -79,6 +79,19 @@ The exit code is the program's own (128 and the signal's number where one ended 
 program ends with 0, it is one of these:
 ";
 
+const DOCTOR_EXAMPLES: &str = "\
+Examples:
+  stepscope doctor                               settings, endpoint, clock, directory, machine
+  stepscope doctor -- ./train --steps 20         the same, and what a short run really sends
+  stepscope doctor profiles                      what a recorded run lacks, and why
+  stepscope doctor --format json                 for programs
+
+The program behind -- may be run twice: with the second run it is seen whether a log filter keeps
+its sections from being recorded.
+
+The exit code is 1 where something is broken.
+";
+
 const DEMO_EXAMPLES: &str = "\
 Examples:
   stepscope demo                                 a healthy run
@@ -123,6 +136,9 @@ pub(crate) enum Command {
     /// Run a program, take what it sends by OTLP, and report on it
     #[command(after_help = record_help())]
     Record(RecordArgs),
+    /// Find out why nothing, or not everything, is recorded, and how to mend it
+    #[command(after_help = after_help(DOCTOR_EXAMPLES))]
+    Doctor(DoctorArgs),
     /// Report on recorded runs
     #[command(after_help = after_help(ANALYZE_EXAMPLES))]
     Analyze(AnalyzeArgs),
@@ -191,6 +207,29 @@ pub(crate) struct RecordArgs {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArgs {
+    /// Files or directories of traces to look into instead of this machine
+    #[arg(value_name = "INPUT", conflicts_with = "command")]
+    pub(crate) inputs: Vec<PathBuf>,
+    /// How the findings are written
+    #[arg(long, value_enum, default_value_t = DoctorFormat::Text)]
+    pub(crate) format: DoctorFormat,
+    /// A short program to run and look into, and its arguments
+    #[arg(last = true, value_name = "CMD")]
+    pub(crate) command: Vec<OsString>,
+}
+
+/// Formats of `doctor`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DoctorFormat {
+    /// For people: fits a terminal of 80 columns
+    Text,
+    /// For programs: one object
+    Json,
 }
 
 /// Arguments of `merge`.

@@ -3,7 +3,7 @@
 
 use std::ffi::OsString;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::Duration;
 
 use stepscope_server::{Counts, Limits, Receiver};
@@ -34,8 +34,25 @@ impl Ran {
     }
 }
 
-/// Runs `command` with a receiver that writes to `folder`.
-pub(crate) fn run(command: &[OsString], folder: &Path, global: Global) -> Result<Ran, CliError> {
+/// Where the program's output goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Out {
+    /// Where ours goes.
+    Inherited,
+    /// All of it to our standard error, so that standard output is ours alone.
+    Aside,
+    /// Nowhere.
+    Silent,
+}
+
+/// Runs `command` with a receiver that writes to `folder`. `more` is set in its environment besides.
+pub(crate) fn run(
+    command: &[OsString],
+    folder: &Path,
+    out: Out,
+    more: &[(&str, &str)],
+    global: Global,
+) -> Result<Ran, CliError> {
     let Some((name, arguments)) = command.split_first() else {
         return Err(CliError::Usage("name the program to run behind --".into()));
     };
@@ -47,7 +64,12 @@ pub(crate) fn run(command: &[OsString], folder: &Path, global: Global) -> Result
         output::note(global, note);
     }
     let mut program = Command::new(name);
-    program.args(arguments).envs(changes.set);
+    program.args(arguments).envs(changes.set).envs(more.iter().copied());
+    match out {
+        Out::Inherited => {}
+        Out::Aside => drop(program.stdout(aside())),
+        Out::Silent => drop(program.stdout(Stdio::null()).stderr(Stdio::null())),
+    }
     for name in changes.remove {
         program.env_remove(name);
     }
@@ -58,4 +80,10 @@ pub(crate) fn run(command: &[OsString], folder: &Path, global: Global) -> Result
     let status = child.wait().map_err(|error| CliError::Program(name.clone(), error))?;
     receiver.drain(DRAIN);
     Ok(Ran { status, counts: receiver.stop() })
+}
+
+/// A second way to our standard error; nowhere where there is none.
+fn aside() -> Stdio {
+    let stderr = std::os::fd::AsFd::as_fd(&std::io::stderr()).try_clone_to_owned();
+    stderr.map_or_else(|_| Stdio::null(), Stdio::from)
 }

@@ -2,7 +2,7 @@
 
 /// All went well, and nothing was found that `--fail-on` asks about.
 pub(crate) const FINE: u8 = 0;
-/// A finding has at least the severity that `--fail-on` names.
+/// A finding has at least the severity that `--fail-on` names; for `doctor`, something is broken.
 pub(crate) const FINDINGS: u8 = 1;
 /// The command line makes no sense. The value is that of the argument parser.
 pub(crate) const USAGE: u8 = 2;

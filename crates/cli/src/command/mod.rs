@@ -4,6 +4,7 @@ pub(crate) mod analyze;
 pub(crate) mod completions;
 pub(crate) mod convert;
 pub(crate) mod demo;
+pub(crate) mod doctor;
 pub(crate) mod explain;
 pub(crate) mod merge;
 pub(crate) mod record;

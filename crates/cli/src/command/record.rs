@@ -8,7 +8,7 @@ use stepscope_analyze::report::units;
 use stepscope_server::Counts;
 
 use crate::args::{Global, RecordArgs};
-use crate::child;
+use crate::child::{self, Out};
 use crate::command::analyze;
 use crate::error::CliError;
 use crate::fold::Analysis;
@@ -23,7 +23,8 @@ pub(crate) fn run(args: &RecordArgs, global: Global) -> Result<u8, CliError> {
     let config = crate::config::load(args.output.config.as_deref())?;
     let folder = create_folder(&args.out)?;
     output::note(global, &format!("Recording into {}", folder.display()));
-    let ran = child::run(&args.command, &folder, global).inspect_err(|_| remove_if_empty(&folder))?;
+    let ran = child::run(&args.command, &folder, Out::Inherited, &[], global)
+        .inspect_err(|_| remove_if_empty(&folder))?;
     for note in notes(&ran.counts) {
         output::note(global, &note);
     }

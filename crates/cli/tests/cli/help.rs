@@ -2,7 +2,8 @@
 
 use crate::program::{folder, output, run};
 
-const COMMANDS: [&str; 7] = ["demo", "record", "analyze", "merge", "convert", "explain", "completions"];
+const COMMANDS: [&str; 8] =
+    ["demo", "record", "doctor", "analyze", "merge", "convert", "explain", "completions"];
 
 #[test]
 fn help_teaches() {
@@ -16,7 +17,7 @@ fn help_teaches() {
     for code in 0..=4 {
         assert!(text.contains(&format!("\n  {code}  ")), "exit code {code}: {text}");
     }
-    for command in ["demo", "record", "analyze", "merge", "convert", "explain"] {
+    for command in ["demo", "record", "doctor", "analyze", "merge", "convert", "explain"] {
         let text = output(folder.path(), &[command, "--help"]);
         assert!(text.contains("Examples:"), "{text}");
         assert!(text.contains("Exit codes:"), "{text}");
@@ -33,7 +34,7 @@ fn the_version_is_the_package_s() {
 #[test]
 fn wrong_usage_is_code_2() {
     let folder = folder("usage");
-    let cases: [&[&str]; 16] = [
+    let cases: [&[&str]; 18] = [
         &[],
         &["no-such-command"],
         &["analyze", "--no-such-option"],
@@ -47,6 +48,8 @@ fn wrong_usage_is_code_2() {
         &["demo", "--format", "csv"],
         &["merge"],
         &["record"],
+        &["doctor", "--format", "md"],
+        &["doctor", "profiles", "--", "true"],
         &["record", "true"],
         &["explain", "no_such_rule"],
         &["demo", "--steps", "0"],

@@ -5,6 +5,7 @@
 mod config;
 mod convert;
 mod demo;
+mod doctor;
 mod explain;
 mod formats;
 mod help;

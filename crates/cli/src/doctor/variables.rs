@@ -1,0 +1,342 @@
+//! Environment variables: values that cannot be used, names that nobody reads, and those of the OpenTelemetry SDKs
+//! that our layer does not follow.
+
+use std::collections::BTreeMap;
+
+use stepscope_core::Level;
+
+use super::{Finding, broken, fine, note};
+
+const CHECK: &str = "variables";
+/// The check of log filters.
+pub(crate) const FILTER: &str = "filter";
+
+/// Settings of the layer; `docs/recording.md` says what they do.
+const OURS: &[&str] = &[
+    "STEPSCOPE_LEVEL",
+    "STEPSCOPE_STEP_SPAN",
+    "STEPSCOPE_DIR",
+    "STEPSCOPE_DIR_BYTES",
+    "STEPSCOPE_EXIT_TIMEOUT",
+    "STEPSCOPE_FORMAT",
+    "STEPSCOPE_FORMAT_FIELDS",
+    "STEPSCOPE_RING_BYTES",
+    "STEPSCOPE_RUN_ID",
+    "STEPSCOPE_RUN_ATTEMPT",
+    "STEPSCOPE_RANK",
+    "STEPSCOPE_WORLD_SIZE",
+];
+
+/// Of these a whole number is expected.
+const NUMBERS: &[&str] = &[
+    "STEPSCOPE_DIR_BYTES",
+    "STEPSCOPE_EXIT_TIMEOUT",
+    "STEPSCOPE_RING_BYTES",
+    "STEPSCOPE_RUN_ATTEMPT",
+    "STEPSCOPE_RANK",
+    "STEPSCOPE_WORLD_SIZE",
+    "OTEL_EXPORTER_OTLP_TIMEOUT",
+];
+
+/// Variables of OpenTelemetry that the layer follows, too.
+const FOLLOWED: &[&str] = &[
+    "OTEL_EXPORTER_OTLP_ENDPOINT",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TIMEOUT",
+    "OTEL_SERVICE_NAME",
+    "OTEL_RESOURCE_ATTRIBUTES",
+];
+
+/// Others that its specification knows; the exporters' are made of [`EXPORTER`].
+const SPECIFIED: &[&str] = &[
+    "OTEL_SDK_DISABLED",
+    "OTEL_CONFIG_FILE",
+    "OTEL_EXPERIMENTAL_CONFIG_FILE",
+    "OTEL_LOG_LEVEL",
+    "OTEL_PROPAGATORS",
+    "OTEL_TRACES_SAMPLER",
+    "OTEL_TRACES_SAMPLER_ARG",
+    "OTEL_BSP_SCHEDULE_DELAY",
+    "OTEL_BSP_EXPORT_TIMEOUT",
+    "OTEL_BSP_MAX_QUEUE_SIZE",
+    "OTEL_BSP_MAX_EXPORT_BATCH_SIZE",
+    "OTEL_BLRP_SCHEDULE_DELAY",
+    "OTEL_BLRP_EXPORT_TIMEOUT",
+    "OTEL_BLRP_MAX_QUEUE_SIZE",
+    "OTEL_BLRP_MAX_EXPORT_BATCH_SIZE",
+    "OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_SPAN_EVENT_COUNT_LIMIT",
+    "OTEL_SPAN_LINK_COUNT_LIMIT",
+    "OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_LINK_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_LOGRECORD_ATTRIBUTE_VALUE_LENGTH_LIMIT",
+    "OTEL_LOGRECORD_ATTRIBUTE_COUNT_LIMIT",
+    "OTEL_TRACES_EXPORTER",
+    "OTEL_METRICS_EXPORTER",
+    "OTEL_LOGS_EXPORTER",
+    "OTEL_METRICS_EXEMPLAR_FILTER",
+    "OTEL_METRIC_EXPORT_INTERVAL",
+    "OTEL_METRIC_EXPORT_TIMEOUT",
+    "OTEL_SEMCONV_STABILITY_OPT_IN",
+    "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE",
+    "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION",
+];
+
+/// The exporters' variables: `OTEL_EXPORTER_OTLP_`, a signal or nothing, and one of these.
+const EXPORTER: &[&str] = &[
+    "ENDPOINT",
+    "INSECURE",
+    "CERTIFICATE",
+    "CLIENT_KEY",
+    "CLIENT_CERTIFICATE",
+    "HEADERS",
+    "COMPRESSION",
+    "TIMEOUT",
+    "PROTOCOL",
+];
+const SIGNALS: &[&str] = &["", "TRACES_", "METRICS_", "LOGS_"];
+
+/// What belongs to the SDK of one language, whatever follows.
+const LANGUAGES: &[&str] = &[
+    "OTEL_PYTHON_",
+    "OTEL_JAVA",
+    "OTEL_INSTRUMENTATION_",
+    "OTEL_GO_",
+    "OTEL_DOTNET_",
+    "OTEL_NODE_",
+    "OTEL_PHP_",
+    "OTEL_RUBY_",
+];
+
+/// Names further apart than this are different names.
+const MAX_SLIPS: usize = 2;
+
+/// Looks through the environment.
+pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (name, value) in environment.iter().filter(|(_, value)| !value.trim().is_empty()) {
+        findings.extend(value_of(name, value.trim()).or_else(|| name_of(name)));
+    }
+    if findings.is_empty() {
+        findings.push(fine(CHECK, "Every setting in the environment is one that is followed."));
+    }
+    findings.push(filter(environment));
+    findings
+}
+
+fn value_of(name: &str, value: &str) -> Option<Finding> {
+    if NUMBERS.contains(&name) && value.parse::<u64>().is_err() {
+        return Some(broken(
+            CHECK,
+            format!("{name}={value} is not a whole number: ignored."),
+            "Set a whole number.",
+        ));
+    }
+    match (name, value.to_ascii_lowercase().as_str()) {
+        ("STEPSCOPE_LEVEL", level) => match Level::parse(level) {
+            None => Some(broken(
+                CHECK,
+                format!("STEPSCOPE_LEVEL={value} is no level: ignored."),
+                "Set off, basic, detailed or comprehensive.",
+            )),
+            Some(Level::Off) => Some(broken(CHECK, "STEPSCOPE_LEVEL=off: nothing is recorded.", "Unset it.")),
+            Some(Level::Basic) => Some(note(
+                CHECK,
+                "STEPSCOPE_LEVEL=basic: sections leave no spans, only sums.",
+                "Set detailed, the default, to see inside single steps.",
+            )),
+            Some(_) => None,
+        },
+        ("STEPSCOPE_FORMAT", format) if !matches!(format, "protobuf" | "json") => Some(broken(
+            CHECK,
+            format!("STEPSCOPE_FORMAT={value} is no format: ignored."),
+            "Set protobuf or json.",
+        )),
+        ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol) if protocol != "http/protobuf" => Some(note(
+            CHECK,
+            format!("{name}={value}: an SDK follows it, stepscope's layer does not; it sends http/protobuf."),
+            "Have the endpoint take OTLP/HTTP (port 4318 of a collector).",
+        )),
+        _ => None,
+    }
+}
+
+fn name_of(name: &str) -> Option<Finding> {
+    let is_ours = name.starts_with("STEPSCOPE_");
+    let is_known = |known: &[&str]| known.contains(&name);
+    let is_language_s = LANGUAGES.iter().any(|prefix| name.starts_with(prefix));
+    if is_known(OURS)
+        || is_known(FOLLOWED)
+        || is_language_s
+        || !(name.starts_with("STEP") || name.starts_with("OT"))
+    {
+        return None;
+    }
+    // What `record` itself would set is followed by SDKs in every way that matters here.
+    if name == "OTEL_EXPORTER_OTLP_PROTOCOL" || name == "OTEL_EXPORTER_OTLP_INSECURE" {
+        return None;
+    }
+    let exporters: Vec<String> = SIGNALS
+        .iter()
+        .flat_map(|signal| EXPORTER.iter().map(move |end| format!("OTEL_EXPORTER_OTLP_{signal}{end}")))
+        .collect();
+    if is_known(SPECIFIED) || exporters.iter().any(|exporter| exporter == name) {
+        return Some(note(
+            CHECK,
+            format!("{name} is set; an SDK follows it, stepscope's layer does not."),
+            "Nothing, where it is meant for an SDK; docs/recording.md has the layer's settings.",
+        ));
+    }
+    let known =
+        OURS.iter().chain(FOLLOWED).chain(SPECIFIED).copied().chain(exporters.iter().map(String::as_str));
+    let nearest = known.map(|known| (slips(name, known), known)).min()?;
+    match nearest {
+        (slips, known) if slips <= MAX_SLIPS => Some(broken(
+            CHECK,
+            format!("{name} is set, but nobody reads a variable of that name."),
+            format!("{known} is probably meant."),
+        )),
+        _ if is_ours => Some(note(
+            CHECK,
+            format!("{name} is set, but it is no setting of stepscope's."),
+            "See docs/recording.md for the settings.",
+        )),
+        _ => None,
+    }
+}
+
+/// Changes of one letter that make one word of the other (Levenshtein's distance).
+fn slips(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, left) in a.bytes().enumerate() {
+        let mut diagonal = i;
+        if let Some(first) = row.first_mut() {
+            *first = i + 1;
+        }
+        for (j, right) in b.bytes().enumerate() {
+            let (above, before) = (row.get(j + 1).copied().unwrap_or(0), row.get(j).copied().unwrap_or(0));
+            let here = (diagonal + usize::from(left != right)).min(above + 1).min(before + 1);
+            diagonal = above;
+            if let Some(cell) = row.get_mut(j + 1) {
+                *cell = here;
+            }
+        }
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+/// Whether what `RUST_LOG` says leaves spans of level INFO alone where no directive names a target.
+pub(crate) fn lets_sections_through(directives: &str) -> bool {
+    let general = directives.split(',').map(str::trim).filter(|directive| !directive.contains(['=', '[']));
+    let mut levels = general.filter(|directive| !directive.is_empty());
+    levels
+        .next_back()
+        .is_some_and(|level| matches!(level.to_ascii_lowercase().as_str(), "info" | "debug" | "trace"))
+}
+
+/// What an `EnvFilter` over the whole program would do.
+pub(crate) const FILTER_FIX: &str = "Put the filter on the layer that it is meant for, as in \
+    fmt::layer().with_filter(EnvFilter::from_default_env()); or set RUST_LOG=info.";
+
+fn filter(environment: &BTreeMap<String, String>) -> Finding {
+    match environment.get("RUST_LOG").map(|value| value.trim()).filter(|value| !value.is_empty()) {
+        Some(directives) if !lets_sections_through(directives) => note(
+            FILTER,
+            format!(
+                "RUST_LOG={directives}: an EnvFilter over the whole program would keep #[instrument] and info_span! \
+                 from the layer; `stepscope doctor -- CMD` tries it."
+            ),
+            FILTER_FIX,
+        ),
+        Some(directives) => fine(FILTER, format!("RUST_LOG={directives} lets sections through.")),
+        None => fine(FILTER, "RUST_LOG is not set."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn found(name: &str, value: &str) -> Vec<(State, String, Option<String>)> {
+        let environment = BTreeMap::from([(name.to_owned(), value.to_owned())]);
+        let findings = check(&environment).into_iter().filter(|finding| finding.check == CHECK);
+        findings.map(|finding| (finding.state, finding.text, finding.fix)).collect()
+    }
+
+    #[test]
+    fn slips_of_the_pen_are_named_with_what_is_meant() {
+        for (wrong, meant) in [
+            ("STEPSCOPE_LEVLE", "STEPSCOPE_LEVEL"),
+            ("STEPSCOPE_STEPSPAN", "STEPSCOPE_STEP_SPAN"),
+            ("STEPSCOP_DIR", "STEPSCOPE_DIR"),
+            ("OTEL_EXPORTER_OTPL_ENDPOINT", "OTEL_EXPORTER_OTLP_ENDPOINT"),
+            ("OTEL_EXPORTER_OTLP_TRACE_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"),
+            ("OTEL_SERVICENAME", "OTEL_SERVICE_NAME"),
+        ] {
+            let found = found(wrong, "x");
+            assert_eq!(found[0].0, State::Broken, "{wrong}: {found:?}");
+            assert!(found[0].2.as_ref().unwrap().starts_with(&format!("{meant} ")), "{wrong}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn values_that_cannot_be_used_are_broken() {
+        for (name, value, state) in [
+            ("STEPSCOPE_LEVEL", "loud", State::Broken),
+            ("STEPSCOPE_LEVEL", "off", State::Broken),
+            ("STEPSCOPE_LEVEL", "basic", State::Note),
+            ("STEPSCOPE_LEVEL", "Detailed", State::Fine),
+            ("STEPSCOPE_RING_BYTES", "1 MiB", State::Broken),
+            ("STEPSCOPE_FORMAT", "xml", State::Broken),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", State::Note),
+            ("OTEL_TRACES_SAMPLER", "always_on", State::Note),
+            ("OTEL_EXPORTER_OTLP_LOGS_CLIENT_KEY", "k", State::Note),
+            ("STEPSCOPE_OF_MINE", "x", State::Note),
+            ("OTEL_PYTHON_LOG_LEVEL", "x", State::Fine),
+            ("OTHER", "x", State::Fine),
+            ("STEPSCOPE_DIR", "  ", State::Fine),
+        ] {
+            assert_eq!(found(name, value)[0].0, state, "{name}={value}: {:?}", found(name, value));
+        }
+    }
+
+    #[test]
+    fn filters_are_read_as_far_as_they_are_general() {
+        for (directives, through) in [
+            ("info", true),
+            ("my_crate=trace,info", true),
+            ("warn", false),
+            ("debug,hyper=off", true),
+            ("my_crate=debug", false),
+            ("", false),
+        ] {
+            assert_eq!(lets_sections_through(directives), through, "{directives}");
+        }
+    }
+
+    /// The layer's own code names no variable that is missing here, and none is here that it does not name.
+    #[test]
+    fn the_lists_are_those_of_the_layer() {
+        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../stepscope/src/");
+        let mut named = BTreeSet::new();
+        for file in ["config.rs", "identity.rs", "builder.rs"] {
+            let text = std::fs::read_to_string(format!("{source}{file}")).unwrap();
+            let product = text.split("#[cfg(test)]").next().unwrap();
+            let literals = product.split('"').skip(1).step_by(2).map(str::to_owned);
+            let is_name =
+                |literal: &String| literal.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+            named.extend(
+                literals
+                    .filter(is_name)
+                    .filter(|name| name.starts_with("STEPSCOPE_") || name.starts_with("OTEL_")),
+            );
+        }
+        let known: BTreeSet<String> = OURS.iter().chain(FOLLOWED).map(|name| (*name).to_owned()).collect();
+        assert_eq!(known, named, "doctor must know what the layer reads: see OURS and FOLLOWED above");
+    }
+}
