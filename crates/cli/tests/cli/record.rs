@@ -3,10 +3,11 @@
 
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use serde_json::Value;
 use stepscope_otlp::{Signal, detect};
-use stepscope_testkit::{Forest, ForestOptions, Format};
+use stepscope_testkit::{Forest, ForestOptions, Format, process};
 
 use crate::program::{command, folder, json, run, write};
 
@@ -19,6 +20,17 @@ for name in sorted(os.listdir("messages")):
     request = urllib.request.Request(url, body, {"content-type": "application/x-protobuf"})
     assert urllib.request.urlopen(request).status == 200
 "#;
+
+/// Becomes its arguments, with no signal ignored: who runs tests in the background has some ignored, and what is
+/// ignored stays so in whatever is started.
+const HEEDING: &str = "
+import os, signal, sys
+for name in (signal.SIGINT, signal.SIGHUP):
+    signal.signal(name, signal.SIG_DFL)
+os.execv(sys.argv[1], sys.argv[1:])
+";
+
+const LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
 fn the_program_s_exit_code_comes_first() {
@@ -57,7 +69,9 @@ fn signals_are_the_program_s_business() {
     let folder = folder("record-signals");
     for (signal, code) in [("TERM", 41), ("INT", 42), ("HUP", 43), ("USR1", 44)] {
         let script = format!("trap 'exit {code}' {signal}; echo ready; while :; do sleep 0.05; done");
-        let mut call = command(folder.path(), &["record", "--", "sh", "-c", &script]);
+        let mut call = Command::new("python3");
+        call.args(["-c", HEEDING, env!("CARGO_BIN_EXE_stepscope"), "record", "--", "sh", "-c", &script]);
+        call.current_dir(folder.path()).stdin(Stdio::null());
         let mut child =
             call.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
         let mut line = String::new();
@@ -65,7 +79,8 @@ fn signals_are_the_program_s_business() {
         assert_eq!(line, "ready\n");
         let kill = Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status();
         assert!(kill.expect("kill is there").success());
-        assert_eq!(child.wait().expect("it ends").code(), Some(code), "{signal}");
+        let (status, timed_out) = process::wait(&mut child, LIMIT).expect("it can be waited for");
+        assert_eq!((status.code(), timed_out), (Some(code), false), "{signal}");
     }
 }
 
