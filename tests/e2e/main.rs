@@ -7,6 +7,7 @@ mod demo;
 mod disturbed;
 mod doctor;
 mod figures;
+mod hostile;
 mod killed;
 mod program;
 mod readme;

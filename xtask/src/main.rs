@@ -4,6 +4,7 @@
 mod budgets;
 mod docs;
 mod frameworks;
+mod fuzz;
 mod lint;
 mod otel;
 mod page;
@@ -21,6 +22,7 @@ cargo xtask TASK
   test [STAGE…]     everything that must pass before a change is merged; alone or single stages of it
   lint [CHECK…]     format, rules for source files, clippy, documentation
   budgets           third-party crates a package, forbidden crates, directions between our crates
+  fuzz [--seconds N]  every fuzz target, together for so long
   docs [--check]    write the generated documents, or say which are out of date";
 
 fn main() -> ExitCode {
@@ -30,6 +32,11 @@ fn main() -> ExitCode {
         Some((&"test", stages)) => test::run(stages),
         Some((&"lint", checks)) => lint::run(checks),
         Some((&"budgets", [])) => budgets::run(),
+        Some((&"fuzz", [])) => test::fuzz(fuzz::SECONDS),
+        Some((&"fuzz", ["--seconds", seconds])) => match seconds.parse() {
+            Ok(seconds) => test::fuzz(seconds),
+            Err(_) => Err(format!("`{seconds}` is no number of seconds")),
+        },
         Some((&"docs", [])) => docs::write(),
         Some((&"docs", ["--check"])) => docs::check(),
         _ => Err(format!("unknown task\n\n{USAGE}")),

@@ -2,7 +2,7 @@
 //! to run that one alone.
 
 use crate::process::{capture, cargo, command, run as run_command, succeeds};
-use crate::{Outcome, budgets, docs, frameworks, lint, otel, page};
+use crate::{Outcome, budgets, docs, frameworks, fuzz, lint, otel, page};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,12 @@ const STAGES: &[Stage] = &[
     Stage { name: "unit", about: "tests of the crates, debug build", needs: &[], run: unit },
     Stage { name: "release", about: "the program, release build", needs: &[], run: release },
     Stage { name: "e2e", about: "the program from end to end", needs: &["release"], run: end_to_end },
+    Stage {
+        name: "fuzz",
+        about: "fuzz targets of the readers, under a minute",
+        needs: &[],
+        run: fuzz_shortly,
+    },
     Stage {
         name: "page",
         about: "the report page in a real browser, skipped where none can be had",
@@ -119,6 +125,15 @@ fn end_to_end() -> Outcome {
         ),
     }
     run_command(tests)
+}
+
+fn fuzz_shortly() -> Outcome {
+    fuzz(fuzz::SECONDS)
+}
+
+/// Every fuzz target, all of them together for `seconds`.
+pub(crate) fn fuzz(seconds: u64) -> Outcome {
+    fuzz::run(seconds, &target_directory()?)
 }
 
 /// The page of a real run, and that of a hundred thousand steps.

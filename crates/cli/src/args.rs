@@ -31,8 +31,9 @@ Examples:
   stepscope merge a.part b.part                    the other half, anywhere
 
 What is read: the directories that the layer writes, OTLP traces as protobuf or JSON (the
-collector's file exporter, answers of Tempo and Jaeger), and Jaeger JSON; also compressed. The
-kind is found from the content, never the name.
+collector's file exporter, answers of Tempo and Jaeger), Jaeger JSON, and Chrome trace events
+(PyTorch's profiler among others); also compressed. The kind is found from the content, never
+the name.
 ";
 
 const MERGE_EXAMPLES: &str = "\

@@ -20,7 +20,7 @@ const MAX_KEY: usize = 1_024;
 const MAX_DEPTH: u32 = 8;
 
 /// What ended the walk before the document's end.
-enum Stop {
+pub(crate) enum Stop {
     /// The input ends.
     End,
     /// What stands here is no JSON.
@@ -29,7 +29,7 @@ enum Stop {
     Done,
 }
 
-type Walk = Result<(), Stop>;
+pub(crate) type Walk = Result<(), Stop>;
 
 /// Whether `bytes`, an object or the beginning of one, is an OTLP message.
 pub(crate) fn is_message(bytes: &[u8]) -> bool {
@@ -60,7 +60,7 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
 }
 
 /// The next byte that is not blank.
-fn peek(input: &mut Input<'_>) -> Option<u8> {
+pub(crate) fn peek(input: &mut Input<'_>) -> Option<u8> {
     while input.fill(3) > 0 {
         let blank = blank_prefix(input.data());
         let next = input.data().get(blank).copied();
@@ -72,7 +72,7 @@ fn peek(input: &mut Input<'_>) -> Option<u8> {
     None
 }
 
-fn expect(input: &mut Input<'_>, byte: u8) -> Walk {
+pub(crate) fn expect(input: &mut Input<'_>, byte: u8) -> Walk {
     match peek(input) {
         None => Err(Stop::End),
         Some(found) if found == byte => {
@@ -84,7 +84,7 @@ fn expect(input: &mut Input<'_>, byte: u8) -> Walk {
 }
 
 /// Whether a comma follows rather than `end`; steps over either.
-fn goes_on(input: &mut Input<'_>, end: u8) -> Result<bool, Stop> {
+pub(crate) fn goes_on(input: &mut Input<'_>, end: u8) -> Result<bool, Stop> {
     if peek(input) == Some(b',') {
         input.consume(1);
         return Ok(true);
@@ -195,7 +195,7 @@ fn element(input: &mut Input<'_>, reading: &mut Reading<'_>) -> Walk {
 }
 
 /// Steps over the value that begins here, however large it is.
-fn skip(input: &mut Input<'_>) -> Walk {
+pub(crate) fn skip(input: &mut Input<'_>) -> Walk {
     match peek(input) {
         None => Err(Stop::End),
         Some(b'{' | b'[') => {

@@ -3,6 +3,7 @@
 //! traces mean is the business of `stepscope-analyze`.
 
 mod assembly;
+mod chrome;
 mod convert;
 mod elements;
 mod error;

@@ -64,10 +64,15 @@ pub(crate) struct Reading<'a> {
 }
 
 impl Reading<'_> {
-    /// Takes one message that begins at `offset`.
-    pub(crate) fn message(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
+    /// Tells how far the input has been read.
+    pub(crate) fn tell_progress(&mut self) {
         let now = self.progress.before + self.stored_bytes.get();
         self.progress.tell(now, self.sink);
+    }
+
+    /// Takes one message that begins at `offset`.
+    pub(crate) fn message(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
+        self.tell_progress();
         self.intake.message(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -86,8 +91,7 @@ impl Reading<'_> {
 
     /// Takes one trace of Jaeger that begins at `offset`.
     pub(crate) fn jaeger_trace(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
-        let now = self.progress.before + self.stored_bytes.get();
-        self.progress.tell(now, self.sink);
+        self.tell_progress();
         self.intake.jaeger_trace(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -195,13 +199,14 @@ impl Reading<'_> {
 /// How files begin that are cut off before their kind can be known.
 const MAGICS: [&[u8]; 2] = [&[0x1f, 0x8b, 8], &[0x28, 0xb5, 0x2f, 0xfd]];
 /// How JSON messages begin, without blanks.
-const JSON_BEGINNINGS: [&str; 6] = [
+const JSON_BEGINNINGS: [&str; 7] = [
     "{\"resourceSpans\":",
     "{\"resourceMetrics\":",
     "{\"resourceLogs\":",
     "{\"batches\":",
     "{\"data\":[{\"traceID\":",
     "{\"traceID\":",
+    "{\"traceEvents\":[",
 ];
 
 /// Whether `bytes`, all of a file, can be the beginning of one that is read, cut off before it tells what it
@@ -230,5 +235,5 @@ pub(crate) fn is_beginning(bytes: &[u8], max_message_bytes: usize) -> bool {
 
 /// What is said of foreign files.
 pub(crate) fn unknown_format() -> String {
-    "none of the formats that are read (OTLP as protobuf or JSON, Jaeger JSON; plain, gzip or zstd)".into()
+    "none of the formats that are read (OTLP as protobuf or JSON, Jaeger JSON, Chrome trace events; plain, gzip or zstd)".into()
 }

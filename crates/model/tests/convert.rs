@@ -42,7 +42,7 @@ fn spans_come_back_from_every_target_that_is_read() {
     let messages = [in_microseconds(0), in_microseconds(1)].concat();
     let expected = expected(&messages);
     for source in [otlp::prefixed(&messages), otlp::lines(&messages)] {
-        for target in [Target::OtlpProto, Target::OtlpJson, Target::Jaeger] {
+        for target in [Target::OtlpProto, Target::OtlpJson, Target::Jaeger, Target::Chrome] {
             let (bytes, lost) = convert(target, &source);
             assert_eq!(lost, LostInConversion::new(), "{target:?}");
             let (collected, outcome) = read(&bytes);
@@ -50,7 +50,7 @@ fn spans_come_back_from_every_target_that_is_read() {
             assert!(collected.traces == expected, "{target:?}");
             assert!(collected.resources.values().all(|resource| resource.run_id == "run"));
             // And on from there.
-            for second in [Target::OtlpProto, Target::OtlpJson, Target::Jaeger] {
+            for second in [Target::OtlpProto, Target::OtlpJson, Target::Jaeger, Target::Chrome] {
                 let (bytes, _) = convert(second, &bytes);
                 assert!(read(&bytes).0.traces == expected, "{target:?} {second:?}");
             }
@@ -270,13 +270,22 @@ fn chrome_has_every_span_once_and_slices_of_a_thread_nest() {
     assert!(threads.values().flatten().all(|slice| starts.contains(&slice.0)));
 }
 
+fn sort(attributes: &mut Json) {
+    attributes.as_array_mut().unwrap().sort_by_key(|attribute| attribute["key"].as_str().map(str::to_owned));
+}
+
 #[test]
 fn chrome_holds_attributes_events_and_links() {
     let (bytes, lost) = convert(Target::Chrome, &serde_json::to_vec(&everything(1)).unwrap());
     let named: Vec<&str> = lost.keys().copied().collect();
     assert_eq!(
         named,
-        ["attributes of scopes", "counts of what the writer dropped", "types of bytes, which became base64"]
+        [
+            "attributes of scopes",
+            "counts of what the writer dropped",
+            "doubles that are no numbers, which became text",
+            "types of bytes, which became base64"
+        ]
     );
     let document: Json = serde_json::from_slice(&bytes).unwrap();
     let events = document["traceEvents"].as_array().unwrap();
@@ -289,7 +298,25 @@ fn chrome_holds_attributes_events_and_links() {
     );
     assert_eq!(args["otlp"]["links"][0]["span_id"], json!("a102030405060708"));
     assert_eq!((&args["otlp"]["status"], &args["otlp"]["kind"]), (&json!(2), &json!("producer")));
-    assert_eq!((&by("n")["name"], &by("n")["args"]), (&json!("e"), &json!({"k": 1})));
+    assert_eq!((&by("n")["name"], &by("n")["args"]["k"]), (&json!("e"), &json!(1)));
+    assert_eq!(by("n")["args"]["otlp"]["span_id"], json!("0102030405060708"));
+
+    let (back, _) = convert(Target::OtlpJson, &bytes);
+    let mut back: Json = serde_json::from_slice(&back).unwrap();
+    let mut rest = everything(1);
+    let scope = &mut rest["resourceSpans"][0]["scopeSpans"][0];
+    scope["scope"].as_object_mut().unwrap().remove("attributes");
+    let span = &mut scope["spans"][0];
+    span.as_object_mut().unwrap().remove("droppedAttributesCount");
+    span["attributes"][2]["value"] = json!({"stringValue": "NaN"});
+    span["attributes"][6]["value"] = json!({"stringValue": "/+8="});
+    // Members of an object have no order.
+    for document in [&mut back, &mut rest] {
+        let resource = &mut document["resourceSpans"][0];
+        sort(&mut resource["resource"]["attributes"]);
+        sort(&mut resource["scopeSpans"][0]["spans"][0]["attributes"]);
+    }
+    assert_eq!(back, rest);
 }
 
 #[test]

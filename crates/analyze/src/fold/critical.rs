@@ -43,8 +43,10 @@ impl Fold {
         };
         let mut other_ns = 0;
         // Our own layer writes no queues within a trace.
-        let has_queues = !trace.is_ours && trace.spans.iter().any(|span| span.span_kind == CONSUMER);
-        if are_nested && !has_queues && self.sweep_nodes.len() == self.members.len() {
+        let is_consumer =
+            |&index: &u32| trace.spans.get(index as usize).is_some_and(|span| span.span_kind == CONSUMER);
+        let has_queues = || !trace.is_ours && self.members.iter().any(is_consumer);
+        if are_nested && self.sweep_nodes.len() == self.members.len() && !has_queues() {
             for (&index, &own_ns) in self.sweep_nodes.iter().zip(self.sweep.own()) {
                 if index == anchor {
                     other_ns = own_ns;
@@ -66,8 +68,10 @@ impl Fold {
     fn walk_path(&mut self, trace: &Trace, anchor: u32, kind: usize, target: &mut Target<'_>) -> u64 {
         let Self { paths, nodes, members, .. } = self;
         paths.members.clear();
-        paths.places.clear();
-        paths.places.resize(nodes.len(), NO_PARENT);
+        // What the last window left is taken back at its end: a trace may have as many windows as spans.
+        if paths.places.len() < nodes.len() {
+            paths.places.resize(nodes.len(), NO_PARENT);
+        }
         for (&index, place) in members.iter().zip(0u32..) {
             if let Some(slot) = paths.places.get_mut(index as usize) {
                 *slot = place;
@@ -76,7 +80,7 @@ impl Fold {
         for &index in members.iter() {
             let (Some(span), Some(node)) = (trace.spans.get(index as usize), nodes.get(index as usize))
             else {
-                return 0;
+                continue;
             };
             let above = Some(node.parent as usize).filter(|_| index != anchor);
             let parent = above.and_then(|above| Some((trace.spans.get(above)?, nodes.get(above)?)));
@@ -90,6 +94,11 @@ impl Fold {
             });
         }
         let root = paths.places.get(anchor as usize).copied().unwrap_or(NO_PARENT);
+        for &index in members.iter() {
+            if let Some(slot) = paths.places.get_mut(index as usize) {
+                *slot = NO_PARENT;
+            }
+        }
         paths.walk.run(&paths.members, root, &mut paths.pieces, &mut paths.standing);
         paths.own_ns.clear();
         paths.own_ns.resize(members.len(), 0);

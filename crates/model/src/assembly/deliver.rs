@@ -16,6 +16,11 @@ const CLOCK_JUMP_NS: u64 = 3_600 * 1_000_000_000;
 /// No parent within the trace.
 const NONE: u32 = u32::MAX;
 
+/// What is known of a span and those around it: whether one of them is a step.
+const UNKNOWN: u32 = 0;
+const OUTSIDE: u32 = 1;
+const INSIDE: u32 = 2;
+
 /// What is needed of a record to sort it and to find it again.
 #[derive(Debug, Clone, Copy)]
 struct Key {
@@ -41,7 +46,7 @@ pub(crate) struct Deliverer {
     places: Vec<u32>,
     /// Position of each span's parent, or `NONE`.
     parents: Vec<u32>,
-    /// For cycles: the walk in which a span was met.
+    /// For cycles: the walk in which a span was met. For steps: whether it is in one.
     walks: Vec<u32>,
     /// Records that repeat the id of another one.
     repeated: u64,
@@ -147,6 +152,8 @@ impl Deliverer {
         trace.links.clear();
         trace.values.clear();
         trace.texts.clear();
+        // Not by doubling: a trace of a million spans would for a moment be there twice.
+        trace.spans.reserve_exact(self.keys.len());
         self.order.clear();
         self.order.extend(self.keys.iter().zip(0u32..).map(|(key, index)| (key.start_ns, index)));
         let keys = &self.keys;
@@ -298,29 +305,53 @@ impl Deliverer {
 
     /// Foreign writers put the step number on every span of a step: only the outermost is the step.
     fn demote_inner_steps(&mut self) {
-        let inferred = |position: usize| {
-            let key = self.order.get(position).and_then(|&(_, index)| self.keys.get(index as usize));
-            key.is_some_and(|key| key.flags & flag::INFERRED_STEP != 0)
-        };
+        self.walks.clear();
+        self.walks.resize(self.parents.len(), UNKNOWN);
         for position in 0..self.order.len() {
-            if !inferred(position) {
-                continue;
-            }
-            // Ancestors are looked at as they were written, so the order of this loop does not matter.
-            let mut at = position;
-            let mut inner = false;
-            while let Some(&parent) = self.parents.get(at).filter(|&&parent| parent != NONE) {
-                at = parent as usize;
-                let is_step = self.trace.spans.get(at).is_some_and(|span| span.kind == SectionKind::Step);
-                if is_step || inferred(at) {
-                    inner = true;
-                    break;
-                }
-            }
+            let parent = self.parents.get(position).copied().filter(|&parent| parent != NONE);
+            let inner =
+                self.is_inferred(position) && parent.is_some_and(|parent| self.is_in_step(parent as usize));
             if inner && let Some(span) = self.trace.spans.get_mut(position) {
                 span.kind = SectionKind::Section;
             }
         }
+    }
+
+    /// Whether a span is a step because of its step number alone.
+    fn is_inferred(&self, position: usize) -> bool {
+        let key = self.order.get(position).and_then(|&(_, index)| self.keys.get(index as usize));
+        key.is_some_and(|key| key.flags & flag::INFERRED_STEP != 0)
+    }
+
+    /// Whether a span or one around it is a step, as they were written. What is found on the way up is kept, so
+    /// that long chains of parents are walked once.
+    fn is_in_step(&mut self, start: usize) -> bool {
+        let up = |parents: &[u32], at: usize| {
+            parents.get(at).filter(|&&parent| parent != NONE).map(|&parent| parent as usize)
+        };
+        let mut next = Some(start);
+        let mut found = OUTSIDE;
+        while let Some(at) = next {
+            let known = self.walks.get(at).copied().unwrap_or(OUTSIDE);
+            let is_step = self.trace.spans.get(at).is_some_and(|span| span.kind == SectionKind::Step);
+            if known != UNKNOWN {
+                found = known;
+                break;
+            } else if is_step || self.is_inferred(at) {
+                found = INSIDE;
+                break;
+            }
+            next = up(&self.parents, at);
+        }
+        let end = next;
+        let mut next = Some(start);
+        while let Some(at) = next {
+            if let Some(walk) = self.walks.get_mut(at) {
+                *walk = found;
+            }
+            next = if next == end { None } else { up(&self.parents, at) };
+        }
+        found == INSIDE
     }
 }
 

@@ -84,6 +84,11 @@ impl Assembler {
         }
     }
 
+    /// How much memory, and which folder beyond it, is for what is not yet whole.
+    pub(crate) fn room(&self) -> (usize, Option<PathBuf>) {
+        (self.memory_bytes, self.spill_dir.clone())
+    }
+
     /// The open trace `id`, opened if need be; `None` if it was delivered before.
     #[inline]
     fn slot(&mut self, id: &TraceId, resource: &Arc<Resource>, file: FileId, issues: &Issues) -> Option<u32> {

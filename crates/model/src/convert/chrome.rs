@@ -1,7 +1,8 @@
 //! The Trace Event Format of `chrome://tracing`, which Perfetto reads. A span whose thread is known, and that
 //! nests in the others on it, is a slice of that thread; any other is an asynchronous slice with an id of its
-//! own, because slices of one thread that overlap are dropped or garbled by viewers. Times are relative to the
-//! second in which the first span starts, so that doubles hold their nanoseconds.
+//! own, because slices of one thread that overlap are dropped or garbled by viewers. Times are exact decimals,
+//! relative to the second in which the first span starts, so that the doubles of those who read them hold their
+//! nanoseconds. What OTLP has fields for is an object among the arguments, by which our reader knows a span again.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
@@ -13,6 +14,7 @@ use super::gather::{Gather, Gathered};
 use super::item::{Any, Attributes, Item, Process, find};
 use super::lost::{self, Lost};
 use crate::assembly::hex;
+use crate::chrome::OTLP;
 use crate::jaeger::tag;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -53,15 +55,21 @@ enum Place {
 }
 
 impl<W: Write> Events<'_, W> {
-    fn event(&mut self, event: &Json) -> io::Result<()> {
+    /// Writes an event, with times that are exact where doubles would not be.
+    fn event(&mut self, event: &Json, times: &[(&str, String)]) -> io::Result<()> {
         self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
         self.is_first = false;
-        serde_json::to_writer(&mut *self.out, event).map_err(io::Error::from)
+        let mut text = serde_json::to_vec(event)?;
+        text.pop();
+        for (name, time) in times {
+            text.extend_from_slice(format!(",\"{name}\":{time}").as_bytes());
+        }
+        text.push(b'}');
+        self.out.write_all(&text)
     }
 
-    fn time(&self, unix_ns: u64) -> Json {
-        let relative = i128::from(unix_ns) - i128::from(self.base_ns);
-        Json::from(relative as f64 / 1e3)
+    fn time(&self, unix_ns: u64) -> (&'static str, String) {
+        ("ts", microseconds(i128::from(unix_ns) - i128::from(self.base_ns)))
     }
 
     /// The number of a process, which is named when it is first met.
@@ -82,7 +90,7 @@ impl<W: Write> Events<'_, W> {
             name += &format!(" rank {rank}");
         }
         let args = json!({"name": name, "attributes": attributes});
-        self.event(&json!({"ph": "M", "name": "process_name", "pid": number, "tid": 0, "args": args}))?;
+        self.event(&json!({"ph": "M", "name": "process_name", "pid": number, "tid": 0, "args": args}), &[])?;
         Ok(number)
     }
 
@@ -132,7 +140,10 @@ impl<W: Write> Events<'_, W> {
         if let Some(name) = find(&item.attributes, attr::THREAD_NAME).and_then(Any::as_str) {
             let (pid, tid) = lane;
             let args = json!({"name": name});
-            self.event(&json!({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": args}))?;
+            self.event(
+                &json!({"ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": args}),
+                &[],
+            )?;
         }
         Ok(true)
     }
@@ -150,33 +161,36 @@ impl<W: Write> Events<'_, W> {
         let tid = if let Place::Thread(tid) = place { tid } else { 0 };
         // Span ids differ within a trace only.
         let id = hex(&trace.trace_id) + &hex(&item.span_id);
+        let owner = json!({"trace_id": hex(&trace.trace_id), "span_id": hex(&item.span_id)});
         let args = arguments(item, process, trace, lost);
         let mut event = json!({
-            "name": item.name, "cat": category, "pid": pid, "tid": tid,
-            "ts": self.time(item.start_ns), "args": args,
+            "name": item.name, "cat": category, "pid": pid, "tid": tid, "args": args,
         });
         let set = |event: &mut Json, key: &str, value: Json| {
             if let Some(members) = event.as_object_mut() {
                 members.insert(key.to_owned(), value);
             }
         };
+        lost.note(lost::NEGATIVE, u64::from(item.end_ns < item.start_ns));
         let end_ns = item.end_ns.max(item.start_ns);
+        let start = self.time(item.start_ns);
         match place {
             Place::Thread(_) => {
                 set(&mut event, "ph", "X".into());
-                set(&mut event, "dur", Json::from((end_ns - item.start_ns) as f64 / 1e3));
-                self.event(&event)?;
+                let duration = microseconds(i128::from(end_ns - item.start_ns));
+                self.event(&event, &[start, ("dur", duration)])?;
             }
             Place::Async => {
                 set(&mut event, "ph", "b".into());
                 set(&mut event, "id", id.clone().into());
-                self.event(&event)?;
+                self.event(&event, &[start])?;
             }
         }
         for instant in &item.events {
+            let mut args = object(&instant.attributes);
+            lost.note(lost::OWN_NAME, u64::from(args.insert(OTLP.to_owned(), owner.clone()).is_some()));
             let mut event = json!({
-                "name": instant.name, "cat": category, "pid": pid, "tid": tid,
-                "ts": self.time(instant.time_ns), "args": object(&instant.attributes),
+                "name": instant.name, "cat": category, "pid": pid, "tid": tid, "args": args,
             });
             match place {
                 Place::Thread(_) => {
@@ -188,16 +202,26 @@ impl<W: Write> Events<'_, W> {
                     set(&mut event, "id", id.clone().into());
                 }
             }
-            self.event(&event)?;
+            let time = self.time(instant.time_ns);
+            self.event(&event, &[time])?;
         }
         if let Place::Async = place {
-            self.event(&json!({
+            let event = json!({
                 "name": item.name, "cat": category, "ph": "e", "id": id, "pid": pid, "tid": tid,
-                "ts": self.time(end_ns),
-            }))?;
+                "args": {OTLP: owner},
+            });
+            let end = self.time(end_ns);
+            self.event(&event, &[end])?;
         }
         Ok(())
     }
+}
+
+/// Nanoseconds as microseconds, exactly.
+fn microseconds(ns: i128) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let (whole, rest) = (ns.unsigned_abs() / 1_000, ns.unsigned_abs() % 1_000);
+    if rest == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{rest:03}") }
 }
 
 /// Whether a span lasts longer than the traces beside its own, so that its thread has their slices.
@@ -213,8 +237,13 @@ fn object(attributes: &Attributes) -> Map<String, Json> {
 
 /// The attributes, and beside them in one object what OTLP has fields for.
 fn arguments(item: &Item, process: &Process, trace: &Gathered, lost: &mut Lost) -> Map<String, Json> {
-    let bytes = item.attributes.iter().filter(|(_, value)| matches!(value, Any::Bytes(_))).count();
-    lost.note(lost::BYTES, bytes as u64);
+    let count =
+        |is_one: fn(&Any) -> bool| item.attributes.iter().filter(|(_, value)| is_one(value)).count() as u64;
+    lost.note(lost::BYTES, count(|value| matches!(value, Any::Bytes(_))));
+    lost.note(
+        lost::NO_NUMBERS,
+        count(|value| matches!(value, Any::Double(bits) if !f64::from_bits(*bits).is_finite())),
+    );
     let links: Vec<Json> = item
         .links
         .iter()
@@ -225,11 +254,14 @@ fn arguments(item: &Item, process: &Process, trace: &Gathered, lost: &mut Lost) 
             })
         })
         .collect();
+    // Kinds without a name are their number.
+    let known = usize::try_from(item.kind).ok().and_then(|kind| tag::KINDS.get(kind));
+    let kind = known.map_or_else(|| Json::from(item.kind), |&name| Json::from(name));
     let fields = json!({
         "trace_id": hex(&trace.trace_id),
         "span_id": hex(&item.span_id),
         "parent_span_id": hex(&item.parent_span_id),
-        "kind": usize::try_from(item.kind).ok().and_then(|kind| tag::KINDS.get(kind)).copied().unwrap_or_default(),
+        "kind": kind,
         "status": item.status,
         "status_message": item.status_message,
         "trace_state": item.trace_state,
@@ -246,7 +278,8 @@ fn arguments(item: &Item, process: &Process, trace: &Gathered, lost: &mut Lost) 
     let mut arguments = object(&item.attributes);
     if let Json::Object(fields) = fields {
         let fields = fields.into_iter().filter(|(_, value)| !is_empty(value)).collect();
-        arguments.insert("otlp".to_owned(), Json::Object(fields));
+        let replaced = arguments.insert(OTLP.to_owned(), Json::Object(fields));
+        lost.note(lost::OWN_NAME, u64::from(replaced.is_some()));
     }
     arguments
 }

@@ -12,6 +12,9 @@ pub(super) const SCOPE_ATTRIBUTES: &str = "attributes of scopes";
 pub(super) const SCHEMA_URLS: &str = "schema URLs";
 pub(super) const NESTED: &str = "types of nested values, which became text";
 pub(super) const BYTES: &str = "types of bytes, which became base64";
+pub(super) const NO_NUMBERS: &str = "doubles that are no numbers, which became text";
+pub(super) const NEGATIVE: &str = "ends before starts";
+pub(super) const OWN_NAME: &str = "attributes called \"otlp\"";
 pub(super) const FLAGS: &str = "flags other than sampled";
 
 /// Counts by name. As a visitor it counts points, for targets that hold no metrics.

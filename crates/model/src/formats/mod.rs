@@ -1,6 +1,7 @@
 //! The registry of formats: one file a format and one line here. A format says whether an input is its own,
 //! by content and never by name, and reads it. Compression around a whole file is undone before.
 
+mod chrome;
 mod jaeger;
 mod json_array;
 pub(crate) mod json_document;
@@ -34,6 +35,7 @@ pub const FORMATS: &[&Format] = &[
     &json_document::FORMAT,
     &json_array::FORMAT,
     &jaeger::FORMAT,
+    &chrome::FORMAT,
     &length_prefixed::FORMAT,
     &length_prefixed_zstd::FORMAT,
     &proto_message::FORMAT,

@@ -268,12 +268,13 @@ impl<'r> Input<'r> {
         (self.fingerprint.finish(), self.buffer)
     }
 
-    /// Position of the first newline at or after `from`, as far as at most `limit` bytes show.
+    /// Position of the first newline at or after `from`, if it is not behind `limit`.
     pub(crate) fn find_newline(&mut self, from: usize, limit: usize) -> Option<usize> {
         let mut at = from;
         loop {
             if let Some(found) = position_of_newline(self.data().get(at..).unwrap_or_default()) {
-                return Some(at + found);
+                // What is visible may reach beyond the limit.
+                return Some(at + found).filter(|&found| found <= limit);
             }
             at = self.data().len().max(from);
             if at >= limit || self.fill(at + 1) <= at {

@@ -3,6 +3,7 @@
 
 mod ahead;
 mod batch;
+mod chrome;
 mod collect;
 mod draft;
 mod forward;
@@ -28,7 +29,7 @@ pub(crate) use ahead::{NextMessage, WINDOW_BYTES};
 use batch::{Batch, Item};
 use collect::Drafts;
 use forward::Forward;
-pub(crate) use value::integral;
+pub(crate) use value::{bounded, integral};
 
 /// Everything that messages change.
 #[derive(Debug)]

@@ -1,0 +1,111 @@
+//! What a file says about all of its events: where its clock begins, which rank wrote it, what processes and
+//! threads are called.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value as Json};
+use stepscope_core::identity::hash_parts;
+
+use super::event::Event;
+
+/// Processes, and threads, whose names are kept.
+const MAX_NAMES: usize = 1 << 16;
+/// Times beyond this are since the Unix epoch by themselves (2001), whatever the file says of its clock.
+const ABSOLUTE_NS: i128 = 1_000_000_000_000_000_000;
+
+/// A process.
+#[derive(Debug, Default)]
+pub(super) struct Process {
+    pub(super) name: String,
+    /// All attributes of its resource, where our converter wrote the file.
+    pub(super) attributes: Option<Map<String, Json>>,
+}
+
+/// What is known beside the events.
+#[derive(Debug, Default)]
+pub(crate) struct Document {
+    base_ns: i64,
+    /// Whether every time is relative to that, whatever it looks like.
+    is_relative: bool,
+    pub(super) rank: Option<i64>,
+    pub(super) world_size: Option<i64>,
+    pub(super) is_kineto: bool,
+    /// Name of the program whose steps these are: devices and threads of others are part of it.
+    pub(super) service: String,
+    pub(super) processes: HashMap<String, Process>,
+    pub(super) threads: HashMap<(String, String), String>,
+}
+
+fn integer(value: &Json) -> Option<i64> {
+    value.as_i64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
+}
+
+impl Document {
+    /// Whether a member of the document, which is small, is read.
+    pub(crate) fn wants(name: &[u8]) -> bool {
+        matches!(name, b"baseTimeNanoseconds" | b"otherData" | b"distributedInfo" | b"schemaVersion")
+    }
+
+    /// Takes a member of the document.
+    pub(crate) fn member(&mut self, name: &[u8], value: &[u8]) {
+        let Ok(value) = serde_json::from_slice::<Json>(value) else { return };
+        match name {
+            b"baseTimeNanoseconds" => self.base_ns = integer(&value).unwrap_or(0),
+            b"otherData" => {
+                if let Some(base_ns) = value.get("base_unix_ns").and_then(integer) {
+                    (self.base_ns, self.is_relative) = (base_ns, true);
+                }
+            }
+            b"distributedInfo" => {
+                self.rank = value.get("rank").and_then(integer);
+                self.world_size = value.get("world_size").and_then(integer);
+                self.is_kineto = true;
+            }
+            b"schemaVersion" => self.is_kineto = true,
+            _ => {}
+        }
+    }
+
+    /// Takes an event about a process or a thread.
+    pub(super) fn metadata(&mut self, event: &Event<'_>) {
+        let is_name = matches!(&*event.name, "process_name" | "thread_name");
+        let args = is_name.then(|| serde_json::from_slice::<Map<String, Json>>(event.args).ok()).flatten();
+        let Some(mut args) = args else { return };
+        let Some(Json::String(mut name)) = args.remove("name") else { return };
+        name.truncate(crate::intake::bounded(&name, crate::record::MAX_TEXT).len());
+        if event.name == "thread_name" {
+            if self.threads.len() < MAX_NAMES {
+                self.threads.insert((event.pid.to_string(), event.tid.to_string()), name);
+            }
+        } else if self.processes.len() < MAX_NAMES {
+            let attributes = match args.remove("attributes") {
+                Some(Json::Object(attributes)) => Some(attributes),
+                _ => None,
+            };
+            self.processes.insert(event.pid.to_string(), Process { name, attributes });
+        }
+    }
+
+    /// Gives all of Kineto's processes, devices among them, the name of the one that has the steps.
+    pub(super) fn name_all(&mut self, process: Option<&str>) {
+        if self.is_kineto {
+            let named =
+                process.and_then(|process| self.processes.get(process)).map(|process| process.name.as_str());
+            self.service = named.filter(|name| !name.is_empty()).unwrap_or("pytorch").to_owned();
+        }
+    }
+
+    /// Nanoseconds since the Unix epoch; `None` before it.
+    pub(super) fn unix_ns(&self, at_ns: i128) -> Option<u64> {
+        // Kineto has written both where its times began and times since the epoch.
+        let is_absolute = at_ns > ABSOLUTE_NS && i128::from(self.base_ns) > ABSOLUTE_NS;
+        let base_ns = if is_absolute && !self.is_relative { 0 } else { self.base_ns };
+        u64::try_from(at_ns + i128::from(base_ns)).ok()
+    }
+
+    /// What makes ids of this file's spans differ from those of other ranks' files, and not from its own copy's.
+    pub(super) fn seed(&self) -> u64 {
+        let rank = self.rank.map_or(i64::MIN, |rank| rank);
+        hash_parts(&[b"trace event", &self.base_ns.to_le_bytes(), &rank.to_le_bytes()])
+    }
+}

@@ -1,0 +1,189 @@
+//! The Trace Event Format: what `chrome://tracing`, Perfetto, PyTorch's Kineto and many tracers write. Events come
+//! in any order and say neither whose child they are nor which trace they belong to, so a file is read to its end
+//! first: events go into a bounded store (`store`), come back lane by lane in time order, nest there (`nest`) and
+//! become calls to a visitor (`emit`). Kineto's steps (`steps`) are traces; where there are none, each slice that
+//! lies in no other one is. Spans that our converter wrote carry their ids and are told back as they were.
+//!
+//! The document around the events is walked elsewhere.
+
+mod document;
+mod emit;
+mod event;
+mod kineto;
+mod names;
+mod nest;
+mod number;
+mod steps;
+mod store;
+
+use std::cmp::Reverse;
+use std::io;
+use std::path::PathBuf;
+
+use stepscope_core::identity::hash_parts;
+
+pub(crate) use document::Document;
+use event::Event;
+pub(crate) use names::{OTLP, is_event};
+pub(crate) use nest::Index;
+use nest::Nest;
+use steps::Steps;
+use store::{Body, Key, Store};
+
+/// Lanes of different kinds have different hashes.
+fn lane(kind: &str, parts: [&str; 2]) -> u64 {
+    hash_parts(&[kind.as_bytes(), parts[0].as_bytes(), parts[1].as_bytes()])
+}
+
+/// What was wrong with events, counted.
+#[derive(Debug, Default, Clone, Copy)]
+pub(crate) struct Bad {
+    /// Events left out.
+    pub(crate) events: u64,
+    /// Where the first of those begins.
+    pub(crate) first: u64,
+    /// Events with text that is not UTF-8.
+    pub(crate) mended: u64,
+    /// Slices of negative length.
+    pub(crate) negative: u64,
+}
+
+/// Takes the events of one file.
+#[derive(Debug)]
+pub(crate) struct Gather {
+    store: Store,
+    pub(crate) document: Document,
+    steps: Steps,
+    number: u64,
+    pub(crate) bad: Bad,
+    failed: Option<io::Error>,
+}
+
+impl Gather {
+    /// Takes at most about `memory_bytes` for events, then temporary files in `dir`.
+    pub(crate) fn new(memory_bytes: usize, dir: Option<PathBuf>) -> Self {
+        Self {
+            store: Store::new(memory_bytes / 2, dir),
+            document: Document::default(),
+            steps: Steps::default(),
+            number: 0,
+            bad: Bad::default(),
+            failed: None,
+        }
+    }
+
+    /// Takes the event that `bytes`, an object, are.
+    pub(crate) fn event(&mut self, bytes: &[u8], offset: u64) {
+        let taken = Event::parse(bytes).and_then(|event| self.take(&event));
+        if taken.is_none() {
+            self.bad_event(offset);
+        }
+    }
+
+    /// Notes something among the events that is none.
+    pub(crate) fn bad_event(&mut self, offset: u64) {
+        if self.bad.events == 0 {
+            self.bad.first = offset;
+        }
+        self.bad.events += 1;
+    }
+
+    /// `None` where the event lacks what its phase needs.
+    fn take(&mut self, event: &Event<'_>) -> Option<()> {
+        self.bad.mended += u64::from(event.is_mended);
+        self.number += 1;
+        let thread = || lane("thread", [&event.pid, &event.tid]);
+        // Letters of old writers, and what they stand for.
+        let phase = match event.phase {
+            b'S' => b'b',
+            b'F' => b'e',
+            b'T' | b'p' => b'n',
+            b'I' | b'R' => b'i',
+            phase => phase,
+        };
+        let mut key = Key { number: self.number, end_ns: Reverse(i128::MAX), ..Key::default() };
+        match phase {
+            b'M' => {
+                self.document.metadata(event);
+                return Some(());
+            }
+            // What the profiler says of itself: a slice over all of the recording.
+            b'X' if event.pid == "Spans" => return Some(()),
+            b'X' => {
+                let at_ns = event.at_ns?;
+                let duration_ns = event.duration_ns.unwrap_or(0);
+                self.bad.negative += u64::from(duration_ns < 0);
+                key.end_ns = Reverse(at_ns.saturating_add(duration_ns.max(0)));
+                (key.lane, key.rank) = (thread(), 1);
+                self.steps.note(event, key.lane, at_ns, key.end_ns.0);
+            }
+            b'B' | b'E' => key.lane = thread(),
+            b'i' | b's' | b't' | b'f' => (key.lane, key.rank) = (thread(), 2),
+            b'b' | b'e' => key.lane = lane("async", [&event.id.to_string(), ""]),
+            b'n' => (key.lane, key.rank) = (lane("async", [&event.id.to_string(), ""]), 2),
+            b'C' => key.lane = lane("counter", [&event.pid, &event.name]),
+            // Objects, samples, memory dumps, marks of navigation: nothing that takes time.
+            b'A'..=b'Z' | b'a'..=b'z' | b'(' | b')' | b'=' => return Some(()),
+            _ => return None,
+        }
+        let at_ns = event.at_ns?;
+        key.at_ns = at_ns;
+        if let Some((trace, span)) = &event.owner {
+            key.lane = lane("span", [trace, span]);
+            // Its own times order nothing here: the span comes first, and its end last.
+            key.rank = match phase {
+                b'X' | b'b' => 0,
+                b'e' => 2,
+                _ => 1,
+            };
+            key.at_ns = 0;
+        }
+        let body = Body {
+            phase,
+            id: event.id,
+            at_ns,
+            correlation: event.correlation,
+            name: &event.name,
+            category: &event.category,
+            pid: &event.pid,
+            tid: &event.tid,
+            args: if event.owner.is_some() || phase != b's' { event.args } else { b"" },
+        };
+        if self.failed.is_none() {
+            self.failed = self.store.push(key, &body).err();
+        }
+        Some(())
+    }
+
+    /// No more events: what they are can be told. The index is for [`Gathered::emitter`].
+    ///
+    /// # Errors
+    /// Where temporary files fail.
+    pub(crate) fn finish(mut self) -> io::Result<(Gathered, Index)> {
+        if let Some(error) = self.failed {
+            return Err(error);
+        }
+        self.store.sort()?;
+        self.steps.finish(self.document.seed());
+        self.document.name_all(self.steps.process());
+        let mut index = Index::default();
+        let mut nest = Nest::new(&self.document, &self.steps, &mut index, true);
+        let mut walk = self.store.walk()?;
+        let mut out = nest::Out::default();
+        while let Some((key, body)) = walk.next()? {
+            nest.event(&key, &body, &mut out);
+            out.clear();
+        }
+        drop(walk);
+        let Self { store, document, steps, .. } = self;
+        Ok((Gathered { store, document, steps }, index))
+    }
+}
+
+/// All events of one file, in order, and what ties them together.
+#[derive(Debug)]
+pub(crate) struct Gathered {
+    store: Store,
+    document: Document,
+    steps: Steps,
+}

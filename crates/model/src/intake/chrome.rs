@@ -1,0 +1,77 @@
+//! Trace events, once all of a file have been gathered: taken by way of the same visitor as OTLP's messages, a few
+//! spans at a time, so that memory stays bounded.
+
+use std::io;
+
+use stepscope_otlp::Signal;
+
+use super::{Forward, Intake};
+use crate::chrome::{Bad, Gather};
+use crate::issues::FileId;
+use crate::{IssueKind, Sink};
+
+impl Intake {
+    /// Takes the events of a file; `offset` is where it begins.
+    pub(crate) fn chrome(&mut self, gather: Gather, file: FileId, offset: u64, sink: &mut dyn Sink) {
+        self.bad_events(gather.bad, file, offset);
+        if let Err(error) = self.take_events(gather, file, offset, sink) {
+            self.state.issues.add(file, IssueKind::LimitReached, None, 1, || {
+                format!("events in a temporary file were lost ({error}); give more memory or more disk")
+            });
+        }
+    }
+
+    fn bad_events(&mut self, bad: Bad, file: FileId, offset: u64) {
+        let issues = &mut self.state.issues;
+        issues.add(file, IssueKind::Corrupt, Some(offset + bad.first), bad.events, || {
+            "an event is no JSON, or lacks its kind or its time; only such events were left out".into()
+        });
+        issues.add(file, IssueKind::InvalidUtf8, Some(offset), bad.mended, || {
+            "text that is not UTF-8 is shown with replacement characters".into()
+        });
+        issues.add(file, IssueKind::NegativeDuration, Some(offset), bad.negative, || {
+            "an event ends before it starts; its duration counts as 0".into()
+        });
+    }
+
+    fn take_events(
+        &mut self,
+        gather: Gather,
+        file: FileId,
+        offset: u64,
+        sink: &mut dyn Sink,
+    ) -> io::Result<()> {
+        let (gathered, mut index) = gather.finish()?;
+        let mut emitter = gathered.emitter(&mut index)?;
+        while emitter.advance()? {
+            if let Some(visitor) = sink.raw(Signal::Traces) {
+                emitter.spans(&mut Forward::new(visitor, &mut self.state));
+            } else {
+                emitter.spans(&mut self.state.collect(sink, file, offset));
+            }
+            if emitter.has_counts()
+                && let Some(visitor) = sink.raw(Signal::Metrics)
+            {
+                emitter.points(&mut Forward::new(visitor, &mut self.state));
+            }
+            self.state.assembler.bound(&mut self.state.issues);
+        }
+        let (unmatched, unended, beyond) = emitter.odd();
+        let issues = &mut self.state.issues;
+        issues.add(file, IssueKind::Corrupt, None, emitter.bad_times, || {
+            "a time is before 1970 or after 2554; only such spans were left out".into()
+        });
+        issues.add(file, IssueKind::Corrupt, None, unmatched, || {
+            "an event ends, or belongs to, a slice that did not begin; it was left out".into()
+        });
+        issues.add(file, IssueKind::Truncated, None, unended, || {
+            "a slice begins and does not end; it ends with the last event of its thread".into()
+        });
+        issues.add(file, IssueKind::LimitReached, None, beyond, || {
+            "slices nest more than 1,024 deep, or flows and launches are too many to tie: some lack their children or \
+             links"
+                .into()
+        });
+        Ok(())
+    }
+}
