@@ -66,7 +66,7 @@ fn short(len: usize) -> [u8; 2] {
 
 impl Fields<'_> {
     /// Appends the record.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         let texts = [self.name, self.thread_name, self.parent_path, self.phase_text, self.loader];

@@ -31,7 +31,7 @@ impl Default for Seen {
 
 impl Seen {
     /// `bytes` as text; invalid UTF-8 is replaced and counted.
-    #[inline]
+    #[inline(always)]
     pub(super) fn check<'a>(&'a mut self, bytes: &'a [u8], stats: &mut DecodeStats) -> &'a str {
         let at = slot(bytes);
         // The comparison comes first, and once more for the borrow checker's sake only where it failed.
