@@ -288,7 +288,10 @@ impl Worker {
         }
         // Cumulative sums never go back: without one thread's part there is none this time.
         missed.iter().for_each(|path| drop(snapshot.sums.remove(path)));
-        self.sinks.each(|sink| snapshot.sinks.push((sink.name(), sink.counts())));
+        self.sinks.each(|sink| {
+            sink.prepare();
+            snapshot.sinks.push((sink.name(), sink.counts()));
+        });
         snapshot.rss_bytes = memory::rss_bytes();
         snapshot.live_bytes = memory::live_bytes();
         snapshot

@@ -36,6 +36,9 @@ const RESERVE_BYTES: usize = 96 << 10;
 /// latest points say it all.
 const METRICS_FILE_BYTES: u64 = 4 << 20;
 
+/// How much more than twice the largest publication so far a publication may take.
+const PUBLICATION_BYTES: u64 = 16 << 10;
+
 /// The steps that outlive their files may have one part in this many of the bound.
 const KEPT_SHARE: u64 = 8;
 
@@ -57,9 +60,12 @@ pub(crate) struct DirectorySink {
     protected_bytes: u64,
     metrics: Encoder,
     publisher: Publisher,
+    largest_publication_bytes: u64,
     current: Option<OpenFile>,
     metrics_file: Option<OpenFile>,
     next_number: u32,
+    /// Files of spans that have been written to in turn, those that steps were copied to not counted.
+    turns: u32,
     next_metrics_number: u32,
     /// Closed files of spans that may be deleted, oldest first.
     deletable: VecDeque<ClosedFile>,
@@ -79,7 +85,8 @@ pub(crate) struct DirectorySink {
 
 #[derive(Debug)]
 struct OpenFile {
-    number: u32,
+    /// See [`DirectorySink::turns`]; 0 for other files.
+    turn: u32,
     path: PathBuf,
     file: File,
     bytes: u64,
@@ -90,7 +97,7 @@ struct OpenFile {
 
 #[derive(Debug)]
 struct ClosedFile {
-    number: u32,
+    turn: u32,
     path: PathBuf,
     bytes: u64,
     spans: u64,
@@ -153,9 +160,11 @@ impl DirectorySink {
             protected_bytes: 0,
             metrics: Encoder::metrics(format),
             publisher: Publisher::default(),
+            largest_publication_bytes: 0,
             current: None,
             metrics_file: None,
             next_number: 1,
+            turns: 0,
             next_metrics_number: 1,
             deletable: VecDeque::new(),
             notable: Notable::default(),
@@ -170,7 +179,7 @@ impl DirectorySink {
         };
         sink.reserve = sink.hold_reserve().ok();
         // A directory that takes no file is better known now than after the first batch.
-        sink.current = Some(sink.open_spans()?);
+        sink.current = Some(sink.open_next()?);
         Ok(sink)
     }
 
@@ -186,6 +195,13 @@ impl DirectorySink {
         fs::remove_file(&path)?;
         file.write_all(&[0; RESERVE_BYTES])?;
         Ok(file)
+    }
+
+    /// The file that spans are written to next.
+    fn open_next(&mut self) -> io::Result<OpenFile> {
+        let file = self.open_spans()?;
+        self.turns += 1;
+        Ok(OpenFile { turn: self.turns, ..file })
     }
 
     fn open_spans(&mut self) -> io::Result<OpenFile> {
@@ -206,7 +222,7 @@ impl DirectorySink {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path)?;
-        Ok(OpenFile { number, path, file, bytes: 0, spans: 0, protected: false })
+        Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, protected: false })
     }
 
     fn used_bytes(&self) -> u64 {
@@ -254,7 +270,7 @@ impl DirectorySink {
         self.rotate_if_full()?;
         self.make_room(framed.len() as u64);
         if self.current.is_none() {
-            self.current = Some(self.open_spans()?);
+            self.current = Some(self.open_next()?);
         }
         let Some(current) = &mut self.current else { return Ok(()) };
         current.append(framed)?;
@@ -268,13 +284,13 @@ impl DirectorySink {
         if self.current.as_ref().is_none_or(|current| current.bytes < self.file_bytes) {
             return Ok(());
         }
-        let next = self.open_spans()?;
+        let next = self.open_next()?;
         let Some(full) = self.current.replace(next) else { return Ok(()) };
         if full.protected && self.protected_bytes + full.bytes <= self.bound_bytes / PROTECTED_SHARE {
             self.protected_bytes += full.bytes;
         } else {
-            let OpenFile { number, path, bytes, spans, .. } = full;
-            self.deletable.push_back(ClosedFile { number, path, bytes, spans });
+            let OpenFile { turn, path, bytes, spans, .. } = full;
+            self.deletable.push_back(ClosedFile { turn, path, bytes, spans });
         }
         Ok(())
     }
@@ -284,14 +300,14 @@ impl DirectorySink {
         while self.used_bytes() + bytes > self.bound_bytes {
             let Some(oldest) = self.deletable.pop_front() else { break };
             // Copied before the rest goes: whatever happens in between, a reader counts a span once.
-            let kept = if self.notable.touches(oldest.number) { self.keep(&oldest).unwrap_or(0) } else { 0 };
+            let kept = if self.notable.touches(oldest.turn) { self.keep(&oldest).unwrap_or(0) } else { 0 };
             if fs::remove_file(&oldest.path).is_ok() {
                 let gone = oldest.spans.saturating_sub(kept);
                 self.counts.exported = self.counts.exported.saturating_sub(gone);
                 self.counts.drop_spans(LossReason::SizeBound, gone);
             }
             self.total_bytes = self.total_bytes.saturating_sub(oldest.bytes);
-            self.notable.forget_file(oldest.number);
+            self.notable.forget_file(oldest.turn);
         }
     }
 
@@ -348,8 +364,7 @@ impl DirectorySink {
         if let (SectionKind::Step, true, Some(median_ns)) = (record.kind, is_whole, self.thinner.median_ns())
         {
             let duration_ns = record.end_ns.saturating_sub(record.start_ns);
-            let file = self.current.as_ref().map_or(0, |file| file.number);
-            self.notable.note(record.trace_id, duration_ns, median_ns, file);
+            self.notable.note(record.trace_id, duration_ns, median_ns, self.turns);
         }
     }
 
@@ -370,7 +385,9 @@ impl DirectorySink {
             message.clear();
             self.metrics = message.encoder;
         }
-        self.make_room(framed.len() as u64);
+        let bytes = framed.len() as u64;
+        self.largest_publication_bytes = self.largest_publication_bytes.max(bytes);
+        self.make_room(bytes);
         if is_new {
             let mut next = self.open("metrics", self.next_metrics_number)?;
             self.next_metrics_number += 1;
@@ -411,7 +428,7 @@ impl Sink for DirectorySink {
             return;
         }
         if matches!(record.kind, SectionKind::Run | SectionKind::Epoch) {
-            self.notable.note_lasting(record.trace_id, self.current.as_ref().map_or(0, |file| file.number));
+            self.notable.note_lasting(record.trace_id, self.turns);
         }
         let is_first = self.thinner.observe(record);
         self.thins |= self.used_bytes() >= self.bound_bytes / 2;
@@ -422,6 +439,11 @@ impl Sink for DirectorySink {
         } else {
             self.encode(context, record, entries, is_first);
         }
+    }
+
+    fn prepare(&mut self) {
+        // What is deleted for a publication must be counted in it.
+        self.make_room(2 * self.largest_publication_bytes + PUBLICATION_BYTES);
     }
 
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
@@ -482,7 +504,7 @@ mod tests {
         fs::write(&path, b"before").unwrap();
         // Opened for reading only, so every write fails.
         let file = File::open(&path).unwrap();
-        let mut open = OpenFile { number: 1, path: path.clone(), file, bytes: 6, spans: 0, protected: false };
+        let mut open = OpenFile { turn: 1, path: path.clone(), file, bytes: 6, spans: 0, protected: false };
         assert!(open.append(b"more").is_err());
         assert_eq!((open.bytes, fs::read(&path).unwrap()), (6, b"before".to_vec()));
     }

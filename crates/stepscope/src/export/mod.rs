@@ -39,6 +39,8 @@ pub(crate) trait Sink {
     fn name(&self) -> &'static str;
     /// Takes one record with its attached entries (unpacked bytes).
     fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]);
+    /// Makes room for a publication, before it is known what the publication says of this sink's losses.
+    fn prepare(&mut self) {}
     /// Takes a publication of the aggregates and losses.
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot);
     /// Sends or writes what has been gathered.
