@@ -1,5 +1,5 @@
-//! A Python with the OpenTelemetry SDK, for tests with a program that is none of ours: a virtual environment outside
-//! of the repository, made once for each list of packages.
+//! Pythons with packages that are none of ours, for tests with the OpenTelemetry SDK and with Perfetto's trace processor:
+//! virtual environments outside of the repository, made once for each list of packages.
 
 use crate::process::{command, root, run};
 use std::collections::hash_map::DefaultHasher;
@@ -9,10 +9,15 @@ use std::path::{Path, PathBuf};
 
 /// The interpreter, made where the cache lacks it; `None` where there is no network or no `venv`.
 pub(crate) fn interpreter() -> Option<PathBuf> {
-    let requirements = root().join("tests/e2e/otel_requirements.txt");
+    environment("otel-python", "tests/e2e/otel_requirements.txt")
+}
+
+/// The interpreter of an environment with the packages that a file of the repository lists; `None` as above.
+pub(crate) fn environment(name: &str, requirements: &str) -> Option<PathBuf> {
+    let requirements = root().join(requirements);
     let mut hasher = DefaultHasher::new();
     std::fs::read(&requirements).ok()?.hash(&mut hasher);
-    let folder = cache()?.join(format!("otel-python-{:016x}", hasher.finish()));
+    let folder = cache()?.join(format!("{name}-{:016x}", hasher.finish()));
     let python = folder.join("bin/python");
     if !python.is_file() {
         // One that is half made would be taken for a whole one the next time.

