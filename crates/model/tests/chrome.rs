@@ -349,6 +349,24 @@ fn spans(lines: &[u8]) -> BTreeMap<String, Json> {
     spans
 }
 
+/// All of a file's times may lie where a signed integer does not reach.
+#[test]
+fn the_last_times_that_can_be_come_back() {
+    for time in [i64::MAX as u64 + 1, 9_223_372_037_000_000_000, u64::MAX] {
+        let time = time.to_string();
+        let span = json!({"traceId": "a".repeat(32), "spanId": "a".repeat(16), "name": "late",
+            "startTimeUnixNano": &time, "endTimeUnixNano": &time});
+        let message = json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]});
+        let before = convert(Target::OtlpJson, &serde_json::to_vec(&message).unwrap());
+        let after = spans(&convert(Target::OtlpJson, &convert(Target::Chrome, &before)));
+        assert!(
+            after.values().all(|span| span["startTimeUnixNano"] == time && span["endTimeUnixNano"] == time),
+            "{after:?}"
+        );
+        assert_eq!(after.len(), 1);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 

@@ -24,7 +24,7 @@ pub(super) struct Process {
 /// What is known beside the events.
 #[derive(Debug, Default)]
 pub(crate) struct Document {
-    base_ns: i64,
+    base_ns: i128,
     /// Whether every time is relative to that, whatever it looks like.
     is_relative: bool,
     pub(super) rank: Option<i64>,
@@ -40,6 +40,13 @@ fn integer(value: &Json) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str().and_then(|text| text.trim().parse().ok()))
 }
 
+/// A time since the epoch, which may be any that a span can have.
+fn time_ns(value: &Json) -> Option<i128> {
+    let number = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+    let text = || value.as_str().and_then(|text| text.trim().parse().ok());
+    number.or_else(text).filter(|ns| ns.unsigned_abs() <= u128::from(u64::MAX))
+}
+
 impl Document {
     /// Whether a member of the document, which is small, is read.
     pub(crate) fn wants(name: &[u8]) -> bool {
@@ -50,9 +57,9 @@ impl Document {
     pub(crate) fn member(&mut self, name: &[u8], value: &[u8]) {
         let Ok(value) = serde_json::from_slice::<Json>(value) else { return };
         match name {
-            b"baseTimeNanoseconds" => self.base_ns = integer(&value).unwrap_or(0),
+            b"baseTimeNanoseconds" => self.base_ns = time_ns(&value).unwrap_or(0),
             b"otherData" => {
-                if let Some(base_ns) = value.get("base_unix_ns").and_then(integer) {
+                if let Some(base_ns) = value.get("base_unix_ns").and_then(time_ns) {
                     (self.base_ns, self.is_relative) = (base_ns, true);
                 }
             }
@@ -98,9 +105,9 @@ impl Document {
     /// Nanoseconds since the Unix epoch; `None` before it.
     pub(super) fn unix_ns(&self, at_ns: i128) -> Option<u64> {
         // Kineto has written both where its times began and times since the epoch.
-        let is_absolute = at_ns > ABSOLUTE_NS && i128::from(self.base_ns) > ABSOLUTE_NS;
+        let is_absolute = at_ns > ABSOLUTE_NS && self.base_ns > ABSOLUTE_NS;
         let base_ns = if is_absolute && !self.is_relative { 0 } else { self.base_ns };
-        u64::try_from(at_ns + i128::from(base_ns)).ok()
+        u64::try_from(at_ns.checked_add(base_ns)?).ok()
     }
 
     /// What makes ids of this file's spans differ from those of other ranks' files, and not from its own copy's.
