@@ -36,14 +36,14 @@ def compare_findings(report, run, compare):
         gain = finding["predicted_gain"]
         if of is None:
             compare.equal(where, "predicted_gain", gain, None)
-            compare.close(where, "severity", finding["severity"], stats.rounded(severity, 1))
+            compare.close(where, "severity", finding["severity"], whole(severity))
             continue
         saved = min(max(saved, direct), of)
         for figure, expected in (("saved_ns_per_step", saved), ("step_time_ns", of - saved)):
             compare.equal(where, figure, gain[figure], expected)
         for figure, expected in (("share", saved), ("direct_share", min(direct, of))):
             compare.close(where, figure, gain[figure], stats.rounded(Fraction(expected, of), 6))
-        compare.close(where, "severity", finding["severity"], stats.rounded(100 * gain["direct_share"], 1))
+        compare.close(where, "severity", finding["severity"], whole(100 * min(1, Fraction(min(direct, of), of))))
 
 
 class Steps:
@@ -55,13 +55,21 @@ class Steps:
         self.outside = report["detailed_metrics"]["outside"]
         if self.mode is None:
             return
+        # Compared with the sections' sums elsewhere.
+        self.sums = report["summary"].get("input")
+        if self.sums and self.sums["source"] == "aggregates":
+            self.count = self.sums["steps"]
+            self.total = self.sums["steps_ns"] + self.sums["between_ns"]
+            self.mean = self.total // self.count
+            return
+        self.sums = None
         self.count = self.mode["steady"]["count"]
         self.total = self.mode["steady_ns"] + self.between(INPUT)
         self.mean = self.total // max(self.count, 1)
 
     def can_judge(self, least):
         """Whether enough steps were read, some of them whole, and a section names a phase."""
-        if self.mode is None or self.count < least or not self.mode["whole"]["steps"] or not self.total:
+        if self.mode is None or self.sums or self.count < least or not self.mode["whole"]["steps"] or not self.total:
             return False
         return bool(self.mode["phases"]) or any(item["phase"] for item in self.outside)
 
@@ -75,6 +83,8 @@ class Steps:
         return exposed * self.mode["steady_ns"] // whole if whole else exposed
 
     def exposed(self, phases):
+        if self.sums and phases == WAITING:
+            return self.sums["in_steps_ns"] + self.sums["between_ns"]
         return self.inside(phases) + self.between(phases)
 
     def without(self, phases, quick):
@@ -132,7 +142,7 @@ def computing_of(report, steps):
 
 def slow_preprocessing(finding, report, steps):
     saved = steps.mean - steps.without(PREPARATION, steps.mode["quick_without_preparation_ns"])
-    return saved, saved, steps.mean, None
+    return steps.exposed(PREPARATION) // steps.count, saved, steps.mean, None
 
 
 def slow_section(finding, report, steps):
@@ -168,6 +178,11 @@ def memory_growth(finding, report, steps):
     an_hour = Fraction(leak["bytes_per_step"]) * Fraction(rate or 0) * 3600 / 2**30
     severity = next(severity for least, severity in RATES if an_hour >= least)
     return None, None, None, Fraction(severity, 1 if leak["verdict"] == "growing" else 2)
+
+
+def whole(severity):
+    """A severity as it is shown, halves up."""
+    return stats.rounded(severity, 0)
 
 
 def spans_lost(finding, report, steps):

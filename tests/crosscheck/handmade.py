@@ -244,9 +244,9 @@ def report():
     waiting = {"saved_ns_per_step": 90, "step_time_ns": 23, "share": 0.79646, "direct_share": 0.247788}
     found = {"section": None, "rank": None, "evidence": {}}
     bottlenecks = [
-        {**found, "id": "input_bound", "rule": "input_bound", "severity": 24.8, "predicted_gain": waiting},
+        {**found, "id": "input_bound", "rule": "input_bound", "severity": 25.0, "predicted_gain": waiting},
         {
-            **found, "id": "spans_lost", "rule": "spans_lost", "severity": 14.3, "predicted_gain": None,
+            **found, "id": "spans_lost", "rule": "spans_lost", "severity": 14.0, "predicted_gain": None,
         },
     ]
     # Three points after warm-up have no trend.
@@ -255,7 +255,7 @@ def report():
         "live": {"first_bytes": 100, "last_bytes": 400, "max_bytes": 400, **few},
         "rss": {"first_bytes": 1000, "last_bytes": 4000, "max_bytes": 4000, **few},
         "processes": [
-            {"rank": 0, "rss_last_bytes": 30, "rss_max_bytes": 50, "live_last_bytes": None, "live_max_bytes": None}
+            {"rank": 0, "rss_last_bytes": 30, "rss_max_bytes": 4000, "live_last_bytes": None, "live_max_bytes": None}
         ],
     }
     return {

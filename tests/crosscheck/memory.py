@@ -29,18 +29,37 @@ MIN_STEPS = 100
 def compare_memory(report, run, sums, beginnings, compare):
     primary, listed = report["summary"]["mode"], report["memory"]
     shift = next((series["shift"] for series in report["detailed_metrics"]["series"] if series["mode"] == primary), 0)
+    if listed is None:
+        compare.equal("memory", "gauges", len(sums.gauge_processes()), 0)
+        compare.equal("memory", "steps that say it", largest_at_steps(run, primary), [None, None])
+        compare.equal("leaks", "listed", report["leaks"], [])
+        return
     for figure in ("live", "rss"):
         pair_of(listed[figure], figure, pair(run, primary, shift, figure, beginnings), compare)
-    expected = sorted((gauges(process, sums) for process in sums.gauge_processes()), key=str)
+    known = sums.gauge_processes()
+    at_steps = largest_at_steps(run, primary) if len(known | set(run.processes)) == 1 else (None, None)
+    expected = sorted((gauges(process, sums, *at_steps) for process in known), key=str)
     figures = ("rank", "rss_last_bytes", "rss_max_bytes", "live_last_bytes", "live_max_bytes")
     got = sorted((tuple(item[figure] for figure in figures) for item in listed["processes"]), key=str)
     compare.equal("memory", "processes", got, expected)
     growths(report, run, compare)
 
 
-def gauges(process, sums):
+def gauges(process, sums, rss_at_steps, live_at_steps):
+    """Last and largest of both gauges. Where all steps are one process's, their ends count for the largest too."""
     rss, live = sums.gauge(process, names.PROCESS_MEMORY), sums.gauge(process, names.LIVE_MEMORY)
-    return (process.rank, *rss, *live)
+    (rss_last, rss_most), (live_last, live_most) = rss, live
+    return process.rank, rss_last, most(rss_most, rss_at_steps), live_last, most(live_most, live_at_steps)
+
+
+def most(seen, at_steps):
+    return seen if seen is None or at_steps is None else max(seen, at_steps)
+
+
+def largest_at_steps(run, mode):
+    steps = [step for step in run.steps_of(mode) if step.number is not None]
+    values = ([step.rss for step in steps], [step.live for step in steps])
+    return [max((value for value in of if value is not None), default=None) for of in values]
 
 
 def pair(run, mode, shift, figure, beginnings):

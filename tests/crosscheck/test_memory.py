@@ -44,7 +44,7 @@ def leaking():
         "verdict": "growing", "bytes_per_step": 30_000, "confidence_interval": [30_000, 30_000],
         "p_value": p_value(119), "live_bytes": 3_600_000,
     }
-    process = {"rank": 0, "rss_last_bytes": 7, "rss_max_bytes": 9, "live_last_bytes": 5, "live_max_bytes": 5}
+    process = {"rank": 0, "rss_last_bytes": 7, "rss_max_bytes": STEPS * 40_000, "live_last_bytes": 5, "live_max_bytes": STEPS * 30_000}
     mode = {
         "mode": "train", "steady": {"count": 119}, "steady_ns": 0, "whole": {"steps": 0, "total_ns": 0}, "phases": [],
         "throughput": {"steps_per_second": 10.0},
@@ -67,7 +67,7 @@ def differences(report):
         (names.PROCESS_MEMORY, 2, 7), (names.PROCESS_MEMORY, 1, 9), (names.LIVE_MEMORY, 1, 5),
     ):
         sums.add(Point(PROCESS, metric, {}, time, value))
-    run = types.SimpleNamespace(steps_of=lambda mode: steps if mode == "train" else [])
+    run = types.SimpleNamespace(steps_of=lambda mode: steps if mode == "train" else [], processes={PROCESS: {}})
     compare = comparison.Comparison()
     memory.compare_memory(report, run, sums, {PROCESS: 2}, compare)
     findings.compare_findings(report, run, compare)

@@ -232,6 +232,11 @@ impl<'a> Steps<'a> {
         if total == 0 { 0.0 } else { ns as f64 / total as f64 }
     }
 
+    /// The steps by their spans alone: the sums do not know what lies between steps.
+    pub(crate) fn without_sums(self) -> Self {
+        Self { sums: None, ..self }
+    }
+
     /// The steps, if something is known about what is in them.
     ///
     /// # Errors

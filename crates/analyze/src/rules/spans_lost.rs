@@ -186,10 +186,9 @@ fn lost(summary: &Summary, thresholds: &Thresholds) -> Option<Finding> {
 /// span that ended is here, or the run stopped and nobody counted a loss.
 fn is_open_at_end(summary: &Summary) -> bool {
     let state = &summary.state;
-    let has_all = match summary.losses.absent {
-        Some(absent) => absent == 0,
-        None => state.is_ended() == Some(false),
-    };
+    // What a process counted and never wrote, because it was stopped, is told by `not_ended`.
+    let was_stopped = state.is_ended() == Some(false) && summary.lost_spans() == 0;
+    let has_all = summary.losses.absent == Some(0) || was_stopped;
     state.is_ours && has_all && state.missing_spans == 0 && state.dropped_spans == 0
 }
 

@@ -46,9 +46,10 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     loop {
         reading.look_ahead(input, |bytes| {
             let end = crate::input::position_of_newline(bytes)?;
-            let start = blank_prefix(bytes).min(end);
-            let line = trim(bytes.get(start..end)?);
-            Some((start..start + line.len(), end + 1))
+            // Of this line alone: blank lines can be very many.
+            let line = bytes.get(..end)?;
+            let start = blank_prefix(line);
+            Some((start..start + trim(line).len(), end + 1))
         });
         let offset = input.offset();
         match input.find_newline(0, max.saturating_add(1)) {
