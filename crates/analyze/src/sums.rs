@@ -68,6 +68,15 @@ impl<'a> Sums<'a> {
         })
     }
 
+    /// The phase of the innermost section around this one that has one.
+    pub(crate) fn phase_around(&self, row: &SectionRow) -> Option<&'a PhaseName> {
+        let names = split(&row.path);
+        (1..names.len()).rev().find_map(|end| {
+            let path = join(names.iter().take(end).map(|name| &**name));
+            self.inside.iter().find(|around| around.path == path).and_then(|around| around.phase.as_ref())
+        })
+    }
+
     /// Time of sections of these phases inside steps, on whatever thread; no more than the steps took.
     pub(crate) fn inside_ns(&self, is_meant: impl Fn(&PhaseName) -> bool) -> u64 {
         self.sum(true, is_meant).min(self.steps_ns)

@@ -60,7 +60,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let mut candidates: Vec<Cost<'_>> = summary
         .sections
         .iter()
-        .filter(|row| row.is_part() && !is_expected(row))
+        .filter(|row| row.is_part() && !is_expected(row, &steps))
         .filter_map(|row| Cost::of(row, &steps))
         .collect();
     // The largest first, of equals the first path.
@@ -101,8 +101,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 }
 
 /// Stages that every step consists of, and those that other rules look at.
-fn is_expected(row: &SectionRow) -> bool {
-    row.phase.as_ref().is_some_and(|phase| match phase.class() {
+fn is_expected(row: &SectionRow, steps: &Steps<'_>) -> bool {
+    // Spans hand their phase down to the sections inside them; the sums do not.
+    let inherited = || steps.sums.as_ref().and_then(|sums| sums.phase_around(row));
+    row.phase.as_ref().or_else(inherited).is_some_and(|phase| match phase.class() {
         PhaseClass::Input
         | PhaseClass::CpuOperation
         | PhaseClass::Copy
