@@ -2,7 +2,7 @@
 //! neither modes nor threads, and not when something ran: they tell how long sections took, warm-up and all modes
 //! included, and never how much of that other work hid.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::path::{join, split};
 use stepscope_core::{Phase, SectionKind};
@@ -16,6 +16,8 @@ pub(crate) struct Sums<'a> {
     pub(crate) inside: Vec<&'a SectionRow>,
     /// Outermost sections of one phase, inside steps and not.
     outermost: Vec<(&'a SectionRow, bool)>,
+    /// Phases of the sections that have one themselves, by path.
+    phases: BTreeMap<&'a str, &'a PhaseName>,
     /// Number and time of the steps.
     pub(crate) steps: u64,
     pub(crate) steps_ns: u64,
@@ -37,9 +39,8 @@ impl<'a> Sums<'a> {
         let around = |names: &[String]| -> Vec<String> {
             (1..names.len()).map(|end| join(names.iter().take(end).map(String::as_str))).collect()
         };
-        let phase_of = |path: &str| {
-            rows.iter().find(|(row, _)| row.path == path).and_then(|(row, _)| row.phase.as_ref())
-        };
+        let phases: BTreeMap<&str, &PhaseName> =
+            rows.iter().filter_map(|(row, _)| Some((row.path.as_str(), row.phase.as_ref()?))).collect();
         let mut inside = Vec::new();
         let mut outermost = Vec::new();
         for (row, names) in rows.iter().filter(|(row, _)| row.is_part()) {
@@ -51,7 +52,8 @@ impl<'a> Sums<'a> {
             if is_inside {
                 inside.push(*row);
             }
-            let is_inner = |phase: &PhaseName| above.iter().any(|path| phase_of(path) == Some(phase));
+            let is_inner =
+                |phase: &PhaseName| above.iter().any(|path| phases.get(path.as_str()) == Some(&phase));
             if row.phase.as_ref().is_some_and(|phase| !is_inner(phase)) {
                 outermost.push((*row, is_inside));
             }
@@ -63,6 +65,7 @@ impl<'a> Sums<'a> {
         (count > 0 && !outermost.is_empty()).then_some(Self {
             inside,
             outermost,
+            phases,
             steps: count,
             steps_ns: total,
         })
@@ -72,8 +75,7 @@ impl<'a> Sums<'a> {
     pub(crate) fn phase_around(&self, row: &SectionRow) -> Option<&'a PhaseName> {
         let names = split(&row.path);
         (1..names.len()).rev().find_map(|end| {
-            let path = join(names.iter().take(end).map(|name| &**name));
-            self.inside.iter().find(|around| around.path == path).and_then(|around| around.phase.as_ref())
+            self.phases.get(join(names.iter().take(end).map(|name| &**name)).as_str()).copied()
         })
     }
 

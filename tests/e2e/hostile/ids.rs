@@ -67,17 +67,22 @@ fn one_trace_of_a_million_spans() {
     assert!(read == 1_000_000 || !ended.issues("limit_reached").is_empty(), "{read}");
 }
 
+/// A trace of one span.
+fn lone(out: &mut dyn std::io::Write, trace: &str) -> std::io::Result<()> {
+    writeln!(
+        out,
+        "{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{{\"traceId\":\"{trace}\",\"spanId\":\"0000000000000001\",\
+         \"name\":\"s\",\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\"}}]}}]}}]}}"
+    )
+}
+
 #[test]
 fn ids_that_collide() {
     // The same low and the same high bytes, as tables look at either; ids that differ in one word only.
     let ended = analyze("3·10^5 trace ids that differ in one middle byte pair", |out| {
         for number in 0..300_000u64 {
             let trace = format!("{:08x}{:08x}{:016x}", 0, number, 0x0102_0304_0506_0708u64);
-            writeln!(
-                out,
-                "{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{{\"traceId\":\"{trace}\",\"spanId\":\"0000000000000001\",\
-                 \"name\":\"s\",\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\"}}]}}]}}]}}"
-            )?;
+            lone(out, &trace)?;
         }
         Ok(())
     });
@@ -85,11 +90,7 @@ fn ids_that_collide() {
     let ended = analyze("3·10^5 trace ids, multiples of 2^48 and 2^112", |out| {
         for number in 0..300_000u64 {
             let trace = format!("{:04x}{:012x}{:04x}{:012x}", number >> 16, 1, number & 0xffff, 1);
-            writeln!(
-                out,
-                "{{\"resourceSpans\":[{{\"scopeSpans\":[{{\"spans\":[{{\"traceId\":\"{trace}\",\"spanId\":\"0000000000000001\",\
-                 \"name\":\"s\",\"startTimeUnixNano\":\"1\",\"endTimeUnixNano\":\"2\"}}]}}]}}]}}"
-            )?;
+            lone(out, &trace)?;
         }
         Ok(())
     });
