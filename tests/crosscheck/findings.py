@@ -150,12 +150,12 @@ def slow_section(finding, report, steps):
     """The section's own exposed time in whole steps, warm-up included."""
     section = next(item for item in report["sections"] if item["path"] == finding["section"])
     part = next(part for part in section["in_steps"] if part["mode"] == steps.mode["mode"])
-    saved = round(Fraction(part["exposed_ns"], steps.mode["whole_all"]["total_ns"]) * steps.mean)
+    saved = int(whole(Fraction(part["exposed_ns"], steps.mode["whole_all"]["total_ns"]) * steps.mean))
     return saved, saved, steps.mean, None
 
 
 def step_jitter(finding, report, steps):
-    mean = round(steps.mode["steady"]["mean"])
+    mean = int(whole(steps.mode["steady"]["mean"]))
     saved = mean - steps.mode["steady"]["p50"]
     return saved, saved, mean, None
 
@@ -182,7 +182,7 @@ def memory_growth(finding, report, steps):
 
 
 def whole(severity):
-    """A severity as it is shown, halves up."""
+    """As the report rounds to whole numbers, halves up."""
     return stats.rounded(severity, 0)
 
 
