@@ -295,6 +295,12 @@ pub trait Visitor {
 
     /// An attribute of the span whose `span` call follows.
     fn span_attribute(&mut self, key: &str, value: Value<'_>) {}
+    /// The same from a decoder that has met the key before: in all of the process `number` stands for this key and
+    /// no other, unless it is 0. What depends on the key alone can be looked up by it.
+    #[inline]
+    fn numbered_attribute(&mut self, key: &str, number: u64, value: Value<'_>) {
+        self.span_attribute(key, value);
+    }
     /// An attribute of the event whose `event` call follows.
     fn event_attribute(&mut self, key: &str, value: Value<'_>) {}
     /// An event of the span whose `span` call follows.

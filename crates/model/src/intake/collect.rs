@@ -150,6 +150,11 @@ impl<O: Output> Visitor for Collect<'_, O> {
         self.drafts.draft.attribute(key, value);
     }
 
+    #[inline(always)]
+    fn numbered_attribute(&mut self, key: &str, number: u64, value: Value<'_>) {
+        self.drafts.draft.numbered_attribute(key, number, value);
+    }
+
     fn link(&mut self, head: &LinkHead<'_>) {
         self.drafts.draft.link(head);
     }

@@ -9,10 +9,15 @@ use super::value;
 use crate::Figure;
 use crate::record::{Fields, MAX_ITEMS, MAX_TEXT};
 
+/// Numbers of keys whose meaning is kept; a power of two.
+const NUMBERED: usize = 256;
+
 /// Attributes of one span.
 #[derive(Debug)]
 pub(crate) struct Draft {
     keys: &'static Keys<SpanKey>,
+    /// What the keys of these numbers mean, each at its number's remainder.
+    numbered: Box<[(u64, Option<Named<SpanKey>>); NUMBERED]>,
     figures: [i64; Figure::ALL.len()],
     /// How each present figure was named: a figure's own key wins over its aliases.
     ranks: [u8; Figure::ALL.len()],
@@ -36,6 +41,7 @@ impl Default for Draft {
     fn default() -> Self {
         Self {
             keys: span_keys(),
+            numbered: Box::new([(0, None); NUMBERED]),
             figures: [0; Figure::ALL.len()],
             ranks: [0; Figure::ALL.len()],
             present: 0,
@@ -83,10 +89,27 @@ impl Draft {
         }
     }
 
-    /// Takes one attribute. Called from two places, of which each gains from having it inside.
-    #[inline(always)]
+    /// Takes one attribute.
     pub(crate) fn attribute(&mut self, key: &str, value: Value<'_>) {
-        let Some(Named { meaning, rank }) = self.keys.find(key) else {
+        self.meant(self.keys.find(key), key, value);
+    }
+
+    /// Takes one attribute whose key has a number; see [`Visitor`](stepscope_otlp::Visitor).
+    #[inline(always)]
+    pub(crate) fn numbered_attribute(&mut self, key: &str, number: u64, value: Value<'_>) {
+        let slot = &mut self.numbered[number as usize % NUMBERED];
+        if slot.0 != number || number == 0 {
+            *slot = (number, self.keys.find(key));
+        }
+        let named = slot.1;
+        if let (Some(Named { meaning: SpanKey::Figure(figure), rank }), Value::Int(value)) = (named, value) {
+            return self.figure(figure, rank, value);
+        }
+        self.meant(named, key, value);
+    }
+
+    fn meant(&mut self, named: Option<Named<SpanKey>>, key: &str, value: Value<'_>) {
+        let Some(Named { meaning, rank }) = named else {
             if let Some(name) = key.strip_prefix(attr::VALUE_PREFIX) {
                 self.value(name, value);
             }
@@ -127,6 +150,7 @@ impl Draft {
         }
     }
 
+    #[inline(always)]
     fn figure(&mut self, figure: Figure, rank: u8, number: i64) {
         let (index, bit) = (figure as usize, 1u32 << (figure as u32));
         let (Some(slot), Some(named)) = (self.figures.get_mut(index), self.ranks.get_mut(index)) else {

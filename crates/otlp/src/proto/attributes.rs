@@ -5,12 +5,13 @@
 use std::borrow::Cow;
 
 use super::decode::{Decoder, Result};
+use super::keys::Key;
 use super::wire::Reader;
 use crate::node::{MAX_DEPTH, MAX_NODES, Node};
 use crate::{DecodeError, DecodeErrorKind, Value};
 
 /// Receives one attribute.
-pub(super) type Emit<'e> = &'e mut dyn FnMut(&str, Value<'_>);
+pub(super) type Emit<'e> = &'e mut dyn FnMut(Key<'_>, Value<'_>);
 
 impl Decoder {
     /// `bytes` as text; invalid UTF-8 is replaced and counted.
@@ -33,7 +34,11 @@ impl Decoder {
 
     /// Hands one `KeyValue` to `emit`.
     #[inline]
-    pub(super) fn key_value(&mut self, r: Reader<'_>, emit: &mut impl FnMut(&str, Value<'_>)) -> Result<()> {
+    pub(super) fn key_value(
+        &mut self,
+        r: Reader<'_>,
+        emit: &mut impl FnMut(Key<'_>, Value<'_>),
+    ) -> Result<()> {
         if self.short(r.rest(), emit) {
             return Ok(());
         }
@@ -43,38 +48,37 @@ impl Decoder {
     /// Hands over a `KeyValue` of the shape that nearly all have: a key, then one scalar, every length in one
     /// byte. `false` for any other shape, damage included.
     #[inline(always)]
-    pub(super) fn short(&mut self, bytes: &[u8], emit: &mut impl FnMut(&str, Value<'_>)) -> bool {
-        let [0x0a, key_len @ ..0x80, rest @ ..] = bytes else { return false };
-        let Some((key, rest)) = rest.split_at_checked(usize::from(*key_len)) else { return false };
-        let [0x12, value_len @ ..0x80, kind, value @ ..] = rest else { return false };
-        if usize::from(*value_len) != value.len() + 1 {
-            return false;
-        }
-        match (*kind, value) {
-            (0x18, value) => {
-                let Some(number) = whole_varint(value) else { return false };
-                emit(self.keys.check(key, &mut self.stats), Value::Int(number as i64));
-            }
-            (0x0a, [len @ ..0x80, text @ ..]) if usize::from(*len) == text.len() => {
-                let key = self.keys.check(key, &mut self.stats);
-                emit(key, Value::Str(self.values.check(text, &mut self.stats)));
-            }
-            (0x21, word) => {
-                let Ok(word) = word.try_into() else { return false };
-                let number = f64::from_le_bytes(word);
-                emit(self.keys.check(key, &mut self.stats), Value::Double(number));
-            }
-            _ => return false,
-        }
+    pub(super) fn short(&mut self, bytes: &[u8], emit: &mut impl FnMut(Key<'_>, Value<'_>)) -> bool {
+        let Some((at, rest)) = self.keys.expected(bytes) else { return self.unexpected(bytes, emit) };
+        let Some(value) = short_value(rest) else { return false };
+        let value = match value {
+            Usual::Str(text) => Value::Str(self.values.check(text, &mut self.stats)),
+            Usual::Other(value) => value,
+        };
+        emit(self.keys.key(at), value);
         true
     }
 
-    fn long(&mut self, r: Reader<'_>, emit: &mut impl FnMut(&str, Value<'_>)) -> Result<()> {
+    /// The same where another key was expected.
+    #[inline(never)]
+    fn unexpected(&mut self, bytes: &[u8], emit: Emit<'_>) -> bool {
+        let [0x0a, key_len @ ..0x80, rest @ ..] = bytes else { return false };
+        let Some((key, rest)) = rest.split_at_checked(usize::from(*key_len)) else { return false };
+        let Some(value) = short_value(rest) else { return false };
+        let value = match value {
+            Usual::Str(text) => Value::Str(self.values.check(text, &mut self.stats)),
+            Usual::Other(value) => value,
+        };
+        emit(self.keys.check(key, &mut self.stats), value);
+        true
+    }
+
+    fn long(&mut self, r: Reader<'_>, emit: &mut impl FnMut(Key<'_>, Value<'_>)) -> Result<()> {
         if let Some((key, value)) = usual(r) {
             let key = self.text(key);
             match value {
-                Usual::Str(bytes) => emit(&key, Value::Str(&self.text(bytes))),
-                Usual::Other(value) => emit(&key, value),
+                Usual::Str(bytes) => emit((&key, 0), Value::Str(&self.text(bytes))),
+                Usual::Other(value) => emit((&key, 0), value),
             }
             return Ok(());
         }
@@ -85,7 +89,7 @@ impl Decoder {
     fn unusual(&mut self, mut r: Reader<'_>, emit: Emit<'_>) -> Result<()> {
         let mut budget = MAX_NODES;
         let (key, node) = self.entry(&mut r, 0, &mut budget)?;
-        node.with(&mut |value| emit(&key, value));
+        node.with(&mut |value| emit((&key, 0), value));
         Ok(())
     }
 
@@ -198,6 +202,21 @@ impl Decoder {
 enum Usual<'a> {
     Str(&'a [u8]),
     Other(Value<'a>),
+}
+
+/// The scalar after a key, every length in one byte; `None` for any other shape, damage included.
+#[inline(always)]
+fn short_value(bytes: &[u8]) -> Option<Usual<'_>> {
+    let [0x12, len @ ..0x80, kind, value @ ..] = bytes else { return None };
+    if usize::from(*len) != value.len() + 1 {
+        return None;
+    }
+    match (*kind, value) {
+        (0x18, value) => Some(Usual::Other(Value::Int(whole_varint(value)? as i64))),
+        (0x0a, [len @ ..0x80, text @ ..]) if usize::from(*len) == text.len() => Some(Usual::Str(text)),
+        (0x21, word) => Some(Usual::Other(Value::Double(f64::from_le_bytes(word.try_into().ok()?)))),
+        _ => None,
+    }
 }
 
 /// The varint that `bytes` are from end to end; `None` for any that may not fit, and for damage.

@@ -2,6 +2,7 @@
 //! what they hold although protobuf allows them (and prost writes `schema_url`) after it. Spans and
 //! metrics themselves live in `spans` and `metrics`, attributes in `attributes`.
 
+use super::keys::Keys;
 use super::seen::Seen;
 use super::wire::Reader;
 use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
@@ -16,7 +17,7 @@ pub struct Decoder {
     pub(super) negative_counts: Vec<u64>,
     pub(super) bounds: Vec<f64>,
     pub(super) quantiles: Vec<(f64, f64)>,
-    pub(super) keys: Seen,
+    pub(super) keys: Keys,
     pub(super) values: Seen,
     pub(super) names: Seen,
 }
@@ -154,7 +155,7 @@ impl Decoder {
             match r.tag()? {
                 0x0a => {
                     let attribute = r.message()?;
-                    self.key_value(attribute, &mut |key, value| v.resource_attribute(key, value))?;
+                    self.key_value(attribute, &mut |(key, _), value| v.resource_attribute(key, value))?;
                 }
                 0x10 => head.dropped_attributes_count = r.uint32()?,
                 // Entity references say which attributes identify the resource: nothing to hand over.
@@ -199,7 +200,7 @@ impl Decoder {
                 0x12 => *version = r.bytes()?,
                 0x1a => {
                     let attribute = r.message()?;
-                    self.key_value(attribute, &mut |key, value| v.scope_attribute(key, value))?;
+                    self.key_value(attribute, &mut |(key, _), value| v.scope_attribute(key, value))?;
                 }
                 0x20 => *dropped = r.uint32()?,
                 tag => self.unknown(&mut r, tag, "scope", 0b11110)?,

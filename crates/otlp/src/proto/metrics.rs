@@ -127,7 +127,7 @@ impl Decoder {
 
     fn point_attribute(&mut self, r: &mut Reader<'_>, v: &mut impl Visitor) -> Result<()> {
         let attribute = r.message()?;
-        self.key_value(attribute, &mut |key, value| v.point_attribute(key, value))
+        self.key_value(attribute, &mut |(key, _), value| v.point_attribute(key, value))
     }
 
     fn number_point(&mut self, mut r: Reader<'_>, v: &mut impl Visitor) -> Result<()> {

@@ -6,6 +6,7 @@ mod decode;
 mod detect;
 mod encode;
 mod encode_metrics;
+mod keys;
 mod metrics;
 mod response;
 mod seen;

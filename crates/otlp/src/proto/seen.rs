@@ -1,4 +1,4 @@
-//! Texts that were checked before. Keys, names and places in the source repeat from span to span, and comparing a
+//! Texts that were checked before. Names and places in the source repeat from span to span, and comparing a
 //! short text with one that is known to be UTF-8 costs less than checking it again. Bounded; what is in here changes
 //! no result.
 
@@ -8,7 +8,7 @@ use crate::DecodeStats;
 const SLOTS: usize = 256;
 
 /// Of the unknown texts whose slot is taken, every so manieth takes it over.
-const REPLACED_EVERY: u32 = 32;
+pub(super) const REPLACED_EVERY: u32 = 32;
 
 /// Longer texts are not kept.
 const MAX_LEN: usize = 120;
@@ -33,7 +33,7 @@ impl Seen {
     /// `bytes` as text; invalid UTF-8 is replaced and counted.
     #[inline(always)]
     pub(super) fn check<'a>(&'a mut self, bytes: &'a [u8], stats: &mut DecodeStats) -> &'a str {
-        let at = slot(bytes);
+        let at = usize::from(slot(bytes));
         // The comparison comes first, and once more for the borrow checker's sake only where it failed.
         if !same(self.slots[at].as_bytes(), bytes) {
             return self.check_new(at, bytes, stats);
@@ -65,24 +65,30 @@ impl Seen {
 
 /// The place of a text.
 #[inline]
-fn slot(bytes: &[u8]) -> usize {
+pub(super) fn slot(bytes: &[u8]) -> u8 {
     let word = match bytes.last_chunk::<8>() {
         Some(last) => u64::from_le_bytes(*last),
         None => bytes.iter().fold(0, |word, &byte| word << 8 | u64::from(byte)),
     };
     let hash = (word ^ (bytes.len() as u64) << 56).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    (hash >> (64 - SLOTS.trailing_zeros())) as usize
+    (hash >> 56) as u8
 }
 
 /// `a == b`, by words that may overlap: a call to compare short texts costs more than comparing them.
-#[inline]
-fn same(a: &[u8], b: &[u8]) -> bool {
+#[inline(always)]
+pub(super) fn same(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
         return false;
     }
-    let (Some(a_last), Some(b_last)) = (a.last_chunk::<8>(), b.last_chunk::<8>()) else { return a == b };
-    let (a_words, b_words) = (a.as_chunks::<8>().0, b.as_chunks::<8>().0);
-    a_last == b_last && a_words.iter().zip(b_words).all(|(a, b)| a == b)
+    if let (Some(a_last), Some(b_last)) = (a.last_chunk::<16>(), b.last_chunk::<16>()) {
+        let word = |bytes: &[u8; 16]| u128::from_ne_bytes(*bytes);
+        let (a_words, b_words) = (a.as_chunks::<16>().0, b.as_chunks::<16>().0);
+        return word(a_last) == word(b_last) && a_words.iter().zip(b_words).all(|(a, b)| word(a) == word(b));
+    }
+    match (a.first_chunk::<8>().zip(a.last_chunk::<8>()), b.first_chunk::<8>().zip(b.last_chunk::<8>())) {
+        (Some((a_first, a_last)), Some((b_first, b_last))) => a_first == b_first && a_last == b_last,
+        _ => a.iter().zip(b).all(|(a, b)| a == b),
+    }
 }
 
 #[cfg(test)]

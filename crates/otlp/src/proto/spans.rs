@@ -2,6 +2,7 @@
 //! its head last.
 
 use super::decode::{Decoder, Result};
+use super::keys::Key;
 use super::wire::Reader;
 use crate::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
 
@@ -30,7 +31,9 @@ impl Decoder {
                 0x39 => head.start_unix_ns = r.fixed64()?,
                 0x41 => head.end_unix_ns = r.fixed64()?,
                 0x4a => {
-                    let emit = &mut |key: &str, value: Value<'_>| v.span_attribute(key, value);
+                    let emit = &mut |(key, number): Key<'_>, value: Value<'_>| {
+                        v.numbered_attribute(key, number, value)
+                    };
                     // They come in rows.
                     loop {
                         match r.short_message().filter(|attribute| self.short(attribute, emit)) {
@@ -80,7 +83,7 @@ impl Decoder {
                 0x12 => name = r.bytes()?,
                 0x1a => {
                     let attribute = r.message()?;
-                    self.key_value(attribute, &mut |key, value| v.event_attribute(key, value))?;
+                    self.key_value(attribute, &mut |(key, _), value| v.event_attribute(key, value))?;
                 }
                 0x20 => dropped_attributes_count = r.uint32()?,
                 tag => self.unknown(&mut r, tag, "event", 0b11110)?,
@@ -100,7 +103,7 @@ impl Decoder {
                 0x1a => trace_state = r.bytes()?,
                 0x22 => {
                     let attribute = r.message()?;
-                    self.key_value(attribute, &mut |key, value| v.link_attribute(key, value))?;
+                    self.key_value(attribute, &mut |(key, _), value| v.link_attribute(key, value))?;
                 }
                 0x28 => head.dropped_attributes_count = r.uint32()?,
                 0x35 => head.flags = r.fixed32()?,
