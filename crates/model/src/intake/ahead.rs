@@ -203,3 +203,54 @@ fn work(ending: &Ending<'_>) {
         shared.is_done.notify_one();
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+
+    fn spawn(work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+        std::thread::Builder::new().name("ahead-test".into()).spawn(work).expect("a thread")
+    }
+
+    /// A thread that takes one message to decode, and panics when it is told to.
+    fn doomed(shared: &Arc<Shared>, told: &Arc<Barrier>) -> JoinHandle<()> {
+        let (theirs, told) = (Arc::clone(shared), Arc::clone(told));
+        let thread = spawn(move || {
+            let ending = Ending(&theirs);
+            let mut queue = ending.0.lock();
+            let batch = queue.waiting.pop_front();
+            queue.in_work = batch.map(|batch| batch.offset);
+            drop(queue);
+            told.wait();
+            std::panic::resume_unwind(Box::new("a decoder that panics"));
+        });
+        while shared.lock().in_work.is_none() {
+            std::thread::yield_now();
+        }
+        thread
+    }
+
+    #[test]
+    fn a_thread_that_panics_leaves_its_message_to_the_caller_and_nobody_waits_for_it() {
+        // The caller waits for the message, or comes when the thread is over: both happen.
+        for _ in 0..50 {
+            let mut ahead = Ahead::default();
+            let batch = |offset| Batch { offset, message: vec![b'{'; 10], ..Batch::default() };
+            ahead.shared.lock().waiting.extend([batch(0), batch(10)]);
+            let told = Arc::new(Barrier::new(2));
+            ahead.thread = Some(doomed(&ahead.shared, &told));
+            let tells = spawn(move || {
+                told.wait();
+            });
+            assert!(ahead.take(0, 10).is_none(), "in work when its thread ended");
+            tells.join().expect("the thread ends");
+            assert!(ahead.shared.lock().is_over);
+            assert!(ahead.take(10, 10).is_none(), "what the caller decoded meanwhile was no message");
+            ahead.shared.lock().waiting.push_back(batch(20));
+            assert!(ahead.take(20, 10).is_none(), "nobody else will take it");
+            ahead.reset();
+        }
+    }
+}
