@@ -17,7 +17,7 @@ RATES = ((Fraction(10), 60), (Fraction(1), 45), (Fraction(1, 10), 30), (Fraction
 
 
 def compare_findings(report, run, compare):
-    steps = Steps(report)
+    steps, read = Steps(report), Steps(report, by_sums=False)
     rules = defaultdict(list)
     for finding in report["bottlenecks"]:
         rules[finding["rule"]].append(finding)
@@ -29,11 +29,11 @@ def compare_findings(report, run, compare):
     for finding in report["bottlenecks"]:
         where = f"finding {finding['id']}"
         compare.equal(where, "rank", finding["rank"], None)
-        by_sums = steps.mode is not None and steps.sums is not None
-        if finding["rule"] not in RULES or by_sums and finding["rule"] in ("slow_section", "slow_preprocessing"):
+        if finding["rule"] not in RULES:
             compare.missing(where, "its rule is not computed here")
             continue
-        direct, saved, of, severity = RULES[finding["rule"]](finding, report, steps)
+        judged = read if finding["rule"] in BY_SPANS else steps
+        direct, saved, of, severity = RULES[finding["rule"]](finding, report, judged)
         gain = finding["predicted_gain"]
         if of is None:
             compare.equal(where, "predicted_gain", gain, None)
@@ -50,15 +50,16 @@ def compare_findings(report, run, compare):
 class Steps:
     """The steady steps of the primary mode, and the input between them."""
 
-    def __init__(self, report):
+    def __init__(self, report, by_sums=True):
         modes = {mode["mode"]: mode for mode in report["detailed_metrics"]["modes"]}
         self.mode = modes.get(report["summary"]["mode"])
         self.outside = report["detailed_metrics"]["outside"]
         if self.mode is None:
             return
         # Compared with the sections' sums elsewhere.
-        self.sums = report["summary"].get("input")
+        self.sums = report["summary"].get("input") if by_sums else None
         if self.sums and self.sums["source"] == "aggregates":
+            self.phase_sums = {item["phase"]: item["total_ns"] for item in report["summary"]["phase_sums"]}
             self.count = self.sums["steps"]
             self.total = self.sums["steps_ns"] + self.sums["between_ns"]
             self.mean = self.total // self.count
@@ -70,7 +71,11 @@ class Steps:
 
     def can_judge(self, least):
         """Whether enough steps were read, some of them whole, and a section names a phase."""
-        if self.mode is None or self.sums or self.count < least or not self.mode["whole"]["steps"] or not self.total:
+        if self.mode is None or self.count < least or not self.total:
+            return False
+        if self.sums:
+            return True
+        if not self.mode["whole"]["steps"]:
             return False
         return bool(self.mode["phases"]) or any(item["phase"] for item in self.outside)
 
@@ -84,8 +89,9 @@ class Steps:
         return exposed * self.mode["steady_ns"] // whole if whole else exposed
 
     def exposed(self, phases):
-        if self.sums and phases == WAITING:
-            return self.sums["in_steps_ns"] + self.sums["between_ns"]
+        if self.sums:
+            inside = sum(self.phase_sums.get(phase, 0) for phase in phases)
+            return min(inside, self.sums["steps_ns"]) + (self.sums["between_ns"] if "data_wait" in phases else 0)
         return self.inside(phases) + self.between(phases)
 
     def without(self, phases, quick):
@@ -147,8 +153,12 @@ def slow_preprocessing(finding, report, steps):
 
 
 def slow_section(finding, report, steps):
-    """The section's own exposed time in whole steps, warm-up included."""
+    """The section's own exposed time in whole steps, warm-up included; by the sums its own time on any thread."""
     section = next(item for item in report["sections"] if item["path"] == finding["section"])
+    if steps.sums:
+        share = min(1, Fraction(section["self_busy_ns"], steps.sums["steps_ns"])) * Fraction(steps.sums["steps_ns"], steps.total)
+        saved = round(share * steps.mean)
+        return saved, saved, steps.mean, None
     part = next(part for part in section["in_steps"] if part["mode"] == steps.mode["mode"])
     saved = int(whole(Fraction(part["exposed_ns"], steps.mode["whole_all"]["total_ns"]) * steps.mean))
     return saved, saved, steps.mean, None
@@ -193,6 +203,9 @@ def spans_lost(finding, report, steps):
     recorded = max(losses["emitted"] or 0, spans + losses["missing_spans"], 1)
     return None, None, None, 100 * min(1, Fraction(losses["lost"], recorded))
 
+
+# What only single steps tell.
+BY_SPANS = ("step_jitter", "checkpoint_stalls", "memory_growth", "spans_lost")
 
 RULES = {
     rule.__name__: rule

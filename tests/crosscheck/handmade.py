@@ -262,7 +262,7 @@ def report():
         "bottlenecks": bottlenecks, "memory": memory, "leaks": [],
         "run": {
             "traces": 8, "spans": 18, "ranks": 1, "errors": 2, "epochs_started": 0, "epochs_ended": 0,
-            "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000,
+            "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000, "ended": False,
         },
         "losses": {
             "emitted": 21, "incomplete_traces": 1, "missing_spans": 3, "dropped_total": 4,
@@ -279,7 +279,7 @@ def report():
             "mode": "train", "steps": 3, "warmup_steps": 1, "step_time": STEADY,
             "throughput": THROUGHPUT, "coverage": {"recorded_steps": 5, "read_steps": 4, "whole_steps": 3},
             "whole": WHOLE, "phases": PHASES, "unattributed_ns": 90, "steps_ns": 300,
-            "input": wait,
+            "input": wait, "phase_sums": [],
         },
         "critical_path": critical_path(),
         "ranks": [process],

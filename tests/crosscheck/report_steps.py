@@ -32,7 +32,8 @@ def compare_steps(report, run, sums, compare):
     for name, mode in modes.items():
         compare_mode(mode, run, warmups if name == primary else None, compare)
     if primary in modes:
-        summary(report["summary"], modes[primary], detailed["outside"], report["sections"], compare)
+        ended = report["run"]["ended"]
+        summary(report["summary"], modes[primary], detailed["outside"], report["sections"], ended, compare)
     coverage(report["summary"]["coverage"], run, sums, compare)
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
@@ -157,7 +158,7 @@ def compare_slowest(where, listed, steady, compare):
         compare.equal(place, "unattributed_ns", got["unattributed_ns"], step.unattributed)
 
 
-def summary(got, mode, outside, sections, compare):
+def summary(got, mode, outside, sections, ended, compare):
     """The summary repeats the primary mode."""
     where = "summary"
     compare.equal(where, "steps", got["steps"], mode["steady"]["count"])
@@ -167,36 +168,100 @@ def summary(got, mode, outside, sections, compare):
     for figure in ("throughput", "whole", "phases", "unattributed_ns"):
         compare.equal(where, figure, got[figure], mode[figure])
     compare.equal(where, "steps_ns", got["steps_ns"], mode["steady_ns"])
-    if got["input"]["source"] == "aggregates":
-        inputs_by_sums(got["input"], mode, sections, compare)
+    sums = Sums(sections)
+    by_sums = sums.tell_more(mode, got["coverage"], ended)
+    compare.equal("input", "source", got["input"]["source"], "aggregates" if by_sums else "spans")
+    phase_sums(got["phase_sums"], sums if by_sums else None, compare)
+    if by_sums:
+        inputs_by_sums(got["input"], sums, compare)
     else:
         inputs(got["input"], mode, outside, compare)
 
 
-def inputs_by_sums(got, mode, sections, compare):
-    """The share of input where no step was read whole: outermost sections of each phase, by the sums."""
-    compare.equal("input", "whole steps", mode["whole"]["steps"], 0)
-    by_path = {section["path"]: section for section in sections if section["source"] == "aggregates"}
-    steps = [section for section in by_path.values() if section["kind"] == "step"]
-    steps_ns, inside, between = sum(step["total"] for step in steps), 0, 0
-    for path, section in by_path.items():
-        names_above = path.split("/")[:-1]
-        above = [by_path.get("/".join(names_above[: end + 1])) for end in range(len(names_above))]
-        above = [one for one in above if one]
-        if section["kind"] not in ("section", "micro_step") or section["phase"] not in names.INPUTS:
-            continue
-        if any(one["phase"] == section["phase"] or one["kind"] in ("batch", "request") for one in above):
-            continue
-        if any(one["kind"] == "step" for one in above):
-            inside += section["total"]
-        elif section["phase"] == names.DATA_WAIT:
-            between += section["total"]
-    inside = min(inside, steps_ns)
+class Sums:
+    """Sections by the processes' own sums: those that begin a phase, each without the time of those next inside."""
+
+    def __init__(self, sections):
+        self.all = {tuple(section["path"].split("/")): section for section in sections}
+        summed = {path: section for path, section in self.all.items() if section["source"] == "aggregates"}
+        steps = [section for section in summed.values() if section["kind"] == "step"]
+        self.count, self.steps_ns = sum(step["count"] for step in steps), sum(step["total"] for step in steps)
+        self.parts = {path: one for path, one in summed.items() if self.is_part(path) and self.begins(path, summed)}
+        self.own = {path: one["total"] - sum(self.parts[inner]["total"] for inner in self.next_inside(path)) for path, one in self.parts.items()}
+        self.own = {path: max(0, ns) for path, ns in self.own.items()}
+
+    def kinds_around(self, path):
+        return {self.all[path[:end]]["kind"] for end in range(1, len(path)) if path[:end] in self.all}
+
+    def is_part(self, path):
+        return self.all[path]["kind"] in ("section", "micro_step") and not self.kinds_around(path) & {"batch", "request"}
+
+    def is_inside(self, path):
+        return "step" in self.kinds_around(path)
+
+    def begins(self, path, summed):
+        phase = summed[path].get("phase")
+        around = [summed[path[:end]].get("phase") for end in range(1, len(path)) if path[:end] in summed]
+        return phase is not None and phase != next((one for one in reversed(around) if one), None)
+
+    def around(self, path):
+        """The next of the sections that begin a phase."""
+        return next((path[:end] for end in range(len(path) - 1, 0, -1) if path[:end] in self.parts), None)
+
+    def next_inside(self, path):
+        return [inner for inner in self.parts if self.around(inner) == path]
+
+    def tell_more(self, mode, coverage, ended):
+        """Where no step was read whole, or less than 90 % of those recorded were: then only if the sums are the whole
+        run's, and no section that begins a phase inside a step was seen on another thread."""
+        if not self.count or not self.parts:
+            return False
+        if mode["whole"]["steps"] == 0:
+            return True
+        parts = [path for path in self.all if self.is_part(path) and self.is_inside(path)]
+        steps = [section for section in self.all.values() if section["kind"] == "step"]
+        is_complete = all(one["source"] == "aggregates" for one in steps + [self.all[path] for path in parts])
+        is_beside = any(
+            seen["total_ns"] != seen["driving_ns"]
+            for path in self.parts
+            if self.is_inside(path)
+            for seen in self.all[path]["in_steps"]
+        )
+        few = 10 * coverage["whole_steps"] < 9 * (coverage["recorded_steps"] or 0)
+        return few and ended is True and is_complete and not is_beside
+
+    def phase(self, names_of_phases, inside=True):
+        return sum(ns for path, ns in self.own.items() if self.is_inside(path) == inside and self.parts[path]["phase"] in names_of_phases)
+
+
+def phase_sums(listed, sums, compare):
+    """The time of the steps by phase, by the sums."""
+    expected = {}
+    if sums:
+        inside = {path: one for path, one in sums.parts.items() if sums.is_inside(path)}
+        for path, one in inside.items():
+            calls, ns = expected.get(one["phase"], (0, 0))
+            expected[one["phase"]] = calls + one["count"], ns + sums.own[path]
+        covered = sum(one["total"] for path, one in inside.items() if sums.around(path) not in inside)
+        expected[None] = sums.count, max(0, sums.steps_ns - covered)
+    reported = {item["phase"]: item for item in listed}
+    compare.equal("phase sums", "phases", sorted(reported, key=str), sorted(expected, key=str))
+    for phase in set(reported) & set(expected):
+        where, got, (calls, ns) = f"phase sums, phase {phase}", reported[phase], expected[phase]
+        compare.equal(where, "calls", got["calls"], calls)
+        compare.equal(where, "total_ns", got["total_ns"], ns)
+        compare.close(where, "share", got["share"], Fraction(ns, max(1, sums.steps_ns)))
+
+
+def inputs_by_sums(got, sums, compare):
+    """The share of input by the sums."""
+    inside = min(sums.phase(names.INPUTS), sums.steps_ns)
+    between = sums.phase([names.DATA_WAIT], inside=False)
     compare.equal("input", "in_steps_ns", got["in_steps_ns"], inside)
     compare.equal("input", "between_ns", got["between_ns"], between)
-    compare.equal("input", "steps_ns", got["steps_ns"], steps_ns)
-    compare.equal("input", "steps", got["steps"], sum(step["count"] for step in steps))
-    share = Fraction(inside + between, steps_ns + between) if steps_ns + between else None
+    compare.equal("input", "steps_ns", got["steps_ns"], sums.steps_ns)
+    compare.equal("input", "steps", got["steps"], sums.count)
+    share = Fraction(inside + between, sums.steps_ns + between) if sums.steps_ns + between else None
     compare.close("input", "share", got["share"], share)
     verdict = "not_enough_data"
     if share is not None and got["steps"] >= got["min_steps"]:

@@ -69,16 +69,18 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let losses = run::losses(run);
     let sections = sections::Table::of(run, &state, &losses);
     let outside = input::Outside::of(run, &steps, primary, config);
+    let coverage = coverage::of(run, sections.steps, &modes, &losses);
     Summary {
         found: true,
         run: identity(key),
-        coverage: coverage::of(run, sections.steps, &modes, &losses),
+        coverage,
         limits: run::limits(run, is_cut),
         instances: run::instances(run, &steps, primary),
         input: input::share(
             primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)),
             &outside,
             &sections.rows,
+            (&coverage, state.is_ended() == Some(true)),
             config,
         ),
         outside: outside.rows(),

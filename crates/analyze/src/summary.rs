@@ -17,7 +17,7 @@ pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, WaitParts};
 pub use input::{BatchSummary, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow};
 pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
-pub use phase::{PhaseName, PhaseRow, PhaseSource};
+pub use phase::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
 pub use section::{Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
 pub use series::{Gauge, SeriesPoint, StepSeries, ValuePoint, ValueSeries};

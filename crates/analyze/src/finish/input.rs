@@ -14,8 +14,8 @@ use crate::outside::{OutsideSums, add};
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{
-    BatchSummary, FigureSource, InputShare, InputVerdict, LoaderRow, ModeSummary, OutsideRow, PhaseName,
-    SectionRow, Stats, WaitSummary, WorkerRow,
+    BatchSummary, Coverage, FigureSource, InputShare, InputVerdict, LoaderRow, ModeSummary, OutsideRow,
+    PhaseName, SectionRow, Stats, WaitSummary, WorkerRow,
 };
 use crate::sums::Sums;
 
@@ -73,12 +73,11 @@ pub(super) fn share(
     mode: Option<&ModeSummary>,
     outside: &Outside,
     sections: &[SectionRow],
+    (coverage, has_ended): (&Coverage, bool),
     config: &Config,
 ) -> InputShare {
     let Some(mode) = mode else { return InputShare::default() };
-    if mode.whole.steps == 0
-        && let Some(sums) = Sums::of(sections)
-    {
+    if let Some(sums) = Sums::of(sections).filter(|sums| sums.tell_more(mode, coverage, has_ended)) {
         return by_sums(&sums, config);
     }
     let in_whole_steps = mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns);

@@ -24,6 +24,7 @@ const TABLES: &[Table] = &[
     ("summary.csv", steps::summary),
     ("modes.csv", steps::modes),
     ("phases.csv", steps::phases),
+    ("phase_sums.csv", steps::phase_sums),
     ("steps.csv", steps::series),
     ("slowest_steps.csv", steps::slowest),
     ("slowest_step_phases.csv", steps::slowest_phases),

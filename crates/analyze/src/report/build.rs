@@ -7,7 +7,7 @@ use super::{
     Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
     RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
-use crate::rules::{self, Config, RULES, Rule};
+use crate::rules::{self, Config, RULES, Rule, Steps};
 use crate::summary::Summary;
 
 /// The report on a run.
@@ -178,6 +178,11 @@ fn overview(summary: &Summary, bottlenecks: &[Bottleneck]) -> Overview {
         whole: mode.map(|mode| mode.whole).unwrap_or_default(),
         phases: mode.map(|mode| mode.phases.clone()).unwrap_or_default(),
         unattributed_ns: mode.map_or(0, |mode| mode.unattributed_ns),
+        phase_sums: Steps::of(summary, 1)
+            .ok()
+            .and_then(|steps| steps.sums)
+            .map(|sums| sums.phases())
+            .unwrap_or_default(),
         steps_ns: mode.map_or(0, |mode| mode.steady_ns),
     }
 }

@@ -14,8 +14,8 @@ use stepscope_model::ReadIssue;
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
     BatchSummary, Coverage, CriticalPath, Disagreement, InputShare, InstanceRow, Limit, ModeSummary,
-    OtherRun, OutsideRow, PhaseRow, ProcessMemory, SectionRow, Stats, StepSeries, Throughput, TrendPair,
-    ValueSeries, WaitSummary,
+    OtherRun, OutsideRow, PhaseRow, PhaseSum, ProcessMemory, SectionRow, Stats, StepSeries, Throughput,
+    TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -219,6 +219,9 @@ pub struct Overview {
     pub phases: Vec<PhaseRow>,
     /// Time of the whole steps that no phase covers.
     pub unattributed_ns: u64,
+    /// Time of all recorded steps by phase, where the sums of sections tell it rather than the steps read, as
+    /// `input.source` says; otherwise empty.
+    pub phase_sums: Vec<PhaseSum>,
     /// Time of the steps.
     pub steps_ns: u64,
 }

@@ -5,7 +5,7 @@ use stepscope_core::{Phase, SectionKind};
 use super::units::{percent, things};
 use super::{Bottleneck, BottleneckType, coverage};
 use crate::rules::Steps;
-use crate::summary::{FigureSource, InputVerdict, ModeSummary, Summary};
+use crate::summary::{FigureSource, InputVerdict, ModeSummary, PhaseName, Summary};
 
 /// Severity from which a finding stands in the sentence.
 const NOTABLE: f64 = 10.0;
@@ -58,7 +58,7 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             let by = Steps::of(summary, 1).map_or("", |steps| steps.by());
             match worst {
                 Some(found) => format!("Not input bound, but: {}", found.title),
-                None => format!("Not input bound: {share} of {of} is input{by}{}.", rest(mode)),
+                None => format!("Not input bound: {share} of {of} is input{by}{}.", rest(summary, mode)),
             }
         }
     }
@@ -67,11 +67,11 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
 /// Why the input could not be judged.
 fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
     let needed = summary.input.min_steps;
-    if mode.steady.count < needed {
+    if summary.input.steps < needed {
         let read = coverage::read(&summary.coverage).map(|read| format!("; {read}"));
         return format!(
             "Too few steps to judge: {} after warm-up, {} are needed{}.",
-            mode.steady.count,
+            summary.input.steps,
             needed,
             read.unwrap_or_default()
         );
@@ -122,13 +122,17 @@ fn goes_into(summary: &Summary, share: &str) -> String {
 }
 
 /// `; forward 48 %, backward 41 %`.
-fn rest(mode: &ModeSummary) -> String {
-    let shown: Vec<String> = mode
-        .phases
+fn rest(summary: &Summary, mode: &ModeSummary) -> String {
+    let sums = Steps::of(summary, 1).ok().and_then(|steps| steps.sums).map(|sums| sums.phases());
+    let rows: Vec<(PhaseName, f64)> = match sums {
+        Some(rows) => rows.into_iter().filter_map(|row| Some((row.phase?, row.share))).collect(),
+        None => mode.phases.iter().map(|row| (row.phase.clone(), row.exposed_share)).collect(),
+    };
+    let shown: Vec<String> = rows
         .iter()
-        .filter(|row| !row.phase.is_input() && row.exposed_share >= 0.01)
+        .filter(|(phase, share)| !phase.is_input() && *share >= 0.01)
         .take(PHASES_NAMED)
-        .map(|row| format!("{} {}", row.phase, percent(row.exposed_share)))
+        .map(|(phase, share)| format!("{phase} {}", percent(*share)))
         .collect();
     if shown.is_empty() { String::new() } else { format!("; {}", shown.join(", ")) }
 }

@@ -38,7 +38,7 @@ const CHECKPOINT: &[Phase] = &[Phase::Checkpoint];
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.checkpoint_stalls;
-    let steps = Steps::of(summary, thresholds.min_steps).map(Steps::without_sums);
+    let steps = Steps::read(summary, thresholds.min_steps);
     let steps = match steps.and_then(Steps::with_phases) {
         Ok(steps) => steps,
         Err(verdict) => return verdict,

@@ -131,7 +131,7 @@ struct Growth {
 impl Growth {
     fn of(summary: &Summary, config: &Config) -> Result<Option<Self>, Verdict> {
         let thresholds = &config.memory_growth;
-        let steps = Steps::of(summary, thresholds.min_steps)?;
+        let steps = Steps::read(summary, thresholds.min_steps)?;
         let span = steps.mode.step_range.map_or(0, |(first, last)| last.saturating_sub(first));
         let memory = &summary.memory;
         if memory.live.is_none() && memory.rss.is_none() {

@@ -4,8 +4,7 @@
 use serde::{Deserialize, Serialize};
 use stepscope_core::Phase;
 
-use crate::report::units::percent;
-use crate::report::units::things;
+use crate::report::units::{count, percent, things};
 use crate::report::{BottleneckType, Gain, TimeBase, Verdict, coverage};
 use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
 use crate::sums::Sums;
@@ -143,7 +142,7 @@ pub(crate) struct Steps<'a> {
     summary: &'a Summary,
     /// The mode that verdicts are about.
     pub(crate) mode: &'a ModeSummary,
-    /// What tells the time of sections where no step was read with its own; of all modes, warm-up included.
+    /// What tells the time of sections where too few steps were read with their own; of all modes, warm-up included.
     pub(crate) sums: Option<Sums<'a>>,
 }
 
@@ -158,19 +157,36 @@ impl<'a> Steps<'a> {
                 "no steps were found; mark them with `step!`, or name their span in STEPSCOPE_STEP_SPAN",
             ));
         };
-        let count = mode.steady.count;
-        if count < min_steps.max(1) {
-            let steps = things(count, "step", "steps");
-            return Err(Verdict::unknown(match coverage::read(&summary.coverage) {
-                Some(read) => {
-                    format!("{steps} after warm-up: too few to judge, {min_steps} are needed; {read}")
-                }
-                None => format!("{steps} after warm-up: too few to judge; record at least {min_steps}"),
-            }));
-        }
         let by_sums = summary.input.source == FigureSource::Aggregates;
         let sums = by_sums.then(|| Sums::of(&summary.sections)).flatten();
-        Ok(Self { summary, mode, sums })
+        let steps = Self { summary, mode, sums };
+        steps.at_least(min_steps)?;
+        Ok(steps)
+    }
+
+    /// The steady steps of the primary mode by their spans alone: the sums do not know single steps, nor what lies
+    /// between them.
+    ///
+    /// # Errors
+    /// With the verdict to give when fewer than `min_steps` were read.
+    pub(crate) fn read(summary: &'a Summary, min_steps: u64) -> Result<Self, Verdict> {
+        let steps = Self { sums: None, ..Self::of(summary, 0)? };
+        steps.at_least(min_steps)?;
+        Ok(steps)
+    }
+
+    fn at_least(&self, min_steps: u64) -> Result<(), Verdict> {
+        let count = self.count();
+        if count >= min_steps.max(1) {
+            return Ok(());
+        }
+        let steps = things(count, "step", "steps");
+        Err(Verdict::unknown(match coverage::read(&self.summary.coverage) {
+            Some(read) => {
+                format!("{steps} after warm-up: too few to judge, {min_steps} are needed; {read}")
+            }
+            None => format!("{steps} after warm-up: too few to judge; record at least {min_steps}"),
+        }))
     }
 
     /// How many.
@@ -201,12 +217,20 @@ impl<'a> Steps<'a> {
     }
 
     /// What such figures cannot tell, a sentence; empty where spans tell all.
-    pub(crate) fn caveat(&self) -> &'static str {
-        if self.sums.is_some() {
-            " (The steps' sections were not read, only their sums over all modes, warm-up included: on which thread \
-             they ran, and how much of them other work hid, is not recorded.)"
-        } else {
-            ""
+    pub(crate) fn caveat(&self) -> String {
+        if self.sums.is_none() {
+            return String::new();
+        }
+        match self.mode.whole.steps {
+            0 => " (The steps' sections were not read, only their sums over all modes, warm-up included: on which \
+                  thread they ran, and how much of them other work hid, is not recorded.)"
+                .into(),
+            _ => format!(
+                " (These are the sums over {}, all modes and warm-up included, as only {} of them were read with their \
+                 sections, which need not be typical.)",
+                things(self.count(), "step", "steps"),
+                count(self.summary.coverage.whole_steps)
+            ),
         }
     }
 
@@ -230,11 +254,6 @@ impl<'a> Steps<'a> {
     pub(crate) fn share(&self, ns: u64) -> f64 {
         let total = self.total_ns();
         if total == 0 { 0.0 } else { ns as f64 / total as f64 }
-    }
-
-    /// The steps by their spans alone: the sums do not know what lies between steps.
-    pub(crate) fn without_sums(self) -> Self {
-        Self { sums: None, ..self }
     }
 
     /// The steps, if something is known about what is in them.
@@ -331,7 +350,7 @@ impl<'a> Steps<'a> {
     pub(crate) fn worst_section(&self, phases: &[Phase]) -> Option<&'a SectionRow> {
         let cost = |row: &SectionRow| {
             let inside = match &self.sums {
-                Some(sums) if sums.inside.iter().any(|inside| inside.path == row.path) => row.stats.total,
+                Some(sums) if sums.inside.contains_key(row.path.as_str()) => row.stats.total,
                 Some(_) => 0,
                 None => row.in_mode(self.mode.mode).map_or(0, |part| part.exposed_ns),
             };

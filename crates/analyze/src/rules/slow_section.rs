@@ -130,7 +130,7 @@ impl<'a> Cost<'a> {
     fn of(row: &'a SectionRow, steps: &Steps<'_>) -> Option<Self> {
         let (exposed_ns, calls, whole_ns, steps_in) = match &steps.sums {
             Some(sums) => {
-                let row = sums.inside.iter().find(|inside| inside.path == row.path)?;
+                let row = sums.inside.get(row.path.as_str())?;
                 (row.self_busy_ns?, row.stats.count, sums.steps_ns, sums.steps)
             }
             None => {

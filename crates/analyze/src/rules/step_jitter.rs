@@ -49,7 +49,7 @@ thresholds! {
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.step_jitter;
-    let steps = match Steps::of(summary, thresholds.min_steps) {
+    let steps = match Steps::read(summary, thresholds.min_steps) {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };

@@ -23,7 +23,9 @@ pub enum InputVerdict {
 
 /// Share of the time that goes into input on driving threads, warm-up excluded:
 /// `(in_steps_ns + between_ns) / (steps_ns + between_ns)`. Where no step was read with its sections, the processes'
-/// own sums tell it, if they are there: for all modes, warm-up included, and without knowing which thread waited.
+/// own sums tell it, if they are there: for all modes, warm-up included, and without knowing which thread waited. So
+/// they do where less than 90 % of the recorded steps were read with their sections, if the run ended (its sums are
+/// complete), and if the sections that begin a phase inside a step ran on its own thread wherever that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct InputShare {
     /// The verdict.

@@ -70,6 +70,21 @@ pub enum PhaseSource {
     Inherited,
 }
 
+/// Time of one phase on all steps that were recorded, by the processes' own sums: all modes, warm-up included, on
+/// whatever thread.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseSum {
+    /// The phase; absent for the time that no section with a phase covers.
+    pub phase: Option<PhaseName>,
+    /// Calls of sections that begin it; steps, where there is no phase.
+    pub calls: u64,
+    /// Time of those sections, without that of sections of other phases inside them.
+    pub total_ns: u64,
+    /// `total_ns` / time of the steps. Sections that ran at the same time as each other count each, so that shares may
+    /// sum to more than 1.
+    pub share: f64,
+}
+
 /// Time of one phase on the steps of one mode, warm-up excluded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseRow {

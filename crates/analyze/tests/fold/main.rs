@@ -19,4 +19,5 @@ mod runs;
 mod sections;
 mod series;
 mod steps;
+mod sums;
 mod thinned;

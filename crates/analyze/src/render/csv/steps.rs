@@ -4,7 +4,8 @@ use super::table::{Named, Table};
 use crate::render::common::names::word;
 use crate::report::Report;
 use crate::summary::{
-    Gauge, ModeSummary, PhaseRow, SeriesPoint, SlowStep, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    Gauge, ModeSummary, PhaseName, PhaseRow, PhaseSum, SeriesPoint, SlowStep, StepPhase, StepSeries,
+    ValuePoint, ValueSeries,
 };
 
 /// One row: the run, the verdict, and the figures it rests on.
@@ -95,6 +96,15 @@ pub(super) fn phases(report: &Report) -> String {
         .column("total_share", |row| row.1.total_share.into())
         .column("self_ns", |row| row.1.self_ns.into())
         .of(rows)
+}
+
+pub(super) fn phase_sums(report: &Report) -> String {
+    Table::<&PhaseSum>::new()
+        .column("phase", |row| row.phase.as_ref().map(PhaseName::as_str).into())
+        .column("calls", |row| row.calls.into())
+        .column("total_ns", |row| row.total_ns.into())
+        .column("total_share", |row| row.share.into())
+        .of(&report.summary.phase_sums)
 }
 
 /// Smallest step numbers of points, `2^shift` numbers each.

@@ -4,7 +4,7 @@ use super::page::{bytes, close, code, count, figure, known, ns, number, open, pa
 use super::svg;
 use crate::report::Report;
 use crate::report::units::signed_bytes;
-use crate::summary::ModeSummary;
+use crate::summary::{ModeSummary, PhaseSum};
 
 /// Phases named of a slow step.
 const PHASES: usize = 4;
@@ -18,7 +18,9 @@ pub(super) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
 pub(super) fn phases(report: &Report, out: &mut String) {
     let summary = &report.summary;
     open("phases", "Where the step time goes", out);
-    if summary.whole.total_ns == 0 {
+    if !summary.phase_sums.is_empty() {
+        phase_sums(report, out);
+    } else if summary.whole.total_ns == 0 {
         paragraph("No step was read with all its sections.", out);
     } else {
         let mut parts: Vec<(&str, u64)> =
@@ -82,6 +84,43 @@ pub(super) fn phases(report: &Report, out: &mut String) {
         out,
     );
     close(out);
+}
+
+/// The phases of all steps by the sums of sections.
+fn phase_sums(report: &Report, out: &mut String) {
+    let summary = &report.summary;
+    let name = |row: &PhaseSum| row.phase.as_ref().map_or("(no phase)", |phase| phase.as_str()).to_owned();
+    let named: Vec<(String, u64)> = summary.phase_sums.iter().map(|row| (name(row), row.total_ns)).collect();
+    let parts: Vec<(&str, u64)> = named.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
+    // Of sections that ran at the same time the bar is as long as they are together.
+    let all_ns = parts.iter().fold(0u64, |sum, (_, ns)| sum.saturating_add(*ns));
+    svg::stack(&parts, summary.input.steps_ns.max(all_ns), out);
+    let rows = summary.phase_sums.iter().enumerate().map(|(at, row)| {
+        let place = format!("summary/phase_sums/{at}");
+        let label = row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str()));
+        [
+            format!("{}{label}", svg::key(at)),
+            svg::bar(row.share, at),
+            share(&format!("{place}/share"), row.share),
+            ns(&format!("{place}/total_ns"), row.total_ns),
+            count(&format!("{place}/calls"), row.calls),
+        ]
+    });
+    table(
+        "Time of the steps by phase",
+        ["Phase", "Time of sections", ">Share", ">Time", ">Calls"],
+        rows,
+        out,
+    );
+    paragraph(
+        &format!(
+            "By the sums of sections of {} steps, all modes and warm-up included, on whatever thread; {} of them were \
+             read with their sections.",
+            count("summary/input/steps", summary.input.steps),
+            count("summary/coverage/whole_steps", summary.coverage.whole_steps),
+        ),
+        out,
+    );
 }
 
 pub(super) fn slowest(report: &Report, out: &mut String) {

@@ -17,7 +17,24 @@ const PHASES: usize = 3;
 
 pub(super) fn phases(report: &Report, page: &mut Page) {
     let summary = &report.summary;
-    if summary.whole.total_ns > 0 {
+    if !summary.phase_sums.is_empty() {
+        page.heading(3, "Where the step time goes");
+        let rows = summary.phase_sums.iter().map(|row| {
+            [
+                row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+                percent(row.share),
+                duration(row.total_ns),
+                count(row.calls),
+            ]
+        });
+        page.table(["Phase", ">Share", ">Time", ">Calls"], rows);
+        page.block(&format!(
+            "By the sums of sections of {} steps, all modes and warm-up included; {} of them were read with their \
+             sections.",
+            count(summary.input.steps),
+            count(summary.coverage.whole_steps)
+        ));
+    } else if summary.whole.total_ns > 0 {
         page.heading(3, "Where the step time goes");
         let rows = summary.phases.iter().map(|row| {
             [

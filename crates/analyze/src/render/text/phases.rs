@@ -9,10 +9,28 @@ const NAME: usize = 16;
 const BAR: usize = 36;
 /// Share below which a phase is only named.
 const SMALL: f64 = 0.001;
+/// What no phase covers.
+const NO_PHASE: &str = "(no phase)";
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let summary = &report.summary;
-    if summary.whole.total_ns > 0 {
+    if !summary.phase_sums.is_empty() {
+        page.heading("Where the step time goes (by the sums of sections)");
+        let all = things(summary.input.steps, "step", "steps");
+        let read = match summary.coverage.whole_steps {
+            0 => "none was read with its sections".into(),
+            whole => format!(
+                "only {} of them were read with their sections, which need not be typical",
+                count(whole)
+            ),
+        };
+        page.paragraph(Look::Dim, "  ", &format!("of {all}, all modes and warm-up included; {read}"));
+        let rows = summary
+            .phase_sums
+            .iter()
+            .map(|row| (row.phase.as_ref().map_or(NO_PHASE, |phase| phase.as_str()), row.total_ns));
+        bars(rows, summary.input.steps_ns, summary.input.steps, page);
+    } else if summary.whole.total_ns > 0 {
         page.heading("Where the step time goes (of the training thread)");
         if let Some((_, all)) = summary.coverage.partly_whole() {
             let whole = things(summary.whole.steps, "step", "steps");
@@ -21,34 +39,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
                 &format!("  of {whole} read with all their sections; {} were read", count(all)),
             );
         }
-        let mut rows: Vec<(&str, u64)> = summary
-            .phases
-            .iter()
-            .map(|row| (row.phase.as_str(), row.exposed_ns))
-            .filter(|row| row.1 > 0)
-            .collect();
-        if summary.unattributed_ns > 0 {
-            rows.push(("(no phase)", summary.unattributed_ns));
-        }
-        let mut small = Vec::new();
-        for (name, ns) in rows {
-            let share = ns as f64 / summary.whole.total_ns as f64;
-            if share < SMALL {
-                small.push(name);
-                continue;
-            }
-            let per_step = duration(ns / summary.whole.steps.max(1));
-            page.plain(&format!(
-                "  {} {} {} {}",
-                left(name, NAME),
-                left(&bar(share, BAR), BAR),
-                right(&percent(share), 8),
-                right(&per_step, 11)
-            ));
-        }
-        if !small.is_empty() {
-            page.paragraph(Look::Dim, &format!("  below {}: ", percent(SMALL)), &small.join(", "));
-        }
+        let rows = summary.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns));
+        let rest = (NO_PHASE, summary.unattributed_ns);
+        bars(rows.chain([rest]), summary.whole.total_ns, summary.whole.steps, page);
         let hidden: Vec<String> = summary
             .phases
             .iter()
@@ -74,6 +67,29 @@ pub(super) fn render(report: &Report, page: &mut Page) {
                 longest.unwrap_or_default()
             ));
         }
+    }
+}
+
+/// A bar a phase with its share and its time a step; small ones are only named.
+fn bars<'a>(rows: impl Iterator<Item = (&'a str, u64)>, whole_ns: u64, steps: u64, page: &mut Page) {
+    let mut small = Vec::new();
+    for (name, ns) in rows.filter(|row| row.1 > 0) {
+        let share = ns as f64 / whole_ns.max(1) as f64;
+        if share < SMALL {
+            small.push(name);
+            continue;
+        }
+        let per_step = duration(ns / steps.max(1));
+        page.plain(&format!(
+            "  {} {} {} {}",
+            left(name, NAME),
+            left(&bar(share, BAR), BAR),
+            right(&percent(share), 8),
+            right(&per_step, 11)
+        ));
+    }
+    if !small.is_empty() {
+        page.paragraph(Look::Dim, &format!("  below {}: ", percent(SMALL)), &small.join(", "));
     }
 }
 
