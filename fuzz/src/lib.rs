@@ -1,5 +1,7 @@
 //! What the fuzz targets share: reading bytes as the program does, and what must hold of everything read,
-//! whatever the bytes are. The targets only choose what stands before and around the fuzzer's bytes.
+//! whatever the bytes are; the same of conversations with the receiver. The targets only choose what stands before and around the fuzzer's bytes.
+
+mod conversation;
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,6 +14,8 @@ use stepscope_model::{
 use stepscope_otlp::{
     EventHead, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, SpanHead, Value, Visitor,
 };
+
+pub use conversation::Conversations;
 
 /// Bounds so small that inputs of a few hundred bytes reach them.
 #[must_use]

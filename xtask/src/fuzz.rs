@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use crate::Outcome;
 use crate::process::{cargo, command, run as run_command};
 
-/// What cargo-fuzz passes to the compiler, without a sanitizer: the readers are safe Rust.
+/// What cargo-fuzz passes to the compiler, without a sanitizer: readers and receiver are safe Rust.
 const FLAGS: &str = "-Cpasses=sancov-module -Cllvm-args=-sanitizer-coverage-level=4 \
     -Cllvm-args=-sanitizer-coverage-inline-8bit-counters -Cllvm-args=-sanitizer-coverage-pc-table \
     -Cllvm-args=-sanitizer-coverage-trace-compares -Ccodegen-units=1 --cfg fuzzing";
 /// Seconds in all where none are said: what CI has for it.
-pub(crate) const SECONDS: u64 = 50;
+pub(crate) const SECONDS: u64 = 60;
 /// Instrumented code is for the machine at hand only; naming it keeps the flags away from build scripts.
 const TRIPLE: &str = "x86_64-unknown-linux-gnu";
 

@@ -14,6 +14,11 @@ impl Budget {
         Arc::new(Self { left: AtomicUsize::new(bytes) })
     }
 
+    /// Bytes that nobody holds.
+    pub(crate) fn left(&self) -> usize {
+        self.left.load(Ordering::Relaxed)
+    }
+
     fn take(&self, bytes: usize) -> bool {
         let take = |left: usize| left.checked_sub(bytes);
         self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take).is_ok()

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use hyper::body::Incoming;
+use hyper::rt::{Read, Write};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
@@ -71,7 +72,7 @@ fn take(stream: TcpStream, shared: &Arc<Shared>) {
     let _ = stream.set_nodelay(true);
     let shared = Arc::clone(shared);
     tokio::spawn(async move {
-        serve(stream, &shared).await;
+        serve(TokioIo::new(stream), &shared).await;
         shared.connections.fetch_sub(1, Ordering::Relaxed);
     });
 }
@@ -106,7 +107,11 @@ impl Drop for Busy<'_> {
     }
 }
 
-async fn serve(stream: TcpStream, shared: &Arc<Shared>) {
+/// Serves one connection to its end.
+pub(crate) async fn serve<I>(stream: I, shared: &Arc<Shared>)
+where
+    I: Read + Write + Unpin + Send + 'static,
+{
     let activity =
         Arc::new(Activity { requests: AtomicUsize::new(0), since: Mutex::new((Instant::now(), false)) });
     let service = service_fn(|request| handle(request, Arc::clone(shared), Arc::clone(&activity)));
@@ -120,7 +125,7 @@ async fn serve(stream: TcpStream, shared: &Arc<Shared>) {
         .max_concurrent_streams(STREAMS)
         .max_header_list_size(HEADER_BYTES as u32)
         .max_send_buf_size(HEADER_BYTES);
-    let mut connection = pin!(builder.serve_connection(TokioIo::new(stream), service));
+    let mut connection = pin!(builder.serve_connection(stream, service));
     let mut stopping = shared.stopping.subscribe();
     // Ends when the connection does, when nothing happens on it, or when the receiver stops.
     loop {

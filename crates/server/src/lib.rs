@@ -17,6 +17,7 @@ mod counts;
 mod grpc;
 mod http;
 mod limits;
+mod memory;
 mod receiver;
 mod refusal;
 mod shared;
@@ -25,4 +26,5 @@ mod unpack;
 
 pub use counts::{Counts, Way};
 pub use limits::Limits;
+pub use memory::InMemory;
 pub use receiver::Receiver;

@@ -1,5 +1,5 @@
 //! What the tests of stepscope share: runs generated with known truth ([`forest`]), their disturbance
-//! ([`disturb`]), and the means to run the built programs and the second implementation of the figures
+//! ([`disturb`]), requests made by hand ([`wire`]), and the means to run the built programs and the second implementation of the figures
 //! ([`process`], [`binaries`], [`crosscheck`]). Nothing here is published, and nothing here analyses a run.
 
 pub mod binaries;
@@ -10,6 +10,7 @@ pub mod forest;
 pub mod message;
 pub mod process;
 pub mod random;
+pub mod wire;
 
 pub use folder::TempFolder;
 pub use forest::{Forest, ForestOptions, Truth};

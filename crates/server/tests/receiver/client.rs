@@ -93,14 +93,6 @@ pub(crate) fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("memory takes everything")
 }
 
-/// A message behind its flag and length.
-pub(crate) fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
-    let mut frame = vec![flag];
-    frame.extend_from_slice(&u32::try_from(message.len()).expect("a short message").to_be_bytes());
-    frame.extend_from_slice(message);
-    frame
-}
-
 /// The outcome of a call.
 #[derive(Debug)]
 pub(crate) struct Called {

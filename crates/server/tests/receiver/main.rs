@@ -4,5 +4,6 @@
 mod client;
 mod grpc;
 mod hostile;
+mod memory;
 mod refused;
 mod taken;

@@ -7,9 +7,10 @@ use stepscope_model::{ReadOptions, Reader, Sink, Trace};
 use stepscope_otlp::{Signal, detect};
 use stepscope_server::{Limits, Receiver, Way};
 use stepscope_testkit::folder::files_below;
+use stepscope_testkit::wire::grpc_message;
 use stepscope_testkit::{Forest, ForestOptions, Format, TempFolder};
 
-use crate::client::{JSON, PROTOBUF, answer, call, connect, framed, gzip, post, receiver, send};
+use crate::client::{JSON, PROTOBUF, answer, call, connect, gzip, post, receiver, send};
 
 fn run(format: Format) -> (Vec<Vec<u8>>, u64) {
     let options = ForestOptions { steps: 40, ..ForestOptions::default() };
@@ -135,9 +136,9 @@ fn grpc_plain_and_compressed() {
     for (number, message) in messages.iter().enumerate() {
         let service = if is_metrics(message) { "metrics" } else { "trace" };
         let called = if number % 2 == 0 {
-            call(receiver.address(), service, &[], framed(0, message))
+            call(receiver.address(), service, &[], grpc_message(0, message))
         } else {
-            call(receiver.address(), service, &[("grpc-encoding", "gzip")], framed(1, &gzip(message)))
+            call(receiver.address(), service, &[("grpc-encoding", "gzip")], grpc_message(1, &gzip(message)))
         };
         assert_eq!((called.code, called.body.as_slice()), (0, &[0; 5][..]), "{called:?}");
     }
@@ -153,7 +154,7 @@ fn empty_messages_are_fine_and_leave_nothing() {
         assert_eq!(post(receiver.address(), path, &[("content-type", JSON)], b"{}").status, 200);
     }
     for service in ["trace", "metrics", "logs"] {
-        assert_eq!(call(receiver.address(), service, &[], framed(0, b"")).code, 0);
+        assert_eq!(call(receiver.address(), service, &[], grpc_message(0, b"")).code, 0);
     }
     assert_eq!(receiver.stop().taken(), 9);
     assert_eq!(files_below(folder.path()).expect("a folder").len(), 0);
