@@ -3,7 +3,7 @@
 
 use crate::Outcome;
 use crate::process::{cargo, command, root, run};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Folders with tests of their own.
 const TESTED: [&str; 3] = ["examples/common", "integrations/candle", "integrations/burn"];
@@ -27,6 +27,12 @@ pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
     check.arg("--binaries").arg(target.join("release")).arg("--stepscope").arg(stepscope);
     check.env("CARGO_TARGET_DIR", target);
     run(check)
+}
+
+/// Builds one of the examples alone; gives its program.
+pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
+    within(&format!("examples/{example}"), target, &["build", "--release", "--locked"])?;
+    Ok(target.join("release").join(format!("{example}{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// cargo in one of the workspaces, all of which share a target folder; its build of a framework is optimised even

@@ -29,7 +29,7 @@ const STAGES: &[Stage] = &[
     Stage { name: "e2e", about: "the program from end to end", needs: &["release"], run: end_to_end },
     Stage {
         name: "fuzz",
-        about: "fuzz targets of the readers, under a minute",
+        about: "fuzz targets of the readers and the receiver, a minute",
         needs: &[],
         run: fuzz_shortly,
     },
@@ -173,13 +173,15 @@ fn frameworks() -> Outcome {
     frameworks::check(&target_directory()?.join("frameworks"), &release_program()?)
 }
 
-/// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it.
+/// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it. The
+/// program with burn is built where the stage `frameworks` finds it again.
 fn stack() -> Outcome {
     run_command(command("scripts/stack", &["build"]))?;
     run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
+    let burn = frameworks::build("burn-digits", &target_directory()?.join("frameworks"))?;
     // One test at a time: each starts programs of its own, and two cores are few.
     let mut tests = cargo(&["test", "-p", "stepscope-stack-tests", "--", "--nocapture", "--test-threads=1"]);
-    tests.env("STEPSCOPE_BIN", release_program()?);
+    tests.env("STEPSCOPE_BIN", release_program()?).env("STEPSCOPE_BURN_DIGITS", burn);
     run_command(tests)
 }
 
