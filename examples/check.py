@@ -7,8 +7,8 @@ library only.
 For each example and seed: the report on the plain program finds none of the faults; with a fault planted, its
 finding comes first. Step jitter is left out of that order: it is what other processes on the machine do to any
 program. Besides, the report's figures equal those that tests/crosscheck computes from the same spans, and the step
-time with and without recording is printed (runs of both in turn, medians); and the plain burn program is profiled
-once the five lines of its diff are added.
+time with and without recording is printed (runs of both in turn, medians); and the plain programs of candle and burn
+are profiled once the five lines of their diffs are added.
 """
 
 import argparse
@@ -62,8 +62,9 @@ EXAMPLES = {
     },
 }
 
-# Sections and steps that the plain burn program has after `add-stepscope.diff`: ten epochs of 1,437 images in
-# batches of 64, the last one incomplete.
+# The examples with a plain program and an `add-stepscope.diff`, and the sections and steps that it has after the diff:
+# ten epochs of 1,437 images in batches of 64, the last one incomplete.
+ADDED = ["candle-digits", "burn-digits"]
 ADDED_STEPS = 10 * 23
 ADDED_SECTIONS = ["data_wait", "train_step", "train_step/forward", "train_step/backward", "train_step/optimizer_step"]
 ADDED_LINES = 5
@@ -154,14 +155,14 @@ class Checker:
                 if not right:
                     raise Failed(f"{example} with {fault}, seed {seed}: wanted {rule} in {section}, found {found}")
 
-    def added(self):
-        """The plain burn program after the diff that adds stepscope: five lines, and it is profiled."""
-        source = ROOT / "examples" / "burn-digits"
+    def added(self, example):
+        """The plain program after the diff that adds stepscope: five lines, and it is profiled."""
+        source = ROOT / "examples" / example
         diff = source / "add-stepscope.diff"
         added = [line for line in diff.read_text(encoding="utf-8").splitlines() if re.match(r"\+(?!\+\+)", line)]
         if len(added) > ADDED_LINES:
             raise Failed(f"{diff} adds {len(added)} lines")
-        plain = self.folder / "added" / "plain"
+        plain = self.folder / "added" / example / "plain"
         shutil.copytree(source / "plain", plain)
         self.call(["git", "apply", str(diff)], plain.parent)
         # The copy is a workspace of its own, elsewhere, with the versions of the original.
@@ -176,7 +177,7 @@ class Checker:
         target = str(pathlib.Path(self.options.binaries).resolve().parent)
         build = ["cargo", "build", "--release", "--offline", "--target-dir", target]
         self.call(build, plain)
-        self.call([str(pathlib.Path(self.options.binaries).resolve() / "burn-digits-plain")], plain)
+        self.call([str(pathlib.Path(self.options.binaries).resolve() / f"{example}-plain")], plain)
         report = self.report(plain / "profiles")
         told = self.crosscheck(plain / "profiles", report)
         steps = json.loads(report)["summary"]["steps"] + json.loads(report)["summary"]["warmup_steps"]
@@ -184,7 +185,7 @@ class Checker:
         missing = [path for path in ADDED_SECTIONS if path not in paths]
         if steps != ADDED_STEPS or missing:
             raise Failed(f"{diff.name}: {steps} steps, sections {paths}")
-        print(f"burn-digits/plain with {diff.name}, {len(added)} lines: {steps} steps, {len(paths)} paths; {told}")
+        print(f"{example}/plain with {diff.name}, {len(added)} lines: {steps} steps, {len(paths)} paths; {told}")
 
     def call(self, command, folder):
         ended = subprocess.run(command, cwd=folder, env=self.environment, capture_output=True, text=True, timeout=1200)
@@ -225,8 +226,8 @@ def main():
                 checker.plain(example)
                 checker.planted(example)
                 checker.overhead(example)
-                if example == "burn-digits":
-                    checker.added()
+                if example in ADDED:
+                    checker.added(example)
         except Failed as failure:
             print(f"FAILED: {failure}")
             return 1
