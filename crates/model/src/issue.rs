@@ -44,6 +44,8 @@ pub enum IssueKind {
     Overlap,
     /// A limit of the reader was reached.
     LimitReached,
+    /// Sound, but of a kind that is no part of a report; it was left out.
+    LeftOut,
 }
 
 /// One kind of damage in one file; repeated ones are counted, the first is placed.

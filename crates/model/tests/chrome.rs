@@ -85,7 +85,7 @@ const PHASES: &str = r#"[
 fn slices_of_every_kind_nest() {
     // The list has no end: its writer may have died.
     let (traces, outcome) = read(PHASES.as_bytes());
-    assert_eq!(kinds(&outcome), []);
+    assert_eq!(kinds(&outcome), [(IssueKind::LeftOut, 1)], "the counter");
     let row = |start: u64, end: u64, parent: &str| (start, end, parent.to_owned());
     let expected = BTreeMap::from([
         ("outer".to_owned(), row(10_000, 50_000, "")),
@@ -153,6 +153,23 @@ fn arguments_and_marks_and_counters_are_converted() {
         (&json!("mark"), &json!("61000"))
     );
     assert_eq!((points.len(), &points[0]["asDouble"], &points[1]["asInt"]), (2, &json!(2.5), &json!("5")));
+}
+
+#[test]
+fn what_no_report_has_a_place_for_is_counted() {
+    let text = r#"[
+{"ph":"X","name":"a","ts":1,"dur":2,"pid":1,"tid":1},
+{"ph":"C","name":"memory","ts":1,"pid":1,"args":{"rss":5,"heap":2}},
+{"ph":"C","name":"memory","ts":2,"pid":1,"args":{"rss":6}},
+{"ph":"N","name":"object","id":"0x1","ts":1,"pid":1,"tid":1},
+{"ph":"P","name":"sample","ts":1,"pid":1,"tid":1},
+{"ph":"v","name":"dump","id":"0x2","ts":1,"pid":1,"tid":1},
+{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"main"}}
+]"#;
+    let (_, outcome) = read(text.as_bytes());
+    assert_eq!((outcome.spans, kinds(&outcome)), (1, vec![(IssueKind::LeftOut, 5)]));
+    let reason = &outcome.issues[0].reason;
+    assert!(reason.contains("counters (2;") && reason.contains("memory dumps (3)"), "{reason}");
 }
 
 const KINETO: &str = r#"{"schemaVersion":1,"distributedInfo":{"backend":"nccl","rank":3,"world_size":8},"traceEvents":[

@@ -81,9 +81,9 @@ impl Emitter<'_> {
         (self.out.unmatched, self.out.unended, self.out.beyond)
     }
 
-    /// Whether there are values of counters among what is ready.
-    pub(crate) fn has_counts(&self) -> bool {
-        !self.out.counts.is_empty()
+    /// Events with values of counters among what is ready.
+    pub(crate) fn counts(&self) -> u64 {
+        self.out.counts.len() as u64
     }
 
     /// Hands over the spans that are ready.

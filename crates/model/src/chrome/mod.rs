@@ -35,7 +35,7 @@ fn lane(kind: &str, parts: [&str; 2]) -> u64 {
     hash_parts(&[kind.as_bytes(), parts[0].as_bytes(), parts[1].as_bytes()])
 }
 
-/// What was wrong with events, counted.
+/// What was wrong with events, and what was left out, counted.
 #[derive(Debug, Default, Clone, Copy)]
 pub(crate) struct Bad {
     /// Events left out.
@@ -46,6 +46,8 @@ pub(crate) struct Bad {
     pub(crate) mended: u64,
     /// Slices of negative length.
     pub(crate) negative: u64,
+    /// Sound events of kinds that no span, event or link comes from.
+    pub(crate) others: u64,
 }
 
 /// Takes the events of one file.
@@ -123,7 +125,10 @@ impl Gather {
             b'n' => (key.lane, key.rank) = (lane("async", [&event.id.to_string(), ""]), 2),
             b'C' => key.lane = lane("counter", [&event.pid, &event.name]),
             // Objects, samples, memory dumps, marks of navigation: nothing that takes time.
-            b'A'..=b'Z' | b'a'..=b'z' | b'(' | b')' | b'=' => return Some(()),
+            b'A'..=b'Z' | b'a'..=b'z' | b'(' | b')' | b'=' => {
+                self.bad.others += 1;
+                return Some(());
+            }
             _ => return None,
         }
         let at_ns = event.at_ns?;

@@ -41,23 +41,30 @@ impl Intake {
         offset: u64,
         sink: &mut dyn Sink,
     ) -> io::Result<()> {
+        let others = gather.bad.others;
         let (gathered, mut index) = gather.finish()?;
         let mut emitter = gathered.emitter(&mut index)?;
+        let mut counts = 0_u64;
         while emitter.advance()? {
             if let Some(visitor) = sink.raw(Signal::Traces) {
                 emitter.spans(&mut Forward::new(visitor, &mut self.state));
             } else {
                 emitter.spans(&mut self.state.collect(sink, file, offset));
             }
-            if emitter.has_counts()
-                && let Some(visitor) = sink.raw(Signal::Metrics)
-            {
-                emitter.points(&mut Forward::new(visitor, &mut self.state));
+            match sink.raw(Signal::Metrics) {
+                Some(visitor) => emitter.points(&mut Forward::new(visitor, &mut self.state)),
+                None => counts = counts.saturating_add(emitter.counts()),
             }
             self.state.assembler.bound(&mut self.state.issues);
         }
         let (unmatched, unended, beyond) = emitter.odd();
         let issues = &mut self.state.issues;
+        issues.add(file, IssueKind::LeftOut, None, counts.saturating_add(others), || {
+            format!(
+                "events of counters ({counts}; `stepscope convert` to OTLP keeps them as gauges) and of kinds that take \
+                 no time, such as objects, samples and memory dumps ({others}), are no part of a report"
+            )
+        });
         issues.add(file, IssueKind::Corrupt, None, emitter.bad_times, || {
             "a time is before 1970 or after 2554; only such spans were left out".into()
         });
