@@ -421,8 +421,8 @@ impl Open {
     pub(crate) fn push(&self, owned: bool, entry: impl Encode) {
         let used = self.used.get();
         let mut end = (used & WORDS_USED) as usize;
-        // Behind what went to the rest everything goes there, so that the order stays.
-        if owned && used & FULL == 0 {
+        // Behind what went to the rest, of this thread or of others, everything goes there: the order stays.
+        if owned && used & FULL == 0 && !self.has_rest() {
             entry.encode(|word| {
                 if let Some(slot) = self.words.get(end) {
                     slot.set(word);
@@ -437,7 +437,7 @@ impl Open {
         self.push_to_rest(owned, entry);
     }
 
-    /// As [`push`](Self::push) by the owner, for a field that the callsite declares.
+    /// As [`push`](Self::push) by the owner, for a field that the callsite declares, before anybody else knows of it.
     #[inline]
     pub(crate) fn push_declared(&self, number: usize, value: FieldValue<'_>) {
         let used = self.used.get();
@@ -469,23 +469,31 @@ impl Open {
         self.words.get(..(self.used.get() & WORDS_USED) as usize).unwrap_or_default()
     }
 
-    /// Marks it as failed, or not.
+    /// Marks it as failed, or not. The last word counts, whoever says it.
     pub(crate) fn set_error(&self, owned: bool, is_error: bool) {
-        if owned {
-            let others = self.bits.get() & !flag::IS_ERROR;
-            self.bits.set(if is_error { others | flag::IS_ERROR } else { others });
+        if owned && !self.has_rest() {
+            self.put_error(is_error);
         } else {
             self.rest().is_error = Some(is_error);
         }
     }
 
-    /// Says what it works at after it has begun.
+    fn put_error(&self, is_error: bool) {
+        let others = self.bits.get() & !flag::IS_ERROR;
+        self.bits.set(if is_error { others | flag::IS_ERROR } else { others });
+    }
+
+    /// Says what it works at after it has begun. The last word counts, whoever says it.
     pub(crate) fn set_phase(&self, owned: bool, phase: Option<Phase>) {
-        if !owned {
-            self.rest().phase = phase;
+        if owned && !self.has_rest() {
+            self.put_phase(phase);
         } else {
-            self.bits.set(self.bits.get() & !0xff00 | phase_bits(phase));
+            self.rest().phase = phase;
         }
+    }
+
+    fn put_phase(&self, phase: Option<Phase>) {
+        self.bits.set(self.bits.get() & !0xff00 | phase_bits(phase));
     }
 
     /// Adds what one stay inside the section measured.
@@ -506,10 +514,10 @@ impl Open {
             rest.stays.reset();
         }
         if let Some(is_error) = rest.is_error {
-            self.set_error(true, is_error);
+            self.put_error(is_error);
         }
         if let Some(phase) = rest.phase {
-            self.set_phase(true, Some(phase));
+            self.put_phase(Some(phase));
         }
         rest.continuation.take()
     }

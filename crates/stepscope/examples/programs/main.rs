@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a scenario that cannot go on fails its test")]
 
 mod budget;
+mod clock;
 mod futures;
 mod loader;
 mod logs;
@@ -14,6 +15,7 @@ mod order;
 mod plain;
 mod process;
 mod storm;
+mod unusual;
 mod volume;
 
 #[global_allocator]
@@ -52,7 +54,13 @@ fn main() {
         "flood" => volume::flood(number(1)),
         "threads" => volume::threads(number(1)),
         "crowd" => volume::crowd(number(1)),
-        "storm" => storm::run(number(1)),
+        "storm" => storm::run(number(1), number(2)),
+        "clock" => clock::run(),
+        "together" => unusual::together(),
+        "outlive" => unusual::outlive(),
+        "ids" => unusual::ids(number(1)),
+        "reentrant" => unusual::reentrant(argument(1)),
+        "overfull" => unusual::overfull(number(1), number(2)),
         other => panic!("no scenario is called {other:?}"),
     }
 }

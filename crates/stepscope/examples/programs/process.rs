@@ -80,6 +80,17 @@ fn fork_and_record(guard: stepscope::Guard) {
     work(5..8);
 }
 
+/// Becomes another program, with everything open that can be.
+fn exec(guard: &stepscope::Guard) {
+    use std::os::unix::process::CommandExt as _;
+
+    assert!(guard.flush(Duration::from_secs(10)).is_complete());
+    let _step = step!(5);
+    let _open = section!("open_at_exec");
+    let error = std::process::Command::new(std::env::current_exe().unwrap()).args(["process", "drop"]).exec();
+    panic!("{error}");
+}
+
 /// Forks while other threads are in the middle of recording: a child must not wait for what they hold.
 fn fork_while_busy() {
     static STOP: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
@@ -221,6 +232,7 @@ pub(crate) fn run(how: &str) {
             // SAFETY: no preconditions.
             unsafe { libc::_exit(0) };
         }
+        "exec" => exec(&guard),
         "fork" => fork_child(guard),
         "fork_record" => fork_and_record(guard),
         "teardown" => teardown(),

@@ -65,6 +65,20 @@ fn declared_fields_are_as_any_others() {
     assert!(!one.rest().attrs.words().is_empty());
 }
 
+#[test]
+fn the_last_word_counts_whichever_thread_says_it() {
+    let open = open();
+    for (number, owned) in [true, false, true, false, true, true].into_iter().enumerate() {
+        open.push(owned, Entry::UserValue("value", number as f64));
+        open.set_error(owned, number % 2 == 0);
+        open.set_phase(owned, Phase::from_index(number as u8));
+    }
+    let values: Vec<_> = entries(&open).into_iter().map(|(_, value)| value).collect();
+    assert_eq!(values, [0.0, 1.0, 2.0, 3.0, 4.0, 5.0]);
+    open.fold_rest();
+    assert_eq!((open.has(flag::IS_ERROR), open.phase()), (false, Phase::from_index(5)));
+}
+
 fn stay(number: u64) -> Stay {
     let memory = MemorySums::from_words([number, number + 1, 1, 2, 3, 4]);
     Stay {

@@ -157,6 +157,6 @@ fn a_bound_holds_without_steps_and_with_traces_of_many_threads() {
     assert!(recording.dropped("directory", "size_bound") > 0);
     // Random spans of eight threads, which end in any order. (Few of them are steps, so that the first steps
     // alone may need more than the bound.)
-    let (recording, _) = bounded(&["storm", "5"]);
+    let (recording, _) = bounded(&["storm", "5", "100000"]);
     assert!(recording.dropped("directory", "thinned") > 0);
 }

@@ -14,3 +14,5 @@ mod logs;
 mod memory;
 mod plain;
 mod process;
+mod storm;
+mod unusual;

@@ -173,6 +173,26 @@ fn a_child_forked_in_the_middle_of_anything_ends() {
 }
 
 #[test]
+fn a_program_that_becomes_another_one_leaves_what_was_flushed() {
+    let ended = Program::new(&["process", "exec"]).env("STEPSCOPE_RUN_ID", "same").succeed();
+    assert_eq!(ended.stderr, "");
+    let directory = ended.path().join("profiles/same/0");
+    let mut directories: Vec<_> =
+        std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()).collect();
+    directories.sort();
+    // Of the same process, so the second one has a number in its name.
+    let [first, second] = &directories[..] else { panic!("{directories:?}") };
+    let first = Recording::read_torn(first);
+    assert_eq!(step_numbers(&first), up_to(5));
+    assert_eq!((first.named("run.started").count(), first.named("run").count()), (1, 0));
+    assert_eq!(first.named("open_at_exec").count(), 0);
+    // The other program starts with nothing of the first one's.
+    let second = Recording::read(second);
+    check::all(&second);
+    assert_eq!(step_numbers(&second), up_to(5));
+}
+
+#[test]
 fn a_change_of_the_working_directory_moves_nothing() {
     let ended = Program::new(&["process", "chdir"]).env("STEPSCOPE_DIR", "profiles").succeed();
     let recording = ended.recording();

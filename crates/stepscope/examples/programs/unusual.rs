@@ -1,0 +1,168 @@
+//! Spans that are used in ways that are allowed and rare: on several threads at once, beyond their parents, by ids of
+//! spans that are gone, and by code that runs while they are made.
+
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use stepscope::{section, step};
+use tracing::{Instrument, info_span};
+use tracing_subscriber::fmt;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+
+use crate::say;
+
+fn nanos(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap()
+}
+
+fn on_thread<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 'static) -> T {
+    std::thread::Builder::new().name(name.into()).spawn(work).unwrap().join().unwrap()
+}
+
+/// A span that eight threads are in at the same time, each with children of its own and more than once.
+pub(crate) fn together() {
+    let _run = stepscope::init();
+    let shared = info_span!("shared", last = tracing::field::Empty);
+    let start = Instant::now();
+    let (everybody_is_in, may_leave) = (Barrier::new(8), Barrier::new(8));
+    std::thread::scope(|scope| {
+        for number in 0..8_u64 {
+            let (shared, everybody_is_in, may_leave) = (&shared, &everybody_is_in, &may_leave);
+            let work = move || {
+                let entered = shared.enter();
+                everybody_is_in.wait();
+                for _ in 0..20 {
+                    let _part = section!("part", number = number);
+                    std::thread::sleep(Duration::from_micros(100));
+                }
+                may_leave.wait();
+                drop(entered);
+                shared.in_scope(|| info_span!("again").in_scope(|| ()));
+                shared.record("last", number);
+            };
+            std::thread::Builder::new().name(format!("in-{number}")).spawn_scoped(scope, work).unwrap();
+        }
+    });
+    let inside = start.elapsed();
+    std::thread::sleep(Duration::from_millis(20));
+    drop(shared);
+    say("inside", nanos(inside));
+}
+
+/// Children that end after what is around them: a span, a step, a section, a thread.
+pub(crate) fn outlive() {
+    let run = stepscope::init();
+    let start = Instant::now();
+    let child = {
+        let _parent = info_span!("parent").entered();
+        info_span!("child")
+    };
+    say("parent.outside", nanos(start.elapsed()));
+    std::thread::sleep(Duration::from_millis(10));
+    child.in_scope(|| info_span!("grandchild").in_scope(|| ()));
+    drop(child);
+
+    let child = {
+        let _step = step!(0);
+        let _section = section!("around");
+        info_span!("of_the_step")
+    };
+    {
+        let _next = step!(1);
+        child.in_scope(|| drop(section!("late_part")));
+    }
+    drop(child);
+
+    // Made and entered on a thread that is gone when it ends.
+    let orphan = on_thread("mother", || {
+        let span = info_span!("orphan", seen = tracing::field::Empty);
+        span.in_scope(|| drop(section!("at_home")));
+        span
+    });
+    assert!(run.flush(Duration::from_secs(10)).is_complete());
+    orphan.record("seen", "elsewhere");
+    orphan.in_scope(|| drop(section!("abroad")));
+    drop(orphan);
+
+    // A future that nobody ever polls.
+    drop(async {}.instrument(info_span!("never_polled")));
+}
+
+/// Ids of spans that are gone, and that come back as other spans.
+pub(crate) fn ids(rounds: u64) {
+    let run = stepscope::init();
+    let mut gone = None;
+    let mut ids = std::collections::HashSet::new();
+    for number in 0..rounds {
+        let outer = info_span!("outer", number);
+        // What is followed has ended: there is nothing to link to, and its place may be another span's by now.
+        outer.follows_from(gone.take());
+        ids.insert(outer.id());
+        outer.in_scope(|| {
+            let inner = info_span!("inner", number);
+            gone = inner.id();
+            inner.in_scope(|| ());
+        });
+        if number % 2_000 == 0 {
+            let _ = run.flush(Duration::from_secs(10));
+        }
+    }
+    // An id that is gone for good by now, as its place has been taken by many others: and one that is still known.
+    let cause = info_span!("cause");
+    info_span!("effect").follows_from(cause.id());
+    say("ids", ids.len() as u64);
+}
+
+static FORMATTED: AtomicU64 = AtomicU64::new(0);
+
+/// A value whose formatting says something and opens spans by itself.
+struct Talkative;
+
+impl std::fmt::Debug for Talkative {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        FORMATTED.fetch_add(1, Ordering::Relaxed);
+        let span = info_span!("while_formatting");
+        let _section = section!("section_while_formatting");
+        span.in_scope(|| tracing::warn!("in the middle of a field"));
+        f.write_str("talkative")
+    }
+}
+
+/// Beside a log that formats everything, above or below the layer.
+pub(crate) fn reentrant(order: &str) {
+    let (layer, run) = stepscope::builder().build();
+    match order {
+        "above" => {
+            tracing_subscriber::registry().with(layer).with(fmt::layer().with_writer(std::io::sink)).init();
+        }
+        "below" => {
+            tracing_subscriber::registry().with(fmt::layer().with_writer(std::io::sink)).with(layer).init();
+        }
+        other => panic!("{other}"),
+    }
+    for number in 0..10_u64 {
+        let _step = step!(number);
+        // (A value that is recorded later may not log beside `fmt`: that one formats it with the span locked.)
+        info_span!("outer", field = ?Talkative).in_scope(|| {
+            tracing::error!(field = ?Talkative, "with a field");
+            tracing::warn!("{:?}", Talkative);
+        });
+    }
+    drop(run);
+    say("formatted", FORMATTED.load(Ordering::Relaxed));
+}
+
+/// Threads that leave more behind at once than their rings hold.
+pub(crate) fn overfull(threads: u64, sections: u64) {
+    let _run = stepscope::init();
+    for number in 0..threads {
+        on_thread(&format!("hasty-{number}"), move || {
+            for _ in 0..sections {
+                let _section = section!("hasty");
+            }
+        });
+    }
+    say("emitted", threads * sections + 2);
+}

@@ -1,0 +1,138 @@
+//! What must come out where spans are used in ways that are allowed and rare. (Recursion, disorder, panics and
+//! threads that close what others began are in `exact`, ends of processes in `process`, futures in `asynchronous`.)
+
+use stepscope_core::{attr, metric};
+
+use crate::common::collector::{Answer, Collector};
+use crate::common::{Program, Span, check};
+
+fn int(span: &Span, key: &str) -> u64 {
+    u64::try_from(span.int(key).unwrap()).unwrap()
+}
+
+#[test]
+fn a_span_that_many_threads_are_in_ends_when_the_last_one_leaves() {
+    let ended = Program::new(&["together"]).succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    let shared = recording.only("shared");
+    let children = recording.children(shared);
+    assert_eq!(children.len(), 8 * 20 + 8);
+    assert!(children.iter().all(|child| child.end_ns <= shared.end_ns));
+    // From the first entry to the last exit; that a handle was kept for 20 ms more does not count.
+    assert!(shared.duration_ns() <= ended.truth()["inside"], "{shared:?} {:?}", ended.truth());
+    // Eight threads at once do not make it busier than it is long.
+    assert_eq!(int(shared, attr::BUSY_NS) + int(shared, attr::IDLE_NS), shared.duration_ns());
+    assert!(int(shared, attr::BUSY_NS) >= 20 * 100_000, "{shared:?}");
+    // One of them was the last to record.
+    assert!((0..8).contains(&shared.int("last").unwrap()));
+    assert_eq!(recording.by_path(metric::SECTION_COUNT)["shared/part"], 160);
+}
+
+#[test]
+fn children_that_outlive_their_parents_end_on_their_own() {
+    let ended = Program::new(&["outlive"]).succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    // A parent ends at its last exit, although its child keeps it in memory.
+    let (parent, child) = (recording.only("parent"), recording.only("child"));
+    assert_eq!((child.parent, recording.only("grandchild").parent), (Some(parent.id), Some(child.id)));
+    assert!(parent.duration_ns() <= ended.truth()["parent.outside"]);
+    assert!(child.start_ns <= parent.end_ns && child.end_ns >= parent.end_ns + 10_000_000);
+    // The step announces a span that was still open when it ended; it comes, in the same trace.
+    let step = recording.steps()[0];
+    let late = recording.only("of_the_step");
+    assert_eq!((late.parent, late.trace), (Some(recording.only("around").id), step.trace));
+    assert_eq!(step.int(attr::TRACE_SPANS), Some(3));
+    assert!(late.end_ns > recording.steps()[1].start_ns);
+    // What begins in it after that has no room in a trace that was counted: it goes on in another one.
+    let part = recording.only("late_part");
+    assert_eq!((part.text(attr::PARENT_PATH), part.parent), (Some("step/around/of_the_step"), None));
+    assert_eq!(part.int(attr::STEP), Some(0));
+    // The thread that made it is gone.
+    let orphan = recording.only("orphan");
+    assert_eq!((orphan.text("seen"), recording.children(orphan).len()), (Some("elsewhere"), 2));
+    assert!(recording.only("abroad").end_ns <= orphan.end_ns);
+    // Never polled, and dropped: a span all the same, once.
+    assert!(recording.only("never_polled").duration_ns() < 1_000_000_000);
+}
+
+#[test]
+fn ids_of_spans_that_are_gone_lead_nowhere_and_may_come_back() {
+    let rounds = 20_000;
+    let ended = Program::new(&["ids", &rounds.to_string()]).succeed();
+    assert!(ended.truth()["ids"] < rounds, "no id came back: {:?}", ended.truth());
+    let recording = ended.recording();
+    check::all(&recording);
+    let run = recording.only("run");
+    let spans = recording.by_id();
+    for outer in recording.named("outer") {
+        // To the run, and to nothing else.
+        assert_eq!(outer.links, [(run.trace, run.id)]);
+    }
+    for inner in recording.named("inner") {
+        let parent = spans[&inner.parent.unwrap()];
+        assert_eq!((parent.name.as_str(), parent.int("number")), ("outer", inner.int("number")));
+    }
+    assert_eq!(recording.named("inner").count() as u64, rounds);
+    let cause = recording.only("cause");
+    assert!(recording.only("effect").links.contains(&(cause.trace, cause.id)));
+}
+
+#[test]
+fn what_a_field_does_while_it_is_formatted_is_recorded_where_it_happens() {
+    for order in ["above", "below"] {
+        let ended = Program::new(&["reentrant", order]).succeed();
+        let recording = ended.recording();
+        check::all(&recording);
+        // The log formats the fields, the layer itself only the message.
+        let formatted = ended.truth()["formatted"] as usize;
+        assert!(formatted >= 10 * 4, "{formatted}");
+        for name in ["while_formatting", "section_while_formatting"] {
+            assert_eq!(recording.named(name).count(), formatted, "{order}: {name}");
+        }
+        assert!(recording.named("while_formatting").all(|span| span.events.len() == 1));
+        for outer in recording.named("outer") {
+            let kept: Vec<&str> = outer.events.iter().map(|event| event.name.as_str()).collect();
+            assert_eq!((kept.as_slice(), outer.status), (&["with a field", "talkative"][..], 2), "{order}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_ends_with_a_full_ring_leaves_what_fits_and_counts_the_rest() {
+    let ended = Program::new(&["overfull", "20", "3000"]).env("STEPSCOPE_RING_BYTES", "0").succeed();
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!(recording.emitted(), ended.truth()["emitted"]);
+    let lost = recording.dropped("", "ring_full");
+    assert!(lost > 0, "no ring was full");
+    assert_eq!(recording.all_dropped("directory"), lost);
+    assert_eq!(recording.spans.len() as u64 + lost, ended.truth()["emitted"]);
+    // Each ring held something, and the sums hold all of it.
+    assert!(recording.named("hasty").count() >= 20 * 20);
+    assert_eq!(recording.by_path(metric::SECTION_COUNT)["hasty"], 20 * 3_000);
+}
+
+#[test]
+fn a_system_clock_that_is_set_moves_nothing() {
+    let collector = Collector::start(|_, _| Answer::Accept);
+    let ended = Program::new(&["clock"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url()).succeed();
+    let recording = ended.recording();
+    check::all(&recording);
+    check::account(&recording, "otlp");
+    let (start_ns, end_ns) = (ended.truth()["start_ns"], ended.truth()["end_ns"]);
+    let steps = recording.steps();
+    assert_eq!(steps.len(), 20);
+    for pair in steps.windows(2) {
+        assert!(pair[0].end_ns <= pair[1].start_ns, "{pair:?}");
+    }
+    for span in &recording.spans {
+        // (The clock of the program's own bounds is the system's, which may drift by a little.)
+        assert!(span.start_ns + 1_000_000 >= start_ns && span.end_ns <= end_ns + 1_000_000, "{span:?}");
+        for event in &span.events {
+            assert!((span.start_ns..=span.end_ns).contains(&event.time_unix_ns), "{span:?}");
+        }
+    }
+    assert!(recording.named("part").all(|part| part.duration_ns() < 1_000_000_000));
+}
