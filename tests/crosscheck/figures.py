@@ -3,6 +3,7 @@
 from array import array
 
 import critical
+import examples
 import exposure
 import names
 import stats
@@ -97,13 +98,15 @@ class Step:
     not whole nobody knows: it has a duration and no phases."""
 
     __slots__ = (
-        "trace", "instance", "thread", "mode", "number", "start", "duration", "work", "live", "rss", "values",
+        "trace", "id", "root", "instance", "thread", "mode", "number", "start", "duration", "work", "live", "rss", "values",
         "phases", "unattributed", "is_whole", "wait",
     )
 
     def __init__(self, root, nodes, exposed, is_whole):
         span = root.span
-        self.trace = span.trace
+        self.trace, self.id = span.trace, span.id
+        # Its sections, where they are kept.
+        self.root = None
         self.instance = span.instance
         self.thread = root.thread
         self.mode = root.span.get(names.MODE, names.DEFAULT_MODE)
@@ -136,6 +139,7 @@ class Run:
     def __init__(self):
         self.sections = {}
         self.steps = []
+        self.whole_steps = 0
         self.waits = []
         self.wait_parts = [0, 0, 0, 0]
         # Paths of which some sections are in further traces.
@@ -216,6 +220,9 @@ class Run:
         self.steps.append(step)
         if not is_whole:
             return
+        self.whole_steps += 1
+        if self.whole_steps <= examples.KEPT:
+            step.root = root
         self.add_critical(root, nodes, step.mode)
         calls = {}
         for node in nodes:

@@ -200,6 +200,50 @@ def series():
     return found
 
 
+def phase_series():
+    """The three whole steps; what is left of each is the step's own."""
+    points = []
+    for number, duration, wait in ((1, 300, 20), (2, 120, 20), (3, 80, 10)):
+        exposed = [{"phase": "data_wait", "exposed_ns": wait}, {"phase": "forward", "exposed_ns": 40}]
+        points.append({"step": number, "steps": 1, "total_ns": duration, "unattributed_ns": duration - wait - 40, "exposed": exposed})
+    return {"mode": "train", "shift": 0, "points": points}
+
+
+def examples():
+    """The first two, the one nearest to the median of 100 ns (of 120 and 80 ns, both as near, the earlier), and the
+    slowest. The part that ends last is on the path."""
+    found = []
+    for number, roles, start, duration, wait in (
+        (1, ["first"], 1000, 300, 20), (2, ["first", "median", "slowest"], 2000, 120, 20), (3, ["slowest"], 2900, 80, 10)
+    ):
+        span = {"batch": None, "is_error": False}
+        forward = {**span, "phase": "forward"}
+        batch = {"trace_id": None, "produce_ns": 5 * number, "queue_ns": 3 * number}
+        spans = [
+            {**span, "name": "step", "parent": None, "phase": None, "lane": 0, "offset_ns": 0, "duration_ns": duration, "critical_ns": duration - wait - 40},
+            {**span, "name": "next", "parent": 0, "phase": "data_wait", "lane": 0, "offset_ns": 0, "duration_ns": wait, "critical_ns": wait, "batch": batch},
+            {**forward, "name": "model", "parent": 0, "lane": 0, "offset_ns": wait, "duration_ns": 40, "critical_ns": 30},
+            {**forward, "name": "part", "parent": 2, "lane": 1, "offset_ns": wait + 5, "duration_ns": 10, "critical_ns": 10},
+        ]
+        lanes = [{"thread_id": 1, "thread_name": None}, {"thread_id": 2, "thread_name": None}]
+        last = 3
+        if number == 2:
+            # The second part begins, and ends, 3 ns before the first, and has an error as that has.
+            early = {**spans[3], "lane": 1, "offset_ns": wait + 2, "critical_ns": 0, "is_error": True}
+            spans[3:] = [early, {**spans[3], "lane": 2, "is_error": True}]
+            lanes[1:] = [{"thread_id": 3, "thread_name": None}, {"thread_id": 2, "thread_name": None}]
+            last = 4
+        path = [(1, 0, wait), (2, wait, 5), (last, wait + 5, 10), (2, wait + 15, 25), (0, wait + 40, duration - wait - 40)]
+        phases = [{"phase": "forward", "exposed_ns": 40, "total_ns": 40}, {"phase": "data_wait", "exposed_ns": wait, "total_ns": wait}]
+        found.append({
+            "mode": "train", "roles": roles, "is_warmup": number == 1, "step": number, "rank": 0, "duration_ns": duration,
+            "start_ns": start, "trace_id": f"{number:02x}" * 16, "span_id": "01" * 8, "unattributed_ns": duration - wait - 40,
+            "phases": phases, "spans_in_step": len(spans), "lanes": lanes, "spans": spans,
+            "critical_path": [{"span": at, "offset_ns": offset, "duration_ns": length} for at, offset, length in path],
+        })
+    return found
+
+
 def critical_path():
     """Of the three whole steps, 500 ns: 240, 60 and 30 ns are the steps' own, the rest nests. The waits of 20, 20 and
     10 ns end 3, 6 and 9 ns after their batch was made, in 5, 10 and 15 ns. The second part ends 3 ns before the first."""
@@ -282,10 +326,12 @@ def report():
             "input": wait, "phase_sums": [],
         },
         "critical_path": critical_path(),
+        "examples": examples(),
         "ranks": [process],
         "detailed_metrics": {
             "modes": [mode()],
             "series": [series()],
+            "phase_series": [phase_series()],
             "values": [{"name": "loss", "shift": 0, "not_finite": 1, "points": loss}],
             "waits": {
                 "wait": block(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0),

@@ -30,6 +30,7 @@ BATCH_PRODUCE_NS = "stepscope.batch.produce_ns"
 BATCH_QUEUE_NS = "stepscope.batch.queue_ns"
 BATCH_QUEUE_DEPTH = "stepscope.batch.queue_depth"
 THREAD_ID = "thread.id"
+THREAD_NAME = "thread.name"
 
 RANK = "stepscope.rank"
 SERVICE_INSTANCE_ID = "service.instance.id"

@@ -4,6 +4,7 @@ from collections import Counter
 from fractions import Fraction
 from math import isfinite
 
+import examples
 import names
 import stats
 from records import Process
@@ -35,6 +36,8 @@ def compare_steps(report, run, sums, compare):
         ended = report["run"]["ended"]
         summary(report["summary"], modes[primary], detailed["outside"], report["sections"], ended, compare)
     coverage(report["summary"]["coverage"], run, sums, compare)
+    examples.compare_examples(report, run, warmups, compare)
+    examples.compare_phase_series(detailed["phase_series"], run, compare)
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
     compare_values(detailed["values"], run.steps, compare)

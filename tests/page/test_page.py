@@ -86,6 +86,8 @@ class Page(unittest.TestCase):
             self.assertIn(f"summary/phases/{number}/exposed_ns", places)
         for number, _ in enumerate(self.report["bottlenecks"]):
             self.assertIn(f"bottlenecks/{number}/severity", places)
+        for number, example in enumerate(self.report["examples"]):
+            self.assertIn(f"examples/{number}/duration_ns", places)
         self.assertEqual(self.run_js("return document.querySelector('h1').textContent"),
                          self.report["summary"]["verdict"].replace("`", ""))
 
@@ -110,6 +112,82 @@ class Page(unittest.TestCase):
             for title, figure in (("least", "min"), ("mean", "mean"), ("most", "max")):
                 expected = [point[name] and point[name][figure] for point in points]
                 self.assertEqual(columns[f"{label}, {title}"], expected)
+
+    def test_the_phases_over_the_steps_are_those_of_the_json_report(self):
+        series = next(one for one in self.report["detailed_metrics"]["phase_series"] if one["mode"] == "train")
+        rows = dict(self.browser.run_async("""
+            const done = arguments[arguments.length - 1];
+            readData().then(data => done(plotsOf(data).get('phases').rows.map(([label, values]) => [label, [...values]])))"""))
+        self.assertEqual(rows["Whole steps"], [point["steps"] for point in series["points"]])
+        self.assertEqual(rows["Time"], [point["total_ns"] for point in series["points"]])
+        self.assertEqual(rows["(no phase)"], [point["unattributed_ns"] for point in series["points"]])
+        exposed = [{one["phase"]: one["exposed_ns"] for one in point["exposed"]} for point in series["points"]]
+        phases = set().union(*exposed)
+        self.assertLess({"data_wait", "forward"}, phases)
+        self.assertLessEqual(phases, set(rows))
+        for phase in phases:
+            self.assertEqual(rows[phase], [point.get(phase, 0) for point in exposed], phase)
+        self.run_js("document.querySelectorAll('#plot-phases input[type=range]')[2].focus()")
+        self.browser.press("Right")
+        self.assertRegex(self.run_js("return document.querySelector('#plot-phases output').textContent"), r"^Step \d.*forward \d")
+
+    def test_every_step_kept_is_shown_as_a_waterfall(self):
+        examples = self.report["examples"]
+        roles = {role for example in examples for role in example["roles"]}
+        self.assertEqual(roles, {"first", "median", "slowest"})
+        self.assertTrue(self.run_js("return document.querySelector('#plot-waterfall .still').hidden"))
+        for number, example in enumerate(examples):
+            self.run_js("document.querySelectorAll('#waterfall-tools .steps button')[arguments[0]].click()", number)
+            self.assertIn(f"example={number}", self.run_js("return location.hash"))
+            self.assertEqual(sum(piece["duration_ns"] for piece in example["critical_path"]), example["duration_ns"])
+            boxes = self.run_js("return [...document.querySelectorAll('#waterfall-graph .box')].map(b => "
+                                "[Number(b.dataset.span), parseFloat(b.style.left), parseFloat(b.style.width), b.title])")
+            self.assertEqual([box[0] for box in boxes], list(range(len(example["spans"]))))
+            for (_, left, width, title), span in zip(boxes, example["spans"]):
+                begin = max(span["offset_ns"], 0)
+                end = min(span["offset_ns"] + span["duration_ns"], example["duration_ns"])
+                self.assertAlmostEqual(left, 100 * begin / example["duration_ns"], places=2)
+                self.assertAlmostEqual(width, max(100 * (end - begin) / example["duration_ns"], 0.1), places=2)
+                self.assertTrue(title.startswith(span["name"] + ", "), title)
+                self.assertEqual("not on the critical path" in title, span["critical_ns"] == 0)
+            marks = self.run_js("return [...document.querySelectorAll('#waterfall-graph .path')].map(m => parseFloat(m.style.left))")
+            self.assertEqual(len(marks), len(example["critical_path"]))
+            for mark, piece in zip(marks, example["critical_path"]):
+                self.assertAlmostEqual(mark, 100 * piece["offset_ns"] / example["duration_ns"], places=2)
+            figures = self.run_js("return [...document.querySelectorAll('#waterfall-rows data')].map(d => [d.dataset.at, d.value, d.textContent])")
+            self.assertGreaterEqual(len(figures), 3 * len(example["spans"]))
+            for place, value, text in figures:
+                self.assertEqual(float(value), float(at(self.report, place)), place)
+                self.assertTrue(words.says(text, at(self.report, place)), f"{place}: {text!r}")
+        waits = [span for example in examples for span in example["spans"] if span["batch"]]
+        self.assertTrue(waits and all(span["batch"]["trace_id"] for span in waits), "waits link to their batches")
+
+    def test_a_step_zooms_by_mouse_and_by_keys(self):
+        self.run_js("document.querySelectorAll('#waterfall-tools .steps button')[0].click()")
+        span = next(n for n, one in enumerate(self.report["examples"][0]["spans"]) if one["name"] == "forward")
+        self.run_js(f"document.querySelector('#waterfall-graph [data-span=\"{span}\"]').focus()")
+        self.browser.press("Enter")
+        shown = self.report["examples"][0]["spans"][span]
+        end = shown["offset_ns"] + shown["duration_ns"]
+        self.assertIn(f"part={shown['offset_ns']}-{end}", self.run_js("return location.hash"))
+        box = f"document.querySelector('#waterfall-graph [data-span=\"{span}\"]')"
+        self.assertAlmostEqual(self.run_js(f"return parseFloat({box}.style.width)"), 100, places=3)
+        self.browser.press("Up")
+        self.assertTrue(self.run_js("return document.activeElement.title").startswith("train_step,") or
+                        self.run_js("return document.activeElement.dataset.span") == "0")
+        self.browser.press("Escape")
+        self.assertNotIn("part=", self.run_js("return location.hash"))
+        self.browser.drag("#waterfall-graph", 0.25, 0.5)
+        low, high = map(int, self.run_js("return new URLSearchParams(location.hash.slice(1)).get('part').split('-')"))
+        whole = self.report["examples"][0]["duration_ns"]
+        self.assertAlmostEqual(low / whole, 0.25, delta=0.02)
+        self.assertAlmostEqual(high / whole, 0.5, delta=0.02)
+        # The address shows the same again.
+        fragment = self.run_js("return location.hash")
+        self.open(fragment)
+        self.assertEqual(self.run_js("return document.querySelector('#waterfall-tools [aria-pressed=true]').textContent"),
+                         self.run_js("return document.querySelector('#waterfall-tools .steps button').textContent"))
+        self.assertEqual(self.run_js("return new URLSearchParams(location.hash.slice(1)).get('part')"), f"{low}-{high}")
 
     def test_the_table_sorts_by_any_column(self):
         values = "return [...document.querySelectorAll('#section-table tbody tr')].map(r => r.cells[%d].querySelector('data')?.value)"
@@ -165,25 +243,25 @@ class Page(unittest.TestCase):
         self.assertNotIn("steps=", self.run_js("return location.hash"))
 
     def test_the_flame_graph_searches_zooms_and_turns(self):
-        boxes = "return [...document.querySelectorAll('.box')].map(b => b.title)"
+        boxes = "return [...document.querySelectorAll('#flame-graph .box')].map(b => b.title)"
         all_boxes = self.run_js(boxes)
         self.assertTrue(any(title.startswith("forward") for title in all_boxes), all_boxes)
         # A box is as wide as its part of its parent.
         total = {row["path"]: row["total"] for row in self.report["sections"]}
-        wide = self.run_js("const w = n => parseFloat([...document.querySelectorAll('.box')].find(b => b.title.startsWith(n + ',')).style.width);"
+        wide = self.run_js("const w = n => parseFloat([...document.querySelectorAll('#flame-graph .box')].find(b => b.title.startsWith(n + ',')).style.width);"
                            "return w('forward') / w('backward')")
         step = next(row["path"] for row in self.report["sections"] if row["kind"] == "step" and f"{row['path']}/forward" in total)
         self.assertAlmostEqual(wide, total[f"{step}/forward"] / total[f"{step}/backward"], places=3)
         self.browser.write("#flame-search", "forward")
-        self.assertGreater(self.run_js("return document.querySelectorAll('.box.hit').length"), 0)
+        self.assertGreater(self.run_js("return document.querySelectorAll('#flame-graph .box.hit').length"), 0)
         self.assertRegex(self.run_js("return document.querySelector('#flame-said').textContent"), r"^\d+ found")
-        self.run_js("[...document.querySelectorAll('.box')].find(b => b.title.startsWith('forward')).click()")
+        self.run_js("[...document.querySelectorAll('#flame-graph .box')].find(b => b.title.startsWith('forward')).click()")
         self.assertIn("zoom=", self.run_js("return location.hash"))
-        self.assertEqual(self.run_js("return parseFloat(document.querySelector('.box').style.width)"), 100)
+        self.assertEqual(self.run_js("return parseFloat(document.querySelector('#flame-graph .box').style.width)"), 100)
         self.browser.press("Escape")
         self.assertEqual(len(self.run_js(boxes)), len(all_boxes))
         self.browser.click("#flame-tools label:nth-of-type(3) input")
-        first = self.run_js("return [...document.querySelectorAll('.box')].slice(1, 2).map(b => b.title)")
+        first = self.run_js("return [...document.querySelectorAll('#flame-graph .box')].slice(1, 2).map(b => b.title)")
         slowest = {}
         for row in self.report["sections"]:
             if row["kind"] not in ("run", "epoch"):
@@ -195,12 +273,12 @@ class Page(unittest.TestCase):
         self.assertEqual(self.run_js("return document.querySelector('#section-filter').value"), "forward")
         self.assertEqual(self.run_js("return document.querySelector('#section-table [aria-sort]').cellIndex"), 2)
         self.assertEqual(self.run_js("return Number(document.querySelector('#plot-steps input').value)"), 10)
-        self.assertTrue(self.run_js("return document.querySelectorAll('.box.hit').length > 0"))
+        self.assertTrue(self.run_js("return document.querySelectorAll('#flame-graph .box.hit').length > 0"))
 
     def test_strange_addresses_do_no_harm(self):
-        for fragment in ("#steps=a-b", "#steps=99999999-5", "#sort=99d&zoom=no/such", "#at=nowhere", "#phase=none&own=1", "#%00=%ff"):
+        for fragment in ("#steps=a-b", "#example=99&part=5-1", "#example=x&part=-", "#part=1-2", "#steps=99999999-5", "#sort=99d&zoom=no/such", "#at=nowhere", "#phase=none&own=1", "#%00=%ff"):
             self.open(fragment)
-            self.assertGreater(self.run_js("return document.querySelectorAll('.box').length"), 1, fragment)
+            self.assertGreater(self.run_js("return document.querySelectorAll('#flame-graph .box').length"), 1, fragment)
 
     def test_everything_is_reached_by_keyboard(self):
         reached = set()
@@ -212,11 +290,11 @@ class Page(unittest.TestCase):
         for wanted in ("section-filter", "flame-search", "skip", "scroll"):
             self.assertIn(wanted, reached)
         self.assertTrue(any("box" in one for one in reached), reached)
-        self.run_js("document.querySelector('.box').focus()")
+        self.run_js("document.querySelector('#flame-graph .box').focus()")
         self.browser.press("Down")
         inside = self.run_js("return document.activeElement.title")
         self.browser.press("Enter")
-        self.assertEqual(self.run_js("return document.querySelector('.box').title"), inside)
+        self.assertEqual(self.run_js("return document.querySelector('#flame-graph .box').title"), inside)
         self.run_js("document.querySelector('#section-table th:nth-child(4) button').focus()")
         self.browser.press("Enter")
         self.assertTrue(self.run_js("return document.querySelector('#section-table th:nth-child(4)').hasAttribute('aria-sort')"))
@@ -255,6 +333,7 @@ class Page(unittest.TestCase):
             for section in self.report["sections"]:
                 self.assertIn(section["path"], text)
             self.assertGreater(bare.run("return document.querySelectorAll('figure svg.plot').length"), 3)
+            self.assertGreater(bare.run("return document.querySelectorAll('svg.waterfall rect').length"), 5)
             self.assertTrue(bare.run("return document.querySelector('#flame-tools').hidden"))
             self.assertFalse(bare.run("return document.documentElement.dataset.ready === 'yes'"))
 
@@ -281,7 +360,7 @@ class Page(unittest.TestCase):
         broken.write_text(text[:start + 20] + "AAAA" + text[start + 24:])
         self.open(page=broken)
         self.assertIn("could not be read", self.run_js("return document.querySelector('.failed').textContent"))
-        self.assertGreater(self.run_js("return document.querySelectorAll('.box').length"), 1)
+        self.assertGreater(self.run_js("return document.querySelectorAll('#flame-graph .box').length"), 1)
 
     def test_its_size_is_bounded(self):
         text = self.page.read_text()

@@ -17,7 +17,7 @@ async function readData() {
     columns.set(name, values);
   }
   if (at !== bytes.length) throw new Error(`${bytes.length - at} bytes too many`);
-  return { columns, plots: header.plots, p50: header.p50 };
+  return { columns, plots: header.plots, p50: header.p50, texts: header.texts, examples: header.examples };
 }
 
 /** Differences in zigzag LEB128, 1 more than they are; 0 is absent, which becomes NaN. Gives where they end. */
@@ -55,6 +55,24 @@ function floats(bytes, at, values) {
     values[row] = view.getFloat32(0, true);
   }
   return at + 4 * rows;
+}
+
+/** Exposed time by phase, one on the other: what is on top comes first, and is covered by what is below it. */
+function stacked(columns, names) {
+  const get = (name) => columns.get(`phases_${name}`);
+  const [steps, count] = [get('step'), get('steps')];
+  const zero = new Float64Array(steps.length);
+  let below = zero;
+  const parts = [...names.map((label, at) => ({ label, color: at % 8, exact: get(at) })), { label: '(no phase)', color: 7, exact: get('none') }];
+  for (const part of parts) {
+    const own = part.exact.map((value, row) => value / Math.max(count[row], 1));
+    below = below.map((value, row) => value + own[row]);
+    Object.assign(part, { own, low: zero, mean: below, high: below, weight: count });
+  }
+  return {
+    steps, unit: duration, base: 1000, areas: true, stacked: true, lines: parts.filter((part) => part.own.some((value) => value > 0)).reverse(),
+    rows: [['Whole steps', count, wholeNumber], ['Time', get('total'), duration], ...parts.map(({ label, exact }) => [label, exact, duration])],
+  };
 }
 
 /** What each plot shows: a column of step numbers, and lines of smallest, mean and largest. */
@@ -102,6 +120,8 @@ function plotsOf({ columns, plots }) {
       ]),
     });
   }
+  const phases = plots.find((plot) => plot.id === 'phases');
+  if (phases) made.set('phases', stacked(columns, phases.names));
   for (const { id, name } of plots.filter((plot) => plot.id.startsWith('value-'))) {
     const mean = get(`${id}_mean`);
     made.set(id, {

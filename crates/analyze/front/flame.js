@@ -24,13 +24,10 @@ class Flame {
     }));
     this.place = document.getElementById('flame-graph');
     this.said = document.getElementById('flame-said');
-    // Colours are those of the table of phases, then those that it does not use.
-    const listed = [...document.querySelectorAll('#phases tbody th code')].map((name) => name.textContent);
-    const phases = [...new Set([...listed, ...this.sections.map((section) => section.phase).filter(Boolean).sort()])];
-    this.color = (phase) => (phase ? `c${phases.indexOf(phase) % 8}` : 'plain');
+    this.color = phaseColors();
     this.tools(document.getElementById('flame-tools'));
     this.place.hidden = false;
-    this.place.addEventListener('keydown', (event) => this.move(event));
+    this.place.addEventListener('keydown', (event) => (event.key === 'Escape' ? this.zoom('') : moveAmong(this.place, event)));
   }
 
   tools(place) {
@@ -138,28 +135,4 @@ class Flame {
     const found = words ? `${wholeNumber(hits)} found, ${percent(root.value > 0 ? hitValue / root.value : 0)} of all. ` : '';
     this.said.textContent = `${found}${top === root ? 'All sections' : `Inside ${top.key}`}. Arrow keys move, Enter zooms, Escape shows all.`;
   }
-
-  /** Arrow keys go to the nearest box in their direction. */
-  move(event) {
-    if (event.key === 'Escape') return this.zoom('');
-    const step = { ArrowUp: [0, -1], ArrowDown: [0, 1], ArrowLeft: [-1, 0], ArrowRight: [1, 0] }[event.key];
-    const here = document.activeElement;
-    if (!step || !this.place.contains(here)) return undefined;
-    event.preventDefault();
-    const at = (box) => [parseFloat(box.style.left), parseFloat(box.style.top), parseFloat(box.style.width)];
-    const [x, y, wide] = at(here);
-    const fits = [...this.place.children].filter((box) => {
-      const [left, top, width] = at(box);
-      if (step[1] === 0) return top === y && (left - x) * step[0] > 0;
-      return Math.abs(top - y - step[1] * 1.6) < 0.1 && left < x + wide && left + width > x;
-    });
-    const nearest = fits.sort((a, b) => Math.abs(at(a)[0] - x) - Math.abs(at(b)[0] - x))[0];
-    if (nearest) {
-      here.tabIndex = -1;
-      nearest.tabIndex = 0;
-      nearest.focus();
-    }
-    return undefined;
-  }
 }
-

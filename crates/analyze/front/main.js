@@ -85,10 +85,21 @@ function startSections() {
   window.addEventListener('beforeprint', () => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
 }
 
+function startWaterfall(data) {
+  const waterfall = new Waterfall(examplesOf(data), () => remember({
+    example: waterfall.shown.at, part: waterfall.isWhole() ? '' : waterfall.part.join('-'),
+  }));
+  if (!waterfall.examples || !state.has('example')) return;
+  const part = (state.get('part') ?? '').split('-').map(Number);
+  waterfall.show(Number(state.get('example')), part.length === 2 && part.every(Number.isFinite) ? part : null);
+}
+
 async function start() {
   startSections();
   try {
-    startPlots(await readData());
+    const data = await readData();
+    startPlots(data);
+    startWaterfall(data);
   } catch (error) {
     const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots cannot be zoomed.`);
     document.getElementById('timeline')?.prepend(said);

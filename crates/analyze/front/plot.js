@@ -158,7 +158,8 @@ class Plot {
     const [at] = rowsWithin(steps, [step, step]);
     const row = Math.min(at, steps.length - 1);
     this.cursor = steps[row];
-    const words = lines.map(({ label, low, mean, high }) => {
+    const words = lines.map(({ label, low, mean, high, own }) => {
+      if (own) return `${label} ${unit(own[row])}`;
       if (Number.isNaN(mean[row])) return `${label} not known`;
       const range = low[row] !== high[row] && !this.shown.areas ? ` (${unit(low[row])} to ${unit(high[row])})` : '';
       return `${label} ${unit(mean[row])}${range}`;
@@ -206,7 +207,7 @@ class Plot {
     lines.forEach((line, at) => {
       const point = (key) => (one) => `${this.x(one.step).toFixed(1)},${y(one[key]).toFixed(1)}`;
       const band = [...merged[at].map(point('high')), ...[...merged[at]].reverse().map(point('low'))];
-      if (line.low !== line.high) svg.append(drawn('polygon', { class: `band c${line.color}`, points: band.join(' ') }));
+      if (line.low !== line.high) svg.append(drawn('polygon', { class: `${this.shown.stacked ? 'area' : 'band'} c${line.color}`, points: band.join(' ') }));
       svg.append(drawn('polyline', { class: `line c${line.color}`, points: merged[at].map(point('mean')).join(' ') }));
     });
     this.box = drawn('rect', { class: 'brush', y: PLOT.top, width: 0, height: PLOT.height - PLOT.top - PLOT.bottom });

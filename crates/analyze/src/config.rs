@@ -40,6 +40,12 @@ pub const WARMUP_STEPS: usize = 256;
 /// Slow steps that are kept singly.
 pub const SLOWEST_STEPS: usize = 10;
 
+/// Spans that are kept of a step that is kept as an example: the longest of it.
+pub const EXAMPLE_SPANS: usize = 256;
+
+/// Bytes that those may take together; fewer are kept where names are long. At most 26 steps of a mode are kept.
+pub const EXAMPLE_BYTES: usize = 32 * 1024;
+
 /// What grows with the input, and how far. Each bound keeps the result independent of order: it keeps the
 /// smallest (or largest) keys of all that were seen, or cuts all keys alike.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +58,8 @@ pub struct Bounds {
     pub paths: usize,
     /// Points of a series over steps; beyond, points hold twice as many steps.
     pub points: usize,
+    /// Points of the series of phases over steps; beyond, points hold twice as many steps.
+    pub phase_points: usize,
     /// User values of a run; the smallest names are kept.
     pub values: usize,
     /// User phases of a table; the largest names are counted together.
@@ -73,6 +81,7 @@ impl Default for Bounds {
             instances: 65_536,
             paths: 65_536,
             points: 65_536,
+            phase_points: 1_024,
             values: 32,
             custom_phases: 64,
             threads: 1_024,

@@ -4,6 +4,7 @@
 mod aggregates;
 mod coverage;
 mod critical;
+mod examples;
 mod input;
 mod memory;
 mod run;
@@ -96,6 +97,8 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         ),
         values: series::values(run),
         disagreements: sections.disagreements,
+        phase_series: modes.iter().filter_map(|mode| series::phases(run, mode.mode)).collect(),
+        examples: examples::of(run, &steps, &modes),
         sections: sections.rows,
         state,
         losses,
@@ -131,6 +134,8 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         disagreements: Vec::new(),
         memory: MemorySummary::default(),
         series: Vec::new(),
+        phase_series: Vec::new(),
+        examples: Vec::new(),
         values: Vec::new(),
     }
 }

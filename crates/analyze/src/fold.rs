@@ -3,6 +3,7 @@
 //! reused, and nothing is allocated per span.
 
 mod critical;
+mod example;
 mod group;
 mod place;
 mod slots;
@@ -11,9 +12,11 @@ use stepscope_core::{Level, Mode, SectionKind};
 use stepscope_model::{Completeness, Figure, Span, Trace};
 
 use crate::config::Bounds;
+use crate::examples::Examples;
 use crate::forest::{Forest, NONE};
 use crate::merge::Merge;
-use crate::points::StepPoint;
+
+use crate::points::{PhasePoint, Points, StepPoint};
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::steps::StepRecord;
 use crate::sweep::{Member, Sweep};
@@ -79,6 +82,8 @@ impl Fold {
         let mut target = Target {
             sections: &mut run.sections,
             series: &mut run.series,
+            phase_series: &mut run.phase_series,
+            examples: &mut run.examples,
             waits: &mut run.waits,
             windows: &mut run.windows,
             instance: owner,
@@ -200,7 +205,9 @@ fn spans_said(span: &Span, figure: Figure) -> u64 {
 /// Where a group's figures go.
 struct Target<'a> {
     sections: &'a mut crate::sections::Sections,
-    series: &'a mut [crate::points::Points<StepPoint>; 3],
+    series: &'a mut [Points<StepPoint>; 3],
+    phase_series: &'a mut [Points<PhasePoint>; 3],
+    examples: &'a mut [Examples; 3],
     waits: &'a mut crate::batches::Waits,
     windows: &'a mut [crate::critical::WindowSums],
     instance: Option<&'a mut InstanceAcc>,

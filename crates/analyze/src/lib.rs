@@ -10,6 +10,7 @@ mod batches;
 mod config;
 pub mod critical;
 mod dist;
+mod examples;
 mod finish;
 mod fold;
 mod forest;
@@ -33,6 +34,6 @@ mod sweep;
 pub mod trend;
 mod values;
 
-pub use config::{Bounds, Config, SLOWEST_STEPS, WARMUP_STEPS};
+pub use config::{Bounds, Config, EXAMPLE_BYTES, EXAMPLE_SPANS, SLOWEST_STEPS, WARMUP_STEPS};
 pub use partial::{PARTIAL_VERSION, Partial, PartialError};
 pub use summary::Summary;

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::merge::{Merge, earliest};
+use crate::phases::{PhaseKey, PhaseMap};
+use crate::steps::{PhaseTime, StepRecord};
 
 /// A series. The shift is the smallest that keeps the number of points within the bound; more steps can only
 /// raise it, so it depends on the set of step numbers only.
@@ -60,6 +62,51 @@ impl<T: Merge + Clone> Points<T> {
                 self.put(key >> by, &value);
             }
         }
+    }
+}
+
+/// User phases that a point of the series of phases tells apart; the largest are counted together.
+const CUSTOM_PHASES: usize = 16;
+
+/// Exposed time of the whole steps of one point, by phase.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct PhasePoint {
+    pub(crate) steps: u64,
+    pub(crate) total_ns: u128,
+    pub(crate) exposed: PhaseMap<Exposed>,
+}
+
+/// Exposed time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) struct Exposed(pub(crate) u128);
+
+impl Merge for Exposed {
+    fn absorb(&mut self, other: &Self) {
+        self.0 = self.0.saturating_add(other.0);
+    }
+}
+
+impl Merge for PhasePoint {
+    fn absorb(&mut self, other: &Self) {
+        self.steps = self.steps.saturating_add(other.steps);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.exposed.merge(&other.exposed, CUSTOM_PHASES);
+    }
+}
+
+impl Points<PhasePoint> {
+    /// Adds a whole step, where it has a number.
+    pub(crate) fn step(&mut self, record: &StepRecord, bound: usize) {
+        let Some(step) = record.step.filter(|_| record.is_whole) else { return };
+        let point = self.points.entry(step >> self.shift.min(63)).or_default();
+        point.steps = point.steps.saturating_add(1);
+        point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
+        for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
+            if *exposed_ns > 0 && *phase != PhaseKey::Absent {
+                point.exposed.add(phase, &Exposed(*exposed_ns), CUSTOM_PHASES);
+            }
+        }
+        self.enforce(bound);
     }
 }
 

@@ -11,10 +11,11 @@ use crate::aggregates::Aggregates;
 use crate::batches::{Loaders, Waits};
 use crate::config::Bounds;
 use crate::critical::{WINDOWS, WindowSums};
+use crate::examples::Examples;
 use crate::losses::Account;
 use crate::merge::{Merge, earliest};
 use crate::outside::Outside;
-use crate::points::{Points, StepPoint};
+use crate::points::{PhasePoint, Points, StepPoint};
 use crate::sections::Sections;
 use crate::steps::StepAcc;
 use crate::values::Values;
@@ -145,6 +146,10 @@ pub(crate) struct RunAcc {
     pub(crate) sections: Sections,
     /// By mode.
     pub(crate) series: [Points<StepPoint>; 3],
+    /// By mode.
+    pub(crate) phase_series: [Points<PhasePoint>; 3],
+    /// By mode.
+    pub(crate) examples: [Examples; 3],
     pub(crate) values: Values,
     pub(crate) waits: Waits,
     /// By kind of window.
@@ -162,6 +167,12 @@ impl RunAcc {
         self.sections.merge(&other.sections, bounds.paths);
         for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
             mine.merge(theirs, bounds.points);
+        }
+        for (mine, theirs) in self.phase_series.iter_mut().zip(&other.phase_series) {
+            mine.merge(theirs, bounds.phase_points);
+        }
+        for (mine, theirs) in self.examples.iter_mut().zip(&other.examples) {
+            mine.merge(theirs);
         }
         self.values.merge(&other.values, bounds.values, bounds.points);
         self.waits.absorb(&other.waits);

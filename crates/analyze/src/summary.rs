@@ -4,6 +4,7 @@
 
 mod coverage;
 mod critical;
+mod example;
 mod input;
 mod memory;
 mod phase;
@@ -15,12 +16,15 @@ mod step;
 
 pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, WaitParts};
+pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, Lane};
 pub use input::{BatchSummary, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow};
 pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
 pub use phase::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
 pub use section::{Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
-pub use series::{Gauge, SeriesPoint, StepSeries, ValuePoint, ValueSeries};
+pub use series::{
+    Gauge, PhasePoint, PhaseSeries, PhaseTime, SeriesPoint, StepSeries, ValuePoint, ValueSeries,
+};
 pub use stats::Stats;
 pub use step::{ModeSummary, SlowStep, StepPhase, Throughput, Warmup, WholeSteps};
 
@@ -74,6 +78,10 @@ pub struct Summary {
     pub memory: MemorySummary,
     /// Figures over step numbers, by mode as `modes`.
     pub series: Vec<StepSeries>,
+    /// Exposed time by phase over step numbers, by mode as `modes`.
+    pub phase_series: Vec<PhaseSeries>,
+    /// Steps kept with their spans, by mode as `modes`: the first, the median, the slowest.
+    pub examples: Vec<Example>,
     /// The user's own values over step numbers, by name.
     pub values: Vec<ValueSeries>,
 }

@@ -5,7 +5,9 @@ use stepscope_core::Mode;
 use super::narrow;
 use crate::points::GaugeAcc;
 use crate::run::RunAcc;
-use crate::summary::{Gauge, SeriesPoint, StepSeries, ValuePoint, ValueSeries};
+use crate::summary::{
+    Gauge, PhasePoint, PhaseSeries, PhaseTime, SeriesPoint, StepSeries, ValuePoint, ValueSeries,
+};
 use crate::values::ValueAcc;
 
 /// The series of one mode; absent where no step has a number.
@@ -24,6 +26,29 @@ pub(super) fn steps(run: &RunAcc, mode: Mode) -> Option<StepSeries> {
         wait_ns: narrow(point.wait_ns),
     });
     Some(StepSeries { mode, shift, points: points.collect() })
+}
+
+/// Exposed time by phase over step numbers; absent where no whole step has a number.
+pub(super) fn phases(run: &RunAcc, mode: Mode) -> Option<PhaseSeries> {
+    let series = run.phase_series.get(mode as usize).filter(|series| !series.points.is_empty())?;
+    let shift = series.shift.min(63);
+    let points = series.points.iter().map(|(&key, point)| {
+        let exposed = point
+            .exposed
+            .iter()
+            .filter_map(|(phase, time)| Some(PhaseTime { phase: phase.name()?, exposed_ns: narrow(time.0) }));
+        let exposed: Vec<PhaseTime> = exposed.collect();
+        let total_ns = narrow(point.total_ns);
+        let known_ns = exposed.iter().fold(0u64, |sum, time| sum.saturating_add(time.exposed_ns));
+        PhasePoint {
+            step: key << shift,
+            steps: point.steps,
+            total_ns,
+            unattributed_ns: total_ns.saturating_sub(known_ns),
+            exposed,
+        }
+    });
+    Some(PhaseSeries { mode, shift, points: points.collect() })
 }
 
 /// The user's own values.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
+use super::examples::hexadecimal;
 use super::{narrow, share};
 use crate::config::{Config, WARMUP_STEPS};
 use crate::dist::Dist;
@@ -29,6 +30,13 @@ pub(super) struct SteadySteps {
     pub(super) first_ns: Option<u64>,
     /// Number of the first steady step, where there was a warm-up.
     first_step: Option<u64>,
+}
+
+impl SteadySteps {
+    /// How many of the first steps are warm-up.
+    pub(super) fn warmup_steps(&self) -> usize {
+        usize::try_from(self.warmup_steps).unwrap_or(usize::MAX)
+    }
 }
 
 /// The steps of a run, by mode and instance.
@@ -197,7 +205,7 @@ pub(super) fn throughput(sums: &StepSums) -> Throughput {
     }
 }
 
-fn slow(record: &StepRecord) -> SlowStep {
+pub(super) fn slow(record: &StepRecord) -> SlowStep {
     let mut phases: Vec<StepPhase> = record
         .phases
         .iter()
@@ -222,7 +230,7 @@ fn slow(record: &StepRecord) -> SlowStep {
         rank: record.rank,
         duration_ns: record.duration_ns(),
         start_ns: record.start_ns,
-        trace_id: record.trace.iter().map(|byte| format!("{byte:02x}")).collect(),
+        trace_id: hexadecimal(&record.trace),
         phases,
         unattributed_ns: absent.map_or(0, |(_, time)| narrow(time.exposed_ns)),
     }

@@ -17,7 +17,7 @@ pub(super) struct Paths {
     members: Vec<Member>,
     /// Place among the members, by span.
     places: Vec<u32>,
-    pieces: Vec<Piece>,
+    pub(super) pieces: Vec<Piece>,
     standing: Vec<Standing>,
     /// Time on the path, by member.
     own_ns: Vec<u64>,
@@ -64,8 +64,8 @@ impl Fold {
         }
     }
 
-    /// Gives the time of the path that is the window's own.
-    fn walk_path(&mut self, trace: &Trace, anchor: u32, kind: usize, target: &mut Target<'_>) -> u64 {
+    /// Walks the window of `anchor` and gives its place among the members.
+    pub(super) fn walk(&mut self, trace: &Trace, anchor: u32) -> u32 {
         let Self { paths, nodes, members, .. } = self;
         paths.members.clear();
         // What the last window left is taken back at its end: a trace may have as many windows as spans.
@@ -100,6 +100,13 @@ impl Fold {
             }
         }
         paths.walk.run(&paths.members, root, &mut paths.pieces, &mut paths.standing);
+        root
+    }
+
+    /// Gives the time of the path that is the window's own.
+    fn walk_path(&mut self, trace: &Trace, anchor: u32, kind: usize, target: &mut Target<'_>) -> u64 {
+        let root = self.walk(trace, anchor);
+        let Self { paths, nodes, members, .. } = self;
         paths.own_ns.clear();
         paths.own_ns.resize(members.len(), 0);
         for piece in &paths.pieces {

@@ -221,6 +221,9 @@ impl Fold {
             }
             instance.outside.drives(window.thread, target.bounds.threads);
         }
+        if let Some(series) = target.phase_series.get_mut(root.mode as usize) {
+            series.step(record, target.bounds.phase_points);
+        }
         let duration_ns = window.duration_ns();
         let point = StepPoint {
             count: 1,
@@ -234,6 +237,12 @@ impl Fold {
         };
         let step = record.step;
         target.point(root.mode, step, &point);
+        if target.examples.get(root.mode as usize).is_some_and(|kept| kept.wants(&self.record)) {
+            let example = self.example(trace, window);
+            if let Some(kept) = target.examples.get_mut(root.mode as usize) {
+                kept.add(&self.record, example);
+            }
+        }
     }
 
     /// What a step did: what its root says, else the sum over the outermost sections that say it.

@@ -2,6 +2,7 @@
 //! their names; what is not known is empty. The list of tables is here; what they hold is in the files beside.
 
 mod critical;
+mod examples;
 mod findings;
 mod input;
 mod memory;
@@ -28,11 +29,15 @@ const TABLES: &[Table] = &[
     ("steps.csv", steps::series),
     ("slowest_steps.csv", steps::slowest),
     ("slowest_step_phases.csv", steps::slowest_phases),
+    ("phases_over_steps.csv", steps::phase_series),
     ("values.csv", steps::values),
     ("sections.csv", sections::sections),
     ("section_modes.csv", sections::in_modes),
     ("critical_path.csv", critical::path),
     ("critical_sections.csv", critical::sections),
+    ("examples.csv", examples::examples),
+    ("example_spans.csv", examples::spans),
+    ("example_paths.csv", examples::paths),
     ("findings.csv", findings::findings),
     ("evidence.csv", findings::evidence),
     ("rules.csv", findings::rules),

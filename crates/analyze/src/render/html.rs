@@ -14,6 +14,7 @@ mod sections;
 mod sha256;
 mod steps;
 mod svg;
+mod waterfall;
 
 use self::page::escape;
 use super::{Options, Output, RenderError, Renderer};
@@ -31,7 +32,9 @@ const SCRIPT: &str = concat!(
     include_str!("../../front/data.js"),
     include_str!("../../front/plot.js"),
     include_str!("../../front/table.js"),
+    include_str!("../../front/boxes.js"),
     include_str!("../../front/flame.js"),
+    include_str!("../../front/waterfall.js"),
     include_str!("../../front/main.js"),
 );
 
@@ -49,6 +52,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     plots::phases_over_steps(report, &mut body);
     steps::slowest(report, &mut body);
     critical::render(report, &mut body);
+    waterfall::render(report, &mut body);
     sections::flame(report, &mut body);
     sections::table(report, &mut body);
     plots::memory(report, &mut body);

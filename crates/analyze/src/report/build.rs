@@ -41,6 +41,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         summary: overview(summary, &bottlenecks),
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
+        examples: summary.examples.clone(),
         notes: notes(summary, config),
         bottlenecks,
         leaks: rules::memory_growth::leaks(summary, config),
@@ -212,6 +213,7 @@ fn details(summary: &Summary, rules: Vec<RuleState>) -> Details {
         disagreements: summary.disagreements.clone(),
         limits: summary.limits.clone(),
         series: summary.series.clone(),
+        phase_series: summary.phase_series.clone(),
         values: summary.values.clone(),
     }
 }

@@ -13,9 +13,9 @@ use stepscope_model::ReadIssue;
 
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Coverage, CriticalPath, Disagreement, InputShare, InstanceRow, Limit, ModeSummary,
-    OtherRun, OutsideRow, PhaseRow, PhaseSum, ProcessMemory, SectionRow, Stats, StepSeries, Throughput,
-    TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, Coverage, CriticalPath, Disagreement, Example, InputShare, InstanceRow, Limit, ModeSummary,
+    OtherRun, OutsideRow, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats, StepSeries,
+    Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -71,6 +71,8 @@ pub struct Report {
     pub sections: Vec<SectionRow>,
     /// What held up the end of the steps; null where no step was read whole.
     pub critical_path: Option<CriticalPath>,
+    /// Steps with their spans: the first, the median, the slowest of each mode.
+    pub examples: Vec<Example>,
     /// Findings by severity, direct share of their gain, id.
     pub bottlenecks: Vec<Bottleneck>,
     /// What is worth knowing and not a finding.
@@ -298,6 +300,8 @@ pub struct Details {
     pub limits: Vec<Limit>,
     /// Figures over step numbers, by mode.
     pub series: Vec<StepSeries>,
+    /// Exposed time by phase over step numbers, by mode.
+    pub phase_series: Vec<PhaseSeries>,
     /// The user's own values over step numbers.
     pub values: Vec<ValueSeries>,
 }

@@ -3,6 +3,8 @@
 use serde::Serialize;
 use stepscope_core::Mode;
 
+use super::phase::PhaseName;
+
 /// Figures of one mode over step numbers, `2^shift` numbers a point.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepSeries {
@@ -50,6 +52,43 @@ pub struct SeriesPoint {
     pub samples: Option<u64>,
     /// Time in `data_wait` on driving threads in these steps, or between them where a wait names its step.
     pub wait_ns: u64,
+}
+
+/// Exposed time by phase of the whole steps of one mode over step numbers, `2^shift` numbers a point. Coarser than
+/// [`StepSeries`]: a plot of areas shows no more.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseSeries {
+    /// The mode.
+    #[serde(serialize_with = "super::run::name")]
+    pub mode: Mode,
+    /// As in [`StepSeries`].
+    pub shift: u32,
+    /// Points by step.
+    pub points: Vec<PhasePoint>,
+}
+
+/// One point. `exposed` and `unattributed_ns` partition `total_ns`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PhasePoint {
+    /// Smallest step number that it can hold.
+    pub step: u64,
+    /// Whole steps in it, over all instances.
+    pub steps: u64,
+    /// Sum of their durations.
+    pub total_ns: u64,
+    /// Of that, time that no phase covers.
+    pub unattributed_ns: u64,
+    /// Of that, exposed time by phase: ours in the vocabulary's order, then words of users.
+    pub exposed: Vec<PhaseTime>,
+}
+
+/// Exposed time of one phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PhaseTime {
+    /// The phase.
+    pub phase: PhaseName,
+    /// Its time.
+    pub exposed_ns: u64,
 }
 
 /// One of the user's own values (`stepscope.value.*`) over step numbers.

@@ -15,6 +15,7 @@ const TIGHT: Bounds = Bounds {
     instances: 3,
     paths: 8,
     points: 3,
+    phase_points: 3,
     values: 2,
     custom_phases: 2,
     threads: 2,

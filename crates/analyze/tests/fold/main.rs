@@ -11,6 +11,7 @@ mod bytes;
 mod coverage;
 mod critical;
 mod definitions;
+mod examples;
 mod exposure;
 mod grouping;
 mod hostile;

@@ -82,6 +82,12 @@ fn hostile(name: &str) -> Summary {
     summary.values[0].name = name.into();
     let phase = stepscope_analyze::summary::PhaseName::Custom(name.into());
     summary.modes[0].phases[0].phase = phase.clone();
+    for example in &mut summary.examples {
+        example.lanes[1].thread_name = Some(name.into());
+        example.spans.iter_mut().for_each(|span| span.name = name.into());
+        example.spans[2].phase = Some(phase.clone());
+    }
+    summary.phase_series[0].points[0].exposed[0].phase = phase.clone();
     summary.modes[0].slowest[0].phases[0].phase = phase;
     summary
 }

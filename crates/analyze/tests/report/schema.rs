@@ -7,10 +7,11 @@ use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    Disagreement, FigureSum, Gauge, Limit, PhaseName, ProcessMemory, SeriesPoint, StepSeries, ValuePoint,
-    ValueSeries,
+    Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, FigureSum, Gauge, Lane,
+    Limit, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint, SlowStep, StepPhase,
+    StepSeries, ValuePoint, ValueSeries,
 };
-use stepscope_core::{LossReason, Mode, SectionKind};
+use stepscope_core::{LossReason, Mode, Phase, SectionKind};
 use stepscope_model::{IssueKind, ReadIssue};
 
 use crate::fixture::{MS, Run, healthy, nothing};
@@ -64,6 +65,20 @@ pub(crate) fn full() -> Summary {
             wait_ns: 0,
         }],
     }];
+    let exposed = vec![
+        PhaseTime { phase: PhaseName::Known(Phase::DataWait), exposed_ns: 300_007 },
+        PhaseTime { phase: PhaseName::Custom("my own".into()), exposed_ns: 500_009 },
+    ];
+    let point = |step| PhasePoint {
+        step,
+        steps: 1,
+        total_ns: 1_000_000 + step,
+        unattributed_ns: 199_984 + step,
+        exposed: exposed.clone(),
+    };
+    summary.phase_series =
+        vec![PhaseSeries { mode: Mode::Train, shift: 0, points: vec![point(0), point(1)] }];
+    summary.examples = vec![example(0, ExampleRole::First), example(1_234, ExampleRole::Median)];
     summary.values = vec![ValueSeries {
         name: "loss".into(),
         shift: 0,
@@ -77,6 +92,63 @@ pub(crate) fn full() -> Summary {
     }
     summary.modes[0].phases[0].phase = PhaseName::Custom("my own".into());
     summary
+}
+
+/// A step of 10 ms in which a batch is waited for, and a loader works on a thread of its own.
+pub(crate) fn example(step: u64, role: ExampleRole) -> Example {
+    let span = |name: &str, parent, lane, offset_ns, duration_ns, critical_ns| ExampleSpan {
+        name: name.into(),
+        parent,
+        lane,
+        phase: None,
+        offset_ns,
+        duration_ns,
+        critical_ns,
+        is_error: false,
+        batch: None,
+    };
+    let batch = ExampleBatch {
+        trace_id: Some("ab".repeat(16)),
+        produce_ns: Some(3_000_001),
+        queue_ns: Some(500_003),
+    };
+    let waiting = Some(PhaseName::Known(Phase::DataWait));
+    Example {
+        mode: Mode::Train,
+        roles: vec![role],
+        is_warmup: role == ExampleRole::First,
+        step: SlowStep {
+            step: Some(step),
+            rank: Some(0),
+            duration_ns: 10_000_000,
+            start_ns: 1_000,
+            trace_id: format!("{step:032x}"),
+            phases: vec![StepPhase { phase: PhaseName::Known(Phase::DataWait), exposed_ns: 4, total_ns: 5 }],
+            unattributed_ns: 6,
+        },
+        span_id: format!("{step:016x}"),
+        spans_in_step: 5,
+        lanes: vec![
+            Lane { thread_id: Some(11), thread_name: Some("main".into()) },
+            Lane { thread_id: Some(12), thread_name: None },
+        ],
+        spans: vec![
+            span("step", None, 0, 0, 10_000_000, 1_000_000),
+            ExampleSpan {
+                phase: waiting,
+                batch: Some(batch),
+                ..span("data_wait", Some(0), 0, 0, 4_000_000, 4_000_000)
+            },
+            span("forward", Some(0), 0, 4_500_000, 5_000_000, 5_000_000),
+            ExampleSpan { is_error: true, ..span("log", Some(2), 1, -20, 7_000_000, 0) },
+        ],
+        critical_path: vec![
+            ExamplePiece { span: 1, offset_ns: 0, duration_ns: 4_000_000 },
+            ExamplePiece { span: 0, offset_ns: 4_000_000, duration_ns: 500_000 },
+            ExamplePiece { span: 2, offset_ns: 4_500_000, duration_ns: 5_000_000 },
+            ExamplePiece { span: 0, offset_ns: 9_500_000, duration_ns: 500_000 },
+        ],
+    }
 }
 
 #[test]
@@ -165,6 +237,7 @@ fn the_keys_are_in_the_order_of_the_contract() {
         "summary",
         "sections",
         "critical_path",
+        "examples",
         "bottlenecks",
         "notes",
         "leaks",

@@ -4,8 +4,8 @@ use super::table::{Named, Table};
 use crate::render::common::names::word;
 use crate::report::Report;
 use crate::summary::{
-    Gauge, ModeSummary, PhaseName, PhaseRow, PhaseSum, SeriesPoint, SlowStep, StepPhase, StepSeries,
-    ValuePoint, ValueSeries,
+    Gauge, ModeSummary, PhaseName, PhasePoint, PhaseRow, PhaseSeries, PhaseSum, SeriesPoint, SlowStep,
+    StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 
 /// One row: the run, the verdict, and the figures it rests on.
@@ -135,6 +135,27 @@ pub(super) fn series(report: &Report) -> String {
             .column(format!("{name}_max_bytes"), move |row| gauge(row.1).map(|gauge| gauge.max).into());
     }
     table.of(rows)
+}
+
+/// A row for each phase of a point, and one without a phase for what none covers.
+pub(super) fn phase_series(report: &Report) -> String {
+    let series = &report.detailed_metrics.phase_series;
+    let points = series.iter().flat_map(|series| series.points.iter().map(move |point| (series, point)));
+    let rows = points.flat_map(|(series, point)| {
+        let phases = point.exposed.iter().map(|time| (Some(time.phase.as_str()), time.exposed_ns));
+        phases
+            .chain([(None, point.unattributed_ns)])
+            .map(move |(phase, exposed_ns)| (series, point, phase, exposed_ns))
+    });
+    Table::<(&PhaseSeries, &PhasePoint, Option<&str>, u64)>::new()
+        .column("mode", |row| row.0.mode.as_str().into())
+        .column("step", |row| row.1.step.into())
+        .column("step_numbers", |row| width(row.0.shift).into())
+        .column("whole_steps", |row| row.1.steps.into())
+        .column("whole_steps_ns", |row| row.1.total_ns.into())
+        .column("phase", |row| row.2.into())
+        .column("exposed_ns", |row| row.3.into())
+        .of(rows)
 }
 
 fn slow_steps(report: &Report) -> impl Iterator<Item = (&ModeSummary, &SlowStep)> {

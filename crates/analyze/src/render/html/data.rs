@@ -2,10 +2,12 @@
 //! before in as few bytes as it takes (zigzag, LEB128; 0 stands for absent), and columns of 32-bit floats, byte by byte
 //! plane; all in one zlib stream in base64, described by a JSON header. `front/data.js` is the other end.
 
+mod examples;
+
 use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
 
-use super::plots::series;
+use super::plots::{exposed_ns, phase_series, series};
 use super::sha256::base64;
 use crate::render::common::names::printable;
 use crate::report::Report;
@@ -16,13 +18,13 @@ const MAX: u64 = (1 << 53) - 1;
 
 /// Columns written so far.
 #[derive(Default)]
-struct Columns {
+pub(super) struct Columns {
     header: Vec<Value>,
     bytes: Vec<u8>,
 }
 
 impl Columns {
-    fn integers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
+    pub(super) fn integers(&mut self, name: &str, values: impl Iterator<Item = Option<u64>>) {
         let (mut before, mut rows) = (0_i64, 0_u64);
         for value in values {
             rows += 1;
@@ -58,7 +60,12 @@ impl Columns {
 fn from_middle(gauge: Gauge) -> u64 {
     let middle = gauge.min.saturating_add(gauge.max.saturating_sub(gauge.min) / 2);
     let off = i64::try_from(i128::from(gauge.mean) - i128::from(middle)).unwrap_or(0);
-    ((off << 1) ^ (off >> 63)) as u64
+    zigzag(off)
+}
+
+/// A number of either sign as one without.
+pub(super) fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)) as u64
 }
 
 /// The JSON text of the page's data.
@@ -91,6 +98,20 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }
         plots.push(json!({ "id": "steps", "steps_per_point": 1_u64.checked_shl(series.shift) }));
     }
+    if let Some((series, phases)) = phase_series(report) {
+        let points = &series.points;
+        columns.integers("phases_step", points.iter().map(|point| Some(point.step)));
+        columns.integers("phases_steps", points.iter().map(|point| Some(point.steps)));
+        columns.integers("phases_total", points.iter().map(|point| Some(point.total_ns)));
+        columns.integers("phases_none", points.iter().map(|point| Some(point.unattributed_ns)));
+        for (at, phase) in phases.iter().enumerate() {
+            columns
+                .integers(&format!("phases_{at}"), points.iter().map(|point| Some(exposed_ns(point, phase))));
+        }
+        let names: Vec<String> = phases.iter().map(|phase| printable(phase)).collect();
+        plots.push(json!({ "id": "phases", "names": names }));
+    }
+    let (texts, examples) = examples::encode(report, &mut columns);
     for (at, series) in report.detailed_metrics.values.iter().enumerate() {
         let points = || series.points.iter().filter(|point| point.mean.is_finite());
         columns.integers(&format!("value-{at}_step"), points().map(|point| Some(point.step)));
@@ -107,6 +128,8 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         "columns": columns.header,
         "bytes": columns.bytes.len(),
         "plots": plots,
+        "texts": texts,
+        "examples": examples,
         "p50": time.and_then(|time| time.p50),
         "stream": base64(&deflate(&columns.bytes)?),
     });

@@ -5,12 +5,13 @@ use crate::report::units::{bytes, rate};
 use crate::report::{Report, coverage};
 
 /// Parts of the page that its navigation names: id, title.
-const PARTS: [(&str, &str); 9] = [
+const PARTS: [(&str, &str); 10] = [
     ("findings", "Findings"),
     ("phases", "Where time goes"),
     ("timeline", "Steps"),
     ("distribution", "Distribution"),
     ("critical", "Critical path"),
+    ("waterfall", "Steps in detail"),
     ("flame", "Flame graph"),
     ("sections", "Sections"),
     ("memory", "Memory"),

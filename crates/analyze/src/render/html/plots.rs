@@ -2,14 +2,19 @@
 //! step times. The script draws the same data again, with zoom. Which columns belong to which plot is said in
 //! `data-plot`, which names a plot of the data.
 
+use std::collections::BTreeSet;
+
 use super::page::{close, count, escape, ns, open, paragraph};
 use super::svg::{self, Bucket, Line, bands, buckets};
 use crate::report::Report;
 use crate::report::units::{bytes, count as count_words, duration};
-use crate::summary::{Gauge, SeriesPoint, StepSeries};
+use crate::summary::{Gauge, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
 
 /// Bins of the distribution.
 const BINS: usize = 48;
+
+/// The colour of what no phase covers: grey.
+pub(super) const NO_PHASE: usize = 7;
 
 /// The series of the report's mode, and its place.
 pub(super) fn series(report: &Report) -> Option<(usize, &StepSeries)> {
@@ -55,8 +60,67 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
     close(out);
 }
 
+/// The series of phases of the report's mode, and its phases in the order of their colours.
+pub(super) fn phase_series(report: &Report) -> Option<(&PhaseSeries, Vec<&str>)> {
+    let all = &report.detailed_metrics.phase_series;
+    let series = all.iter().find(|row| Some(row.mode.as_str()) == report.summary.mode)?;
+    let mut phases: Vec<&str> = super::waterfall::phases(report);
+    let is_used = |phase: &str| {
+        series.points.iter().any(|point| point.exposed.iter().any(|time| time.phase.as_str() == phase))
+    };
+    let last = phases.iter().rposition(|phase| is_used(phase)).map_or(0, |at| at + 1);
+    phases.truncate(last);
+    let others = series.points.iter().flat_map(|point| &point.exposed).map(|time| time.phase.as_str());
+    let others: BTreeSet<&str> = others.filter(|phase| !phases.contains(phase)).collect();
+    phases.extend(others);
+    Some((series, phases))
+}
+
+/// Exposed time of a phase at a point.
+pub(super) fn exposed_ns(point: &PhasePoint, phase: &str) -> u64 {
+    point.exposed.iter().find(|time| time.phase.as_str() == phase).map_or(0, |time| time.exposed_ns)
+}
+
+/// Areas of the mean exposed time of phases, one on the other.
+fn phases(report: &Report, out: &mut String) {
+    let Some((series, phases)) = phase_series(report) else {
+        return paragraph("No step that has a number was read with all its sections.", out);
+    };
+    // What is on top is drawn first, down to the axis, and covered by what is below it.
+    let mut below: Vec<u64> = vec![0; series.points.len()];
+    let mut layers: Vec<(&str, usize, Vec<Bucket>)> = Vec::new();
+    let mut add = |name, color, of: &dyn Fn(&PhasePoint) -> u64| {
+        let points = series.points.iter().zip(&mut below).map(|(point, below)| {
+            *below = below.saturating_add(of(point));
+            let mean = *below as f64 / point.steps.max(1) as f64;
+            (Bucket { step: point.step, min: 0.0, mean, max: mean }, point.steps)
+        });
+        let mut merged = buckets(&points.collect::<Vec<_>>());
+        merged.iter_mut().for_each(|bucket| bucket.max = bucket.mean);
+        layers.push((name, color, merged));
+    };
+    for (at, &phase) in phases.iter().enumerate() {
+        add(phase, at, &|point| exposed_ns(point, phase));
+    }
+    add("(no phase)", NO_PHASE, &|point| point.unattributed_ns);
+    let lines: Vec<Line<'_>> =
+        layers.iter().rev().map(|(label, color, buckets)| Line { label, color: *color, buckets }).collect();
+    let mut drawing = String::new();
+    svg::areas("Mean exposed time by phase over step numbers", &lines, 1e3, duration, &mut drawing);
+    let used = layers.iter().filter(|(_, _, buckets)| buckets.iter().any(|bucket| bucket.mean > 0.0));
+    let keys: Vec<String> = used
+        .map(|(name, color, _)| format!("{}<span class=\"word\">{}</span>", svg::key(*color), escape(name)))
+        .collect();
+    let caption = format!(
+        "Where the time of the steps goes, from the axis up: {}. Means of steps read with all their sections.",
+        keys.join(", ")
+    );
+    figure("plot-phases", "phases", &caption, &drawing, out);
+}
+
 pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
-    open("waiting", "Waiting over the steps", out);
+    open("waiting", "Phases over the steps", out);
+    phases(report, out);
     let Some((_, series)) = series(report) else {
         paragraph("No step has a number.", out);
         return close(out);

@@ -120,6 +120,15 @@ fn ticks(max: f64, base: f64) -> Vec<f64> {
 /// Bands over step numbers from zero to the largest value; words of a value by `unit`, whose prefixes are powers of
 /// `base`.
 pub(super) fn bands(title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -> String, out: &mut String) {
+    plot("band", title, lines, base, unit, out);
+}
+
+/// The same of opaque areas from zero: the later ones cover the earlier.
+pub(super) fn areas(title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -> String, out: &mut String) {
+    plot("area", title, lines, base, unit, out);
+}
+
+fn plot(class: &str, title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -> String, out: &mut String) {
     let all = || lines.iter().flat_map(|line| line.buckets);
     let max = all().map(|bucket| bucket.max).fold(0.0, f64::max).max(1.0);
     let first = all().map(|bucket| bucket.step).min().unwrap_or(0);
@@ -159,7 +168,7 @@ pub(super) fn bands(title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) ->
         let band: Vec<String> = upper.into_iter().chain(lower).collect();
         let color = color(line.color);
         out.push_str(&format!(
-            "<polygon class=\"band {color}\" points=\"{}\"/>\n<polyline class=\"line {color}\" points=\"{}\"><title>{}</title></polyline>\n",
+            "<polygon class=\"{class} {color}\" points=\"{}\"/>\n<polyline class=\"line {color}\" points=\"{}\"><title>{}</title></polyline>\n",
             band.join(" "),
             mean.join(" "),
             escape(line.label)

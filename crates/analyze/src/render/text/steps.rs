@@ -1,9 +1,10 @@
-//! The slowest steps, each with the phases it spent its time in.
+//! The slowest steps, each with the phases it spent its time in, and the traces worth opening.
 
 use super::page::{Look, Page, tight_percent};
 use super::width::right;
 use crate::report::Report;
-use crate::report::units::{count, short_duration};
+use crate::report::units::{count, duration, short_duration};
+use crate::summary::{Example, ExampleRole};
 
 /// Steps shown.
 const ROWS: usize = 5;
@@ -47,6 +48,19 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             right(&short_duration(step.duration_ns), 9),
             right(&ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.1}")), 7),
             phases.join(", ")
+        ));
+    }
+    if let Some(slowest) = mode.slowest.first() {
+        page.plain(&format!("  slowest step: trace {}", slowest.trace_id));
+    }
+    let is_median =
+        |example: &&Example| example.mode == mode.mode && example.roles.contains(&ExampleRole::Median);
+    if let Some(Example { step, .. }) = report.examples.iter().find(is_median) {
+        let number = step.step.map_or_else(|| "-".into(), count);
+        page.plain(&format!(
+            "  median step:  trace {} (step {number}, {})",
+            step.trace_id,
+            duration(step.duration_ns)
         ));
     }
 }

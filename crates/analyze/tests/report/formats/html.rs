@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use flate2::{Decompress, FlushDecompress};
 use serde_json::Value;
 use stepscope_analyze::Summary;
+use stepscope_analyze::summary::Example;
 
 use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
 use crate::fixture::{MS, Run, healthy, nothing};
@@ -83,7 +84,8 @@ fn names_are_text() {
         assert!(!page.contains('\u{202e}') && !page.contains('\u{0}'));
         let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
         let breaks = |letter: char| letter.is_control() || letter == '\u{202e}';
-        assert_eq!(header["plots"][1]["name"], name.replace(breaks, "\u{fffd}"));
+        let values = header["plots"].as_array().unwrap().last().unwrap();
+        assert_eq!(values["name"], name.replace(breaks, "\u{fffd}"));
     }
 }
 
@@ -162,11 +164,75 @@ fn the_data_are_the_series() {
             }
             "rss_mean_off" => points.iter().map(|point| point.rss_bytes.map(|_| 0)).collect(),
             "value-0_step" => vec![Some(0)],
-            other => panic!("{other} is not expected"),
+            "phases_step" => summary.phase_series[0].points.iter().map(|point| Some(point.step)).collect(),
+            "phases_steps" => vec![Some(1), Some(1)],
+            "phases_total" => vec![Some(1_000_000), Some(1_000_001)],
+            "phases_none" => vec![Some(199_984), Some(199_985)],
+            other => match (other.strip_prefix("phases_"), other.split_once('_')) {
+                (Some(at), _) => {
+                    let name = header["plots"].as_array().unwrap().iter().find(|plot| plot["id"] == "phases");
+                    let name = &name.unwrap()["names"][at.parse::<usize>().unwrap()];
+                    let time = [("data_wait", 300_007), ("my own", 500_009)];
+                    let time = time.iter().find(|(phase, _)| name == phase).map_or(0, |(_, time)| *time);
+                    vec![Some(time); 2]
+                }
+                (None, Some((place, figure))) => {
+                    let at: usize = place.strip_prefix("example-").unwrap().parse().unwrap();
+                    example_column(&summary.examples[at], figure, &header["texts"])
+                }
+                (None, None) => panic!("{other} is not expected"),
+            },
         };
         assert_eq!(values, expected, "{name}");
     }
     assert_eq!(at, bytes.len());
+}
+
+/// A column of a step of the fixture: a step, the wait for its batch, `forward`, and a span of another thread that
+/// began 20 ns before the step.
+fn example_column(example: &Example, figure: &str, texts: &Value) -> Vec<Option<u64>> {
+    let place = |text: &str| {
+        let at = texts.as_array().unwrap().iter().position(|known| known == text).unwrap();
+        Some(at as u64)
+    };
+    match figure {
+        "name" => example.spans.iter().map(|span| place(&span.name)).collect(),
+        "phase" => vec![None, place("data_wait"), None, None],
+        "batch" => vec![None, place(&"ab".repeat(16)), None, None],
+        "lane" => vec![Some(0), Some(0), Some(0), Some(1)],
+        "row" => vec![Some(0), Some(1), Some(1), Some(0)],
+        // Twice what is not negative; twice the size of what is, less one.
+        "offset" => vec![Some(0), Some(0), Some(9_000_000), Some(39)],
+        "duration" => vec![Some(10_000_000), Some(4_000_000), Some(5_000_000), Some(7_000_000)],
+        "critical" => vec![Some(1_000_000), Some(4_000_000), Some(5_000_000), Some(0)],
+        "error" => vec![Some(0), Some(0), Some(0), Some(1)],
+        "produce" => vec![None, Some(3_000_001), None, None],
+        "queue" => vec![None, Some(500_003), None, None],
+        "piece_span" => vec![Some(1), Some(0), Some(2), Some(0)],
+        "piece_offset" => vec![Some(0), Some(4_000_000), Some(4_500_000), Some(9_500_000)],
+        "piece_duration" => vec![Some(4_000_000), Some(500_000), Some(5_000_000), Some(500_000)],
+        other => panic!("{other} is not expected"),
+    }
+}
+
+#[test]
+fn a_step_is_drawn_and_told_without_scripts() {
+    let page = page(&full());
+    let drawing = between(&page, "<svg class=\"plot waterfall\"", "</svg>");
+    // Four spans; four pieces of the critical path.
+    assert_eq!(drawing.matches("<rect").count(), 8);
+    assert_eq!(drawing.matches("<rect class=\"path\"").count(), 4);
+    assert!(
+        drawing.contains(">data_wait</text>") && drawing.contains(">thread main (the step&#39;s)</text>")
+    );
+    let rows = between(&page, "<details id=\"waterfall-rows\">", "</details>");
+    assert_eq!(rows.matches("<tr>").count(), 1 + 4);
+    let figures: BTreeSet<_> = figures(rows).into_iter().collect();
+    // The median one is the second.
+    assert!(figures.contains(&("examples/1/spans/3/offset_ns", "-20")), "{figures:?}");
+    assert!(figures.contains(&("examples/1/spans/1/batch/produce_ns", "3000001")));
+    let kept = between(&page, "<section id=\"waterfall\"", "</table>");
+    assert!(kept.contains("000000000000000000000000000004d2") && kept.contains("train, median"), "{kept}");
 }
 
 fn decoded(text: &str) -> Vec<u8> {

@@ -1,0 +1,217 @@
+// A step as a waterfall: its spans by thread, children below their parents, the critical path marked. Which step is
+// shown, and which part of it, is chosen by buttons, by dragging and by keys, and is in the address.
+
+/** The steps kept, from the columns. */
+function examplesOf({ columns, texts, examples }) {
+  return examples.map((header, at) => {
+    const get = (name) => columns.get(`example-${at}_${name}`);
+    const known = (name, row) => (Number.isNaN(get(name)[row]) ? null : get(name)[row]);
+    const text = (name, row) => (known(name, row) === null ? '' : texts[get(name)[row]]);
+    const spans = [...get('name')].map((_, row) => {
+      const offset = get('offset')[row];
+      return {
+        row,
+        name: text('name', row),
+        phase: text('phase', row),
+        lane: get('lane')[row],
+        line: get('row')[row],
+        offset: offset % 2 === 0 ? offset / 2 : -(offset + 1) / 2,
+        duration: get('duration')[row],
+        critical: get('critical')[row],
+        error: get('error')[row] === 1,
+        produce: known('produce', row),
+        queue: known('queue', row),
+        batch: text('batch', row),
+      };
+    });
+    const pieces = [...get('piece_span')].map((span, row) => ({
+      span, offset: get('piece_offset')[row], duration: get('piece_duration')[row],
+    }));
+    return { ...header, at, listed: spans, pieces };
+  });
+}
+
+class Waterfall {
+  constructor(examples, changed) {
+    this.figure = document.getElementById('plot-waterfall');
+    if (!this.figure || !examples.length) return;
+    Object.assign(this, { examples, changed, color: phaseColors() });
+    this.graph = document.getElementById('waterfall-graph');
+    this.said = document.getElementById('waterfall-said');
+    this.graph.hidden = false;
+    this.figure.querySelector('.still').hidden = true;
+    this.tools(document.getElementById('waterfall-tools'));
+    this.graph.addEventListener('keydown', (event) => this.key(event));
+    this.drag();
+    this.show(Number(this.figure.dataset.example), null);
+  }
+
+  tools(place) {
+    const steps = element('div', { class: 'steps', role: 'group', 'aria-label': 'Step that is shown' });
+    this.buttons = this.examples.map((example) => {
+      const button = element('button', { type: 'button', 'aria-pressed': 'false', onclick: () => { this.show(example.at, null); this.changed(); } }, example.title);
+      steps.append(button);
+      return button;
+    });
+    const tool = (label, act) => element('button', { type: 'button', onclick: () => { act(); this.changed(); } }, label);
+    const zoom = (factor, shift) => () => {
+      const [from, to] = this.part;
+      const middle = (from + to) / 2 + shift * (to - from);
+      const half = (to - from) * factor / 2;
+      this.look(middle - half, middle + half);
+    };
+    place.append(steps, tool('Zoom in', zoom(0.5, 0)), tool('Zoom out', zoom(2, 0)),
+      tool('Earlier', zoom(1, -0.5)), tool('Later', zoom(1, 0.5)), tool('Whole step', () => this.look(0, Infinity)));
+    place.hidden = false;
+  }
+
+  /** Shows a step, all of it or a part. */
+  show(at, part) {
+    this.shown = this.examples[at] ?? this.examples[Number(this.figure.dataset.example)] ?? this.examples[0];
+    this.buttons.forEach((button, row) => button.setAttribute('aria-pressed', String(row === this.shown.at)));
+    document.getElementById('waterfall-title').textContent =
+      `${this.shown.title}, ${wholeNumber(this.shown.listed.length)} of ${wholeNumber(this.shown.spans)} spans`;
+    this.table();
+    this.look(...(part ?? [0, Infinity]));
+  }
+
+  /** Shows the part of the step from one time to another. */
+  look(from, to) {
+    const whole = Math.max(this.shown.duration, 1);
+    const length = Math.min(Math.max(Number.isFinite(to - from) ? to - from : whole, 1), whole);
+    const start = Math.min(Math.max(Number.isFinite(from) ? from : 0, 0), whole - length);
+    this.part = [Math.round(start), Math.round(start + length)];
+    this.draw();
+  }
+
+  isWhole() {
+    return this.part[0] === 0 && this.part[1] >= this.shown.duration;
+  }
+
+  /** What is known of a span, in words. */
+  words(span) {
+    const { lanes } = this.shown;
+    const parts = [span.name, duration(span.duration), `begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`];
+    if (span.phase) parts.push(`phase ${span.phase}`);
+    if (lanes.length > 1) parts.push(lanes[span.lane]);
+    parts.push(span.critical > 0 ? `on the critical path for ${duration(span.critical)}` : 'not on the critical path');
+    if (span.produce !== null) parts.push(`its batch was made in ${duration(span.produce)}`);
+    if (span.queue !== null) parts.push(`which lay in the queue for ${duration(span.queue)}`);
+    if (span.error) parts.push('ended with an error');
+    return parts.join(', ');
+  }
+
+  draw() {
+    const { listed, lanes, rows, pieces } = this.shown;
+    const [from, to] = this.part;
+    const x = (time) => Math.min(Math.max((time - from) / Math.max(to - from, 1), 0), 1) * 100;
+    const inside = (offset, length) => offset < to && offset + length > from;
+    const made = [];
+    const put = (node, left, top, width) => {
+      Object.assign(node.style, { left: `${left}%`, top: `${top}rem` }, width === undefined ? {} : { width: `${width}%` });
+      made.push(node);
+    };
+    for (const part of [0, 0.25, 0.5, 0.75]) {
+      put(element('span', { class: 'time' }, duration(from + part * (to - from))), part * 100, 0);
+    }
+    const tops = [];
+    let top = 1.4;
+    lanes.forEach((name, lane) => {
+      put(element('span', { class: 'lane' }, name), 0, top);
+      tops.push(top + 1.4);
+      top += 1.4 + rows[lane] * 1.8;
+    });
+    const y = (span) => (tops[span.lane] ?? 1.4) + span.line * 1.8;
+    let first = true;
+    for (const span of listed.filter((one) => inside(one.offset, Math.max(one.duration, 1)))) {
+      const left = x(span.offset);
+      const width = Math.max(x(span.offset + span.duration) - left, 0.1);
+      const words = this.words(span);
+      const box = element('button', { type: 'button', class: `box ${this.color(span.phase)}${span.error ? ' error' : ''}`, title: words, 'aria-label': words, 'data-span': span.row, tabindex: first ? 0 : -1, onclick: () => this.into(span), onfocus: () => { this.said.textContent = words; } }, width > 3 ? span.name : '');
+      first = false;
+      put(box, left, y(span), width);
+    }
+    for (const piece of pieces.filter((one) => inside(one.offset, one.duration))) {
+      const span = listed[piece.span];
+      if (!span) continue;
+      const left = x(piece.offset);
+      put(element('span', { class: 'path', 'aria-hidden': 'true' }), left, y(span) + 1.5, Math.max(x(piece.offset + piece.duration) - left, 0.1));
+    }
+    this.brush = element('span', { class: 'brushed', hidden: '' });
+    made.push(this.brush);
+    this.graph.style.height = `${top + 0.4}rem`;
+    this.graph.replaceChildren(...made);
+    const part = this.isWhole() ? 'The whole step' : `From ${duration(from)} to ${duration(to)} of the step`;
+    this.said.textContent = `${part}. Arrow keys move between spans, Enter zooms to one, Escape shows the whole step.`;
+  }
+
+  /** Zooms to a span. */
+  into(span) {
+    if (this.dragged) return;
+    this.look(span.offset, span.offset + Math.max(span.duration, 1));
+    this.graph.querySelector(`[data-span="${span.row}"]`)?.focus();
+    this.changed();
+  }
+
+  key(event) {
+    if (event.key !== 'Escape') return moveAmong(this.graph, event);
+    const row = document.activeElement.dataset?.span;
+    this.look(0, Infinity);
+    this.graph.querySelector(`[data-span="${row}"]`)?.focus();
+    this.changed();
+    return undefined;
+  }
+
+  /** Zooming by dragging. */
+  drag() {
+    let start = null;
+    const share = (event) => {
+      const box = this.graph.getBoundingClientRect();
+      return Math.min(Math.max((event.clientX - box.left) / Math.max(box.width, 1), 0), 1);
+    };
+    this.graph.addEventListener('pointerdown', (event) => { start = share(event); this.dragged = false; });
+    this.graph.addEventListener('pointermove', (event) => {
+      if (start === null) return;
+      const here = share(event);
+      this.dragged = this.dragged || Math.abs(here - start) > 0.01;
+      this.brush.hidden = !this.dragged;
+      Object.assign(this.brush.style, { left: `${Math.min(start, here) * 100}%`, width: `${Math.abs(here - start) * 100}%` });
+    });
+    window.addEventListener('pointerup', (event) => {
+      if (start === null) return;
+      const [low, high] = [start, share(event)].sort((a, b) => a - b);
+      start = null;
+      this.brush.hidden = true;
+      if (!this.dragged) return;
+      const [from, to] = this.part;
+      this.look(from + low * (to - from), from + high * (to - from));
+      this.changed();
+      // The click that follows is the end of the dragging, not a click on a box.
+      setTimeout(() => { this.dragged = false; }, 0);
+    });
+  }
+
+  /** The spans in words. */
+  table() {
+    const { at, listed, lanes } = this.shown;
+    const titles = [['Section'], ['Phase'], ['Thread'], ['Begins after', 'n'], ['Time', 'n'], ['On the critical path', 'n'], ['Batch']];
+    const head = element('tr', {}, ...titles.map(([title, kind]) => element('th', { scope: 'col', class: kind }, title)));
+    const rows = listed.map((span) => {
+      const figure = (name, value, words) => element('data', { value, 'data-at': `examples/${at}/spans/${span.row}/${name}` }, words);
+      const time = (name, value) => (value === null ? '–' : figure(name, value, duration(value)));
+      const cell = (...children) => element('td', {}, ...children);
+      const number = (child) => element('td', { class: 'n' }, child);
+      const batch = span.produce === null && span.queue === null && !span.batch ? [] : [
+        'made in ', time('batch/produce_ns', span.produce), ', in the queue for ', time('batch/queue_ns', span.queue),
+        ', trace ', span.batch ? element('code', {}, span.batch) : '–'];
+      return element('tr', {},
+        element('th', { scope: 'row' }, element('code', {}, span.name)),
+        cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
+        number(figure('offset_ns', span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`)),
+        number(time('duration_ns', span.duration)), number(time('critical_ns', span.critical)), cell(...batch));
+    });
+    const table = element('table', {}, element('caption', {}, this.shown.title), element('thead', {}, head), element('tbody', {}, ...rows));
+    document.querySelector('#waterfall-rows > div').replaceChildren(
+      element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Spans of the step' }, table));
+  }
+}

@@ -1,0 +1,231 @@
+//! Steps that were kept with their spans: which they are, and one of them as a waterfall, drawn and as a table. The
+//! script draws any of them, with zoom.
+
+mod layout;
+
+use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, paragraph, table};
+use super::svg;
+use crate::render::common::names::named;
+use crate::report::Report;
+use crate::report::units::duration;
+use crate::summary::{Example, ExampleRole, ExampleSpan, Lane};
+
+pub(super) use layout::{Rows, rows};
+
+/// Rows of the table that is there without scripts.
+const ROWS: usize = 80;
+
+/// Size of the drawing in its own units.
+const WIDTH: f64 = 800.0;
+const LEFT: f64 = 4.0;
+const RIGHT: f64 = 4.0;
+const ROW: f64 = 22.0;
+/// Height of a row's bar; the mark of the critical path is below it.
+const BAR: f64 = 15.0;
+const MARK: f64 = 4.0;
+/// Height of a lane's name, and of the axis.
+const HEAD: f64 = 18.0;
+/// Width of a letter of a bar's name, about.
+const LETTER: f64 = 6.6;
+
+/// Phases in the order of their colours: those of the table of phases, then those of sections, by name.
+pub(super) fn phases(report: &Report) -> Vec<&str> {
+    let mut all: Vec<&str> = report.summary.phases.iter().map(|row| row.phase.as_str()).collect();
+    let sections = report.sections.iter().filter_map(|row| row.phase.as_ref()).map(|phase| phase.as_str());
+    let others: std::collections::BTreeSet<&str> = sections.filter(|phase| !all.contains(phase)).collect();
+    all.extend(others);
+    all
+}
+
+pub(super) fn render(report: &Report, out: &mut String) {
+    open("waterfall", "Steps in detail", out);
+    // The median step says most about the run; where there is none, the first.
+    let is_median = |example: &&Example| example.roles.contains(&ExampleRole::Median);
+    let primary = |example: &&Example| Some(example.mode.as_str()) == report.summary.mode;
+    let all = || report.examples.iter().filter(primary);
+    let Some(shown) = all().find(is_median).or_else(|| all().next()).or(report.examples.first()) else {
+        paragraph("No step was read with all its sections, so none can be shown.", out);
+        return close(out);
+    };
+    let at = report.examples.iter().position(|example| example == shown).unwrap_or(0);
+    kept(report, out);
+    out.push_str("<div id=\"waterfall-tools\" class=\"tools\" hidden></div>\n");
+    out.push_str(&format!("<figure id=\"plot-waterfall\" data-example=\"{at}\">\n<div class=\"still\">\n"));
+    draw(&phases(report), shown, out);
+    out.push_str("</div>\n<div id=\"waterfall-graph\" hidden></div>\n");
+    out.push_str("<p id=\"waterfall-said\" class=\"said\" role=\"status\"></p>\n");
+    out.push_str(&format!(
+        "<figcaption>The spans of one step by thread, children below their parents. The dark bar below a span marks the \
+         critical path: what held up the end of the step. <span id=\"waterfall-title\">{}, {} of {} spans</span>.\
+         </figcaption>\n</figure>\n",
+        escape(&title(report, shown)),
+        shown.spans.len(),
+        shown.spans_in_step
+    ));
+    out.push_str("<details id=\"waterfall-rows\"><summary>The spans as a table</summary>\n<div>\n");
+    spans(at, shown, out);
+    if shown.spans.len() > ROWS {
+        let more = format!("{} more spans are in the JSON report.", shown.spans.len() - ROWS);
+        paragraph(&more, out);
+    }
+    out.push_str("</div></details>\n");
+    close(out);
+}
+
+/// What a step is called: `step 12, median`.
+pub(super) fn title(report: &Report, example: &Example) -> String {
+    let roles: Vec<&str> = example.roles.iter().map(|role| role.as_str()).collect();
+    let mode = match Some(example.mode.as_str()) == report.summary.mode {
+        true => String::new(),
+        false => format!("{} ", example.mode.as_str()),
+    };
+    let step = example.step.step.map_or_else(|| "without number".into(), crate::report::units::count);
+    let rank = match example.step.rank.filter(|_| report.ranks.len() > 1) {
+        Some(rank) => format!(" of rank {rank}"),
+        None => String::new(),
+    };
+    let warm = if example.is_warmup { ", warm-up" } else { "" };
+    format!("{mode}step {step}{rank}: {}{warm}, {}", roles.join(" and "), duration(example.step.duration_ns))
+}
+
+fn kept(report: &Report, out: &mut String) {
+    let rows = report.examples.iter().enumerate().map(|(at, example)| {
+        let place = format!("examples/{at}");
+        let roles: Vec<&str> = example.roles.iter().map(|role| role.as_str()).collect();
+        let warm = if example.is_warmup { ", warm-up" } else { "" };
+        [
+            count(&format!("{place}/step"), example.step.step),
+            format!("{}, {}{warm}", example.mode.as_str(), roles.join(" and ")),
+            number(&format!("{place}/rank"), example.step.rank),
+            ns(&format!("{place}/duration_ns"), example.step.duration_ns),
+            ns(&format!("{place}/unattributed_ns"), example.step.unattributed_ns),
+            count(&format!("{place}/spans_in_step"), example.spans_in_step),
+            code(&example.step.trace_id),
+        ]
+    });
+    table(
+        "Steps that were kept with their spans; a trace viewer that has the traces finds them by these ids",
+        [">Step", "Why", ">Rank", ">Time", ">No phase", ">Spans", "Trace"],
+        rows,
+        out,
+    );
+}
+
+/// The name of a thread.
+pub(super) fn lane_name(lane: &Lane, at: usize) -> String {
+    let own = if at == 0 { " (the step's)" } else { "" };
+    match (&lane.thread_name, lane.thread_id) {
+        (Some(name), _) => format!("thread {name}{own}"),
+        (None, Some(id)) => format!("thread {id}{own}"),
+        (None, None) => format!("no thread named{own}"),
+    }
+}
+
+fn spans(at: usize, example: &Example, out: &mut String) {
+    let rows = example.spans.iter().enumerate().take(ROWS).map(|(n, span)| {
+        let place = format!("examples/{at}/spans/{n}");
+        let lane = usize::try_from(span.lane).unwrap_or(usize::MAX);
+        [
+            code(&named(&span.name)),
+            span.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default(),
+            escape(&example.lanes.get(lane).map(|row| lane_name(row, lane)).unwrap_or_default()),
+            offset(&format!("{place}/offset_ns"), span.offset_ns),
+            ns(&format!("{place}/duration_ns"), span.duration_ns),
+            ns(&format!("{place}/critical_ns"), span.critical_ns),
+            batch(&place, span),
+        ]
+    });
+    table(
+        "Spans of the step",
+        ["Section", "Phase", "Thread", ">Begins after", ">Time", ">On the critical path", "Batch"],
+        rows,
+        out,
+    );
+}
+
+fn offset(place: &str, offset_ns: i64) -> String {
+    let sign = if offset_ns < 0 { "−" } else { "" };
+    figure(place, offset_ns, &format!("{sign}{}", duration(offset_ns.unsigned_abs())))
+}
+
+/// Where a batch came from.
+fn batch(place: &str, span: &ExampleSpan) -> String {
+    let Some(batch) = &span.batch else { return String::new() };
+    let trace = batch.trace_id.as_deref().map_or_else(|| UNKNOWN.into(), code);
+    format!(
+        "made in {}, in the queue for {}, trace {trace}",
+        ns(&format!("{place}/batch/produce_ns"), batch.produce_ns),
+        ns(&format!("{place}/batch/queue_ns"), batch.queue_ns),
+    )
+}
+
+fn draw(phases: &[&str], example: &Example, out: &mut String) {
+    let Rows { of_spans, by_lane } = rows(example);
+    let total: usize = by_lane.iter().sum();
+    let height = HEAD + by_lane.len() as f64 * HEAD + total as f64 * ROW + 4.0;
+    let whole_ns = example.step.duration_ns.max(1) as f64;
+    let x = |offset_ns: f64| LEFT + (offset_ns / whole_ns).clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT);
+    out.push_str(&format!(
+        "<svg class=\"plot waterfall\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Waterfall of the spans of a step\">\n"
+    ));
+    for (part, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
+        let at = x(part * whole_ns);
+        out.push_str(&format!(
+            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{HEAD}\" y2=\"{height}\"/>\
+             <text class=\"tick\" x=\"{at:.1}\" y=\"12\" text-anchor=\"{anchor}\">{}</text>\n",
+            escape(&duration((part * whole_ns) as u64))
+        ));
+    }
+    // Where each lane begins.
+    let mut tops = Vec::new();
+    let mut top = HEAD;
+    for (at, rows) in by_lane.iter().enumerate() {
+        let name = example.lanes.get(at).map(|lane| lane_name(lane, at)).unwrap_or_default();
+        out.push_str(&format!(
+            "<text class=\"lane\" x=\"{LEFT}\" y=\"{:.0}\">{}</text>\n",
+            top + HEAD - 5.0,
+            escape(&name)
+        ));
+        tops.push(top + HEAD);
+        top += HEAD + *rows as f64 * ROW;
+    }
+    let y = |span: usize| {
+        let lane = example.spans.get(span).and_then(|span| tops.get(usize::try_from(span.lane).ok()?));
+        lane.copied().unwrap_or(HEAD) + of_spans.get(span).copied().unwrap_or(0) as f64 * ROW
+    };
+    for (n, span) in example.spans.iter().enumerate() {
+        let from = x(span.offset_ns as f64);
+        let to = x(span.offset_ns as f64 + span.duration_ns as f64);
+        let width = (to - from).max(1.0);
+        let phase = span.phase.as_ref().map(|phase| phase.as_str());
+        let color = phase.and_then(|phase| phases.iter().position(|other| *other == phase));
+        let color = color.map_or_else(|| "plain".into(), svg::color);
+        let name = named(&span.name);
+        out.push_str(&format!(
+            "<rect class=\"{color}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{BAR}\"><title>{}, {}</title></rect>\n",
+            y(n),
+            escape(&name),
+            escape(&duration(span.duration_ns))
+        ));
+        let room = (width / LETTER) as usize;
+        if room >= 4 {
+            let short: String = name.chars().take(room - 1).collect();
+            out.push_str(&format!(
+                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
+                from + 3.0,
+                y(n) + 11.5,
+                escape(&short)
+            ));
+        }
+    }
+    for piece in &example.critical_path {
+        let from = x(piece.offset_ns as f64);
+        let to = x(piece.offset_ns.saturating_add(piece.duration_ns) as f64);
+        out.push_str(&format!(
+            "<rect class=\"path\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{MARK}\"/>\n",
+            y(usize::try_from(piece.span).unwrap_or(usize::MAX)) + BAR + 1.0,
+            (to - from).max(0.6)
+        ));
+    }
+    out.push_str("</svg>\n");
+}
