@@ -25,6 +25,12 @@ const STAGES: &[Stage] = &[
         run: lint_all,
     },
     Stage { name: "unit", about: "tests of the crates, debug build", needs: &[], run: unit },
+    Stage {
+        name: "loom",
+        about: "what threads share without locks, in every order, under loom; seconds",
+        needs: &[],
+        run: models,
+    },
     Stage { name: "release", about: "the program, release build", needs: &[], run: release },
     Stage { name: "e2e", about: "the program from end to end", needs: &["release"], run: end_to_end },
     Stage {
@@ -109,6 +115,13 @@ fn lint_all() -> Outcome {
 fn unit() -> Outcome {
     let later = ["--exclude", "stepscope-tests", "--exclude", "stepscope-stack-tests"];
     run_command(cargo(&[&["test", "--workspace"][..], &later].concat()))
+}
+
+/// A target folder of its own: the flag is one of every crate. Without the transport, which knows that flag, too.
+fn models() -> Outcome {
+    let mut tests = cargo(&["test", "-p", "stepscope", "--no-default-features", "--test", "loom"]);
+    tests.env("RUSTFLAGS", "--cfg loom").env("CARGO_TARGET_DIR", target_directory()?.join("loom"));
+    run_command(tests)
 }
 
 fn release() -> Outcome {

@@ -3,7 +3,8 @@
 //! of paths live in the recorder; this module knows numbers only.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+
+use crate::sync::atomic::{AtomicU64, Ordering, fence};
 
 use stepscope_core::histogram::{self, BUCKETS_PER_OCTAVE, OCTAVES};
 use stepscope_core::{Histogram, Moments};
@@ -12,6 +13,9 @@ use stepscope_core::{Histogram, Moments};
 pub(crate) const MAX_PATHS: usize = 4_096;
 
 const CHUNK: usize = 64;
+
+/// Copies that a reader tries to make of what is being written.
+const ATTEMPTS: usize = if cfg!(loom) { 2 } else { 64 };
 
 /// What one ended section adds to its path.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -193,10 +197,10 @@ impl PathCells {
 
     /// A consistent copy; `None` when the owner kept writing during every attempt.
     fn snapshot(&self) -> Option<Sums> {
-        for _ in 0..64 {
+        for _ in 0..ATTEMPTS {
             let before = self.sequence.load(Ordering::Acquire);
             if before % 2 == 1 {
-                std::hint::spin_loop();
+                crate::sync::spin_loop();
                 continue;
             }
             let sums = self.read();
@@ -280,7 +284,7 @@ impl Aggregates {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::Arc;

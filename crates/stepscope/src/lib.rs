@@ -44,6 +44,7 @@ mod ring;
 mod section;
 mod spans;
 mod state;
+mod sync;
 mod sys;
 mod thread;
 mod ticks;

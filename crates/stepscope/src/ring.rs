@@ -2,12 +2,13 @@
 //! sections to the background thread. Built of relaxed atomic words between one release and one acquire, so
 //! it needs neither locks nor `unsafe`. What a record looks like is the business of `record`.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use crate::sync::Slot;
+use crate::sync::atomic::{AtomicUsize, Ordering};
 
 /// A ring of 64-bit words that holds length-prefixed records.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    words: Box<[AtomicU64]>,
+    words: Box<[Slot]>,
     producer: Producer,
     consumer: Consumer,
 }
@@ -32,14 +33,14 @@ struct Consumer {
 }
 
 /// Words that only urgent records (roots of traces) may use, so that a full ring loses children first.
-const RESERVE: usize = 512;
+const RESERVE: usize = if cfg!(loom) { 2 } else { 512 };
 
 impl Ring {
     /// A ring of at least `bytes`; the number of words is rounded up to a power of two.
     pub(crate) fn new(bytes: usize) -> Self {
         let words = (bytes / 8).clamp(4 * RESERVE, 1 << 28).next_power_of_two();
         Self {
-            words: (0..words).map(|_| AtomicU64::new(0)).collect(),
+            words: (0..words).map(|_| Slot::new(0)).collect(),
             producer: Producer::default(),
             consumer: Consumer::default(),
         }
@@ -75,7 +76,7 @@ impl Ring {
     /// Has `fill` write one record of `len` words in place, all of them; `false` when there is no room in one piece
     /// (then [`push`](Self::push) may find it). Not for urgent records. Producer only.
     #[inline]
-    pub(crate) fn push_in_place(&self, len: usize, fill: impl FnOnce(&[AtomicU64])) -> bool {
+    pub(crate) fn push_in_place(&self, len: usize, fill: impl FnOnce(&[Slot])) -> bool {
         let Some(head) = self.room(len, false) else { return false };
         let start = head & (self.words.len() - 1);
         let Some([length, slots @ ..]) = self.words.get(start..start + len + 1) else { return false };
@@ -121,7 +122,7 @@ impl Ring {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use std::sync::Arc;

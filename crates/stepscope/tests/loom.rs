@@ -1,0 +1,170 @@
+//! Models of what a recording thread and the background thread share: every order in which the writes of one become
+//! visible to the other. Run by `cargo xtask test loom`; empty otherwise.
+#![cfg(loom)]
+
+#[path = "../src/aggregate.rs"]
+#[expect(dead_code, reason = "the models use a part of it")]
+mod aggregate;
+#[path = "../src/ring.rs"]
+#[expect(dead_code, reason = "the models use a part of it")]
+mod ring;
+
+/// What the modules above are made of, here.
+mod sync {
+    pub(crate) use loom::hint::spin_loop;
+    pub(crate) use loom::sync::atomic;
+
+    use atomic::{AtomicU64, Ordering};
+    use loom::cell::UnsafeCell;
+
+    /// A word that complains when it is written while somebody else may still read it, or the other way round: a
+    /// relaxed load alone would not show that a place was given back too early.
+    #[derive(Debug)]
+    pub(crate) struct Slot {
+        word: AtomicU64,
+        access: UnsafeCell<()>,
+    }
+
+    impl Slot {
+        pub(crate) fn new(word: u64) -> Self {
+            Self { word: AtomicU64::new(word), access: UnsafeCell::new(()) }
+        }
+
+        pub(crate) fn load(&self, ordering: Ordering) -> u64 {
+            self.access.with(|_| ());
+            self.word.load(ordering)
+        }
+
+        pub(crate) fn store(&self, word: u64, ordering: Ordering) {
+            self.access.with_mut(|_| ());
+            self.word.store(word, ordering);
+        }
+    }
+}
+
+use aggregate::{Aggregates, Ended, Sums};
+use loom::sync::Arc;
+use loom::sync::atomic::{AtomicBool, Ordering};
+use loom::thread;
+use ring::Ring;
+
+/// Tries all orders with so many switches that the scheduler makes by itself; waiting and ending come on top.
+fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(preemptions);
+    builder.check(f);
+}
+
+/// Takes one record; it is whole, and the next one.
+fn take(ring: &Ring, next: &mut u64) -> bool {
+    let mut record = Vec::new();
+    let is_there = ring.pop(&mut record);
+    if is_there {
+        assert_eq!(record, vec![*next; 1 + (*next % 2) as usize]);
+        *next += 1;
+    }
+    is_there
+}
+
+/// Alternately as a root is written and as a simple section is.
+fn write(ring: &Ring, number: u64) -> bool {
+    let words = [number; 2];
+    let words = &words[..1 + (number % 2) as usize];
+    match number % 3 {
+        0 => ring.push(words, &[], true),
+        1 => ring.push_in_place(words.len(), |slots| {
+            slots.iter().for_each(|slot| slot.store(number, Ordering::Relaxed));
+        }),
+        _ => ring.push(&words[..1], &words[1..], false),
+    }
+}
+
+#[test]
+fn records_arrive_whole_in_order_and_none_is_lost_without_a_word() {
+    model(4, || {
+        // Eight words for records of two and three: the fourth goes around the end, and may find no room.
+        let ring = Arc::new(Ring::new(0));
+        let consumer = {
+            let ring = Arc::clone(&ring);
+            thread::spawn(move || {
+                let mut next = 0;
+                // So often, whether something is there or not.
+                (0..3).for_each(|_| {
+                    take(&ring, &mut next);
+                });
+                next
+            })
+        };
+        let mut written = 0;
+        (0..5).for_each(|_| written += u64::from(write(&ring, written)));
+        let mut next = consumer.join().unwrap();
+        while take(&ring, &mut next) {}
+        assert_eq!(next, written);
+    });
+}
+
+/// Two sections of one path, of 5 and of 6 ns.
+const ENDED: [Ended; 2] = [ended(5), ended(6)];
+
+const fn ended(duration_ns: u64) -> Ended {
+    Ended { duration_ns, collapsed: false, self_busy_ns: 1, memory: None }
+}
+
+/// With the first section in it. (What makes room for a path is not modelled: the standard library's locks are not
+/// the model's.)
+fn aggregates() -> Aggregates {
+    let aggregates = Aggregates::new();
+    aggregates.record(1, &ENDED[0]);
+    aggregates
+}
+
+/// A reader sees the first or both, never a half.
+fn is_whole(sums: &Sums) -> bool {
+    let (moments, count) = (&sums.moments, sums.moments.count);
+    let expected = if count == 1 { (5, 25, 5) } else { (11, 61, 6) };
+    (moments.sum, moments.sum_of_squares, moments.max) == expected
+        && sums.histogram.count() == count
+        && sums.self_busy_ns == u128::from(count)
+}
+
+#[test]
+fn sums_are_read_whole_while_they_are_written() {
+    model(3, || {
+        let aggregates = Arc::new(aggregates());
+        let reader = {
+            let aggregates = Arc::clone(&aggregates);
+            thread::spawn(move || {
+                aggregates.for_each(|_, sums| assert!(sums.is_none_or(|sums| is_whole(&sums)), "torn"));
+            })
+        };
+        aggregates.record(1, &ENDED[1]);
+        reader.join().unwrap();
+    });
+}
+
+#[test]
+fn what_a_thread_leaves_when_it_ends_is_complete() {
+    model(3, || {
+        let shared = Arc::new((Ring::new(0), aggregates(), AtomicBool::new(false)));
+        let reader = {
+            let shared = Arc::clone(&shared);
+            thread::spawn(move || {
+                let (ring, aggregates, retired) = &*shared;
+                // As the background thread does: after this was set nothing more comes.
+                let retired = retired.load(Ordering::Acquire);
+                let mut next = 0;
+                while take(ring, &mut next) {}
+                if retired {
+                    let mut count = 0;
+                    aggregates.for_each(|_, sums| count = sums.map_or(0, |sums| sums.moments.count));
+                    assert_eq!((next, count), (1, 2));
+                }
+            })
+        };
+        let (ring, aggregates, retired) = &*shared;
+        aggregates.record(1, &ENDED[1]);
+        assert!(write(ring, 0));
+        retired.store(true, Ordering::Release);
+        reader.join().unwrap();
+    });
+}
