@@ -63,7 +63,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
             "stepscope-testkit",
         ],
     ),
-    ("stepscope-stack-tests", &["stepscope-testkit"]),
+    ("stepscope-stack-tests", &["stepscope-testkit", "stepscope-server"]),
     ("xtask", &["stepscope-core"]),
 ];
 
