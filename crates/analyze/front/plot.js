@@ -208,7 +208,7 @@ class Plot {
       const point = (key) => (one) => `${this.x(one.step).toFixed(1)},${y(one[key]).toFixed(1)}`;
       const band = [...merged[at].map(point('high')), ...[...merged[at]].reverse().map(point('low'))];
       if (line.low !== line.high) svg.append(drawn('polygon', { class: `${this.shown.stacked ? 'area' : 'band'} c${line.color}`, points: band.join(' ') }));
-      svg.append(drawn('polyline', { class: `line c${line.color}`, points: merged[at].map(point('mean')).join(' ') }));
+      if (!this.shown.stacked) svg.append(drawn('polyline', { class: `line c${line.color}`, points: merged[at].map(point('mean')).join(' ') }));
     });
     this.box = drawn('rect', { class: 'brush', y: PLOT.top, width: 0, height: PLOT.height - PLOT.top - PLOT.bottom });
     this.hair = drawn('line', { class: 'hair', y1: PLOT.top, y2: PLOT.height - PLOT.bottom, visibility: 'hidden' });

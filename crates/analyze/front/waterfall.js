@@ -47,12 +47,17 @@ class Waterfall {
   }
 
   tools(place) {
-    const steps = element('div', { class: 'steps', role: 'group', 'aria-label': 'Step that is shown' });
+    // Steps of the mode that the report is about stand first; those of others are many, and seldom looked for.
+    const group = (label) => element('div', { class: 'steps', role: 'group', 'aria-label': label });
+    const steps = group('Step that is shown');
+    const others = group('Steps of other modes');
+    this.others = element('details', { class: 'steps' }, element('summary', {}, 'Steps of other modes'), others);
     this.buttons = this.examples.map((example) => {
       const button = element('button', { type: 'button', 'aria-pressed': 'false', onclick: () => { this.show(example.at, null); this.changed(); } }, example.title);
-      steps.append(button);
+      (example.primary ? steps : others).append(button);
       return button;
     });
+    if (others.childElementCount) steps.append(this.others);
     const tool = (label, act) => element('button', { type: 'button', onclick: () => { act(); this.changed(); } }, label);
     const zoom = (factor, shift) => () => {
       const [from, to] = this.part;
@@ -69,6 +74,7 @@ class Waterfall {
   show(at, part) {
     this.shown = this.examples[at] ?? this.examples[Number(this.figure.dataset.example)] ?? this.examples[0];
     this.buttons.forEach((button, row) => button.setAttribute('aria-pressed', String(row === this.shown.at)));
+    if (!this.shown.primary) this.others.open = true;
     document.getElementById('waterfall-title').textContent =
       `${this.shown.title}, ${wholeNumber(this.shown.listed.length)} of ${wholeNumber(this.shown.spans)} spans`;
     this.table();
@@ -93,7 +99,7 @@ class Waterfall {
     const { lanes } = this.shown;
     const parts = [span.name, duration(span.duration), `begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`];
     if (span.phase) parts.push(`phase ${span.phase}`);
-    if (lanes.length > 1) parts.push(lanes[span.lane]);
+    if (lanes.length > 1) parts.push(`on thread ${lanes[span.lane]}`);
     parts.push(span.critical > 0 ? `on the critical path for ${duration(span.critical)}` : 'not on the critical path');
     if (span.produce !== null) parts.push(`its batch was made in ${duration(span.produce)}`);
     if (span.queue !== null) parts.push(`which lay in the queue for ${duration(span.queue)}`);
@@ -112,12 +118,13 @@ class Waterfall {
       made.push(node);
     };
     for (const part of [0, 0.25, 0.5, 0.75]) {
-      put(element('span', { class: 'time' }, duration(from + part * (to - from))), part * 100, 0);
+      put(element('span', { class: part === 0.25 || part === 0.75 ? 'time odd' : 'time' }, duration(from + part * (to - from))), part * 100, 0);
     }
+    made.push(element('span', { class: 'time last' }, duration(to)));
     const tops = [];
     let top = 1.4;
     lanes.forEach((name, lane) => {
-      put(element('span', { class: 'lane' }, name), 0, top);
+      put(element('span', { class: 'lane' }, `thread ${name}`), 0, top);
       tops.push(top + 1.4);
       top += 1.4 + rows[lane] * 1.8;
     });

@@ -5,13 +5,16 @@
 use std::collections::BTreeSet;
 
 use super::page::{close, count, escape, ns, open, paragraph};
-use super::svg::{self, Bucket, Line, bands, buckets};
+use super::svg::{self, Bucket, Line, bands, buckets, buckets_within};
 use crate::report::Report;
 use crate::report::units::{bytes, count as count_words, duration};
 use crate::summary::{Gauge, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
 
 /// Bins of the distribution.
 const BINS: usize = 48;
+
+/// Buckets of areas, of which there are as many as phases.
+const AREA_BUCKETS: usize = 200;
 
 /// The colour of what no phase covers: grey.
 pub(super) const NO_PHASE: usize = 7;
@@ -95,7 +98,7 @@ fn phases(report: &Report, out: &mut String) {
             let mean = *below as f64 / point.steps.max(1) as f64;
             (Bucket { step: point.step, min: 0.0, mean, max: mean }, point.steps)
         });
-        let mut merged = buckets(&points.collect::<Vec<_>>());
+        let mut merged = buckets_within(AREA_BUCKETS, &points.collect::<Vec<_>>());
         merged.iter_mut().for_each(|bucket| bucket.max = bucket.mean);
         layers.push((name, color, merged));
     };

@@ -30,7 +30,12 @@ pub(super) struct Bucket {
 /// At most [`BUCKETS`] of any number of points, each with a weight: smallest of the smallest, largest of the largest,
 /// mean of all, so that no outlier is lost.
 pub(super) fn buckets(points: &[(Bucket, u64)]) -> Vec<Bucket> {
-    let size = points.len().div_ceil(BUCKETS).max(1);
+    buckets_within(BUCKETS, points)
+}
+
+/// The same with at most `most`.
+pub(super) fn buckets_within(most: usize, points: &[(Bucket, u64)]) -> Vec<Bucket> {
+    let size = points.len().div_ceil(most.max(1)).max(1);
     let merged = points.chunks(size).filter_map(|chunk| {
         let (first, _) = chunk.first()?;
         let weight: f64 = chunk.iter().map(|(_, weight)| *weight as f64).sum();
@@ -120,15 +125,22 @@ fn ticks(max: f64, base: f64) -> Vec<f64> {
 /// Bands over step numbers from zero to the largest value; words of a value by `unit`, whose prefixes are powers of
 /// `base`.
 pub(super) fn bands(title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -> String, out: &mut String) {
-    plot("band", title, lines, base, unit, out);
+    plot(false, title, lines, base, unit, out);
 }
 
-/// The same of opaque areas from zero: the later ones cover the earlier.
+/// The same of opaque areas of means from zero: the later ones cover the earlier.
 pub(super) fn areas(title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -> String, out: &mut String) {
-    plot("area", title, lines, base, unit, out);
+    plot(true, title, lines, base, unit, out);
 }
 
-fn plot(class: &str, title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -> String, out: &mut String) {
+fn plot(
+    is_area: bool,
+    title: &str,
+    lines: &[Line<'_>],
+    base: f64,
+    unit: fn(u64) -> String,
+    out: &mut String,
+) {
     let all = || lines.iter().flat_map(|line| line.buckets);
     let max = all().map(|bucket| bucket.max).fold(0.0, f64::max).max(1.0);
     let first = all().map(|bucket| bucket.step).min().unwrap_or(0);
@@ -159,7 +171,22 @@ fn plot(class: &str, title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -
             count(step)
         ));
     }
-    for line in lines {
+    for line in lines.iter().filter(|_| is_area) {
+        let (Some(first), Some(last)) = (line.buckets.first(), line.buckets.last()) else { continue };
+        let top: Vec<String> =
+            line.buckets.iter().map(|one| format!("{:.0},{:.1}", x(one.step), y(one.mean))).collect();
+        out.push_str(&format!(
+            "<polygon class=\"area {}\" points=\"{} {:.0},{:.0} {:.0},{:.0}\"><title>{}</title></polygon>\n",
+            color(line.color),
+            top.join(" "),
+            x(last.step),
+            y(0.0),
+            x(first.step),
+            y(0.0),
+            escape(line.label)
+        ));
+    }
+    for line in lines.iter().filter(|_| !is_area) {
         let upper: Vec<String> =
             line.buckets.iter().map(|one| format!("{:.1},{:.1}", x(one.step), y(one.max))).collect();
         let lower = line.buckets.iter().rev().map(|one| format!("{:.1},{:.1}", x(one.step), y(one.min)));
@@ -168,7 +195,7 @@ fn plot(class: &str, title: &str, lines: &[Line<'_>], base: f64, unit: fn(u64) -
         let band: Vec<String> = upper.into_iter().chain(lower).collect();
         let color = color(line.color);
         out.push_str(&format!(
-            "<polygon class=\"{class} {color}\" points=\"{}\"/>\n<polyline class=\"line {color}\" points=\"{}\"><title>{}</title></polyline>\n",
+            "<polygon class=\"band {color}\" points=\"{}\"/>\n<polyline class=\"line {color}\" points=\"{}\"><title>{}</title></polyline>\n",
             band.join(" "),
             mean.join(" "),
             escape(line.label)

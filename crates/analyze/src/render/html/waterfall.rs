@@ -48,15 +48,14 @@ pub(super) fn render(report: &Report, out: &mut String) {
         return close(out);
     };
     let at = report.examples.iter().position(|example| example == shown).unwrap_or(0);
-    kept(report, out);
     out.push_str("<div id=\"waterfall-tools\" class=\"tools\" hidden></div>\n");
     out.push_str(&format!("<figure id=\"plot-waterfall\" data-example=\"{at}\">\n<div class=\"still\">\n"));
     draw(&phases(report), shown, out);
     out.push_str("</div>\n<div id=\"waterfall-graph\" hidden></div>\n");
     out.push_str("<p id=\"waterfall-said\" class=\"said\" role=\"status\"></p>\n");
     out.push_str(&format!(
-        "<figcaption>The spans of one step by thread, children below their parents. The dark bar below a span marks the \
-         critical path: what held up the end of the step. <span id=\"waterfall-title\">{}, {} of {} spans</span>.\
+        "<figcaption>Shown is <span id=\"waterfall-title\">{}, {} of {} spans</span>. Spans stand by thread, children \
+         below their parents. The thin bar below a span marks the critical path: what held up the end of the step.\
          </figcaption>\n</figure>\n",
         escape(&title(report, shown)),
         shown.spans.len(),
@@ -69,6 +68,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
         paragraph(&more, out);
     }
     out.push_str("</div></details>\n");
+    kept(report, out);
     close(out);
 }
 
@@ -115,9 +115,9 @@ fn kept(report: &Report, out: &mut String) {
 pub(super) fn lane_name(lane: &Lane, at: usize) -> String {
     let own = if at == 0 { " (the step's)" } else { "" };
     match (&lane.thread_name, lane.thread_id) {
-        (Some(name), _) => format!("thread {name}{own}"),
-        (None, Some(id)) => format!("thread {id}{own}"),
-        (None, None) => format!("no thread named{own}"),
+        (Some(name), _) => format!("{name}{own}"),
+        (None, Some(id)) => format!("{id}{own}"),
+        (None, None) => format!("without a name{own}"),
     }
 }
 
@@ -182,7 +182,7 @@ fn draw(phases: &[&str], example: &Example, out: &mut String) {
     for (at, rows) in by_lane.iter().enumerate() {
         let name = example.lanes.get(at).map(|lane| lane_name(lane, at)).unwrap_or_default();
         out.push_str(&format!(
-            "<text class=\"lane\" x=\"{LEFT}\" y=\"{:.0}\">{}</text>\n",
+            "<text class=\"lane\" x=\"{LEFT}\" y=\"{:.0}\">thread {}</text>\n",
             top + HEAD - 5.0,
             escape(&name)
         ));

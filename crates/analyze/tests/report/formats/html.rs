@@ -231,7 +231,7 @@ fn a_step_is_drawn_and_told_without_scripts() {
     // The median one is the second.
     assert!(figures.contains(&("examples/1/spans/3/offset_ns", "-20")), "{figures:?}");
     assert!(figures.contains(&("examples/1/spans/1/batch/produce_ns", "3000001")));
-    let kept = between(&page, "<section id=\"waterfall\"", "</table>");
+    let kept = between(&page, "<caption>Steps that were kept", "</table>");
     assert!(kept.contains("000000000000000000000000000004d2") && kept.contains("train, median"), "{kept}");
 }
 

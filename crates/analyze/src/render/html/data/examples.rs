@@ -62,6 +62,7 @@ pub(super) fn encode(report: &Report, columns: &mut Columns) -> (Vec<String>, Ve
         let lanes = example.lanes.iter().enumerate();
         headers.push(json!({
             "title": printable(&waterfall::title(report, example)),
+            "primary": Some(example.mode.as_str()) == report.summary.mode,
             "lanes": lanes.map(|(at, lane)| printable(&waterfall::lane_name(lane, at))).collect::<Vec<_>>(),
             "rows": by_lane,
             "duration": example.step.duration_ns,
