@@ -9,6 +9,7 @@ mod doctor;
 mod figures;
 mod hostile;
 mod killed;
+mod kineto;
 mod program;
 mod readme;
 mod recorded;
