@@ -75,7 +75,7 @@ fn answer<'a>(report: &'a Value, rule: &str) -> &'a Value {
 }
 
 #[test]
-fn a_thinned_run_is_judged_by_its_whole_steps_and_says_so() {
+fn a_thinned_run_is_judged_by_its_sums_and_says_so() {
     let folder = TempFolder::new("thinned").expect("a folder");
     let example = binaries::find("programs").expect("cargo build -p stepscope --examples");
     let mut command = clean(Command::new(example));
@@ -95,6 +95,13 @@ fn a_thinned_run_is_judged_by_its_whole_steps_and_says_so() {
         (&coverage["unread_because"], &coverage["parts_because"]),
         (&"size_bound".into(), &"thinned".into())
     );
+    // What of the steps is left is not typical: the sums of the same sections judge it, and the report says so.
+    let input = &report["summary"]["input"];
+    assert_eq!((&input["source"], number(&input["steps"])), (&"aggregates".into(), STEPS));
+    assert_eq!(number(&input["steps_ns"]), number(&section(&report, "step")["total"]));
+    let phases = report["summary"]["phase_sums"].as_array().expect("a list");
+    let forward = phases.iter().find(|row| row["phase"] == "forward").expect("a phase of the example");
+    assert_eq!(number(&forward["total_ns"]), number(&section(&report, "step/forward")["total"]));
     // What was not read is not made up.
     assert_eq!(section(&report, "step/forward")["self_ns"], Value::Null);
     assert_ne!(report["summary"]["input"]["verdict"], "not_enough_data");
@@ -108,6 +115,7 @@ fn a_thinned_run_is_judged_by_its_whole_steps_and_says_so() {
         "{text}"
     );
     assert!(text.contains("raise the directory's bound (STEPSCOPE_DIR_BYTES)"), "{text}");
+    assert!(text.contains("of 3,000 steps, all modes and warm-up included; only"), "{text}");
     assert!(!text.contains("record at level"), "that would not help: {text}");
     compare(&folder, &profiles);
 }
