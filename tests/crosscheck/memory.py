@@ -24,6 +24,7 @@ MIN_BYTES_PER_STEP = 64
 MIN_GROWTH_BYTES = {"live": 1_000_000, "rss": 33_554_432}
 MIN_TAIL_RATIO = 0.5
 MIN_STEPS = 100
+MIN_READ_STEPS = 30
 
 
 def compare_memory(report, run, sums, beginnings, compare):
@@ -170,7 +171,9 @@ def growths(report, run, compare):
     numbers = [step.number for step in run.steps_of(report["summary"]["mode"]) if step.number is not None]
     span = max(numbers) - min(numbers) if numbers else 0
     figure = None
-    if report["summary"]["steps"] >= MIN_STEPS:
+    coverage = report["summary"]["coverage"]
+    stand_for_all = (coverage["recorded_steps"] or 0) > coverage["read_steps"] and span >= MIN_STEPS
+    if report["summary"]["steps"] >= (MIN_READ_STEPS if stand_for_all else MIN_STEPS):
         figure = next((name for name in ("live", "rss") if grows(report["memory"][name], name, span)), None)
     verdicts = {"live": ["growing"], "rss": ["suspected"], None: []}
     compare.equal(where, "verdicts", [leak["verdict"] for leak in listed], verdicts[figure])

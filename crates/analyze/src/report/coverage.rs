@@ -12,6 +12,17 @@ pub(crate) fn read(coverage: &Coverage) -> Option<String> {
         .map(|(read, all)| format!("{} of {} were read", count(read), things(all, "step", "steps")))
 }
 
+/// How many steps were read and, where the directory's bound is why they are few, that: the end of a sentence.
+pub(crate) fn read_because(coverage: &Coverage) -> Option<String> {
+    let read = read(coverage)?;
+    Some(match coverage.unread_because {
+        Some(Shortfall::Lost(LossReason::SizeBound)) => format!(
+            "{read}, as the directory's bound left no room for the others; raise it (STEPSCOPE_DIR_BYTES)"
+        ),
+        _ => read,
+    })
+}
+
 /// Why steps were not read and what to do about it, sentences.
 pub(crate) fn unread_because(coverage: &Coverage) -> String {
     match coverage.unread_because {

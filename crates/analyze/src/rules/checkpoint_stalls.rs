@@ -51,7 +51,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let total_ns = steps.total_ns().saturating_add(between_ns);
     let share = exposed_ns as f64 / total_ns.max(1) as f64;
     if share < thresholds.min_share {
-        return Verdict::fine(format!("{} of the training time goes into checkpoints", percent(share)));
+        let read =
+            summary.coverage.partly_read().map_or("", |_| ", as far as steps and checkpoints were read");
+        return Verdict::fine(format!("{} of the training time goes into checkpoints{read}", percent(share)));
     }
     let Some(gain) = Gain::upper_bound(steps.per_step(exposed_ns), steps.per_step(total_ns)) else {
         return Verdict::unknown("steps have no duration");

@@ -56,6 +56,8 @@ thresholds! {
     limit_bytes: u64 = 0;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 100;
+    /// Steps after warm-up that are needed where only some were read, of at least `min_steps` in a row.
+    min_read_steps: u64 = 30;
 }
 
 /// Most sections that evidence lists beside the one named.
@@ -131,8 +133,18 @@ struct Growth {
 impl Growth {
     fn of(summary: &Summary, config: &Config) -> Result<Option<Self>, Verdict> {
         let thresholds = &config.memory_growth;
-        let steps = Steps::read(summary, thresholds.min_steps)?;
-        let span = steps.mode.step_range.map_or(0, |(first, last)| last.saturating_sub(first));
+        let span = summary
+            .primary()
+            .and_then(|mode| mode.step_range)
+            .map_or(0, |(first, last)| last.saturating_sub(first));
+        // Steps that stand for many others show the course of the memory as well, if they are enough for a trend.
+        let stand_for_all = summary.coverage.partly_read().is_some() && span >= thresholds.min_steps;
+        let needed = if stand_for_all {
+            thresholds.min_steps.min(thresholds.min_read_steps)
+        } else {
+            thresholds.min_steps
+        };
+        let steps = Steps::read(summary, needed)?;
         let memory = &summary.memory;
         if memory.live.is_none() && memory.rss.is_none() {
             return Err(Verdict::unknown(

@@ -181,7 +181,7 @@ impl<'a> Steps<'a> {
             return Ok(());
         }
         let steps = things(count, "step", "steps");
-        Err(Verdict::unknown(match coverage::read(&self.summary.coverage) {
+        Err(Verdict::unknown(match coverage::read_because(&self.summary.coverage) {
             Some(read) => {
                 format!("{steps} after warm-up: too few to judge, {min_steps} are needed; {read}")
             }

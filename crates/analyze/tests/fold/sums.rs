@@ -5,7 +5,7 @@ use stepscope_analyze::report::{Overview, Reading, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{FigureSource, InputVerdict};
 use stepscope_analyze::{Partial, Summary};
-use stepscope_core::{SectionKind, metric};
+use stepscope_core::{LossReason, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
 
 use crate::build::{Build, fold, process};
@@ -133,4 +133,38 @@ fn spans_tell_where_sums_cannot() {
     let mut partial = fold(&traces);
     sums(&mut partial);
     by_spans(partial.finish(None));
+}
+
+/// Memory of a run of 1,000 steps that keeps 2,000 bytes a step, of which `read` were read, spread over all.
+fn leaking(read: u64) -> Summary {
+    let mut traces: Vec<Trace> = (0..read)
+        .map(|at| {
+            let number = at * (STEPS / read);
+            let mut build = Build::of(number, &process(0));
+            let step = build.step(number as i64, number * 1_000, number * 1_000 + 100).thread(1);
+            step.figure(Figure::LiveBytes, (number * 2_000) as i64);
+            build.trace()
+        })
+        .collect();
+    traces.push(end());
+    let mut partial = fold(&traces);
+    sums(&mut partial);
+    partial.metric(&process(0), 0, 9, &MetricPoint::SpansEmitted(STEPS + 1));
+    let (sink, reason) = ("directory".into(), Some(LossReason::SizeBound));
+    partial.metric(&process(0), 0, 9, &MetricPoint::SpansDropped { sink, reason, count: STEPS - read });
+    partial.finish(None)
+}
+
+#[test]
+fn steps_that_stand_for_many_others_show_what_memory_does() {
+    let report = |read| build(&leaking(read), Reading::default(), &Config::default());
+    let leaks = report(40).leaks;
+    assert_eq!(leaks.iter().map(|leak| leak.bytes_per_step).collect::<Vec<_>>(), [2_000.0]);
+    // Too few of them are none, and the reason is named.
+    let few = report(25);
+    assert_eq!(few.leaks.len(), 0);
+    let state = few.detailed_metrics.rules.iter().find(|row| row.rule == "memory_growth").unwrap();
+    let because = state.because.as_ref().unwrap();
+    assert!(because.contains("25 of 1,000 steps were read, as the directory's bound"), "{because}");
+    assert!(because.contains("STEPSCOPE_DIR_BYTES"), "{because}");
 }

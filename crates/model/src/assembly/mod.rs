@@ -382,8 +382,8 @@ impl Assembler {
             if !complete && !unended_run {
                 issues.add(file, IssueKind::IncompleteTrace, None, 1, || {
                     format!(
-                        "trace {} lacks spans or its root: they had not ended when the program stopped, or are \
-                         in a file that was not given",
+                        "trace {} lacks spans or its root: they had not ended when the program stopped, went with \
+                         files that a bounded directory gave up, or are in a file that was not given",
                         hex(&id)
                     )
                 });

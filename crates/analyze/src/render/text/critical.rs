@@ -29,7 +29,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     for section in large.clone().take(ON_PATH) {
         page.plain(&row(&named(&section.path), section.share, section.on_path_ns));
     }
-    page.more(large.count(), ON_PATH, "sections");
+    page.more(large.count(), ON_PATH, "section", "sections");
     let other = 1.0 - critical.explained_share;
     if other >= SMALL {
         let name = format!("(the {} itself, in no section)", critical.window);

@@ -41,7 +41,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     for note in report.notes.iter().take(NOTES) {
         page.paragraph(Look::Plain, "  Note: ", &note.text);
     }
-    page.more(report.notes.len(), NOTES, "notes");
+    page.more(report.notes.len(), NOTES, "note", "notes");
 }
 
 fn finding(number: usize, found: &Bottleneck, page: &mut Page) {

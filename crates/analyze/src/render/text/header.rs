@@ -44,7 +44,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     for other in report.detailed_metrics.modes.iter().filter(|row| Some(row.mode.as_str()) != summary.mode) {
         let stats = &other.steady;
         let shown = [("p50", stats.p50), ("p95", stats.p95), ("longest", stats.max)];
-        let mut parts = vec![things(other.all.count, "step", "steps")];
+        let read = if summary.coverage.partly_read().is_some() { " read" } else { "" };
+        let steps = things(stats.count, "step", "steps");
+        let mut parts = vec![format!("{steps}{read}{}", warmup(other.warmup.steps))];
         parts.extend(shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))));
         page.paragraph(Look::Plain, &format!("{} ", left(other.mode.as_str(), 11)), &parts.join(", "));
     }
@@ -69,11 +71,8 @@ fn run(report: &Report, page: &mut Page) {
     let mut what = Vec::new();
     if let Some(mode) = summary.mode {
         let kind = if mode == "train" { String::new() } else { format!("{mode} ") };
-        let warmup = match summary.warmup_steps {
-            0 => String::new(),
-            steps => format!(" (and {} of warm-up, left out)", count(steps)),
-        };
-        what.push(format!("{kind}{}{warmup}", things(summary.steps, "step", "steps")));
+        let steps = things(summary.steps, "step", "steps");
+        what.push(format!("{kind}{steps}{}", warmup(summary.warmup_steps)));
         what.extend(
             summary
                 .coverage
@@ -97,6 +96,14 @@ fn run(report: &Report, page: &mut Page) {
         None => "end not known".into(),
     });
     page.paragraph(Look::Plain, "            ", &what.join(", "));
+}
+
+/// ` (and 2 of warm-up, left out)`.
+fn warmup(steps: u64) -> String {
+    match steps {
+        0 => String::new(),
+        steps => format!(" (and {} of warm-up, left out)", count(steps)),
+    }
 }
 
 fn ranks(run: &Run) -> String {

@@ -24,7 +24,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         );
         page.paragraph(Look::Plain, "  ", &format!("{}: {text}", loader.name));
     }
-    page.more(batches.loaders.len(), LOADERS, "loaders");
+    page.more(batches.loaders.len(), LOADERS, "loader", "loaders");
     if waits.wait.count > 0 {
         let mut parts = vec![format!(
             "{}: p50 {}, p95 {}, longest {}",

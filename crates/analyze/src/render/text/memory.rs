@@ -38,7 +38,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             page.paragraph(Look::Plain, &format!("  {} ", left(&who, 9)), &parts.join(", "));
         }
     }
-    page.more(memory.processes.len(), PROCESSES, "processes");
+    page.more(memory.processes.len(), PROCESSES, "process", "processes");
 }
 
 fn line(pair: &TrendPair) -> String {

@@ -81,10 +81,11 @@ impl Page {
         }
     }
 
-    /// What a bounded list left out.
-    pub(super) fn more(&mut self, all: usize, shown: usize, what: &str) {
+    /// What a bounded list left out; `one` and `several` name it.
+    pub(super) fn more(&mut self, all: usize, shown: usize, one: &str, several: &str) {
         if all > shown {
             let left_out = crate::report::units::count((all - shown) as u64);
+            let what = if all - shown == 1 { one } else { several };
             self.line(Look::Dim, &format!("  and {left_out} more {what} (--format json has them all)"));
         }
     }

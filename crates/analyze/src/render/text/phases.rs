@@ -56,6 +56,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     let outside: Vec<_> = report.detailed_metrics.outside.iter().filter(|row| row.stats.count > 0).collect();
     if !outside.is_empty() {
         page.heading("Between the steps (same threads)");
+        if summary.coverage.partly_read().is_some() {
+            page.line(Look::Dim, "  as far as it was read; the sections below count all of it");
+        }
         for row in outside {
             let name = row.phase.as_ref().map_or("(no phase)", |phase| phase.as_str());
             let longest = row.stats.max.map(|max| format!(", at most {}", duration(max)));

@@ -68,7 +68,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let times = if issue.count > 1 { format!(" ({} times)", count(issue.count)) } else { String::new() };
         page.paragraph(Look::Notice, "  input: ", &format!("{place}{}{times}", issue.reason));
     }
-    page.more(report.read_issues.len(), ISSUES, "issues of the input");
+    page.more(report.read_issues.len(), ISSUES, "issue of the input", "issues of the input");
     for row in report.detailed_metrics.disagreements.iter().take(DISAGREEMENTS) {
         page.paragraph(
             Look::Notice,
@@ -82,7 +82,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             ),
         );
     }
-    page.more(report.detailed_metrics.disagreements.len(), DISAGREEMENTS, "differences");
+    page.more(report.detailed_metrics.disagreements.len(), DISAGREEMENTS, "difference", "differences");
     for limit in &report.detailed_metrics.limits {
         // The serialised name is the one that the JSON report carries.
         let name = serde_json::to_value(limit).ok();

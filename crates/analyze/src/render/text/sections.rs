@@ -52,7 +52,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         ];
         page.plain(&row(&name, cells, &" ".repeat(depth.min(8))));
     });
-    page.more(report.sections.len(), shown, "with less time");
+    page.more(report.sections.len(), shown, "with less time", "with less time");
     page.line(Look::Dim, "  share: of the step time, on any thread; alloc: bytes allocated a call");
     let coverage = &report.summary.coverage;
     if coverage.partly_read().is_some() || coverage.partly_whole().is_some() {

@@ -51,7 +51,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         ];
         page.plain(&row(&printable(suspended.path), cells));
     }
-    page.more(rows.len(), ROWS, "with less idle time");
+    page.more(rows.len(), ROWS, "with less idle time", "with less idle time");
 }
 
 fn row(name: &str, cells: [String; 4]) -> String {
