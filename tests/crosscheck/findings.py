@@ -25,6 +25,12 @@ def compare_findings(report, run, compare):
         if steps.can_judge(20):
             is_found = Fraction(steps.exposed(phases), steps.total) >= MIN_SHARE
             compare.equal("findings", rule, len(rules[rule]), int(is_found))
+    for rule, (phase, least) in WAITS.items():
+        if steps.can_judge(20):
+            between = 0 if steps.sums else steps.between((phase,))
+            exposed = (steps.exposed((phase,)) if steps.sums else steps.inside((phase,))) + between
+            is_found = exposed > 0 and Fraction(exposed, steps.total + between) >= least
+            compare.equal("findings", rule, len(rules[rule]), int(is_found))
     compare.equal("findings", "memory_growth", len(rules["memory_growth"]), len(report["leaks"]))
     for finding in report["bottlenecks"]:
         where = f"finding {finding['id']}"
@@ -176,6 +182,18 @@ def checkpoint_stalls(finding, report, steps):
     return saved, saved, (steps.total + between) // steps.count, None
 
 
+def wait(phase):
+    """A phase that holds up the training thread, inside steps and between them."""
+
+    def rule(finding, report, steps):
+        between = 0 if steps.sums else steps.between((phase,))
+        inside = steps.exposed((phase,)) if steps.sums else steps.inside((phase,))
+        saved = (inside + between) // steps.count
+        return saved, saved, (steps.total + between) // steps.count, None
+
+    return rule
+
+
 def memory_growth(finding, report, steps):
     """By the rate an hour; half of that where only resident memory is known to grow."""
     leak, throughput = report["leaks"][0], steps.mode["throughput"]
@@ -213,3 +231,10 @@ RULES = {
         input_bound, slow_preprocessing, slow_section, step_jitter, checkpoint_stalls, memory_growth, spans_lost,
     )
 }
+# The phases that a rule of their own judges, and from which share on.
+WAITS = {
+    "communication_waits": ("communication", Fraction(10, 100)),
+    "sync_waits": ("synchronization", Fraction(10, 100)),
+    "io_stalls": ("io", Fraction(5, 100)),
+}
+RULES |= {name: wait(phase) for name, (phase, _) in WAITS.items()}

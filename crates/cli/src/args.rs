@@ -29,6 +29,7 @@ Examples:
   stepscope analyze --fail-on 20 profiles          exit code 1 if a finding has severity >= 20
   stepscope analyze --partial a.part a/            the heavy half, on any machine;
   stepscope merge a.part b.part                    the other half, anywhere
+  stepscope analyze --list-rules                   what is looked for; docs/rules.md at length
 
 What is read: the directories that the layer writes, OTLP traces as protobuf or JSON (the
 collector's file exporter, answers of Tempo and Jaeger), Jaeger JSON, and Chrome trace events
@@ -191,6 +192,9 @@ pub(crate) struct AnalyzeArgs {
     /// Threads that read: 1, or 2 (default: 2 where the machine has two processors)
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
+    /// List the rules that runs are judged by, and read nothing
+    #[arg(long, conflicts_with_all = ["inputs", "threads", "OutputArgs"])]
+    pub(crate) list_rules: bool,
     /// Where the result goes.
     #[command(flatten)]
     pub(crate) output: OutputArgs,

@@ -127,7 +127,7 @@ pub enum TimeBase {
     StepTime,
     /// The steps, and the input on their threads between them.
     StepsAndInput,
-    /// That, and the checkpoints between the steps.
+    /// That, and what the finding is about between the steps.
     TrainingTime,
 }
 

@@ -67,18 +67,26 @@ macro_rules! registry {
     };
 }
 
+mod common;
+
 pub mod checkpoint_stalls;
+pub mod communication_waits;
 pub mod input_bound;
+pub mod io_stalls;
 pub mod memory_growth;
 pub mod slow_preprocessing;
 pub mod slow_section;
 pub mod spans_lost;
 pub mod step_jitter;
+pub mod sync_waits;
 
 registry! {
     input_bound,
     slow_preprocessing,
     slow_section,
+    communication_waits,
+    sync_waits,
+    io_stalls,
     step_jitter,
     checkpoint_stalls,
     memory_growth,

@@ -1,5 +1,5 @@
-//! Rule `slow_section`: a section that is neither input, nor one of the stages every training step consists
-//! of, nor a checkpoint, takes a good part of the step.
+//! Rule `slow_section`: a section that is none of the stages every training step consists of takes a good part of the
+//! step. Phases with a rule of their own (input, communication, synchronisation, I/O, checkpoints) are left to it.
 
 use stepscope_core::{Phase, PhaseClass};
 
@@ -17,8 +17,8 @@ pub(super) const RULE: Rule = Rule {
         finds: "One section below step level whose own time, nested sections excluded, is a good part of the \
                 step although it is none of the stages that a step consists of: no forward or backward pass, \
                 gradient work, optimizer, evaluation, inference, compilation or copying (those have to take \
-                the time), no input and no checkpoint (other rules look at them).",
-        why: "Logging, metrics, synchronisation and helper code inside the step cost as much as they take, \
+                the time), no input, communication, synchronisation, I/O or checkpoint (other rules look at them).",
+        why: "Logging, metrics and helper code inside the step cost as much as they take, \
               and are usually not meant to.",
         how: "Own time counts where it is exposed: while the training thread is in the section itself and \
               nothing of higher rank runs. Where no step was read with its sections, their sums tell how long they \
@@ -109,10 +109,10 @@ fn is_expected(row: &SectionRow, steps: &Steps<'_>) -> bool {
         | PhaseClass::CpuOperation
         | PhaseClass::Copy
         | PhaseClass::Kernel
-        | PhaseClass::Set => true,
-        PhaseClass::Runtime => phase.is(Phase::Compile),
-        PhaseClass::Communication => false,
-        PhaseClass::Other => phase.is(Phase::Checkpoint),
+        | PhaseClass::Set
+        | PhaseClass::Runtime
+        | PhaseClass::Communication => true,
+        PhaseClass::Other => phase.is(Phase::Checkpoint) || phase.is(Phase::Io),
     })
 }
 
@@ -206,14 +206,7 @@ impl<'a> Cost<'a> {
                 duration(self.per_call_ns())
             )
         };
-        let what = match self.row.phase.as_ref() {
-            Some(phase) if phase.is(Phase::Synchronization) => {
-                "Synchronise only where a result is really read. "
-            }
-            Some(phase) if phase.is(Phase::Communication) => {
-                "Overlap the exchange with the computation of the step. "
-            }
-            Some(phase) if phase.is(Phase::Io) => "Write in a thread of its own. ",
+        let what = match self.row.phase {
             Some(_) => "",
             None => "If it is a regular stage of the step, give it its phase. ",
         };

@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test whose fixture is wrong cannot go on")]
 
 mod build;
+mod document;
 mod fixture;
 mod formats;
 mod registry;

@@ -1,12 +1,15 @@
 //! Every rule: found, fine, not enough data.
 
 mod checkpoint_stalls;
+mod communication_waits;
 mod input_bound;
+mod io_stalls;
 mod memory_growth;
 mod slow_preprocessing;
 mod slow_section;
 mod spans_lost;
 mod step_jitter;
+mod sync_waits;
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::{Finding, Verdict};

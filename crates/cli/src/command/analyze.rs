@@ -1,5 +1,7 @@
 //! `stepscope analyze`: inputs in, a report or a partial analysis out.
 
+use stepscope_analyze::render;
+
 use crate::args::{AnalyzeArgs, Global, OutputArgs};
 use crate::config::Config;
 use crate::error::CliError;
@@ -8,6 +10,10 @@ use crate::{exit, input, output};
 
 /// Reads the inputs, and writes what was asked for.
 pub(crate) fn run(args: &AnalyzeArgs, global: Global) -> Result<u8, CliError> {
+    if args.list_rules {
+        output::stdout(render::rule_list(output::options(global, None)).as_bytes())?;
+        return Ok(exit::FINE);
+    }
     output::renderer(args.output.format, args.output.output.as_deref())?;
     let config = crate::config::load(args.output.config.as_deref())?;
     let inputs = input::resolve(&args.inputs)?;

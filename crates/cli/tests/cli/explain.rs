@@ -23,6 +23,17 @@ fn every_rule_of_the_list_is_explained() {
 }
 
 #[test]
+fn analyze_lists_the_rules_too_and_reads_nothing() {
+    let folder = folder("list-rules");
+    let list = output(folder.path(), &["analyze", "--list-rules"]);
+    assert_eq!(list, output(folder.path(), &["explain"]));
+    let ended = run(folder.path(), &["analyze", "--list-rules", "profiles"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+    let ended = run(folder.path(), &["analyze", "--list-rules", "--format", "json"]);
+    assert_eq!(ended.code, 2, "{}", ended.stderr);
+}
+
+#[test]
 fn an_unknown_rule_names_the_known_ones() {
     let ended = run(folder("unknown-rule").path(), &["explain", "input-bound"]);
     assert_eq!(ended.code, 2);

@@ -28,7 +28,7 @@ fn several_sections_come_largest_first() {
         .phase(Phase::Forward, "forward", 3 * MS)
         .untagged("a", 1, 2 * MS)
         .untagged("b", 1, 3 * MS)
-        .phase(Phase::Synchronization, "sync", 2 * MS)
+        .phase(Phase::Other, "sync", 2 * MS)
         .build();
     let sections: Vec<_> = found(RULE, &summary).into_iter().filter_map(|finding| finding.section).collect();
     assert_eq!(sections, ["step/b", "step/a", "step/sync"]);
@@ -71,7 +71,7 @@ fn without_phases_regular_stages_cannot_be_told() {
     let run = || Run::of(100, 10 * MS).untagged("model", 1, 6 * MS);
     assert!(unknown(RULE, &run().build()).starts_with("phases cover only 0 %"));
     // What is tagged as something else is found all the same.
-    let synchronizing = run().phase(Phase::Synchronization, "sync", 2 * MS).build();
+    let synchronizing = run().phase(Phase::Other, "sync", 2 * MS).build();
     let sections: Vec<_> = found(RULE, &synchronizing).into_iter().map(|finding| finding.section).collect();
     assert_eq!(sections, [Some("step/sync".to_owned())]);
 }
@@ -99,4 +99,15 @@ fn of_thinned_steps_the_whole_ones_count_calls() {
     summary.modes[0].whole_all.steps = 0;
     summary.modes[0].whole.steps = 0;
     assert!(unknown(RULE, &summary).starts_with("the steps were recorded without their sections"));
+}
+
+#[test]
+fn phases_with_a_rule_of_their_own_are_left_to_it() {
+    for phase in [Phase::Communication, Phase::Synchronization, Phase::Io, Phase::Checkpoint] {
+        let summary = Run::of(100, 10 * MS)
+            .phase(Phase::Forward, "forward", 5 * MS)
+            .phase(phase, "part", 4 * MS)
+            .build();
+        assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
+    }
 }

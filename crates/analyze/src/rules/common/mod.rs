@@ -1,0 +1,3 @@
+//! What several rules share. No rule lives here.
+
+pub(super) mod waits;

@@ -1,0 +1,81 @@
+//! Rule `communication_waits`: the training thread stands in communication that nothing of the step hides. Which rank
+//! the others wait for is another question.
+
+use stepscope_core::Phase;
+
+use super::common::waits::Wait;
+use super::{Config, Doc, Rule};
+use crate::report::units::{bytes, duration, percent};
+use crate::report::{BottleneckType, Verdict, rounded};
+use crate::summary::Summary;
+
+pub(super) const RULE: Rule = Rule {
+    id: "communication_waits",
+    since: "0.1.0",
+    name: "Communication waits",
+    kind: BottleneckType::Communication,
+    doc: Doc {
+        finds: "Exchange between ranks that the training thread waits for: time of that thread in phase \
+                `communication`, inside steps and between them.",
+        why: "Communication that other work hides costs nothing; the rest is added to every step, and grows with the \
+              number of ranks.",
+        how: "The exposed time of the phase (the training thread is inside it, and no copy and no kernel runs), divided \
+              by the time of the steps plus that of input and communication between them, warm-up excluded. What was \
+              hidden is the phase's time on any thread less that. Where too few steps were read with their sections, \
+              their sums tell it, on whatever thread, and the finding says so. The gain takes all of it away: an \
+              exchange cannot be left out, but it can be hidden. The limit is that of the profiler of TensorBoard.",
+        advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
+                 accumulation) or less (lower precision, compression); join many small messages to few large ones. \
+                 Where single calls take long and the others do not, one rank is late, and the others wait for it.",
+        example: "38 % of the step time goes into communication that nothing hides.\n\
+                  \x20   step/all_reduce: 3.8 ms a step, 1 call a step\n\
+                  Exchanged during the backward pass, the step took 6.4 ms instead of 10.0 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the step time from which exposed communication is a finding.
+    min_share: f64 = 0.10;
+    /// Calls a step from which joining messages is advised.
+    many_calls: u64 = 16;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+const WHAT: &str = "communication that nothing hides";
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.communication_waits;
+    let wait = match Wait::of(summary, Phase::Communication, WHAT, thresholds.min_share, thresholds.min_steps)
+    {
+        Ok(wait) => wait,
+        Err(verdict) => return verdict,
+    };
+    wait.finding(WHAT, &advice(&wait, thresholds), |evidence| {
+        let moved = wait.throughput();
+        evidence
+            .with_known("bytes", moved.map(|(sum, _)| sum))
+            .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))
+    })
+}
+
+fn advice(wait: &Wait<'_>, thresholds: &Thresholds) -> String {
+    let mut advice = format!(
+        "Let the exchange run while the backward pass goes on: {} a step is waited for",
+        duration(wait.per_step_ns())
+    );
+    if let Some(hidden) = wait.hidden_share() {
+        advice.push_str(&format!(", {} of it is hidden today", percent(hidden)));
+    }
+    advice.push('.');
+    let is_many = wait.calls_per_step().is_some_and(|calls| calls >= thresholds.many_calls);
+    match wait.often().filter(|_| is_many) {
+        Some(often) => advice.push_str(&format!(" {often}: join the messages to fewer, larger ones.")),
+        None => advice.push_str(" Or exchange less often (gradient accumulation), or in a lower precision."),
+    }
+    if let Some((_, rate)) = wait.throughput() {
+        advice.push_str(&format!(" It moves {} a second.", bytes(rate as u64)));
+    }
+    advice
+}

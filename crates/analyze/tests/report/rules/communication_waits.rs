@@ -1,0 +1,60 @@
+//! Fixtures of `communication_waits`.
+
+use stepscope_core::Phase;
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run};
+
+const RULE: &str = "communication_waits";
+
+#[test]
+fn an_exchange_that_nothing_hides_is_found() {
+    let summary = Run::of(100, 10 * MS)
+        .phase(Phase::Backward, "backward", 5 * MS)
+        .phase(Phase::Communication, "barrier", MS)
+        .phase(Phase::Communication, "all_reduce", 3 * MS)
+        .build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "40 % of the step time goes into communication that nothing hides.");
+    assert_eq!((finding.severity, finding.section.as_deref()), (40.0, Some("step/all_reduce")));
+    assert_eq!(finding.phase.as_deref(), Some("communication"));
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (4 * MS, 6 * MS));
+}
+
+#[test]
+fn what_other_threads_exchange_meanwhile_is_hidden() {
+    let mut summary = Run::of(100, 10 * MS)
+        .phase(Phase::Backward, "backward", 8 * MS)
+        .phase(Phase::Communication, "all_reduce", 2 * MS)
+        .build();
+    // Of 8 ms on some thread 2 ms are waited for.
+    let row = summary.modes[0].phases.iter_mut().find(|row| row.phase.is(Phase::Communication)).unwrap();
+    row.total_ns = 800 * MS;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.evidence.get("hidden_share"), Some(&0.75.into()));
+    assert!(finding.recommendation.contains("75 % of it is hidden today"), "{}", finding.recommendation);
+}
+
+#[test]
+fn many_small_messages_are_to_be_joined() {
+    let mut summary = Run::of(100, 10 * MS).phase(Phase::Communication, "all_reduce", 4 * MS).build();
+    for row in summary.sections.iter_mut().filter(|row| row.name == "all_reduce") {
+        row.in_steps.iter_mut().for_each(|part| part.calls *= 40);
+    }
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    let advice = &finding.recommendation;
+    assert!(advice.contains("`step/all_reduce` runs 40 times a step: join the messages"), "{advice}");
+}
+
+#[test]
+fn a_little_is_fine_and_few_steps_are_not_judged() {
+    let run = |steps, ns| Run::of(steps, 10 * MS).phase(Phase::Communication, "all_reduce", ns).build();
+    assert_eq!(
+        fine(RULE, &run(100, MS - 1_000)),
+        "10 % of the step time goes into communication that nothing hides"
+    );
+    assert_eq!(found(RULE, &run(100, MS)).len(), 1);
+    assert!(unknown(RULE, &run(19, 5 * MS)).starts_with("19 steps"));
+    assert!(unknown(RULE, &Run::of(100, MS).build()).starts_with("no section names a phase"));
+}
