@@ -369,6 +369,42 @@ class Page(unittest.TestCase):
 
 
 @unittest.skipUnless(GENERATOR, "SKIPPED: STEPSCOPE_GENERATE_RUN names no generator")
+class Wide(unittest.TestCase):
+    """Steps of more spans than are kept of one, in hundreds of sections on many threads."""
+
+    def test_it_stays_small_and_exact(self):
+        run = FOLDER / "wide.otlp"
+        subprocess.run([GENERATOR, "--out", str(run), "--steps", "10", "--spans-per-step", "520", "--depth", "6"], check=True)
+        page, report = report_of("wide", run)
+        text = page.read_text()
+        data = text[text.index('id="data">'):text.index("</script>", text.index('id="data">'))]
+        sections = report["sections"]
+        self.assertGreater(len(sections), 500)
+        self.assertLess(len(text.encode()) - len(data.encode()), 400_000)
+        with browser.Browser() as window:
+            window.open(page)
+            figures = window.run("return [...document.querySelectorAll('data[data-at]')].map("
+                                 "one => [one.dataset.at, one.value, one.textContent])")
+            for place, value, words_ in figures:
+                expected = at(report, place)
+                self.assertEqual(float(value), float(expected), place)
+                self.assertTrue(words.says(words_, expected), f"{place}: {words_!r} for {expected}")
+            places = {place for place, *_ in figures}
+            for number, section in enumerate(sections):
+                for name in ("count", "total", "self_ns", "p50", "max", "cv", "errors"):
+                    self.assertEqual(f"sections/{number}/{name}" in places, section[name] is not None, name)
+            paths = window.run("return [...document.querySelectorAll('#section-table tbody tr')].map(row => row.dataset.path)")
+            self.assertEqual(sorted(paths), sorted(section["path"] for section in sections))
+            shown = next(example for example in report["examples"] if "median" in example["roles"])
+            self.assertEqual((len(shown["spans"]), shown["spans_in_step"]), (256, 520 + 1))
+            self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"), 256)
+            window.resize(360, 740)
+            window.open(page)
+            self.assertLessEqual(window.run("return document.documentElement.scrollWidth"), 360)
+            self.assertEqual(window.messages(), [])
+
+
+@unittest.skipUnless(GENERATOR, "SKIPPED: STEPSCOPE_GENERATE_RUN names no generator")
 class Large(unittest.TestCase):
     """A hundred thousand steps, and hundreds of sections."""
 
@@ -388,6 +424,8 @@ class Large(unittest.TestCase):
             print(f"\n100,000 steps: {page.stat().st_size:,} bytes, first paint {paint:.0f} ms, ready within {ready:.0f} ms,"
                   f" {heap:,} bytes of heap")
             self.assertLess(heap, 200_000_000)
+            self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"),
+                             len(next(one for one in report["examples"] if "median" in one["roles"])["spans"]))
             window.drag("#plot-steps .drawing", 0.4, 0.6)
             self.assertIn("steps=", window.run("return location.hash"))
             # Points of several steps: figures are rebuilt from differences.

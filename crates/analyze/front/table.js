@@ -1,10 +1,39 @@
 // The table of sections: sorted by any column, filtered by words and phase. Exact values come from its figures.
 
+/** Rows of the sections that are in the data only, as the document would hold them. */
+function moreSections() {
+  let rows;
+  try {
+    rows = JSON.parse(document.getElementById('data').textContent).sections ?? [];
+  } catch {
+    // What is wrong with the data is said where the plots are read.
+    return [];
+  }
+  const share = (value) => percent(value);
+  const columns = [
+    ['count', wholeNumber], ['total', duration], ['', duration], ['p50', duration], ['p95', duration], ['max', duration],
+    ['cv', share], ['alloc/alloc_bytes', byteSize], ['alloc/peak_bytes', byteSize], ['errors', wholeNumber],
+  ];
+  return rows.map(([at, path, phase, kind, own, figures]) => {
+    const cells = columns.map(([name, unit], column) => {
+      const value = figures[column];
+      const shown = value === null ? element('span', { class: 'none', title: 'not known' }, '–')
+        : element('data', { value, 'data-at': `sections/${at}/${name || own}` }, unit(value));
+      return element('td', { class: 'n' }, shown);
+    });
+    return element('tr', { 'data-path': path, 'data-kind': kind, 'data-phase': phase ?? '' },
+      element('th', { scope: 'row' }, element('code', {}, path || '(no name)')),
+      element('td', {}, phase ? element('code', {}, phase) : ''), ...cells);
+  });
+}
+
 class SectionTable {
   constructor(changed) {
     this.table = document.getElementById('section-table');
     if (!this.table) return;
     this.changed = changed;
+    this.table.tBodies[0].append(...moreSections());
+    document.getElementById('section-more')?.remove();
     this.rows = [...this.table.tBodies[0].rows];
     this.order = null;
     this.said = document.getElementById('section-said');

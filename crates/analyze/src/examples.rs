@@ -114,11 +114,31 @@ pub(crate) fn text_of(phase: &PhaseKey) -> usize {
 pub(crate) struct Examples {
     /// By the order of steps.
     pub(crate) kept: BTreeMap<StepRecord, Example>,
+    /// Absent while there is room.
+    #[serde(skip)]
+    bar: Option<Bar>,
+}
+
+/// The last that each rule keeps: a step beyond all of them is not looked at any closer.
+#[derive(Debug, Clone, Copy)]
+struct Bar {
+    /// Number and start.
+    first: (Option<u64>, u64),
+    duration_ns: u64,
+    draw: u64,
 }
 
 impl Examples {
     /// Whether a step would be kept, of what was seen so far.
     pub(crate) fn wants(&self, step: &StepRecord) -> bool {
+        let is_beyond = |bar: &Bar| {
+            step.duration_ns() < bar.duration_ns
+                && (step.step, step.start_ns) > bar.first
+                && draw(step) > bar.draw
+        };
+        if self.bar.as_ref().is_some_and(is_beyond) {
+            return false;
+        }
         let (slow, draw) = (slowness(step), draw(step));
         let (mut earlier, mut slower, mut drawn) = (0, 0, 0);
         for other in self.kept.keys() {
@@ -159,6 +179,15 @@ impl Examples {
         let mut drawn: Vec<_> = self.kept.keys().map(|step| (draw(step), step)).collect();
         slow.sort_unstable();
         drawn.sort_unstable();
+        self.bar = (|| {
+            let first = self.kept.keys().nth(FIRST - 1)?;
+            let (Reverse(duration_ns), _) = slow.get(SLOWEST - 1)?;
+            Some(Bar {
+                first: (first.step, first.start_ns),
+                duration_ns: *duration_ns,
+                draw: drawn.get(SAMPLE - 1)?.0,
+            })
+        })();
         let mut stay: Vec<&StepRecord> = self.kept.keys().take(FIRST).collect();
         stay.extend(slow.into_iter().take(SLOWEST).map(|(_, step)| step));
         stay.extend(drawn.into_iter().take(SAMPLE).map(|(_, step)| step));

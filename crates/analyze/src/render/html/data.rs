@@ -130,6 +130,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         "plots": plots,
         "texts": texts,
         "examples": examples,
+        "sections": super::sections::rest(report),
         "p50": time.and_then(|time| time.p50),
         "stream": base64(&deflate(&columns.bytes)?),
     });

@@ -1,9 +1,14 @@
 //! The sections: a flame graph, which the script draws from the table, and the table, which is its accessible form.
 
+use serde_json::{Value, json};
+
 use super::page::{bytes, close, code, count, escape, ns, open, paragraph, share, table_with};
-use crate::render::common::names::named;
+use crate::render::common::names::{named, printable};
 use crate::report::Report;
-use crate::summary::PhaseName;
+use crate::summary::{PhaseName, SectionRow};
+
+/// Rows of the document, which reads without scripts; what is beyond is in the data, in a tenth of the space.
+const ROWS: usize = 120;
 
 /// Where the script puts the flame graph. Without scripts the table below says the same.
 pub(super) fn flame(report: &Report, out: &mut String) {
@@ -25,14 +30,49 @@ pub(super) fn flame(report: &Report, out: &mut String) {
     close(out);
 }
 
+/// Places of the sections, longest total first.
+fn order(report: &Report) -> impl Iterator<Item = (usize, &SectionRow)> {
+    let mut order: Vec<(usize, &SectionRow)> = report.sections.iter().enumerate().collect();
+    order.sort_by_key(|(_, row)| (std::cmp::Reverse(row.stats.total), &row.path));
+    order.into_iter()
+}
+
+/// The sections beyond those that the document holds, for the script: place, path, phase, kind, which figure is its own
+/// time, then the columns.
+pub(super) fn rest(report: &Report) -> Vec<Value> {
+    let row = |(at, row): (usize, &SectionRow)| {
+        let (own, own_ns) = match row.self_ns {
+            Some(_) => ("self_ns", row.self_ns),
+            None => ("self_busy_ns", row.self_busy_ns),
+        };
+        let alloc = row.memory.as_ref();
+        json!([
+            at,
+            printable(&row.path),
+            row.phase.as_ref().map(|phase| printable(phase.as_str())),
+            row.kind.as_str(),
+            own,
+            [
+                json!(row.stats.count),
+                json!(row.stats.total),
+                json!(own_ns),
+                json!(row.stats.p50),
+                json!(row.stats.p95),
+                json!(row.stats.max),
+                json!(row.stats.cv),
+                json!(alloc.map(|alloc| alloc.alloc_bytes)),
+                json!(alloc.and_then(|alloc| alloc.peak_bytes)),
+                json!(row.errors),
+            ]
+        ])
+    };
+    order(report).skip(ROWS).map(row).collect()
+}
+
 pub(super) fn table(report: &Report, out: &mut String) {
     open("sections", "Sections", out);
     out.push_str("<div id=\"section-tools\" class=\"tools\" hidden></div>\n");
-    let mut order: Vec<usize> = (0..report.sections.len()).collect();
-    order.sort_by_key(|&at| {
-        report.sections.get(at).map(|row| (std::cmp::Reverse(row.stats.total), &row.path))
-    });
-    let rows = order.into_iter().filter_map(|at| Some((at, report.sections.get(at)?))).map(|(at, row)| {
+    let rows = order(report).take(ROWS).map(|(at, row)| {
         let place = format!("sections/{at}");
         let of = |name: &str| format!("{place}/{name}");
         let phase = row.phase.as_ref().map(PhaseName::as_str);
@@ -82,6 +122,13 @@ pub(super) fn table(report: &Report, out: &mut String) {
         rows.collect(),
         out,
     );
+    let more = report.sections.len().saturating_sub(ROWS);
+    if more > 0 {
+        out.push_str(&format!(
+            "<p id=\"section-more\">{} more sections need scripts to be shown; the JSON and CSV reports hold them too.</p>\n",
+            crate::report::units::count(more as u64)
+        ));
+    }
     out.push_str("<p id=\"section-said\" class=\"said\" role=\"status\"></p>\n");
     close(out);
 }

@@ -13,7 +13,7 @@ use crate::summary::{Example, ExampleRole, ExampleSpan, Lane};
 pub(super) use layout::{Rows, rows};
 
 /// Rows of the table that is there without scripts.
-const ROWS: usize = 80;
+const ROWS: usize = 40;
 
 /// Size of the drawing in its own units.
 const WIDTH: f64 = 800.0;
