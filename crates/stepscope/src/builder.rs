@@ -148,7 +148,7 @@ impl Builder {
 
     /// Sends to this OTLP/HTTP endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`), for example `http://localhost:4318`.
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
-        self.config.endpoint = Some(url.into());
+        self.config.otlp.set_endpoint(url.into());
         self
     }
 
@@ -195,7 +195,7 @@ impl Builder {
         if self.config.level == Level::Off {
             return (StepscopeLayer::new(None), Guard::idle());
         }
-        if self.config.endpoint.is_none() && self.config.directory.is_none() {
+        if !self.config.otlp.is_set() && self.config.directory.is_none() {
             self.config.directory = Some(PathBuf::from("profiles"));
         }
         for name in ["STEPSCOPE_RANK", "STEPSCOPE_WORLD_SIZE", "STEPSCOPE_RUN_ATTEMPT"] {
@@ -268,17 +268,17 @@ fn open_sinks(recorder: &Recorder) -> (Sinks, Option<PathBuf>) {
             ),
         }
     }
-    if let Some(url) = &config.endpoint {
+    if config.otlp.is_set() {
         #[cfg(feature = "http")]
-        match crate::export::http::Target::parse(url, &config.headers, config.timeout) {
-            Ok(target) => match crate::export::http::HttpSink::create(target) {
+        match crate::export::http::Targets::parse(&config.otlp) {
+            Ok(targets) => match crate::export::http::HttpSink::create(targets) {
                 Ok(sink) => sinks.http = Some(sink),
-                Err(error) => eprintln!("stepscope: cannot send to {url}: {error}"),
+                Err(error) => eprintln!("stepscope: cannot send: {error}"),
             },
             Err(error) => eprintln!("stepscope: {error}; nothing is sent"),
         }
         #[cfg(not(feature = "http"))]
-        eprintln!("stepscope: built without the feature `http`: nothing is sent to {url}");
+        eprintln!("stepscope: built without the feature `http`: nothing is sent");
     }
     (sinks, path)
 }

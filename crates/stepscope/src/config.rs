@@ -1,6 +1,8 @@
 //! The layer's settings, with their defaults and their environment variables. Precedence: environment below
 //! code, as the builder applies it.
 
+pub(crate) mod otlp;
+
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -22,10 +24,7 @@ pub(crate) struct Config {
     pub directory: Option<PathBuf>,
     pub directory_bytes: u64,
     pub format: Format,
-    /// Base URL of an OTLP/HTTP endpoint.
-    pub endpoint: Option<String>,
-    pub headers: Vec<(String, String)>,
-    pub timeout: Duration,
+    pub otlp: otlp::Otlp,
     /// How often the directory is written, at the latest.
     pub flush_interval: Duration,
     /// How often aggregates are published.
@@ -59,9 +58,7 @@ impl Default for Config {
             directory: None,
             directory_bytes: 1 << 30,
             format: Format::Protobuf,
-            endpoint: None,
-            headers: Vec::new(),
-            timeout: Duration::from_secs(10),
+            otlp: otlp::Otlp::default(),
             flush_interval: Duration::from_millis(500),
             aggregate_interval: Duration::from_secs(10),
             exit_timeout: Duration::from_secs(2),
@@ -97,8 +94,8 @@ impl Config {
         if let Some(bytes) = number("STEPSCOPE_DIR_BYTES") {
             config.directory_bytes = bytes;
         }
-        if let Some(ms) = number("OTEL_EXPORTER_OTLP_TIMEOUT") {
-            config.timeout = Duration::from_millis(ms);
+        if let Some(ms) = number("OTEL_METRIC_EXPORT_INTERVAL") {
+            config.aggregate_interval = Duration::from_millis(ms.max(1));
         }
         if let Some(ms) = number("STEPSCOPE_EXIT_TIMEOUT") {
             config.exit_timeout = Duration::from_millis(ms);
@@ -122,18 +119,12 @@ impl Config {
         config.step_spans = list("STEPSCOPE_STEP_SPAN").unwrap_or_default();
         config.formatted_fields = list("STEPSCOPE_FORMAT_FIELDS").unwrap_or_default();
         config.directory = text("STEPSCOPE_DIR").map(PathBuf::from);
-        config.endpoint = text("OTEL_EXPORTER_OTLP_ENDPOINT");
-        config.headers = text("OTEL_EXPORTER_OTLP_HEADERS").map(|text| headers(&text)).unwrap_or_default();
+        if text("OTEL_SDK_DISABLED").is_some_and(|text| text.trim().eq_ignore_ascii_case("true")) {
+            config.level = Level::Off;
+        }
+        config.otlp = otlp::Otlp::from_environment(&variable, warnings);
         config
     }
-}
-
-/// `k=v,k=v`, as `OTEL_EXPORTER_OTLP_HEADERS` has it.
-fn headers(text: &str) -> Vec<(String, String)> {
-    text.split(',')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (name.trim().to_ascii_lowercase(), value.trim().to_owned()))
-        .collect()
 }
 
 #[cfg(test)]
@@ -146,7 +137,8 @@ mod tests {
             ("STEPSCOPE_LEVEL", "Basic"),
             ("STEPSCOPE_STEP_SPAN", "train_step, val_step"),
             ("STEPSCOPE_RING_BYTES", "lots"),
-            ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer x, a=b"),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "3000"),
+            ("OTEL_SDK_DISABLED", "no"),
             ("STEPSCOPE_FORMAT", "xml"),
             ("STEPSCOPE_EXIT_TIMEOUT", "250"),
         ];
@@ -157,7 +149,7 @@ mod tests {
         assert_eq!(config.level, Level::Basic);
         assert_eq!(config.step_spans, ["train_step", "val_step"]);
         assert_eq!(config.ring_bytes, Config::default().ring_bytes);
-        assert_eq!(config.headers, [("authorization".into(), "Bearer x".into()), ("a".into(), "b".into())]);
+        assert_eq!(config.aggregate_interval, Duration::from_secs(3));
         assert_eq!(config.exit_timeout, Duration::from_millis(250));
         assert_eq!(warnings.len(), 2, "{warnings:?}");
     }

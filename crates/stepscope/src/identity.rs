@@ -1,8 +1,13 @@
 //! Who this process is within the run: run id, attempt, rank, world size, service, host. Sources in order:
 //! code, `STEPSCOPE_*`, then the launchers' variables (torchelastic, Slurm, MPI/PMI, Ray, Kubeflow).
 
+use stepscope_core::attr;
+
 use crate::clock;
 use crate::sys;
+
+/// Attributes that the environment may add to the resource.
+const MAX_ATTRIBUTES: usize = 64;
 
 /// The identity of a process of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +20,8 @@ pub(crate) struct Identity {
     pub service_version: Option<String>,
     pub host: String,
     pub executable: String,
+    /// What the environment says of the resource beside all that.
+    pub attributes: Vec<(String, String)>,
 }
 
 /// What the program says in code; absent fields are looked up.
@@ -80,13 +87,14 @@ impl Identity {
                 std::path::Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned())
             })
             .unwrap_or_default();
-        let service_name = given
-            .service_name
-            .or_else(|| text(&["OTEL_SERVICE_NAME"]))
-            .or_else(|| {
-                resource_attribute(&variable("OTEL_RESOURCE_ATTRIBUTES")?, stepscope_core::attr::SERVICE_NAME)
-            })
-            .unwrap_or_else(|| {
+        let mut attributes = resource_attributes(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
+        let mut take = |key: &str| {
+            let index = attributes.iter().position(|(name, _)| name == key)?;
+            Some(attributes.remove(index).1)
+        };
+        let (named, version) = (take(attr::SERVICE_NAME), take(attr::SERVICE_VERSION));
+        let service_name =
+            given.service_name.or_else(|| text(&["OTEL_SERVICE_NAME"])).or(named).unwrap_or_else(|| {
                 // The conventions' fallback where nobody named the service.
                 if executable.is_empty() { "unknown_service".into() } else { executable.clone() }
             });
@@ -96,9 +104,10 @@ impl Identity {
             rank: given.rank.or_else(|| number(RANK)).unwrap_or(0),
             world_size: given.world_size.or_else(|| number(WORLD_SIZE)).unwrap_or(1).max(1),
             service_name,
-            service_version: given.service_version,
+            service_version: given.service_version.or(version),
             host: sys::host_name(),
             executable,
+            attributes,
         }
     }
 
@@ -115,15 +124,24 @@ fn fresh_run_id() -> String {
     format!("{}-{}-{tail:04x}", clock::compact(now), std::process::id())
 }
 
-/// The value of `key` in `OTEL_RESOURCE_ATTRIBUTES` (`k=v,k=v`, values percent-encoded).
-fn resource_attribute(list: &str, key: &str) -> Option<String> {
-    list.split(',').find_map(|pair| {
-        let (name, value) = pair.split_once('=')?;
-        (name.trim() == key).then(|| percent_decode(value.trim())).filter(|value| !value.is_empty())
-    })
+/// `OTEL_RESOURCE_ATTRIBUTES` (`k=v,k=v`, values percent-encoded): each key once, the last value of it, and none that
+/// the layer knows better itself.
+fn resource_attributes(list: &str) -> Vec<(String, String)> {
+    let pairs = list.split(',').filter_map(|pair| pair.split_once('='));
+    let mut attributes: Vec<(String, String)> = Vec::new();
+    for (key, value) in pairs.take(MAX_ATTRIBUTES) {
+        let (key, value) = (key.trim(), percent_decode(value.trim()));
+        let is_named_only = matches!(key, attr::SERVICE_NAME | attr::SERVICE_VERSION);
+        if key.is_empty() || value.is_empty() || (attr::find(key).is_some() && !is_named_only) {
+            continue;
+        }
+        attributes.retain(|(name, _)| name != key);
+        attributes.push((key.to_owned(), value));
+    }
+    attributes
 }
 
-fn percent_decode(text: &str) -> String {
+pub(crate) fn percent_decode(text: &str) -> String {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.as_bytes();
     while let Some((&first, tail)) = rest.split_first() {

@@ -115,6 +115,9 @@ fn write_resource(visitor: &mut impl Visitor, identity: &Identity, context: &Con
     text(attr::TELEMETRY_SDK_NAME, SCOPE_NAME);
     text(attr::TELEMETRY_SDK_LANGUAGE, "rust");
     text(attr::TELEMETRY_SDK_VERSION, env!("CARGO_PKG_VERSION"));
+    for (key, value) in &identity.attributes {
+        text(key, value);
+    }
     visitor.resource_attribute(attr::SCHEMA_VERSION, Value::Int(SCHEMA_VERSION));
     visitor.resource_attribute(attr::RUN_ATTEMPT, number(identity.attempt));
     visitor.resource_attribute(attr::RANK, number(identity.rank));

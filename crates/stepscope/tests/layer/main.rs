@@ -15,4 +15,5 @@ mod memory;
 mod plain;
 mod process;
 mod storm;
+mod transport;
 mod unusual;

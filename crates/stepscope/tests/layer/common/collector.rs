@@ -1,9 +1,10 @@
-//! An OTLP/HTTP collector of a few lines: takes requests one after the other on a loopback port, answers as
-//! it is told, and keeps what it accepted.
+//! An OTLP/HTTP collector of a few lines: takes requests on a loopback port, over connections that it keeps open,
+//! answers as it is told, and keeps what it accepted.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::Recording;
@@ -23,6 +24,8 @@ pub(crate) enum Answer {
     Silence,
     /// Read the request and close the connection.
     HangUp,
+    /// Accept everything, say nothing of it, and close the connection a moment after the answer.
+    AcceptOnce,
 }
 
 #[derive(Debug, Default)]
@@ -31,30 +34,70 @@ struct Received {
     requests: Vec<String>,
     heads: Vec<String>,
     silent: Vec<TcpStream>,
+    connections: usize,
+    /// Requests that are being answered, and the most at once.
+    at_once: usize,
+    most_at_once: usize,
 }
 
 pub(crate) struct Collector {
     port: u16,
     received: Arc<Mutex<Received>>,
+    is_up: Arc<AtomicBool>,
 }
 
 impl Collector {
     /// Starts one; `answer` gets the path (`/v1/traces`) and how many requests for it came before.
-    pub(crate) fn start(answer: impl Fn(&str, usize) -> Answer + Send + 'static) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    pub(crate) fn start(answer: impl Fn(&str, usize) -> Answer + Send + Sync + 'static) -> Self {
+        Self::start_at(0, answer)
+    }
+
+    /// As [`Self::start`] on a port, with which another one has ended.
+    pub(crate) fn start_at(
+        port: u16,
+        answer: impl Fn(&str, usize) -> Answer + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let received = Arc::new(Mutex::new(Received::default()));
-        let shared = Arc::clone(&received);
-        // Ends with the test process: a listener cannot be woken portably.
-        std::thread::Builder::new()
-            .name("collector".into())
-            .spawn(move || {
-                for stream in listener.incoming() {
-                    serve(stream.unwrap(), &answer, &shared);
+        let (received, is_up) = (Arc::<Mutex<Received>>::default(), Arc::new(AtomicBool::new(true)));
+        let (shared, answer, stays) = (Arc::clone(&received), Arc::new(answer), Arc::clone(&is_up));
+        // Ends with the test process, or when it is killed.
+        let take = move || {
+            for stream in listener.incoming() {
+                if !stays.load(Ordering::SeqCst) {
+                    return;
                 }
-            })
-            .unwrap();
-        Self { port, received }
+                let stream = stream.unwrap();
+                let (shared, answer, stays) = (Arc::clone(&shared), Arc::clone(&answer), Arc::clone(&stays));
+                shared.lock().unwrap().connections += 1;
+                let serve =
+                    move || while stays.load(Ordering::SeqCst) && serve(&stream, &*answer, &shared) {};
+                std::thread::Builder::new().name("connection".into()).spawn(serve).unwrap();
+            }
+        };
+        std::thread::Builder::new().name("collector".into()).spawn(take).unwrap();
+        Self { port, received, is_up }
+    }
+
+    /// Listens no more, and leaves requests without an answer.
+    pub(crate) fn kill(&self) {
+        self.is_up.store(false, Ordering::SeqCst);
+        // Wakes it up.
+        drop(TcpStream::connect(("127.0.0.1", self.port)));
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Connections that were made.
+    pub(crate) fn connections(&self) -> usize {
+        self.received.lock().unwrap().connections
+    }
+
+    /// The most requests that waited for their answers at the same time.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.received.lock().unwrap().most_at_once
     }
 
     pub(crate) fn url(&self) -> String {
@@ -97,49 +140,68 @@ pub(crate) fn deaf() -> (String, impl Sized) {
     (format!("http://{address}"), (listener, queued))
 }
 
-fn serve(stream: TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &Mutex<Received>) {
+/// One request; whether there may be another one.
+fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &Mutex<Received>) -> bool {
     let mut reader = BufReader::new(stream);
     let (mut head, mut line) = (String::new(), String::new());
     while reader.read_line(&mut line).is_ok_and(|len| len > 2) {
         head.push_str(&line);
         line.clear();
     }
-    let Some(path) = head.split_whitespace().nth(1).map(str::to_owned) else { return };
-    let length = head
-        .lines()
-        .find_map(|line| line.to_ascii_lowercase().strip_prefix("content-length:").map(str::to_owned))
-        .map_or(0, |value| value.trim().parse().unwrap());
+    let Some(path) = head.split_whitespace().nth(1).map(str::to_owned) else { return false };
+    let field = |name: &str| {
+        let value =
+            |line: &str| line.to_ascii_lowercase().strip_prefix(name).map(|value| value.trim().to_owned());
+        head.lines().find_map(value)
+    };
+    let length = field("content-length:").map_or(0, |value| value.parse().unwrap());
     let mut body = vec![0; length];
     if reader.read_exact(&mut body).is_err() {
-        return;
+        return false;
     }
-    let mut stream = reader.into_inner();
+    assert!(reader.buffer().is_empty(), "a request came before the answer to the one before");
+    if field("content-encoding:").is_some_and(|value| value == "gzip") {
+        let mut whole = Vec::new();
+        flate2::read::GzDecoder::new(&body[..]).read_to_end(&mut whole).unwrap();
+        body = whole;
+    }
+    let answer = {
+        let mut shared = shared.lock().unwrap();
+        let before = shared.requests.iter().filter(|request| **request == path).count();
+        shared.requests.push(path.clone());
+        shared.heads.push(head);
+        shared.at_once += 1;
+        shared.most_at_once = shared.most_at_once.max(shared.at_once);
+        answer(&path, before)
+    };
+    if let Answer::Late(time) = answer {
+        std::thread::sleep(time);
+    }
     let mut shared = shared.lock().unwrap();
-    let before = shared.requests.iter().filter(|request| **request == path).count();
-    shared.requests.push(path.clone());
-    shared.heads.push(head);
-    let (status, response) = match answer(&path, before) {
-        Answer::Accept => ("200 OK", Vec::new()),
-        Answer::Late(time) => {
-            std::thread::sleep(time);
-            ("200 OK", Vec::new())
+    shared.at_once -= 1;
+    let (status, response) = match &answer {
+        Answer::Accept | Answer::AcceptOnce | Answer::Late(_) => ("200 OK", &[][..]),
+        Answer::With(response) => ("200 OK", &response[..]),
+        Answer::Status(status) => (*status, &[][..]),
+        Answer::Silence => {
+            shared.silent.push(stream.try_clone().unwrap());
+            return false;
         }
-        Answer::With(response) => ("200 OK", response),
-        Answer::Status(status) => (status, Vec::new()),
-        Answer::Silence => return shared.silent.push(stream),
-        Answer::HangUp => return,
+        Answer::HangUp => return false,
     };
     if status == "200 OK" {
-        match path.as_str() {
-            "/v1/traces" => shared.recording.add_traces(&body),
-            "/v1/metrics" => shared.recording.add_metrics(&body),
-            other => panic!("{other}"),
+        match path.rsplit('/').next() {
+            Some("traces") => shared.recording.add_traces(&body),
+            Some("metrics") => shared.recording.add_metrics(&body),
+            other => panic!("{other:?}"),
         }
     }
+    drop(shared);
     let length = response.len();
     let head = format!(
-        "HTTP/1.1 {status}\r\ncontent-type: application/x-protobuf\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        "HTTP/1.1 {status}\r\ncontent-type: application/x-protobuf\r\ncontent-length: {length}\r\n\r\n"
     );
     // A client that has given up is the client's business.
-    let _ = stream.write_all(&[head.as_bytes(), &response].concat());
+    let mut stream = stream;
+    stream.write_all(&[head.as_bytes(), response].concat()).is_ok() && !matches!(answer, Answer::AcceptOnce)
 }

@@ -1,0 +1,181 @@
+//! What OpenTelemetry's variables say of the transport: endpoint, headers, compression and timeout of each signal. Which
+//! of them are honoured is a table in docs/recording.md.
+
+use std::time::Duration;
+
+use crate::identity::percent_decode;
+
+/// The time that a request may take where nobody says.
+const TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Where and how the messages of one signal go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Signal {
+    /// Whole URL; where it is absent, the base with the signal's path.
+    pub endpoint: Option<String>,
+    pub headers: Vec<(String, String)>,
+    pub gzip: bool,
+    pub timeout: Duration,
+}
+
+/// The settings of the transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Otlp {
+    /// Base URL, to which the path of the signal is added.
+    pub endpoint: Option<String>,
+    pub traces: Signal,
+    pub metrics: Signal,
+}
+
+impl Default for Otlp {
+    fn default() -> Self {
+        let signal = Signal { endpoint: None, headers: Vec::new(), gzip: false, timeout: TIMEOUT };
+        Self { endpoint: None, traces: signal.clone(), metrics: signal }
+    }
+}
+
+impl Otlp {
+    /// Whether spans are to be sent.
+    pub(crate) fn is_set(&self) -> bool {
+        self.endpoint.is_some() || self.traces.endpoint.is_some()
+    }
+
+    /// The program names the endpoint: all signals go there.
+    pub(crate) fn set_endpoint(&mut self, url: String) {
+        self.endpoint = Some(url);
+        (self.traces.endpoint, self.metrics.endpoint) = (None, None);
+    }
+
+    /// As the environment has it. What cannot be done is named in `warnings`.
+    pub(crate) fn from_environment(
+        variable: impl Fn(&str) -> Option<String>,
+        warnings: &mut Vec<String>,
+    ) -> Self {
+        let variable = |name: String| {
+            let text = variable(&name).filter(|text| !text.trim().is_empty())?;
+            Some((name, text.trim().to_owned()))
+        };
+        let of_all = |what: &str| variable(format!("OTEL_EXPORTER_OTLP_{what}"));
+        let endpoint = of_all("ENDPOINT").map(|(_, url)| url);
+        let mut signal = |signal: &str| {
+            let of_it = |what: &str| variable(format!("OTEL_EXPORTER_OTLP_{signal}_{what}"));
+            let either = |what: &str| of_it(what).or_else(|| of_all(what));
+            let mut read = Signal {
+                endpoint: of_it("ENDPOINT").map(|(_, url)| url),
+                headers: either("HEADERS").map(|(_, text)| headers(&text)).unwrap_or_default(),
+                ..Self::default().traces
+            };
+            let mut warn = |text: String| {
+                if !warnings.contains(&text) {
+                    warnings.push(text);
+                }
+            };
+            match either("COMPRESSION") {
+                Some((_, text)) if text == "gzip" => read.gzip = true,
+                Some((name, text)) if text != "none" => {
+                    warn(format!("{name}={text} is none of none, gzip: ignored"));
+                }
+                _ => {}
+            }
+            match either("TIMEOUT").map(|(name, text)| (text.parse().ok(), name, text)) {
+                Some((Some(ms), ..)) => read.timeout = Duration::from_millis(ms),
+                Some((None, name, text)) => warn(format!("{name}={text} is not a whole number: ignored")),
+                None => {}
+            }
+            if let Some((name, text)) = either("PROTOCOL").filter(|(_, text)| text != "http/protobuf") {
+                warn(format!(
+                    "{name}={text} is not spoken here: http/protobuf is sent (a collector takes it on port 4318)"
+                ));
+            }
+            for what in ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"] {
+                if let Some((name, _)) = either(what) {
+                    warn(format!("{name} is ignored: there is no TLS here (send to a local collector)"));
+                }
+            }
+            read
+        };
+        let (traces, metrics) = (signal("TRACES"), signal("METRICS"));
+        let otlp = Self { endpoint, traces, metrics };
+        if otlp.metrics.endpoint.is_some() && !otlp.is_set() {
+            warnings.push(
+                "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT is ignored: nothing is sent without an endpoint for traces".into(),
+            );
+        }
+        otlp
+    }
+}
+
+/// `k=v,k=v`, values percent-encoded.
+fn headers(text: &str) -> Vec<(String, String)> {
+    text.split(',')
+        .filter_map(|pair| pair.split_once('='))
+        .map(|(name, value)| (name.trim().to_ascii_lowercase(), percent_decode(value.trim())))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(variables: &[(&str, &str)]) -> (Otlp, Vec<String>) {
+        let mut warnings = Vec::new();
+        let find =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+        (Otlp::from_environment(find, &mut warnings), warnings)
+    }
+
+    #[test]
+    fn without_variables_nothing_is_sent() {
+        assert_eq!(read(&[]), (Otlp::default(), vec![]));
+        assert!(!read(&[("OTEL_EXPORTER_OTLP_ENDPOINT", " ")]).0.is_set());
+    }
+
+    #[test]
+    fn a_variable_of_a_signal_wins_over_that_of_all() {
+        let (otlp, warnings) = read(&[
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://base:4318"),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://traces/in"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "Authorization=Bearer%20x, a=b"),
+            ("OTEL_EXPORTER_OTLP_METRICS_HEADERS", "a=c"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip"),
+            ("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "none"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "250"),
+            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "50"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf"),
+        ]);
+        assert_eq!(warnings, [""; 0]);
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let traces = Signal {
+            endpoint: Some("http://traces/in".into()),
+            headers: vec![header("authorization", "Bearer x"), header("a", "b")],
+            gzip: true,
+            timeout: Duration::from_millis(50),
+        };
+        let timeout = Duration::from_millis(250);
+        let metrics = Signal { endpoint: None, headers: vec![header("a", "c")], gzip: false, timeout };
+        assert_eq!(otlp, Otlp { endpoint: Some("http://base:4318".into()), traces, metrics });
+    }
+
+    #[test]
+    fn metrics_alone_are_not_sent() {
+        let (otlp, warnings) = read(&[("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://metrics/in")]);
+        assert!(!otlp.is_set() && otlp.metrics.endpoint.is_some());
+        assert_eq!(warnings.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_done_is_named_once() {
+        for (name, value) in [
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "snappy"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca.pem"),
+            ("OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY", "/key.pem"),
+        ] {
+            let (otlp, warnings) = read(&[(name, value)]);
+            assert_eq!((otlp, warnings.len()), (Otlp::default(), 1), "{name}: {warnings:?}");
+            assert!(warnings[0].starts_with(name), "{warnings:?}");
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! The OTLP/HTTP sink: protobuf over HTTP/1.1, on the background thread's own current-thread runtime. A few requests at
+//! once over connections that are kept, a bounded queue behind them; failed requests are tried again with growing
+//! pauses. What one request goes through is in `exchange`, where it goes in `target`.
+
+mod exchange;
+mod target;
+
+use std::collections::VecDeque;
+use std::io::Write as _;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use stepscope_core::LossReason;
+
+use super::encode::{Context, write_span};
+use super::message::{Encoder, Message, with_encoder};
+use super::publish::{Publisher, Snapshot, write_metrics};
+use super::{Sink, SinkCounts, warn_once};
+use crate::config::Format;
+use crate::record::SectionRecord;
+use exchange::{Connection, Outcome};
+use target::Target;
+pub(crate) use target::Targets;
+
+/// A message is sent when it has grown to this size; well below the 4 MiB that receivers take.
+const MESSAGE_BYTES: usize = 1 << 20;
+
+/// Bytes of messages that may wait.
+const QUEUE_BYTES: usize = 16 << 20;
+
+/// Requests at once, to a receiver that answers.
+const MAX_IN_FLIGHT: usize = 4;
+
+/// The longest pause between two tries, where the receiver names none.
+const MAX_PAUSE: Duration = Duration::from_secs(5);
+
+/// The longest pause that a receiver may ask for.
+const MAX_NAMED_PAUSE: Duration = Duration::from_secs(300);
+
+#[derive(Debug, Clone)]
+struct Batch {
+    /// Messages are numbered from 1 in the order in which they are made.
+    number: u64,
+    target: Arc<Target>,
+    body: Bytes,
+    /// 0: a message of metrics.
+    spans: u64,
+}
+
+/// A request under way.
+struct InFlight {
+    batch: Batch,
+    outcome: Pin<Box<dyn Future<Output = (Outcome, Option<Connection>)> + Send>>,
+    /// The receiver may have got it.
+    is_sent: Arc<AtomicBool>,
+}
+
+/// See the module.
+pub(crate) struct HttpSink {
+    runtime: tokio::runtime::Runtime,
+    traces_to: Arc<Target>,
+    metrics_to: Option<Arc<Target>>,
+    traces: Message,
+    metrics: Encoder,
+    publisher: Publisher,
+    queue: VecDeque<Batch>,
+    /// Number of the last message.
+    last: u64,
+    queue_bytes: usize,
+    in_flight: Vec<InFlight>,
+    /// Between two requests.
+    idle: Vec<(Arc<Target>, Connection)>,
+    /// The last request was taken, so that several may be sent at once.
+    is_well: bool,
+    tries: u32,
+    not_before: Option<Instant>,
+    counts: SinkCounts,
+    warned: bool,
+    warned_rejected: bool,
+    warned_slow: bool,
+}
+
+impl HttpSink {
+    pub(crate) fn create(targets: Targets) -> std::io::Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_io()
+            .enable_time()
+            .thread_name("stepscope-dns")
+            .max_blocking_threads(1)
+            .build()?;
+        Ok(Self {
+            runtime,
+            traces_to: Arc::new(targets.traces),
+            metrics_to: targets.metrics.map(Arc::new),
+            traces: Message::new(Encoder::traces(Format::Protobuf)),
+            metrics: Encoder::metrics(Format::Protobuf),
+            publisher: Publisher::default(),
+            queue: VecDeque::new(),
+            last: 0,
+            queue_bytes: 0,
+            in_flight: Vec::new(),
+            idle: Vec::new(),
+            is_well: false,
+            tries: 0,
+            not_before: None,
+            counts: SinkCounts::default(),
+            warned: false,
+            warned_rejected: false,
+            warned_slow: false,
+        })
+    }
+
+    fn enqueue(&mut self, target: Arc<Target>, message: &[u8], spans: u64) {
+        self.last += 1;
+        let body = if target.gzip { gzip(message) } else { Bytes::copy_from_slice(message) };
+        let batch = Batch { number: self.last, target, body, spans };
+        self.queue_bytes += batch.body.len();
+        self.queue.push_back(batch);
+        self.bound_queue();
+    }
+
+    fn bound_queue(&mut self) {
+        while self.queue_bytes > QUEUE_BYTES {
+            let Some(oldest) = self.queue.pop_front() else { break };
+            self.queue_bytes -= oldest.body.len();
+            self.drop_batch(&oldest, LossReason::ExportFailed);
+            let text = format!(
+                "{}:{} takes spans more slowly than they come; what does not fit into {} MiB is dropped and counted",
+                self.traces_to.host,
+                self.traces_to.port,
+                QUEUE_BYTES >> 20
+            );
+            // Who is not there at all, which was said, is not slow.
+            if !self.warned {
+                warn_once(&mut self.warned_slow, &text);
+            }
+        }
+    }
+
+    /// Counts a batch that did not arrive, or may not have.
+    fn drop_batch(&mut self, batch: &Batch, reason: LossReason) {
+        self.counts.drop_spans(reason, batch.spans);
+        if batch.spans == 0 {
+            self.publisher.forget();
+        }
+    }
+
+    fn enqueue_spans(&mut self) {
+        let target = Arc::clone(&self.traces_to);
+        let mut traces = std::mem::replace(&mut self.traces, Message::new(Encoder::traces(Format::Protobuf)));
+        let (message, spans) = traces.finish();
+        if spans > 0 {
+            self.enqueue(target, message, spans);
+            traces.clear();
+        }
+        self.traces = traces;
+    }
+
+    fn settle(&mut self, batch: Batch, outcome: Outcome) {
+        match outcome {
+            Outcome::Accepted { rejected, message } => {
+                let rejected = rejected.min(batch.spans);
+                self.counts.exported += batch.spans - rejected;
+                self.counts.drop_spans(LossReason::ExportRejected, rejected);
+                if rejected > 0 {
+                    let text = format!("the endpoint rejected {rejected} spans: {message}");
+                    warn_once(&mut self.warned_rejected, &text);
+                }
+                (self.tries, self.is_well) = (0, true);
+            }
+            Outcome::Retry(why, pause) => {
+                let text = format!(
+                    "could not send to {}:{}: {why}; the program goes on, losses are counted",
+                    self.traces_to.host, self.traces_to.port
+                );
+                warn_once(&mut self.warned, &text);
+                let pause = pause.map_or_else(|| self.pause(), |named| named.min(MAX_NAMED_PAUSE));
+                let time = Instant::now() + pause;
+                self.not_before = Some(self.not_before.map_or(time, |other| other.max(time)));
+                // Those that were under way together have failed together.
+                self.tries = self.tries.saturating_add(u32::from(self.is_well || self.in_flight.is_empty()));
+                self.is_well = false;
+                self.queue_bytes += batch.body.len();
+                self.queue.push_front(batch);
+                // The bound holds for what came back, too.
+                self.bound_queue();
+            }
+            Outcome::Refused(why) => {
+                self.drop_batch(&batch, LossReason::ExportFailed);
+                warn_once(&mut self.warned, &format!("the endpoint refused a request for good: {why}"));
+                self.tries = 0;
+            }
+            Outcome::Unknown(why) => {
+                self.drop_batch(&batch, LossReason::ExportUnknown);
+                let text = format!("the connection broke before the answer: {why}; spans may be missing");
+                warn_once(&mut self.warned, &text);
+                (self.tries, self.is_well) = (0, false);
+            }
+        }
+    }
+
+    /// Exponential, with up to a quarter of jitter from the clock's low bits.
+    fn pause(&self) -> Duration {
+        let base = Duration::from_millis(100 << self.tries.min(6)).min(MAX_PAUSE);
+        let jitter = stepscope_core::identity::mix(crate::clock::now_ns()) % 256;
+        base + base.mul_f64(jitter as f64 / 1_024.0)
+    }
+
+    /// Starts as many requests as may be under way: one to a receiver that is not known to take them.
+    fn start_next(&mut self) {
+        if self.not_before.is_some_and(|time| Instant::now() < time) {
+            return;
+        }
+        self.not_before = None;
+        let most = if self.is_well { MAX_IN_FLIGHT } else { 1 };
+        while self.in_flight.len() < most {
+            // Metrics one after the other: a point that comes behind a later one is refused by many stores.
+            let has_metrics = self.in_flight.iter().any(|request| request.batch.spans == 0);
+            let next = self.queue.iter().position(|batch| batch.spans > 0 || !has_metrics);
+            let Some(batch) = next.and_then(|index| self.queue.remove(index)) else { return };
+            self.queue_bytes -= batch.body.len();
+            let kept = self.idle.iter().rposition(|(target, _)| target.is_same_place(&batch.target));
+            let kept = kept.map(|index| self.idle.swap_remove(index).1);
+            let is_sent = Arc::new(AtomicBool::new(false));
+            let exchange =
+                exchange::send(Arc::clone(&batch.target), batch.body.clone(), kept, Arc::clone(&is_sent));
+            self.in_flight.push(InFlight { batch, outcome: Box::pin(exchange), is_sent });
+        }
+    }
+
+    /// Works on what is under way until something of it ends, or until `until`.
+    fn next_outcome(&mut self, until: Instant) -> Option<(Batch, Outcome)> {
+        let in_flight = &mut self.in_flight;
+        let any = std::future::poll_fn(|task| {
+            for (index, request) in in_flight.iter_mut().enumerate() {
+                if let Poll::Ready(ended) = request.outcome.as_mut().poll(task) {
+                    return Poll::Ready((index, ended));
+                }
+            }
+            Poll::Pending
+        });
+        let ended = self.runtime.block_on(async { tokio::time::timeout_at(until.into(), any).await.ok() });
+        let (index, (outcome, connection)) = ended?;
+        let batch = self.in_flight.swap_remove(index).batch;
+        self.idle.extend(connection.map(|connection| (Arc::clone(&batch.target), connection)));
+        Some((batch, outcome))
+    }
+}
+
+/// Compressed quickly: it is the program's processor that does it.
+fn gzip(message: &[u8]) -> Bytes {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    // Writing into memory does not fail.
+    let _ = encoder.write_all(message);
+    encoder.finish().unwrap_or_default().into()
+}
+
+impl Sink for HttpSink {
+    fn name(&self) -> &'static str {
+        "otlp"
+    }
+
+    fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
+        let encoder = self.traces.next(context);
+        with_encoder!(encoder, encoder => write_span(encoder.as_mut(), context, record, entries));
+        if self.traces.len() >= MESSAGE_BYTES {
+            self.enqueue_spans();
+        }
+    }
+
+    fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
+        let Some(target) = self.metrics_to.clone() else { return };
+        for part in self.publisher.plan(context.recorder, snapshot) {
+            let mut message =
+                Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
+            let encoder = message.next(context);
+            with_encoder!(encoder, encoder => write_metrics(encoder.as_mut(), context, snapshot, &part));
+            self.enqueue(Arc::clone(&target), message.finish().0, 0);
+            message.clear();
+            self.metrics = message.encoder;
+        }
+    }
+
+    fn flush(&mut self, _: &Context<'_>) {
+        self.enqueue_spans();
+    }
+
+    fn work(&mut self, until: Instant) -> bool {
+        loop {
+            self.start_next();
+            if self.in_flight.is_empty() {
+                break;
+            }
+            let Some((batch, outcome)) = self.next_outcome(until) else { break };
+            self.settle(batch, outcome);
+            if Instant::now() >= until {
+                break;
+            }
+        }
+        !self.in_flight.is_empty() || !self.queue.is_empty()
+    }
+
+    fn counts(&self) -> SinkCounts {
+        self.counts
+    }
+
+    fn handed_over(&self) -> u64 {
+        self.last
+    }
+
+    fn settled(&self) -> u64 {
+        let under_way = self.in_flight.iter().map(|request| request.batch.number);
+        let waiting = self.queue.iter().map(|batch| batch.number);
+        under_way.chain(waiting).min().map_or(self.last, |first| first - 1)
+    }
+
+    fn is_in_trouble(&self) -> bool {
+        self.tries > 0
+    }
+}
+
+impl HttpSink {
+    /// Counts what could not be sent in time, at the very end.
+    pub(crate) fn abandon(&mut self) {
+        let lost_before: u64 = self.counts.dropped.iter().sum();
+        for request in self.in_flight.drain(..) {
+            let was_sent = request.is_sent.load(Ordering::Relaxed);
+            let reason = if was_sent { LossReason::ExportUnknown } else { LossReason::ExportFailed };
+            self.counts.drop_spans(reason, request.batch.spans);
+        }
+        for batch in self.queue.drain(..) {
+            self.counts.drop_spans(LossReason::ExportFailed, batch.spans);
+        }
+        if self.counts.dropped.iter().sum::<u64>() > lost_before {
+            let text = format!(
+                "{}:{} did not take everything before the program ended; losses are counted",
+                self.traces_to.host, self.traces_to.port
+            );
+            warn_once(&mut self.warned, &text);
+        }
+    }
+}
