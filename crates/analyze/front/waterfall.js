@@ -134,7 +134,7 @@ class Waterfall {
       const left = x(span.offset);
       const width = Math.max(x(span.offset + span.duration) - left, 0.1);
       const words = this.words(span);
-      const box = element('button', { type: 'button', class: `box ${this.color(span.phase)}${span.error ? ' error' : ''}`, title: words, 'aria-label': words, 'data-span': span.row, tabindex: first ? 0 : -1, onclick: () => this.into(span), onfocus: () => { this.said.textContent = words; } }, width > 3 ? span.name : '');
+      const box = element('button', { type: 'button', class: `box ${this.color(span.phase)}${span.error ? ' error' : ''}${width > 3 ? '' : ' thin'}`, title: words, 'aria-label': words, 'data-span': span.row, tabindex: first ? 0 : -1, onclick: () => this.into(span), onfocus: () => { this.said.textContent = words; } }, width > 3 ? span.name : '');
       first = false;
       put(box, left, y(span), width);
     }

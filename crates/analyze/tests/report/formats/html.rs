@@ -262,6 +262,37 @@ fn inflate(packed: &[u8], length: u64) -> Vec<u8> {
 }
 
 #[test]
+fn sections_beyond_the_document_are_in_the_data() {
+    let mut summary = full();
+    let template = summary.sections[0].clone();
+    summary.sections = (0..600)
+        .map(|at| {
+            let mut row = template.clone();
+            row.path = format!("step/section number {at:03}");
+            // Longest first, with ties.
+            row.stats.total = 1_000_000 - at / 2;
+            row.self_ns = (at % 3 > 0).then_some(at);
+            row
+        })
+        .collect();
+    let page = page(&summary);
+    let json = json_of(&report_of(&summary));
+    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+    let rest = header["sections"].as_array().unwrap();
+    assert_eq!((page.matches("<tr data-path=").count(), rest.len()), (120, 480));
+    for (at, row) in (120..).zip(rest) {
+        let section = &json["sections"][at];
+        let own = if section["self_ns"].is_null() { "self_busy_ns" } else { "self_ns" };
+        assert_eq!((&row[0], &row[1], &row[4]), (&Value::from(at), &section["path"], &Value::from(own)));
+        for (name, value) in [("count", 0), ("total", 1), (own, 2), ("p50", 3), ("cv", 6), ("errors", 9)] {
+            assert_eq!(section[name], row[5][value], "{name} of {at}");
+        }
+    }
+    let data = between(&page, "id=\"data\">", "</script>").len();
+    assert!(page.len() - data < 400_000, "{} bytes", page.len() - data);
+}
+
+#[test]
 fn a_page_needs_no_run() {
     let page = page(&nothing());
     assert!(page.contains("<h1>Nothing to report: the input holds no run.</h1>"), "{page}");
