@@ -160,7 +160,7 @@ def slow_preprocessing(finding, report, steps):
 
 def slow_section(finding, report, steps):
     """The section's own exposed time in whole steps, warm-up included; by the sums its own time on any thread."""
-    section = next(item for item in report["sections"] if item["path"] == finding["section"])
+    section = section_of(finding, report)
     if steps.sums:
         share = min(1, Fraction(section["self_busy_ns"], steps.sums["steps_ns"])) * Fraction(steps.sums["steps_ns"], steps.total)
         saved = round(share * steps.mean)
@@ -194,6 +194,77 @@ def wait(phase):
     return rule
 
 
+def share_of_mean(share, steps):
+    saved = int(whole(share * steps.mean))
+    return saved, saved, steps.mean, None
+
+
+def inside(ns, whole_ns, steps):
+    """A time inside whole steps as a share of the steps' and the input's between them."""
+    return min(1, Fraction(ns, whole_ns)) * Fraction(steps.mode["steady_ns"], steps.total)
+
+
+def host_bound(finding, report, steps):
+    """The step's own time on the critical path."""
+    path = report["critical_path"]
+    return share_of_mean(inside(path["other_ns"], path["total_ns"], steps), steps)
+
+
+def slow_calls(finding, report, steps):
+    """What the calls of the section take above as many median ones, less the warm-up."""
+    section = section_of(finding, report)
+    part = next(part for part in section["in_steps"] if part["mode"] == steps.mode["mode"])
+    above = max(0, max(0, section["total"] - section["p50"] * section["count"]) - warmup_excess(steps))
+    share = inside(part["driving_ns"], steps.mode["whole_all"]["total_ns"], steps)
+    return share_of_mean(share * min(1, Fraction(above, section["total"])), steps)
+
+
+def warmup_excess(steps):
+    warmup = steps.mode["warmup"]
+    return max(0, warmup["total_ns"] - warmup["steps"] * steps.mode["steady"]["p50"])
+
+
+def long_warmup(finding, report, steps):
+    count = steps.mode["all"]["count"]
+    saved = warmup_excess(steps) // count
+    return saved, saved, steps.mode["all"]["total"] // count, None
+
+
+def tiny_sections(finding, report, steps):
+    """Calls of at most a microsecond: 200 ns each on the training thread, a microsecond in the process at most."""
+    calls = 0
+    for section in report["sections"]:
+        if section["kind"] not in ("section", "micro_step"):
+            continue
+        for number, total in calls_of(section, steps):
+            calls += number if number and total <= 1000 * number else 0
+    if steps.sums:
+        steps_ns, share = steps.sums["steps_ns"], Fraction(steps.sums["steps_ns"], steps.total)
+    else:
+        steps_ns, share = steps.mode["whole_all"]["total_ns"], Fraction(steps.mode["steady_ns"], steps.total)
+    direct, most = (int(whole(min(1, Fraction(calls * ns, steps_ns)) * share * steps.mean)) for ns in (200, 1000))
+    return direct, most, steps.mean, None
+
+
+def calls_of(section, steps):
+    """Calls inside steps and their time: in whole steps, or by the sums."""
+    if steps.sums:
+        if section["source"] == "aggregates" and "step" in section["path"].split("/")[:-1]:
+            yield section["count"], section["total"]
+        return
+    for part in section["in_steps"]:
+        if part["mode"] == steps.mode["mode"]:
+            yield part["calls"], part["total_ns"]
+
+
+def deep_prefetch(finding, report, steps):
+    return None, None, None, 3
+
+
+def section_of(finding, report):
+    return next(item for item in report["sections"] if item["path"] == finding["section"])
+
+
 def memory_growth(finding, report, steps):
     """By the rate an hour; half of that where only resident memory is known to grow."""
     leak, throughput = report["leaks"][0], steps.mode["throughput"]
@@ -223,12 +294,15 @@ def spans_lost(finding, report, steps):
 
 
 # What only single steps tell.
-BY_SPANS = ("step_jitter", "checkpoint_stalls", "memory_growth", "spans_lost")
+BY_SPANS = (
+    "step_jitter", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls", "long_warmup",
+)
 
 RULES = {
     rule.__name__: rule
     for rule in (
         input_bound, slow_preprocessing, slow_section, step_jitter, checkpoint_stalls, memory_growth, spans_lost,
+        host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
     )
 }
 # The phases that a rule of their own judges, and from which share on.

@@ -127,7 +127,7 @@ pub enum TimeBase {
     StepTime,
     /// The steps, and the input on their threads between them.
     StepsAndInput,
-    /// That, and what the finding is about between the steps.
+    /// The steps, and what else of the training the finding is about: what lies between them, or their warm-up.
     TrainingTime,
 }
 

@@ -71,25 +71,35 @@ mod common;
 
 pub mod checkpoint_stalls;
 pub mod communication_waits;
+pub mod deep_prefetch;
+pub mod host_bound;
 pub mod input_bound;
 pub mod io_stalls;
+pub mod long_warmup;
 pub mod memory_growth;
+pub mod slow_calls;
 pub mod slow_preprocessing;
 pub mod slow_section;
 pub mod spans_lost;
 pub mod step_jitter;
 pub mod sync_waits;
+pub mod tiny_sections;
 
 registry! {
     input_bound,
     slow_preprocessing,
     slow_section,
+    host_bound,
     communication_waits,
     sync_waits,
     io_stalls,
+    slow_calls,
     step_jitter,
+    long_warmup,
     checkpoint_stalls,
     memory_growth,
+    deep_prefetch,
+    tiny_sections,
     spans_lost,
 }
 

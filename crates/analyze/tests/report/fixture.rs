@@ -2,10 +2,10 @@
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
-    BatchSummary, Coverage, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses, MemorySummary,
-    ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState, SectionMemory,
-    SectionRow, SlowStep, Stats, StepPhase, Throughput, Trend, TrendPair, WaitSummary, Warmup, WholeSteps,
-    WorkerRow,
+    BatchSummary, Coverage, CriticalPath, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses,
+    MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState,
+    SectionMemory, SectionRow, SlowStep, Stats, StepPhase, Throughput, Trend, TrendPair, WaitSummary, Warmup,
+    WholeSteps, WorkerRow,
 };
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
 use stepscope_model::Resource;
@@ -304,6 +304,43 @@ impl Run {
         self
     }
 
+    /// Critical paths on which the steps' own code is for so long in each.
+    pub(crate) fn own_code(mut self, per_step_ns: u64) -> Self {
+        let mode = &self.summary.modes[0];
+        let (windows, total_ns) = (mode.all.count, mode.all.total);
+        let other_ns = per_step_ns * windows;
+        self.summary.critical_path = Some(CriticalPath {
+            window: "step",
+            mode: Some(Mode::Train),
+            windows,
+            total_ns,
+            other_ns,
+            explained_share: (total_ns - other_ns) as f64 / total_ns as f64,
+            sections: Vec::new(),
+            waits: None,
+        });
+        self
+    }
+
+    /// Adds steps of these durations as warm-up before the others.
+    pub(crate) fn warmup(mut self, durations: &[u64]) -> Self {
+        let mode = &mut self.summary.modes[0];
+        let usual =
+            std::iter::repeat_n(mode.steady.p50.unwrap(), usize::try_from(mode.steady.count).unwrap());
+        mode.all = stats(usual.chain(durations.iter().copied()));
+        let (steps, total_ns) = (durations.len() as u64, durations.iter().sum());
+        mode.warmup = Warmup { steps, max_per_instance: steps, total_ns };
+        self
+    }
+
+    /// Gives every step one call of a section without a phase, of these durations in turn.
+    pub(crate) fn varying(mut self, name: &str, durations: &[u64]) -> Self {
+        let steps = usize::try_from(self.steps()).unwrap();
+        let calls = stats(durations.iter().copied().cycle().take(steps));
+        self.section(&format!("step/{name}"), SectionKind::Section, None, calls, calls.total);
+        self
+    }
+
     /// Gives the slowest steps what they exceed the median by, in one phase.
     pub(crate) fn slow_because(mut self, phase: Phase) -> Self {
         let mode = &mut self.summary.modes[0];
@@ -400,6 +437,7 @@ pub(crate) fn healthy() -> Run {
         .phase(Phase::Backward, "backward", 4_500_000)
         .phase(Phase::Optimizer, "optimizer", 1_200_000)
         .untagged("metrics", 1, 100_000)
+        .own_code(50_000)
         .loader(2, 18 * MS, 0.99)
         .waits(50_000, 18 * MS, 3)
         .live(3_000_000, 0.0, 0.0, 0.9)

@@ -2,14 +2,19 @@
 
 mod checkpoint_stalls;
 mod communication_waits;
+mod deep_prefetch;
+mod host_bound;
 mod input_bound;
 mod io_stalls;
+mod long_warmup;
 mod memory_growth;
+mod slow_calls;
 mod slow_preprocessing;
 mod slow_section;
 mod spans_lost;
 mod step_jitter;
 mod sync_waits;
+mod tiny_sections;
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::{Finding, Verdict};

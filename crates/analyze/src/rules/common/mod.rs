@@ -1,3 +1,4 @@
 //! What several rules share. No rule lives here.
 
+pub(super) mod tail;
 pub(super) mod waits;

@@ -1,0 +1,114 @@
+//! Rule `host_bound`: the step spends its time in code of its own that is no stage of training and no input. Sections
+//! that take it are the business of `slow_section`.
+
+use stepscope_core::{PhaseClass, SectionKind};
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::summary::{SectionRow, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "host_bound",
+    since: "0.1.0",
+    name: "Host bound",
+    kind: BottleneckType::Compute,
+    doc: Doc {
+        finds: "Steps that are held up by host code of the step itself, between its sections: neither input nor any stage \
+                of training.",
+        why: "Where a step does not wait for input and is slow all the same, what is left is the loop around the stages: \
+              bookkeeping, allocation, launches, logging. Nobody looks there, since it has no name.",
+        how: "The time of the critical path on which the step's own span is, nested sections excluded, divided by the time \
+              of the steps and the input between them; warm-up is in both. The stages have to be known (one of forward, \
+              backward, optimizer and so on), and phases have to cover most of the step: else regular stages cannot be \
+              told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
+              The limit is that from which TensorFlow's profiler calls a program highly host bound.",
+        advice: "Give the parts of the loop sections of their own to see which it is; then do it less often, in another \
+                 thread, or not at all.",
+        example: "Host bound: 34 % of the step time is code of the step between its sections.\n\
+                  \x20   step: 1.2 ms a step, input 2 %\n\
+                  Without a copy of the parameters, it took 2.4 ms instead of 3.5 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the step time from which the step's own code is a finding.
+    min_share: f64 = 0.15;
+    /// Own time of a step below which it is not judged, nanoseconds: it may be recording.
+    min_own_ns: u64 = 100_000;
+    /// Share of the step time that phases must cover.
+    min_phase_share: f64 = 0.5;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.host_bound;
+    let steps = Steps::read(summary, thresholds.min_steps);
+    let steps = match steps.and_then(Steps::with_phases) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let mode = steps.mode;
+    let paths = summary.critical_path.as_ref().filter(|paths| paths.mode == Some(mode.mode));
+    let Some(paths) = paths.filter(|paths| paths.total_ns > 0) else {
+        return Verdict::unknown("no step was read with all its sections, so that its own time is not known");
+    };
+    if !mode.phases.iter().any(|row| row.phase.class() == PhaseClass::CpuOperation) {
+        return Verdict::unknown(
+            "no stage of training (forward, backward, optimizer …) is known, so that it cannot be told from the code \
+             around it; give sections their phase",
+        );
+    }
+    let covered = 1.0 - mode.unattributed_ns as f64 / mode.whole.total_ns.max(1) as f64;
+    let share = steps.share_inside(paths.other_ns, paths.total_ns);
+    let own_ns = paths.other_ns / paths.windows.max(1);
+    if share < thresholds.min_share || own_ns < thresholds.min_own_ns {
+        return Verdict::fine(format!(
+            "{} of {} is code of the step between its sections",
+            percent(share),
+            steps.base().as_str()
+        ));
+    }
+    if covered < thresholds.min_phase_share {
+        return Verdict::unknown(format!(
+            "phases cover only {} of the step time, so that regular stages cannot be told from the code around them; give \
+             sections their phase",
+            percent(covered)
+        ));
+    }
+    let mean_ns = steps.mean_ns();
+    let Some(gain) = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    let gain = gain.of(steps.base());
+    let input_share = summary.input.share;
+    // Of equals the first path.
+    let is_step = |row: &&SectionRow| row.kind == SectionKind::Step;
+    let step = summary.sections.iter().rev().filter(is_step).max_by_key(|row| row.stats.total);
+    let against = input_share.map_or_else(String::new, |input| format!(" Input takes {}.", percent(input)));
+    Verdict::Found(vec![Finding {
+        title: format!(
+            "Host bound: {} of {} is code of the step between its sections.",
+            percent(share),
+            steps.base().as_str()
+        ),
+        severity: gain.severity(),
+        section: step.map(|row| row.path.clone()),
+        phase: None,
+        rank: None,
+        evidence: Evidence::new()
+            .with("own_share", rounded(share, 6))
+            .with("own_per_step_ns", own_ns)
+            .with_known("input_share", input_share.map(|share| rounded(share, 6)))
+            .with("phase_share", rounded(covered, 6))
+            .with("steps", paths.windows),
+        recommendation: format!(
+            "{} a step is in no section: give the parts of the loop sections of their own, see which it is, and do it less \
+             often or in another thread.{against}",
+            duration(own_ns)
+        ),
+        predicted_gain: Some(gain),
+    }])
+}

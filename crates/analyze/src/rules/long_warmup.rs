@@ -1,0 +1,121 @@
+//! Rule `long_warmup`: the first steps take so much longer than the others that it costs a good part of the run.
+
+use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{count, duration, percent, things};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::summary::{ModeSummary, SectionRow, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "long_warmup",
+    since: "0.1.0",
+    name: "Long warm-up",
+    kind: BottleneckType::Compute,
+    doc: Doc {
+        finds: "Steps at the start that take a multiple of the usual one, and together a good part of the time of all \
+                steps: compilation, tuning of kernels, caches that fill.",
+        why: "Warm-up is paid anew at every start: after a crash, with every trial of a search, on every rank, in every \
+              test. In a long run it weighs little.",
+        how: "Warm-up is found from the step times (the steps at the start that take more than 1.5 times the median, a \
+              quarter of all at most). What it takes above as many usual (median) steps is divided by the time of all \
+              steps, warm-up included. The section named is the one whose calls lie most above their own median, if \
+              that is at least half of it.",
+        advice: "Keep what was compiled or tuned on disk, and load it; compile before training, or beside it; give \
+                 batches few different shapes, so that each is compiled once; fill caches before the first step.",
+        example: "31 % of the training time is warm-up.\n\
+                  \x20   step/forward: 4.2 s in the slowest call, 18 ms in the usual one\n\
+                  With the compiled graph on disk, the first step took 0.2 s, not 4.2 s.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the time of all steps from which warm-up is a finding.
+    min_share: f64 = 0.10;
+    /// Seconds that warm-up must take at least: what is shorter bothers nobody, however short the run.
+    min_excess_s: f64 = 1.0;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.long_warmup;
+    let steps = match Steps::read(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    // What a bounded directory keeps always are the first steps.
+    if let Some((read, all)) = summary.coverage.partly_read() {
+        return Verdict::unknown(format!(
+            "{} of {} were read, the first ones rather than others: what share they are is not known",
+            count(read),
+            things(all, "step", "steps")
+        ));
+    }
+    let mode = steps.mode;
+    let (excess_ns, all) = (warmup_excess_ns(mode), mode.all);
+    if excess_ns == 0 {
+        return Verdict::fine("the first steps take as long as the others");
+    }
+    let share = excess_ns as f64 / all.total.max(1) as f64;
+    if share < thresholds.min_share || (excess_ns as f64) < thresholds.min_excess_s * 1e9 {
+        return Verdict::fine(format!(
+            "the first {} {} above the usual, {} of the time of all steps",
+            if mode.warmup.steps == 1 {
+                "step takes".into()
+            } else {
+                format!("{} steps take", count(mode.warmup.steps))
+            },
+            duration(excess_ns),
+            percent(share)
+        ));
+    }
+    let steps_all = all.count.max(1);
+    let Some(gain) = Gain::upper_bound(excess_ns / steps_all, all.total / steps_all) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    let gain = gain.of(TimeBase::TrainingTime);
+    let section = slow_at_first(summary, mode, excess_ns);
+    let usual_ns = mode.steady.p50.unwrap_or(0);
+    let longest = mode.warmup.max_per_instance;
+    let what = match section {
+        Some(row) => format!(
+            "`{}` takes {} in its slowest call and {} in the usual one: keep what it compiles, tunes or loads.",
+            row.path,
+            duration(row.stats.max.unwrap_or(0)),
+            duration(row.stats.p50.unwrap_or(0))
+        ),
+        None => "No section explains it: give what the first steps do (compiling, tuning, filling caches) sections of its \
+                 own."
+            .into(),
+    };
+    Verdict::Found(vec![Finding {
+        title: format!("{} of the training time is warm-up.", percent(share)),
+        severity: gain.severity(),
+        section: section.map(|row| row.path.clone()),
+        phase: section.and_then(|row| row.phase.as_ref()).map(|phase| phase.as_str().to_owned()),
+        rank: None,
+        evidence: Evidence::new()
+            .with("warmup_share", rounded(share, 6))
+            .with("warmup_ns", mode.warmup.total_ns)
+            .with("above_usual_ns", excess_ns)
+            .with("warmup_steps", mode.warmup.steps)
+            .with("usual_step_ns", usual_ns)
+            .with("steps", all.count),
+        recommendation: format!(
+            "{what} The first {} {} more than as many usual ones.",
+            things(longest, "step takes", "steps take"),
+            duration(excess_ns)
+        ),
+        predicted_gain: Some(gain),
+    }])
+}
+
+/// The section whose calls lie most above their median, if that is at least half of the warm-up.
+fn slow_at_first<'a>(summary: &'a Summary, mode: &ModeSummary, excess_ns: u64) -> Option<&'a SectionRow> {
+    const EXPLAINS: f64 = 0.5;
+    let rows = summary.sections.iter().filter(|row| row.is_part() && row.in_mode(mode.mode).is_some());
+    let tails = rows.map(|row| (row, above_usual_ns(&row.stats)));
+    let tails = tails.filter(|&(_, ns)| ns as f64 >= EXPLAINS * excess_ns as f64).collect();
+    innermost(tails).first().map(|&(row, _)| row)
+}

@@ -1,0 +1,148 @@
+//! Rule `slow_calls`: a section that is called often and takes a multiple of its usual time in few of its calls. Steps
+//! that vary are the business of `step_jitter`; here it is one section, whatever the steps do.
+
+use stepscope_core::Phase;
+
+use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{count, duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::steps::WAITING;
+use crate::summary::{SectionRow, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "slow_calls",
+    since: "0.1.0",
+    name: "Slow calls among many",
+    kind: BottleneckType::Variability,
+    doc: Doc {
+        finds: "A section of the step of which few calls take a multiple of the usual one, so that these few cost a good \
+                part of the step time.",
+        why: "The mean hides them and so does the median: every call but one in fifty is fast, and that one waits for a \
+              lock, a flush, a reallocation, a sample of unusual size.",
+        how: "Over the calls of a section on the training thread: the slowest call against the median one, and the 90th \
+              percentile, which has to be usual. The cost is the time above that of as many usual (median) calls, as a \
+              share of the section's time, times the section's share of the steps. What the first steps take above the \
+              usual is taken off it: that is warm-up. Of nested sections the innermost that explains it is named. Waits \
+              for batches and checkpoints have rules of their own.",
+        advice: "Look at the slowest steps in the report, or at single traces of them: what does the section do there that \
+                 it does not do otherwise? Flush, grow and clean up in small parts at every call or in another thread; \
+                 sort samples by length.",
+        example: "Few calls of step/log cost 17 % of the step time: the slowest takes\n\
+                  48 times the median.\n\
+                  \x20   400 calls: median 1.1 ms, p99 51 ms\n\
+                  Flushed in a thread of its own, the step took 5.0 ms instead of 6.0 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Slowest call / median call from which calls are slow.
+    min_ratio: f64 = 10.0;
+    /// 90th percentile / median up to which the other calls are usual.
+    max_usual_ratio: f64 = 2.0;
+    /// Share of the step time, above the median call, from which the slow calls are a finding.
+    min_share: f64 = 0.05;
+    /// Calls that are needed.
+    min_calls: u64 = 100;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.slow_calls;
+    let steps = match Steps::read(summary, thresholds.min_steps).and_then(Steps::with_sections) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    // What a bounded directory keeps goes by how long a step took: the slow calls stay.
+    if let Some((read, all)) = summary.coverage.partly_read() {
+        return Verdict::unknown(format!(
+            "{} of {} steps were read, perhaps not at random: how rare slow calls are is not known",
+            count(read),
+            count(all)
+        ));
+    }
+    let warmup_ns = warmup_excess_ns(steps.mode);
+    let is_judged = |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls;
+    let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, thresholds));
+    let tails = tails.map(|row| (row, above_usual_ns(&row.stats).saturating_sub(warmup_ns))).collect();
+    let mut most = None;
+    let mut findings = Vec::new();
+    for (row, above_ns) in innermost(tails) {
+        let Some(share) = share(row, above_ns, &steps) else { continue };
+        most = most.or(Some((row, share)));
+        if share >= thresholds.min_share {
+            findings.extend(finding(row, above_ns, share, &steps));
+        }
+    }
+    if !findings.is_empty() {
+        return Verdict::Found(findings);
+    }
+    Verdict::fine(match most {
+        Some((row, share)) => {
+            format!("the slow calls of {} cost most, {} of the step time", row.path, percent(share))
+        }
+        None => "no section has a few calls that take a multiple of the others".into(),
+    })
+}
+
+fn is_slow(row: &SectionRow, thresholds: &Thresholds) -> bool {
+    let of_other_rules = |phase: Phase| WAITING.contains(&phase) || phase == Phase::Checkpoint;
+    let phase = row.phase.as_ref().and_then(|name| Phase::parse(name.as_str()));
+    let stats = &row.stats;
+    let (Some(p50), Some(p90), Some(max)) = (stats.p50, stats.p90, stats.max) else { return false };
+    p50 > 0
+        && !phase.is_some_and(of_other_rules)
+        && max as f64 >= thresholds.min_ratio * p50 as f64
+        && p90 as f64 <= thresholds.max_usual_ratio * p50 as f64
+}
+
+/// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.
+fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
+    const MOSTLY: f64 = 0.9;
+    let part = row.in_mode(steps.mode.mode)?;
+    if part.total_ns == 0 || (part.driving_ns as f64) < MOSTLY * part.total_ns as f64 {
+        return None;
+    }
+    let inside = steps.share_inside(part.driving_ns, steps.mode.whole_all.total_ns);
+    Some(inside * (above_ns as f64 / row.stats.total.max(1) as f64).min(1.0))
+}
+
+fn finding(row: &SectionRow, above_ns: u64, share: f64, steps: &Steps<'_>) -> Option<Finding> {
+    let mean_ns = steps.mean_ns();
+    let gain = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns)?.of(steps.base());
+    let stats = &row.stats;
+    let (p50, max) = (stats.p50?, stats.max?);
+    let ratio = max as f64 / p50.max(1) as f64;
+    Some(Finding {
+        title: format!(
+            "Few calls of {} cost {} of {}: the slowest takes {} times the median.",
+            row.path,
+            percent(share),
+            steps.base().as_str(),
+            count(ratio.round() as u64)
+        ),
+        severity: gain.severity(),
+        section: Some(row.path.clone()),
+        phase: row.phase.as_ref().map(|phase| phase.as_str().to_owned()),
+        rank: None,
+        evidence: Evidence::new()
+            .with("above_median_share", rounded(share, 6))
+            .with("above_median_ns", above_ns)
+            .with("max_to_p50_ratio", rounded(ratio, 3))
+            .with("calls", stats.count)
+            .with("call_p50_ns", p50)
+            .with_known("call_p90_ns", stats.p90)
+            .with_known("call_p99_ns", stats.p99)
+            .with("call_max_ns", max),
+        recommendation: format!(
+            "Find what `{}` does in its slowest calls ({}, against {} in the usual one) and not in the others: the traces \
+             of the slowest steps below show it. Do that in small parts, or in another thread.",
+            row.path,
+            duration(max),
+            duration(p50)
+        ),
+        predicted_gain: Some(gain),
+    })
+}

@@ -1,0 +1,145 @@
+//! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{count, duration, percent};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::summary::{SectionRow, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "tiny_sections",
+    since: "0.1.0",
+    name: "Too many tiny sections",
+    kind: BottleneckType::Recording,
+    doc: Doc {
+        finds: "Sections inside steps that take about as long as it takes to record them, and are so many that this is a \
+                good part of the step.",
+        why: "A section is not free: its figures are those of the work and of the recording, and the step is slower than \
+              without. The spans fill disks and queues besides.",
+        how: "The calls of all sections whose mean duration is at most `tiny_ns`, times what recording a section costs its \
+              own thread, divided by the time of the steps. The bound of the gain counts what the background thread does \
+              besides, as if it took a processor from the training thread. Both costs are measured ones, and thresholds: \
+              docs/overhead.md says how to measure yours. Spans that other libraries recorded are not judged.",
+        advice: "Put one section around the loop instead of one into it. Where the calls matter, record their number \
+                 (`stepscope::value!`) or at a level of their own. At level `basic` sections are summed and leave no spans.",
+        example: "Recording tiny sections takes 21 % of the step time.\n\
+                  \x20   step/forward/neuron: 4,096 calls a step, 90 ns each\n\
+                  With one section around the loop the step took 3.9 ms instead of 4.9 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Mean duration up to which a section is tiny, nanoseconds.
+    tiny_ns: u64 = 1_000;
+    /// What recording a section costs its thread, nanoseconds.
+    section_cost_ns: u64 = 200;
+    /// What it costs the whole process at most, the background thread included, nanoseconds.
+    process_cost_ns: u64 = 1_000;
+    /// Share of the step time from which recording is a finding.
+    min_share: f64 = 0.05;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+/// Tiny sections of the steps that were read whole, or of all by the sums.
+struct Tiny<'a> {
+    calls: u64,
+    /// The one with most calls, of equals the first path, and its calls.
+    most: Option<(&'a SectionRow, u64)>,
+    steps: u64,
+    steps_ns: u64,
+}
+
+impl<'a> Tiny<'a> {
+    fn of(summary: &'a Summary, steps: &Steps<'_>, tiny_ns: u64) -> Self {
+        let whole = &steps.mode.whole_all;
+        let (in_steps, steps_ns) = match &steps.sums {
+            Some(sums) => (sums.steps, sums.steps_ns),
+            None => (whole.steps, whole.total_ns),
+        };
+        let mut tiny = Self { calls: 0, most: None, steps: in_steps, steps_ns };
+        for row in summary.sections.iter().filter(|row| row.is_part()) {
+            let part = match &steps.sums {
+                Some(sums) => {
+                    sums.inside.get(row.path.as_str()).map(|row| (row.stats.count, row.stats.total))
+                }
+                None => row.in_mode(steps.mode.mode).map(|part| (part.calls, part.total_ns)),
+            };
+            let Some((calls, total_ns)) = part else { continue };
+            if calls == 0 || total_ns > tiny_ns.saturating_mul(calls) {
+                continue;
+            }
+            tiny.calls = tiny.calls.saturating_add(calls);
+            if tiny.most.is_none_or(|(_, most)| calls > most) {
+                tiny.most = Some((row, calls));
+            }
+        }
+        tiny
+    }
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.tiny_sections;
+    let steps = match Steps::of(summary, thresholds.min_steps).and_then(Steps::with_sections) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    if !summary.state.is_ours {
+        return Verdict::unknown("another library recorded the spans, and what they cost is not known");
+    }
+    let tiny = Tiny::of(summary, &steps, thresholds.tiny_ns);
+    let cost = |ns: u64| steps.share_inside(tiny.calls.saturating_mul(ns), tiny.steps_ns);
+    let share = cost(thresholds.section_cost_ns);
+    let Some((row, calls)) = tiny.most.filter(|_| share >= thresholds.min_share) else {
+        return Verdict::fine(match tiny.calls {
+            0 => format!("no section takes less than {}", duration(thresholds.tiny_ns)),
+            _ => format!(
+                "recording the sections below {} takes {}",
+                duration(thresholds.tiny_ns),
+                percent(share)
+            ),
+        });
+    };
+    let mean_ns = steps.mean_ns();
+    let saved = |share: f64| (share * mean_ns as f64).round() as u64;
+    let most = cost(thresholds.process_cost_ns.max(thresholds.section_cost_ns));
+    let Some(mut gain) = Gain::with_side_effects(saved(share), saved(most), mean_ns) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    gain.because = Some(format!(
+        "{} is recording on the training thread; the rest is what the background thread may take from it",
+        percent(gain.direct_share)
+    ));
+    let gain = gain.of(steps.base());
+    let per_step = |calls: u64| calls.saturating_add(tiny.steps / 2) / tiny.steps.max(1);
+    let each_ns = row.stats.mean.map(|mean| mean.round() as u64);
+    Verdict::Found(vec![Finding {
+        title: format!(
+            "Recording tiny sections takes {} of {}{}.",
+            percent(share),
+            steps.base().as_str(),
+            steps.by()
+        ),
+        severity: gain.severity(),
+        section: Some(row.path.clone()),
+        phase: None,
+        rank: None,
+        evidence: Evidence::new()
+            .with("recording_share", rounded(share, 6))
+            .with("recording_per_step_ns", gain.saved_ns_per_step.min(saved(share)))
+            .with("tiny_calls_per_step", per_step(tiny.calls))
+            .with("calls_per_step", per_step(calls))
+            .with_known("call_mean_ns", each_ns)
+            .with("section_cost_ns", thresholds.section_cost_ns)
+            .with("steps", tiny.steps),
+        recommendation: format!(
+            "Put one section around the loop that `{}` is in: it runs {} times a step, {} each, and recording takes about \
+             as long.{}",
+            row.path,
+            count(per_step(calls)),
+            each_ns.map_or_else(|| "very briefly".into(), duration),
+            steps.caveat()
+        ),
+        predicted_gain: Some(gain),
+    }])
+}

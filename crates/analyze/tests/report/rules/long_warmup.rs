@@ -1,0 +1,53 @@
+//! Fixtures of `long_warmup`.
+
+use stepscope_core::Phase;
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run, healthy};
+
+const RULE: &str = "long_warmup";
+
+#[test]
+fn first_steps_that_take_long_are_found_with_their_section() {
+    // 190 steps of 10 ms after 10 of 210 ms: 2 s more than usual, of 4 s in all.
+    let compiling: Vec<u64> = (0..200).map(|call| if call < 10 { 204 * MS } else { 4 * MS }).collect();
+    let mut run = Run::of(190, 10 * MS).phase(Phase::Backward, "backward", 5 * MS).warmup(&[210 * MS; 10]);
+    run = run.varying("forward", &compiling);
+    let [finding] = found(RULE, &run.build()).try_into().unwrap();
+    assert_eq!(finding.title, "50 % of the training time is warm-up.");
+    assert_eq!((finding.severity, finding.section.as_deref()), (50.0, Some("step/forward")));
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (10 * MS, 10 * MS));
+    let advice = &finding.recommendation;
+    assert!(advice.contains("204 ms in its slowest call and 4.00 ms in the usual one"), "{advice}");
+    assert!(advice.ends_with("The first 10 steps take 2.00 s more than as many usual ones."), "{advice}");
+}
+
+#[test]
+fn where_no_section_explains_it_none_is_named() {
+    let run = Run::of(190, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).warmup(&[210 * MS; 10]);
+    let [finding] = found(RULE, &run.build()).try_into().unwrap();
+    assert_eq!(finding.section, None);
+    assert!(finding.recommendation.starts_with("No section explains it"), "{}", finding.recommendation);
+}
+
+#[test]
+fn short_warmup_bothers_nobody() {
+    // Half of the time, and less than a second.
+    let run = Run::of(90, 10 * MS).warmup(&[90 * MS; 10]);
+    assert_eq!(
+        fine(RULE, &run.build()),
+        "the first 10 steps take 800 ms above the usual, 44 % of the time of all steps"
+    );
+    let long = Run::of(10_000, 10 * MS).warmup(&[2_000 * MS]);
+    assert!(fine(RULE, &long.build()).starts_with("the first step takes 1.99 s above"));
+    assert_eq!(fine(RULE, &healthy().build()), "the first steps take as long as the others");
+}
+
+#[test]
+fn first_steps_of_a_run_read_in_part_are_not_judged() {
+    let mut summary = Run::of(190, 10 * MS).warmup(&[210 * MS; 10]).build();
+    summary.coverage.recorded_steps = Some(2_000);
+    assert!(unknown(RULE, &summary).contains("were read, the first ones rather than others"));
+    assert!(unknown(RULE, &Run::of(19, MS).warmup(&[2_000 * MS]).build()).starts_with("19 steps"));
+}
