@@ -141,6 +141,10 @@ class Run:
         self.steps = []
         self.whole_steps = 0
         self.waits = []
+        # The same by the loader that they name, and {loader: {mode: [waits, time]}} of those on the thread that drives a
+        # step, by its mode, or what is outside of steps, under None.
+        self.named_waits = {}
+        self.held_up = {}
         self.wait_parts = [0, 0, 0, 0]
         # Paths of which some sections are in further traces.
         self.continued = []
@@ -208,11 +212,25 @@ class Run:
         span = node.span
         produce, queue = span.get(names.BATCH_PRODUCE_NS), span.get(names.BATCH_QUEUE_NS)
         if produce is not None or queue is not None or node.own_phase == names.DATA_WAIT:
-            self.waits.append((span.duration, produce, queue, span.get(names.BATCH_QUEUE_DEPTH)))
+            wait = (span.duration, produce, queue, span.get(names.BATCH_QUEUE_DEPTH))
+            self.waits.append(wait)
+            self.add_named_wait(node, wait)
         if is_wait(node) and produce is not None and queue is not None:
             self.wait_parts[0] += 1
             for position, length in enumerate(critical.parts_of_wait(span, produce, queue), 1):
                 self.wait_parts[position] += length
+
+    def add_named_wait(self, node, wait):
+        root, loader = node.root, node.span.get(names.BATCH_LOADER)
+        if not loader or node.kind == "batch":
+            return
+        self.named_waits.setdefault(loader, []).append(wait)
+        is_step = root.kind == "step"
+        if is_wait(node) and node.thread == root.thread and (is_step or traces.is_outside(root)):
+            mode = root.span.get(names.MODE, names.DEFAULT_MODE) if is_step else None
+            held = self.held_up.setdefault(loader, {}).setdefault(mode, [0, 0])
+            held[0] += 1
+            held[1] += node.span.duration
 
     def add_step(self, root, nodes, is_whole):
         exposed = exposure.exposed(root, nodes) if is_whole else {}

@@ -39,6 +39,8 @@ def compare_findings(report, run, compare):
             compare.missing(where, "its rule is not computed here")
             continue
         judged = read if finding["rule"] in BY_SPANS else steps
+        if finding["rule"] == "input_bound":
+            compare.equal(where, "loader", finding["evidence"].get("loader"), judged_loader(report, judged))
         direct, saved, of, severity = RULES[finding["rule"]](finding, report, judged)
         gain = finding["predicted_gain"]
         if of is None:
@@ -113,6 +115,19 @@ def input_bound(finding, report, steps):
     quick = steps.without(WAITING, steps.mode["quick_without_waiting_ns"])
     saved = steps.mean - (quick - sharing(report, steps, quick))
     return steps.exposed(WAITING) // steps.count, saved, steps.mean, None
+
+
+def judged_loader(report, steps):
+    """Of several loaders the one that steps of the mode, and what is between steps, wait for most."""
+    loaders = report["detailed_metrics"]["batches"]["loaders"]
+    if len(loaders) < 2:
+        return None
+    modes = (None, steps.mode["mode"])
+
+    def order(loader):
+        return -sum(item["total_ns"] for item in loader["held_up"] if item["mode"] in modes), -loader["busy_ns"], loader["name"]
+
+    return min(loaders, key=order)["name"]
 
 
 def sharing(report, steps, step_ns):

@@ -31,6 +31,8 @@ def step(number, start, wait_ns, duration):
         "stepscope.phase": "data_wait", "thread.id": 1, "stepscope.batch.produce_ns": 5 * number,
         "stepscope.batch.queue_ns": 3 * number, "stepscope.batch.queue_depth": number - 1,
     }
+    if number != 1:
+        wait["stepscope.batch.loader"] = "train"
     work = {
         "stepscope.phase": "forward", "thread.id": 1, "stepscope.mem.alloc_bytes": 64 * number,
         "stepscope.mem.free_bytes": 4 * number, "stepscope.mem.alloc_count": number,
@@ -268,6 +270,14 @@ def report():
     loader = {
         "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 240,
         "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.6, "workers": workers,
+        # The first step's wait names no loader.
+        "waits": {
+            "wait": block(2, 30, 15.0, math.sqrt(50), 10, 20, 10, 20, 0),
+            "produce": block(2, 25, 12.5, math.sqrt(12.5), 10, 15, 10, 15, 0),
+            "queue": block(2, 15, 7.5, math.sqrt(4.5), 6, 9, 6, 9, 0),
+            "depth": block(2, 3, 1.5, math.sqrt(0.5), 1, 2, 1, 2, 0),
+        },
+        "held_up": [{"mode": "train", "waits": 2, "total_ns": 30}],
     }
     # Waits of 30 ns in 200 ns of whole steps are 45 ns in all 300 ns; 40 ns are between the steps.
     wait = {

@@ -18,7 +18,7 @@ def against_spans(report, run, sums, assembler, compare):
     report_sections.compare_sections(report["sections"], run, sums, compare)
     report_steps.compare_steps(report, run, sums, compare)
     critical.compare_path(report["critical_path"], report["summary"]["mode"], run, compare)
-    waits(report["detailed_metrics"]["waits"], run, compare)
+    waits(report["detailed_metrics"]["waits"], run.waits, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)
     beginnings = report_steps.beginnings(report, run)
     outside(report["detailed_metrics"]["outside"], run, beginnings, compare)
@@ -102,10 +102,10 @@ def lost(dropped, absent, run):
     return max(min(counted, at_most), run.missing, run.dropped - thinned)
 
 
-def waits(got, run, compare):
+def waits(got, found, compare, where="waits"):
     for position, key in enumerate(("wait", "produce", "queue", "depth")):
-        values = [wait[position] for wait in run.waits if wait[position] is not None]
-        compare.stats(f"waits, {key}", got[key], values)
+        values = [wait[position] for wait in found if wait[position] is not None]
+        compare.stats(f"{where}, {key}", got[key], values)
 
 
 def batches(got, run, compare):
@@ -114,14 +114,18 @@ def batches(got, run, compare):
     for batch in run.batches:
         loaders.setdefault(batch.loader, []).append(batch)
     listed = {loader["name"]: loader for loader in got["loaders"]}
-    for name in sorted(set(loaders) | set(listed)):
+    known = set(loaders) | set(run.named_waits)
+    for name in sorted(known | set(listed)):
         where = f"loader {name}"
-        loader, made = listed.get(name), loaders.get(name)
-        if loader is None or made is None:
+        loader, made = listed.get(name), loaders.get(name, [])
+        if loader is None or name not in known:
             compare.missing(where, "not in the report" if loader is None else "only in the report")
             continue
+        waits(loader["waits"], run.named_waits.get(name, []), compare, f"{where}, waits")
+        held = {(item["mode"], item["waits"], item["total_ns"]) for item in loader["held_up"]}
+        compare.equal(where, "held_up", held, {(mode, *sums) for mode, sums in run.held_up.get(name, {}).items()})
         busy = sum(batch.busy for batch in made)
-        elapsed = max(batch.end for batch in made) - min(batch.start for batch in made)
+        elapsed = max((batch.end for batch in made), default=0) - min((batch.start for batch in made), default=0)
         compare.stats(where, loader["produce"], [batch.duration for batch in made])
         compare.equal(where, "busy_ns", loader["busy_ns"], busy)
         compare.equal(where, "computing_ns", loader["computing_ns"], sum(batch.computing for batch in made if not drives(run, batch)))

@@ -171,6 +171,78 @@ impl Waits {
     }
 }
 
+/// Waits of one loader's consumers.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct LoaderWaits {
+    pub(crate) waits: Waits,
+    /// Of the threads that drive what they wait in: in steps by mode, and outside of steps.
+    pub(crate) held: [Held; 4],
+}
+
+/// The place of waits outside of steps among those of [`LoaderWaits`].
+pub(crate) const OUTSIDE: usize = 3;
+
+/// How long a thread was held up.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Held {
+    pub(crate) waits: u64,
+    pub(crate) total_ns: u128,
+}
+
+impl LoaderWaits {
+    /// Adds a wait; `place` among those of [`Self::held`] where it held up the thread that drives.
+    pub(crate) fn wait(&mut self, span: &Span, place: Option<usize>) {
+        self.waits.wait(span);
+        if let Some(held) = place.and_then(|place| self.held.get_mut(place)) {
+            held.absorb(&Held { waits: 1, total_ns: span.duration_ns().into() });
+        }
+    }
+}
+
+impl Merge for Held {
+    fn absorb(&mut self, other: &Self) {
+        self.waits = self.waits.saturating_add(other.waits);
+        self.total_ns = self.total_ns.saturating_add(other.total_ns);
+    }
+}
+
+impl Merge for LoaderWaits {
+    fn absorb(&mut self, other: &Self) {
+        self.waits.absorb(&other.waits);
+        self.held.absorb(&other.held);
+    }
+}
+
+/// Waits by the loader that they name.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct NamedWaits {
+    pub(crate) by_loader: BTreeMap<Box<str>, LoaderWaits>,
+    /// Whether there were more loaders than are kept.
+    pub(crate) is_cut: bool,
+}
+
+impl NamedWaits {
+    /// Where waits for this loader go; nowhere without a name, and beyond the bound.
+    pub(crate) fn of(&mut self, name: &str, loaders: usize) -> Option<&mut LoaderWaits> {
+        if name.is_empty() {
+            return None;
+        }
+        let name = shorten(name);
+        if !self.by_loader.contains_key(name) {
+            self.by_loader.insert(name.into(), LoaderWaits::default());
+            self.is_cut |= keep_smallest(&mut self.by_loader, loaders);
+        }
+        self.by_loader.get_mut(name)
+    }
+
+    /// Adds everything of `other`.
+    pub(crate) fn merge(&mut self, other: &Self, loaders: usize) {
+        self.by_loader.absorb(&other.by_loader);
+        self.is_cut |= other.is_cut;
+        self.is_cut |= keep_smallest(&mut self.by_loader, loaders);
+    }
+}
+
 impl Merge for Waits {
     fn absorb(&mut self, other: &Self) {
         self.wait.absorb(&other.wait);

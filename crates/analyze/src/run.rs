@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_model::Resource;
 
 use crate::aggregates::Aggregates;
-use crate::batches::{Loaders, Waits};
+use crate::batches::{Loaders, NamedWaits, Waits};
 use crate::config::Bounds;
 use crate::critical::{WINDOWS, WindowSums};
 use crate::examples::Examples;
@@ -152,6 +152,7 @@ pub(crate) struct RunAcc {
     pub(crate) examples: [Examples; 3],
     pub(crate) values: Values,
     pub(crate) waits: Waits,
+    pub(crate) named_waits: NamedWaits,
     /// By kind of window.
     pub(crate) windows: [WindowSums; WINDOWS],
 }
@@ -176,6 +177,7 @@ impl RunAcc {
         }
         self.values.merge(&other.values, bounds.values, bounds.points);
         self.waits.absorb(&other.waits);
+        self.named_waits.merge(&other.named_waits, bounds.loaders);
         self.windows.absorb(&other.windows);
     }
 }

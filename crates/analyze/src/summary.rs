@@ -17,7 +17,9 @@ mod step;
 pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, WaitParts};
 pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, Lane};
-pub use input::{BatchSummary, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow};
+pub use input::{
+    BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow,
+};
 pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
 pub use phase::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};

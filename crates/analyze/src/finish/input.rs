@@ -7,15 +7,15 @@ use stepscope_core::Mode;
 
 use super::steps::Steady;
 use super::{narrow, share as ratio};
-use crate::batches::LoaderAcc;
+use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits};
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
 use crate::outside::{OutsideSums, add};
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{
-    BatchSummary, Coverage, FigureSource, InputShare, InputVerdict, LoaderRow, ModeSummary, OutsideRow,
-    PhaseName, SectionRow, Stats, WaitSummary, WorkerRow,
+    BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow, ModeSummary,
+    OutsideRow, PhaseName, SectionRow, Stats, WaitSummary, WorkerRow,
 };
 use crate::sums::Sums;
 
@@ -142,7 +142,11 @@ pub(super) fn batches(run: &RunAcc) -> BatchSummary {
             by_name.entry(name).or_default().push(((instance, acc), loader));
         }
     }
-    let loaders: Vec<LoaderRow> = by_name.into_iter().map(|(name, parts)| loader(name, &parts)).collect();
+    for name in run.named_waits.by_loader.keys() {
+        by_name.entry(name).or_default();
+    }
+    let row = |(name, parts): (&str, Vec<_>)| loader(name, &parts, run.named_waits.by_loader.get(name));
+    let loaders: Vec<LoaderRow> = by_name.into_iter().map(row).collect();
     let count = loaders.iter().fold(0, |sum, row| row.produce.count.saturating_add(sum));
     BatchSummary { count, loaders }
 }
@@ -150,7 +154,7 @@ pub(super) fn batches(run: &RunAcc) -> BatchSummary {
 /// A process that makes batches.
 type Maker<'a> = (&'a Instance, &'a InstanceAcc);
 
-fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)]) -> LoaderRow {
+fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWaits>) -> LoaderRow {
     let mut produce = crate::dist::Dist::default();
     let mut samples = Sum::default();
     let mut workers = Vec::new();
@@ -188,15 +192,27 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)]) -> LoaderRow {
         utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
         samples: (samples.spans > 0).then(|| narrow(samples.sum)),
         workers,
+        waits: waits.map_or_else(WaitSummary::default, |own| waits_of(&own.waits)),
+        held_up: waits.map_or_else(Vec::new, |own| held_up(&own.held)),
     }
+}
+
+fn held_up(held: &[Held]) -> Vec<HeldUp> {
+    let modes = Mode::ALL.iter().copied().map(Some).chain([None]);
+    let rows = modes.zip(held).filter(|(_, held)| held.waits > 0);
+    rows.map(|(mode, held)| HeldUp { mode, waits: held.waits, total_ns: narrow(held.total_ns) }).collect()
 }
 
 /// Waits for batches.
 pub(super) fn waits(run: &RunAcc) -> WaitSummary {
+    waits_of(&run.waits)
+}
+
+fn waits_of(waits: &Waits) -> WaitSummary {
     WaitSummary {
-        wait: Stats::of(&run.waits.wait.0),
-        produce: Stats::of(&run.waits.produce.0),
-        queue: Stats::of(&run.waits.queue.0),
-        depth: Stats::of(&run.waits.depth.0),
+        wait: Stats::of(&waits.wait.0),
+        produce: Stats::of(&waits.produce.0),
+        queue: Stats::of(&waits.queue.0),
+        depth: Stats::of(&waits.depth.0),
     }
 }

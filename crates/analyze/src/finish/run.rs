@@ -157,7 +157,7 @@ pub(super) fn limits(run: &RunAcc, runs_are_cut: bool) -> Vec<Limit> {
             Limit::ThreadsLeftOut,
             any(|acc| acc.outside.is_cut || acc.loaders.loaders.values().any(|loader| loader.is_cut)),
         ),
-        (Limit::LoadersLeftOut, any(|acc| acc.loaders.is_cut)),
+        (Limit::LoadersLeftOut, run.named_waits.is_cut || any(|acc| acc.loaders.is_cut)),
         (Limit::AggregatesLeftOut, any(|acc| acc.aggregates.is_cut)),
     ];
     reached.into_iter().filter(|&(_, is_reached)| is_reached).map(|(limit, _)| limit).collect()

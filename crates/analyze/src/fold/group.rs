@@ -8,6 +8,7 @@ use stepscope_model::{Figure, Span, Trace};
 use super::place::{Node, Role};
 use super::slots::SlotSum;
 use super::{Fold, Target};
+use crate::batches::OUTSIDE;
 use crate::forest::NONE;
 use crate::outside::OutsideRecord;
 use crate::phases::PhaseKey;
@@ -27,6 +28,7 @@ impl Fold {
         self.group = self.group.wrapping_add(1);
         let mode = (window.role == Role::Step).then_some(root.mode as usize);
         self.is_outside = trace.is_ours && window.role == Role::Outside;
+        let place = mode.or((window.role == Role::Outside).then_some(OUTSIDE));
         let mut wait_ns = 0u64;
         let members = mem::take(&mut self.members);
         let nodes = mem::take(&mut self.nodes);
@@ -48,6 +50,10 @@ impl Fold {
             self.span(trace, span, node, mode, target);
             if node.is_wait {
                 target.waits.wait(span);
+                let named = target.named_waits.of(trace.text(span.loader), target.bounds.loaders);
+                if let Some(named) = named {
+                    named.wait(span, place.filter(|_| node.is_driving));
+                }
                 if node.is_driving {
                     wait_ns = wait_ns.saturating_add(node.duration_ns());
                 }
@@ -125,6 +131,9 @@ impl Fold {
             }
         } else {
             target.waits.batch(span);
+            if let Some(named) = target.named_waits.of(trace.text(span.loader), target.bounds.loaders) {
+                named.waits.batch(span);
+            }
         }
     }
 

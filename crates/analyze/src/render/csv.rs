@@ -45,6 +45,7 @@ const TABLES: &[Table] = &[
     ("between_steps.csv", input::outside),
     ("loaders.csv", input::loaders),
     ("workers.csv", input::workers),
+    ("held_up.csv", input::held_up),
     ("waits.csv", input::waits),
     ("memory.csv", memory::trends),
     ("processes.csv", memory::processes),

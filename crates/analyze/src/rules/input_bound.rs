@@ -8,7 +8,7 @@ use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::sharing::Beside;
 use crate::steps::WAITING;
-use crate::summary::{LoaderRow, SectionRow, Summary};
+use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary};
 
 pub(super) const RULE: Rule = Rule {
     id: "input_bound",
@@ -26,7 +26,9 @@ pub(super) const RULE: Rule = Rule {
               step was read with its sections, their sums tell how long they took, on whatever thread, and the \
               finding says so. The \
               number of workers that would keep up is ceil(mean time to make a batch / mean step time \
-              without the wait). The severity is the wait's share. The gain takes the whole wait away, and of \
+              without the wait). Of several loaders the one is judged for which steps of this mode, and what is \
+              between steps, wait most, by its own batches, waits and workers; where waits do not name their \
+              loader, the busiest. The severity is the wait's share. The gain takes the whole wait away, and of \
               what remains in the quicker steps (1st percentile) what loaders may cost it: a step that shares \
               a core with them, as two virtual processors often do, computes at half speed, or slower where \
               threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep cost \
@@ -83,8 +85,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let waiting_ns = steps.per_step(exposed_ns);
     let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
-    let loader = Producers::of(summary, &beside, rest_ns);
-    let waits = &summary.waits;
+    let loader = Producers::of(summary, &steps, &beside, rest_ns);
     let evidence = Evidence::new()
         .with("waiting_share", rounded(share, 6))
         .with("data_wait_share", rounded(steps.share(steps.exposed_ns(WAIT)), 6))
@@ -93,13 +94,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("step_without_waiting_ns", rest_ns)
         .with_known("loaders_compute_per_step_ns", Some(beside.computing_ns).filter(|&ns| ns > 0))
         .with("sharing_may_add_share", rounded(sharing_ns as f64 / steps.mean_ns().max(1) as f64, 6))
-        .with_known("wait_p50_ns", waits.wait.p50)
-        .with_known("wait_p95_ns", waits.wait.p95)
+        .with_known("loader", loader.one_of.map(|one| one.name))
+        .with_known("loader_waiting_share", loader.one_of.and_then(|one| one.waiting_share).map(six))
+        .with_known("wait_p50_ns", loader.waits.wait.p50)
+        .with_known("wait_p95_ns", loader.waits.wait.p95)
         .with_known("produce_mean_ns", loader.produce_ns)
-        .with_known("queue_time_p50_ns", waits.queue.p50)
-        .with_known("queue_depth_p50", waits.depth.p50)
+        .with_known("queue_time_p50_ns", loader.waits.queue.p50)
+        .with_known("queue_depth_p50", loader.waits.depth.p50)
         .with_known("workers", loader.workers)
-        .with_known("workers_busy_share", loader.busy_share.map(|share| rounded(share, 6)))
+        .with_known("workers_busy_share", loader.busy_share.map(six))
         .with_known("workers_needed", loader.needed);
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
     let of = steps.base().as_str();
@@ -153,9 +156,24 @@ fn serial_advice(step_ns: u64) -> String {
     )
 }
 
-/// The loader that works most, and the waits for its batches.
+fn six(share: f64) -> f64 {
+    rounded(share, 6)
+}
+
+/// One of several loaders.
+#[derive(Debug, Clone, Copy)]
+struct OneOf<'a> {
+    name: &'a str,
+    /// Its part in the waits that name their loader; absent where none held up the steps.
+    waiting_share: Option<f64>,
+}
+
+/// The loader that the steps wait for most, of equals the one that works most, and the waits for its batches.
 #[derive(Debug, Default)]
-struct Producers {
+struct Producers<'a> {
+    /// Absent where it is the only one.
+    one_of: Option<OneOf<'a>>,
+    waits: WaitSummary,
     workers: Option<u64>,
     busy_share: Option<f64>,
     produce_ns: Option<u64>,
@@ -166,19 +184,24 @@ struct Producers {
     computing: Option<(u64, u64)>,
     /// The section that takes most of a batch, and its share of it.
     largest_part: Option<(String, f64)>,
-    /// Median of finished batches in the queue, and of how long they lay there.
-    depth: Option<u64>,
-    queue_ns: Option<u64>,
 }
 
-impl Producers {
-    fn of(summary: &Summary, beside: &Beside, step_ns: u64) -> Self {
-        let busiest =
-            |a: &&LoaderRow, b: &&LoaderRow| a.busy_ns.cmp(&b.busy_ns).then_with(|| b.name.cmp(&a.name));
-        let loader = summary.batches.loaders.iter().max_by(busiest);
+impl<'a> Producers<'a> {
+    fn of(summary: &'a Summary, steps: &Steps<'_>, beside: &Beside, step_ns: u64) -> Self {
+        let loaders = &summary.batches.loaders;
+        let held_up_ns = |row: &LoaderRow| row.held_up_ns(steps.mode.mode);
+        // Of equals the first name.
+        let loader = loaders.iter().rev().max_by_key(|row| (held_up_ns(row), row.busy_ns));
+        let all_ns: u128 = loaders.iter().map(|row| u128::from(held_up_ns(row))).sum();
+        let one_of = loader.filter(|_| loaders.len() > 1).map(|row| OneOf {
+            name: &row.name,
+            waiting_share: (all_ns > 0).then(|| held_up_ns(row) as f64 / all_ns as f64),
+        });
+        // Waits that name no loader are those of the only one.
+        let waits = loader.filter(|_| one_of.is_some()).map_or(summary.waits, |row| row.waits);
         // The batch's own span is nearest to the truth; waits carry the figure when batch traces were sampled
         // away.
-        let mean = loader.and_then(|row| row.produce.mean).or(summary.waits.produce.mean);
+        let mean = loader.and_then(|row| row.produce.mean).or(waits.produce.mean);
         let produce_ns = mean.map(|mean| mean.round() as u64);
         let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();
         let cpus = cpus.and_then(|cpus| u64::try_from(cpus).ok());
@@ -187,20 +210,40 @@ impl Producers {
             summary.sections.iter().any(|row| row.kind == SectionKind::Batch && row.cpu_ns.is_some());
         let free = cpus.map(|cpus| cpus.saturating_sub(beside.ranks));
         Self {
+            one_of,
+            waits,
             workers: loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0),
             busy_share: loader.and_then(|row| row.utilisation),
             produce_ns,
             needed: produce_ns.filter(|_| step_ns > 0).map(|produce_ns| produce_ns.div_ceil(step_ns).max(1)),
             cpus,
             computing: free.filter(|_| is_measured).map(|free| (beside.computing_ns, free)),
-            largest_part: largest_part(summary),
-            depth: summary.waits.depth.p50,
-            queue_ns: summary.waits.queue.p50,
+            largest_part: largest_part(summary, one_of.map(|one| one.name)),
         }
     }
 
+    /// What to do about it; of several loaders, which one it is about.
     fn advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
-        if let (Some(depth), Some(queue_ns)) = (self.depth, self.queue_ns)
+        let advice = self.own_advice(thresholds, step_ns);
+        match self.one_of {
+            Some(OneOf { name, waiting_share: Some(share) }) => {
+                format!("Of the time spent waiting for loaders, {} is for `{name}`. {advice}", percent(share))
+            }
+            Some(OneOf { name, waiting_share: None }) => {
+                format!("The waits do not say for which loader; `{name}` works most. {advice}")
+            }
+            None => advice,
+        }
+    }
+
+    /// The subject of a sentence, with what the verb "to be" is for it.
+    fn subject(&self) -> (String, &'static str) {
+        self.one_of.map_or(("The loaders".into(), "are"), |one| (format!("The loader `{}`", one.name), "is"))
+    }
+
+    fn own_advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
+        let (subject, are) = self.subject();
+        if let (Some(depth), Some(queue_ns)) = (self.waits.depth.p50, self.waits.queue.p50)
             && depth >= thresholds.ready_batches
             && queue_ns >= step_ns
         {
@@ -225,7 +268,7 @@ impl Producers {
         if !cannot_keep_up {
             let busy = self.busy_share.map(|share| format!(", busy {} of the time", percent(share)));
             return format!(
-                "The loaders could keep up ({}{}; a batch takes {} to make), yet the step waits: deepen the \
+                "{subject} could keep up ({}{}; a batch takes {} to make), yet the step waits: deepen the \
                  queue between them so that it bridges slow batches.",
                 things(self.workers.unwrap_or(1), "worker", "workers"),
                 busy.unwrap_or_default(),
@@ -239,7 +282,8 @@ impl Producers {
             (Some((computing_ns, free)), Some(cpus)) if computing_ns > free.saturating_mul(step_ns) => {
                 at_once = at_once.min(free.max(1));
                 why = Some(format!(
-                    "what they compute takes {:.1} processors, and the training leaves {} of {}",
+                    "what {} takes {:.1} processors, and the training leaves {} of {}",
+                    if self.one_of.is_some() { "all loaders compute" } else { "they compute" },
                     computing_ns as f64 / step_ns.max(1) as f64,
                     count(free),
                     count(cpus)
@@ -262,15 +306,16 @@ impl Producers {
             .map(|(path, share)| format!(" Most of a batch, {}, is `{path}`: begin there.", percent(*share)));
         let advice = match why {
             Some(why) => format!(
-                "The loaders cannot keep up: {} would be needed, but {why}. So {faster}: decode once and cache, use a \
+                "{subject} cannot keep up: {} would be needed, but {why}. So {faster}: decode once and cache, use a \
                  cheaper format, do less per sample.",
                 things(needed, "worker", "workers"),
             ),
             None if self.workers.is_some_and(|workers| workers >= needed) => format!(
-                "The loaders are busy all the time and only just keep up: add a worker or two, or {faster}."
+                "{subject} {are} busy all the time and only just {}: add a worker or two, or {faster}.",
+                if self.one_of.is_some() { "keeps up" } else { "keep up" }
             ),
             None => format!(
-                "The loaders cannot keep up: use {} instead of {workers}, or {faster}.",
+                "{subject} cannot keep up: use {} instead of {workers}, or {faster}.",
                 things(needed, "worker", "workers")
             ),
         };
@@ -281,9 +326,11 @@ impl Producers {
 /// Share of a batch from which one section is most of it.
 const MOST: f64 = 0.5;
 
-/// The section that takes most of the time in which batches are made, and its share of that.
-fn largest_part(summary: &Summary) -> Option<(String, f64)> {
-    let is_batch = |row: &&SectionRow| row.kind == SectionKind::Batch;
+/// The section that takes most of the time in which batches are made, and its share of that. Of several loaders
+/// only where the section of its batches has its name: others share theirs.
+fn largest_part(summary: &Summary, one_of: Option<&str>) -> Option<(String, f64)> {
+    let is_batch =
+        |row: &&SectionRow| row.kind == SectionKind::Batch && one_of.is_none_or(|loader| row.name == loader);
     let all_ns =
         summary.sections.iter().filter(is_batch).fold(0u64, |sum, row| sum.saturating_add(row.stats.total));
     let own_ns = |row: &SectionRow| row.self_ns.or(row.self_busy_ns).unwrap_or(0);

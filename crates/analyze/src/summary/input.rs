@@ -1,6 +1,7 @@
 //! Input: whether the run waits for it, what happens between steps, loaders and waits.
 
 use serde::Serialize;
+use stepscope_core::Mode;
 
 use super::phase::PhaseName;
 use super::section::FigureSource;
@@ -63,7 +64,7 @@ pub struct OutsideRow {
 pub struct BatchSummary {
     /// Number of batches.
     pub count: u64,
-    /// Loaders by name (that of the batch's section).
+    /// Loaders by name (where they have none, that of the batch's section).
     pub loaders: Vec<LoaderRow>,
 }
 
@@ -87,6 +88,31 @@ pub struct LoaderRow {
     pub samples: Option<u64>,
     /// Its workers by (instance, thread).
     pub workers: Vec<WorkerRow>,
+    /// The waits that name it. A loader of which no batch was read is known by them alone.
+    pub waits: WaitSummary,
+    /// Those of them that held up a thread which drives steps, or was outside of steps.
+    pub held_up: Vec<HeldUp>,
+}
+
+impl LoaderRow {
+    /// For how long steps of this mode, and what lies between steps, waited for its batches.
+    #[must_use]
+    pub fn held_up_ns(&self, mode: Mode) -> u64 {
+        let counts = |row: &&HeldUp| row.mode.is_none_or(|own| own == mode);
+        self.held_up.iter().filter(counts).fold(0, |sum, row| sum.saturating_add(row.total_ns))
+    }
+}
+
+/// Waits for a loader in the steps of one mode, or outside of steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct HeldUp {
+    /// Mode of the steps; absent outside of steps.
+    #[serde(serialize_with = "super::run::name_or_null")]
+    pub mode: Option<Mode>,
+    /// Number of waits.
+    pub waits: u64,
+    /// Their durations, summed.
+    pub total_ns: u64,
 }
 
 /// One thread of a loader.

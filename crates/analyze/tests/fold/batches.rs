@@ -3,7 +3,7 @@
 use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::Figure;
 
-use crate::build::{Build, summarise};
+use crate::build::{Build, fold, summarise};
 
 #[test]
 fn loaders_are_known_by_their_batches() {
@@ -101,4 +101,47 @@ fn loaders_with_names_are_told_apart() {
     let summary = summarise(&[batch(1, "train"), batch(2, "validation"), batch(3, "train")]);
     let loaders = summary.batches.loaders.iter().map(|row| (row.name.as_str(), row.produce.count));
     assert_eq!(loaders.collect::<Vec<_>>(), [("train", 2), ("validation", 1)]);
+}
+
+#[test]
+fn waits_go_to_the_loader_that_they_name() {
+    let wait = |build: &mut Build, parent: u64, (start, end): (u64, u64), loader: &str| {
+        build.span(parent, "data_wait", start, end).thread(1).figure(Figure::BatchProduceNs, 400);
+        let name = build.0.push_text(loader);
+        build.0.spans.last_mut().unwrap().loader = name;
+    };
+    let mut train = Build::new(1);
+    train.step(7, 0, 1_000).thread(1);
+    wait(&mut train, 1, (0, 100), "train");
+    wait(&mut train, 1, (100, 130), "masks");
+    // Beside the step: a wait for the loader, not the step's.
+    wait(&mut train, 1, (200, 207), "masks");
+    train.0.spans.last_mut().unwrap().set_figure(Figure::ThreadId, 2);
+    wait(&mut train, 1, (300, 350), "");
+    let mut eval = Build::new(2);
+    eval.step(8, 2_000, 3_000).mode(Mode::Eval).thread(1);
+    wait(&mut eval, 1, (2_000, 2_500), "masks");
+    let mut between = Build::new(3);
+    wait(&mut between, 0, (1_500, 1_511), "train");
+    let (first, second) = (fold([&train.trace()]), fold([&eval.trace(), &between.trace()]));
+    let mut merged = second;
+    merged.merge(&first);
+    let summary = merged.finish(None);
+    // Nothing of their batches was read.
+    assert_eq!(summary.batches.count, 0);
+    let rows: Vec<_> = summary
+        .batches
+        .loaders
+        .iter()
+        .map(|row| {
+            let held: Vec<_> =
+                row.held_up.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
+            (row.name.as_str(), row.waits.wait.count, row.waits.wait.total, row.waits.produce.p50, held)
+        })
+        .collect();
+    let masks = vec![(Some(Mode::Train), 1, 30), (Some(Mode::Eval), 1, 500)];
+    let train = vec![(Some(Mode::Train), 1, 100), (None, 1, 11)];
+    assert_eq!(rows, [("masks", 3, 537, Some(400), masks), ("train", 2, 111, Some(400), train)]);
+    assert_eq!(summary.batches.loaders[1].held_up_ns(Mode::Train), 111);
+    assert_eq!((summary.waits.wait.count, summary.waits.wait.total), (6, 698));
 }

@@ -239,6 +239,8 @@ impl Run {
                         last_ns: elapsed_ns,
                     })
                     .collect(),
+                waits: WaitSummary::default(),
+                held_up: Vec::new(),
             }],
         };
         self

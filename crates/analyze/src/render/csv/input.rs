@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::report::Report;
-use crate::summary::{LoaderRow, OutsideRow, PhaseName, Stats, WorkerRow};
+use crate::summary::{HeldUp, LoaderRow, OutsideRow, PhaseName, Stats, WorkerRow};
 
 pub(super) fn outside(report: &Report) -> String {
     Table::<&OutsideRow>::new()
@@ -22,6 +22,10 @@ pub(super) fn loaders(report: &Report) -> String {
         .column("utilisation_share", |row| row.utilisation.into())
         .column("samples", |row| row.samples.into())
         .stats("produce_", "_ns", |row| row.produce)
+        .stats("wait_", "_ns", |row| row.waits.wait)
+        .stats("wait_produce_", "_ns", |row| row.waits.produce)
+        .stats("wait_queue_", "_ns", |row| row.waits.queue)
+        .stats("wait_depth_", "_batches", |row| row.waits.depth)
         .of(&report.detailed_metrics.batches.loaders)
 }
 
@@ -37,6 +41,17 @@ pub(super) fn workers(report: &Report) -> String {
         .column("busy_ns", |row| row.1.busy_ns.into())
         .column("first_ns", |row| row.1.first_ns.into())
         .column("last_ns", |row| row.1.last_ns.into())
+        .of(rows)
+}
+
+pub(super) fn held_up(report: &Report) -> String {
+    let loaders = &report.detailed_metrics.batches.loaders;
+    let rows = loaders.iter().flat_map(|loader| loader.held_up.iter().map(move |held| (loader, held)));
+    Table::<(&LoaderRow, &HeldUp)>::new()
+        .column("loader", |row| row.0.name.as_str().into())
+        .column("mode", |row| row.1.mode.map(stepscope_core::Mode::as_str).into())
+        .column("waits", |row| row.1.waits.into())
+        .column("total_ns", |row| row.1.total_ns.into())
         .of(rows)
 }
 

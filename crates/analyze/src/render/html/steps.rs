@@ -174,6 +174,8 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
             ns(&format!("{place}/produce/p95"), row.produce.p95),
             ns(&format!("{place}/busy_ns"), row.busy_ns),
             ns(&format!("{place}/computing_ns"), row.computing_ns),
+            count(&format!("{place}/waits/wait/count"), row.waits.wait.count),
+            ns(&format!("{place}/waits/wait/total"), row.waits.wait.total),
         ]
     });
     table(
@@ -187,6 +189,8 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
             ">p95 to make",
             ">Busy in all",
             ">Computing",
+            ">Waits for it",
+            ">Waiting",
         ],
         rows,
         out,

@@ -14,6 +14,16 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     }
     page.heading("Batches");
     for loader in batches.loaders.iter().take(LOADERS) {
+        let waits = loader.waits.wait.count;
+        let waits = (waits > 0 && batches.loaders.len() > 1).then(|| {
+            let all = duration(loader.waits.wait.total);
+            format!("; {} for it took {all}", things(waits, "wait", "waits"))
+        });
+        let waits = waits.unwrap_or_default();
+        if loader.produce.count == 0 {
+            page.paragraph(Look::Plain, "  ", &format!("{}: no batch was read{waits}", loader.name));
+            continue;
+        }
         let text = format!(
             "{} by {}, busy {} of the time; a batch takes p50 {}, p95 {}",
             things(loader.produce.count, "batch", "batches"),
@@ -22,7 +32,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             known(loader.produce.p50, duration),
             known(loader.produce.p95, duration),
         );
-        page.paragraph(Look::Plain, "  ", &format!("{}: {text}", loader.name));
+        page.paragraph(Look::Plain, "  ", &format!("{}: {text}{waits}", loader.name));
     }
     page.more(batches.loaders.len(), LOADERS, "loader", "loaders");
     if waits.wait.count > 0 {

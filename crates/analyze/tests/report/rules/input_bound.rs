@@ -4,8 +4,8 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{BatchSummary, FigureSource, FigureSum, Shortfall};
-use stepscope_core::{Phase, SectionKind};
+use stepscope_analyze::summary::{BatchSummary, FigureSource, FigureSum, HeldUp, Shortfall, WaitSummary};
+use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
 use crate::fixture::{MS, Run, healthy, same};
@@ -45,6 +45,68 @@ fn more_workers_than_processors_are_not_recommended() {
         Run::of(100, 22 * MS).phase(Phase::DataWait, "data_wait", 21 * MS).loader(1, 22 * MS, 0.98).build();
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert!(finding.recommendation.contains("22 workers would be needed, but more than the 16 processors"));
+}
+
+/// `train` is slow and waited for, `masks` is busier, quick, and ahead of the step.
+fn two_loaders() -> Summary {
+    let mut summary = Run::of(100, 10 * MS)
+        .phase(Phase::DataWait, "data_wait", 5 * MS)
+        .loader(1, 9 * MS, 0.90)
+        .waits(2 * MS, 6 * MS, 3)
+        .build();
+    let mut masks = summary.batches.loaders[0].clone();
+    let waits = |wait_ns: u64, produce_ns: u64, queue_ns: u64, depth: u64| WaitSummary {
+        wait: same(100, wait_ns),
+        produce: same(100, produce_ns),
+        queue: same(100, queue_ns),
+        depth: same(100, depth),
+    };
+    let held = |mode: Option<Mode>, ns: u64| HeldUp { mode, waits: 100, total_ns: 100 * ns };
+    let train = &mut summary.batches.loaders[0];
+    train.waits = waits(4 * MS, 9 * MS, 1_000, 1);
+    train.held_up = vec![held(Some(Mode::Train), 4 * MS)];
+    masks.name = "masks".into();
+    masks.busy_ns += 1;
+    masks.produce = same(100, 2 * MS);
+    masks.workers.push(masks.workers[0].clone());
+    masks.waits = waits(MS, 2 * MS, 30 * MS, 5);
+    // Evaluation waits for it longest, which is no matter of the training step.
+    masks.held_up = vec![held(Some(Mode::Eval), 20 * MS), held(None, MS)];
+    summary.batches.loaders.insert(0, masks);
+    summary.waits = waits(2 * MS, 6 * MS, 15 * MS, 3);
+    summary
+}
+
+#[test]
+fn of_several_loaders_the_one_is_judged_that_steps_wait_for() {
+    let [finding] = found(RULE, &two_loaders()).try_into().unwrap();
+    let evidence = |key: &str| finding.evidence.get(key).cloned();
+    assert_eq!(evidence("loader"), Some(json!("train")));
+    // 4 of 4 + 1 ms.
+    assert_eq!(evidence("loader_waiting_share"), Some(json!(0.8)));
+    assert_eq!((evidence("workers"), evidence("produce_mean_ns")), (Some(json!(1)), Some(json!(9 * MS))));
+    assert_eq!((evidence("queue_depth_p50"), evidence("wait_p50_ns")), (Some(json!(1)), Some(json!(4 * MS))));
+    // ceil(9 / 5).
+    assert_eq!(evidence("workers_needed"), Some(json!(2)));
+    let advice = "Of the time spent waiting for loaders, 80 % is for `train`. The loader `train` cannot keep up: use 2 \
+                  workers instead of 1, or make a batch in less than 5.00 ms (now 9.00 ms) with 1 worker.";
+    assert_eq!(finding.recommendation, advice);
+}
+
+#[test]
+fn where_waits_name_no_loader_the_busiest_is_judged_without_the_waits_of_others() {
+    let mut summary = two_loaders();
+    for loader in &mut summary.batches.loaders {
+        (loader.waits, loader.held_up) = Default::default();
+    }
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.evidence.get("loader"), Some(&json!("masks")));
+    for unknown in ["loader_waiting_share", "queue_depth_p50", "wait_p50_ns"] {
+        assert_eq!(finding.evidence.get(unknown), None, "{unknown}");
+    }
+    let advice =
+        "The waits do not say for which loader; `masks` works most. The loader `masks` is busy all the time";
+    assert!(finding.recommendation.starts_with(advice), "{}", finding.recommendation);
 }
 
 #[test]
