@@ -33,6 +33,12 @@ fn handle(signal: libc::c_int) {
     unsafe { libc::signal(signal, handler) };
 }
 
+/// A shell starts what it puts into the background with interrupts ignored, and so would be the tests' programs.
+fn stop_ignoring_interrupts() {
+    // SAFETY: no handler of this program's is replaced, nothing has been set up yet.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
+}
+
 /// Forks; the child records (nothing), and the parent waits for it.
 fn fork_child(guard: stepscope::Guard) {
     let entered = tracing::info_span!("open_at_fork").entered();
@@ -164,6 +170,7 @@ fn teardown() {
 }
 
 pub(crate) fn run(how: &str) {
+    stop_ignoring_interrupts();
     if how == "own_handler" {
         handle(libc::SIGINT);
     }
