@@ -10,6 +10,7 @@ mod figures;
 mod hostile;
 mod killed;
 mod kineto;
+mod planted;
 mod program;
 mod readme;
 mod recorded;

@@ -20,7 +20,7 @@ pub(super) const RULE: Rule = Rule {
               bookkeeping, allocation, launches, logging. Nobody looks there, since it has no name.",
         how: "The time of the critical path on which the step's own span is, nested sections excluded, divided by the time \
               of the steps and the input between them; warm-up is in both. The stages have to be known (one of forward, \
-              backward, optimizer and so on), and phases have to cover most of the step: else regular stages cannot be \
+              backward, optimizer and so on), and phases have to cover a good part of the step: else regular stages cannot be \
               told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
               The limit is that from which TensorFlow's profiler calls a program highly host bound.",
         advice: "Give the parts of the loop sections of their own to see which it is; then do it less often, in another \
@@ -38,7 +38,7 @@ thresholds! {
     /// Own time of a step below which it is not judged, nanoseconds: it may be recording.
     min_own_ns: u64 = 100_000;
     /// Share of the step time that phases must cover.
-    min_phase_share: f64 = 0.5;
+    min_phase_share: f64 = 0.25;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
 }

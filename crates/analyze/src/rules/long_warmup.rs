@@ -18,8 +18,8 @@ pub(super) const RULE: Rule = Rule {
               test. In a long run it weighs little.",
         how: "Warm-up is found from the step times (the steps at the start that take more than 1.5 times the median, a \
               quarter of all at most). What it takes above as many usual (median) steps is divided by the time of all \
-              steps, warm-up included. The section named is the one whose calls lie most above their own median, if \
-              that is at least half of it.",
+              steps, warm-up included. The section named is the one whose calls lie most above their own median (all \
+              of its time, where it occurs in no more steps), if that is at least half of it.",
         advice: "Keep what was compiled or tuned on disk, and load it; compile before training, or beside it; give \
                  batches few different shapes, so that each is compiled once; fill caches before the first step.",
         example: "31 % of the training time is warm-up.\n\
@@ -79,6 +79,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let usual_ns = mode.steady.p50.unwrap_or(0);
     let longest = mode.warmup.max_per_instance;
     let what = match section {
+        Some(row) if is_rare(row, mode) => format!(
+            "`{}` takes {} in {}: keep what it compiles, tunes or loads.",
+            row.path,
+            duration(row.stats.total),
+            things(row.stats.count, "call", "calls")
+        ),
         Some(row) => format!(
             "`{}` takes {} in its slowest call and {} in the usual one: keep what it compiles, tunes or loads.",
             row.path,
@@ -115,7 +121,14 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 fn slow_at_first<'a>(summary: &'a Summary, mode: &ModeSummary, excess_ns: u64) -> Option<&'a SectionRow> {
     const EXPLAINS: f64 = 0.5;
     let rows = summary.sections.iter().filter(|row| row.is_part() && row.in_mode(mode.mode).is_some());
-    let tails = rows.map(|row| (row, above_usual_ns(&row.stats)));
+    let above_ns =
+        |row: &SectionRow| if is_rare(row, mode) { row.stats.total } else { above_usual_ns(&row.stats) };
+    let tails = rows.map(|row| (row, above_ns(row)));
     let tails = tails.filter(|&(_, ns)| ns as f64 >= EXPLAINS * excess_ns as f64).collect();
     innermost(tails).first().map(|&(row, _)| row)
+}
+
+/// Whether a section occurs in no more steps than are warm-up.
+fn is_rare(row: &SectionRow, mode: &ModeSummary) -> bool {
+    row.in_mode(mode.mode).is_some_and(|part| part.steps <= mode.warmup.steps)
 }

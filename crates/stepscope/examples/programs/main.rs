@@ -13,6 +13,7 @@ mod memory;
 mod mixed;
 mod order;
 mod plain;
+mod planted;
 mod process;
 mod storm;
 mod unusual;
@@ -42,6 +43,7 @@ fn main() {
         "memory" => memory::run(argument(1)),
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),
+        "planted" => planted::run(argument(1), number(2), number(3)),
         "process" => process::run(argument(1)),
         "budget" => {
             let or_zero = |position: usize| argument(position).parse().unwrap_or(0);

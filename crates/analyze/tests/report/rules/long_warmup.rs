@@ -3,7 +3,7 @@
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy};
+use crate::fixture::{MS, Run, healthy, same};
 
 const RULE: &str = "long_warmup";
 
@@ -21,6 +21,20 @@ fn first_steps_that_take_long_are_found_with_their_section() {
     let advice = &finding.recommendation;
     assert!(advice.contains("204 ms in its slowest call and 4.00 ms in the usual one"), "{advice}");
     assert!(advice.ends_with("The first 10 steps take 2.00 s more than as many usual ones."), "{advice}");
+}
+
+#[test]
+fn what_only_the_first_steps_do_is_named() {
+    let compiling: Vec<u64> = (0..200).map(|call| if call < 10 { 204 * MS } else { 4 * MS }).collect();
+    let run = Run::of(190, 10 * MS).warmup(&[210 * MS; 10]).varying("forward", &compiling);
+    let mut summary = run.varying("forward/compile", &[200 * MS]).build();
+    let row = summary.sections.iter_mut().find(|row| row.name == "compile").unwrap();
+    row.stats = same(10, 200 * MS);
+    row.in_steps[0].steps = 10;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.section.as_deref(), Some("step/forward/compile"));
+    let advice = &finding.recommendation;
+    assert!(advice.starts_with("`step/forward/compile` takes 2.00 s in 10 calls:"), "{advice}");
 }
 
 #[test]

@@ -1,0 +1,167 @@
+//! A training loop with one fault planted in it, or none: `planted PLANT SEED STEPS`. A step prepares little, hands its
+//! work to a stand-in for a device, and waits for that; so its time is its own, however busy the machine is.
+
+use std::hint::black_box;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use stepscope::{Loader, section, step};
+
+/// What the device takes for a pass, and what each plant adds to a step on average.
+const PASS: Duration = Duration::from_micros(1_000);
+const PLANTED: Duration = Duration::from_micros(2_000);
+
+/// What waking up costs on a machine with nothing else to do, at most.
+const USUALLY_LATE: Duration = Duration::from_micros(400);
+
+/// One call in so many of the slow ones is slow.
+const RARELY: u64 = 40;
+
+/// First steps that take long.
+const FIRST: u64 = 8;
+
+/// Sections in a loop of a step, and bytes that are written in one.
+const TINY: u64 = 1_500;
+const WRITTEN: usize = 65_536;
+
+/// Somebody who answers after a while: another rank, a device, a disk.
+struct Peer {
+    ask: SyncSender<Duration>,
+    answer: Receiver<()>,
+}
+
+impl Peer {
+    fn new() -> Self {
+        let (ask, asked) = sync_channel::<Duration>(1);
+        let (answers, answer) = sync_channel(1);
+        let serve = move || {
+            while let Ok(patience) = asked.recv() {
+                sleep(patience);
+                if answers.send(()).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name("peer".into()).spawn(serve).unwrap();
+        Self { ask, answer }
+    }
+
+    /// Waits for an answer, and gives how much later it came than it should have: the machine was busy elsewhere.
+    fn call(&self, patience: Duration) -> Duration {
+        let asked = Instant::now();
+        self.ask.send(patience).unwrap();
+        self.answer.recv().unwrap();
+        let late = asked.elapsed().saturating_sub(patience);
+        if late > USUALLY_LATE { late } else { Duration::ZERO }
+    }
+}
+
+/// A file system far away: takes what is written, and says when it is there.
+fn far_disk() -> UnixStream {
+    let (near, mut far) = UnixStream::pair().unwrap();
+    let serve = move || {
+        let mut buffer = vec![0; WRITTEN];
+        while far.read_exact(&mut buffer).is_ok() {
+            sleep(PLANTED);
+            if far.write_all(&[1]).is_err() {
+                return;
+            }
+        }
+    };
+    std::thread::Builder::new().name("disk".into()).spawn(serve).unwrap();
+    near
+}
+
+/// A few numbers that depend on the seed.
+fn compute(weights: &mut [f32], input: &[f32]) {
+    for (weight, value) in weights.iter_mut().zip(input) {
+        *weight = black_box(weight.mul_add(0.9, value * 0.1));
+    }
+}
+
+pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
+    let run = stepscope::init();
+    let loader = Loader::new("train");
+    let ahead = if plant == "prefetch" { 64 } else { 4 };
+    let (sender, receiver) = sync_channel(ahead);
+    let worker = {
+        let loader = loader.clone();
+        let make = move || {
+            for number in 0..steps {
+                let batch = loader.produce(|| {
+                    let mut random = seed.wrapping_add(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+                    let mut next = || {
+                        random ^= random << 13;
+                        random ^= random >> 7;
+                        random ^= random << 17;
+                        (random >> 40) as f32 / 16_777_216.0
+                    };
+                    (0..4_096).map(|_| next()).collect::<Vec<f32>>()
+                });
+                if sender.send(batch).is_err() {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new().name("loader".into()).spawn(make).unwrap()
+    };
+    let (device, mut disk) = (Peer::new(), far_disk());
+    let mut weights = vec![0.0; 4_096];
+    let mut late = Duration::ZERO;
+    for number in 0..steps {
+        let _step = step!(number, samples = 64);
+        let batch = loader.wait(|| receiver.recv().ok()).unwrap();
+        {
+            let _forward = section!("forward", phase = Forward);
+            compute(&mut weights, &batch);
+            late += device.call(PASS);
+            if plant == "warmup" && number < FIRST {
+                let _compile = section!("compile_kernels");
+                sleep(PLANTED * 75);
+            }
+            if plant == "tiny" {
+                for chunk in 0..TINY {
+                    let _neuron = section!("neuron");
+                    black_box(chunk);
+                }
+            }
+        }
+        {
+            let _backward = section!("backward", phase = Backward);
+            late += device.call(PASS);
+        }
+        match plant {
+            "communication" => {
+                let _exchange = section!("all_reduce");
+                late += device.call(PLANTED);
+            }
+            "sync" => {
+                let _wait = section!("read_loss", phase = Synchronization);
+                late += device.call(PLANTED);
+            }
+            "io" => {
+                let _write = section!("write_metrics", phase = Io, bytes = WRITTEN as u64);
+                disk.write_all(&vec![7; WRITTEN]).unwrap();
+                disk.read_exact(&mut [0]).unwrap();
+            }
+            "host" => sleep(PLANTED),
+            _ => {}
+        }
+        {
+            let _log = section!("log");
+            sleep(Duration::from_micros(100));
+            if plant == "calls" && number % RARELY == RARELY / 2 {
+                sleep(PLANTED * 40);
+            }
+        }
+        let _optimizer = section!("optimizer_step");
+        compute(&mut weights, &batch);
+    }
+    drop(receiver);
+    worker.join().unwrap();
+    crate::say("late_us", u64::try_from(late.as_micros()).unwrap());
+    drop(run);
+}
