@@ -297,9 +297,16 @@ impl Worker {
         snapshot
     }
 
-    fn publish(&mut self, is_full: bool) {
+    /// Tells every sink, and gives what it has told.
+    fn publish(&mut self, is_full: bool) -> Snapshot {
         let snapshot = self.snapshot(is_full);
         self.with_context(|sinks, context| sinks.each(|sink| sink.publish(context, &snapshot)));
+        snapshot
+    }
+
+    /// The state once more, with the memory of `end`: what sending takes after it is not the program's.
+    fn snapshot_since(&mut self, end: &Snapshot) -> Snapshot {
+        Snapshot { rss_bytes: end.rss_bytes, live_bytes: end.live_bytes, ..self.snapshot(true) }
     }
 
     /// Sends until nothing is left or time is up; whether nothing is left.
@@ -336,11 +343,11 @@ impl Worker {
         self.drain();
         self.with_context(|sinks, context| sinks.each(|sink| sink.finish(context)));
         // Published before the sinks end, so that a receiver gets the figures, too.
-        self.publish(true);
+        let end = self.publish(true);
         #[cfg(feature = "http")]
         if self.send_all(deadline) {
             // What became of the last spans is known only now, and the receiver is there to be told.
-            let snapshot = self.snapshot(true);
+            let snapshot = self.snapshot_since(&end);
             self.with_context(|sinks, context| {
                 if let Some(http) = &mut sinks.http {
                     http.publish(context, &snapshot);
@@ -355,7 +362,7 @@ impl Worker {
         #[cfg(not(feature = "http"))]
         let _ = deadline;
         // And once more with what the sending has cost, for those who read the directory.
-        let snapshot = self.snapshot(true);
+        let snapshot = self.snapshot_since(&end);
         self.with_context(|sinks, context| {
             if let Some(directory) = &mut sinks.directory {
                 directory.publish(context, &snapshot);
