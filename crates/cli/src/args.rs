@@ -63,6 +63,15 @@ Examples:
   stepscope explain slow_section                 one rule: what it finds, how, and what to do
 ";
 
+const CONFIG_EXAMPLES: &str = "\
+Examples:
+  stepscope config                               the thresholds that `analyze` uses here
+  stepscope config > stepscope.toml              a file to begin with
+
+Thresholds are those of --config FILE, else those of stepscope.toml in the current directory, else
+the defaults. `stepscope explain RULE` says what each does.
+";
+
 const RECORD_EXAMPLES: &str = "\
 Examples:
   stepscope record -- ./train --epochs 3             a program with stepscope's layer
@@ -153,6 +162,9 @@ pub(crate) enum Command {
     /// What a rule finds, how, and what to do about it
     #[command(after_help = after_help(EXPLAIN_EXAMPLES))]
     Explain(ExplainArgs),
+    /// Every setting, its value, and where that came from
+    #[command(after_help = after_help(CONFIG_EXAMPLES))]
+    Config(ConfigArgs),
     /// Write the completions of a shell to standard output
     Completions {
         /// The shell
@@ -169,7 +181,7 @@ pub(crate) struct OutputArgs {
     /// Write the report to this file (csv: into this folder) instead of standard output
     #[arg(long, value_name = "PATH")]
     pub(crate) output: Option<PathBuf>,
-    /// Thresholds of the rules (TOML; `stepscope explain RULE` lists them)
+    /// Thresholds of the rules (TOML; `stepscope explain RULE` lists them) [default: stepscope.toml, where there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
     /// The run to report on where the input holds several (default: the latest)
@@ -267,6 +279,14 @@ pub(crate) struct ConvertArgs {
 pub(crate) struct ExplainArgs {
     /// The rule; all are listed without one
     pub(crate) rule: Option<String>,
+}
+
+/// Arguments of `config`.
+#[derive(Debug, Args)]
+pub(crate) struct ConfigArgs {
+    /// The file to read [default: stepscope.toml, where there is one]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
 }
 
 /// Arguments of `demo`.

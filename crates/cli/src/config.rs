@@ -1,11 +1,16 @@
-//! The configuration file: `stepscope.toml`.
+//! The configuration file: `stepscope.toml`. Where it is looked for, what it can hold, and where each value came from.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use stepscope_analyze::rules;
 
+use crate::args::Global;
 use crate::error::CliError;
+use crate::output;
+
+/// What is read from the current directory where no file is named.
+pub(crate) const FILE: &str = "stepscope.toml";
 
 /// What the file can hold.
 #[derive(Debug, Default, Deserialize)]
@@ -15,12 +20,44 @@ pub(crate) struct Config {
     pub(crate) rules: rules::Config,
 }
 
-/// Reads the file; the defaults where none is named.
-pub(crate) fn load(path: Option<&Path>) -> Result<Config, CliError> {
-    let Some(path) = path else { return Ok(Config::default()) };
+/// A configuration and the file that it was read from.
+#[derive(Debug, Default)]
+pub(crate) struct Source {
+    pub(crate) config: Config,
+    /// Absent where there is none, and everything has its default.
+    pub(crate) file: Option<PathBuf>,
+    /// What the file itself says.
+    said: toml::Table,
+}
+
+impl Source {
+    /// Whether the file sets this threshold of this rule.
+    pub(crate) fn says(&self, rule: &str, key: &str) -> bool {
+        let rules = self.said.get("rules").and_then(toml::Value::as_table);
+        let table = rules.and_then(|rules| rules.get(rule)).and_then(toml::Value::as_table);
+        table.is_some_and(|table| table.contains_key(key))
+    }
+}
+
+/// Reads the file that is named, else the one in the current directory, and says so; the defaults where there is none.
+pub(crate) fn load(path: Option<&Path>, global: Global) -> Result<Config, CliError> {
+    let source = read(path)?;
+    if let Some(file) = source.file.filter(|_| path.is_none()) {
+        output::note(global, &format!("thresholds are those of {}", file.display()));
+    }
+    Ok(source.config)
+}
+
+/// As [`load`], with where the values came from.
+pub(crate) fn read(path: Option<&Path>) -> Result<Source, CliError> {
+    let here = Path::new(FILE);
+    let Some(path) = path.or_else(|| here.is_file().then_some(here)) else { return Ok(Source::default()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::Input(format!("failed to read {}: {error}", path.display())))?;
-    toml::from_str(&text).map_err(|error| {
+    let wrong = |error: toml::de::Error| {
         CliError::Usage(format!("{} does not fit: {error}", path.display()).trim_end().to_owned())
-    })
+    };
+    let config = toml::from_str(&text).map_err(wrong)?;
+    let said = toml::from_str(&text).map_err(wrong)?;
+    Ok(Source { config, file: Some(path.into()), said })
 }

@@ -47,6 +47,7 @@ fn run(cli: &Cli) -> u8 {
         Command::Merge(args) => command::merge::run(args, cli.global),
         Command::Convert(args) => command::convert::run(args, cli.global),
         Command::Explain(args) => command::explain::run(args, cli.global),
+        Command::Config(args) => command::config::run(args),
         Command::Completions { shell } => command::completions::run(*shell),
     };
     match outcome {

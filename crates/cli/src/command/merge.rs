@@ -11,7 +11,7 @@ use crate::{exit, input, output};
 /// Joins the partials, and writes what was asked for.
 pub(crate) fn run(args: &MergeArgs, global: Global) -> Result<u8, CliError> {
     output::renderer(args.output.format, args.output.output.as_deref())?;
-    let config = crate::config::load(args.output.config.as_deref())?;
+    let config = crate::config::load(args.output.config.as_deref(), global)?;
     input::check_streams(&args.partials)?;
     let mut partials = Vec::new();
     for path in &args.partials {

@@ -20,7 +20,7 @@ const MAX_NUMBER: u32 = 999_999;
 /// Runs, records, analyses. Gives the program's exit code, and the report's where the program ended well.
 pub(crate) fn run(args: &RecordArgs, global: Global) -> Result<u8, CliError> {
     output::renderer(args.output.format, args.output.output.as_deref())?;
-    let config = crate::config::load(args.output.config.as_deref())?;
+    let config = crate::config::load(args.output.config.as_deref(), global)?;
     let folder = create_folder(&args.out)?;
     output::note(global, &format!("Recording into {}", folder.display()));
     let ran = child::run(&args.command, &folder, Out::Inherited, &[], global)

@@ -12,7 +12,7 @@ const CHECK: &str = "variables";
 pub(crate) const FILTER: &str = "filter";
 
 /// Settings of the layer; `docs/recording.md` says what they do.
-const OURS: &[&str] = &[
+pub(crate) const OURS: &[&str] = &[
     "STEPSCOPE_LEVEL",
     "STEPSCOPE_STEP_SPAN",
     "STEPSCOPE_DIR",

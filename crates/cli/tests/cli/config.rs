@@ -3,22 +3,57 @@
 use serde_json::{Value, json};
 use stepscope_testkit::{Forest, ForestOptions, Format};
 
-use crate::program::{folder, json, run, write};
+use crate::program::{folder, json, output, run, write};
 
 #[test]
 fn thresholds_reach_the_rules() {
     let folder = folder("config");
     let options = ForestOptions { ended: false, steps: 60, ..ForestOptions::default() };
     Forest::new(options).write_file(Format::Proto, &folder.join("a.otlp")).expect("a file can be written");
-    write(&folder, "stepscope.toml", b"[rules.spans_lost]\nnot_ended_severity = 42\n");
+    write(&folder, "limits.toml", b"[rules.spans_lost]\nnot_ended_severity = 42\n");
     let severity = |report: &Value| {
         let found = report["bottlenecks"].as_array().expect("a list").iter();
         let lost: Vec<&Value> = found.filter(|found| found["rule"] == json!("spans_lost")).collect();
         lost.first().map(|found| found["severity"].clone())
     };
     assert_eq!(severity(&json(folder.path(), &["analyze", "a.otlp"])), Some(json!(5.0)));
-    let configured = json(folder.path(), &["analyze", "a.otlp", "--config", "stepscope.toml"]);
+    let configured = json(folder.path(), &["analyze", "a.otlp", "--config", "limits.toml"]);
     assert_eq!(severity(&configured), Some(json!(42.0)));
+}
+
+#[test]
+fn the_file_of_the_folder_is_read_and_named() {
+    let folder = folder("config-here");
+    let options = ForestOptions { ended: false, steps: 60, ..ForestOptions::default() };
+    Forest::new(options).write_file(Format::Proto, &folder.join("a.otlp")).expect("a file can be written");
+    write(&folder, "stepscope.toml", b"[rules.spans_lost]\nnot_ended_severity = 42\n");
+    write(&folder, "other.toml", b"[rules.spans_lost]\nnot_ended_severity = 43\n");
+    let here = run(folder.path(), &["analyze", "a.otlp", "--fail-on", "42"]);
+    assert_eq!((here.code, here.stderr.contains("stepscope.toml")), (1, true), "{}", here.stderr);
+    let named = run(folder.path(), &["analyze", "a.otlp", "--fail-on", "43", "--config", "other.toml"]);
+    assert_eq!((named.code, named.stderr.contains(".toml")), (1, false), "{}", named.stderr);
+}
+
+#[test]
+fn every_setting_is_told_with_its_source() {
+    let folder = folder("config-shown");
+    let defaults = output(folder.path(), &["config"]);
+    assert!(defaults.contains("the defaults, as there is no stepscope.toml here"), "{defaults}");
+    let setting = |text: &str, key: &str| {
+        let line = text.lines().find(|line| line.starts_with(&format!("{key} ")));
+        line.unwrap_or_else(|| panic!("no {key}: {text}")).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(setting(&defaults, "not_ended_severity"), "not_ended_severity = 5 # default");
+    // What is printed can be read, and says the same.
+    write(&folder, "all.toml", defaults.as_bytes());
+    let again = output(folder.path(), &["config", "--config", "all.toml"]);
+    assert_eq!(setting(&again, "not_ended_severity"), "not_ended_severity = 5 # all.toml (default 5)");
+    write(&folder, "stepscope.toml", b"[rules.spans_lost]\nnot_ended_severity = 42\n");
+    let changed = output(folder.path(), &["config"]);
+    let expected = "not_ended_severity = 42 # stepscope.toml (default 5)";
+    assert_eq!(setting(&changed, "not_ended_severity"), expected);
+    assert_eq!(setting(&changed, "busy_share"), "busy_share = 0.85 # default");
+    assert!(changed.contains("# STEPSCOPE_LEVEL: not set"), "{changed}");
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub fn explanation(rule: &Rule, config: &Config, options: Options) -> String {
         page.paragraph(Look::Plain, "  ", text);
     }
     page.heading("Thresholds");
-    page.paragraph(Look::Dim, "  ", &format!("in stepscope.toml (--config), table [rules.{}]", rule.id));
+    page.paragraph(Look::Dim, "  ", &format!("in stepscope.toml, table [rules.{}]", rule.id));
     for threshold in config.thresholds(rule.id) {
         page.plain(&format!("  {} = {}", threshold.key, threshold.value));
         page.paragraph(Look::Dim, "      ", threshold.doc);
