@@ -25,7 +25,7 @@ def compute(paths):
     assembler = traces.Assembler(run.add)
     notes = files.read(paths, assembler.add, sums.add)
     assembler.finish()
-    run.close()
+    run.close(sums)
     return run, sums, assembler, notes
 
 

@@ -160,7 +160,12 @@ class Run:
         self.processes = {}
         self.spans_of = {}
         self.ended = set()
+        # {process: the signal that ended it}
+        self.signals = {}
         self.unplaced = 0
+        # Sections whose parent was not read, by trace and parent, and how many of them belong to one of several paths.
+        self.families = []
+        self.homeless = 0
         self.markers = {"run": 0, "epoch": 0}
         self.first = self.last = None
 
@@ -179,12 +184,14 @@ class Run:
         self.unplaced += len(spans) - len(marked) - len(nodes)
         self.first = min([span.start for span in spans] + ([self.first] if self.first is not None else []))
         self.last = max([span.end for span in spans] + ([self.last] if self.last is not None else []))
+        families = {}
         for node in nodes:
-            section = self.sections.get(node.path)
-            if section is None:
-                section = self.sections[node.path] = Section(node)
-            section.add(node, is_whole)
+            if traces.is_orphan(node.root):
+                families.setdefault(node.root.span.parent, []).append(node)
+            else:
+                self.add_section(node, is_whole)
             self.add_wait(node)
+        self.families += [(family, is_whole) for family in families.values()]
         for root in roots:
             if root.span.get(names.PARENT_PATH):
                 self.continued.append(root.span.get(names.PARENT_PATH))
@@ -196,6 +203,12 @@ class Run:
                 shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
                 self.outside.append((root.span, root.thread, root.phase, shares))
 
+    def add_section(self, node, is_whole):
+        section = self.sections.get(node.path)
+        if section is None:
+            section = self.sections[node.path] = Section(node)
+        section.add(node, is_whole)
+
     def add_process(self, spans):
         instance = spans[0].instance
         self.has_basic |= instance is not None and instance.level == names.BASIC
@@ -204,6 +217,8 @@ class Run:
         self.spans_of[instance] = self.spans_of.get(instance, 0) + len(spans)
         if any(span.get(names.SECTION_KIND) == "run" and not traces.is_marker(span) for span in spans):
             self.ended.add(instance)
+            signals = {span.get(names.ERROR_TYPE) for span in spans if span.get(names.SECTION_KIND) == "run"}
+            self.signals |= {instance: signal for signal in sorted(signals & names.SIGNALS)}
         known = [process[bound] for bound in ("first_ns", "last_ns") if process[bound] is not None]
         process["first_ns"] = min([span.start for span in spans] + known)
         process["last_ns"] = max([span.end for span in spans] + known)
@@ -271,8 +286,22 @@ class Run:
                 part[1] += node in times
                 part[2] += [slacks[node]] if node in slacks else []
 
-    def close(self):
-        """To be called when all traces are there."""
+    def close(self, sums):
+        """To be called when all traces are there. Sections whose parent was not read are parts of the only path that
+        has sections of the names of all that are directly in that parent; where no path has, theirs is a path of its
+        own, and where several have, nobody knows."""
+        known = set(self.sections) | set(sums.sections())
+        for family, is_whole in self.families:
+            tops = {traces.escape(node.span.name) for node in family if node.parent is None}
+            some = "/" + min(tops)
+            around = {path[: -len(some)] for path in known if path.endswith(some)}
+            around = {path for path in around if all(f"{path}/{name}" in known for name in tops)}
+            if len(around) > 1:
+                self.homeless += len(family)
+                continue
+            for node in family:
+                traces.put_inside(node, min(around, default=""))
+                self.add_section(node, is_whole)
         for path in self.continued:
             if path in self.sections:
                 self.sections[path].selfless += 1

@@ -287,7 +287,7 @@ def report():
     process = {
         "resource": {
             "host_name": "h", "cpus": 2, "service_instance_id": PROCESS.id, "pid": PROCESS.pid, "rank": 0, "level": "detailed"},
-        "traces": 8, "first_ns": 1000, "last_ns": 4000, "warmup_steps": 1, "steps": STEADY, "throughput": THROUGHPUT,
+        "ended_by": None, "traces": 8, "first_ns": 1000, "last_ns": 4000, "warmup_steps": 1, "steps": STEADY, "throughput": THROUGHPUT,
     }
     disagreements = [
         {"path": "step/model", "figure": "count", "spans": 3, "aggregates": 4},
@@ -316,10 +316,10 @@ def report():
         "bottlenecks": bottlenecks, "memory": memory, "leaks": [],
         "run": {
             "traces": 8, "spans": 18, "ranks": 1, "errors": 2, "epochs_started": 0, "epochs_ended": 0,
-            "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000, "ended": False,
+            "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000, "ended": False, "ended_by": None,
         },
         "losses": {
-            "emitted": 21, "incomplete_traces": 1, "missing_spans": 3, "dropped_total": 4,
+            "emitted": 21, "incomplete_traces": 1, "missing_spans": 3, "unplaced": 0, "dropped_total": 4,
             # Of the four three were left out on purpose; a root misses three all the same.
             "absent": 4, "lost": 3,
             "exported": [{"sink": "directory", "spans": 17}],

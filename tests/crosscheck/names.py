@@ -29,6 +29,9 @@ BATCH_LOADER = "stepscope.batch.loader"
 BATCH_PRODUCE_NS = "stepscope.batch.produce_ns"
 BATCH_QUEUE_NS = "stepscope.batch.queue_ns"
 BATCH_QUEUE_DEPTH = "stepscope.batch.queue_depth"
+ERROR_TYPE = "error.type"
+# What the error type of a run's span can be.
+SIGNALS = {"SIGINT", "SIGTERM"}
 THREAD_ID = "thread.id"
 THREAD_NAME = "thread.name"
 

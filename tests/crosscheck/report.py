@@ -33,6 +33,8 @@ def the_run(got, run, compare):
     compare.equal(where, "spans", got["spans"], run.spans)
     compare.equal(where, "errors", got["errors"], run.errors)
     compare.equal(where, "ranks", got["ranks"], len(run.processes))
+    # SIGTERM where processes name several.
+    compare.equal(where, "ended_by", got["ended_by"], max(run.signals.values(), default=None))
     compare.equal(where, "epochs_started", got["epochs_started"], run.markers["epoch"])
     epochs = sum(section.count for section in run.sections.values() if section.kind == "epoch")
     compare.equal(where, "epochs_ended", got["epochs_ended"], epochs)
@@ -49,6 +51,8 @@ def processes(listed, run, compare):
         if mine is None:
             compare.equal(where, "traces", item["traces"], 0)
             continue
+        process = report_steps.process_of(item["resource"])
+        compare.equal(where, "ended_by", item["ended_by"], run.signals.get(process))
         for figure, expected in mine.items():
             compare.equal(where, figure, item[figure], expected)
 
@@ -65,6 +69,7 @@ def the_losses(got, run, sums, assembler, compare):
     compare.equal(where, "absent", got["absent"], sum(absent) if absent else None)
     compare.equal(where, "lost", got["lost"], lost(expected, sum(absent) if absent else None, run))
     compare.equal(where, "missing_spans", got["missing_spans"], run.missing)
+    compare.equal(where, "unplaced", got["unplaced"], run.homeless)
     compare.equal(where, "emitted", got["emitted"], sums.latest(names.SPANS_EMITTED))
     compare.equal(where, "incomplete_traces", got["incomplete_traces"], assembler.incomplete)
 

@@ -68,6 +68,21 @@ def is_outside(root):
     return root.kind == "section" and not root.span.parent and not root.span.get(names.PARENT_PATH)
 
 
+def is_orphan(root):
+    """Whether the root is a part of a section that was not read. Only of our own layer it is known that there is one."""
+    is_ours = root.span.instance is not None and root.span.instance.level is not None
+    starts = root.kind in ("step", "run", "batch", "request")
+    return is_ours and bool(root.span.parent) and not root.span.get(names.PARENT_PATH) and not starts
+
+
+def put_inside(node, path):
+    """Gives a section of a tree without its beginning its path inside `path`. Parents come before their children."""
+    if node.parent is not None:
+        node.path, node.depth, node.collapsed = place(node.parent, node.span)
+    elif path:
+        node.path, node.depth = f"{path}/{escape(node.span.name)}", elements(path) + 1
+
+
 def is_marker(span):
     """Whether the span only says that a run or an epoch began."""
     kind = names.MARKERS.get(span.name)

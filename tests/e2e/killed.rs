@@ -56,6 +56,7 @@ fn killed_at_fifty_random_moments() {
 
         let report = report(&[folder.path()]);
         assert_eq!(report["run"]["ended"], false, "kill {kill}");
+        assert_eq!(report["run"]["ended_by"], Value::Null, "kill {kill}: nobody could say so");
         let last_ns =
             report["run"]["last_ns"].as_u64().unwrap_or_else(|| panic!("kill {kill}: no last span"));
         let missing_ns = killed_ns.saturating_sub(last_ns);
@@ -105,6 +106,10 @@ fn a_termination_signal_loses_nothing_and_is_named() {
     );
     let report = report(&[folder.path()]);
     assert_eq!(report["run"]["ended"], true);
+    assert_eq!(
+        (&report["run"]["ended_by"], &report["ranks"][0]["ended_by"]),
+        (&"SIGTERM".into(), &"SIGTERM".into())
+    );
     for figure in ["dropped_total", "lost", "absent", "missing_spans"] {
         assert_eq!(report["losses"][figure], Value::from(0), "{figure}");
     }
@@ -113,5 +118,6 @@ fn a_termination_signal_loses_nothing_and_is_named() {
         report["bottlenecks"].as_array().expect("a list").iter().map(|b| &b["rule"]).collect();
     assert!(!rules.contains(&&Value::from("spans_lost")), "{rules:?}");
     let text = text(folder.path());
+    assert!(text.contains("ended by SIGTERM"), "{text}");
     assert!(text.contains("none lost") && text.contains("at work when the run ended"), "{text}");
 }

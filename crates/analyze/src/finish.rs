@@ -7,6 +7,7 @@ mod critical;
 mod examples;
 mod input;
 mod memory;
+mod orphans;
 mod run;
 mod sections;
 mod series;
@@ -67,8 +68,9 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let primary = steps::primary(&modes);
     let series: Vec<_> = modes.iter().filter_map(|mode| series::steps(run, mode.mode)).collect();
     let state = run::state(run);
-    let losses = run::losses(run);
+    let mut losses = run::losses(run);
     let sections = sections::Table::of(run, &state, &losses);
+    losses.unplaced = sections.unplaced;
     let outside = input::Outside::of(run, &steps, primary, config);
     let coverage = coverage::of(run, sections.steps, &modes, &losses);
     Summary {

@@ -18,6 +18,7 @@ use crate::merge::Merge;
 
 use crate::points::{PhasePoint, Points, StepPoint};
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
+use crate::sections::SectionAcc;
 use crate::steps::StepRecord;
 use crate::sweep::{Member, Sweep};
 use crate::values::Said;
@@ -43,6 +44,7 @@ pub(crate) struct Fold {
     sweep_nodes: Vec<u32>,
     exposed: Vec<u64>,
     paths: critical::Paths,
+    families: place::Families,
     /// By path: the last group that had it, and how often.
     seen: Vec<(u64, u64)>,
     group: u64,
@@ -63,8 +65,8 @@ impl Fold {
         }
         self.forest.build(&trace.spans);
         loop {
-            self.place(trace, &mut run.sections);
-            if !run.sections.enforce(bounds.paths) {
+            self.place(trace, &mut run.sections, &mut run.orphans);
+            if !run.sections.enforce(bounds.paths) && !run.orphans.enforce(bounds.paths) {
                 break;
             }
         }
@@ -81,6 +83,7 @@ impl Fold {
         self.group_spans();
         let mut target = Target {
             sections: &mut run.sections,
+            orphans: &mut run.orphans,
             series: &mut run.series,
             phase_series: &mut run.phase_series,
             examples: &mut run.examples,
@@ -170,7 +173,10 @@ impl Fold {
             match (node.role, span.kind) {
                 (Role::Marker, SectionKind::Run) => tally.has_started = true,
                 (Role::Marker, _) => tally.epochs_started += 1,
-                (_, SectionKind::Run) => tally.has_ended = true,
+                (_, SectionKind::Run) => {
+                    tally.has_ended = true;
+                    tally.ended_by = tally.ended_by.max(span.signal);
+                }
                 (_, SectionKind::Epoch) => tally.epochs_ended += 1,
                 _ => {}
             }
@@ -206,6 +212,7 @@ fn spans_said(span: &Span, figure: Figure) -> u64 {
 /// Where a group's figures go.
 struct Target<'a> {
     sections: &'a mut crate::sections::Sections,
+    orphans: &'a mut crate::sections::Sections,
     series: &'a mut [Points<StepPoint>; 3],
     phase_series: &'a mut [Points<PhasePoint>; 3],
     examples: &'a mut [Examples; 3],
@@ -218,6 +225,11 @@ struct Target<'a> {
 }
 
 impl Target<'_> {
+    /// The sums of a span's section.
+    fn acc(&mut self, node: &Node) -> &mut SectionAcc {
+        if node.is_orphan { self.orphans.acc(node.path) } else { self.sections.acc(node.path) }
+    }
+
     fn point(&mut self, mode: Mode, step: Option<u64>, point: &StepPoint) {
         if let (Some(step), Some(series)) = (step, self.series.get_mut(mode as usize)) {
             series.add(step, point, self.bounds.points);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stepscope_core::Signal;
 use stepscope_model::Resource;
 
 use crate::aggregates::Aggregates;
@@ -90,6 +91,24 @@ pub(crate) struct Tally {
     pub(crate) has_started: bool,
     pub(crate) has_ended: bool,
     pub(crate) is_ours: bool,
+    #[serde(with = "signal")]
+    pub(crate) ended_by: Option<Signal>,
+}
+
+/// A signal as its name, which is empty for none.
+mod signal {
+    use serde::{Deserialize, Deserializer, Serializer};
+    use stepscope_core::Signal;
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<Signal>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(value.map_or("", Signal::as_str))
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Option<Signal>, D::Error> {
+        Box::<str>::deserialize(deserializer).map(|name| Signal::parse(&name))
+    }
 }
 
 impl Merge for Tally {
@@ -107,6 +126,8 @@ impl Merge for Tally {
         self.has_started |= other.has_started;
         self.has_ended |= other.has_ended;
         self.is_ours |= other.is_ours;
+        // SIGTERM where processes name several.
+        self.ended_by = self.ended_by.max(other.ended_by);
     }
 }
 
@@ -144,6 +165,8 @@ pub(crate) struct RunAcc {
     /// Whether instances were left out.
     pub(crate) is_cut: bool,
     pub(crate) sections: Sections,
+    /// Sections in one that was not read: below the names of what is directly inside it; see [`crate::fold`].
+    pub(crate) orphans: Sections,
     /// By mode.
     pub(crate) series: [Points<StepPoint>; 3],
     /// By mode.
@@ -166,6 +189,7 @@ impl RunAcc {
         }
         self.is_cut |= other.is_cut;
         self.sections.merge(&other.sections, bounds.paths);
+        self.orphans.merge(&other.orphans, bounds.paths);
         for (mine, theirs) in self.series.iter_mut().zip(&other.series) {
             mine.merge(theirs, bounds.points);
         }

@@ -139,7 +139,7 @@ attributes! {
     CODE_LINE_NUMBER = "code.line.number", Int, "", Span, OpenTelemetry, ["code.lineno"];
     /// Fully qualified name of the function.
     CODE_FUNCTION_NAME = "code.function.name", Str, "", Span, OpenTelemetry, ["code.function", "code.namespace"];
-    /// Kind of an error.
+    /// Kind of an error; on the span of a run the signal that ended it, `SIGINT` or `SIGTERM`.
     ERROR_TYPE = "error.type", Str, "", Span, OpenTelemetry, [];
     /// Severity of an event.
     LEVEL_TEXT = "level", Str, "", Span, OpenTelemetry, [];

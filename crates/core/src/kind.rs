@@ -1,4 +1,4 @@
-//! What a section is (run, epoch, step, batch, plain section) and in which mode a step ran.
+//! What a section is (run, epoch, step, batch, plain section), in which mode a step ran, and which signal ended a run.
 
 macro_rules! named_enum {
     ($(#[$meta:meta])* $name:ident { $($(#[$vmeta:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
@@ -76,5 +76,16 @@ named_enum! {
         Eval = "eval",
         /// The model is used.
         Inference = "inference",
+    }
+}
+
+named_enum! {
+    /// A signal that ends a run and leaves it time to write what is left; on the wire the [`crate::attr::ERROR_TYPE`] of
+    /// the run's span.
+    Signal {
+        /// Of a terminal, at Ctrl-C.
+        Interrupt = "SIGINT",
+        /// Of schedulers and `kill`.
+        Terminate = "SIGTERM",
     }
 }

@@ -17,7 +17,7 @@ pub mod vocabulary;
 
 pub use distribution::{Distribution, Moments};
 pub use histogram::Histogram;
-pub use kind::{Mode, SectionKind};
+pub use kind::{Mode, SectionKind, Signal};
 pub use level::Level;
 pub use loss::LossReason;
 pub use path::{PathId, PathTable};

@@ -25,12 +25,35 @@ const PHASE_CUSTOM: u8 = 255;
 
 /// Flags of a record.
 pub(crate) mod flag {
+    use stepscope_core::Signal;
+
     /// The span's status is an error.
     pub(crate) const ERROR: u8 = 1;
     /// Written by stepscope's layer.
     pub(crate) const OURS: u8 = 2;
     /// The kind was concluded from a step number.
     pub(crate) const INFERRED_STEP: u8 = 4;
+    /// A signal is named: SIGINT, or SIGTERM.
+    const INTERRUPTED: u8 = 8;
+    const TERMINATED: u8 = 16;
+
+    /// The flag of a signal.
+    pub(crate) const fn of_signal(signal: Option<Signal>) -> u8 {
+        match signal {
+            Some(Signal::Interrupt) => INTERRUPTED,
+            Some(Signal::Terminate) => TERMINATED,
+            None => 0,
+        }
+    }
+
+    /// The signal of flags.
+    pub(crate) const fn signal(flags: u8) -> Option<Signal> {
+        match flags & (INTERRUPTED | TERMINATED) {
+            INTERRUPTED => Some(Signal::Interrupt),
+            TERMINATED => Some(Signal::Terminate),
+            _ => None,
+        }
+    }
 }
 
 /// What is written; texts are already bounded.
@@ -226,6 +249,7 @@ impl<'a> Record<'a> {
             mode: Mode::from_index(self.head[45]).unwrap_or(Mode::Train),
             span_kind: i32::from_le_bytes([self.head[40], self.head[41], self.head[42], self.head[43]]),
             is_error: self.flags() & flag::ERROR != 0,
+            signal: flag::signal(self.flags()),
             process: self.process(),
             ..Span::default()
         };

@@ -3,7 +3,7 @@
 //! is the business of the readers and of assembly.
 
 use stepscope_core::identity::TraceId;
-use stepscope_core::{Mode, Phase, SectionKind};
+use stepscope_core::{Mode, Phase, SectionKind, Signal};
 
 use crate::resource::Resource;
 
@@ -128,6 +128,8 @@ pub struct Span {
     pub span_kind: i32,
     /// Whether its status is an error.
     pub is_error: bool,
+    /// The signal that its error names: on the span of a run the one that ended it.
+    pub signal: Option<Signal>,
     /// Which process wrote it: a number that is the same in every input for equal attributes of the resource, and
     /// in all likelihood another for others.
     pub process: u32,
@@ -186,6 +188,7 @@ impl Default for Span {
             phase: PhaseTag::Absent,
             span_kind: 0,
             is_error: false,
+            signal: None,
             process: 0,
             thread_name: Text::default(),
             parent_path: Text::default(),

@@ -6,7 +6,7 @@ mod common;
 
 use common::*;
 use stepscope_core::histogram::bucket;
-use stepscope_core::{LossReason, Mode, Phase, SCOPE_NAME, SectionKind, attr, metric};
+use stepscope_core::{LossReason, Mode, Phase, SCOPE_NAME, SectionKind, Signal, attr, metric};
 use stepscope_model::{Completeness, Figure, IssueKind, MetricPoint, PhaseTag, Reader, SectionValue, Trace};
 
 fn one(
@@ -249,4 +249,23 @@ fn traces_and_metrics_in_one_file_are_both_read() {
     assert_eq!(kinds(&outcome), []);
     assert!(collected.traces == expected(&messages));
     assert_eq!(collected.points.len(), 4);
+}
+
+#[test]
+fn the_span_of_a_run_names_the_signal_that_ended_it() {
+    let signal = |error: Option<(String, Attr)>| {
+        let mut attributes = vec![text(attr::SECTION_KIND, "run")];
+        attributes.extend(error);
+        let run = with(span([1; 16], 1, 0, "run", 0, 10), attributes);
+        let after = with(span([1; 16], 2, 1, "after", 0, 10), vec![]);
+        let (collected, _) = one(SCOPE_NAME, Vec::new(), vec![run, after]);
+        let trace = only(&collected);
+        let of = |id: u64| trace.spans.iter().find(|span| span.id == id).unwrap().signal;
+        assert_eq!(of(2), None);
+        of(1)
+    };
+    assert_eq!(signal(Some(text(attr::ERROR_TYPE, "SIGTERM"))), Some(Signal::Terminate));
+    assert_eq!(signal(Some(text(attr::ERROR_TYPE, "SIGINT"))), Some(Signal::Interrupt));
+    assert_eq!(signal(Some(text(attr::ERROR_TYPE, "panic"))), None);
+    assert_eq!(signal(None), None);
 }

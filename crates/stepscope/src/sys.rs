@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
+use stepscope_core::Signal;
+
 fn read_clock(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec for the duration of the call.
@@ -91,8 +93,8 @@ pub(crate) fn pending_signal() -> Option<i32> {
 /// The name of a termination signal.
 pub(crate) fn signal_name(signal: i32) -> &'static str {
     match signal {
-        libc::SIGINT => "SIGINT",
-        libc::SIGTERM => "SIGTERM",
+        libc::SIGINT => Signal::Interrupt.as_str(),
+        libc::SIGTERM => Signal::Terminate.as_str(),
         _ => "signal",
     }
 }

@@ -30,6 +30,7 @@ pub(super) fn state(run: &RunAcc) -> RunState {
         dropped_spans: tally.dropped_spans,
         errors: tally.errors,
         is_ours: tally.is_ours,
+        ended_by: tally.ended_by,
     }
 }
 
@@ -46,6 +47,7 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
                 last_ns: acc.tally.last_ns,
                 started: acc.tally.has_started,
                 ended: acc.tally.has_ended,
+                ended_by: acc.tally.ended_by,
                 traces: acc.tally.traces,
                 steps: steady.map_or_else(Stats::default, |steady| Stats::of(&steady.sums.durations.0)),
                 warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),

@@ -9,6 +9,7 @@ use stepscope_model::Figure;
 
 use super::aggregates::{Total, totals};
 use super::narrow;
+use super::orphans::Grafted;
 use crate::paths::{PathTree, ROOT};
 use crate::phases::PhaseKey;
 use crate::run::RunAcc;
@@ -28,6 +29,8 @@ pub(super) struct Table {
     pub(super) rows: Vec<SectionRow>,
     pub(super) disagreements: Vec<Disagreement>,
     pub(super) steps: StepCounts,
+    /// Sections that are in no row.
+    pub(super) unplaced: u64,
 }
 
 /// Sections on the paths of steps, all modes: spans read, and ends that the processes counted.
@@ -52,14 +55,16 @@ impl Table {
     /// Joins spans and aggregates.
     pub(super) fn of(run: &RunAcc, state: &RunState, losses: &Losses) -> Self {
         let mut totals = totals(run);
-        let tree = run.sections.tree();
+        let grafted = Grafted::of(run, &totals);
+        let sections = grafted.as_ref().map_or(&run.sections, |grafted| &grafted.sections);
+        let tree = sections.tree();
         let is_whole = is_whole(run, state, losses);
         let elsewhere = Elsewhere::of(run);
         let mut phases: BTreeMap<u32, KnownPhase> = BTreeMap::new();
         let mut rows = Vec::new();
         let mut steps = StepCounts::default();
         let mut disagreements = Vec::new();
-        for (path, acc) in run.sections.sorted() {
+        for (path, acc) in sections.sorted() {
             let around = phases.get(&tree.parent(path)).cloned().flatten();
             let phase = phase_of(tree, path, acc, around);
             phases.insert(path, phase.clone());
@@ -91,7 +96,7 @@ impl Table {
         }
         rows.sort_by(|a, b| a.path.cmp(&b.path));
         disagreements.sort();
-        Self { rows, disagreements, steps }
+        Self { rows, disagreements, steps, unplaced: grafted.map_or(0, |grafted| grafted.unplaced) }
     }
 }
 

@@ -126,7 +126,7 @@ impl Fold {
 /// Adds a span to its section. One whose call is not its section's own has time only.
 fn add(nodes: &[Node], index: u32, standing: Standing, own_ns: u64, kind: usize, target: &mut Target<'_>) {
     let Some(node) = nodes.get(index as usize) else { return };
-    let Some(acc) = target.sections.acc(node.path).critical.get_mut(kind) else { return };
+    let Some(acc) = target.acc(node).critical.get_mut(kind) else { return };
     match standing {
         Standing::On => acc.on_path(own_ns, u64::from(!node.is_collapsed)),
         Standing::Slack(slack_ns) if !node.is_collapsed => acc.beside(slack_ns),

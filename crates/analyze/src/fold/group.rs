@@ -95,7 +95,7 @@ impl Fold {
             let around = target.sections.acc(if node.is_collapsed { node.path } else { around });
             around.selfless = around.selfless.saturating_add(1);
         }
-        let acc = target.sections.acc(node.path);
+        let acc = target.acc(node);
         acc.add(
             span,
             &SpanFacts {
@@ -187,7 +187,7 @@ impl Fold {
                 sum.exposed_ns += exposed_ns;
             }
             if let Some(mode) = mode.filter(|_| !is_boundary) {
-                let acc = target.sections.acc(node.path);
+                let acc = target.acc(node);
                 if let Some(part) = acc.in_steps.get_mut(mode) {
                     part.exposed_ns = part.exposed_ns.saturating_add(exposed_ns.into());
                 }

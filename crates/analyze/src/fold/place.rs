@@ -1,13 +1,15 @@
 //! Where each span of a trace belongs: its role, path, phase and thread.
 
-use stepscope_core::path::{MAX_DEPTH, split};
+use std::collections::{BTreeMap, BTreeSet};
+
+use stepscope_core::path::{MAX_DEPTH, SEPARATOR, join, split};
 use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, PhaseTag, Span, Trace};
 
 use super::Fold;
 use super::slots::{ABSENT, Slots, known};
 use crate::forest::NONE;
-use crate::paths::{Place, ROOT};
+use crate::paths::{MAX_NAME_BYTES, Place, ROOT, shorten};
 use crate::sections::Sections;
 
 /// End of the name of a zero-length span that says that a run or an epoch has begun.
@@ -42,6 +44,8 @@ pub(super) struct Node {
     pub(super) member: u32,
     pub(super) slot: u16,
     pub(super) role: Role,
+    /// Whether its path is one of those whose beginning is not known.
+    pub(super) is_orphan: bool,
     pub(super) is_collapsed: bool,
     pub(super) is_tagged: bool,
     /// A wait for a batch that is in no other such wait.
@@ -65,6 +69,7 @@ impl Node {
         member: 0,
         slot: ABSENT,
         role: Role::Other,
+        is_orphan: false,
         is_collapsed: false,
         is_tagged: false,
         is_wait: false,
@@ -97,7 +102,8 @@ impl Node {
 
 impl Fold {
     /// Places every span. Paths are good until the sections are cut.
-    pub(super) fn place(&mut self, trace: &Trace, sections: &mut Sections) {
+    pub(super) fn place(&mut self, trace: &Trace, sections: &mut Sections, orphans: &mut Sections) {
+        self.families.of(trace, &self.forest.parents);
         self.slots.clear();
         self.nodes.clear();
         self.nodes.resize(trace.spans.len(), Node::NOWHERE);
@@ -107,7 +113,17 @@ impl Fold {
             let parent = self.nodes.get(parent_index as usize).map(Around::of);
             let role = role(trace, span, parent.as_ref());
             let name = trace.text(span.name);
-            let (place, around) = path(trace, span, role, name, parent.as_ref(), sections);
+            let family = self.families.find(span).filter(|_| parent.is_none());
+            let starts = span.kind.starts_trace() || role == Role::Step;
+            let is_orphan = family.is_some() || (!starts && parent.is_some_and(|parent| parent.is_orphan));
+            let sections = if is_orphan { &mut *orphans } else { &mut *sections };
+            let (place, around) = match family {
+                Some(family) => {
+                    let around = sections.child(None, family).path;
+                    (sections.child(Some(around), name), ABSENT)
+                }
+                None => path(trace, span, starts, name, parent.as_ref(), sections),
+            };
             let own = own_phase(trace, span, name, place, sections, &mut self.slots);
             let inherited = parent.map_or(around, |parent| parent.slot);
             let own_thread = span.figure(Figure::ThreadId);
@@ -127,6 +143,7 @@ impl Fold {
                     driver: if is_driving { index } else { parent.map_or(index, |parent| parent.driver) },
                     slot: if own == ABSENT { inherited } else { own },
                     role,
+                    is_orphan,
                     is_collapsed: place.is_collapsed,
                     is_tagged: span.phase != PhaseTag::Absent,
                     is_wait: waits && inherited != own,
@@ -142,6 +159,54 @@ impl Fold {
     }
 }
 
+/// Sections whose parent is not in their trace: it was still open when the run was killed, or it was lost. What is
+/// directly inside one parent is a family, known by the names of all of them, sorted; from these the parent's path
+/// can be told at the end, when all paths are known.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Families {
+    /// By the parent's id.
+    by_parent: BTreeMap<u64, String>,
+}
+
+impl Families {
+    fn of(&mut self, trace: &Trace, parents: &[u32]) {
+        self.by_parent.clear();
+        if !trace.is_ours {
+            return;
+        }
+        let mut members: BTreeSet<(u64, &str)> = BTreeSet::new();
+        for (span, _) in trace.spans.iter().zip(parents).filter(|(_, parent)| **parent == NONE) {
+            if let Some(parent) = span.parent.filter(|_| is_part(span)) {
+                members.insert((parent, shorten(trace.text(span.name))));
+            }
+        }
+        for (parent, name) in members {
+            let family = self.by_parent.entry(parent).or_default();
+            let name = join([name]);
+            // The first ones are enough to go by; a longer text would be cut.
+            if family.is_empty() {
+                *family = name;
+            } else if family.len() + 1 + name.len() <= MAX_NAME_BYTES {
+                family.push(SEPARATOR);
+                family.push_str(&name);
+            }
+        }
+    }
+
+    /// The family of a span without a parent in its trace.
+    fn find(&self, span: &Span) -> Option<&str> {
+        if self.by_parent.is_empty() || !is_part(span) {
+            return None;
+        }
+        self.by_parent.get(&span.parent?).map(String::as_str)
+    }
+}
+
+/// Whether a span with a parent is a part of that.
+fn is_part(span: &Span) -> bool {
+    span.parent_path.is_empty() && !span.kind.starts_trace()
+}
+
 /// What a span takes over from its parent.
 #[derive(Debug, Clone, Copy)]
 struct Around {
@@ -150,11 +215,19 @@ struct Around {
     driver: u32,
     slot: u16,
     role: Role,
+    is_orphan: bool,
 }
 
 impl Around {
     const fn of(node: &Node) -> Self {
-        Self { path: node.path, anchor: node.anchor, driver: node.driver, slot: node.slot, role: node.role }
+        Self {
+            path: node.path,
+            anchor: node.anchor,
+            driver: node.driver,
+            slot: node.slot,
+            role: node.role,
+            is_orphan: node.is_orphan,
+        }
     }
 }
 
@@ -195,12 +268,11 @@ fn role(trace: &Trace, span: &Span, parent: Option<&Around>) -> Role {
 fn path(
     trace: &Trace,
     span: &Span,
-    role: Role,
+    starts: bool,
     name: &str,
     parent: Option<&Around>,
     sections: &mut Sections,
 ) -> (Place, u16) {
-    let starts = span.kind.starts_trace() || role == Role::Step;
     match parent {
         Some(parent) if !starts => (sections.child(Some(parent.path), name), ABSENT),
         None if !span.parent_path.is_empty() => {

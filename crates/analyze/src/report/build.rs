@@ -130,6 +130,7 @@ fn losses(summary: &Summary) -> Losses {
         absent: losses.absent,
         incomplete_traces: summary.state.incomplete_traces,
         missing_spans: summary.state.missing_spans,
+        unplaced: losses.unplaced,
     }
 }
 
@@ -156,6 +157,7 @@ fn run(summary: &Summary) -> Run {
         last_ns: state.last_ns,
         elapsed_ns: state.first_ns.zip(state.last_ns).map(|(first, last)| last.saturating_sub(first)),
         ended: state.is_ended(),
+        ended_by: state.ended_by.map(stepscope_core::Signal::as_str),
         epochs_started: state.epochs_started,
         epochs_ended: state.epochs_ended,
         traces: state.traces,

@@ -127,6 +127,9 @@ pub struct Losses {
     pub incomplete_traces: u64,
     /// Spans that were announced and are not there.
     pub missing_spans: u64,
+    /// Sections read that are in no row of `sections`: what was around them was not read (still open when the run was
+    /// killed, or lost) and could be one of several.
+    pub unplaced: u64,
 }
 
 /// Spans taken by a sink.
@@ -182,6 +185,8 @@ pub struct Run {
     pub elapsed_ns: Option<u64>,
     /// Whether every process ended in order; null where the input does not say.
     pub ended: Option<bool>,
+    /// The signal that ended a process, `SIGINT` or `SIGTERM`; null where none did, and where the input does not say.
+    pub ended_by: Option<&'static str>,
     /// Epochs begun.
     pub epochs_started: u64,
     /// Epochs ended.

@@ -113,6 +113,15 @@ pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
             coverage::parts_advice(coverage)
         ));
     }
+    let unplaced = summary.losses.unplaced;
+    if unplaced > 0 {
+        texts.push(format!(
+            "{} in no row of the sections: what was around {} was not read (it was still open when the run stopped, or \
+             was lost), and could be one of several.",
+            things(unplaced, "section is", "sections are"),
+            if unplaced == 1 { "it" } else { "them" }
+        ));
+    }
     texts.extend(elsewhere(summary).map(|row| {
         format!(
             "{} lost on the way to `{}` ({}). This input came another way and does not lack them. {}",

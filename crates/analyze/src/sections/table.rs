@@ -1,5 +1,7 @@
 //! The sections of a run: call paths with their sums, cut when they are too many, merged, written.
 
+use std::collections::BTreeMap;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::path::MAX_DEPTH;
@@ -79,6 +81,18 @@ impl Sections {
                 self.take(&other.accs, &places);
                 return;
             }
+        }
+    }
+
+    /// Adds what `other` has below the path `top`, inside the section at `around`.
+    pub(crate) fn graft(&mut self, around: Option<u32>, other: &Self, top: u32) {
+        let mut places: BTreeMap<u32, Option<u32>> = BTreeMap::from([(top, around)]);
+        for (path, acc) in other.sorted().filter(|&(path, _)| path != ROOT && path != top) {
+            let Some(&around) = places.get(&other.tree.parent(path)) else { continue };
+            let place = self.child(around, other.tree.name(path));
+            places.insert(path, Some(place.path));
+            let mine = self.acc(place.path);
+            if place.is_collapsed { mine.fold(acc) } else { mine.absorb(acc) }
         }
     }
 

@@ -1,7 +1,7 @@
 //! Which run, how far it came, its processes, and what was lost.
 
 use serde::Serialize;
-use stepscope_core::LossReason;
+use stepscope_core::{LossReason, Signal};
 use stepscope_model::Resource;
 
 use super::stats::Stats;
@@ -51,6 +51,10 @@ pub struct RunState {
     pub errors: u64,
     /// Whether stepscope's layer wrote any of it.
     pub is_ours: bool,
+    /// The signal that ended a process; SIGTERM where it was that for some and SIGINT for others. Absent where none did,
+    /// and where the input does not say.
+    #[serde(serialize_with = "name_or_null")]
+    pub ended_by: Option<Signal>,
 }
 
 impl RunState {
@@ -110,6 +114,9 @@ pub struct Losses {
     pub dropped: Vec<LossRow>,
     /// Spans that ended and are not among those read, for whatever reason; absent where no process counted.
     pub absent: Option<u64>,
+    /// Sections read of which nobody can tell what was around them: that was not read (it was still open when the run
+    /// was killed, or it was lost), and several paths hold sections of these names. They are in no row of the sections.
+    pub unplaced: u64,
 }
 
 impl Losses {
@@ -153,6 +160,9 @@ pub struct InstanceRow {
     pub started: bool,
     /// Whether its run span was read.
     pub ended: bool,
+    /// The signal that ended it, where its run span names one.
+    #[serde(serialize_with = "name_or_null")]
+    pub ended_by: Option<Signal>,
     /// Traces read.
     pub traces: u64,
     /// Durations of its steps of the primary mode, warm-up excluded.

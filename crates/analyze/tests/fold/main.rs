@@ -16,6 +16,7 @@ mod exposure;
 mod grouping;
 mod hostile;
 mod input;
+mod orphans;
 mod runs;
 mod sections;
 mod series;

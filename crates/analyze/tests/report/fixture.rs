@@ -102,6 +102,7 @@ impl Run {
             exported: vec![("directory".into(), count * 5)],
             dropped: Vec::new(),
             absent: Some(0),
+            unplaced: 0,
         };
         summary.coverage = Coverage {
             recorded_steps: Some(count),
@@ -120,6 +121,7 @@ impl Run {
             last_ns: Some(start_ns + all.total),
             started: true,
             ended: true,
+            ended_by: None,
             traces: count,
             steps: all,
             warmup_steps: 0,

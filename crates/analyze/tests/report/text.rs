@@ -8,7 +8,7 @@ use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{Coverage, FigureSum, LossRow, OtherRun, PhaseName, RunIdentity, Shortfall};
-use stepscope_core::{LossReason, Phase};
+use stepscope_core::{LossReason, Phase, Signal};
 use stepscope_model::{IssueKind, ReadIssue};
 
 use crate::fixture::{MS, Run, healthy, nothing};
@@ -339,4 +339,16 @@ fn each_reason_for_no_verdict_has_its_sentence() {
     assert!(
         first(&Run::of(1, MS).build()).starts_with("Too few steps to judge: 1 after warm-up, 20 are needed.")
     );
+}
+
+#[test]
+fn the_signal_that_ended_a_run_is_named() {
+    let said = |ended: u64, signal: Option<Signal>| {
+        let mut summary = healthy().build();
+        (summary.state.ended, summary.state.ended_by) = (ended, signal);
+        text(&summary).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(said(1, Some(Signal::Interrupt)).contains(", ended by SIGINT Step time"));
+    assert!(said(1, None).contains(", ended Step time"));
+    assert!(said(0, Some(Signal::Terminate)).contains("did not end (some ranks ended by SIGTERM)"));
 }

@@ -198,7 +198,8 @@ impl<O: Output> Visitor for Collect<'_, O> {
         if draft.is_repaired() && end_ns.saturating_sub(start_ns) == 1 {
             end_ns = start_ns;
         }
-        let mut flags = 0;
+        let read = draft.fields();
+        let mut flags = read.flags;
         if head.status == StatusCode::ERROR {
             flags |= flag::ERROR;
         }
@@ -214,7 +215,7 @@ impl<O: Output> Visitor for Collect<'_, O> {
             name: value::bounded(head.name, MAX_TEXT),
             flags,
             process: self.process,
-            ..draft.fields()
+            ..read
         };
         if !self.ours && draft.kind().is_none() && draft.has_step() {
             fields.kind = SectionKind::Step;

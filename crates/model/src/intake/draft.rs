@@ -1,13 +1,13 @@
 //! The attributes and links of the span whose head is still to come. Reused from span to span.
 
 use stepscope_core::identity::TraceId;
-use stepscope_core::{Mode, Phase, SectionKind, attr};
+use stepscope_core::{Mode, Phase, SectionKind, Signal, attr};
 use stepscope_otlp::{LinkHead, Value};
 
 use super::keys::{Keys, Named, SpanKey, span_keys};
 use super::value;
 use crate::Figure;
-use crate::record::{Fields, MAX_ITEMS, MAX_TEXT};
+use crate::record::{Fields, MAX_ITEMS, MAX_TEXT, flag};
 
 /// Numbers of keys whose meaning is kept; a power of two.
 const NUMBERED: usize = 256;
@@ -24,6 +24,7 @@ pub(crate) struct Draft {
     present: u32,
     kind: Option<SectionKind>,
     mode: Mode,
+    signal: Option<Signal>,
     phase: Option<Phase>,
     phase_text: String,
     thread_name: String,
@@ -47,6 +48,7 @@ impl Default for Draft {
             present: 0,
             kind: None,
             mode: Mode::Train,
+            signal: None,
             phase: None,
             phase_text: String::new(),
             thread_name: String::new(),
@@ -75,6 +77,7 @@ impl Draft {
         self.present = 0;
         self.kind = None;
         self.mode = Mode::Train;
+        self.signal = None;
         self.phase = None;
         self.is_repaired = false;
         if self.has_text {
@@ -146,6 +149,7 @@ impl Draft {
                 self.has_text = true;
                 set(&mut self.loader, value);
             }
+            SpanKey::ErrorType => self.signal = value::text(value).and_then(Signal::parse),
             SpanKey::Value => self.value(key.rsplit('.').next().unwrap_or(key), value),
         }
     }
@@ -210,7 +214,7 @@ impl Draft {
             kind: self.kind.unwrap_or(SectionKind::Section),
             mode: self.mode,
             phase: self.phase,
-            flags: 0,
+            flags: flag::of_signal(self.signal),
             process: 0,
             present: self.present,
             figures: &self.figures,

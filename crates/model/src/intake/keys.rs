@@ -18,6 +18,7 @@ pub(crate) enum SpanKey {
     ThreadName,
     ParentPath,
     Loader,
+    ErrorType,
     /// What Jaeger says of a span that it changed.
     Repairs,
     /// The alias of a user metric; the name is what follows the last dot.
@@ -134,6 +135,7 @@ static SPAN: LazyLock<Keys<SpanKey>> = LazyLock::new(|| {
         (attr::THREAD_NAME, SpanKey::ThreadName),
         (attr::PARENT_PATH, SpanKey::ParentPath),
         (attr::BATCH_LOADER, SpanKey::Loader),
+        (attr::ERROR_TYPE, SpanKey::ErrorType),
         (tag::WARNINGS, SpanKey::Repairs),
         (attr::VALUE_PREFIX, SpanKey::Value),
     ]);

@@ -1,6 +1,6 @@
-//! What a report on a run that did not end says about its end. No layout and no escaping.
+//! What a report says about the end of its run. No layout and no escaping.
 
-use crate::report::Report;
+use crate::report::{Report, Run};
 
 /// That figures end before the run did; absent where it ended in order, and for foreign input.
 pub(crate) fn unended(report: &Report) -> Option<&'static str> {
@@ -8,4 +8,14 @@ pub(crate) fn unended(report: &Report) -> Option<&'static str> {
         "The run did not end: what had been written is in this report; what was recorded after the last write (half \
          a second at most, in a directory) is missing and cannot be counted.",
     )
+}
+
+/// Whether the run ended in order, and at which signal.
+pub(crate) fn ended_in_order(run: &Run) -> String {
+    let ended = match run.ended {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "not known",
+    };
+    run.ended_by.map_or(ended.into(), |signal| format!("{ended}, by {signal}"))
 }

@@ -22,6 +22,7 @@ pub(super) fn ranks(report: &Report) -> String {
         .column("last_ns", |row| row.last_ns.into())
         .column("started", |row| row.started.into())
         .column("ended", |row| row.ended.into())
+        .column("ended_by", |row| row.ended_by.map(stepscope_core::Signal::as_str).into())
         .column("traces", |row| row.traces.into())
         .column("warmup_steps", |row| row.warmup_steps.into())
         .stats("step_", "_ns", |row| row.steps)
@@ -58,6 +59,7 @@ pub(super) fn losses(report: &Report) -> String {
         ..plain("dropped", row.spans)
     }));
     rows.push(plain("missing", losses.missing_spans));
+    rows.push(plain("unplaced", losses.unplaced));
     Table::<Fate<'_>>::new()
         .column("fate", |row| row.fate.into())
         .column("sink", |row| row.sink.into())

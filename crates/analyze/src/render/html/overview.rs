@@ -1,5 +1,6 @@
 //! The head of the page: verdict, navigation, what run it is, its step time and throughput.
 
+use super::super::common::recording::ended_in_order;
 use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, prose, share};
 use crate::report::units::{bytes, rate};
 use crate::report::{Report, coverage};
@@ -69,12 +70,7 @@ pub(super) fn facts(report: &Report, out: &mut String) {
     facts.push(("Epochs ended", count("run/epochs_ended", run.epochs_ended)));
     let world = run.world_size.map(|_| format!(" of {}", number("run/world_size", run.world_size)));
     facts.push(("Processes", format!("{}{}", count("run/ranks", run.ranks), world.unwrap_or_default())));
-    let ended = match run.ended {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "not known",
-    };
-    facts.push(("Ended in order", ended.into()));
+    facts.push(("Ended in order", ended_in_order(run)));
     let words = |value: &Option<String>| value.as_deref().map_or_else(|| UNKNOWN.into(), escape);
     facts.push(("Program", words(&run.service)));
     facts.push(("Host", escape(&run.hosts.join(", "))));

@@ -19,7 +19,11 @@ pub(super) fn ranks(report: &Report, out: &mut String) {
             ns(&format!("{place}/steps/p95"), row.steps.p95),
             known(&format!("{place}/throughput/samples_per_second"), rate_of, |value| rate(value, "samples")),
             count(&format!("{place}/traces"), row.traces),
-            if row.ended { "yes" } else { "no" }.into(),
+            match (row.ended, row.ended_by) {
+                (true, Some(signal)) => format!("yes, by {signal}"),
+                (true, None) => "yes".into(),
+                (false, _) => "no".into(),
+            },
         ]
     });
     table(

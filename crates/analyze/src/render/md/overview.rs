@@ -1,5 +1,6 @@
 //! The head: verdict, run, step time, throughput.
 
+use super::super::common::recording::ended_in_order;
 use super::page::{Page, code, known, prose};
 use crate::report::units::{bytes, count, duration, percent, rate};
 use crate::report::{Report, Run, coverage};
@@ -19,12 +20,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     }
     rows.push(row("Ranks", known(Some(report.run.ranks), count)));
     rows.extend(report.run.elapsed_ns.map(|ns| row("Elapsed", duration(ns))));
-    let ended = match report.run.ended {
-        Some(true) => "yes",
-        Some(false) => "no",
-        None => "not known",
-    };
-    rows.push(row("Ended in order", ended.into()));
+    rows.push(row("Ended in order", ended_in_order(&report.run)));
     if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {
         let parts = [("p50", time.p50), ("p95", time.p95), ("p99", time.p99), ("MAD", time.mad)];
         let mut text: Vec<String> =

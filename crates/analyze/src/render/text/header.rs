@@ -90,10 +90,12 @@ fn run(report: &Report, page: &mut Page) {
     }
     what.push(ranks(run));
     what.extend(run.elapsed_ns.map(duration));
-    what.push(match run.ended {
-        Some(true) => "ended".into(),
-        Some(false) => "did not end".into(),
-        None => "end not known".into(),
+    what.push(match (run.ended, run.ended_by) {
+        (Some(true), Some(signal)) => format!("ended by {signal}"),
+        (Some(true), None) => "ended".into(),
+        (Some(false), Some(signal)) => format!("did not end (some ranks ended by {signal})"),
+        (Some(false), None) => "did not end".into(),
+        (None, _) => "end not known".into(),
     });
     page.paragraph(Look::Plain, "            ", &what.join(", "));
 }
