@@ -72,7 +72,8 @@ fn waits(parts: &WaitParts, page: &mut Page) {
         .map(|(ns, what)| format!("{} {what}", percent(*ns as f64 / total_ns as f64)))
         .collect();
     if !said.is_empty() {
-        let text = format!("of {} for a batch: {}", things(parts.waits, "wait", "waits"), said.join("; "));
+        let waits = things(parts.waits, "wait", "waits");
+        let text = format!("of the time of {waits} for a batch: {}", said.join("; "));
         page.paragraph(Look::Plain, "  ", &text);
     }
 }
