@@ -106,7 +106,6 @@ fn a_receiver_that_is_killed_and_comes_back_gets_the_rest() {
     }
     collector.kill();
     let first = collector.recording();
-    // The port is free as soon as the listener is gone.
     let second = Collector::start_at(collector.port(), |_, _| Answer::Accept);
     let ended = program.end(child.wait_with_output().unwrap());
     assert!(ended.status.success(), "{}", ended.stderr);

@@ -1,11 +1,13 @@
 //! An OTLP/HTTP collector of a few lines: takes requests on a loopback port, over connections that it keeps open,
 //! answers as it is told, and keeps what it accepted.
 
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 
 use super::Recording;
 
@@ -19,7 +21,7 @@ pub(crate) enum Answer {
     /// Refuse with this status line and header lines.
     Status(&'static str),
     /// Accept everything, but only after this time.
-    Late(std::time::Duration),
+    Late(Duration),
     /// Read the request and leave the connection open without a word.
     Silence,
     /// Read the request and close the connection.
@@ -44,6 +46,8 @@ pub(crate) struct Collector {
     port: u16,
     received: Arc<Mutex<Received>>,
     is_up: Arc<AtomicBool>,
+    /// The thread that has the listener.
+    listening: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Collector {
@@ -57,7 +61,7 @@ impl Collector {
         port: u16,
         answer: impl Fn(&str, usize) -> Answer + Send + Sync + 'static,
     ) -> Self {
-        let listener = TcpListener::bind(("127.0.0.1", port)).unwrap();
+        let listener = bind(port);
         let port = listener.local_addr().unwrap().port();
         let (received, is_up) = (Arc::<Mutex<Received>>::default(), Arc::new(AtomicBool::new(true)));
         let (shared, answer, stays) = (Arc::clone(&received), Arc::new(answer), Arc::clone(&is_up));
@@ -75,15 +79,18 @@ impl Collector {
                 std::thread::Builder::new().name("connection".into()).spawn(serve).unwrap();
             }
         };
-        std::thread::Builder::new().name("collector".into()).spawn(take).unwrap();
-        Self { port, received, is_up }
+        let listening = std::thread::Builder::new().name("collector".into()).spawn(take).unwrap();
+        Self { port, received, is_up, listening: Mutex::new(Some(listening)) }
     }
 
-    /// Listens no more, and leaves requests without an answer.
+    /// Listens no more, and leaves requests without an answer. The port is free when this returns.
     pub(crate) fn kill(&self) {
         self.is_up.store(false, Ordering::SeqCst);
         // Wakes it up.
         drop(TcpStream::connect(("127.0.0.1", self.port)));
+        if let Some(listening) = self.listening.lock().unwrap().take() {
+            listening.join().unwrap();
+        }
     }
 
     pub(crate) fn port(&self) -> u16 {
@@ -120,6 +127,20 @@ impl Collector {
     }
 }
 
+/// Listens on a port, 0 for any. One that was free a moment ago may be the own end of somebody's connection now, which
+/// passes.
+fn bind(port: u16) -> TcpListener {
+    let patience = Instant::now() + Duration::from_secs(60);
+    loop {
+        match TcpListener::bind(("127.0.0.1", port)) {
+            Err(error) if error.kind() == ErrorKind::AddrInUse && Instant::now() < patience => {
+                std::thread::yield_now();
+            }
+            listener => return listener.unwrap(),
+        }
+    }
+}
+
 /// A port on which nobody listens.
 pub(crate) fn closed_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -132,7 +153,7 @@ pub(crate) fn deaf() -> (String, impl Sized) {
     // SAFETY: the descriptor is the listener's, which is open.
     assert_eq!(unsafe { libc::listen(listener.as_raw_fd(), 0) }, 0);
     let address = listener.local_addr().unwrap();
-    let brief = std::time::Duration::from_millis(100);
+    let brief = Duration::from_millis(100);
     let mut queued = Vec::new();
     while let Ok(stream) = TcpStream::connect_timeout(&address, brief) {
         queued.push(stream);
