@@ -43,7 +43,7 @@ const PLANTS: [Plant; 8] = [
 fn train(plant: &str, seed: u64) -> Value {
     /// A twentieth of the time for which steps without a fault wait.
     const LATE_US: u64 = STEPS * 2_000 / 20;
-    for _ in 0..12 {
+    for _ in 0..30 {
         let folder = TempFolder::new("planted").expect("a folder");
         let program = binaries::find("programs").expect("cargo build -p stepscope --examples");
         let mut command = clean(Command::new(program));
