@@ -14,6 +14,7 @@ BUSY_NS = "stepscope.busy_ns"
 IDLE_NS = "stepscope.idle_ns"
 CPU_NS = "stepscope.cpu_ns"
 TRACE_DROPPED = "stepscope.trace.dropped"
+TRACE_LEFT_OUT = "stepscope.trace.left_out"
 LEVEL = "stepscope.level"
 SINK = "stepscope.sink"
 LOSS_REASON = "stepscope.loss.reason"
@@ -62,7 +63,8 @@ SPANS_PREFIX = "stepscope.spans."
 SPANS_EMITTED = "stepscope.spans.emitted"
 SPANS_EXPORTED = "stepscope.spans.exported"
 SPANS_DROPPED = "stepscope.spans.dropped"
-THINNED = "thinned"
+# Reasons for which spans are left out on purpose.
+ON_PURPOSE = {"thinned", "level"}
 
 PROCESS_MEMORY = "process.memory.usage"
 LIVE_MEMORY = "stepscope.mem.live"

@@ -95,16 +95,16 @@ def of_sinks(dropped):
 
 
 def lost(dropped, absent, run):
-    """Lost spans that are not among those read, without those that were thinned out on purpose: lost before any
+    """Lost spans that are not among those read, without those that were left out on purpose: lost before any
     sink, or by the sink whose losses come closest to what is absent. No fewer than traces themselves lack."""
     before, by_sink = of_sinks(dropped)
     after = max(0, (absent or 0) - before)
     source = min(sorted(by_sink), key=lambda sink: abs(by_sink[sink] - after), default=None) if after else None
     lacking = {key: spans for key, spans in dropped.items() if key[0] in (None, source)}
-    thinned = sum(spans for (_, reason), spans in lacking.items() if reason == names.THINNED)
-    counted = sum(lacking.values()) - thinned
-    at_most = counted if absent is None else max(0, absent - thinned)
-    return max(min(counted, at_most), run.missing, run.dropped - thinned)
+    left_out = sum(spans for (_, reason), spans in lacking.items() if reason in names.ON_PURPOSE)
+    counted = sum(lacking.values()) - left_out
+    at_most = counted if absent is None else max(0, absent - left_out)
+    return max(min(counted, at_most), run.missing, run.dropped - left_out)
 
 
 def waits(got, found, compare, where="waits"):

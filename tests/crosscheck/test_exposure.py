@@ -118,8 +118,9 @@ class Steps(unittest.TestCase):
         self.assertIsNone(run.sections["step"].sum("alloc_bytes"))
 
     def test_a_step_is_whole_with_all_that_its_root_announces(self):
-        def whole(announced, dropped=None, level="detailed", count=2):
+        def whole(announced, dropped=None, level="detailed", count=2, left_out=None):
             attributes = {"stepscope__trace__spans": announced, "stepscope__trace__dropped": dropped}
+            attributes["stepscope__trace__left_out"] = left_out
             spans = [step(**{key: value for key, value in attributes.items() if value is not None})]
             spans += [phase(id, 1, "forward", 0, 40) for id in range(2, count + 1)]
             for one in spans:
@@ -141,6 +142,9 @@ class Steps(unittest.TestCase):
         self.assertEqual(whole(5), (False, 3))
         self.assertEqual(whole(2, 1), (False, 0))
         self.assertEqual(whole(2, level="basic"), (False, 0))
+        self.assertEqual(whole(2, level="basic", left_out=0), (True, 0))
+        self.assertEqual(whole(2, left_out=0), (True, 0))
+        self.assertEqual(whole(2, left_out=3), (False, 0))
         # More than a trace can have: damage, which announces nothing.
         self.assertEqual(whole(1_000_001, -1), (True, 0))
         self.assertEqual(whole(1_000_000), (False, 999_998))

@@ -142,10 +142,13 @@ def missing(spans, roots):
 
 
 def is_whole(spans, roots):
-    """Whether every section of the trace is there: as many spans as announced, none of them lost before, and not
-    recorded at the level at which sections leave no spans."""
+    """Whether every section of the trace is there: as many spans as announced, none of them lost before, and no
+    section left out on purpose: where the root does not say, at `basic` all are."""
+    left_out = [root.span.get(names.TRACE_LEFT_OUT) for root in roots]
+    left_out = [count for count in left_out if isinstance(count, int)]
     is_basic = any(span.instance is not None and span.instance.level == names.BASIC for span in spans)
-    return not is_basic and not missing(spans, roots) and not any(said(roots, names.TRACE_DROPPED))
+    is_shallow = max(left_out) > 0 if left_out else is_basic
+    return not is_shallow and not missing(spans, roots) and not any(said(roots, names.TRACE_DROPPED))
 
 
 def escape(name):

@@ -73,8 +73,11 @@ impl Fold {
         self.cover(trace);
         let tally = self.tally(trace);
         run.tally.absorb(&tally);
-        // At `basic` a step's sections are never exported, however many its root counts.
-        let is_shallow = Level::parse(&trace.resource.level) == Some(Level::Basic);
+        // At `basic` a step's sections are never exported, however many its root counts, unless it says otherwise.
+        let is_shallow = match self.left_out(trace) {
+            Some(sections) => sections > 0,
+            None => Level::parse(&trace.resource.level) == Some(Level::Basic),
+        };
         self.is_whole = !is_shallow && tally.missing_spans == 0 && tally.dropped_spans == 0;
         let mut owner = run.instances.get_mut(instance);
         if let Some(owner) = &mut owner {
@@ -183,6 +186,12 @@ impl Fold {
         }
         tally.missing_spans = announced.saturating_sub(tally.spans);
         tally
+    }
+
+    /// Sections without a span that the trace's roots tell of.
+    fn left_out(&self, trace: &Trace) -> Option<i64> {
+        let roots = trace.spans.iter().zip(&self.nodes).filter(|(_, node)| node.parent == NONE);
+        roots.filter_map(|(span, _)| span.figure(Figure::TraceLeftOut)).max()
     }
 
     fn values(&mut self, trace: &Trace, run: &mut RunAcc, bounds: &Bounds) {

@@ -97,15 +97,16 @@ impl Summary {
             .or_else(|| self.modes.iter().max_by_key(|mode| (mode.all.count, std::cmp::Reverse(mode.mode))))
     }
 
-    /// Spans that were lost and that this input lacks, those thinned out on purpose apart.
+    /// Spans that were lost and that this input lacks, those left out on purpose apart.
     #[must_use]
     pub fn lost_spans(&self) -> u64 {
         let (state, losses) = (&self.state, &self.losses);
-        let thinned = losses.lacking(|reason| reason == Some(LossReason::Thinned));
-        let counted = losses.lacking(|reason| reason != Some(LossReason::Thinned));
-        let absent = losses.absent.map_or(counted, |absent| absent.saturating_sub(thinned));
+        let is_on_purpose = |reason: Option<LossReason>| reason.is_some_and(LossReason::is_on_purpose);
+        let left_out = losses.lacking(is_on_purpose);
+        let counted = losses.lacking(|reason| !is_on_purpose(reason));
+        let absent = losses.absent.map_or(counted, |absent| absent.saturating_sub(left_out));
         // What roots miss is mostly what processes dropped: the largest figure, never the sum.
-        counted.min(absent).max(state.missing_spans).max(state.dropped_spans.saturating_sub(thinned))
+        counted.min(absent).max(state.missing_spans).max(state.dropped_spans.saturating_sub(left_out))
     }
 
     /// The steps of one mode.

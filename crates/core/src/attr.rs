@@ -34,7 +34,8 @@ attributes! {
         ["nv.dl.rank", "dl.rank", "rank", "ray_train_worker_world_rank"];
     /// Number of ranks of the run.
     WORLD_SIZE = "stepscope.world_size", Int, "", Resource, Contract, ["nv.dl.world_size", "dl.world_size", "world_size"];
-    /// What was recorded: `basic`, `detailed`, `comprehensive`.
+    /// How much was recorded when the run started: `basic`, `detailed`, `comprehensive`. Where that changes later, the
+    /// span of the run has an event of this name for each change, with the new level.
     LEVEL = "stepscope.level", Str, "", Resource, Contract, [];
     /// Logical name of the program.
     SERVICE_NAME = "service.name", Str, "", Resource, OpenTelemetry, [];
@@ -78,6 +79,10 @@ attributes! {
     TRACE_SPANS = "stepscope.trace.spans", Int, "{span}", Root, Contract, [];
     /// Spans of this trace that were lost before the root ended.
     TRACE_DROPPED = "stepscope.trace.dropped", Int, "{span}", Root, Contract, [];
+    /// Sections that began in this trace and were left out on purpose: they are in the sums, and have no span. At
+    /// least 1 where recording was off for a part of the trace. Absent where the run's level says it all: at
+    /// `basic` sections have no spans, at higher levels all have; 0 where a run that started at `basic` left out none.
+    TRACE_LEFT_OUT = "stepscope.trace.left_out", Int, "{span}", Root, Contract, [];
     /// Path of the section around this root, because the trace it belongs to was full: the trace continues that
     /// one, with as many roots as fit, and the last of them to end has the counts.
     PARENT_PATH = "stepscope.parent_path", Str, "", Root, Contract, [];

@@ -27,10 +27,18 @@ named_enum! {
         ExportUnknown = "export_unknown",
         /// Ended after the final flush had run out of time.
         Shutdown = "shutdown",
+        /// Left out on purpose: the level was lowered to `basic` while the program ran.
+        Level = "level",
     }
 }
 
 impl LossReason {
+    /// Whether somebody has chosen to have fewer spans: nothing is wrong, and what is here is no less true.
+    #[must_use]
+    pub const fn is_on_purpose(self) -> bool {
+        matches!(self, Self::Thinned | Self::Level)
+    }
+
     /// What a user can do about it, a complete sentence.
     #[must_use]
     pub const fn advice(self) -> &'static str {
@@ -50,6 +58,7 @@ impl LossReason {
             }
             Self::ExportRejected => "Read the collector's log: it says why it rejected them.",
             Self::ExportUnknown => "Check the network between the program and the collector.",
+            Self::Level => "Stay at level `detailed` for as long as spans of sections are wanted.",
             Self::Shutdown => "Call `flush` before the program ends, or give the final flush more time.",
         }
     }

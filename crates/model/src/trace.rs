@@ -91,6 +91,8 @@ figures! {
     TraceSpans = TRACE_SPANS,
     /// Spans lost before the root ended, on the root.
     TraceDropped = TRACE_DROPPED,
+    /// Sections of the trace that were left out on purpose, on the root.
+    TraceLeftOut = TRACE_LEFT_OUT,
 }
 
 /// Phase of a span.

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::control::{Control, Flushed, Reach};
+use crate::handle::Handle;
 use crate::recorder::{self, Recorder};
 use crate::sys;
 use crate::worker::THREAD_NAME;
@@ -63,6 +64,12 @@ impl Guard {
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
+    }
+
+    /// What can be asked and told while the run goes on, from any thread.
+    #[must_use]
+    pub fn handle(&self) -> Handle {
+        Handle::new(self.run.as_ref().map(|run| Arc::clone(&run.recorder)))
     }
 
     /// The run's id; empty when nothing is recorded.

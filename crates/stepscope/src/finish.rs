@@ -3,9 +3,9 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use stepscope_core::{PathId, SectionKind, attr};
+use stepscope_core::{LossReason, PathId, SectionKind, attr};
 
-use crate::aggregate::Ended;
+use crate::aggregate;
 use crate::attrs::Entry;
 use crate::callsite::Source;
 use crate::clock::now_ns;
@@ -15,7 +15,7 @@ use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::state::ThreadState;
 use crate::sys;
 use crate::thread::ThreadShared;
-use crate::trace::{TraceRef, TraceState};
+use crate::trace::{Ended, TraceRef, TraceState};
 use crate::word::Word;
 
 impl ThreadShared {
@@ -25,6 +25,13 @@ impl ThreadShared {
         // Single writer: a load and a store are enough.
         let emitted = self.emitted.load(Ordering::Relaxed);
         self.emitted.store(emitted + 1, Ordering::Relaxed);
+    }
+
+    /// Counts a section that leaves no span on purpose.
+    fn leave_out(&self, reason: LossReason) {
+        if let Some(count) = self.left_out.get(reason as usize) {
+            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        }
     }
 
     /// Writes a record and what is attached to it into the ring.
@@ -77,7 +84,7 @@ impl ThreadState {
         }
         self.shared.aggregates.record(
             open.path().0,
-            &Ended {
+            &aggregate::Ended {
                 duration_ns: end_ns.saturating_sub(open.start_ns()),
                 collapsed: bits & flag::COLLAPSED != 0,
                 self_busy_ns: total.stay.self_busy_ns,
@@ -89,6 +96,8 @@ impl ThreadState {
             if !is_written {
                 self.export(open, trace, end_ns, total);
             }
+        } else if bits & flag::LEFT_OUT != 0 {
+            self.shared.leave_out(LossReason::Level);
         }
         if bits & (flag::EXPORTED | flag::IS_ROOT) != 0 {
             self.traces.leave(&self.recorder.traces, trace);
@@ -181,6 +190,7 @@ impl ThreadState {
             announces: is_root,
             trace_spans: 0,
             trace_dropped: 0,
+            left_out: None,
             step: about.step.filter(|_| !open.has(flag::DISCARDED)),
             epoch: about.epoch,
             continues: continues.map(|(path, trace, span)| (path.0, trace, span)),
@@ -217,13 +227,14 @@ impl ThreadState {
         };
         if is_part {
             if let Some(ended) = state.end_root(Box::new((record, words.clone()))) {
-                self.shared.write(&ended.0, state, &ended.1);
+                self.write_part(state, ended);
             }
             return;
         }
         if let Some(root) = record.root.as_mut() {
             (root.trace_spans, root.trace_dropped) =
                 if is_of_run { state.close_run() } else { state.close() };
+            root.left_out = self.recorder.left_out(state, open.start_ns()).filter(|_| !is_of_run);
         }
         self.shared.write(&record, state, words);
     }
@@ -234,9 +245,18 @@ impl ThreadState {
         if let Some(state) = self.recorder.traces.get(trace)
             && let Some(ended) = state.end_continuation()
         {
-            self.shared.write(&ended.0, state, &ended.1);
+            self.write_part(state, ended);
         }
         self.traces.leave(&self.recorder.traces, trace);
+    }
+
+    /// Writes a root of a continuing trace.
+    fn write_part(&self, state: &TraceState, mut ended: Ended) {
+        if let Some(root) = ended.0.root.as_mut().filter(|root| root.announces) {
+            // When the trace began is not known: a level that was low at any time counts.
+            root.left_out = self.recorder.left_out(state, 0);
+        }
+        self.shared.write(&ended.0, state, &ended.1);
     }
 
     /// Writes a zero-length span of the run's trace: it says that a run or an epoch has started, should the

@@ -46,6 +46,12 @@ impl StepscopeLayer {
     fn active(&self) -> Option<&Arc<Recorder>> {
         self.recorder.as_ref().filter(|recorder| recorder.is_current() && !thread::is_suppressed())
     }
+
+    /// As [`active`](Self::active), for something new: at level `off` there is none.
+    #[inline]
+    fn beginning(&self) -> Option<&Arc<Recorder>> {
+        self.recorder.as_ref().filter(|recorder| recorder.is_beginning() && !thread::is_suppressed())
+    }
 }
 
 impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
@@ -56,7 +62,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
     }
 
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
-        let Some(recorder) = self.active() else { return };
+        let Some(recorder) = self.beginning() else { return };
         let _own = memory::own_call();
         let metadata = attributes.metadata();
         if *metadata.level() > recorder.config.max_level {
@@ -131,7 +137,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         if *event.metadata().level() > Level::WARN {
             return;
         }
-        let Some(recorder) = self.active() else { return };
+        let Some(recorder) = self.beginning() else { return };
         let _own = memory::own_call();
         let is_error = *event.metadata().level() == Level::ERROR;
         // Formatted before any state of ours is borrowed: a message may log by itself.

@@ -42,6 +42,8 @@ pub(crate) struct Parent {
     pub kind: SectionKind,
     /// Where its open section is: the key of its frame or span; 0 for the run.
     pub key: u64,
+    /// Of its flags those in [`flag::LEAVING`]: whether it leaves as a span, or why not.
+    pub leaving: u32,
 }
 
 impl Parent {
@@ -82,6 +84,8 @@ struct Stays {
     memory: [Word; 6],
     peak_bytes: Word,
     cpu_ns: Word,
+    /// Stays with CPU time: the level may have changed between two.
+    cpu_stays: Word,
 }
 
 const HAS_MEMORY: u64 = 1;
@@ -110,11 +114,11 @@ impl Stays {
             self.last_exit_ns.set(self.last_exit_ns.get().max(stay.exit_ns));
         }
         if stay.memory.is_some() || stay.peak_bytes.is_some() || stay.cpu_ns.is_some() {
-            self.add_figures(stay);
+            self.add_figures(enters, stay);
         }
     }
 
-    fn add_figures(&self, stay: &Stay) {
+    fn add_figures(&self, enters: u64, stay: &Stay) {
         let has = self.has.get();
         if let Some(memory) = &stay.memory {
             let pairs = self.memory.iter().zip(memory.words());
@@ -129,8 +133,9 @@ impl Stays {
             self.peak_bytes.set(before.max(peak_bytes));
         }
         if let Some(cpu_ns) = stay.cpu_ns {
-            let before = if has & HAS_CPU == 0 { 0 } else { self.cpu_ns.get() };
-            self.cpu_ns.set(before.saturating_add(cpu_ns));
+            let word = |word: &Word| if has & HAS_CPU == 0 { 0 } else { word.get() };
+            self.cpu_ns.set(word(&self.cpu_ns).saturating_add(cpu_ns));
+            self.cpu_stays.set(word(&self.cpu_stays).saturating_add(enters));
         }
         let flag = |is_there: bool, flag: u64| if is_there { flag } else { 0 };
         let now = has
@@ -158,7 +163,8 @@ impl Stays {
             self_busy_ns: self.self_busy_ns.get(),
             memory: self.memory(),
             peak_bytes: figure(HAS_PEAK, &self.peak_bytes),
-            cpu_ns: figure(HAS_CPU, &self.cpu_ns),
+            // Of a part of the stays it would pass for that of all.
+            cpu_ns: figure(HAS_CPU, &self.cpu_ns).filter(|_| self.cpu_stays.get() == enters),
         };
         (enters > 0).then_some(Total { enters: enters.min(u64::from(u32::MAX)) as u32, stay })
     }
@@ -222,6 +228,12 @@ pub(crate) mod flag {
     pub(crate) const ON_FOREIGN_THREAD: u64 = 1 << 22;
     /// A root that leaves it to others to say how many spans the trace has.
     pub(crate) const IS_PART: u64 = 1 << 23;
+    /// It leaves no span, and is counted as left out, because of the level at its start.
+    pub(crate) const BY_LEVEL: u64 = 1 << 24;
+    /// Why a section that leaves no span is counted as left out; none of them in a run that was told to have none.
+    pub(crate) const LEFT_OUT: u64 = BY_LEVEL;
+    /// What sections inside of it go by: what leaves no span has none inside, so that every span has its path.
+    pub(crate) const LEAVING: u64 = EXPORTED | LEFT_OUT;
 }
 
 impl Default for Open {
@@ -402,7 +414,14 @@ impl Open {
     #[inline]
     pub(crate) fn as_parent(&self, key: u64) -> Option<Parent> {
         let trace = self.trace()?;
-        Some(Parent { trace, span_id: self.span_id(), path: self.path(), kind: self.kind(), key })
+        Some(Parent {
+            trace,
+            span_id: self.span_id(),
+            path: self.path(),
+            kind: self.kind(),
+            key,
+            leaving: (self.bits.get() & flag::LEAVING) as u32,
+        })
     }
 
     /// What is rare; from the first look on it is there.

@@ -43,6 +43,8 @@ pub(crate) struct RootRecord {
     pub announces: bool,
     pub trace_spans: u32,
     pub trace_dropped: u32,
+    /// Sections left out on purpose, where the run's level does not say it.
+    pub left_out: Option<u32>,
     pub step: Option<u64>,
     pub epoch: Option<u64>,
     /// Path of the section that the trace continues, and that section's identity.
@@ -174,7 +176,9 @@ impl SectionRecord {
         if let Some(root) = &self.root {
             packed.add([
                 u64::from(root.trace_spans) << 32 | u64::from(root.trace_dropped),
-                root.mode as u64 | u64::from(root.announces) << 8,
+                root.mode as u64
+                    | u64::from(root.announces) << 8
+                    | root.left_out.map_or(0, |count| u64::from(count) + 1) << 16,
             ]);
             root.step.into_iter().chain(root.epoch).for_each(|number| packed.add([number]));
             if let Some((path, trace, span)) = root.continues {
@@ -224,7 +228,8 @@ impl SectionRecord {
         if has(HAS_ROOT) {
             let (counts, mode) = (words.next()?, words.next()?);
             record.root = Some(RootRecord {
-                announces: mode >> 8 == 1,
+                announces: (mode >> 8) as u8 == 1,
+                left_out: (mode >> 16).checked_sub(1).map(|count| count as u32),
                 trace_spans: (counts >> 32) as u32,
                 trace_dropped: counts as u32,
                 mode: Mode::from_index(mode as u8)?,
@@ -295,6 +300,7 @@ mod tests {
                 announces: true,
                 trace_spans: 11,
                 trace_dropped: 12,
+                left_out: Some(u32::MAX),
                 step: Some(13),
                 epoch: Some(0),
                 continues: Some((14, [15; 16], 16)),
@@ -318,6 +324,7 @@ mod tests {
                 root.epoch = root.epoch.filter(|_| has(2));
                 root.continues = root.continues.filter(|_| has(3));
                 root.announces = has(3);
+                root.left_out = root.left_out.filter(|_| has(2));
             }
             expected.root = expected.root.filter(|_| has(0));
             expected.memory = expected.memory.filter(|_| has(4));

@@ -12,12 +12,13 @@ use crate::callsite::{Callsite, Source};
 use crate::clock::{Anchor, now_ns};
 use crate::config::Config;
 use crate::identity::Identity;
-use crate::open::{Parent, Spec};
+use crate::levels::Levels;
+use crate::open::{Parent, Spec, flag};
 use crate::ring::Ring;
 use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
-use crate::trace::{About, TracePool, TraceTable};
+use crate::trace::{About, TracePool, TraceState, TraceTable};
 
 /// The callsite of the run itself.
 pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!(), &[]);
@@ -44,6 +45,28 @@ struct Paths {
     callsite_of: std::collections::HashMap<usize, u32>,
 }
 
+/// Which sections leave as spans, in short; steps and their like all do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Gate {
+    /// None, as the run was told from the start.
+    Closed,
+    /// It depends.
+    Guarded,
+    /// All inside of those that do.
+    Open,
+}
+
+impl Gate {
+    fn at(level: Level, started_at: Level) -> Self {
+        match level {
+            Level::Off | Level::Basic if started_at < Level::Detailed => Self::Closed,
+            Level::Off | Level::Basic => Self::Guarded,
+            Level::Detailed | Level::Comprehensive => Self::Open,
+        }
+    }
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct Recorder {
@@ -59,6 +82,8 @@ pub(crate) struct Recorder {
     next_trace: AtomicU32,
     next_thread: AtomicU64,
     level: AtomicU8,
+    gate: AtomicU8,
+    pub levels: Levels,
     paths: Mutex<Paths>,
     threads: Mutex<Vec<Arc<ThreadShared>>>,
     run: Parent,
@@ -73,12 +98,20 @@ pub(crate) struct Recorder {
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 static CURRENT_ID: AtomicU64 = AtomicU64::new(0);
+/// As `CURRENT_ID`, and 0 while the level is `off`: what is open then goes on, and nothing begins.
+static BEGINNING_ID: AtomicU64 = AtomicU64::new(0);
 static CURRENT: RwLock<Option<Arc<Recorder>>> = RwLock::new(None);
 
 /// Id of the recorder that is current in this process; 0 without one.
 #[inline]
 pub(crate) fn current_id() -> u64 {
     CURRENT_ID.load(Ordering::Relaxed)
+}
+
+/// Id of the recorder in which sections begin; 0 without one, or while its level is `off`.
+#[inline]
+pub(crate) fn beginning_id() -> u64 {
+    BEGINNING_ID.load(Ordering::Relaxed)
 }
 
 /// The recorder that is current in this process.
@@ -95,6 +128,7 @@ pub(crate) fn make_current(recorder: &Arc<Recorder>) -> bool {
     }
     *slot = Some(Arc::clone(recorder));
     CURRENT_ID.store(recorder.id, Ordering::SeqCst);
+    BEGINNING_ID.store(recorder.id, Ordering::SeqCst);
     true
 }
 
@@ -104,12 +138,22 @@ pub(crate) fn retire(recorder: &Recorder) {
     if slot.as_ref().is_some_and(|current| current.id == recorder.id) {
         *slot = None;
         CURRENT_ID.store(0, Ordering::SeqCst);
+        BEGINNING_ID.store(0, Ordering::SeqCst);
+    }
+}
+
+/// Whether sections begin in `recorder`, if it is current.
+fn let_begin(recorder: &Recorder, yes: bool) {
+    let slot = CURRENT.read().unwrap_or_else(PoisonError::into_inner);
+    if slot.as_ref().is_some_and(|current| current.id == recorder.id) {
+        BEGINNING_ID.store(if yes { recorder.id } else { 0 }, Ordering::SeqCst);
     }
 }
 
 /// In a forked child: nothing is recorded, and no lock is touched (its owner may not exist here).
 pub(crate) extern "C" fn stop_in_child() {
     CURRENT_ID.store(0, Ordering::SeqCst);
+    BEGINNING_ID.store(0, Ordering::SeqCst);
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -153,6 +197,7 @@ impl Recorder {
             path,
             kind: SectionKind::Run,
             key: 0,
+            leaving: flag::EXPORTED as u32,
         };
         Self {
             id,
@@ -165,6 +210,8 @@ impl Recorder {
             next_trace: AtomicU32::new(1),
             next_thread: AtomicU64::new(1),
             level: AtomicU8::new(config.level as u8),
+            gate: AtomicU8::new(Gate::at(config.level, config.level) as u8),
+            levels: Levels::new(config.level),
             paths: Mutex::new(paths),
             threads: Mutex::new(Vec::new()),
             run,
@@ -183,6 +230,54 @@ impl Recorder {
         Level::from_index(self.level.load(Ordering::Relaxed)).unwrap_or(Level::Off)
     }
 
+    /// Records at `level` from now on, for as long as this recorder is the current one.
+    pub(crate) fn set_level(&self, level: Level) {
+        // In a forked child nothing is recorded, and no lock is taken.
+        if !self.is_current() || std::process::id() != self.process_id {
+            return;
+        }
+        self.levels.change(
+            || self.level(),
+            level,
+            || {
+                self.gate.store(Gate::at(level, self.levels.started_at()) as u8, Ordering::Relaxed);
+                // Who sees the level knows of the change.
+                self.level.store(level as u8, Ordering::Release);
+                let_begin(self, level != Level::Off);
+            },
+        );
+    }
+
+    /// Which sections leave as spans.
+    #[inline]
+    pub(crate) fn gate(&self) -> Gate {
+        match self.gate.load(Ordering::Relaxed) {
+            0 => Gate::Closed,
+            1 => Gate::Guarded,
+            _ => Gate::Open,
+        }
+    }
+
+    /// Whether a section leaves as a span, inside of one that does, or why not: flags of open sections.
+    pub(crate) fn leaving(&self) -> u64 {
+        match self.is_at(Level::Detailed) {
+            true => flag::EXPORTED,
+            false if self.levels.started_at() < Level::Detailed => 0,
+            false => flag::BY_LEVEL,
+        }
+    }
+
+    /// What the root of `trace`, from `start_ns` until now, says of sections left out on purpose.
+    pub(crate) fn left_out(&self, trace: &TraceState, start_ns: u64) -> Option<u32> {
+        let (count, lowest) = (trace.left_out(), self.levels.lowest_since(start_ns));
+        if self.levels.started_at() < Level::Detailed {
+            // Readers take it that sections have no spans, unless they are told.
+            return (lowest >= Level::Detailed).then_some(count);
+        }
+        // What was not recorded at all is not known.
+        Some(if lowest == Level::Off { count.max(1) } else { count }).filter(|&count| count > 0)
+    }
+
     /// Whether it records at `level` or more.
     #[inline]
     pub(crate) fn is_at(&self, level: Level) -> bool {
@@ -193,6 +288,12 @@ impl Recorder {
     #[inline]
     pub(crate) fn is_current(&self) -> bool {
         current_id() == self.id
+    }
+
+    /// Whether sections begin in this recorder.
+    #[inline]
+    pub(crate) fn is_beginning(&self) -> bool {
+        beginning_id() == self.id
     }
 
     /// The run as a parent of epochs.
@@ -262,6 +363,7 @@ impl Recorder {
             aggregates: Aggregates::new(),
             emitted: AtomicU64::new(0),
             ring_full: AtomicU64::new(0),
+            left_out: std::array::from_fn(|_| AtomicU64::new(0)),
             id,
             name,
             retired: AtomicBool::new(false),

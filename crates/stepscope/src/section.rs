@@ -8,7 +8,7 @@ use stepscope_core::{Mode, SectionKind, attr};
 use crate::attrs::{Entry, FieldValue};
 use crate::callsite::{Callsite, Source};
 use crate::open::{Open, Spec, flag};
-use crate::recorder::EPOCH_STARTED;
+use crate::recorder::{self, EPOCH_STARTED};
 use crate::thread;
 
 /// What the macros say of a new section.
@@ -90,7 +90,7 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
         epoch: start.epoch,
         mode: start.mode,
     };
-    let key = thread::with_current(|state| {
+    let key = thread::with_beginning(|state| {
         let source = Source::Section(callsite);
         if spec.kind() != SectionKind::Epoch {
             return state.enter_section(source, &spec, values, |_| ());
@@ -109,13 +109,13 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
 /// As [`enter`], for a section of no particular kind.
 #[doc(hidden)]
 pub fn enter_plain(callsite: &'static Callsite, values: &[FieldValue<'_>]) -> SectionGuard {
-    guard(thread::with_current(|state| state.enter_plain(callsite, values)), SectionKind::Section)
+    guard(thread::with_beginning(|state| state.enter_plain(callsite, values)), SectionKind::Section)
 }
 
 /// The guard of what was begun: outer `None` without a state of the thread, inner without room.
 #[inline]
 fn guard(begun: Option<Option<u64>>, kind: SectionKind) -> SectionGuard {
-    if begun.is_none() {
+    if begun.is_none() && recorder::beginning_id() != 0 {
         thread::lose_in_teardown();
     }
     SectionGuard { key: begun.flatten().unwrap_or(0), kind, not_send: PhantomData }
@@ -125,7 +125,7 @@ fn guard(begun: Option<Option<u64>>, kind: SectionKind) -> SectionGuard {
 /// [`crate::value!`].
 #[doc(hidden)]
 pub fn record_value(name: &str, value: f64) {
-    thread::with_current(|state| {
+    thread::with_beginning(|state| {
         let step = state.entered().find(|&(_, kind)| kind == SectionKind::Step);
         let (key, _) = step.or_else(|| state.entered().next())?;
         let (open, owned) = state.open(key)?;

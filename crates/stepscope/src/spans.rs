@@ -3,7 +3,7 @@
 //! use and kept, without locks; a full neighbourhood is a counted loss, never a wait.
 
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
 
 use crate::open::{Open, Parent};
 
@@ -18,6 +18,8 @@ const NEIGHBOURS: usize = 32;
 pub(crate) struct SpanTable {
     keys: Box<[AtomicU64]>,
     slots: Box<[OnceLock<Box<Open>>]>,
+    /// Whether a span was ever put elsewhere than into the first of its slots.
+    is_crowded: AtomicBool,
 }
 
 /// The registry packs slot, thread and generation into an id; the slot's bits are the low ones and they
@@ -33,6 +35,7 @@ impl SpanTable {
         Self {
             keys: (0..CAPACITY).map(|_| AtomicU64::new(0)).collect(),
             slots: (0..CAPACITY).map(|_| OnceLock::new()).collect(),
+            is_crowded: AtomicBool::new(false),
         }
     }
 
@@ -48,6 +51,8 @@ impl SpanTable {
         let index = if self.take(first, id) {
             first
         } else {
+            // Whoever looks for this span has heard of it from here.
+            self.is_crowded.store(true, Ordering::Relaxed);
             Self::neighbours(id).find(|&index| self.take(index, id))?
         };
         Some(self.slots.get(index)?.get_or_init(Box::default))
@@ -103,6 +108,9 @@ impl SpanTable {
 
     #[cold]
     fn index_far(&self, id: u64) -> Option<usize> {
+        if !self.is_crowded.load(Ordering::Relaxed) {
+            return None;
+        }
         Self::neighbours(id).find(|&index| self.is_at(index, id))
     }
 }

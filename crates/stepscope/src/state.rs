@@ -12,7 +12,7 @@ use crate::clock::now_ns;
 use crate::memory::{self, Counters, PeakToken};
 use crate::open::{Open, Parent, Spec, Start, Stay, flag};
 use crate::places::{Place, Places};
-use crate::recorder::Recorder;
+use crate::recorder::{Gate, Recorder};
 use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
@@ -107,6 +107,10 @@ impl ThreadState {
 
     /// The open section with this key, and whether this thread is its owner.
     pub(crate) fn open(&self, key: u64) -> Option<(&Open, bool)> {
+        // The key of nothing; in the table of spans it stands for a free place.
+        if key == 0 {
+            return None;
+        }
         let open = find_open(self.entered_frames(), &self.recorder.spans, key)?;
         Some((open, open.is_owned_by(self.number)))
     }
@@ -183,9 +187,14 @@ impl ThreadState {
 
     /// As [`begin`](Self::begin), where the place is known and the section's parent can be one.
     fn begin_at(&mut self, open: &Open, place: Place, spec: &Spec, parent: Option<Parent>) -> bool {
-        let Some(parent) = parent else { return self.begin_root(open, place, spec, None) };
-        let exported = spec.kind() != SectionKind::Section || self.recorder.is_at(Level::Detailed);
-        self.begin_inside(open, place, spec.kind(), spec.phase, &parent, exported)
+        let leaving = match spec.kind() {
+            SectionKind::Section => self.leaving(parent.as_ref()),
+            _ => flag::EXPORTED,
+        };
+        match parent {
+            Some(parent) => self.begin_inside(open, place, spec.kind(), spec.phase, &parent, leaving),
+            None => self.begin_root(open, place, spec, None, leaving),
+        }
     }
 
     /// As [`begin`](Self::begin) for a section of no particular kind, where the place is known and the section's
@@ -198,13 +207,32 @@ impl ThreadState {
         phase: Option<Phase>,
         parent: Option<Parent>,
     ) -> bool {
+        let leaving = self.leaving(parent.as_ref());
         match parent {
-            Some(parent) => {
-                let exported = self.recorder.is_at(Level::Detailed);
-                self.begin_inside(open, place, SectionKind::Section, phase, &parent, exported)
-            }
-            None => self.begin_root(open, place, &Spec { phase, ..Spec::default() }, None),
+            Some(parent) => self.begin_inside(open, place, SectionKind::Section, phase, &parent, leaving),
+            None => self.begin_root(open, place, &Spec { phase, ..Spec::default() }, None, leaving),
         }
+    }
+
+    /// Whether a section inside of `parent` leaves as a span, or why not: flags.
+    #[inline]
+    fn leaving(&self, parent: Option<&Parent>) -> u64 {
+        let around = parent.map_or(flag::EXPORTED, |parent| u64::from(parent.leaving));
+        match self.recorder.gate() {
+            Gate::Open if around & flag::EXPORTED != 0 => flag::EXPORTED,
+            Gate::Closed => 0,
+            _ => self.leaving_less(around, parent),
+        }
+    }
+
+    fn leaving_less(&self, around: u64, parent: Option<&Parent>) -> u64 {
+        let leaving = if around & flag::EXPORTED == 0 { around } else { self.recorder.leaving() };
+        if leaving & flag::LEFT_OUT != 0
+            && let Some(trace) = parent.and_then(|parent| self.recorder.traces.get(parent.trace))
+        {
+            trace.leave_one_out();
+        }
+        leaving
     }
 
     #[inline]
@@ -215,19 +243,18 @@ impl ThreadState {
         kind: SectionKind,
         phase: Option<Phase>,
         parent: &Parent,
-        exported: bool,
+        leaving: u64,
     ) -> bool {
         let collapsed = PathTable::is_collapsed(parent.path, place.path);
-        let mut flags = if collapsed { flag::COLLAPSED } else { 0 };
+        let mut flags = leaving | if collapsed { flag::COLLAPSED } else { 0 };
         // Whatever is exported inside of one that is not belongs to the innermost span that is there.
         let (mut span_id, mut trace_id) = (parent.span_id, [0; 2]);
-        if exported {
+        if leaving & flag::EXPORTED != 0 {
             let recorder = &self.recorder;
             let Some(trace) = recorder.traces.join(parent.trace) else {
                 let spec = Spec { kind: Some(kind), phase, ..Spec::default() };
                 return self.begin_elsewhere(open, place, &spec, parent);
             };
-            flags |= flag::EXPORTED;
             if trace.root_thread() != self.shared.id {
                 flags |= flag::ON_FOREIGN_THREAD;
             }
@@ -254,7 +281,14 @@ impl ThreadState {
 
     /// Begins a section without a parent, or whose parent, in a trace `around`, is gone.
     #[cold]
-    fn begin_root(&mut self, open: &Open, place: Place, spec: &Spec, around: Option<About>) -> bool {
+    fn begin_root(
+        &mut self,
+        open: &Open,
+        place: Place,
+        spec: &Spec,
+        around: Option<About>,
+        leaving: u64,
+    ) -> bool {
         let kind = spec.kind();
         let step = around.as_ref().map_or(spec.step, |around| around.step);
         let id = self.recorder.next_trace_id(step);
@@ -268,9 +302,9 @@ impl ThreadState {
                 ..About::new(id, kind)
             },
         };
-        let exported = kind != SectionKind::Section || self.recorder.is_at(Level::Detailed);
+        let exported = leaving & flag::EXPORTED != 0;
         let Some(trace) = self.traces.start(&self.recorder.traces, &about, exported) else { return false };
-        let mut flags = flag::IS_ROOT | if exported { flag::EXPORTED } else { 0 };
+        let mut flags = flag::IS_ROOT | leaving;
         if place.path == PathId::ROOT {
             flags |= flag::COLLAPSED;
         }
@@ -286,7 +320,7 @@ impl ThreadState {
             open.rest().continues = Some((parent.path, around.id, parent.span_id));
         }
         let Some(trace) = around.and_then(|around| self.continue_trace(parent, &around)) else {
-            return self.begin_root(open, place, spec, around);
+            return self.begin_root(open, place, spec, around, flag::EXPORTED);
         };
         let collapsed = PathTable::is_collapsed(parent.path, place.path);
         let flags = flag::EXPORTED | flag::IS_PART | if collapsed { flag::COLLAPSED } else { 0 };

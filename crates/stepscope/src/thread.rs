@@ -21,6 +21,8 @@ pub(crate) struct ThreadShared {
     pub emitted: AtomicU64,
     /// Of those, the ones lost because the ring was full.
     pub ring_full: AtomicU64,
+    /// Sections that ended and were left out on purpose, by reason.
+    pub left_out: [AtomicU64; LossReason::ALL.len()],
     pub id: u64,
     pub name: String,
     /// The thread has ended: what the ring holds is the last of it.
@@ -52,7 +54,17 @@ pub(crate) fn with<R>(recorder: &Arc<Recorder>, f: impl FnOnce(&mut ThreadState)
 /// As [`with`], for the recorder that is current in the process; `None` when there is none.
 #[inline]
 pub(crate) fn with_current<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
-    let id = crate::recorder::current_id();
+    with_current_id(crate::recorder::current_id(), f)
+}
+
+/// As [`with_current`], for something new; `None` at level `off`, too.
+#[inline]
+pub(crate) fn with_beginning<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
+    with_current_id(crate::recorder::beginning_id(), f)
+}
+
+#[inline]
+fn with_current_id<R>(id: u64, f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
     if id == 0 || is_suppressed() {
         return None;
     }
@@ -85,8 +97,7 @@ fn make(slot: &mut Slot, recorder: Arc<Recorder>) -> Option<&mut ThreadState> {
 /// Counts a section that could not begin because its thread has begun to tear down.
 #[cold]
 pub(crate) fn lose_in_teardown() {
-    if crate::recorder::current_id() != 0
-        && !is_suppressed()
+    if !is_suppressed()
         && STATE.try_with(|_| ()).is_err()
         && let Some(recorder) = crate::recorder::current()
     {

@@ -64,6 +64,8 @@ pub(crate) struct TraceState {
     state: AtomicU64,
     /// Of those started, the ones that were lost.
     dropped: AtomicU32,
+    /// Sections that began in it and leave no span, on purpose.
+    left_out: AtomicU32,
     /// Of a run's trace: those that have ended. A run can end, by a signal, before the epoch in it.
     ended: AtomicU32,
     /// Written before anybody else knows the trace.
@@ -120,6 +122,7 @@ impl TraceState {
                 | flag(about.epoch.is_some(), HAS_EPOCH),
         );
         self.dropped.store(0, Ordering::Relaxed);
+        self.left_out.store(0, Ordering::Relaxed);
         self.ended.store(0, Ordering::Relaxed);
         let generation = self.state.load(Ordering::Relaxed) / GENERATION;
         let root = HOLD | u64::from(root_joins);
@@ -223,6 +226,16 @@ impl TraceState {
     /// Notes that a span that had joined was lost.
     pub(crate) fn lose_one(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Notes that a section began and leaves no span, on purpose.
+    pub(crate) fn leave_one_out(&self) {
+        self.left_out.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Sections that began so far and leave no span, on purpose.
+    pub(crate) fn left_out(&self) -> u32 {
+        self.left_out.load(Ordering::Relaxed)
     }
 
     /// Notes that a span that had joined a run's trace has ended.
@@ -420,6 +433,7 @@ mod tests {
             announces: false,
             trace_spans: 0,
             trace_dropped: 0,
+            left_out: None,
             step: None,
             epoch: None,
             continues: Some((1, [1; 16], 1)),

@@ -262,6 +262,11 @@ impl Worker {
         });
         self.retired_emitted += thread.emitted.load(Ordering::Relaxed);
         self.recorder.lose(LossReason::RingFull, thread.ring_full.load(Ordering::Relaxed));
+        for (&reason, count) in LossReason::ALL.iter().zip(&thread.left_out) {
+            let count = count.load(Ordering::Relaxed);
+            self.retired_emitted += count;
+            self.recorder.lose(reason, count);
+        }
         self.thread_names.end(thread.id);
     }
 
@@ -280,6 +285,11 @@ impl Worker {
             snapshot.emitted += thread.emitted.load(Ordering::Relaxed);
             if let Some(lost) = snapshot.lost.get_mut(LossReason::RingFull as usize) {
                 *lost += thread.ring_full.load(Ordering::Relaxed);
+            }
+            for (lost, count) in snapshot.lost.iter_mut().zip(&thread.left_out) {
+                let count = count.load(Ordering::Relaxed);
+                snapshot.emitted += count;
+                *lost += count;
             }
             thread.aggregates.for_each(|path, sums| match sums {
                 Some(sums) => snapshot.sums.entry(path).or_default().merge(&sums),

@@ -24,8 +24,8 @@ pub(super) fn of(run: &RunAcc, counts: StepCounts, modes: &[ModeSummary], losses
     let is_unread = coverage.partly_read().is_some();
     let has_parts = coverage.partly_whole().is_some();
     Coverage {
-        // Thinning leaves the roots.
-        unread_because: is_unread.then(|| largest(losses, |reason| reason != LossReason::Thinned)),
+        // What is left out on purpose leaves the roots.
+        unread_because: is_unread.then(|| largest(losses, |reason| !reason.is_on_purpose())),
         parts_because: has_parts
             .then(|| if is_basic(run) { Shortfall::Level } else { largest(losses, |_| true) }),
         ..coverage

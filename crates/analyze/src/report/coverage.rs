@@ -39,6 +39,7 @@ pub(crate) fn unread_because(coverage: &Coverage) -> String {
 pub(crate) fn parts_because(coverage: &Coverage) -> String {
     match coverage.parts_because {
         None | Some(Shortfall::Level) => "were recorded without their sections".into(),
+        Some(Shortfall::Lost(LossReason::Level)) => "were recorded at a lower level, without them".into(),
         Some(Shortfall::Lost(LossReason::Thinned)) => {
             "were thinned out to stay within the directory's bound".into()
         }
@@ -50,7 +51,7 @@ pub(crate) fn parts_because(coverage: &Coverage) -> String {
 /// What to do so that sections of steps are there, as the end of a sentence.
 pub(crate) fn parts_advice(coverage: &Coverage) -> &'static str {
     match coverage.parts_because {
-        None | Some(Shortfall::Level) => "record at level `detailed`",
+        None | Some(Shortfall::Level | Shortfall::Lost(LossReason::Level)) => "record at level `detailed`",
         Some(Shortfall::Lost(LossReason::Thinned)) => "raise the directory's bound (STEPSCOPE_DIR_BYTES)",
         Some(Shortfall::Lost(_)) => "see the losses for what to do",
         Some(Shortfall::NotRead) => {

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
               arrived, and stay exact.",
         how: "Every process counts the spans that it drops, by reason and sink, and says how many ended and how \
               many each trace has; a reader compares. What the input does not lack (one sink lost it, and it \
-              came through another) is a note, and so are spans thinned out on purpose and steps that are not \
+              came through another) is a note, and so are spans left out on purpose and steps that are not \
               here without a loss that somebody counted: sampled, or in files that were not given. A process \
               that ends in order writes its run span last: without it the process was killed, crashed, or is \
               still running, and what it recorded after its last write cannot be counted. Traces that were \
@@ -82,9 +82,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
-/// Whether a loss is one that the finding is about. Thinning is on purpose, and leaves a fair sample.
+/// Whether a loss is one that the finding is about. What was chosen to be left out is none.
 fn counts(row: &LossRow) -> bool {
-    row.is_lacking && row.reason != Some(LossReason::Thinned)
+    row.is_lacking && !row.reason.is_some_and(LossReason::is_on_purpose)
 }
 
 /// What a sink lost that this input has from another.

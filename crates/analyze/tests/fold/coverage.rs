@@ -6,7 +6,7 @@ use stepscope_analyze::report::{Reading, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{Coverage, Shortfall};
 use stepscope_analyze::{Partial, Summary};
-use stepscope_core::{LossReason, SectionKind, metric};
+use stepscope_core::{LossReason, Mode, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, Resource, SectionValue, Trace};
 
 use crate::build::{Build, fold, process};
@@ -16,13 +16,21 @@ const SPANS: u64 = 3;
 
 /// Step `number`, half of it a wait. `dropped` of its spans are not there, and its root says so.
 fn step(number: u64, resource: &Arc<Resource>, dropped: u64) -> Trace {
+    step_leaving_out(number, resource, dropped, None)
+}
+
+/// As [`step`], with a root that tells of sections left out on purpose.
+fn step_leaving_out(number: u64, resource: &Arc<Resource>, dropped: u64, left_out: Option<i64>) -> Trace {
     let start = number * 1_000;
     let mut build = Build::of(number, resource);
-    build
+    let root = build
         .step(number as i64, start, start + 100)
         .thread(1)
         .figure(Figure::TraceSpans, (SPANS - dropped) as i64)
         .figure(Figure::TraceDropped, dropped as i64);
+    if let Some(sections) = left_out {
+        root.figure(Figure::TraceLeftOut, sections);
+    }
     if dropped < 2 {
         build.span(1, "forward", start + 50, start + 100).thread(1);
     }
@@ -195,6 +203,43 @@ fn at_basic_nothing_is_missing() {
     assert_eq!(summary.coverage.parts_because, Some(Shortfall::Level));
     assert_eq!(summary.coverage.partly_whole(), None);
     assert!(verdict(&summary).ends_with("record at level `detailed`."), "{}", verdict(&summary));
+}
+
+#[test]
+fn steps_at_a_lower_level_for_a_while_are_neither_lost_nor_whole() {
+    // 60 whole steps, and 40 of which the root says that both sections have no spans.
+    let resource = process(0);
+    let lowered = |number: u64| {
+        let mut build = Build::of(number, &resource);
+        let root = build.step(number as i64, number * 1_000, number * 1_000 + 100);
+        root.figure(Figure::TraceSpans, 1).figure(Figure::TraceDropped, 0).figure(Figure::TraceLeftOut, 2);
+        build.trace()
+    };
+    let mut traces: Vec<Trace> =
+        (0..100).map(|n| if n < 60 { step(n, &resource, 0) } else { lowered(n) }).collect();
+    traces.push(end(&resource));
+    let mut partial = fold(&traces);
+    counts(&mut partial, &resource, 100);
+    dropped(&mut partial, &resource, "", LossReason::Level, 80);
+    let summary = partial.finish(None);
+    assert_eq!((summary.coverage.partly_read(), summary.coverage.partly_whole()), (None, Some((60, 100))));
+    assert_eq!(summary.coverage.parts_because, Some(Shortfall::Lost(LossReason::Level)));
+    assert_eq!((summary.losses.absent, summary.lost_spans()), (Some(80), 0));
+    assert_eq!(lost(&summary), None);
+    let [note] = notes(&summary).try_into().unwrap();
+    assert!(note.contains("the others were recorded at a lower level, without them"), "{note}");
+    assert!(note.ends_with("record at level `detailed`."), "{note}");
+    // What waits there were is known of the whole steps alone.
+    assert_eq!(summary.mode(Mode::Train).unwrap().whole_all.steps, 60);
+}
+
+#[test]
+fn at_basic_steps_that_say_so_are_whole() {
+    let basic = Arc::new(Resource { level: "basic".into(), ..(*process(0)).clone() });
+    let close = |number: u64| step_leaving_out(number, &basic, 0, Some(0));
+    let steps = (0..100).map(|number| if number < 10 { close(number) } else { step(number, &basic, 2) });
+    let summary = fold(&steps.collect::<Vec<_>>()).finish(None);
+    assert_eq!(summary.mode(Mode::Train).unwrap().whole_all.steps, 10);
 }
 
 /// A run of two sinks of which one lost everything.

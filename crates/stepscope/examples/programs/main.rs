@@ -7,6 +7,7 @@
 mod budget;
 mod clock;
 mod futures;
+mod levels;
 mod loader;
 mod logs;
 mod memory;
@@ -40,6 +41,8 @@ fn main() {
         "logs" => logs::run(argument(1), argument(2)),
         "mixed" => mixed::run(),
         "order" => order::run(),
+        "levels_between" => levels::between(argument(1)),
+        "levels_within" => levels::within(),
         "memory" => memory::run(argument(1)),
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),

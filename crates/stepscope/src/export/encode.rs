@@ -141,6 +141,7 @@ fn is_ours(key: &str, context: &Context<'_>, record: &SectionRecord) -> bool {
         | attr::MODE
         | attr::TRACE_SPANS
         | attr::TRACE_DROPPED
+        | attr::TRACE_LEFT_OUT
         | attr::PARENT_PATH
         | attr::BUSY_NS
         | attr::IDLE_NS
@@ -252,12 +253,26 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
     }
     visitor.span_attribute(attr::TRACE_SPANS, Value::Int(i64::from(root.trace_spans)));
     visitor.span_attribute(attr::TRACE_DROPPED, Value::Int(i64::from(root.trace_dropped)));
+    if let Some(left_out) = root.left_out {
+        visitor.span_attribute(attr::TRACE_LEFT_OUT, Value::Int(i64::from(left_out)));
+    }
     if let Some((_, trace, span)) = root.continues {
         write_link(visitor, &trace, span);
     }
-    if record.kind != SectionKind::Run {
+    if record.kind == SectionKind::Run {
+        write_levels(visitor, context);
+    } else {
         let run = context.recorder.run_parent();
         write_link(visitor, &context.recorder.run_trace_id, run.span_id);
+    }
+}
+
+/// The changes of the level, as events of the run.
+fn write_levels(visitor: &mut impl Visitor, context: &Context<'_>) {
+    for (time_ns, level) in context.recorder.levels.changes() {
+        visitor.event_attribute(attr::LEVEL, Value::Str(level.as_str()));
+        let time_unix_ns = context.recorder.anchor.unix_ns(time_ns);
+        visitor.event(&EventHead { time_unix_ns, name: attr::LEVEL, dropped_attributes_count: 0 });
     }
 }
 

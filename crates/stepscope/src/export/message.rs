@@ -106,7 +106,7 @@ fn write_resource(visitor: &mut impl Visitor, identity: &Identity, context: &Con
     text(attr::SERVICE_VERSION, identity.service_version.as_deref().unwrap_or_default());
     text(attr::SERVICE_INSTANCE_ID, &instance_id);
     text(attr::RUN_ID, &identity.run_id);
-    text(attr::LEVEL, context.recorder.level().as_str());
+    text(attr::LEVEL, context.recorder.levels.started_at().as_str());
     text(attr::HOST_NAME, &identity.host);
     text(attr::HOST_ARCH, arch());
     text(attr::OS_TYPE, std::env::consts::OS);

@@ -9,6 +9,7 @@ mod bounds;
 mod collector;
 mod directory;
 mod exact;
+mod levels;
 mod loader;
 mod logs;
 mod memory;

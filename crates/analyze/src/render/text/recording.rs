@@ -52,7 +52,9 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let sink = row.sink.as_ref().map_or(String::new(), |sink| format!(" ({sink})"));
         let (look, first) = match row.reason {
             _ if !row.is_lacking => (Look::Dim, "  lost elsewhere: "),
-            Some(reason) if reason == LossReason::Thinned.as_str() => (Look::Plain, "  left out: "),
+            Some(reason) if LossReason::parse(reason).is_some_and(LossReason::is_on_purpose) => {
+                (Look::Plain, "  left out: ")
+            }
             _ => (Look::Notice, "  lost: "),
         };
         let reason = row.reason.unwrap_or("for an unknown reason");

@@ -29,6 +29,7 @@ fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
             announces: true,
             trace_spans: spans,
             trace_dropped: 0,
+            left_out: None,
             step: Some(trace),
             epoch: None,
             continues: None,

@@ -7,4 +7,4 @@ pub(crate) mod program;
 pub(crate) mod recording;
 
 pub(crate) use program::{Ended, Program};
-pub(crate) use recording::{Recording, Span};
+pub(crate) use recording::{Attribute, Recording, Span};

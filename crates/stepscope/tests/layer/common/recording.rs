@@ -321,7 +321,7 @@ impl Visitor for Recording {
     fn event(&mut self, head: &EventHead<'_>) {
         let attributes = std::mem::take(&mut self.pending.event);
         let level = attributes.into_iter().map(|(key, value)| match value {
-            Attribute::Str(text) if key == attr::LEVEL_TEXT => text,
+            Attribute::Str(text) if key == attr::LEVEL_TEXT || key == attr::LEVEL => text,
             other => panic!("{key}: {other:?} on an event"),
         });
         let (name, level) = (head.name.to_owned(), level.collect());
