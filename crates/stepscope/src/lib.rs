@@ -65,6 +65,8 @@ pub use layer::StepscopeLayer;
 pub use loader::{Batches, Loader, Traced, batches};
 pub use section::SectionGuard;
 pub use stepscope_core::{Level, Mode, Phase, SectionKind};
+#[cfg(feature = "macros")]
+pub use stepscope_macros::profile;
 #[cfg(feature = "mem")]
 pub use stepscope_mem::Alloc;
 
@@ -73,10 +75,28 @@ pub use stepscope_mem::Alloc;
 pub mod __private {
     pub use crate::callsite::Callsite;
     pub use crate::section::{Start, enter, enter_plain, record_value};
+    #[cfg(feature = "macros")]
+    pub use stepscope_core::attr::PHASE;
+    #[cfg(feature = "macros")]
+    pub use tracing;
 
     /// A step or epoch number of any integer type; negative ones are none.
     #[must_use]
     pub fn number(number: impl TryInto<u64>) -> Option<u64> {
         number.try_into().ok()
+    }
+
+    /// The body of an `async fn`, in its span at each poll.
+    #[cfg(feature = "macros")]
+    #[inline]
+    pub fn instrument<F: Future>(body: F, span: tracing::Span) -> tracing::instrument::Instrumented<F> {
+        tracing::Instrument::instrument(body, span)
+    }
+
+    /// Stands where a type is to be known and no value comes by.
+    #[cfg(feature = "macros")]
+    #[must_use]
+    pub fn never<T>() -> T {
+        unreachable!("only the type of this call counts")
     }
 }

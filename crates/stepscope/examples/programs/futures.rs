@@ -15,20 +15,26 @@ use crate::say;
 
 /// What was measured of one future.
 #[derive(Debug, Default)]
-struct Measured {
-    inside: Duration,
+pub(crate) struct Measured {
+    pub(crate) inside: Duration,
     outside: Duration,
     suspended: Duration,
     polls: u64,
     threads: std::collections::HashSet<std::thread::ThreadId>,
 }
 
-type Shared = Arc<Mutex<Measured>>;
+pub(crate) type Shared = Arc<Mutex<Measured>>;
 
 /// Works for a moment at each poll, and is ready at the last.
-struct Work {
+pub(crate) struct Work {
     left: u32,
     measured: Shared,
+}
+
+impl Work {
+    pub(crate) fn new(polls: u32, measured: Shared) -> Self {
+        Self { left: polls, measured }
+    }
 }
 
 fn spin(duration: Duration) -> Duration {
@@ -94,11 +100,11 @@ fn poll_all(jobs: &Receiver<Job>, next: &SyncSender<Job>) {
     }
 }
 
-fn nanos(duration: Duration) -> u64 {
+pub(crate) fn nanos(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap()
 }
 
-fn drive(name: &str, future: impl Future<Output = ()> + Send + 'static, measured: &Shared) {
+pub(crate) fn drive(name: &str, future: impl Future<Output = ()> + Send + 'static, measured: &Shared) {
     let (to_left, from_right) = sync_channel::<Job>(1);
     let (to_right, from_left) = sync_channel::<Job>(1);
     let first = (Box::pin(future) as _, Arc::clone(measured), Instant::now());

@@ -16,6 +16,7 @@ mod order;
 mod plain;
 mod planted;
 mod process;
+mod profiled;
 mod storm;
 mod unusual;
 mod volume;
@@ -47,6 +48,7 @@ fn main() {
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),
         "planted" => planted::run(argument(1), number(2), number(3)),
+        "profiled" => profiled::run(number(1)),
         "process" => process::run(argument(1)),
         "budget" => {
             let or_zero = |position: usize| argument(position).parse().unwrap_or(0);

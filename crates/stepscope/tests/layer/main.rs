@@ -15,6 +15,7 @@ mod logs;
 mod memory;
 mod plain;
 mod process;
+mod profiled;
 mod storm;
 mod transport;
 mod unusual;
