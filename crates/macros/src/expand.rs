@@ -142,7 +142,9 @@ fn function(function: Function, name: &str, arguments: &Arguments) -> Result<Tok
     let mut inner = Cursor::new(body.stream());
     let mut content: TokenStream = inner_attributes(&mut inner).into_iter().collect();
     // The body stays a block of its own: items may come first in it, and its values go before the section ends.
-    let block = rebuilt(body, inner.into_rest().collect());
+    // Its braces are not the user's, who would be told that they are not needed.
+    let mut block = rebuilt(body, inner.into_rest().collect());
+    block.set_span(body.span().resolved_at(Span::mixed_site()));
     if function.head.find("async").is_some() {
         content.extend(code.future(literal, arguments, &function.output, block));
     } else {

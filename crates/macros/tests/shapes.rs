@@ -192,6 +192,20 @@ fn r#match(__stepscope_section: u32) -> u32 {
     __stepscope_section
 }
 
+#[rustfmt::skip]
+#[profile]
+fn on_one_line() -> u32 { 8 }
+
+#[profile]
+fn diverging() -> ! {
+    panic!("on purpose")
+}
+
+#[profile]
+async fn diverging_later() -> ! {
+    panic!("on purpose")
+}
+
 mod renamed {
     //! The crate under another name.
 
@@ -247,7 +261,9 @@ fn functions_do_what_they_did() {
     assert!((u8::zero().halved() - 0.0).abs() < f64::EPSILON);
     assert_eq!(largest(&[2, 9, 4]), Some(&9));
     assert_eq!(made(4), Some(5));
-    assert_eq!((untouched(), r#match(4)), (5, 4));
+    assert_eq!((untouched(), r#match(4), on_one_line()), (5, 4, 8));
+    assert!(std::panic::catch_unwind(|| diverging()).is_err());
+    assert!(std::panic::catch_unwind(|| ready(diverging_later())).is_err());
 }
 
 #[test]
