@@ -201,7 +201,7 @@ pub(crate) struct AnalyzeArgs {
     /// Files or directories of traces; `-` is standard input [default: profiles/]
     #[arg(value_name = "INPUT")]
     pub(crate) inputs: Vec<PathBuf>,
-    /// Threads that read: 1, or 2 (default: 2 where the machine has two processors)
+    /// Threads that read [default: one a processor, 4 at most]
     #[arg(long, value_name = "N", value_parser = threads)]
     pub(crate) threads: Option<usize>,
     /// List the rules that runs are judged by, and read nothing

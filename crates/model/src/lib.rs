@@ -43,3 +43,4 @@ pub use sink::Sink;
 pub use stepscope_otlp::{Signal, Visitor};
 pub use trace::{Completeness, Figure, Link, PhaseTag, Span, Text, Trace, UserValue};
 pub use unfinished::Unfinished;
+pub use walk::Listing;

@@ -15,7 +15,7 @@ use crate::issues::{FileId, Issues};
 use crate::reading::{Progress, Reading, is_beginning, unknown_format};
 use crate::structure::trim;
 use crate::unfinished::UnfinishedTrace;
-use crate::walk::{self, Found};
+use crate::walk::{Found, Listing};
 use crate::{FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Sink, Unfinished};
 
 /// Reads any number of inputs as one run. Damage never stops it; see [`ReadOutcome::issues`].
@@ -52,6 +52,12 @@ impl Reader {
         }
     }
 
+    /// From now on decodes with so many threads; see [`ReadOptions::threads`].
+    pub fn set_threads(&mut self, threads: usize) {
+        self.options.threads = threads;
+        self.intake.set_threads(threads);
+    }
+
     /// Reads a file, or every file of a directory at any depth, sorted by path; links inside of it are not
     /// followed.
     ///
@@ -67,36 +73,44 @@ impl Reader {
             self.read_one(&path.to_string_lossy(), file, &mut progress, sink);
             return Ok(());
         }
-        let found = walk::files(path);
-        if !found.iter().any(|found| matches!(found, Found::File(..))) {
-            let failed = found.into_iter().find_map(|found| match found {
-                Found::Failed(path, error) => Some(ReadError::io(&path, error)),
-                Found::File(..) => None,
-            });
-            return Err(failed.unwrap_or_else(|| ReadError::no_files(path)));
+        self.read_listing(&Listing::of(path)?, sink);
+        Ok(())
+    }
+
+    /// Reads the files of a directory, or of a part of one. Files that cannot be read are issues.
+    pub fn read_listing(&mut self, listing: &Listing, sink: &mut impl Sink) {
+        let mut progress = Progress::of(Some(listing.total_bytes));
+        for found in &listing.found {
+            self.read_found(found, &mut progress, sink);
         }
-        let total = found.iter().map(|found| if let Found::File(_, size) = found { *size } else { 0 }).sum();
-        let mut progress = Progress::of(Some(total));
-        for found in found {
-            let opened = match found {
-                Found::File(path, _) => match File::open(&path) {
-                    Ok(file) => Ok((path, file)),
-                    Err(error) => Err((path, error)),
-                },
-                Found::Failed(path, error) => Err((path, error)),
-            };
-            match opened {
-                Ok((path, file)) => self.read_one(&path.to_string_lossy(), file, &mut progress, sink),
-                Err((path, error)) => {
-                    let issues = &mut self.intake.state.issues;
-                    let file = issues.file(&path.to_string_lossy());
-                    issues.add(file, IssueKind::Unreadable, None, 1, || {
-                        format!("cannot be opened ({error}); check its permissions")
-                    });
-                }
+    }
+
+    /// As [`Self::read_listing`], as long as what is open fits into what [`Self::suspend`] takes; whether it did to the
+    /// end. Where it did not, somebody else has to read all of it.
+    #[must_use]
+    pub fn read_part(&mut self, listing: &Listing, sink: &mut impl Sink) -> bool {
+        let mut progress = Progress::of(Some(listing.total_bytes));
+        listing.found.iter().all(|found| {
+            self.read_found(found, &mut progress, sink);
+            self.intake.state.assembler.holds_at_most(self.options.max_unfinished_bytes)
+        })
+    }
+
+    fn read_found(&mut self, found: &Found, progress: &mut Progress, sink: &mut dyn Sink) {
+        let (path, opened) = match found {
+            Found::File(path, _) => (path, File::open(path).map_err(|error| error.to_string())),
+            Found::Failed(path, error) => (path, Err(error.to_string())),
+        };
+        match opened {
+            Ok(file) => self.read_one(&path.to_string_lossy(), file, progress, sink),
+            Err(error) => {
+                let issues = &mut self.intake.state.issues;
+                let file = issues.file(&path.to_string_lossy());
+                issues.add(file, IssueKind::Unreadable, None, 1, || {
+                    format!("cannot be opened ({error}); check its permissions")
+                });
             }
         }
-        Ok(())
     }
 
     /// Reads a stream to its end; `name` stands for it in issues.
@@ -385,6 +399,18 @@ impl Reader {
         for fragment in unfinished.fragments {
             self.keep(fragment, sink);
         }
+    }
+
+    /// Whether something of what `unfinished` was read from may have been read by this reader too: a file with the same
+    /// content, or spans of a trace that either of them has delivered.
+    #[must_use]
+    pub fn overlaps(&self, unfinished: &Unfinished) -> bool {
+        let is_read = |file: &FileInfo| self.files.iter().any(|own| own.fingerprint == file.fingerprint);
+        let assembler = &self.intake.state.assembler;
+        unfinished.files.iter().any(is_read)
+            || unfinished.traces.iter().any(|trace| assembler.closed.contains(&trace.id))
+            || assembler.closed.meets(&unfinished.closed)
+            || assembler.has_open_of(&unfinished.closed)
     }
 
     /// Whether everything that `unfinished` was read from has been read by this reader too, so that it must

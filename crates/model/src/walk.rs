@@ -1,9 +1,11 @@
-//! The files of a directory, at any depth, sorted by path. Links are not followed: what they lead to is in
-//! the directory already, or does not belong to it.
+//! The files of a directory, at any depth, sorted by path, and parts of such a list. Links are not followed: what
+//! they lead to is in the directory already, or does not belong to it.
 
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use crate::ReadError;
 
 /// Directories nested deeper than this are not entered.
 const MAX_DEPTH: usize = 64;
@@ -17,11 +19,71 @@ pub(crate) enum Found {
     Failed(PathBuf, io::Error),
 }
 
-/// Everything below `root`.
-pub(crate) fn files(root: &Path) -> Vec<Found> {
-    let mut found = Vec::new();
-    walk(root, 0, &mut found);
-    found
+impl Found {
+    fn bytes(&self) -> u64 {
+        if let Self::File(_, bytes) = self { *bytes } else { 0 }
+    }
+}
+
+/// The files of a directory, or some of them; for [`Reader::read_listing`](crate::Reader::read_listing).
+#[derive(Debug)]
+pub struct Listing {
+    pub(crate) found: Vec<Found>,
+    /// Bytes of all files of the directory.
+    pub(crate) total_bytes: u64,
+}
+
+impl Listing {
+    /// Every file below `directory`.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn of(directory: &Path) -> Result<Self, ReadError> {
+        let mut found = Vec::new();
+        walk(directory, 0, &mut found);
+        if !found.iter().any(|found| matches!(found, Found::File(..))) {
+            let failed = found.into_iter().find_map(|found| match found {
+                Found::Failed(path, error) => Some(ReadError::io(&path, error)),
+                Found::File(..) => None,
+            });
+            return Err(failed.unwrap_or_else(|| ReadError::no_files(directory)));
+        }
+        let total_bytes = found.iter().map(Found::bytes).sum();
+        Ok(Self { found, total_bytes })
+    }
+
+    /// Cuts it into at most `parts` lists of files that follow each other, of about as many bytes, and of `least_bytes`
+    /// in the mean; one list where it is too small for more, or nearly all of it is in one part.
+    #[must_use]
+    pub fn split(self, parts: usize, least_bytes: u64) -> Vec<Self> {
+        let total_bytes = self.total_bytes;
+        let fitting = usize::try_from(total_bytes / least_bytes.max(1)).unwrap_or(usize::MAX);
+        let parts = parts.min(fitting).max(1) as u128;
+        let mut lists: Vec<(u128, Self)> = Vec::new();
+        let mut before = 0u64;
+        for found in self.found {
+            // The middle of a file says which part it belongs to.
+            let middle = u128::from(before) + u128::from(found.bytes()) / 2;
+            let part = (middle * parts / u128::from(total_bytes.max(1))).min(parts - 1);
+            before += found.bytes();
+            match lists.last_mut() {
+                Some((last, list)) if *last == part => list.found.push(found),
+                _ => lists.push((part, Self { found: vec![found], total_bytes })),
+            }
+        }
+        let mut lists: Vec<Self> = lists.into_iter().map(|(_, list)| list).collect();
+        let largest = lists.iter().map(Self::bytes).max().unwrap_or(0);
+        if largest > total_bytes / 4 * 3 {
+            let found = lists.into_iter().flat_map(|list| list.found).collect();
+            lists = vec![Self { found, total_bytes }];
+        }
+        lists
+    }
+
+    /// Bytes of its own files.
+    fn bytes(&self) -> u64 {
+        self.found.iter().map(Found::bytes).sum()
+    }
 }
 
 fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) {
@@ -44,5 +106,36 @@ fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) {
             let size = fs::metadata(&path).map_or(0, |meta| meta.len());
             found.push(Found::File(path, size));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listing(sizes: &[u64]) -> Listing {
+        let found = sizes.iter().enumerate().map(|(at, &size)| Found::File(format!("{at:03}").into(), size));
+        Listing { found: found.collect(), total_bytes: sizes.iter().sum() }
+    }
+
+    fn split(sizes: &[u64], parts: usize, least_bytes: u64) -> Vec<Vec<u64>> {
+        let lists = listing(sizes).split(parts, least_bytes);
+        lists.iter().map(|list| list.found.iter().map(Found::bytes).collect()).collect()
+    }
+
+    #[test]
+    fn parts_are_about_equal_and_in_order() {
+        assert_eq!(split(&[10, 10, 10, 10], 2, 1), [vec![10, 10], vec![10, 10]]);
+        assert_eq!(split(&[1, 30, 30, 30, 0], 3, 1), [vec![1, 30], vec![30], vec![30, 0]]);
+        assert_eq!(split(&[40, 100], 2, 1), [vec![40], vec![100]]);
+        assert_eq!(split(&[100, 40, 0], 2, 1), [vec![100], vec![40, 0]]);
+    }
+
+    #[test]
+    fn small_ones_stay_whole() {
+        assert_eq!(split(&[10, 10, 10], 4, 31), [vec![10, 10, 10]]);
+        assert_eq!(split(&[10, 10, 10], 4, 15), [vec![10], vec![10, 10]]);
+        assert_eq!(split(&[0, 0], 4, 0), [vec![0, 0]]);
+        assert_eq!(split(&[5, 100, 5], 2, 1), [vec![5, 100, 5]]);
     }
 }

@@ -81,6 +81,17 @@ impl Closed {
         (overlap, complete)
     }
 
+    /// Whether a trace of `other` has been delivered.
+    pub(crate) fn meets(&self, other: &ClosedRanges) -> bool {
+        other.iter().any(|(instance, theirs)| {
+            self.instances.get(instance).is_some_and(|own| {
+                theirs.iter().any(|&(start, end)| {
+                    start <= end && own.range(..=end).next_back().is_some_and(|(_, &last)| last >= start)
+                })
+            })
+        })
+    }
+
     /// Everything, sorted.
     pub(crate) fn to_ranges(&self) -> ClosedRanges {
         let mut all: ClosedRanges = self
@@ -142,5 +153,8 @@ mod tests {
         assert_eq!(closed.absorb(&vec![(1, vec![(0, 9)]), (2, vec![(5, 5)])]), (0, true));
         assert_eq!(closed.absorb(&vec![(1, vec![(8, 12)]), (2, vec![(6, 9)]), (3, vec![(9, 1)])]), (2, true));
         assert_eq!(closed.to_ranges(), [(1, vec![(0, 12)]), (2, vec![(5, 9)])]);
+        let meets = |instance, start, end| closed.meets(&vec![(instance, vec![(start, end)])]);
+        assert!(meets(1, 12, 12) && meets(1, 12, 99) && meets(2, 0, 5) && meets(2, 0, 99) && meets(2, 6, 7));
+        assert!(!meets(1, 13, 99) && !meets(2, 0, 4) && !meets(3, 0, 99) && !meets(1, 5, 4));
     }
 }

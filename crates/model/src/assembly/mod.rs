@@ -17,7 +17,7 @@ use stepscope_core::identity::TraceId;
 
 pub(crate) use clock::ClockState;
 use clock::Clocks;
-use closed::Closed;
+use closed::{Closed, ClosedRanges};
 pub(crate) use deliver::hex;
 use deliver::{Deliverer, count};
 use hash::IdState;
@@ -391,6 +391,19 @@ impl Assembler {
             self.repeated_in(&id, (file, None), issues);
             self.release(slot);
         }
+    }
+
+    /// Whether what is open is in memory, and not more than `max_bytes`.
+    pub(crate) fn holds_at_most(&self, max_bytes: usize) -> bool {
+        self.spill.is_none() && self.open_bytes <= max_bytes
+    }
+
+    /// Whether spans of a trace that is among `closed` are open here.
+    pub(crate) fn has_open_of(&self, closed: &ClosedRanges) -> bool {
+        // Spilled traces are not looked at one by one.
+        let mut other = Closed::default();
+        let (_, is_whole) = other.absorb(closed);
+        self.spill.is_some() || !is_whole || self.traces.keys().any(|id| other.contains(id))
     }
 
     /// Forgets open traces that another reader has delivered: what is here of them came twice.

@@ -120,6 +120,13 @@ impl Intake {
         }
     }
 
+    /// With more than one, messages are decoded ahead.
+    pub(crate) fn set_threads(&mut self, threads: usize) {
+        if (threads > 1) != self.ahead.is_some() {
+            self.ahead = (threads > 1).then(Ahead::default);
+        }
+    }
+
     /// The shared resource equal to this one.
     pub(crate) fn share(&mut self, resource: Resource) -> Arc<Resource> {
         self.state.drafts.resources.share(resource)

@@ -1,0 +1,85 @@
+//! Parts of a directory that are read at the same time give the report of the same files one after the other.
+
+use std::sync::Arc;
+
+use stepscope_analyze::{report::build, rules};
+use stepscope_model::{Listing, ReadOptions};
+use stepscope_testkit::{Forest, ForestOptions, Format, TempFolder, disturb, random};
+
+use super::Analysis;
+use crate::output::reading;
+
+const FILES: usize = 9;
+
+/// A generated run in files that are cut at any byte; a third of the seeds comes in order, the others shuffled, and of
+/// those every other one with messages that come twice.
+fn folder(seed: u64, format: Format) -> TempFolder {
+    let options = ForestOptions {
+        seed,
+        steps: 60,
+        ranks: 1 + (seed % 2) as u32,
+        ended: seed % 4 != 3,
+        ..ForestOptions::default()
+    };
+    let (mut messages, _) = Forest::new(options).messages(format);
+    if seed % 3 > 0 {
+        disturb::shuffle(&mut messages, seed);
+    }
+    if seed % 3 > 1 {
+        disturb::duplicate(&mut messages, 50, seed);
+    }
+    let bytes = disturb::file(&messages, format);
+    let mut random = random::Random::new(seed);
+    let mut cuts: Vec<usize> = (1..FILES).map(|_| random.below(bytes.len() as u64) as usize).collect();
+    cuts.extend([0, bytes.len()]);
+    cuts.sort_unstable();
+    let folder = TempFolder::new("parts").expect("a folder");
+    for (number, cut) in cuts.windows(2).enumerate() {
+        std::fs::write(folder.join(format!("{number}")), &bytes[cut[0]..cut[1]]).expect("is written");
+    }
+    folder
+}
+
+/// The report as JSON, and the number of parts that were merged.
+fn report(folder: &TempFolder, parts: usize) -> (String, usize) {
+    let mut analysis = Analysis::with(ReadOptions::default(), None, Arc::default());
+    let listing = Listing::of(folder.path()).expect("files");
+    let merged = analysis.read_parts(listing.split(parts, 1));
+    let (partial, outcome) = analysis.finish();
+    let report = build(&partial.finish(None), reading(outcome), &rules::Config::default());
+    (serde_json::to_string_pretty(&report).expect("is JSON"), merged)
+}
+
+#[test]
+fn parts_give_the_same_report() {
+    let mut all_merged = 0;
+    for seed in 0..12 {
+        let format = if seed % 2 == 0 { Format::Proto } else { Format::Json };
+        let folder = folder(seed, format);
+        let (expected, none) = report(&folder, 1);
+        assert_eq!(none, 0);
+        for parts in 2..5 {
+            let (given, merged) = report(&folder, parts);
+            assert!(given == expected, "seed {seed}, {parts} parts, {merged} merged:\n{given}\n{expected}");
+            all_merged += merged;
+            if seed % 3 == 0 {
+                assert_eq!(merged, parts - 1, "seed {seed}: in order, every part is merged");
+            }
+        }
+    }
+    println!("{all_merged} parts merged");
+}
+
+#[test]
+fn a_run_that_is_there_twice_counts_once() {
+    let folder = folder(3, Format::Proto);
+    let copy = folder.join("copy");
+    std::fs::create_dir(&copy).expect("a folder");
+    for file in 0..FILES {
+        std::fs::copy(folder.join(format!("{file}")), copy.join(format!("{file}"))).expect("is copied");
+    }
+    let (expected, _) = report(&folder, 1);
+    let (given, merged) = report(&folder, 2);
+    assert!(given == expected, "{given}\n{expected}");
+    assert_eq!(merged, 0, "what was read before is read again in order, so that its spans are known");
+}
