@@ -191,6 +191,19 @@ def step_jitter(finding, report, steps):
     return saved, saved, mean, None
 
 
+def slower_since(finding, report, steps):
+    """What every later level takes more than the one before the change, for as many steps as there are since; of a
+    drift half of that while it lasts."""
+    changes = [change for change in report["detailed_metrics"]["changes"] if change["mode"] == steps.mode["mode"]]
+    at = next(at for at, change in enumerate(changes) if change["step"] == finding["evidence"]["since_step"])
+    change, later = changes[at], changes[at + 1 :]
+    more = min(change["after_ns"] for change in changes[at:]) - change["before_ns"]
+    here = change["steps_after"] * more
+    taken = (here // 2 if change["kind"] == "gradual" else here) + sum(change["steps_after"] for change in later) * more
+    saved = taken // steps.mode["steady"]["count"]
+    return saved, saved, steps.mode["steady_ns"] // steps.mode["steady"]["count"], None
+
+
 def checkpoint_stalls(finding, report, steps):
     between = steps.between(("checkpoint",))
     saved = (steps.inside(("checkpoint",)) + between) // steps.count
@@ -310,14 +323,14 @@ def spans_lost(finding, report, steps):
 
 # What only single steps tell.
 BY_SPANS = (
-    "step_jitter", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls", "long_warmup",
+    "step_jitter", "slower_since", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls", "long_warmup",
 )
 
 RULES = {
     rule.__name__: rule
     for rule in (
-        input_bound, slow_preprocessing, slow_section, step_jitter, checkpoint_stalls, memory_growth, spans_lost,
-        host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
+        input_bound, slow_preprocessing, slow_section, step_jitter, slower_since, checkpoint_stalls, memory_growth,
+        spans_lost, host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
     )
 }
 # The phases that a rule of their own judges, and from which share on.

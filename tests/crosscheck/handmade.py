@@ -341,6 +341,7 @@ def report():
         "detailed_metrics": {
             "modes": [mode()],
             "series": [series()],
+            "changes": [],
             "phase_series": [phase_series()],
             "values": [{"name": "loss", "shift": 0, "not_finite": 1, "points": loss}],
             "waits": {

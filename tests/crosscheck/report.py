@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import changes
 import critical
 import findings
 import memory
@@ -24,6 +25,7 @@ def against_spans(report, run, sums, assembler, compare):
     outside(report["detailed_metrics"]["outside"], run, beginnings, compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
     memory.compare_memory(report, run, sums, beginnings, compare)
+    changes.compare_changes(report, run, compare)
     findings.compare_findings(report, run, compare)
 
 

@@ -13,6 +13,7 @@ import figures
 import handmade
 import not_computed
 import report
+import test_changes
 import test_memory
 import test_sums
 import traces
@@ -94,7 +95,7 @@ class Report(unittest.TestCase):
         self.assertEqual(unnoticed, [])
 
     def test_every_number_of_the_schema_is_compared_or_known_not_to_be(self):
-        reports = (handmade.report(), {"summary": {"phase_sums": test_sums.PHASE_SUMS}}, {key: test_memory.leaking()[key] for key in ("memory", "leaks", "bottlenecks")})
+        reports = (handmade.report(), {"summary": {"phase_sums": test_sums.PHASE_SUMS}}, {key: test_memory.leaking()[key] for key in ("memory", "leaks", "bottlenecks")}, {"detailed_metrics": {"changes": test_changes.slower()["detailed_metrics"]["changes"]}})
         compared = {field(place) for report in reports for place, value in places(report) if value is not None}
         self.assertEqual(compared - self.fields, set(), "not in the schema")
         left_out = set(not_computed.FIELDS)

@@ -2,6 +2,7 @@
 //! file of its own; this one picks the run and puts the parts together.
 
 mod aggregates;
+mod changes;
 mod coverage;
 mod critical;
 mod examples;
@@ -71,12 +72,12 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let mut losses = run::losses(run);
     let sections = sections::Table::of(run, &state, &losses);
     losses.unplaced = sections.unplaced;
+    let phase_series: Vec<_> = modes.iter().filter_map(|mode| series::phases(run, mode.mode)).collect();
     let outside = input::Outside::of(run, &steps, primary, config);
     let coverage = coverage::of(run, sections.steps, &modes, &losses);
     Summary {
         found: true,
         run: identity(key),
-        coverage,
         limits: run::limits(run, is_cut),
         instances: run::instances(run, &steps, primary),
         input: input::share(
@@ -99,9 +100,11 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         ),
         values: series::values(run),
         disagreements: sections.disagreements,
-        phase_series: modes.iter().filter_map(|mode| series::phases(run, mode.mode)).collect(),
+        changes: changes::of(&steps, &coverage, &series, &phase_series),
+        phase_series,
         examples: examples::of(run, &steps, &modes),
         sections: sections.rows,
+        coverage,
         state,
         losses,
         series,
@@ -136,6 +139,7 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         disagreements: Vec::new(),
         memory: MemorySummary::default(),
         series: Vec::new(),
+        changes: Vec::new(),
         phase_series: Vec::new(),
         examples: Vec::new(),
         values: Vec::new(),

@@ -7,6 +7,7 @@
 
 mod aggregates;
 mod batches;
+pub mod changes;
 mod config;
 pub mod critical;
 mod dist;

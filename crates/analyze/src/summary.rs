@@ -2,6 +2,7 @@
 //! [`crate::Partial::finish`]; rules, reports and renderers read nothing else. How the figures are computed
 //! is in the modules that fold; what they mean for the user is the rules' business.
 
+mod change;
 mod coverage;
 mod critical;
 mod example;
@@ -14,6 +15,7 @@ mod series;
 mod stats;
 mod step;
 
+pub use change::{ChangeCause, ChangeKind, StepChange};
 pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, WaitParts};
 pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, Lane};
@@ -80,6 +82,8 @@ pub struct Summary {
     pub memory: MemorySummary,
     /// Figures over step numbers, by mode as `modes`.
     pub series: Vec<StepSeries>,
+    /// Where step times change, by (mode, step).
+    pub changes: Vec<StepChange>,
     /// Exposed time by phase over step numbers, by mode as `modes`.
     pub phase_series: Vec<PhaseSeries>,
     /// Steps kept with their spans, by mode as `modes`: the first, the median, the slowest.

@@ -27,6 +27,7 @@ const TABLES: &[Table] = &[
     ("phases.csv", steps::phases),
     ("phase_sums.csv", steps::phase_sums),
     ("steps.csv", steps::series),
+    ("changes.csv", steps::changes),
     ("slowest_steps.csv", steps::slowest),
     ("slowest_step_phases.csv", steps::slowest_phases),
     ("phases_over_steps.csv", steps::phase_series),

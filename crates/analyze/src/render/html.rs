@@ -3,6 +3,7 @@
 //! carries its exact value and its place in the JSON report, which a test compares. This file gives the order of the
 //! parts; each has a file of its own.
 
+mod changes;
 mod critical;
 mod data;
 mod findings;

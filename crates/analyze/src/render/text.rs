@@ -1,6 +1,7 @@
 //! Format `text`: the report for a terminal of 80 columns. The verdict first, then what to do, then tables.
 //! This file gives the order; each part has a file of its own.
 
+mod changes;
 mod critical;
 mod explain;
 mod findings;
@@ -35,6 +36,7 @@ fn render(report: &Report, options: Options) -> Result<String, RenderError> {
     }
     sections::render(report, &mut page);
     suspended::render(report, &mut page);
+    changes::render(report, &mut page);
     steps::render(report, &mut page);
     loaders::render(report, &mut page);
     memory::render(report, &mut page);

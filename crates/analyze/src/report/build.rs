@@ -215,6 +215,7 @@ fn details(summary: &Summary, rules: Vec<RuleState>) -> Details {
         disagreements: summary.disagreements.clone(),
         limits: summary.limits.clone(),
         series: summary.series.clone(),
+        changes: summary.changes.clone(),
         phase_series: summary.phase_series.clone(),
         values: summary.values.clone(),
     }

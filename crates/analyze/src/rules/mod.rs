@@ -80,6 +80,7 @@ pub mod memory_growth;
 pub mod slow_calls;
 pub mod slow_preprocessing;
 pub mod slow_section;
+pub mod slower_since;
 pub mod spans_lost;
 pub mod step_jitter;
 pub mod sync_waits;
@@ -96,6 +97,7 @@ registry! {
     slow_calls,
     step_jitter,
     long_warmup,
+    slower_since,
     checkpoint_stalls,
     memory_growth,
     deep_prefetch,

@@ -8,6 +8,7 @@ mod batches;
 mod bounds;
 mod build;
 mod bytes;
+mod changes;
 mod coverage;
 mod critical;
 mod definitions;

@@ -47,6 +47,7 @@ pub(crate) fn nothing() -> Summary {
         disagreements: Vec::new(),
         memory: MemorySummary::default(),
         series: Vec::new(),
+        changes: Vec::new(),
         phase_series: Vec::new(),
         examples: Vec::new(),
         values: Vec::new(),

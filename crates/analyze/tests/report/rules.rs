@@ -11,6 +11,7 @@ mod memory_growth;
 mod slow_calls;
 mod slow_preprocessing;
 mod slow_section;
+mod slower_since;
 mod spans_lost;
 mod step_jitter;
 mod sync_waits;

@@ -7,9 +7,9 @@ use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, FigureSum, Gauge, Lane,
-    Limit, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint, SlowStep, StepPhase,
-    StepSeries, ValuePoint, ValueSeries,
+    ChangeCause, ChangeKind, Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan,
+    FigureSum, Gauge, Lane, Limit, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint,
+    SlowStep, StepChange, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 use stepscope_core::{LossReason, Mode, Phase, SectionKind};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -78,6 +78,7 @@ pub(crate) fn full() -> Summary {
     };
     summary.phase_series =
         vec![PhaseSeries { mode: Mode::Train, shift: 0, points: vec![point(0), point(1)] }];
+    summary.changes = vec![change(ChangeKind::Sudden, 120)];
     summary.examples = vec![example(0, ExampleRole::First), example(1_234, ExampleRole::Median)];
     summary.values = vec![ValueSeries {
         name: "loss".into(),
@@ -92,6 +93,30 @@ pub(crate) fn full() -> Summary {
     }
     summary.modes[0].phases[0].phase = PhaseName::Custom("my own".into());
     summary
+}
+
+/// Steps of the troubled run that take 10 ms before `step`, and 12 ms from there on.
+pub(crate) fn change(kind: ChangeKind, step: u64) -> StepChange {
+    StepChange {
+        mode: Mode::Train,
+        kind,
+        from_step: if kind == ChangeKind::Sudden { 3 } else { step },
+        step,
+        to_step: 199,
+        step_numbers: 1,
+        steps_before: if kind == ChangeKind::Sudden { step - 3 } else { 0 },
+        steps_after: 200 - step,
+        before_ns: 10 * MS,
+        after_ns: 12 * MS,
+        p_value: 1e-9,
+        cause: Some(ChangeCause {
+            phase: Some(PhaseName::Known(Phase::Preprocessing)),
+            before_ns: 2_000_017,
+            after_ns: 3_800_023,
+            step_before_ns: 10_100_009,
+            step_after_ns: 12_100_009,
+        }),
+    }
 }
 
 /// A step of 10 ms in which a batch is waited for, and a loader works on a thread of its own.

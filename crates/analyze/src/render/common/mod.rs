@@ -1,5 +1,6 @@
 //! What several formats share: evidence in words, printable names, the end of a run. No layout and no escaping.
 
+pub(crate) mod changes;
 pub(crate) mod evidence;
 pub(crate) mod names;
 pub(crate) mod recording;

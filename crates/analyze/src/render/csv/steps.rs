@@ -5,7 +5,7 @@ use crate::render::common::names::word;
 use crate::report::Report;
 use crate::summary::{
     Gauge, ModeSummary, PhaseName, PhasePoint, PhaseRow, PhaseSeries, PhaseSum, SeriesPoint, SlowStep,
-    StepPhase, StepSeries, ValuePoint, ValueSeries,
+    StepChange, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 
 /// One row: the run, the verdict, and the figures it rests on.
@@ -158,6 +158,29 @@ pub(super) fn phase_series(report: &Report) -> String {
         .column("phase", |row| row.2.into())
         .column("exposed_ns", |row| row.3.into())
         .of(rows)
+}
+
+pub(super) fn changes(report: &Report) -> String {
+    Table::<&StepChange>::new()
+        .column("mode", |row| row.mode.as_str().into())
+        .column("kind", |row| word(&row.kind).into())
+        .column("from_step", |row| row.from_step.into())
+        .column("step", |row| row.step.into())
+        .column("to_step", |row| row.to_step.into())
+        .column("step_numbers", |row| row.step_numbers.into())
+        .column("steps_before", |row| row.steps_before.into())
+        .column("steps_after", |row| row.steps_after.into())
+        .column("before_ns", |row| row.before_ns.into())
+        .column("after_ns", |row| row.after_ns.into())
+        .column("p_value", |row| row.p_value.into())
+        .column("cause_phase", |row| {
+            row.cause.as_ref().and_then(|cause| cause.phase.as_ref()).map(PhaseName::as_str).into()
+        })
+        .column("cause_before_ns", |row| row.cause.as_ref().map(|cause| cause.before_ns).into())
+        .column("cause_after_ns", |row| row.cause.as_ref().map(|cause| cause.after_ns).into())
+        .column("cause_step_before_ns", |row| row.cause.as_ref().map(|cause| cause.step_before_ns).into())
+        .column("cause_step_after_ns", |row| row.cause.as_ref().map(|cause| cause.step_after_ns).into())
+        .of(&report.detailed_metrics.changes)
 }
 
 fn slow_steps(report: &Report) -> impl Iterator<Item = (&ModeSummary, &SlowStep)> {

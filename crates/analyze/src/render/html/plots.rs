@@ -4,6 +4,7 @@
 
 use std::collections::BTreeSet;
 
+use super::changes;
 use super::page::{close, count, escape, ns, open, paragraph};
 use super::svg::{self, Bucket, Line, bands, buckets, buckets_within};
 use crate::report::Report;
@@ -60,6 +61,7 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
         ns("summary/step_time/p50", report.summary.step_time.as_ref().and_then(|time| time.p50))
     );
     figure("plot-steps", "steps", &caption, &drawing, out);
+    changes::table_of(report, out);
     close(out);
 }
 

@@ -1,6 +1,7 @@
 //! Where the time goes, the largest sections, the slowest steps, memory.
 
-use super::page::{Page, code, known};
+use super::page::{Page, code, known, prose};
+use crate::render::common::changes;
 use crate::render::common::names::named;
 use crate::report::Report;
 use crate::report::units::{bytes, count, duration, percent, signed_bytes, things};
@@ -133,6 +134,24 @@ pub(super) fn sections(report: &Report, page: &mut Page) {
         }),
     );
     page.more(largest.len(), SECTIONS, "sections with less time");
+}
+
+pub(super) fn changes(report: &Report, page: &mut Page) {
+    let rows: Vec<[String; 5]> = changes::shown(report)
+        .map(|(_, change)| {
+            [
+                prose(&format!("from {}", changes::steps(change))),
+                changes::much(change),
+                duration(change.before_ns),
+                duration(change.after_ns),
+                prose(&changes::because(change)),
+            ]
+        })
+        .collect();
+    if !rows.is_empty() {
+        page.heading(3, "Changes of the step time");
+        page.table(["Steps", "Change", ">Before", ">After", "Phase that moved most"], rows);
+    }
 }
 
 pub(super) fn slowest(report: &Report, page: &mut Page) {

@@ -148,6 +148,9 @@ fn every_point_of_a_series_is_a_row() {
     }
     // Absent is not zero.
     assert_eq!((rows[7]["live_mean_bytes"].as_str(), rows[7]["rss_count"].as_str()), ("", ""));
+    let changes = json["detailed_metrics"]["changes"].as_array().unwrap();
+    assert_eq!((changes.len(), tables["changes.csv"].len()), (1, 1));
+    compare("changes", &changes[0], &tables["changes.csv"][0], &BTreeMap::new());
     let values = &tables["values.csv"];
     assert_eq!(values.len(), 2);
     assert_eq!(

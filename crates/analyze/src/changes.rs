@@ -1,0 +1,172 @@
+//! Change points of a series: where its level moves for good, and where it drifts. Knows nothing of steps or runs.
+//!
+//! Robust throughout, so that outliers, periodic slow steps and skewed noise are no changes: candidates are tested by
+//! ranks and placed by absolute deviations from medians. Intervals to look at are those of seeded binary segmentation
+//! (Kovács, Bühlmann, Li, Munk, "Seeded binary segmentation", Biometrika 110 (2023), 249–256), the most significant
+//! first; how significant a maximum over all places is, see [`scan`]; step times follow each other, so variances are
+//! multiplied by what blocks of neighbours vary more than single ones, see [`noise`].
+
+mod noise;
+mod scan;
+mod shape;
+
+use self::scan::Scan;
+
+/// Points beyond this are looked at as medians of groups of neighbours; where a change is, is then told by single ones.
+const MAX_POINTS: usize = 2_048;
+
+/// Points on either side of a place that can be a change.
+const MIN_SIDE: usize = 10;
+
+/// A level lasts for this many points at least.
+pub const MIN_POINTS: usize = 20;
+
+/// Of all points, the share (one in so many) that a level lasts for at least: what is shorter is a disturbance.
+pub const MIN_SHARE: usize = 20;
+
+/// Levels that differ less are one, per cent.
+pub const MIN_PERCENT: u64 = 3;
+
+/// The probability of seeing any change in a series without one.
+pub const SIGNIFICANCE: f64 = 1e-3;
+
+/// Smaller probabilities are not told apart: the approximation means nothing there.
+const SMALLEST_P: f64 = 1e-9;
+
+/// Deviations beyond this many median ones are outliers, all alike: three standard deviations of a normal distribution.
+const USUAL: f64 = 4.45;
+
+/// A change of a series' level.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Change {
+    /// First point of the level before.
+    pub from: usize,
+    /// First point of the level after; of a drift, the first point altogether.
+    pub at: usize,
+    /// End of the level after: the first point that does not belong to it.
+    pub to: usize,
+    /// Median before; of a drift, its line's value at the beginning.
+    pub before: u64,
+    /// Median after; of a drift, its line's value at the end.
+    pub after: u64,
+    /// Whether the level moves bit by bit between `from` and `to`.
+    pub is_gradual: bool,
+    /// Bound of the probability that a series without a change shows one so clear, at the place where it is.
+    pub p_value: f64,
+}
+
+/// The changes of `values`, in order; none in fewer than twice [`MIN_POINTS`].
+#[must_use]
+pub fn changes(values: &[u64]) -> Vec<Change> {
+    if values.len() < 2 * MIN_POINTS {
+        return Vec::new();
+    }
+    let group = values.len().div_ceil(MAX_POINTS);
+    let coarse: Vec<u64> = values.chunks(group).map(median).collect();
+    let scan = Scan::new(&coarse);
+    let mut places: Vec<usize> = scan.places().into_iter().map(|place| place * group).collect();
+    // Placing one anew moves the ends of its neighbours' levels.
+    for _ in 0..2 {
+        place(values, &mut places);
+    }
+    let mut found = settle(values, &scan, group, places);
+    shape::join_drifts(values, scan.inflation(), &mut found);
+    found
+}
+
+/// Moves each place to where the levels on its sides, as their medians, explain the values best: by squared deviations,
+/// as far as those are usual ones (a biweight loss, Fearnhead, Rigaill, "Changepoint Detection in the Presence of
+/// Outliers", JASA 114 (2019), 169–183).
+fn place(values: &[u64], places: &mut [usize]) {
+    for index in 0..places.len() {
+        let (from, to) = around(values, places, index);
+        let Some(&old) = places.get(index) else { continue };
+        let (Some(left), Some(right)) = (values.get(from..old), values.get(old..to)) else { continue };
+        let (before, after) = (median(left), median(right));
+        let off = |side: &[u64], level: u64| {
+            median(&side.iter().map(|value| value.abs_diff(level)).collect::<Vec<_>>())
+        };
+        let usual = off(left, before).max(off(right, after)).max(1);
+        let loss = |value: u64, level: u64| {
+            let deviations = (value.abs_diff(level) as f64 / usual as f64).min(USUAL);
+            deviations * deviations
+        };
+        let (mut sum, mut best, mut at) = (0.0, f64::INFINITY, old);
+        for (offset, &value) in values.iter().enumerate().take(to).skip(from) {
+            if offset > from && sum < best {
+                (best, at) = (sum, offset);
+            }
+            sum += loss(value, before) - loss(value, after);
+        }
+        if let Some(place) = places.get_mut(index) {
+            *place = at;
+        }
+    }
+}
+
+/// The levels on both sides of the place at `index`: from where to where.
+fn around(values: &[u64], places: &[usize], index: usize) -> (usize, usize) {
+    let from = index.checked_sub(1).and_then(|index| places.get(index)).copied().unwrap_or(0);
+    let to = places.get(index + 1).copied().unwrap_or(values.len());
+    (from, to)
+}
+
+/// The changes at those places that remain when levels are long enough, and each is clear between its neighbours: the
+/// least clear goes first.
+fn settle(values: &[u64], scan: &Scan<'_>, group: usize, mut places: Vec<usize>) -> Vec<Change> {
+    let least = MIN_POINTS.max(values.len() / MIN_SHARE);
+    loop {
+        places.dedup();
+        let all: Vec<Change> = (0..places.len())
+            .filter_map(|index| {
+                change(values, scan, group, around(values, &places, index), *places.get(index)?)
+            })
+            .collect();
+        let is_short = |change: &Change| change.at - change.from < least || change.to - change.at < least;
+        let is_small = |change: &Change| {
+            u128::from(change.before.abs_diff(change.after)) * 100
+                < u128::from(change.before.min(change.after)) * u128::from(MIN_PERCENT)
+        };
+        let is_weak = |change: &Change| {
+            is_short(change)
+                || is_small(change)
+                || change.p_value > SIGNIFICANCE
+                || change.before == change.after
+        };
+        let size = |change: &Change| (change.before.abs_diff(change.after), change.at);
+        let Some(weakest) = all.iter().filter(|change| is_weak(change)).min_by_key(|change| size(change))
+        else {
+            return all;
+        };
+        places.retain(|&place| place != weakest.at);
+        place(values, &mut places);
+    }
+}
+
+fn change(
+    values: &[u64],
+    scan: &Scan<'_>,
+    group: usize,
+    (from, to): (usize, usize),
+    at: usize,
+) -> Option<Change> {
+    Some(Change {
+        from,
+        at,
+        to,
+        before: median(values.get(from..at)?),
+        after: median(values.get(at..to)?),
+        is_gradual: false,
+        p_value: scan.p_value(from / group, at / group, to.div_ceil(group)).max(SMALLEST_P),
+    })
+}
+
+/// The lower median; 0 of nothing.
+pub(crate) fn median(values: &[u64]) -> u64 {
+    let mut sorted = values.to_vec();
+    let middle = sorted.len().saturating_sub(1) / 2;
+    if sorted.is_empty() { 0 } else { *sorted.select_nth_unstable(middle).1 }
+}
+
+#[cfg(test)]
+mod tests;

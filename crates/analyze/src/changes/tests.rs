@@ -1,0 +1,198 @@
+//! Planted changes are found within five points, and none in series without: stated noise, fixed seeds.
+
+use super::{Change, MIN_POINTS, changes, median};
+
+/// Points within which a planted change is found.
+const WITHIN: usize = 5;
+
+const BASE_NS: f64 = 10_000_000.0;
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn bits(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// In (0, 1].
+    fn unit(&mut self) -> f64 {
+        ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
+    }
+
+    fn normal(&mut self) -> f64 {
+        (-2.0 * self.unit().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.unit()).cos()
+    }
+
+    /// Of shape 4 and mean 1.
+    fn gamma(&mut self) -> f64 {
+        (0..4).map(|_| -self.unit().ln()).sum::<f64>() / 4.0
+    }
+}
+
+/// Noise of step times: deviations of a share `sigma`, of which neighbours share `correlation`; some are skewed, one
+/// point in a hundred is an outlier.
+struct Noise {
+    random: Random,
+    sigma: f64,
+    correlation: f64,
+    state: f64,
+    is_skewed: bool,
+}
+
+impl Noise {
+    fn new(seed: u64, sigma: f64, correlation: f64) -> Self {
+        let mut random = Random(seed);
+        let state = random.normal();
+        Self { random, sigma, correlation, state, is_skewed: seed % 2 == 1 }
+    }
+
+    /// The time of a point whose usual one is `level` times the base.
+    fn point(&mut self, level: f64) -> u64 {
+        let fresh = if self.is_skewed { 2.0 * (self.random.gamma() - 1.0) } else { self.random.normal() };
+        self.state =
+            self.correlation * self.state + (1.0 - self.correlation * self.correlation).sqrt() * fresh;
+        let outlier = if self.random.unit() < 0.01 { 1.0 + 4.0 * self.random.unit() } else { 1.0 };
+        (BASE_NS * level * (self.sigma * self.state).exp() * outlier) as u64
+    }
+
+    fn series(mut self, count: usize, level: impl Fn(usize) -> f64) -> Vec<u64> {
+        (0..count).map(|index| self.point(level(index))).collect()
+    }
+}
+
+/// The lengths of clean runs, of 300 to 5,000 points.
+fn length(seed: u64) -> usize {
+    300 + usize::try_from(Random(seed ^ 0xabc).bits() % 4_701).unwrap()
+}
+
+#[test]
+fn nothing_is_found_where_nothing_changes() {
+    for (sigma, correlation) in [(0.02, 0.0), (0.05, 0.3), (0.1, 0.6), (0.05, 0.9)] {
+        for seed in 0..50 {
+            let series = Noise::new(seed, sigma, correlation).series(length(seed), |_| 1.0);
+            assert_eq!(changes(&series), [], "seed {seed}, σ {sigma}, ρ {correlation}, {}", series.len());
+        }
+    }
+}
+
+#[test]
+fn periodic_steps_and_single_ones_are_no_changes() {
+    for seed in 0..50 {
+        let count = length(seed);
+        let every = |n: usize, ratio: f64| move |index: usize| if index % n == n - 1 { ratio } else { 1.0 };
+        for (n, ratio) in [(50, 4.0), (100, 20.0), (7, 1.5), (2, 1.2)] {
+            let series = Noise::new(seed, 0.03, 0.3).series(count, every(n, ratio));
+            assert_eq!(changes(&series), [], "seed {seed}, every {n} of {count}");
+        }
+        let single =
+            Noise::new(seed, 0.03, 0.3).series(count, |index| if index == count / 2 { 1e3 } else { 1.0 });
+        assert_eq!(changes(&single), [], "seed {seed}");
+        // A disturbance: shorter than what a level lasts.
+        let short = count / 2..count / 2 + MIN_POINTS - 3;
+        let disturbed =
+            Noise::new(seed, 0.03, 0.3).series(count, |index| if short.contains(&index) { 2.0 } else { 1.0 });
+        assert_eq!(changes(&disturbed), [], "seed {seed}, {short:?} of {count}");
+    }
+}
+
+fn assert_one(series: &[u64], place: usize, ratio: f64, label: &str) {
+    let found = changes(series);
+    let [change] = found.as_slice() else { panic!("{label}: {found:#?}") };
+    assert!(change.at.abs_diff(place) <= WITHIN && !change.is_gradual, "{label}: {place}, {change:?}");
+    let told = change.after as f64 / change.before as f64;
+    assert!((told / ratio - 1.0).abs() < 0.04, "{label}: {told}");
+    assert!(change.p_value <= 1e-3, "{label}: {change:?}");
+}
+
+#[test]
+fn planted_changes_are_found_where_they_are() {
+    // The noise is a quarter of the change: with more of it nobody can tell the place within five points, since
+    // neighbours share a part of it.
+    for (ratio, sigma) in [(1.05, 0.0125), (0.95, 0.0125), (1.14, 0.033), (1.0 / 1.14, 0.033), (2.0, 0.17)] {
+        for seed in 0..50 {
+            let count = length(seed);
+            let share = 20 + Random(seed ^ 0xdef).bits() % 61;
+            let place = count * usize::try_from(share).unwrap() / 100;
+            let level = |index: usize| if index < place { 1.0 } else { ratio };
+            let series = Noise::new(seed, sigma, 0.3).series(count, level);
+            assert_one(&series, place, ratio, &format!("seed {seed}, ×{ratio}, {place} of {count}"));
+        }
+    }
+}
+
+#[test]
+fn periodic_steps_and_a_slow_start_hide_no_change() {
+    for seed in 0..50 {
+        let count = length(seed).max(1_000);
+        let place = count * 6 / 10;
+        let level = |index: usize| {
+            let usual = if index < place { 1.0 } else { 1.14 };
+            if index < 10 || index % 50 == 49 { 3.0 * usual } else { usual }
+        };
+        let series = Noise::new(seed, 0.03, 0.3).series(count, level);
+        assert_one(&series, place, 1.14, &format!("seed {seed}, {place} of {count}"));
+    }
+}
+
+#[test]
+fn several_changes_are_told_apart() {
+    for seed in 0..50 {
+        let count = length(seed).max(600);
+        let places = [count / 4, count / 2, count * 3 / 4];
+        let levels = [1.0, 1.2, 1.0, 1.5];
+        let level = |index: usize| levels[places.iter().filter(|&&place| place <= index).count()];
+        let series = Noise::new(seed, 0.04, 0.3).series(count, level);
+        let found: Vec<usize> = changes(&series).iter().map(|change| change.at).collect();
+        assert_eq!(found.len(), 3, "seed {seed}: {places:?}, {found:?}");
+        for (place, found) in places.iter().zip(&found) {
+            assert!(place.abs_diff(*found) <= WITHIN, "seed {seed}: {places:?}, {found:?}");
+        }
+    }
+}
+
+#[test]
+fn a_drift_is_one_change() {
+    for seed in 0..50 {
+        let count = length(seed);
+        let series =
+            Noise::new(seed, 0.03, 0.3).series(count, |index| 1.0 + 0.3 * index as f64 / count as f64);
+        let found = changes(&series);
+        let [Change { from: 0, at: 0, to, before, after, is_gradual: true, .. }] = found.as_slice() else {
+            panic!("seed {seed}: {found:#?}")
+        };
+        assert_eq!(*to, count);
+        let grown = *after as f64 / *before as f64;
+        assert!((1.25..1.36).contains(&grown), "seed {seed}: {grown}");
+    }
+}
+
+#[test]
+fn long_series_tell_the_single_step() {
+    let place = 40_009;
+    let series = Noise::new(3, 0.02, 0.3).series(65_536, |index| if index < place { 1.0 } else { 1.05 });
+    assert_one(&series, place, 1.05, "65,536 points");
+}
+
+#[test]
+fn degenerate_series_change_nowhere() {
+    for series in [vec![], vec![1], vec![7; 1_000], vec![0; 100], vec![u64::MAX; 500]] {
+        assert_eq!(changes(&series), []);
+    }
+    // The extremes themselves are no danger to the arithmetic.
+    let mut steps = vec![0; 100];
+    steps.extend([u64::MAX; 100]);
+    let found = changes(&steps);
+    assert_eq!(
+        found.iter().map(|change| (change.at, change.before, change.after)).collect::<Vec<_>>(),
+        [(100, 0, u64::MAX)]
+    );
+}
+
+#[test]
+fn the_median_is_the_lower_one() {
+    assert_eq!([median(&[]), median(&[3]), median(&[9, 1, 5]), median(&[9, 1])], [0, 3, 5, 1]);
+}

@@ -1,0 +1,34 @@
+//! Changes of the step time in words.
+
+use crate::report::Report;
+use crate::report::units::{count, duration, percent};
+use crate::summary::{ChangeKind, StepChange};
+
+/// The changes of the report's mode, with their places in the list of all.
+pub(crate) fn shown(report: &Report) -> impl Iterator<Item = (usize, &StepChange)> {
+    let changes = report.detailed_metrics.changes.iter().enumerate();
+    changes.filter(|(_, change)| Some(change.mode.as_str()) == report.summary.mode)
+}
+
+/// Which steps: `step 812 on`, `step 40 to 900, bit by bit`.
+pub(crate) fn steps(change: &StepChange) -> String {
+    let step = count(change.step);
+    match change.kind {
+        ChangeKind::Sudden if change.step_numbers > 1 => format!("about step {step} on"),
+        ChangeKind::Sudden => format!("step {step} on"),
+        ChangeKind::Gradual => format!("step {step} to {}, bit by bit", count(change.to_step)),
+    }
+}
+
+/// How much: `14 % slower`.
+pub(crate) fn much(change: &StepChange) -> String {
+    let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
+    format!("{} {word}", percent(change.relative().abs()))
+}
+
+/// Because of what: `preprocessing 2.00 ms → 3.40 ms`; empty where nothing is known.
+pub(crate) fn because(change: &StepChange) -> String {
+    let Some(cause) = &change.cause else { return String::new() };
+    let phase = cause.phase.as_ref().map_or("(no phase)", |phase| phase.as_str());
+    format!("{phase} {} → {}", duration(cause.before_ns), duration(cause.after_ns))
+}

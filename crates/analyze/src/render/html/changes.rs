@@ -1,0 +1,52 @@
+//! Where step times change, below their plot.
+
+use super::page::{code, known, ns, table};
+use crate::render::common::changes;
+use crate::report::Report;
+use crate::report::units::count;
+use crate::summary::ChangeKind;
+
+pub(super) fn table_of(report: &Report, out: &mut String) {
+    let rows = changes::shown(report).map(|(at, change)| {
+        let place = format!("detailed_metrics/changes/{at}");
+        let step = |name: &str, step: u64| known(&format!("{place}/{name}"), Some(step), count);
+        let steps = match change.kind {
+            ChangeKind::Sudden => format!("from {} on", step("step", change.step)),
+            ChangeKind::Gradual => {
+                format!(
+                    "from {} to {}, bit by bit",
+                    step("step", change.step),
+                    step("to_step", change.to_step)
+                )
+            }
+        };
+        let cause = change.cause.as_ref();
+        let phase = cause.map_or_else(
+            || "not known".into(),
+            |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+        );
+        [
+            steps,
+            changes::much(change),
+            ns(&format!("{place}/before_ns"), change.before_ns),
+            ns(&format!("{place}/after_ns"), change.after_ns),
+            phase,
+            ns(&format!("{place}/cause/before_ns"), cause.map(|cause| cause.before_ns)),
+            ns(&format!("{place}/cause/after_ns"), cause.map(|cause| cause.after_ns)),
+        ]
+    });
+    table(
+        "Changes of the step time",
+        [
+            "Steps",
+            "Change",
+            ">Median before",
+            ">Median after",
+            "Phase that moved most",
+            ">In a step before",
+            ">After",
+        ],
+        rows,
+        out,
+    );
+}

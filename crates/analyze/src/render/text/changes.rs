@@ -1,0 +1,32 @@
+//! Where step times change.
+
+use super::page::{Look, Page};
+use crate::render::common::changes::{because, much, shown, steps};
+use crate::report::Report;
+use crate::report::units::duration;
+
+/// Changes shown.
+const ROWS: usize = 8;
+
+pub(super) fn render(report: &Report, page: &mut Page) {
+    let all = shown(report).count();
+    if all == 0 {
+        return;
+    }
+    page.heading("Changes of the step time");
+    for (_, change) in shown(report).take(ROWS) {
+        let mut text = format!(
+            "from {}: {}, {} → {}",
+            steps(change),
+            much(change),
+            duration(change.before_ns),
+            duration(change.after_ns)
+        );
+        let because = because(change);
+        if !because.is_empty() {
+            text.push_str(&format!("; most of it: {because}"));
+        }
+        page.paragraph(Look::Plain, "  ", &text);
+    }
+    page.more(all, ROWS, "change", "changes");
+}

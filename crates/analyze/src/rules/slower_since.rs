@@ -1,0 +1,177 @@
+//! Rule `slower_since`: from some step on steps take longer, and never again as short as before.
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{count, duration, percent, things};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::summary::{ChangeCause, ChangeKind, StepChange, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "slower_since",
+    since: "0.1.0",
+    name: "Slower since a step",
+    kind: BottleneckType::Variability,
+    doc: Doc {
+        finds: "A step from which on steps take longer than before, to the end of the run: at once, or bit by bit.",
+        why: "The steps before show what this program takes on this machine. What makes it slower later is not \
+              needed: something that grows with the steps, a clock that heat slows down, another program, a file \
+              that leaves the cache, memory that runs short.",
+        how: "Over the mean time of each step number after warm-up (all ranks together): seeded binary segmentation with \
+              Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each other, \
+              at a probability of 0.001 for any change in a run without one. Places are told by medians, so that \
+              outliers and periodic slow steps are no changes; nor is what lasts for less than 20 steps or a \
+              twentieth of the run, or differs by less than 3 %. A drift is told from a change by Schwarz's \
+              criterion. A finding needs a level that all later ones stay above. The phase named is the one whose \
+              exposed time in a step grew most, if it accounts for at least half of what steps grew.",
+        advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
+                 searched, a file that is appended to, a larger batch, a second stage of training. Where no phase \
+                 explains it, all of the step is slower: clock speed and heat, other programs on the machine, memory.",
+        example: "Slower since step 812: steps take 14 % longer than before.\n\
+                  \x20   10.0 ms before, 11.4 ms after; `preprocessing` took 1.4 ms more of a step\n\
+                  A cache was full at that step; with a larger one steps stayed at 10.0 ms.",
+    },
+    check,
+};
+
+thresholds! {
+    /// What steps take more than before, as a share of before, from which a change is a finding.
+    min_change_share: f64 = 0.05;
+    /// Share of the change from which a phase explains it.
+    explained_share: f64 = 0.5;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 100;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.slower_since;
+    let steps = match Steps::read(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    // What a bounded directory keeps goes by how long a step took.
+    if let Some((read, all)) = summary.coverage.partly_read() {
+        return Verdict::unknown(format!(
+            "{} of {} were read, perhaps not at random: changes over them may not be the run's",
+            count(read),
+            things(all, "step", "steps")
+        ));
+    }
+    if steps.mode.step_range.is_none() {
+        return Verdict::unknown("steps have no numbers, so that nothing can be said over them");
+    }
+    let changes: Vec<&StepChange> =
+        summary.changes.iter().filter(|change| change.mode == steps.mode.mode).collect();
+    let lasting: Vec<Lasting<'_>> =
+        (0..changes.len()).filter_map(|index| Lasting::of(changes.get(index..)?)).collect();
+    let least = |lasting: &Lasting<'_>| lasting.share() >= thresholds.min_change_share;
+    let found: Vec<Finding> = lasting
+        .iter()
+        .filter(|lasting| least(lasting))
+        .filter_map(|lasting| finding(lasting, &steps, thresholds))
+        .collect();
+    if !found.is_empty() {
+        return Verdict::Found(found);
+    }
+    Verdict::fine(match (lasting.first(), changes.is_empty()) {
+        (Some(lasting), _) => {
+            format!(
+                "since step {} steps take {} longer",
+                count(lasting.change.step),
+                percent(lasting.share())
+            )
+        }
+        (None, false) => "step times change, but do not stay longer".into(),
+        (None, true) => "step times keep their level".into(),
+    })
+}
+
+/// A change to longer steps, as far as it lasts to the end.
+struct Lasting<'a> {
+    change: &'a StepChange,
+    /// What every later level takes more.
+    more_ns: u64,
+    /// Time that this costs over all steps since.
+    all_ns: u128,
+}
+
+impl<'a> Lasting<'a> {
+    /// Of the first of these changes; the others follow it.
+    fn of(changes: &[&'a StepChange]) -> Option<Self> {
+        let (&change, later) = changes.split_first()?;
+        let least = changes.iter().map(|change| change.after_ns).min()?;
+        let more_ns = least.checked_sub(change.before_ns).filter(|&more_ns| more_ns > 0)?;
+        let since = later.iter().map(|change| u128::from(change.steps_after)).sum::<u128>();
+        let here = u128::from(change.steps_after) * u128::from(more_ns);
+        let here = if change.kind == ChangeKind::Gradual { here / 2 } else { here };
+        Some(Self { change, more_ns, all_ns: here.saturating_add(since * u128::from(more_ns)) })
+    }
+
+    fn share(&self) -> f64 {
+        self.more_ns as f64 / self.change.before_ns.max(1) as f64
+    }
+}
+
+fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) -> Option<Finding> {
+    let change = lasting.change;
+    let all_ns = u64::try_from(lasting.all_ns).unwrap_or(u64::MAX);
+    let mean_ns = steps.mode.steady_ns / steps.mode.steady.count.max(1);
+    let gain = Gain::upper_bound(all_ns / steps.mode.steady.count.max(1), mean_ns)?;
+    let cause = change.cause.as_ref().filter(|cause| cause.share() >= thresholds.explained_share);
+    let phase = cause.and_then(|cause| cause.phase.as_ref());
+    let longer = percent(lasting.share());
+    let title = match change.kind {
+        ChangeKind::Sudden => {
+            format!("Slower since step {}: steps take {longer} longer than before.", count(change.step))
+        }
+        ChangeKind::Gradual => {
+            format!(
+                "Slower bit by bit since step {}: steps take {longer} longer at last.",
+                count(change.step)
+            )
+        }
+    };
+    let evidence = Evidence::new()
+        .with("since_step", change.step)
+        .with("before_ns", change.before_ns)
+        .with("after_ns", change.after_ns)
+        .with("longer_share", rounded(lasting.share(), 6))
+        .with("p_value", change.p_value)
+        .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
+        .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 3)));
+    Some(Finding {
+        title,
+        severity: gain.severity(),
+        section: None,
+        phase: phase.map(|phase| phase.as_str().to_owned()),
+        rank: None,
+        evidence,
+        recommendation: advice(change, cause),
+        predicted_gain: Some(gain),
+    })
+}
+
+fn advice(change: &StepChange, cause: Option<&ChangeCause>) -> String {
+    let since = match change.kind {
+        ChangeKind::Sudden => format!("began at step {}", count(change.step)),
+        ChangeKind::Gradual => "grows with the steps".into(),
+    };
+    match cause {
+        Some(ChangeCause { phase: Some(phase), before_ns, after_ns, .. }) => format!(
+            "`{phase}` takes {} of a step instead of {}: look for what {since} in it, such as a collection that is \
+             searched, a cache that is full, larger input.",
+            duration(*after_ns),
+            duration(*before_ns)
+        ),
+        Some(_) => format!(
+            "What grew is time that no section with a phase covers: give the parts of the step sections, and look \
+             for what {since}."
+        ),
+        None if change.cause.is_none() => {
+            "In which phase is not known: record at level `detailed`, with sections that name a phase.".into()
+        }
+        None => format!(
+            "No phase explains it, all of the step is slower: look for clock speed and heat, other programs that \
+             {}, and memory that runs short.",
+            if change.kind == ChangeKind::Sudden { "began then" } else { "take more and more" }
+        ),
+    }
+}

@@ -1,0 +1,80 @@
+//! Changes of the step time within a run.
+
+use serde::Serialize;
+use stepscope_core::Mode;
+
+use super::phase::PhaseName;
+
+/// How a level moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// From one step to the next.
+    Sudden,
+    /// Bit by bit.
+    Gradual,
+}
+
+/// Steps of one mode that take longer, or less long, from some step on; found as [`crate::changes`] says, after warm-up.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StepChange {
+    /// The mode.
+    #[serde(serialize_with = "super::run::name")]
+    pub mode: Mode,
+    /// How.
+    pub kind: ChangeKind,
+    /// First step of the level before.
+    pub from_step: u64,
+    /// First step of the level after; of a gradual change, the first step altogether.
+    pub step: u64,
+    /// Last step of the level after.
+    pub to_step: u64,
+    /// Step numbers that are looked at together: the change is told to this many steps.
+    pub step_numbers: u64,
+    /// Steps from `from_step` to before `step`, over all instances.
+    pub steps_before: u64,
+    /// Steps from `step` to `to_step`, over all instances.
+    pub steps_after: u64,
+    /// Median step time before; of a gradual change, what its line begins with. Where a point holds several steps, the
+    /// median of their means.
+    pub before_ns: u64,
+    /// Median step time after; of a gradual change, what its line ends with.
+    pub after_ns: u64,
+    /// Bound of the probability that steps without a change show one so clear.
+    pub p_value: f64,
+    /// The phase that moved most in the same direction; absent where no whole steps are known on both sides.
+    pub cause: Option<ChangeCause>,
+}
+
+impl StepChange {
+    /// What steps take more as a share of before; negative where they take less, 0 where they took no time.
+    #[must_use]
+    pub fn relative(&self) -> f64 {
+        if self.before_ns == 0 { 0.0 } else { self.after_ns as f64 / self.before_ns as f64 - 1.0 }
+    }
+}
+
+/// What changed inside of the whole steps, in means. Of a gradual change, the first third of its steps and the last one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangeCause {
+    /// The phase; absent for time that no phase covers.
+    pub phase: Option<PhaseName>,
+    /// Exposed time of it in a step before.
+    pub before_ns: u64,
+    /// Exposed time of it in a step after.
+    pub after_ns: u64,
+    /// Time of a step before.
+    pub step_before_ns: u64,
+    /// Time of a step after.
+    pub step_after_ns: u64,
+}
+
+impl ChangeCause {
+    /// What of the steps' change the phase makes up; more than 1 where others moved against it.
+    #[must_use]
+    pub fn share(&self) -> f64 {
+        let by = |before: u64, after: u64| after as f64 - before as f64;
+        let all = by(self.step_before_ns, self.step_after_ns);
+        if all == 0.0 { 0.0 } else { by(self.before_ns, self.after_ns) / all }
+    }
+}

@@ -1,0 +1,84 @@
+//! Changes of the step time: from traces to the rows of the summary, in any order and in any parts.
+
+use stepscope_analyze::Summary;
+use stepscope_analyze::summary::{ChangeKind, PhaseName};
+use stepscope_core::{Mode, Phase};
+use stepscope_model::Trace;
+
+use crate::build::{Build, fold, summarise};
+
+const US: u64 = 1_000;
+
+/// Step `number` with `preparing_us` of preprocessing, 500 µs of forward and 100 µs without a phase; a little noise.
+fn step(number: u64, mode: Mode, preparing_us: u64) -> Trace {
+    let noise = number * 7_919 % 13 * US;
+    let (start, preparing) = (number * 10_000_000, preparing_us * US);
+    let mut build = Build::new(number + 1);
+    let end = start + preparing + 600 * US + noise;
+    build.step(number as i64, start, end).mode(mode).thread(1);
+    build.span(1, "prepare", start, start + preparing).phase(Phase::Preprocessing).thread(1);
+    build.span(1, "forward", start + preparing, end - 100 * US).phase(Phase::Forward).thread(1);
+    build.trace()
+}
+
+/// 300 steps of which those from 181 on prepare for 150 µs longer: 20 % of a step.
+fn slower() -> Vec<Trace> {
+    (1..=300).map(|number| step(number, Mode::Train, if number < 181 { 150 } else { 300 })).collect()
+}
+
+fn told(summary: &Summary) -> Vec<(Mode, ChangeKind, u64, u64, u64)> {
+    let changes = summary.changes.iter();
+    changes.map(|row| (row.mode, row.kind, row.from_step, row.step, row.to_step)).collect()
+}
+
+#[test]
+fn a_change_is_told_with_its_levels_and_its_phase() {
+    let summary = summarise(&slower());
+    assert_eq!(told(&summary), [(Mode::Train, ChangeKind::Sudden, 1, 181, 300)]);
+    let change = &summary.changes[0];
+    assert_eq!((change.steps_before, change.steps_after, change.step_numbers), (180, 120, 1));
+    // The noise takes 13 values, of which the middle one is 6 µs.
+    assert_eq!((change.before_ns, change.after_ns), (756 * US, 906 * US));
+    let cause = change.cause.as_ref().unwrap();
+    assert_eq!(cause.phase, Some(PhaseName::Known(Phase::Preprocessing)));
+    assert_eq!((cause.before_ns, cause.after_ns), (150 * US, 300 * US));
+    assert!((cause.share() - 1.0).abs() < 0.02, "{cause:?}");
+}
+
+#[test]
+fn order_and_parts_change_nothing() {
+    let traces = slower();
+    let expected = summarise(&traces).changes;
+    assert_eq!(summarise(traces.iter().rev()).changes, expected);
+    let (even, odd): (Vec<&Trace>, Vec<&Trace>) = traces.iter().partition(|trace| trace.id[15] % 2 == 0);
+    let (mut one, mut other) = (fold(even.iter().copied()), fold(odd.iter().copied()));
+    one.merge(&fold(odd.iter().copied()));
+    other.merge(&fold(even.iter().copied()));
+    assert_eq!((one.finish(None).changes, other.finish(None).changes), (expected.clone(), expected));
+}
+
+#[test]
+fn modes_are_apart_and_equal_steps_change_nowhere() {
+    let mut traces = slower();
+    traces.extend((301..=500).map(|number| step(number, Mode::Eval, 2_000)));
+    let summary = summarise(&traces);
+    assert_eq!(told(&summary), [(Mode::Train, ChangeKind::Sudden, 1, 181, 300)]);
+    let steady: Vec<Trace> = (1..=300).map(|number| step(number, Mode::Train, 150)).collect();
+    assert_eq!(told(&summarise(&steady)), []);
+}
+
+#[test]
+fn steps_that_grow_are_a_drift_of_their_phase() {
+    let traces: Vec<Trace> = (0..300).map(|number| step(number, Mode::Train, 150 + number)).collect();
+    let summary = summarise(&traces);
+    assert_eq!(told(&summary), [(Mode::Train, ChangeKind::Gradual, 0, 0, 299)]);
+    let change = &summary.changes[0];
+    // From 750 to 1,049 µs and the noise; the first and the last third differ by 200 µs.
+    assert!(
+        change.before_ns.abs_diff(756 * US) < 8 * US && change.after_ns.abs_diff(1_055 * US) < 8 * US,
+        "{change:?}"
+    );
+    let cause = change.cause.as_ref().unwrap();
+    assert_eq!(cause.phase, Some(PhaseName::Known(Phase::Preprocessing)));
+    assert!((cause.after_ns - cause.before_ns).abs_diff(200 * US) < 2 * US, "{cause:?}");
+}

@@ -1,0 +1,107 @@
+//! Fixtures of `slower_since`.
+
+use serde_json::json;
+use stepscope_analyze::Summary;
+use stepscope_analyze::summary::{ChangeKind, StepChange};
+use stepscope_core::Phase;
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run};
+use crate::schema::change;
+
+const RULE: &str = "slower_since";
+
+/// 200 steps, of which those from 120 on take 12 ms and the others 10 ms.
+fn slower() -> Summary {
+    let durations = (0..200).map(|step| if step < 120 { 10 * MS } else { 12 * MS }).collect();
+    let run = Run::with_durations(durations).phase(Phase::Preprocessing, "preprocessing", 2 * MS);
+    Summary { changes: vec![change(ChangeKind::Sudden, 120)], ..run.build() }
+}
+
+/// A level that follows.
+fn then(step: u64, to_step: u64, before_ms: u64, after_ms: u64) -> StepChange {
+    StepChange {
+        to_step,
+        steps_after: to_step + 1 - step,
+        before_ns: before_ms * MS,
+        after_ns: after_ms * MS,
+        ..change(ChangeKind::Sudden, step)
+    }
+}
+
+#[test]
+fn a_lasting_slowdown_is_found_with_its_phase() {
+    let [finding] = found(RULE, &slower()).try_into().unwrap();
+    assert_eq!(finding.title, "Slower since step 120: steps take 20 % longer than before.");
+    assert_eq!(finding.phase.as_deref(), Some("preprocessing"));
+    assert_eq!(finding.evidence.get("longer_share"), Some(&json!(0.2)));
+    // 1.800006 of 2 ms.
+    assert_eq!(finding.evidence.get("explained_share"), Some(&json!(0.9)));
+    assert!(finding.recommendation.starts_with("`preprocessing` takes 3.80 ms of a step instead of 2.00 ms"));
+    // 80 of 200 steps take 2 ms longer, in a mean of 10.8 ms: 0.8 / 10.8.
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (800_000, 10 * MS));
+    assert_eq!(finding.severity, 7.0);
+}
+
+#[test]
+fn a_drift_costs_half_of_what_it_reaches() {
+    let mut summary = slower();
+    summary.changes = vec![change(ChangeKind::Gradual, 0)];
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "Slower bit by bit since step 0: steps take 20 % longer at last.");
+    // 200 steps with 1 ms on average.
+    assert_eq!(finding.predicted_gain.unwrap().saved_ns_per_step, MS);
+    assert!(finding.recommendation.contains("grows with the steps"), "{}", finding.recommendation);
+}
+
+#[test]
+fn only_what_lasts_counts() {
+    let mut summary = slower();
+    // 10 ms, 14 ms, 11 ms, 12 ms: 1 ms lasts since step 60, another one since step 150.
+    summary.changes = vec![then(60, 99, 10, 14), then(100, 149, 14, 11), then(150, 199, 11, 12)];
+    let findings = found(RULE, &summary);
+    let told: Vec<(u64, u64)> = findings
+        .iter()
+        .map(|finding| {
+            let since = finding.evidence.get("since_step").unwrap().as_u64().unwrap();
+            (since, finding.predicted_gain.as_ref().unwrap().saved_ns_per_step)
+        })
+        .collect();
+    assert_eq!(told, [(60, 140 * MS / 200), (150, 50 * MS / 200)]);
+    // Back where it was, or faster.
+    summary.changes = vec![then(60, 99, 10, 14), then(100, 199, 14, 10)];
+    assert_eq!(fine(RULE, &summary), "step times change, but do not stay longer");
+    summary.changes.clear();
+    assert_eq!(fine(RULE, &summary), "step times keep their level");
+}
+
+#[test]
+fn little_is_fine_and_said() {
+    let mut summary = slower();
+    summary.changes[0].after_ns = 10_400_000;
+    assert_eq!(fine(RULE, &summary), "since step 120 steps take 4.0 % longer");
+}
+
+#[test]
+fn a_phase_that_explains_little_is_not_named() {
+    let mut summary = slower();
+    summary.changes[0].cause.as_mut().unwrap().after_ns = 2_900_000;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!((finding.phase, finding.evidence.get("explained_by")), (None, None));
+    assert!(finding.recommendation.starts_with("No phase explains it"), "{}", finding.recommendation);
+    summary.changes[0].cause = None;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.recommendation.contains("level `detailed`"), "{}", finding.recommendation);
+}
+
+#[test]
+fn parts_of_a_run_and_steps_without_numbers_are_not_judged() {
+    let mut summary = slower();
+    summary.coverage.recorded_steps = Some(20_000);
+    assert!(unknown(RULE, &summary).contains("200 of 20,000 steps were read"));
+    let mut summary = slower();
+    summary.modes[0].step_range = None;
+    assert!(unknown(RULE, &summary).contains("no numbers"));
+    assert!(unknown(RULE, &Run::of(99, MS).build()).contains("99 steps"));
+}

@@ -1,0 +1,87 @@
+"""Changes of the step time: that there is one, and where, is a matter of statistics and is not decided here a second
+time; what is said about it is computed from the steps themselves."""
+
+
+def compare_changes(report, run, compare):
+    detailed = report["detailed_metrics"]
+    shifts = {series["mode"]: series["shift"] for series in detailed["series"]}
+    phases = {series["mode"]: series["shift"] for series in detailed["phase_series"]}
+    for change in detailed["changes"]:
+        mode, step = change["mode"], change["step"]
+        where, shift = f"change of {mode} steps at {step}", shifts[mode]
+        points = points_of(run.steps_of(mode), shift)
+        starts = sorted(key << shift for key in points)
+        compare.equal(where, "step_numbers", change["step_numbers"], 1 << shift)
+        for figure in ("from_step", "step"):
+            compare.equal(where, f"{figure} is a point", change[figure] in starts, True)
+        ends = [start + (1 << shift) - 1 for start in starts]
+        compare.equal(where, "to_step is the end of a point", change["to_step"] in ends, True)
+        ordered = change["from_step"] <= step <= change["to_step"] and (change["kind"] == "gradual") == (change["from_step"] == step)
+        compare.equal(where, "order of steps", ordered, True)
+        compare.equal(where, "p_value is small", 0 < change["p_value"] <= 1e-3, True)
+        before = [points[start >> shift] for start in starts if change["from_step"] <= start < step]
+        after = [points[start >> shift] for start in starts if step <= start <= change["to_step"]]
+        compare.equal(where, "steps_before", change["steps_before"], sum(map(len, before)))
+        compare.equal(where, "steps_after", change["steps_after"], sum(map(len, after)))
+        if change["kind"] == "sudden":
+            compare.equal(where, "before_ns", change["before_ns"], median(before))
+            compare.equal(where, "after_ns", change["after_ns"], median(after))
+        cause(change, run.steps_of(mode), phases.get(mode, 0), where, compare)
+
+
+def points_of(steps, shift):
+    points = {}
+    for step in steps:
+        if step.number is not None:
+            points.setdefault(step.number >> shift, []).append(step.duration)
+    return points
+
+
+def median(points):
+    """The lower one of the points' means, rounded down."""
+    means = sorted(sum(durations) // len(durations) for durations in points)
+    return means[(len(means) - 1) // 2]
+
+
+def cause(change, steps, shift, where, compare):
+    """Of whole steps, in points that lie on one side as a whole; of a drift the first and the last third."""
+    first, step, last = change["from_step"], change["step"], change["to_step"]
+    third = (last - first) // 3
+    sides = ((first, first + third), (last - third, last)) if change["kind"] == "gradual" else ((first, step - 1), (step, last))
+    means = [side_of(steps, shift, *side) for side in sides]
+    if None in means:
+        compare.equal(where, "cause", change["cause"], None)
+        return
+    (before, step_before), (after, step_after) = means
+    sign = 1 if change["after_ns"] > change["before_ns"] else -1
+    names = sorted({*before, *after}, key=str)
+    moved = {name: sign * (after.get(name, 0) - before.get(name, 0)) for name in names}
+    most = max(moved.values())
+    if most <= 0:
+        compare.equal(where, "cause", change["cause"], None)
+        return
+    got = change["cause"]
+    compare.equal(where, "phase moved most", moved[got["phase"]], most)
+    for figure, expected in (
+        ("before_ns", before.get(got["phase"], 0)),
+        ("after_ns", after.get(got["phase"], 0)),
+        ("step_before_ns", step_before),
+        ("step_after_ns", step_after),
+    ):
+        compare.equal(where, f"cause {figure}", got[figure], expected)
+
+
+def side_of(steps, shift, first, last):
+    """Mean exposed time by phase (None: what none covers), and mean duration; None without steps."""
+    mine = [
+        step for step in steps
+        if step.is_whole and step.number is not None
+        and step.number >> shift << shift >= first and (step.number >> shift << shift) + (1 << shift) - 1 <= last
+    ]
+    if not mine:
+        return None
+    sums = {None: sum(step.unattributed for step in mine)}
+    for step in mine:
+        for phase, figures in step.phases.items():
+            sums[phase] = sums.get(phase, 0) + figures[0]
+    return {name: ns // len(mine) for name, ns in sums.items()}, sum(step.duration for step in mine) // len(mine)

@@ -1,0 +1,95 @@
+"""A run that becomes slower: equal as it stands, and different whatever figure of it is changed."""
+
+import copy
+import types
+import unittest
+
+import changes
+import comparison
+import findings
+
+MS = 1_000_000
+
+
+def steps():
+    """Steps 1 to 200 of 10 ms, from 121 on of 12 ms, all of which is more of `forward`."""
+    made = []
+    for number in range(1, 201):
+        forward = 4 * MS if number <= 120 else 6 * MS
+        made.append(types.SimpleNamespace(
+            number=number, duration=6 * MS + forward, is_whole=True, unattributed=6 * MS,
+            phases={"forward": (forward, forward, forward, 1)},
+        ))
+    return made
+
+
+def slower():
+    change = {
+        "mode": "train", "kind": "sudden", "from_step": 1, "step": 121, "to_step": 200, "step_numbers": 1,
+        "steps_before": 120, "steps_after": 80, "before_ns": 10 * MS, "after_ns": 12 * MS, "p_value": 1e-9,
+        "cause": {
+            "phase": "forward", "before_ns": 4 * MS, "after_ns": 6 * MS, "step_before_ns": 10 * MS,
+            "step_after_ns": 12 * MS,
+        },
+    }
+    gain = {
+        "of": "step_time", "saved_ns_per_step": 800_000, "step_time_ns": 10 * MS, "share": 0.074074,
+        "direct_share": 0.074074,
+    }
+    finding = {
+        "id": "slower_since:forward", "rule": "slower_since", "severity": 7.0, "rank": None,
+        "evidence": {"since_step": 121}, "predicted_gain": gain,
+    }
+    mode = {
+        "mode": "train", "steady": {"count": 200}, "steady_ns": 2_160 * MS, "whole": {"steps": 200, "total_ns": 2_160 * MS},
+        "phases": [],
+    }
+    return {
+        "summary": {"mode": "train"}, "bottlenecks": [finding], "leaks": [],
+        "detailed_metrics": {
+            "changes": [change], "series": [{"mode": "train", "shift": 0}], "phase_series": [{"mode": "train", "shift": 0}],
+            "modes": [mode], "outside": [],
+        },
+    }
+
+
+def differences(report):
+    compare = comparison.Comparison()
+    run = types.SimpleNamespace(steps_of=lambda mode: steps())
+    changes.compare_changes(report, run, compare)
+    findings.compare_findings(report, run, compare)
+    return compare.differences
+
+
+class Changes(unittest.TestCase):
+    def test_the_report_by_hand_is_equal(self):
+        self.assertEqual(differences(slower()), [])
+
+    def test_every_figure_counts(self):
+        change = slower()["detailed_metrics"]["changes"][0]
+        for key, value in change.items():
+            if not isinstance(value, int):
+                continue
+            changed = copy.deepcopy(slower())
+            changed["detailed_metrics"]["changes"][0][key] = value + 1
+            if key == "step":
+                changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
+            self.assertNotEqual(differences(changed), [], key)
+        for key, value in change["cause"].items():
+            if key == "phase":
+                continue
+            changed = copy.deepcopy(slower())
+            changed["detailed_metrics"]["changes"][0]["cause"][key] = value + 1
+            self.assertNotEqual(differences(changed), [], key)
+        changed = slower()
+        changed["bottlenecks"][0]["predicted_gain"]["saved_ns_per_step"] += 1
+        self.assertNotEqual(differences(changed), [])
+
+    def test_a_change_that_is_not_significant_differs(self):
+        changed = slower()
+        changed["detailed_metrics"]["changes"][0]["p_value"] = 0.01
+        self.assertNotEqual(differences(changed), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
