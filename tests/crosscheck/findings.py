@@ -52,7 +52,8 @@ def compare_findings(report, run, compare):
             compare.equal(where, figure, gain[figure], expected)
         for figure, expected in (("share", saved), ("direct_share", min(direct, of))):
             compare.close(where, figure, gain[figure], stats.rounded(Fraction(expected, of), 6))
-        compare.close(where, "severity", finding["severity"], whole(100 * min(1, Fraction(min(direct, of), of))))
+        most = 100 if severity is None else severity
+        compare.close(where, "severity", finding["severity"], min(most, whole(100 * min(1, Fraction(min(direct, of), of)))))
 
 
 class Steps:
@@ -186,14 +187,21 @@ def slow_section(finding, report, steps):
 
 
 def step_jitter(finding, report, steps):
+    """What steps take above their median; where some are periodic, the others, as a part of all."""
     mean = int(whole(steps.mode["steady"]["mean"]))
-    saved = mean - steps.mode["steady"]["p50"]
+    row = next((row for row in report["detailed_metrics"]["periodic"] if row["mode"] == steps.mode["mode"]), None)
+    if row is None:
+        saved = mean - steps.mode["steady"]["p50"]
+    else:
+        usual = row["usual"]
+        numbers = usual["count"] + sum(period["steps"] for period in row["periods"])
+        saved = (int(whole(usual["mean"])) - usual["p50"]) * usual["count"] // numbers
     return saved, saved, mean, None
 
 
 def slower_since(finding, report, steps):
     """What every later level takes more than the one before the change, for as many steps as there are since; of a
-    drift half of that while it lasts."""
+    drift half of that while it lasts. At most 9 where phases are known and none explains it."""
     changes = [change for change in report["detailed_metrics"]["changes"] if change["mode"] == steps.mode["mode"]]
     at = next(at for at, change in enumerate(changes) if change["step"] == finding["evidence"]["since_step"])
     change, later = changes[at], changes[at + 1 :]
@@ -201,7 +209,20 @@ def slower_since(finding, report, steps):
     here = change["steps_after"] * more
     taken = (here // 2 if change["kind"] == "gradual" else here) + sum(change["steps_after"] for change in later) * more
     saved = taken // steps.mode["steady"]["count"]
-    return saved, saved, steps.mode["steady_ns"] // steps.mode["steady"]["count"], None
+    most = None if change["cause"] is None or explains(change["cause"]) else 9
+    return saved, saved, steps.mode["steady_ns"] // steps.mode["steady"]["count"], most
+
+
+def explains(cause):
+    """Whether a phase makes up half of a change, and the rest of the step changed by at most half as large a share."""
+    before, after = cause["before_ns"], cause["after_ns"]
+    step_before, step_after = cause["step_before_ns"], cause["step_after_ns"]
+    moved = step_after - step_before
+    if moved == 0:
+        return False
+    rest = Fraction((step_after - after) - (step_before - before), max(1, step_before - before))
+    is_half = Fraction(after - before, moved) >= Fraction(1, 2)
+    return is_half and rest * (1 if moved > 0 else -1) <= Fraction(abs(moved), 2 * max(1, step_before))
 
 
 def checkpoint_stalls(finding, report, steps):

@@ -342,6 +342,7 @@ def report():
             "modes": [mode()],
             "series": [series()],
             "changes": [],
+            "periodic": [],
             "phase_series": [phase_series()],
             "values": [{"name": "loss", "shift": 0, "not_finite": 1, "points": loss}],
             "waits": {

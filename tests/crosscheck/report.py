@@ -6,6 +6,7 @@ import changes
 import critical
 import findings
 import memory
+import periods
 import names
 import report_sections
 import report_steps
@@ -26,6 +27,7 @@ def against_spans(report, run, sums, assembler, compare):
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
     memory.compare_memory(report, run, sums, beginnings, compare)
     changes.compare_changes(report, run, compare)
+    periods.compare_periods(report, run, compare)
     findings.compare_findings(report, run, compare)
 
 

@@ -85,6 +85,15 @@ class Changes(unittest.TestCase):
         changed["bottlenecks"][0]["predicted_gain"]["saved_ns_per_step"] += 1
         self.assertNotEqual(differences(changed), [])
 
+    def test_what_no_phase_explains_is_not_severe(self):
+        cause = slower()["detailed_metrics"]["changes"][0]["cause"]
+        self.assertTrue(findings.explains(cause))
+        # All of the step grew by a fifth, most of it in its longest phase.
+        self.assertFalse(findings.explains(cause | {"before_ns": 6 * MS, "after_ns": 7 * MS + MS // 5}))
+        # A third of the growth.
+        self.assertFalse(findings.explains(cause | {"after_ns": 4 * MS + 2 * MS // 3}))
+        self.assertTrue(findings.explains(cause | {"before_ns": 6 * MS, "after_ns": 7 * MS + 6 * MS // 10}))
+
     def test_a_change_that_is_not_significant_differs(self):
         changed = slower()
         changed["detailed_metrics"]["changes"][0]["p_value"] = 0.01

@@ -15,6 +15,7 @@ import not_computed
 import report
 import test_changes
 import test_memory
+import test_periods
 import test_sums
 import traces
 
@@ -95,7 +96,7 @@ class Report(unittest.TestCase):
         self.assertEqual(unnoticed, [])
 
     def test_every_number_of_the_schema_is_compared_or_known_not_to_be(self):
-        reports = (handmade.report(), {"summary": {"phase_sums": test_sums.PHASE_SUMS}}, {key: test_memory.leaking()[key] for key in ("memory", "leaks", "bottlenecks")}, {"detailed_metrics": {"changes": test_changes.slower()["detailed_metrics"]["changes"]}})
+        reports = (handmade.report(), {"summary": {"phase_sums": test_sums.PHASE_SUMS}}, {key: test_memory.leaking()[key] for key in ("memory", "leaks", "bottlenecks")}, {"detailed_metrics": {"changes": test_changes.slower()["detailed_metrics"]["changes"], "periodic": test_periods.periodic()["detailed_metrics"]["periodic"]}})
         compared = {field(place) for report in reports for place, value in places(report) if value is not None}
         self.assertEqual(compared - self.fields, set(), "not in the schema")
         left_out = set(not_computed.FIELDS)

@@ -16,3 +16,4 @@ mod readme;
 mod recorded;
 mod scale;
 mod situations;
+mod slower;

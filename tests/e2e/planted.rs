@@ -9,9 +9,9 @@ use stepscope_testkit::{TempFolder, binaries, process};
 use crate::program::{LIMIT, alone, clean, report};
 
 /// Long enough for percentiles, short enough for sixty runs.
-const STEPS: u64 = 240;
+pub(crate) const STEPS: u64 = 240;
 
-const SEEDS: std::ops::Range<u64> = 0..5;
+pub(crate) const SEEDS: std::ops::Range<u64> = 0..5;
 const CLEAN_RUNS: u64 = 20;
 
 /// A fault, the rule that has to find it, and the section that it is in.
@@ -40,7 +40,7 @@ const PLANTS: [Plant; 8] = [
 
 /// Trains with a fault, or with none, and gives the report of a run that the machine let be: repeated while the program
 /// itself saw that its answers came late, since others had the processors.
-fn train(plant: &str, seed: u64) -> Value {
+pub(crate) fn train(plant: &str, seed: u64) -> Value {
     /// A twentieth of the time for which steps without a fault wait.
     const LATE_US: u64 = STEPS * 2_000 / 20;
     for _ in 0..30 {
@@ -61,12 +61,12 @@ fn train(plant: &str, seed: u64) -> Value {
     panic!("the machine is too busy to judge times");
 }
 
-fn findings(report: &Value) -> &[Value] {
+pub(crate) fn findings(report: &Value) -> &[Value] {
     report["bottlenecks"].as_array().expect("a list of findings")
 }
 
 /// Mean time of all steps, warm-up included.
-fn mean_ns(report: &Value) -> f64 {
+pub(crate) fn mean_ns(report: &Value) -> f64 {
     let all = &report["detailed_metrics"]["modes"][0]["all"];
     all["mean"].as_f64().expect("a mean step time")
 }

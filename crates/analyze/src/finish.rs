@@ -9,6 +9,7 @@ mod examples;
 mod input;
 mod memory;
 mod orphans;
+mod periods;
 mod run;
 mod sections;
 mod series;
@@ -101,6 +102,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         values: series::values(run),
         disagreements: sections.disagreements,
         changes: changes::of(&steps, &coverage, &series, &phase_series),
+        periodic: periods::of(run, &steps, &coverage, &series),
         phase_series,
         examples: examples::of(run, &steps, &modes),
         sections: sections.rows,
@@ -140,6 +142,7 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         memory: MemorySummary::default(),
         series: Vec::new(),
         changes: Vec::new(),
+        periodic: Vec::new(),
         phase_series: Vec::new(),
         examples: Vec::new(),
         values: Vec::new(),

@@ -15,11 +15,14 @@ mod examples;
 mod finish;
 mod fold;
 mod forest;
+#[cfg(test)]
+mod generated;
 mod losses;
 mod merge;
 mod outside;
 mod partial;
 mod paths;
+pub mod periods;
 mod phases;
 mod points;
 pub mod render;

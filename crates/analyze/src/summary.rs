@@ -8,6 +8,7 @@ mod critical;
 mod example;
 mod input;
 mod memory;
+mod period;
 mod phase;
 mod run;
 mod section;
@@ -23,6 +24,7 @@ pub use input::{
     BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow,
 };
 pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
+pub use period::{PeriodCause, PeriodicSteps, StepPeriod};
 pub use phase::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};
 pub use section::{Disagreement, FigureSource, FigureSum, InSteps, SectionMemory, SectionRow};
@@ -84,6 +86,8 @@ pub struct Summary {
     pub series: Vec<StepSeries>,
     /// Where step times change, by (mode, step).
     pub changes: Vec<StepChange>,
+    /// Steps that take longer every so often, by mode; none where no period was found.
+    pub periodic: Vec<PeriodicSteps>,
     /// Exposed time by phase over step numbers, by mode as `modes`.
     pub phase_series: Vec<PhaseSeries>,
     /// Steps kept with their spans, by mode as `modes`: the first, the median, the slowest.

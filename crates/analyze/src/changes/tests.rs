@@ -1,73 +1,10 @@
 //! Planted changes are found within five points, and none in series without: stated noise, fixed seeds.
 
 use super::{Change, MIN_POINTS, changes, median};
+use crate::generated::{Noise, Random, length, noisy_machine};
 
 /// Points within which a planted change is found.
 const WITHIN: usize = 5;
-
-const BASE_NS: f64 = 10_000_000.0;
-
-/// SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn bits(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// In (0, 1].
-    fn unit(&mut self) -> f64 {
-        ((self.bits() >> 11) + 1) as f64 / (1u64 << 53) as f64
-    }
-
-    fn normal(&mut self) -> f64 {
-        (-2.0 * self.unit().ln()).sqrt() * (2.0 * std::f64::consts::PI * self.unit()).cos()
-    }
-
-    /// Of shape 4 and mean 1.
-    fn gamma(&mut self) -> f64 {
-        (0..4).map(|_| -self.unit().ln()).sum::<f64>() / 4.0
-    }
-}
-
-/// Noise of step times: deviations of a share `sigma`, of which neighbours share `correlation`; some are skewed, one
-/// point in a hundred is an outlier.
-struct Noise {
-    random: Random,
-    sigma: f64,
-    correlation: f64,
-    state: f64,
-    is_skewed: bool,
-}
-
-impl Noise {
-    fn new(seed: u64, sigma: f64, correlation: f64) -> Self {
-        let mut random = Random(seed);
-        let state = random.normal();
-        Self { random, sigma, correlation, state, is_skewed: seed % 2 == 1 }
-    }
-
-    /// The time of a point whose usual one is `level` times the base.
-    fn point(&mut self, level: f64) -> u64 {
-        let fresh = if self.is_skewed { 2.0 * (self.random.gamma() - 1.0) } else { self.random.normal() };
-        self.state =
-            self.correlation * self.state + (1.0 - self.correlation * self.correlation).sqrt() * fresh;
-        let outlier = if self.random.unit() < 0.01 { 1.0 + 4.0 * self.random.unit() } else { 1.0 };
-        (BASE_NS * level * (self.sigma * self.state).exp() * outlier) as u64
-    }
-
-    fn series(mut self, count: usize, level: impl Fn(usize) -> f64) -> Vec<u64> {
-        (0..count).map(|index| self.point(level(index))).collect()
-    }
-}
-
-/// The lengths of clean runs, of 300 to 5,000 points.
-fn length(seed: u64) -> usize {
-    300 + usize::try_from(Random(seed ^ 0xabc).bits() % 4_701).unwrap()
-}
 
 #[test]
 fn nothing_is_found_where_nothing_changes() {
@@ -97,6 +34,36 @@ fn periodic_steps_and_single_ones_are_no_changes() {
             Noise::new(seed, 0.03, 0.3).series(count, |index| if short.contains(&index) { 2.0 } else { 1.0 });
         assert_eq!(changes(&disturbed), [], "seed {seed}, {short:?} of {count}");
     }
+}
+
+#[test]
+fn a_noisy_machine_changes_nothing() {
+    for seed in 0..50 {
+        let period = [7, 10, 25, 50][seed as usize % 4];
+        let series = noisy_machine(seed, length(seed), |index| if index % period == 0 { 3.0 } else { 1.0 });
+        assert_eq!(changes(&series), [], "seed {seed}, every {period} of {}", series.len());
+    }
+}
+
+#[test]
+fn a_noisy_machine_hides_no_change() {
+    // A disturbance that ends where the change begins belongs to it as far as anybody can tell.
+    const DISTURBED: usize = 14;
+    let mut exact = 0;
+    for seed in 0..50 {
+        let count = length(seed);
+        let place = count * 6 / 10;
+        let series = noisy_machine(seed, count, |index| {
+            let usual = if index < place { 1.0 } else { 1.25 };
+            if index % 50 == 0 { 3.0 * usual } else { usual }
+        });
+        let found = changes(&series);
+        let [change] = found.as_slice() else { panic!("seed {seed}: {found:#?}") };
+        let off = change.at.abs_diff(place);
+        assert!(off <= WITHIN + DISTURBED, "seed {seed}: {place} of {count}, {change:?}");
+        exact += usize::from(off <= WITHIN);
+    }
+    assert!(exact >= 45, "{exact} of 50 within {WITHIN}");
 }
 
 fn assert_one(series: &[u64], place: usize, ratio: f64, label: &str) {

@@ -28,6 +28,7 @@ const TABLES: &[Table] = &[
     ("phase_sums.csv", steps::phase_sums),
     ("steps.csv", steps::series),
     ("changes.csv", steps::changes),
+    ("periods.csv", steps::periods),
     ("slowest_steps.csv", steps::slowest),
     ("slowest_step_phases.csv", steps::slowest_phases),
     ("phases_over_steps.csv", steps::phase_series),

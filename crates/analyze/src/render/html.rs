@@ -9,6 +9,7 @@ mod data;
 mod findings;
 mod overview;
 mod page;
+mod periods;
 mod plots;
 mod recording;
 mod sections;

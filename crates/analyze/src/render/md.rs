@@ -25,6 +25,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     tables::critical(report, &mut page);
     tables::sections(report, &mut page);
     tables::changes(report, &mut page);
+    tables::periods(report, &mut page);
     tables::slowest(report, &mut page);
     tables::memory(report, &mut page);
     recording::render(report, &mut page);

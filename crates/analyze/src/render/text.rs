@@ -9,6 +9,7 @@ mod header;
 mod loaders;
 mod memory;
 mod page;
+mod periods;
 mod phases;
 mod recording;
 mod sections;
@@ -37,6 +38,7 @@ fn render(report: &Report, options: Options) -> Result<String, RenderError> {
     sections::render(report, &mut page);
     suspended::render(report, &mut page);
     changes::render(report, &mut page);
+    periods::render(report, &mut page);
     steps::render(report, &mut page);
     loaders::render(report, &mut page);
     memory::render(report, &mut page);

@@ -216,6 +216,7 @@ fn details(summary: &Summary, rules: Vec<RuleState>) -> Details {
         limits: summary.limits.clone(),
         series: summary.series.clone(),
         changes: summary.changes.clone(),
+        periodic: summary.periodic.clone(),
         phase_series: summary.phase_series.clone(),
         values: summary.values.clone(),
     }

@@ -14,8 +14,8 @@ use stepscope_model::ReadIssue;
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
     BatchSummary, Coverage, CriticalPath, Disagreement, Example, InputShare, InstanceRow, Limit, ModeSummary,
-    OtherRun, OutsideRow, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats, StepChange,
-    StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats,
+    StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -307,6 +307,8 @@ pub struct Details {
     pub series: Vec<StepSeries>,
     /// Where step times change.
     pub changes: Vec<StepChange>,
+    /// Steps that take longer every so often.
+    pub periodic: Vec<PeriodicSteps>,
     /// Exposed time by phase over step numbers, by mode.
     pub phase_series: Vec<PhaseSeries>,
     /// The user's own values over step numbers.

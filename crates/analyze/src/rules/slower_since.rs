@@ -21,7 +21,9 @@ pub(super) const RULE: Rule = Rule {
               outliers and periodic slow steps are no changes; nor is what lasts for less than 20 steps or a \
               twentieth of the run, or differs by less than 3 %. A drift is told from a change by Schwarz's \
               criterion. A finding needs a level that all later ones stay above. The phase named is the one whose \
-              exposed time in a step grew most, if it accounts for at least half of what steps grew.",
+              exposed time in a step grew most, if it accounts for at least half of what steps grew, and the rest of \
+              the step grew by at most half as large a share. Where none does, the machine is to blame rather than \
+              the program, and the severity is at most 9.",
         advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
                  searched, a file that is appended to, a larger batch, a second stage of training. Where no phase \
                  explains it, all of the step is slower: clock speed and heat, other programs on the machine, memory.",
@@ -40,6 +42,9 @@ thresholds! {
     /// Steps after warm-up that are needed.
     min_steps: u64 = 100;
 }
+
+/// The highest severity of a change that no phase explains: such a finding stays out of the report's first sentence.
+const OF_THE_MACHINE: f64 = 9.0;
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.slower_since;
@@ -115,7 +120,10 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
     let all_ns = u64::try_from(lasting.all_ns).unwrap_or(u64::MAX);
     let mean_ns = steps.mode.steady_ns / steps.mode.steady.count.max(1);
     let gain = Gain::upper_bound(all_ns / steps.mode.steady.count.max(1), mean_ns)?;
-    let cause = change.cause.as_ref().filter(|cause| cause.share() >= thresholds.explained_share);
+    let is_explained =
+        |cause: &&ChangeCause| cause.share() >= thresholds.explained_share && cause.stands_out();
+    let cause = change.cause.as_ref().filter(is_explained);
+    let of_the_machine = cause.is_none() && change.cause.is_some();
     let phase = cause.and_then(|cause| cause.phase.as_ref());
     let longer = percent(lasting.share());
     let title = match change.kind {
@@ -139,7 +147,7 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
         .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 3)));
     Some(Finding {
         title,
-        severity: gain.severity(),
+        severity: if of_the_machine { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
         section: None,
         phase: phase.map(|phase| phase.as_str().to_owned()),
         rank: None,

@@ -8,7 +8,7 @@ use stepscope_core::Phase;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ModeSummary, Summary};
+use crate::summary::{ModeSummary, PeriodicSteps, SlowStep, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
@@ -22,7 +22,9 @@ pub(super) const RULE: Rule = Rule {
               time that the usual step shows to be unnecessary, and it hides real changes from you.",
         how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A \
               finding needs a tail (either ratio above its limit) and a cost: mean minus median, as a share \
-              of the mean. The phase named is the one that explains the slowest steps: where their exposed \
+              of the mean. Where every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the \
+              report), that is how the program is made and no jitter: the other steps are judged, one a step number, \
+              the longest of all ranks, and their cost is a share of the mean of all. The phase named is the one that explains the slowest steps: where their exposed \
               time exceeds that of the average step most, if it accounts for at least half of the excess.",
         advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
                  more loaders), checkpoints (write them in another thread), evaluation. Where none does, all \
@@ -61,7 +63,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             things(all, "step", "steps")
         ));
     }
-    let stats = &steps.mode.steady;
+    let periodic = summary.periodic.iter().find(|row| row.mode == steps.mode.mode);
+    let stats = periodic.map_or(&steps.mode.steady, |row| &row.usual);
     let (Some(p50), Some(p95), Some(p99), Some(mean)) = (stats.p50, stats.p95, stats.p99, stats.mean) else {
         return Verdict::unknown("steps have no durations");
     };
@@ -70,21 +73,32 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     let ratio = |ns: u64| ns as f64 / p50 as f64;
     let mean_ns = mean.round() as u64;
-    let Some(gain) = Gain::upper_bound(mean_ns.saturating_sub(p50), mean_ns) else {
+    let above_ns = mean_ns.saturating_sub(p50);
+    let gain = match periodic {
+        None => Gain::upper_bound(above_ns, mean_ns),
+        Some(row) => {
+            let all = stats.count.saturating_add(row.steps()).max(1);
+            let saved = u128::from(above_ns) * u128::from(stats.count) / u128::from(all);
+            let steady = steps.mode.steady.mean.unwrap_or(0.0).round() as u64;
+            Gain::upper_bound(u64::try_from(saved).unwrap_or(u64::MAX), steady)
+        }
+    };
+    let Some(gain) = gain else {
         return Verdict::unknown("steps have no duration");
     };
     let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
     if !has_tail || gain.share < thresholds.min_share {
         return Verdict::fine(format!(
-            "p95 is {:.2} times the median, p99 {:.2} times; {} of the step time lies above the median",
+            "p95 is {:.2} times the median, p99 {:.2} times; {} of the step time lies above the median{}",
             ratio(p95),
             ratio(p99),
-            percent(gain.share)
+            percent(gain.share),
+            if periodic.is_some() { ", periodic steps left out" } else { "" }
         ));
     }
     let by_p95 = ratio(p95) >= thresholds.min_p95_ratio;
     let (name, tail) = if by_p95 { ("p95", p95) } else { ("p99", p99) };
-    let cause = Cause::of(steps.mode).filter(|cause| cause.share >= thresholds.explained_share);
+    let cause = Cause::of(steps.mode, periodic).filter(|cause| cause.share >= thresholds.explained_share);
     let evidence = Evidence::new()
         .with("p50_ns", p50)
         .with("p95_ns", p95)
@@ -95,6 +109,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("p99_to_p50_ratio", rounded(ratio(p99), 3))
         .with_known("robust_cv_ratio", stats.robust_cv.map(|cv| rounded(cv, 4)))
         .with("above_median_share", gain.share)
+        .with_known("periodic_steps_left_out", periodic.map(PeriodicSteps::steps))
         .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
         .with_known("explained_share", cause.as_ref().map(|cause| rounded(cause.share, 3)));
     Verdict::Found(vec![Finding {
@@ -150,14 +165,18 @@ struct Cause {
 }
 
 impl Cause {
-    fn of(mode: &ModeSummary) -> Option<Self> {
+    /// Of the slowest steps that are of no period.
+    fn of(mode: &ModeSummary, periodic: Option<&PeriodicSteps>) -> Option<Self> {
         let usual_ns = mode.steady.p50?;
+        let is_of_a_period = |step: &&SlowStep| {
+            periodic.zip(step.step).is_some_and(|(periodic, step)| periodic.every(step).is_some())
+        };
         let count = mode.whole.steps.max(1);
         let usual: BTreeMap<&str, u64> =
             mode.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns / count)).collect();
         let mut excess: BTreeMap<&str, u64> = BTreeMap::new();
         let mut all_excess = 0u64;
-        for step in &mode.slowest {
+        for step in mode.slowest.iter().filter(|step| !is_of_a_period(step)) {
             all_excess = all_excess.saturating_add(step.duration_ns.saturating_sub(usual_ns));
             for part in &step.phases {
                 let phase = part.phase.as_str();

@@ -77,4 +77,16 @@ impl ChangeCause {
         let all = by(self.step_before_ns, self.step_after_ns);
         if all == 0.0 { 0.0 } else { by(self.before_ns, self.after_ns) / all }
     }
+
+    /// Whether it moved other than the rest of the step: that moved by at most half as large a share as the step did.
+    /// What makes all of a step slower makes its longest phase slower, too, and is no matter of that phase.
+    #[must_use]
+    pub fn stands_out(&self) -> bool {
+        let relative = |before: u64, after: u64| (after as f64 - before as f64) / (before as f64).max(1.0);
+        let step = relative(self.step_before_ns, self.step_after_ns);
+        let rest_before_ns = self.step_before_ns.saturating_sub(self.before_ns);
+        let rest_after_ns = self.step_after_ns.saturating_sub(self.after_ns);
+        let rest = relative(rest_before_ns, rest_after_ns);
+        rest * step.signum() <= step.abs() / 2.0
+    }
 }

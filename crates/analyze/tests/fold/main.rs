@@ -18,6 +18,7 @@ mod grouping;
 mod hostile;
 mod input;
 mod orphans;
+mod periods;
 mod runs;
 mod sections;
 mod series;

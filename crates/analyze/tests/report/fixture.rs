@@ -48,6 +48,7 @@ pub(crate) fn nothing() -> Summary {
         memory: MemorySummary::default(),
         series: Vec::new(),
         changes: Vec::new(),
+        periodic: Vec::new(),
         phase_series: Vec::new(),
         examples: Vec::new(),
         values: Vec::new(),

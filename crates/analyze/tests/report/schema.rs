@@ -8,8 +8,9 @@ use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
     ChangeCause, ChangeKind, Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan,
-    FigureSum, Gauge, Lane, Limit, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint,
-    SlowStep, StepChange, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    FigureSum, Gauge, Lane, Limit, PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime,
+    ProcessMemory, SeriesPoint, SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint,
+    ValueSeries,
 };
 use stepscope_core::{LossReason, Mode, Phase, SectionKind};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -79,6 +80,7 @@ pub(crate) fn full() -> Summary {
     summary.phase_series =
         vec![PhaseSeries { mode: Mode::Train, shift: 0, points: vec![point(0), point(1)] }];
     summary.changes = vec![change(ChangeKind::Sudden, 120)];
+    summary.periodic = vec![every_50th(summary.modes[0].steady)];
     summary.examples = vec![example(0, ExampleRole::First), example(1_234, ExampleRole::Median)];
     summary.values = vec![ValueSeries {
         name: "loss".into(),
@@ -117,6 +119,23 @@ pub(crate) fn change(kind: ChangeKind, step: u64) -> StepChange {
             step_after_ns: 12_100_009,
         }),
     }
+}
+
+/// Every 50th step takes 62 ms, for a checkpoint.
+pub(crate) fn every_50th(usual: Stats) -> PeriodicSteps {
+    let period = StepPeriod {
+        every: 50,
+        first_step: 47,
+        steps: 8,
+        median_ns: 62 * MS,
+        above_ns: 336 * MS,
+        cause: Some(PeriodCause {
+            phase: Some(PhaseName::Known(Phase::Checkpoint)),
+            usual_ns: 11,
+            periodic_ns: 42 * MS,
+        }),
+    };
+    PeriodicSteps { mode: Mode::Train, usual, periods: vec![period] }
 }
 
 /// A step of 10 ms in which a batch is waited for, and a loader works on a thread of its own.

@@ -352,3 +352,26 @@ fn the_signal_that_ended_a_run_is_named() {
     assert!(said(1, None).contains(", ended Step time"));
     assert!(said(0, Some(Signal::Terminate)).contains("did not end (some ranks ended by SIGTERM)"));
 }
+
+#[test]
+fn periodic_steps_are_told_and_marked() {
+    let mut summary = troubled();
+    summary.periodic = vec![crate::schema::every_50th(summary.modes[0].steady)];
+    let text = text(&summary);
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let told = "every 50th step is 3.1 times as long: 62.0 ms instead of 20.1 ms, 8 steps, from step 47 on; most of it: \
+                checkpoint 11 ns → 42.0 ms";
+    assert!(words.contains(told), "{text}");
+    let marked = |text: &str| {
+        let lines = text.lines().filter(|line| line.contains(", every 50th step"));
+        lines
+            .filter_map(|line| line.split(['|', ' ']).find(|word| !word.is_empty()).map(String::from))
+            .collect()
+    };
+    let of_47: Vec<String> = marked(&text);
+    assert_eq!(of_47, ["47"], "{text}");
+    let report = build(&summary, Reading::default(), &Config::default());
+    let markdown = render::find("md").unwrap().text(&report, Options::default()).unwrap();
+    let rows: Vec<&str> = markdown.lines().filter(|line| line.contains("every 50th step")).collect();
+    assert!(rows.len() == 2 && rows[0].contains("3.1 times as long"), "{rows:?}");
+}

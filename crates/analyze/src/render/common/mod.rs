@@ -3,4 +3,5 @@
 pub(crate) mod changes;
 pub(crate) mod evidence;
 pub(crate) mod names;
+pub(crate) mod periods;
 pub(crate) mod recording;

@@ -2,10 +2,11 @@
 
 use super::table::{Named, Table};
 use crate::render::common::names::word;
+use crate::render::common::periods::every;
 use crate::report::Report;
 use crate::summary::{
-    Gauge, ModeSummary, PhaseName, PhasePoint, PhaseRow, PhaseSeries, PhaseSum, SeriesPoint, SlowStep,
-    StepChange, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    Gauge, ModeSummary, PeriodicSteps, PhaseName, PhasePoint, PhaseRow, PhaseSeries, PhaseSum, SeriesPoint,
+    SlowStep, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 
 /// One row: the run, the verdict, and the figures it rests on.
@@ -183,12 +184,32 @@ pub(super) fn changes(report: &Report) -> String {
         .of(&report.detailed_metrics.changes)
 }
 
+pub(super) fn periods(report: &Report) -> String {
+    let all = &report.detailed_metrics.periodic;
+    let rows = all.iter().flat_map(|steps| steps.periods.iter().map(move |period| (steps, period)));
+    Table::<(&PeriodicSteps, &StepPeriod)>::new()
+        .column("mode", |row| row.0.mode.as_str().into())
+        .column("every", |row| row.1.every.into())
+        .column("first_step", |row| row.1.first_step.into())
+        .column("steps", |row| row.1.steps.into())
+        .column("median_ns", |row| row.1.median_ns.into())
+        .column("above_ns", |row| row.1.above_ns.into())
+        .column("cause_phase", |row| {
+            row.1.cause.as_ref().and_then(|cause| cause.phase.as_ref()).map(PhaseName::as_str).into()
+        })
+        .column("cause_usual_ns", |row| row.1.cause.as_ref().map(|cause| cause.usual_ns).into())
+        .column("cause_periodic_ns", |row| row.1.cause.as_ref().map(|cause| cause.periodic_ns).into())
+        .stats("usual_", "_ns", |row| row.0.usual)
+        .of(rows)
+}
+
 fn slow_steps(report: &Report) -> impl Iterator<Item = (&ModeSummary, &SlowStep)> {
     report.detailed_metrics.modes.iter().flat_map(|mode| mode.slowest.iter().map(move |step| (mode, step)))
 }
 
 pub(super) fn slowest(report: &Report) -> String {
-    Table::<(&ModeSummary, &SlowStep)>::new()
+    let rows = slow_steps(report).map(|(mode, step)| (mode, step, every(report, mode.mode, step.step)));
+    Table::<(&ModeSummary, &SlowStep, Option<u64>)>::new()
         .column("mode", |row| row.0.mode.as_str().into())
         .column("step", |row| row.1.step.into())
         .column("rank", |row| row.1.rank.into())
@@ -196,7 +217,8 @@ pub(super) fn slowest(report: &Report) -> String {
         .column("start_ns", |row| row.1.start_ns.into())
         .column("trace_id", |row| row.1.trace_id.as_str().into())
         .column("unattributed_ns", |row| row.1.unattributed_ns.into())
-        .of(slow_steps(report))
+        .column("every", |row| row.2.into())
+        .of(rows)
 }
 
 pub(super) fn slowest_phases(report: &Report) -> String {

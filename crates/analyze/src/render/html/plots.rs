@@ -4,9 +4,9 @@
 
 use std::collections::BTreeSet;
 
-use super::changes;
 use super::page::{close, count, escape, ns, open, paragraph};
 use super::svg::{self, Bucket, Line, bands, buckets, buckets_within};
+use super::{changes, periods};
 use crate::report::Report;
 use crate::report::units::{bytes, count as count_words, duration};
 use crate::summary::{Gauge, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
@@ -62,6 +62,7 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
     );
     figure("plot-steps", "steps", &caption, &drawing, out);
     changes::table_of(report, out);
+    periods::table_of(report, out);
     close(out);
 }
 

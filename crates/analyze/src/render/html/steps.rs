@@ -2,6 +2,7 @@
 
 use super::page::{bytes, close, code, count, figure, known, ns, number, open, paragraph, share, table};
 use super::svg;
+use crate::render::common::periods;
 use crate::report::Report;
 use crate::report::units::signed_bytes;
 use crate::summary::{ModeSummary, PhaseSum};
@@ -128,7 +129,7 @@ pub(super) fn slowest(report: &Report, out: &mut String) {
     open("slowest", "Slowest steps", out);
     let rows = mode.slowest.iter().enumerate().map(|(n, step)| {
         let place = format!("detailed_metrics/modes/{at}/slowest/{n}");
-        let phases: Vec<String> = step
+        let mut phases: Vec<String> = step
             .phases
             .iter()
             .enumerate()
@@ -139,6 +140,7 @@ pub(super) fn slowest(report: &Report, out: &mut String) {
                 format!("{} {exposed}", code(part.phase.as_str()))
             })
             .collect();
+        phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
         [
             count(&format!("{place}/step"), step.step),
             number(&format!("{place}/rank"), step.rank),

@@ -1,8 +1,8 @@
 //! Where the time goes, the largest sections, the slowest steps, memory.
 
 use super::page::{Page, code, known, prose};
-use crate::render::common::changes;
 use crate::render::common::names::named;
+use crate::render::common::{changes, periods};
 use crate::report::Report;
 use crate::report::units::{bytes, count, duration, percent, signed_bytes, things};
 use crate::summary::SectionRow;
@@ -154,6 +154,22 @@ pub(super) fn changes(report: &Report, page: &mut Page) {
     }
 }
 
+pub(super) fn periods(report: &Report, page: &mut Page) {
+    let Some((_, periodic)) = periods::shown(report) else { return };
+    page.heading(3, "Periodic steps");
+    let rows = periodic.periods.iter().map(|period| {
+        [
+            prose(&periods::steps(period.every)),
+            count(period.steps),
+            periods::much(periodic, period),
+            duration(period.median_ns),
+            known(periodic.usual.p50, duration),
+            prose(&periods::because(period)),
+        ]
+    });
+    page.table(["Which", ">Steps", "Are", ">Median", ">Usual step", "Phase that takes most of it"], rows);
+}
+
 pub(super) fn slowest(report: &Report, page: &mut Page) {
     let modes = &report.detailed_metrics.modes;
     let Some(mode) = modes.iter().find(|row| Some(row.mode.as_str()) == report.summary.mode) else { return };
@@ -162,13 +178,14 @@ pub(super) fn slowest(report: &Report, page: &mut Page) {
     }
     page.heading(3, "Slowest steps");
     let rows = mode.slowest.iter().take(STEPS).map(|step| {
-        let phases: Vec<String> = step
+        let mut phases: Vec<String> = step
             .phases
             .iter()
             .filter(|part| part.exposed_ns > 0)
             .take(PHASES)
             .map(|part| format!("{} {}", code(part.phase.as_str()), duration(part.exposed_ns)))
             .collect();
+        phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
         [
             known(step.step, count),
             known(step.rank, |rank| rank.to_string()),

@@ -2,6 +2,7 @@
 
 use super::page::{Look, Page, tight_percent};
 use super::width::right;
+use crate::render::common::periods;
 use crate::report::Report;
 use crate::report::units::{count, duration, short_duration};
 use crate::summary::{Example, ExampleRole};
@@ -32,7 +33,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             (true, None) => " ".repeat(7),
         };
         let ratio = mode.steady.p50.filter(|&p50| p50 > 0).map(|p50| step.duration_ns as f64 / p50 as f64);
-        let phases: Vec<String> = step
+        let mut phases: Vec<String> = step
             .phases
             .iter()
             .filter(|part| part.exposed_ns > 0)
@@ -42,6 +43,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
                 format!("{} {}", part.phase, tight_percent(share))
             })
             .collect();
+        phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
         page.plain(&format!(
             "{}{rank} {} {}  {}",
             right(&number, 10),

@@ -151,6 +151,11 @@ fn every_point_of_a_series_is_a_row() {
     let changes = json["detailed_metrics"]["changes"].as_array().unwrap();
     assert_eq!((changes.len(), tables["changes.csv"].len()), (1, 1));
     compare("changes", &changes[0], &tables["changes.csv"][0], &BTreeMap::new());
+    let periodic = &json["detailed_metrics"]["periodic"][0];
+    let rows = &tables["periods.csv"];
+    assert_eq!((rows.len(), &rows[0]["mode"]), (1, &cell(&periodic["mode"])));
+    compare("periods", &periodic["periods"][0], &rows[0], &BTreeMap::new());
+    compare("usual", &periodic["usual"]["p95"], &rows[0], &names(&[("", "usual_p95_ns")]));
     let values = &tables["values.csv"];
     assert_eq!(values.len(), 2);
     assert_eq!(

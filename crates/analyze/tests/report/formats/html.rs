@@ -42,6 +42,14 @@ fn every_figure_is_that_of_the_json_report() {
             assert_eq!(value.parse::<f64>().ok(), expected.as_f64(), "{place}");
         }
         let places: BTreeSet<&str> = figures.iter().map(|(place, _)| *place).collect();
+        for (at, _) in json["detailed_metrics"]["periodic"].as_array().unwrap().iter().enumerate() {
+            for name in ["every", "first_step", "steps", "median_ns", "cause/periodic_ns"] {
+                assert!(
+                    places.contains(format!("detailed_metrics/periodic/{at}/periods/0/{name}").as_str()),
+                    "{name}"
+                );
+            }
+        }
         for (at, section) in json["sections"].as_array().unwrap().iter().enumerate() {
             for name in ["count", "total", "self_ns", "p50", "p95", "max", "errors"] {
                 let place = format!("sections/{at}/{name}");

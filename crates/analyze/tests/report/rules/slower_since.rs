@@ -96,6 +96,33 @@ fn a_phase_that_explains_little_is_not_named() {
 }
 
 #[test]
+fn what_slows_all_of_a_step_is_the_machines_and_not_severe() {
+    let mut summary = slower();
+    let change = &mut summary.changes[0];
+    // From 10 to 15 ms, of which one phase takes six tenths before and after.
+    change.after_ns = 15 * MS;
+    let cause = change.cause.as_mut().unwrap();
+    (cause.before_ns, cause.after_ns) = (6 * MS, 9 * MS);
+    (cause.step_before_ns, cause.step_after_ns) = (10 * MS, 15 * MS);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.predicted_gain.unwrap().share > 0.15);
+    assert_eq!((finding.phase, finding.severity), (None, 9.0));
+    assert!(finding.recommendation.starts_with("No phase explains it"), "{}", finding.recommendation);
+    // The rest grew by a tenth while the step grew by a fifth: that phase it is.
+    let change = &mut summary.changes[0];
+    change.after_ns = 12 * MS;
+    let cause = change.cause.as_mut().unwrap();
+    (cause.before_ns, cause.after_ns) = (6 * MS, 7_600_000);
+    (cause.step_before_ns, cause.step_after_ns) = (10 * MS, 12 * MS);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.phase.as_deref(), Some("preprocessing"));
+    // Were it more of the rest, it would not be.
+    summary.changes[0].cause.as_mut().unwrap().after_ns = 7_599_000;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.phase, None);
+}
+
+#[test]
 fn parts_of_a_run_and_steps_without_numbers_are_not_judged() {
     let mut summary = slower();
     summary.coverage.recorded_steps = Some(20_000);

@@ -1,7 +1,9 @@
 //! Fixtures of `step_jitter`.
 
 use serde_json::json;
-use stepscope_core::Phase;
+use stepscope_analyze::Summary;
+use stepscope_analyze::summary::{PeriodicSteps, StepPeriod};
+use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
 use crate::fixture::{MS, Run};
@@ -66,4 +68,50 @@ fn a_tail_that_costs_little_is_fine() {
 fn percentiles_of_few_steps_mean_little() {
     let summary = Run::with_durations((0..99).map(|step| (1 + step % 10) * MS).collect()).build();
     assert!(unknown(RULE, &summary).contains("99 steps"));
+}
+
+/// Steps of those durations, of which every tenth takes 60 ms because it is meant to.
+fn periodic(durations: Vec<u64>, phase: Phase) -> Summary {
+    let usual: Vec<u64> = durations.iter().copied().filter(|&ns| ns != 60 * MS).collect();
+    let steps = (durations.len() - usual.len()) as u64;
+    let usual = Run::with_durations(usual).build().modes[0].steady;
+    let mut summary = Run::with_durations(durations).slow_because(phase).build();
+    let period = StepPeriod {
+        every: 10,
+        first_step: 9,
+        steps,
+        median_ns: 60 * MS,
+        above_ns: steps * 50 * MS,
+        cause: None,
+    };
+    summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: vec![period] }];
+    summary
+}
+
+#[test]
+fn periodic_steps_are_no_jitter() {
+    let durations = (0..200).map(|step| if step % 10 == 9 { 60 * MS } else { 10 * MS }).collect();
+    assert_eq!(
+        fine(RULE, &periodic(durations, Phase::Checkpoint)),
+        "p95 is 1.00 times the median, p99 1.00 times; 0 % of the step time lies above the median, periodic steps \
+         left out"
+    );
+}
+
+#[test]
+fn the_others_are_judged_beside_periodic_steps() {
+    // Of 200 steps, twenty are periodic, eighteen of the others take 110 ms.
+    let durations = (0..200).map(|step| match step % 10 {
+        9 => 60 * MS,
+        4 if step < 180 => 110 * MS,
+        _ => 10 * MS,
+    });
+    let [finding] = found(RULE, &periodic(durations.collect(), Phase::DataWait)).try_into().unwrap();
+    // 1,800 ms above the median in 180 steps of 200, in a mean of 24 ms.
+    assert!(finding.title.starts_with("Steps vary: p95 is 11.0 times the median"), "{}", finding.title);
+    assert_eq!(finding.evidence.get("periodic_steps_left_out"), Some(&json!(20)));
+    assert_eq!(finding.phase.as_deref(), Some("data_wait"));
+    let gain = finding.predicted_gain.unwrap();
+    assert!(gain.saved_ns_per_step.abs_diff(9 * MS) < MS / 10, "{gain:?}");
+    assert_eq!(gain.saved_ns_per_step + gain.step_time_ns, 24 * MS);
 }

@@ -1,0 +1,139 @@
+//! Which steps take longer every so often, and in which phase.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use stepscope_core::Mode;
+
+use super::narrow;
+use super::steps::Steady;
+use crate::changes::median;
+use crate::dist::Dist;
+use crate::periods::{self, Period};
+use crate::run::RunAcc;
+use crate::steps::StepRecord;
+use crate::summary::{
+    Coverage, PeriodCause, PeriodicSteps, PhaseName, SeriesPoint, Stats, StepPeriod, StepSeries,
+};
+
+/// The periods of every mode that has some; none where only a part of the steps was read, or points hold several.
+pub(super) fn of(
+    run: &RunAcc,
+    steps: &Steady<'_>,
+    coverage: &Coverage,
+    series: &[StepSeries],
+) -> Vec<PeriodicSteps> {
+    if coverage.partly_read().is_some() {
+        return Vec::new();
+    }
+    series.iter().filter(|series| series.shift == 0).filter_map(|series| row(run, steps, series)).collect()
+}
+
+fn row(run: &RunAcc, steps: &Steady<'_>, series: &StepSeries) -> Option<PeriodicSteps> {
+    let first = steps.first_step(series.mode).unwrap_or(0);
+    let points: Vec<&SeriesPoint> =
+        series.points.iter().filter(|point| point.count > 0 && point.step >= first).collect();
+    let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
+    let longest: Vec<u64> = points.iter().map(|point| point.duration_max_ns).collect();
+    let found = periods::periods(&numbers, &longest);
+    if found.is_empty() {
+        return None;
+    }
+    let mut usual = Dist::default();
+    let mut by_period: Vec<Vec<&SeriesPoint>> = vec![Vec::new(); found.len()];
+    let mut usual_steps: BTreeSet<u64> = BTreeSet::new();
+    for point in points {
+        let at = found.iter().position(|period| period.holds(point.step));
+        match at.and_then(|at| by_period.get_mut(at)) {
+            Some(mine) => mine.push(point),
+            None => {
+                usual.record(point.duration_max_ns);
+                usual_steps.insert(point.step);
+            }
+        }
+    }
+    let usual = Stats::of(&usual.0);
+    let usual_ns = usual.p50?;
+    let kept = Kept::of(run, steps, series.mode);
+    let before = means(&kept.first, |step| usual_steps.contains(&step));
+    let periods = found.iter().zip(&by_period).map(|(period, points)| {
+        let numbers: BTreeSet<u64> = points.iter().map(|point| point.step).collect();
+        let after = means(&kept.all, |step| numbers.contains(&step));
+        period_row(period, points, usual_ns, before.as_ref().zip(after.as_ref()))
+    });
+    Some(PeriodicSteps { mode: series.mode, usual, periods: periods.collect() })
+}
+
+type Means = BTreeMap<Option<PhaseName>, u64>;
+
+fn period_row(
+    period: &Period,
+    points: &[&SeriesPoint],
+    usual_ns: u64,
+    means: Option<(&Means, &Means)>,
+) -> StepPeriod {
+    let longest: Vec<u64> = points.iter().map(|point| point.duration_max_ns).collect();
+    let above = longest.iter().map(|ns| u128::from(ns.saturating_sub(usual_ns))).sum();
+    StepPeriod {
+        every: period.every,
+        first_step: points.first().map_or(period.first, |point| point.step),
+        steps: points.len() as u64,
+        median_ns: median(&longest),
+        above_ns: narrow(above),
+        cause: means.and_then(|(usual, periodic)| cause(usual, periodic)),
+    }
+}
+
+/// The phase that takes most of what is more; of equals the first name.
+fn cause(usual: &Means, periodic: &Means) -> Option<PeriodCause> {
+    let time = |means: &Means, name: &Option<PhaseName>| means.get(name).copied().unwrap_or(0);
+    let more = |name: &Option<PhaseName>| time(periodic, name).saturating_sub(time(usual, name));
+    let name = periodic.keys().rev().max_by_key(|name| more(name)).filter(|name| more(name) > 0)?;
+    Some(PeriodCause { phase: name.clone(), usual_ns: time(usual, name), periodic_ns: time(periodic, name) })
+}
+
+/// Whole steps that are kept singly, by number the longest.
+struct Kept<'a> {
+    /// The first ones of each process.
+    first: BTreeMap<u64, &'a StepRecord>,
+    /// And the slowest ones.
+    all: BTreeMap<u64, &'a StepRecord>,
+}
+
+impl<'a> Kept<'a> {
+    fn of(run: &'a RunAcc, steps: &'a Steady<'_>, mode: Mode) -> Self {
+        let mut first = BTreeMap::new();
+        let mut slowest: Vec<&StepRecord> = Vec::new();
+        for (instance, acc) in &run.instances {
+            let mine = acc.steps.get(mode as usize);
+            mine.into_iter().flat_map(|acc| &acc.kept).for_each(|record| offer(&mut first, record));
+            let steady = steps.get(Some(mode), instance);
+            slowest.extend(steady.into_iter().flat_map(|steady| &steady.sums.slowest));
+        }
+        let mut all = first.clone();
+        slowest.into_iter().for_each(|record| offer(&mut all, record));
+        Self { first, all }
+    }
+}
+
+/// Mean exposed time by phase of the steps that `is_meant`; none without any.
+fn means(of: &BTreeMap<u64, &StepRecord>, is_meant: impl Fn(u64) -> bool) -> Option<Means> {
+    let records: Vec<&StepRecord> =
+        of.iter().filter(|(step, _)| is_meant(**step)).map(|(_, record)| *record).collect();
+    let mut sums: BTreeMap<Option<PhaseName>, u128> = BTreeMap::new();
+    for (key, time) in records.iter().flat_map(|record| &record.phases) {
+        let sum = sums.entry(key.name()).or_default();
+        *sum = sum.saturating_add(time.exposed_ns);
+    }
+    let count = records.len() as u128;
+    (count > 0).then(|| sums.into_iter().map(|(name, sum)| (name, narrow(sum / count))).collect())
+}
+
+fn offer<'a>(kept: &mut BTreeMap<u64, &'a StepRecord>, record: &'a StepRecord) {
+    let Some(step) = record.step.filter(|_| record.is_whole) else { return };
+    let longer =
+        |other: &StepRecord| (record.duration_ns(), Reverse(record)) > (other.duration_ns(), Reverse(other));
+    if kept.get(&step).is_none_or(|other| longer(other)) {
+        kept.insert(step, record);
+    }
+}

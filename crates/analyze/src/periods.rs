@@ -1,0 +1,240 @@
+//! Periods of a series: values that are larger every so often, at a fixed distance. Knows nothing of steps or runs.
+//!
+//! A value is large by what it lies above the median of those around it, so that neither a change of level nor a drift is
+//! one. A class of numbers (those with one remainder by a period) is periodic where nearly all of its values are large,
+//! and more of them than chance explains: by Chernoff's bound of the binomial distribution, at the share of large
+//! values among the others, over all classes that could have been looked at. The clearest class is taken, what its values have
+//! above the others is taken off them, and the rest is looked at again: so evaluations every 100 steps are told from
+//! logging every 10.
+
+use std::collections::BTreeMap;
+
+/// Values that are too few to tell a period.
+const MIN_VALUES: usize = 60;
+
+/// The shortest period: of every other value nobody can say which is the usual one.
+pub const MIN_EVERY: u64 = 3;
+
+/// Values that a class needs.
+pub const MIN_MEMBERS: usize = 4;
+
+/// Of a class's values, the per cent that are large.
+pub const MIN_LARGE_PERCENT: usize = 80;
+
+/// A large value is longer than those around it by at least this per cent.
+pub const MIN_PERCENT: u64 = 10;
+
+/// The probability of seeing any period in a series without one.
+pub const SIGNIFICANCE: f64 = 1e-3;
+
+/// Periods that are told.
+pub const MAX_PERIODS: usize = 4;
+
+/// Deviations beyond this many median ones are outliers: three standard deviations of a normal distribution.
+const USUAL: f64 = 4.45;
+
+/// Values of a block, and on each side of it, whose median is the usual value there.
+const BLOCK: usize = 64;
+const AROUND: usize = 32;
+
+/// Large values after one whose distances from it can be a period: outliers lie between those of a period.
+const LAGS: usize = 4;
+
+/// Distances that are looked at: the most frequent ones.
+const CANDIDATES: usize = 32;
+
+/// A period.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Period {
+    /// The distance.
+    pub every: u64,
+    /// The smallest number of the class that is there.
+    pub first: u64,
+}
+
+impl Period {
+    /// Whether `number` is of its class.
+    #[must_use]
+    pub const fn holds(&self, number: u64) -> bool {
+        self.every > 0 && number % self.every == self.first % self.every
+    }
+}
+
+/// The periods of `values` at those `numbers`, which rise; the rarest first.
+#[must_use]
+pub fn periods(numbers: &[u64], values: &[u64]) -> Vec<Period> {
+    if numbers.len() != values.len() || values.len() < MIN_VALUES {
+        return Vec::new();
+    }
+    let mut search = Search::new(numbers, values);
+    let mut found = Vec::new();
+    while found.len() < MAX_PERIODS {
+        let Some(period) = search.clearest(&found) else { break };
+        search.take_off(&period);
+        found.push(period);
+    }
+    found.sort_by_key(|period| (std::cmp::Reverse(period.every), period.first));
+    found
+}
+
+struct Search<'a> {
+    numbers: &'a [u64],
+    /// By how much each value lies above the usual one there and what periods explain, as a share of the usual one.
+    above: Vec<f64>,
+    /// From where on that is large.
+    limits: Vec<f64>,
+}
+
+impl<'a> Search<'a> {
+    fn new(numbers: &'a [u64], values: &[u64]) -> Self {
+        let mut above = Vec::with_capacity(values.len());
+        for (block, start) in values.chunks(BLOCK).zip((0_usize..).step_by(BLOCK)) {
+            let from = start.saturating_sub(AROUND);
+            let to = (start + BLOCK + AROUND).min(values.len());
+            let usual = crate::changes::median(values.get(from..to).unwrap_or(block)).max(1) as f64;
+            above.extend(block.iter().map(|&value| value as f64 / usual - 1.0));
+        }
+        let limit = (USUAL * median_size(&above)).max(MIN_PERCENT as f64 / 100.0);
+        Self { numbers, limits: vec![limit; above.len()], above }
+    }
+
+    /// The class of which it is least likely that chance made it so, if any is unlikely enough.
+    fn clearest(&self, known: &[Period]) -> Option<Period> {
+        let large: Vec<u64> = self.large().collect();
+        let all = Among { values: self.numbers.len(), large: large.len() };
+        let is_possible =
+            |large: usize| large >= MIN_MEMBERS && all.chance_ln(large, large) <= SIGNIFICANCE.ln();
+        let mut best: Option<(f64, Period)> = None;
+        for every in candidates(&large) {
+            for (first, (members, large_members)) in self.classes(every, &large, is_possible) {
+                if large_members * 100 < members * MIN_LARGE_PERCENT {
+                    continue;
+                }
+                let period = Period { every, first };
+                // A part of a known period's class has to be clear in that, too: its values scatter in a way of their own.
+                let around =
+                    known.iter().filter(|known| every.is_multiple_of(known.every) && known.holds(first));
+                let chances = around.map(|known| self.among(known, &large).chance_ln(large_members, members));
+                let chance = chances.fold(all.chance_ln(large_members, members), f64::max);
+                if chance <= SIGNIFICANCE.ln() && best.is_none_or(|(least, _)| chance < least) {
+                    best = Some((chance, period));
+                }
+            }
+        }
+        best.map(|(_, period)| period)
+    }
+
+    /// The values of a class, and the large ones of them.
+    fn among(&self, period: &Period, large: &[u64]) -> Among {
+        let count = |numbers: &[u64]| numbers.iter().filter(|&&number| period.holds(number)).count();
+        Among { values: count(self.numbers), large: count(large) }
+    }
+
+    fn large(&self) -> impl Iterator<Item = u64> {
+        let values = self.numbers.iter().zip(self.above.iter().zip(&self.limits));
+        values.filter(|(_, (above, limit))| above > limit).map(|(&number, _)| number)
+    }
+
+    /// By the first number of each class that has enough large values: how many it has, and how many of them are.
+    fn classes(
+        &self,
+        every: u64,
+        large: &[u64],
+        is_enough: impl Fn(usize) -> bool,
+    ) -> BTreeMap<u64, (usize, usize)> {
+        let mut by_remainder: BTreeMap<u64, (Option<u64>, usize, usize)> = BTreeMap::new();
+        for number in large {
+            by_remainder.entry(number % every).or_default().2 += 1;
+        }
+        by_remainder.retain(|_, (_, _, large)| is_enough(*large));
+        if by_remainder.is_empty() {
+            return BTreeMap::new();
+        }
+        for &number in self.numbers {
+            if let Some((first, members, _)) = by_remainder.get_mut(&(number % every)) {
+                first.get_or_insert(number);
+                *members += 1;
+            }
+        }
+        let classes = by_remainder.into_values();
+        classes.filter_map(|(first, members, large)| Some((first?, (members, large)))).collect()
+    }
+
+    /// Takes off the values of a class what they have above the others, and lets them scatter as they do.
+    fn take_off(&mut self, period: &Period) {
+        let members: Vec<usize> = (0..self.numbers.len())
+            .filter(|&at| self.numbers.get(at).is_some_and(|&n| period.holds(n)))
+            .collect();
+        let mut sizes: Vec<f64> = members.iter().filter_map(|&at| self.above.get(at).copied()).collect();
+        sizes.sort_by(f64::total_cmp);
+        let level = sizes.get(sizes.len().saturating_sub(1) / 2).copied().unwrap_or(0.0);
+        for &at in &members {
+            if let Some(above) = self.above.get_mut(at) {
+                *above -= level;
+            }
+        }
+        let rest: Vec<f64> = members.iter().filter_map(|&at| self.above.get(at).copied()).collect();
+        let usual = USUAL * median_size(&rest);
+        for at in members {
+            if let Some(limit) = self.limits.get_mut(at) {
+                *limit = limit.max(usual);
+            }
+        }
+    }
+}
+
+/// Distances between large values that occur most often; of equals the shorter ones.
+fn candidates(large: &[u64]) -> Vec<u64> {
+    let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+    for lag in 1..=LAGS {
+        for (a, b) in large.iter().zip(large.iter().skip(lag)) {
+            let distance = b.saturating_sub(*a);
+            if distance >= MIN_EVERY {
+                *counts.entry(distance).or_default() += 1;
+            }
+        }
+    }
+    let mut distances: Vec<(u64, usize)> = counts.into_iter().collect();
+    distances.sort_by_key(|&(distance, count)| (std::cmp::Reverse(count), distance));
+    distances.into_iter().take(CANDIDATES).map(|(distance, _)| distance).collect()
+}
+
+/// Values of which a class is a part.
+#[derive(Debug, Clone, Copy)]
+struct Among {
+    values: usize,
+    large: usize,
+}
+
+impl Among {
+    /// Bound of the logarithm of the probability that of any class with as many members so many are large, when as large
+    /// a share is as of the other values (by Laplace's rule of succession); above 0 where nothing is said.
+    fn chance_ln(self, large: usize, members: usize) -> f64 {
+        let others = self.values.saturating_sub(members) as f64;
+        let usual = (self.large.saturating_sub(large) as f64 + 1.0) / (others + 2.0);
+        // As many classes as have enough members: of each period up to a quarter of the values, as many as it is long.
+        let classes = self.values as f64 * self.values as f64 / (2 * MIN_MEMBERS * MIN_MEMBERS) as f64;
+        binomial_ln(large, members, usual) + classes.max(1.0).ln()
+    }
+}
+
+/// Chernoff's bound of the logarithm of the probability that of `members` values at least so many are large, where a
+/// share is `usual`; 0 where that many are usual.
+fn binomial_ln(large: usize, members: usize, usual: f64) -> f64 {
+    let share = large as f64 / members.max(1) as f64;
+    if share <= usual || usual <= 0.0 {
+        return 0.0;
+    }
+    let rest = if share < 1.0 { (1.0 - share) * ((1.0 - share) / (1.0 - usual)).ln() } else { 0.0 };
+    -(members as f64) * (share * (share / usual).ln() + rest)
+}
+
+/// The lower median of the absolute values; 0 of nothing.
+fn median_size(values: &[f64]) -> f64 {
+    let mut sizes: Vec<f64> = values.iter().map(|value| value.abs()).collect();
+    let middle = sizes.len().saturating_sub(1) / 2;
+    if sizes.is_empty() { 0.0 } else { *sizes.select_nth_unstable_by(middle, f64::total_cmp).1 }
+}
+
+#[cfg(test)]
+mod tests;

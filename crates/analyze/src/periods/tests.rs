@@ -1,0 +1,130 @@
+//! Planted periods are told exactly, and none in series without: stated noise, fixed seeds.
+
+use super::{Among, Period, binomial_ln, periods};
+use crate::generated::{Noise, Random, length, noisy_machine};
+
+fn told(numbers: &[u64], values: &[u64]) -> Vec<(u64, u64)> {
+    periods(numbers, values).iter().map(|period| (period.every, period.first)).collect()
+}
+
+/// Of a series whose numbers are its places.
+fn of(values: &[u64]) -> Vec<(u64, u64)> {
+    told(&(0..values.len() as u64).collect::<Vec<_>>(), values)
+}
+
+#[test]
+fn a_planted_period_is_told_exactly() {
+    for (every, first, ratio) in
+        [(50, 49, 3.1), (10, 0, 1.3), (3, 2, 1.5), (4, 1, 20.0), (20, 7, 1.2), (100, 99, 2.0)]
+    {
+        for seed in 0..50 {
+            let count = length(seed).max(600);
+            let level = |index: usize| if index % every == first { ratio } else { 1.0 };
+            let series = Noise::new(seed, 0.02, 0.3).series(count, level);
+            assert_eq!(of(&series), [(every as u64, first as u64)], "seed {seed}, every {every} of {count}");
+        }
+    }
+}
+
+#[test]
+fn none_is_told_where_there_is_none() {
+    for seed in 0..50 {
+        for (sigma, correlation) in [(0.02, 0.0), (0.05, 0.3), (0.1, 0.6), (0.05, 0.9), (0.3, 0.0)] {
+            let series = Noise::new(seed, sigma, correlation).series(length(seed), |_| 1.0);
+            assert_eq!(of(&series), [], "seed {seed}, σ {sigma}, ρ {correlation}, {}", series.len());
+        }
+        let series = noisy_machine(seed, length(seed), |_| 1.0);
+        assert_eq!(of(&series), [], "seed {seed}, noisy, {}", series.len());
+        // Changes of level and drifts are none.
+        let count = length(seed);
+        let level = |index: usize| if index * 3 < count { 1.0 } else { 1.5 + index as f64 / count as f64 };
+        let series = Noise::new(seed, 0.03, 0.3).series(count, level);
+        assert_eq!(of(&series), [], "seed {seed}, changing, {count}");
+        // Slow steps at random distances, as many as every twentieth would be.
+        let mut random = Random(seed ^ 0x0dd);
+        let slow: Vec<bool> = (0..count).map(|_| random.unit() < 0.05).collect();
+        let series = Noise::new(seed, 0.03, 0.3).series(count, |index| if slow[index] { 3.0 } else { 1.0 });
+        assert_eq!(of(&series), [], "seed {seed}, at random, {count}");
+    }
+}
+
+#[test]
+fn a_noisy_machine_hides_no_period() {
+    for seed in 0..50 {
+        let count = length(seed).max(1_000);
+        let series = noisy_machine(seed, count, |index| if index % 50 == 49 { 4.0 } else { 1.0 });
+        assert_eq!(of(&series), [(50, 49)], "seed {seed}, {count}");
+    }
+}
+
+#[test]
+fn nested_and_other_periods_are_told_apart() {
+    for seed in 0..50 {
+        let count = length(seed).max(1_000);
+        // Logging every 10 steps, evaluation every 100.
+        let nested = |index: usize| match (index % 10, index % 100) {
+            (_, 0) => 6.0,
+            (0, _) => 1.5,
+            _ => 1.0,
+        };
+        let series = Noise::new(seed, 0.02, 0.3).series(count, nested);
+        assert_eq!(of(&series), [(100, 0), (10, 0)], "seed {seed}, nested, {count}");
+        let sum = |index: usize| {
+            1.0 + if index % 12 == 5 { 0.5 } else { 0.0 } + if index % 35 == 3 { 4.0 } else { 0.0 }
+        };
+        let series = Noise::new(seed, 0.02, 0.3).series(count, sum);
+        assert_eq!(of(&series), [(35, 3), (12, 5)], "seed {seed}, apart, {count}");
+    }
+}
+
+#[test]
+fn periods_last_through_changes_of_level_and_gaps_of_numbers() {
+    for seed in 0..50 {
+        let count = length(seed).max(800);
+        let level = |index: usize| {
+            let usual = if index * 2 < count { 1.0 } else { 1.4 };
+            if index % 40 == 39 { 2.5 * usual } else { usual }
+        };
+        let series = Noise::new(seed, 0.02, 0.3).series(count, level);
+        // Numbers begin anywhere, and one in seven was not read.
+        let read: Vec<(u64, u64)> = series.iter().copied().zip(10_000_u64..).map(|(v, n)| (n, v)).collect();
+        let read: Vec<(u64, u64)> = read.into_iter().filter(|(number, _)| number % 7 != 3).collect();
+        let (numbers, values): (Vec<u64>, Vec<u64>) = read.into_iter().unzip();
+        let first = numbers.iter().copied().find(|number| (number - 10_000) % 40 == 39).unwrap();
+        assert_eq!(told(&numbers, &values), [(40, first)], "seed {seed}, {count}");
+    }
+}
+
+#[test]
+fn values_of_a_class_that_scatter_are_no_further_period() {
+    for seed in 0..50 {
+        let mut random = Random(seed ^ 0xca5e);
+        let sizes: Vec<f64> = (0..5_000).map(|_| 2.0 + 6.0 * random.unit()).collect();
+        let level = |index: usize| if index.is_multiple_of(25) { sizes[index] } else { 1.0 };
+        let series = Noise::new(seed, 0.02, 0.3).series(length(seed).max(1_000), level);
+        assert_eq!(of(&series), [(25, 0)], "seed {seed}");
+    }
+}
+
+#[test]
+fn degenerate_series_have_none() {
+    for values in [vec![], vec![1], vec![7; 1_000], vec![0; 100], vec![u64::MAX; 500]] {
+        assert_eq!(of(&values), []);
+    }
+    assert_eq!(told(&[1, 2], &[1; 100]), [], "numbers are missing");
+    let mut extremes = vec![0; 300];
+    extremes.iter_mut().step_by(10).for_each(|value| *value = u64::MAX);
+    assert_eq!(of(&extremes), [(10, 0)]);
+    assert!(Period { every: 10, first: 20 }.holds(50) && !Period { every: 0, first: 0 }.holds(0));
+}
+
+#[test]
+fn chance_is_bounded_as_it_should_be() {
+    // All of 10 at a share of a tenth: 1e-10; half of 10: 4 (0.1 · 0.9) to the fifth.
+    assert!((binomial_ln(10, 10, 0.1) - 1e-10_f64.ln()).abs() < 1e-9);
+    assert!((binomial_ln(5, 10, 0.1) - (4.0 * 0.09_f64).powi(5).ln()).abs() < 1e-9);
+    assert_eq!((binomial_ln(1, 10, 0.1), binomial_ln(1, 10, 0.0)), (0.0, 0.0));
+    // Of 88 others eight are large, 9/90 by the rule of succession; 312.5 classes fit into 100 values.
+    let chance = Among { values: 100, large: 20 }.chance_ln(12, 12);
+    assert!((chance - (1e-12_f64 * 312.5).ln()).abs() < 1e-9, "{chance}");
+}

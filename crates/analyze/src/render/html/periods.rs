@@ -1,0 +1,44 @@
+//! Steps that take longer every so often, below the plot of steps.
+
+use super::page::{code, count, known, ns, table};
+use crate::render::common::periods;
+use crate::report::Report;
+
+pub(super) fn table_of(report: &Report, out: &mut String) {
+    let Some((at, periodic)) = periods::shown(report) else { return };
+    let rows = periodic.periods.iter().enumerate().map(|(n, period)| {
+        let place = format!("detailed_metrics/periodic/{at}/periods/{n}");
+        let cause = period.cause.as_ref();
+        let phase = cause.map_or_else(
+            || "not known".into(),
+            |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+        );
+        [
+            known(&format!("{place}/every"), Some(period.every), periods::steps),
+            count(&format!("{place}/first_step"), period.first_step),
+            count(&format!("{place}/steps"), period.steps),
+            periods::much(periodic, period),
+            ns(&format!("{place}/median_ns"), period.median_ns),
+            ns(&format!("detailed_metrics/periodic/{at}/usual/p50"), periodic.usual.p50),
+            phase,
+            ns(&format!("{place}/cause/usual_ns"), cause.map(|cause| cause.usual_ns)),
+            ns(&format!("{place}/cause/periodic_ns"), cause.map(|cause| cause.periodic_ns)),
+        ]
+    });
+    table(
+        "Periodic steps: no outliers, though they take longer",
+        [
+            "Which",
+            ">First",
+            ">Steps",
+            "Are",
+            ">Median",
+            ">Usual step",
+            "Phase that takes most of it",
+            ">In a usual step",
+            ">In such a step",
+        ],
+        rows,
+        out,
+    );
+}

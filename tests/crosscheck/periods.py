@@ -1,0 +1,103 @@
+"""Steps that take longer every so often: that they do is a matter of statistics and is not decided here a second time;
+what is said about them is computed from the steps themselves."""
+
+import report_steps
+
+# Steps of each process that are kept singly: its first ones, and its slowest after warm-up.
+FIRST, SLOWEST = 256, 10
+
+
+def compare_periods(report, run, compare):
+    detailed = report["detailed_metrics"]
+    modes = {mode["mode"]: mode for mode in detailed["modes"]}
+    for row in detailed["periodic"]:
+        name, where = row["mode"], f"periodic {row['mode']} steps"
+        warmups = None
+        if name == report["summary"]["mode"]:
+            warmups = {report_steps.process_of(one["resource"]): one["warmup_steps"] for one in report["ranks"]}
+        steps = run.steps_of(name)
+        split = report_steps.warm(steps, modes[name]["warmup"], warmups)
+        if split is None:
+            compare.missing(where, "warm-up cannot be told apart by process")
+            continue
+        compare_mode(where, row, steps, *split, compare)
+
+
+def compare_mode(where, row, steps, excluded, steady, compare):
+    begins = beginning(excluded, steady)
+    longest = {}
+    for step in steps:
+        if step.number is not None and step.number >= begins:
+            longest[step.number] = max(longest.get(step.number, 0), step.duration)
+    periods = row["periods"]
+    order = [(-period["every"], period["first_step"] % period["every"]) for period in periods]
+    compare.equal(where, "order of periods", order, sorted(order))
+    of = {number: next((at for at, period in enumerate(periods) if (number - period["first_step"]) % period["every"] == 0), None) for number in longest}
+    compare.stats(f"usual {where}", row["usual"], [ns for number, ns in longest.items() if of[number] is None])
+    kept = first_of(steps)
+    usual = means(kept, {number for number in longest if of[number] is None})
+    for at, period in enumerate(periods):
+        place = f"{where}, every {period['every']}"
+        mine = {number: ns for number, ns in longest.items() if of[number] == at}
+        compare.equal(place, "first_step", period["first_step"], min(mine, default=None))
+        compare.equal(place, "steps", period["steps"], len(mine))
+        ordered = sorted(mine.values())
+        compare.equal(place, "median_ns", period["median_ns"], ordered[(len(ordered) - 1) // 2] if ordered else 0)
+        compare.equal(place, "above_ns", period["above_ns"], sum(max(0, ns - row["usual"]["p50"]) for ns in ordered))
+        cause(place, period["cause"], usual, means(kept + slowest_of(steady), set(mine)), compare)
+
+
+def beginning(excluded, steady):
+    """The first step number at which no process is warming up."""
+    warm, first = {step.instance for step in excluded}, {}
+    for step in steady:
+        if step.instance in warm and step.number is not None:
+            first[step.instance] = min(first.get(step.instance, step.number), step.number)
+    return max(first.values(), default=0)
+
+
+def by_process(steps):
+    processes = {}
+    for step in steps:
+        processes.setdefault(step.instance, []).append(step)
+    return processes.values()
+
+
+def first_of(steps):
+    """The first steps of each process."""
+    key = lambda step: (step.number is not None, step.number or 0, step.start)
+    return [step for mine in by_process(steps) for step in sorted(mine, key=key)[:FIRST]]
+
+
+def slowest_of(steady):
+    return [step for mine in by_process(steady) for step in sorted(mine, key=lambda step: -step.duration)[:SLOWEST]]
+
+
+def means(steps, numbers):
+    """Mean exposed time by phase (None: what none covers) of the whole ones, of each number the longest; None without."""
+    longest = {}
+    for step in steps:
+        if step.is_whole and step.number in numbers and (step.number not in longest or longest[step.number].duration < step.duration):
+            longest[step.number] = step
+    if not longest:
+        return None
+    sums = {}
+    for step in longest.values():
+        times = {phase: figures[0] for phase, figures in step.phases.items()} | {None: step.unattributed}
+        for phase, ns in times.items():
+            sums[phase] = sums.get(phase, 0) + ns
+    return {phase: ns // len(longest) for phase, ns in sums.items()}
+
+
+def cause(where, got, usual, periodic, compare):
+    if usual is None or periodic is None:
+        compare.equal(where, "cause", got, None)
+        return
+    more = {phase: ns - usual.get(phase, 0) for phase, ns in periodic.items()}
+    most = max(more.values())
+    if most <= 0:
+        compare.equal(where, "cause", got, None)
+        return
+    compare.equal(where, "phase of most of it", more.get(got["phase"]), most)
+    compare.equal(where, "cause usual_ns", got["usual_ns"], usual.get(got["phase"], 0))
+    compare.equal(where, "cause periodic_ns", got["periodic_ns"], periodic.get(got["phase"], 0))
