@@ -38,27 +38,35 @@ const PLANTS: [Plant; 8] = [
     Plant { name: "prefetch", rule: "deep_prefetch", section: "batch", is_exact: false },
 ];
 
+/// A twentieth of the time for which steps without a fault wait.
+const LATE_US: u64 = STEPS * 2_000 / 20;
+
 /// Trains with a fault, or with none, and gives the report of a run that the machine let be: repeated while the program
 /// itself saw that its answers came late, since others had the processors.
-pub(crate) fn train(plant: &str, seed: u64) -> Value {
-    /// A twentieth of the time for which steps without a fault wait.
-    const LATE_US: u64 = STEPS * 2_000 / 20;
+fn train(plant: &str, seed: u64) -> Value {
     for _ in 0..30 {
-        let folder = TempFolder::new("planted").expect("a folder");
-        let program = binaries::find("programs").expect("cargo build -p stepscope --examples");
-        let mut command = clean(Command::new(program));
-        command.args(["planted", plant, &seed.to_string(), &STEPS.to_string()]).current_dir(folder.path());
-        let said =
-            process::run(&mut command, LIMIT).expect("starts").success().expect("trains").stdout_text();
-        let late = said.lines().find_map(|line| line.strip_prefix("= late_us ")?.parse::<u64>().ok());
-        let late_us = late.unwrap_or_else(|| panic!("it does not say how late it was: {said}"));
+        let (report, is_late) = train_once(plant, seed);
         // Many spans keep the background thread busy, which is a part of that fault.
-        if late_us < LATE_US || plant == "tiny" {
-            return report(&[&folder.join("profiles")]);
+        if !is_late || plant == "tiny" {
+            return report;
         }
-        println!("seed {seed}, {plant}: {late_us} us late, again");
     }
     panic!("the machine is too busy to judge times");
+}
+
+/// Trains once, and says whether answers came late.
+pub(crate) fn train_once(plant: &str, seed: u64) -> (Value, bool) {
+    let folder = TempFolder::new("planted").expect("a folder");
+    let program = binaries::find("programs").expect("cargo build -p stepscope --examples");
+    let mut command = clean(Command::new(program));
+    command.args(["planted", plant, &seed.to_string(), &STEPS.to_string()]).current_dir(folder.path());
+    let said = process::run(&mut command, LIMIT).expect("starts").success().expect("trains").stdout_text();
+    let late = said.lines().find_map(|line| line.strip_prefix("= late_us ")?.parse::<u64>().ok());
+    let late_us = late.unwrap_or_else(|| panic!("it does not say how late it was: {said}"));
+    if late_us >= LATE_US {
+        println!("seed {seed}, {plant}: {late_us} us late");
+    }
+    (report(&[&folder.join("profiles")]), late_us >= LATE_US)
 }
 
 pub(crate) fn findings(report: &Value) -> &[Value] {

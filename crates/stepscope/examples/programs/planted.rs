@@ -136,11 +136,11 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
         match plant {
             "communication" => {
                 let _exchange = section!("all_reduce");
-                late += device.call(PLANTED);
+                late += device.call(PLANTED * 5);
             }
             "sync" => {
                 let _wait = section!("read_loss", phase = Synchronization);
-                late += device.call(PLANTED);
+                late += device.call(PLANTED * 5);
             }
             "io" => {
                 let _write = section!("write_metrics", phase = Io, bytes = WRITTEN as u64);
@@ -151,7 +151,7 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
             // From the step on that is three fifths of the way.
             "slower" if number * 5 >= steps * 3 => {
                 let _more = section!("tokenize", phase = Preprocessing);
-                late += device.call(PLANTED);
+                late += device.call(PLANTED * 5);
             }
             _ => {}
         }
