@@ -452,3 +452,33 @@ fn real_files_of_kineto_lose_nothing() {
         assert!(instants <= events.iter().filter(|event| event["ph"] == "i").count() as u64, "{file}");
     }
 }
+
+/// Before autograd's engine had slices of its own, its nodes were all that told of the backward pass.
+#[test]
+fn nodes_of_autograd_in_real_files_are_backward() {
+    let Some(data) = fixtures() else { return };
+    let files = [
+        "kineto/resnet50_workers0/worker0.1623143089861.pt.trace.json.gz",
+        "kineto/resnet50_workers4/worker0.1623212756351.pt.trace.json.gz",
+    ];
+    let nodes = ["AddBackward0", "AddmmBackward", "ReluBackward1", "torch::autograd::AccumulateGrad"];
+    for file in files {
+        let bytes = std::fs::read(data.join(file)).unwrap();
+        let mut text = Vec::new();
+        flate2::read::GzDecoder::new(bytes.as_slice()).read_to_end(&mut text).unwrap();
+        let document: Json = serde_json::from_slice(&text).unwrap();
+        let events = document["traceEvents"].as_array().unwrap();
+        let (traces, _) = read(&bytes);
+        let spans = || traces.iter().flat_map(|trace| trace.spans.iter().map(move |span| (trace, span)));
+        let backward = |span: &Span| span.phase == PhaseTag::Known(Phase::Backward);
+        for node in nodes {
+            let written = events.iter().filter(|event| event["ph"] == "X" && event["name"] == node).count();
+            let found =
+                spans().filter(|(trace, span)| trace.text(span.name) == node && backward(span)).count();
+            assert!(written > 0 && found == written, "{file}: {node}: {found} of {written}");
+        }
+        let forward =
+            spans().filter(|(trace, span)| trace.text(span.name) == "aten::conv2d").collect::<Vec<_>>();
+        assert!(!forward.is_empty() && forward.iter().all(|(_, span)| !backward(span)), "{file}");
+    }
+}

@@ -17,11 +17,19 @@ pub(super) fn phase(category: &str, name: &str) -> Option<Phase> {
         ("Optimizer.step#", Phase::Optimizer),
         ("Optimizer.zero_grad#", Phase::Optimizer),
         ("autograd::engine::evaluate_function", Phase::Backward),
+        ("torch::autograd::", Phase::Backward),
         ("c10d::", Phase::Communication),
         ("nccl:", Phase::Communication),
         ("gloo:", Phase::Communication),
     ];
-    begins.iter().find(|(begin, _)| name.starts_with(begin)).map(|&(_, phase)| phase)
+    let begun = begins.iter().find(|(begin, _)| name.starts_with(begin)).map(|&(_, phase)| phase);
+    begun.or_else(|| is_gradient(name).then_some(Phase::Backward))
+}
+
+/// Whether autograd names a node of its graph so: after its function and the overload (`AddmmBackward`, `AddBackward0`).
+fn is_gradient(name: &str) -> bool {
+    let function = name.trim_end_matches(|letter: char| letter.is_ascii_digit());
+    function.ends_with("Backward")
 }
 
 fn on_device(name: &str) -> Option<Phase> {
@@ -59,7 +67,12 @@ mod tests {
             ),
             ("user_annotation", "Optimizer.step#SGD.step", Some(Phase::Optimizer)),
             ("cpu_op", "autograd::engine::evaluate_function: AddmmBackward0", Some(Phase::Backward)),
+            ("Operator", "AddmmBackward", Some(Phase::Backward)),
+            ("cpu_op", "ReluBackward10", Some(Phase::Backward)),
+            ("Operator", "torch::autograd::AccumulateGrad", Some(Phase::Backward)),
+            ("kernel", "AddBackward0", None),
             ("cpu_op", "aten::add", None),
+            ("cpu_op", "BackwardTimer", None),
         ] {
             assert_eq!(phase(category, name), expected, "{name}");
         }
