@@ -122,7 +122,6 @@ fn every_field_of_otlp_survives_otlp() {
 fn what_jaeger_cannot_hold_is_named_and_all_else_comes_back() {
     let (jaeger, lost) = convert(Target::Jaeger, &serde_json::to_vec(&everything(1)).unwrap());
     let expected = BTreeMap::from([
-        ("attributes and states of links", 1),
         ("attributes of scopes", 1),
         ("counts of what the writer dropped", 1),
         ("flags other than sampled", 1),
@@ -138,9 +137,59 @@ fn what_jaeger_cannot_hold_is_named_and_all_else_comes_back() {
     span["flags"] = json!(1);
     span.as_object_mut().unwrap().remove("droppedAttributesCount");
     span["attributes"][7]["value"] = json!({"stringValue": "[1,\"x\"]"});
-    span["links"][0]["attributes"] =
-        json!([{"key": "opentracing.ref_type", "value": {"stringValue": "follows_from"}}]);
     assert_eq!(serde_json::from_slice::<Json>(&back).unwrap(), rest);
+}
+
+/// A span whose links, event and resource have values that are no JSON; the link's attributes are `link`.
+fn with_link(link: Json) -> Json {
+    let values = json!([
+        {"key": "blob", "value": {"bytesValue": "AAAwOQ=="}}, {"key": "inf", "value": {"doubleValue": "Infinity"}},
+        {"key": "list", "value": {"arrayValue": {"values": [{"bytesValue": "/+8="}]}}}]);
+    let own = "0102030405060708090a0b0c0d0e0f10";
+    json!({"resourceSpans": [{"resource": {"attributes": values}, "scopeSpans": [{"scope": {}, "spans": [{
+        "traceId": own, "spanId": "0102030405060708", "name": "a", "startTimeUnixNano": "1700000000000000000",
+        "endTimeUnixNano": "1700000000000009000",
+        "events": [{"timeUnixNano": "1700000000000004000", "name": "e", "attributes": values}],
+        "links": [
+            {"traceId": own, "spanId": "a102030405060708", "attributes": link},
+            {"traceId": "a102030405060708090a0b0c0d0e0f10", "spanId": "a102030405060708"}],
+        "status": {}}]}]}]})
+}
+
+#[test]
+fn links_keep_their_attributes_through_jaeger_and_gain_none() {
+    let kind = |kind: &str| json!({"key": "opentracing.ref_type", "value": {"stringValue": kind}});
+    let more = json!({"key": "blob", "value": {"bytesValue": "AAAwOQ=="}});
+    for link in [
+        json!([more]),
+        json!([kind("child_of"), more]),
+        json!([more, kind("follows_from")]),
+        json!([kind("child_of")]),
+        json!([kind("follows_from")]),
+        json!([kind("other")]),
+    ] {
+        let source = with_link(link);
+        let (jaeger, lost) = convert(Target::Jaeger, &serde_json::to_vec(&source).unwrap());
+        // The list in the resource and in the event.
+        assert_eq!(lost, BTreeMap::from([("types of nested values, which became text", 2)]));
+        let (back, _) = convert(Target::OtlpJson, &jaeger);
+        let back: Json = serde_json::from_slice(&back).unwrap();
+        let span = |document: &Json| document["resourceSpans"][0]["scopeSpans"][0]["spans"][0].clone();
+        assert_eq!(span(&back)["links"], span(&source)["links"]);
+        assert!(span(&back).get("parentSpanId").is_none(), "{back}");
+    }
+}
+
+#[test]
+fn what_chrome_makes_text_is_named_wherever_it_stands() {
+    let blob = json!([{"key": "blob", "value": {"bytesValue": "AAAwOQ=="}}]);
+    let (_, lost) = convert(Target::Chrome, &serde_json::to_vec(&with_link(blob)).unwrap());
+    let expected = BTreeMap::from([
+        // Two in the resource, two in the event, one in the link.
+        ("types of bytes, which became base64", 5),
+        ("doubles that are no numbers, which became text", 2),
+    ]);
+    assert_eq!(lost, expected);
 }
 
 fn json_files(folder: &Path, found: &mut Vec<PathBuf>) {

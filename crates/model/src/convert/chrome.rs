@@ -73,8 +73,9 @@ impl<W: Write> Events<'_, W> {
     }
 
     /// The number of a process, which is named when it is first met.
-    fn process(&mut self, process: &Process) -> io::Result<usize> {
-        let attributes = object(&process.attributes);
+    fn process(&mut self, process: &Process, lost: &mut Lost) -> io::Result<usize> {
+        let mut untyped = Lost::default();
+        let attributes = object(&process.attributes, &mut untyped);
         let key = serde_json::to_string(&attributes)?;
         if let Some(&number) = self.processes.get(&key) {
             return Ok(number);
@@ -82,6 +83,7 @@ impl<W: Write> Events<'_, W> {
         if self.processes.len() >= MAX_PROCESSES {
             return Ok(MAX_PROCESSES + 1);
         }
+        lost.append(untyped);
         let number = self.processes.len() + 1;
         self.processes.insert(key, number);
         let of = |key| find(&process.attributes, key);
@@ -100,7 +102,7 @@ impl<W: Write> Events<'_, W> {
         let mut ends = Lanes::new();
         for (index, item) in &trace.spans {
             let Some(process) = trace.processes.get(*index) else { continue };
-            let pid = self.process(process)?;
+            let pid = self.process(process, lost)?;
             let end_ns = item.end_ns.max(item.start_ns);
             let mut place = Place::Async;
             if let Some(&Any::Int(tid)) = find(&item.attributes, attr::THREAD_ID)
@@ -187,7 +189,7 @@ impl<W: Write> Events<'_, W> {
             }
         }
         for instant in &item.events {
-            let mut args = object(&instant.attributes);
+            let mut args = object(&instant.attributes, lost);
             lost.note(lost::OWN_NAME, u64::from(args.insert(OTLP.to_owned(), owner.clone()).is_some()));
             let mut event = json!({
                 "name": instant.name, "cat": category, "pid": pid, "tid": tid, "args": args,
@@ -230,27 +232,24 @@ fn is_around_steps(item: &Item) -> bool {
     matches!(kind, Some(SectionKind::Run | SectionKind::Epoch))
 }
 
-/// Attributes as members of an object; of one key the last value.
-fn object(attributes: &Attributes) -> Map<String, Json> {
-    attributes.iter().map(|(key, value)| (key.clone(), value.to_json())).collect()
+/// Attributes as members of an object; of one key the last value. Names what JSON has no type for.
+fn object(attributes: &Attributes, lost: &mut Lost) -> Map<String, Json> {
+    let value = |(key, value): &(String, Any)| {
+        lost.untyped(value);
+        (key.clone(), value.to_json())
+    };
+    attributes.iter().map(value).collect()
 }
 
 /// The attributes, and beside them in one object what OTLP has fields for.
 fn arguments(item: &Item, process: &Process, trace: &Gathered, lost: &mut Lost) -> Map<String, Json> {
-    let count =
-        |is_one: fn(&Any) -> bool| item.attributes.iter().filter(|(_, value)| is_one(value)).count() as u64;
-    lost.note(lost::BYTES, count(|value| matches!(value, Any::Bytes(_))));
-    lost.note(
-        lost::NO_NUMBERS,
-        count(|value| matches!(value, Any::Double(bits) if !f64::from_bits(*bits).is_finite())),
-    );
     let links: Vec<Json> = item
         .links
         .iter()
         .map(|link| {
             json!({
                 "trace_id": hex(&link.trace_id), "span_id": hex(&link.span_id),
-                "attributes": object(&link.attributes),
+                "attributes": object(&link.attributes, lost),
             })
         })
         .collect();
@@ -275,7 +274,7 @@ fn arguments(item: &Item, process: &Process, trace: &Gathered, lost: &mut Lost) 
         Json::Array(items) => items.is_empty(),
         value => value.as_i64() == Some(0),
     };
-    let mut arguments = object(&item.attributes);
+    let mut arguments = object(&item.attributes, lost);
     if let Json::Object(fields) = fields {
         let fields = fields.into_iter().filter(|(_, value)| !is_empty(value)).collect();
         let replaced = arguments.insert(OTLP.to_owned(), Json::Object(fields));

@@ -226,7 +226,7 @@ impl Visitor for Gather {
     fn link(&mut self, head: &LinkHead<'_>) {
         let attributes = std::mem::take(&mut self.link);
         self.lost.note(lost::DROPPED_COUNTS, u64::from(head.dropped_attributes_count > 0));
-        self.lost.note(lost::LINK_ATTRIBUTES, u64::from(!head.trace_state.is_empty()));
+        self.lost.note(lost::LINK_STATES, u64::from(!head.trace_state.is_empty()));
         self.item.links.push(Link {
             trace_id: head.trace_id.to_vec(),
             span_id: head.span_id.to_vec(),

@@ -1,5 +1,6 @@
 //! Jaeger JSON as a target, in the mapping that the reader undoes (see `jaeger::tag`): resources become
-//! processes, attributes tags, events logs, parents and links references, and what OTLP has fields for tags.
+//! processes, attributes tags, events logs, parents and links references, and what OTLP has fields for tags. References have no tags in Jaeger, which passes
+//! over those that are written here.
 
 use std::cmp::Reverse;
 use std::io::{self, Write};
@@ -10,7 +11,7 @@ use stepscope_otlp::StatusCode;
 use stepscope_otlp::json::encode_base64;
 
 use super::gather::{Gather, Gathered};
-use super::item::{Any, Item, Link, Process, find};
+use super::item::{Any, Item, Process, find};
 use super::lost::{self, Lost};
 use crate::assembly::hex;
 use crate::jaeger::tag;
@@ -129,16 +130,22 @@ fn references(item: &Item, trace_id: &str, lost: &mut Lost) -> Vec<Json> {
     if !item.parent_span_id.is_empty() {
         references.push(reference("CHILD_OF", trace_id, &item.parent_span_id));
     }
-    for Link { trace_id, span_id, attributes } in &item.links {
-        let kind = find(attributes, tag::REF_TYPE).and_then(Any::as_str);
+    for link in &item.links {
+        let trace = hex(&link.trace_id);
+        let kind = find(&link.attributes, tag::REF_TYPE).and_then(Any::as_str);
         let is_child = kind == Some(tag::CHILD_OF);
-        let known = u64::from(is_child || kind == Some(tag::FOLLOWS_FROM));
-        lost.note(lost::LINK_ATTRIBUTES, (attributes.len() as u64).saturating_sub(known));
-        references.push(reference(
-            if is_child { "CHILD_OF" } else { "FOLLOWS_FROM" },
-            &hex(trace_id),
-            span_id,
-        ));
+        let mut written =
+            reference(if is_child { "CHILD_OF" } else { "FOLLOWS_FROM" }, &trace, &link.span_id);
+        // What a reader would make of the reference alone needs no more words; the one that it would take for the
+        // parent does.
+        let is_all = kind.is_some_and(|kind| [tag::CHILD_OF, tag::FOLLOWS_FROM].contains(&kind))
+            && link.attributes.len() == 1
+            && !(is_child && trace == trace_id);
+        if let (false, Some(members)) = (is_all, written.as_object_mut()) {
+            let tags = link.attributes.iter().map(|(key, value)| tag_json(key, value, lost)).collect();
+            members.insert(tag::LINK_TAGS.to_owned(), tags);
+        }
+        references.push(written);
     }
     references
 }

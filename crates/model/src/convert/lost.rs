@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 
 use stepscope_otlp::{PointHead, Visitor};
 
+use super::item::Any;
+
 pub(super) const POINTS: &str = "points of metrics";
 pub(super) const NANOSECONDS: &str = "times finer than a microsecond";
 pub(super) const DROPPED_COUNTS: &str = "counts of what the writer dropped";
-pub(super) const LINK_ATTRIBUTES: &str = "attributes and states of links";
+pub(super) const LINK_STATES: &str = "states of links";
 pub(super) const SCOPE_ATTRIBUTES: &str = "attributes of scopes";
 pub(super) const SCHEMA_URLS: &str = "schema URLs";
 pub(super) const NESTED: &str = "types of nested values, which became text";
@@ -25,6 +27,17 @@ impl Lost {
     pub(super) fn note(&mut self, what: &'static str, count: u64) {
         if count > 0 {
             *self.0.entry(what).or_default() += count;
+        }
+    }
+
+    /// Notes what plain JSON has no type for, at any depth of a value.
+    pub(super) fn untyped(&mut self, value: &Any) {
+        match value {
+            Any::Bytes(_) => self.note(BYTES, 1),
+            Any::Double(bits) if !f64::from_bits(*bits).is_finite() => self.note(NO_NUMBERS, 1),
+            Any::Array(items) => items.iter().for_each(|item| self.untyped(item)),
+            Any::Map(items) => items.iter().for_each(|(_, item)| self.untyped(item)),
+            _ => {}
         }
     }
 

@@ -169,13 +169,19 @@ fn links(span: &Span, trace_id: &str, visitor: &mut impl Visitor) -> Option<[u8;
         let target = reference.span_id.as_deref().map_or([0; 8], id::span);
         let follows =
             reference.ref_type.as_deref().is_some_and(|kind| kind.eq_ignore_ascii_case(tag::FOLLOWS_FROM));
-        let is_parent = !follows && trace == own && target != [0; 8];
+        let is_parent = !follows && trace == own && target != [0; 8] && reference.tags.is_none();
         if is_parent && parent.is_none_or(|parent| parent == target) {
             parent = Some(target);
             continue;
         }
-        let kind = if follows { tag::FOLLOWS_FROM } else { tag::CHILD_OF };
-        visitor.link_attribute(tag::REF_TYPE, Value::Str(kind));
+        if let Some(tags) = &reference.tags {
+            for tag in tags {
+                tag::with(tag, &mut |value| visitor.link_attribute(&tag.key, value));
+            }
+        } else {
+            let kind = if follows { tag::FOLLOWS_FROM } else { tag::CHILD_OF };
+            visitor.link_attribute(tag::REF_TYPE, Value::Str(kind));
+        }
         visitor.link(&LinkHead { trace_id: &trace, span_id: &target, ..LinkHead::default() });
     }
     parent

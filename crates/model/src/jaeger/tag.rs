@@ -23,6 +23,9 @@ pub(crate) const EVENT: &str = "event";
 /// The attribute of a link that says what reference it was.
 pub(crate) const REF_TYPE: &str = "opentracing.ref_type";
 pub(crate) const CHILD_OF: &str = "child_of";
+/// The member of a reference that has the attributes of a link: ours, which other readers pass over. Where it is, the
+/// reference is a link, and has these attributes only.
+pub(crate) const LINK_TAGS: &str = "tags";
 pub(crate) const FOLLOWS_FROM: &str = "follows_from";
 
 /// Names of span kinds; the position is the kind.

@@ -43,6 +43,8 @@ pub(super) struct Reference {
     pub(super) trace_id: Option<String>,
     #[serde(rename = "spanID")]
     pub(super) span_id: Option<String>,
+    /// Attributes of a link, where our converter wrote it; its name is `tag::LINK_TAGS`.
+    pub(super) tags: Option<Vec<Tag>>,
 }
 
 /// An attribute.
