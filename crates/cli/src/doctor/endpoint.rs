@@ -7,7 +7,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
 use super::{Finding, broken, fine};
-use crate::environment::ENDPOINT;
+use crate::environment::{ENDPOINT, SIGNAL_ENDPOINTS};
 
 const CHECK: &str = "endpoint";
 
@@ -17,17 +17,37 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// As much of an answer as is looked at.
 const ANSWER_BYTES: u64 = 4_096;
 
-/// Tries the endpoint of the environment; `None` where there is none.
-pub(crate) fn check(environment: &BTreeMap<String, String>) -> Option<Finding> {
-    let url = environment.get(ENDPOINT).map(|url| url.trim()).filter(|url| !url.is_empty())?;
-    let headers = environment.get("OTEL_EXPORTER_OTLP_HEADERS").map_or("", String::as_str);
-    Some(probe(url, headers))
+/// Paths of the signals behind a base URL, in the order of [`SIGNAL_ENDPOINTS`].
+const SIGNAL_PATHS: [&str; 2] = ["/v1/traces", "/v1/metrics"];
+const SIGNALS: [&str; 2] = ["TRACES", "METRICS"];
+
+/// Tries where traces of this environment would go, and metrics where they go somewhere else; nothing where there is
+/// no endpoint.
+pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
+    let of = |name: &str| environment.get(name).map(|text| text.trim()).filter(|text| !text.is_empty());
+    let base = of(ENDPOINT).map(|url| (ENDPOINT, url));
+    let own = SIGNAL_ENDPOINTS.map(|name| of(name).map(|url| (name, url)));
+    let [traces, metrics, _] = own;
+    if traces.or(base).is_none() {
+        return Vec::new();
+    }
+    // One is tried of those behind the base.
+    let places = [(traces.or(base), 0), (metrics.or_else(|| traces.and(base)), 1)];
+    let probes = places.into_iter().filter_map(|(place, signal)| {
+        let (variable, url) = place?;
+        let headers = format!("OTEL_EXPORTER_OTLP_{}_HEADERS", SIGNALS.get(signal)?);
+        let headers = of(&headers).or_else(|| of("OTEL_EXPORTER_OTLP_HEADERS")).unwrap_or("");
+        let path = if variable == ENDPOINT { SIGNAL_PATHS.get(signal)? } else { "" };
+        Some(probe(variable, url, path, headers))
+    });
+    probes.collect()
 }
 
-fn probe(url: &str, headers: &str) -> Finding {
+/// Asks `url` with `suffix` behind it; `variable` has named it.
+fn probe(variable: &str, url: &str, suffix: &str, headers: &str) -> Finding {
     let Some(rest) = url.strip_prefix("http://") else {
         let text =
-            format!("{ENDPOINT}={url} is not http://, and the layer has no TLS: nothing would be sent.");
+            format!("{variable}={url} is not http://, and the layer has no TLS: nothing would be sent.");
         return broken(
             CHECK,
             text,
@@ -35,21 +55,25 @@ fn probe(url: &str, headers: &str) -> Finding {
         );
     };
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-    let path = path.trim_matches('/');
+    let is_base = !suffix.is_empty();
+    let target = if is_base {
+        format!("/{path}").trim_end_matches('/').to_owned() + suffix
+    } else {
+        format!("/{path}")
+    };
     let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
     let address = if has_port { authority.to_owned() } else { format!("{authority}:80") };
-    let prefix = if path.is_empty() { String::new() } else { format!("/{path}") };
-    match exchange(&address, authority, &prefix, headers) {
-        Ok(answer) => judge(url, path, &answer),
+    match exchange(&address, authority, &target, headers) {
+        Ok(answer) => judge(url, (path, is_base), &answer),
         Err(error) => broken(
             CHECK,
             format!("{url} does not answer: {error}."),
-            "Start the collector there, or unset OTEL_EXPORTER_OTLP_ENDPOINT to write to profiles/ instead.",
+            format!("Start the collector there, or unset {variable} to write to profiles/ instead."),
         ),
     }
 }
 
-fn exchange(address: &str, host: &str, prefix: &str, headers: &str) -> std::io::Result<Vec<u8>> {
+fn exchange(address: &str, host: &str, target: &str, headers: &str) -> std::io::Result<Vec<u8>> {
     let mut last = std::io::Error::other("the name has no address");
     for address in address.to_socket_addrs()? {
         let mut stream = match TcpStream::connect_timeout(&address, LIMIT) {
@@ -62,11 +86,11 @@ fn exchange(address: &str, host: &str, prefix: &str, headers: &str) -> std::io::
         stream.set_read_timeout(Some(LIMIT))?;
         stream.set_write_timeout(Some(LIMIT))?;
         let mut request = format!(
-            "POST {prefix}/v1/traces HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/x-protobuf\r\n\
+            "POST {target} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/x-protobuf\r\n\
              content-length: 0\r\nconnection: close\r\n"
         );
         for (name, value) in headers.split(',').filter_map(|pair| pair.split_once('=')) {
-            let (name, value) = (name.trim(), value.trim());
+            let (name, value) = (name.trim(), decoded(value.trim()));
             if !name.is_empty() && !format!("{name}{value}").contains(['\r', '\n']) {
                 request.push_str(&format!("{name}: {value}\r\n"));
             }
@@ -82,7 +106,20 @@ fn exchange(address: &str, host: &str, prefix: &str, headers: &str) -> std::io::
     Err(last)
 }
 
-fn judge(url: &str, path: &str, answer: &[u8]) -> Finding {
+/// A value of a header, percent-encoded as OpenTelemetry's variables have it.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((&byte, after)) = rest.split_first() {
+        let code = (byte == b'%').then(|| after.get(..2)).flatten();
+        let code = code.and_then(|code| u8::from_str_radix(std::str::from_utf8(code).ok()?, 16).ok());
+        bytes.push(code.unwrap_or(byte));
+        rest = if code.is_some() { after.get(2..).unwrap_or_default() } else { after };
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+fn judge(url: &str, (path, is_base): (&str, bool), answer: &[u8]) -> Finding {
     const HTTP: &str = "Name the port for OTLP/HTTP (4318 of a collector; 4317 is for gRPC, which the layer does not speak).";
     let head = String::from_utf8_lossy(answer);
     let status = head
@@ -92,7 +129,9 @@ fn judge(url: &str, path: &str, answer: &[u8]) -> Finding {
     match status {
         Some(200..=299) => fine(CHECK, format!("{url} takes OTLP/HTTP.")),
         Some(code @ (404 | 405)) => {
-            let fix = if path.contains("v1/") {
+            let fix = if !is_base {
+                "Name the whole URL, with /v1/traces or /v1/metrics: nothing is added to the endpoint of one signal."
+            } else if path.contains("v1/") {
                 "Leave /v1/traces away: the endpoint is the base, the layer adds the rest."
             } else {
                 "Name the base URL of an OTLP/HTTP receiver; /v1/traces is added to it."
@@ -125,8 +164,8 @@ mod tests {
     use super::*;
     use std::net::TcpListener;
 
-    /// Answers once with `answer`.
-    fn server(answer: &'static [u8]) -> String {
+    /// Answers once with `answer`, where it is asked for `target` with the header that it wants.
+    fn server(target: &'static str, answer: &'static [u8]) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let work = move || {
@@ -135,6 +174,7 @@ mod tests {
             let read = stream.read(&mut request).unwrap();
             let request = String::from_utf8_lossy(&request[..read]);
             assert!(request.contains("\r\nauthorization: Bearer x\r\n"), "{request}");
+            assert!(request.starts_with(&format!("POST {target} HTTP/1.1\r\n")), "{request}");
             stream.write_all(answer).unwrap();
         };
         std::thread::Builder::new().name("server".into()).spawn(work).unwrap();
@@ -152,18 +192,43 @@ mod tests {
             (b"", State::Broken, "without an answer"),
         ];
         for (answer, state, words) in cases {
-            let found = probe(&server(answer), "Authorization=x,authorization=Bearer x");
+            let found = probe(
+                ENDPOINT,
+                &server("/v1/traces", answer),
+                "/v1/traces",
+                "Authorization=x,authorization=Bearer%20x",
+            );
             assert_eq!(found.state, state, "{found:?}");
             assert!(found.text.contains(words), "{found:?}");
         }
     }
 
     #[test]
+    fn each_signal_is_tried_where_it_would_go() {
+        const OK: &[u8] = b"HTTP/1.1 200 OK\r\n\r\n";
+        const HEADERS: (&str, &str) = ("OTEL_EXPORTER_OTLP_HEADERS", "authorization=Bearer%20x");
+        let [traces, metrics, _] = SIGNAL_ENDPOINTS;
+        let tried = |variables: &[(&str, String)]| {
+            let given = variables.iter().map(|(name, url)| ((*name).to_owned(), url.clone()));
+            let headers = (HEADERS.0.to_owned(), HEADERS.1.to_owned());
+            let findings = check(&given.chain([headers]).collect());
+            findings.into_iter().map(|finding| finding.state).collect::<Vec<_>>()
+        };
+        assert_eq!(tried(&[(ENDPOINT, server("/base/v1/traces", OK) + "/base/")]), [State::Fine]);
+        assert_eq!(tried(&[(traces, server("/in", OK) + "/in")]), [State::Fine]);
+        let both = [(ENDPOINT, server("/v1/metrics", OK)), (traces, server("/in", OK) + "/in")];
+        assert_eq!(tried(&both), [State::Fine, State::Fine]);
+        let apart = [(ENDPOINT, server("/v1/traces", OK)), (metrics, server("/m", OK) + "/m")];
+        assert_eq!(tried(&apart), [State::Fine, State::Fine]);
+        assert_eq!(tried(&[(metrics, "http://127.0.0.1:1/m".to_owned())]), []);
+    }
+
+    #[test]
     fn what_cannot_be_reached_is_told() {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-        let found = probe(&format!("http://{free}"), "");
+        let found = probe(ENDPOINT, &format!("http://{free}"), "/v1/traces", "");
         assert!(found.state == State::Broken && found.text.contains("refused"), "{found:?}");
-        assert!(probe("https://collector:4318", "").text.contains("no TLS"));
-        assert!(probe("collector:4318", "").text.contains("not http://"));
+        assert!(probe(ENDPOINT, "https://collector:4318", "/v1/traces", "").text.contains("no TLS"));
+        assert!(probe(ENDPOINT, "collector:4318", "/v1/traces", "").text.contains("not http://"));
     }
 }

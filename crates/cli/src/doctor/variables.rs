@@ -1,11 +1,12 @@
 //! Environment variables: values that cannot be used, names that nobody reads, and those of the OpenTelemetry SDKs
-//! that our layer does not follow.
+//! that our layer does not follow. A test holds the lists against the layer's own source.
 
 use std::collections::BTreeMap;
 
 use stepscope_core::Level;
 
 use super::{Finding, broken, fine, note};
+use crate::environment::{ENDPOINT, SIGNAL_ENDPOINTS};
 
 const CHECK: &str = "variables";
 /// The check of log filters.
@@ -35,21 +36,15 @@ const NUMBERS: &[&str] = &[
     "STEPSCOPE_RUN_ATTEMPT",
     "STEPSCOPE_RANK",
     "STEPSCOPE_WORLD_SIZE",
-    "OTEL_EXPORTER_OTLP_TIMEOUT",
+    "OTEL_METRIC_EXPORT_INTERVAL",
 ];
 
-/// Variables of OpenTelemetry that the layer follows, too.
-const FOLLOWED: &[&str] = &[
-    "OTEL_EXPORTER_OTLP_ENDPOINT",
-    "OTEL_EXPORTER_OTLP_HEADERS",
-    "OTEL_EXPORTER_OTLP_TIMEOUT",
-    "OTEL_SERVICE_NAME",
-    "OTEL_RESOURCE_ATTRIBUTES",
-];
+/// Variables of OpenTelemetry that the layer follows, too; the exporters' are made of [`EXPORTER_FOLLOWED`].
+const FOLLOWED: &[&str] =
+    &["OTEL_SERVICE_NAME", "OTEL_RESOURCE_ATTRIBUTES", "OTEL_METRIC_EXPORT_INTERVAL", "OTEL_SDK_DISABLED"];
 
 /// Others that its specification knows; the exporters' are made of [`EXPORTER`].
 const SPECIFIED: &[&str] = &[
-    "OTEL_SDK_DISABLED",
     "OTEL_CONFIG_FILE",
     "OTEL_EXPERIMENTAL_CONFIG_FILE",
     "OTEL_LOG_LEVEL",
@@ -78,26 +73,23 @@ const SPECIFIED: &[&str] = &[
     "OTEL_METRICS_EXPORTER",
     "OTEL_LOGS_EXPORTER",
     "OTEL_METRICS_EXEMPLAR_FILTER",
-    "OTEL_METRIC_EXPORT_INTERVAL",
     "OTEL_METRIC_EXPORT_TIMEOUT",
     "OTEL_SEMCONV_STABILITY_OPT_IN",
     "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE",
     "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION",
 ];
 
-/// The exporters' variables: `OTEL_EXPORTER_OTLP_`, a signal or nothing, and one of these.
-const EXPORTER: &[&str] = &[
-    "ENDPOINT",
-    "INSECURE",
-    "CERTIFICATE",
-    "CLIENT_KEY",
-    "CLIENT_CERTIFICATE",
-    "HEADERS",
-    "COMPRESSION",
-    "TIMEOUT",
-    "PROTOCOL",
-];
-const SIGNALS: &[&str] = &["", "TRACES_", "METRICS_", "LOGS_"];
+/// The exporters' variables: [`EXPORTER`], a signal or nothing, and one of these, which the layer follows; for logs,
+/// which it does not make, only SDKs do.
+const EXPORTER_FOLLOWED: &[&str] = &["ENDPOINT", "HEADERS", "COMPRESSION", "TIMEOUT", "PROTOCOL"];
+/// Those that the layer names as what it cannot do.
+const EXPORTER_REFUSED: &[&str] = &["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"];
+/// Those that only SDKs follow.
+const EXPORTER_SPECIFIED: &[&str] = &["INSECURE"];
+const EXPORTER: &str = "OTEL_EXPORTER_OTLP_";
+/// The signals that the layer sends.
+const SIGNALS: &[&str] = &["", "TRACES_", "METRICS_"];
+const LOGS: &str = "LOGS_";
 
 /// What belongs to the SDK of one language, whatever follows.
 const LANGUAGES: &[&str] = &[
@@ -120,6 +112,7 @@ pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
     for (name, value) in environment.iter().filter(|(_, value)| !value.trim().is_empty()) {
         findings.extend(value_of(name, value.trim()).or_else(|| name_of(name)));
     }
+    findings.extend(metrics_alone(environment));
     if findings.is_empty() {
         findings.push(fine(CHECK, "Every setting in the environment is one that is followed."));
     }
@@ -127,8 +120,28 @@ pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
     findings
 }
 
+/// Whether `OTEL_EXPORTER_OTLP_…` is that of one of these, for a signal that the layer sends.
+fn exporter_s<'e>(name: &str, ends: &[&'e str]) -> Option<&'e str> {
+    let rest = name.strip_prefix(EXPORTER)?;
+    let of_signal = |end: &str| SIGNALS.iter().any(|signal| rest.strip_prefix(signal) == Some(end));
+    ends.iter().copied().find(|end| of_signal(end))
+}
+
+/// An endpoint for metrics where none is for traces.
+fn metrics_alone(environment: &BTreeMap<String, String>) -> Option<Finding> {
+    let of = |name| environment.get(name).map(|url: &String| url.trim()).filter(|url| !url.is_empty());
+    let [traces, metrics, _] = SIGNAL_ENDPOINTS;
+    let url = of(metrics).filter(|_| of(ENDPOINT).or_else(|| of(traces)).is_none())?;
+    Some(broken(
+        CHECK,
+        format!("{metrics}={url} is ignored: nothing is sent without an endpoint for traces."),
+        format!("Set {ENDPOINT}, or {traces}, too."),
+    ))
+}
+
 fn value_of(name: &str, value: &str) -> Option<Finding> {
-    if NUMBERS.contains(&name) && value.parse::<u64>().is_err() {
+    let exporter_s = |end| exporter_s(name, &[end]).is_some();
+    if (NUMBERS.contains(&name) || exporter_s("TIMEOUT")) && value.parse::<u64>().is_err() {
         return Some(broken(
             CHECK,
             format!("{name}={value} is not a whole number: ignored."),
@@ -155,7 +168,18 @@ fn value_of(name: &str, value: &str) -> Option<Finding> {
             format!("STEPSCOPE_FORMAT={value} is no format: ignored."),
             "Set protobuf or json.",
         )),
-        ("OTEL_EXPORTER_OTLP_PROTOCOL", protocol) if protocol != "http/protobuf" => Some(note(
+        ("OTEL_SDK_DISABLED", "true") => Some(broken(
+            CHECK,
+            format!("OTEL_SDK_DISABLED={value}: nothing is recorded, as with STEPSCOPE_LEVEL=off."),
+            "Unset it.",
+        )),
+        // These the layer takes as they are written.
+        _ if exporter_s("COMPRESSION") && !matches!(value, "gzip" | "none") => Some(broken(
+            CHECK,
+            format!("{name}={value} is none of none, gzip: ignored, and requests are not compressed."),
+            "Set gzip or none.",
+        )),
+        _ if exporter_s("PROTOCOL") && value != "http/protobuf" => Some(note(
             CHECK,
             format!("{name}={value}: an SDK follows it, stepscope's layer does not; it sends http/protobuf."),
             "Have the endpoint take OTLP/HTTP (port 4318 of a collector).",
@@ -170,18 +194,30 @@ fn name_of(name: &str) -> Option<Finding> {
     let is_language_s = LANGUAGES.iter().any(|prefix| name.starts_with(prefix));
     if is_known(OURS)
         || is_known(FOLLOWED)
+        || exporter_s(name, EXPORTER_FOLLOWED).is_some()
         || is_language_s
         || !(name.starts_with("STEP") || name.starts_with("OT"))
     {
         return None;
     }
+    if exporter_s(name, EXPORTER_REFUSED).is_some() {
+        return Some(note(
+            CHECK,
+            format!("{name} is set; an SDK follows it, stepscope's layer has no TLS."),
+            "Nothing, where it is meant for an SDK; else send to a collector on the same host, and let it go on by TLS.",
+        ));
+    }
     // What `record` itself would set is followed by SDKs in every way that matters here.
-    if name == "OTEL_EXPORTER_OTLP_PROTOCOL" || name == "OTEL_EXPORTER_OTLP_INSECURE" {
+    if name == "OTEL_EXPORTER_OTLP_INSECURE" {
         return None;
     }
     let exporters: Vec<String> = SIGNALS
         .iter()
-        .flat_map(|signal| EXPORTER.iter().map(move |end| format!("OTEL_EXPORTER_OTLP_{signal}{end}")))
+        .chain([&LOGS])
+        .flat_map(|signal| {
+            let ends = EXPORTER_FOLLOWED.iter().chain(EXPORTER_REFUSED).chain(EXPORTER_SPECIFIED);
+            ends.map(move |end| format!("{EXPORTER}{signal}{end}"))
+        })
         .collect();
     if is_known(SPECIFIED) || exporters.iter().any(|exporter| exporter == name) {
         return Some(note(
@@ -294,6 +330,19 @@ mod tests {
             ("STEPSCOPE_RING_BYTES", "1 MiB", State::Broken),
             ("STEPSCOPE_FORMAT", "xml", State::Broken),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", State::Note),
+            ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", State::Note),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", State::Fine),
+            ("OTEL_SDK_DISABLED", "TRUE", State::Broken),
+            ("OTEL_SDK_DISABLED", "false", State::Fine),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "1000", State::Fine),
+            ("OTEL_METRIC_EXPORT_INTERVAL", "1s", State::Broken),
+            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "1s", State::Broken),
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip", State::Fine),
+            ("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "zstd", State::Broken),
+            ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://t/v1/traces", State::Fine),
+            ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=b", State::Fine),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "c.pem", State::Note),
+            ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://l", State::Note),
             ("OTEL_TRACES_SAMPLER", "always_on", State::Note),
             ("OTEL_EXPORTER_OTLP_LOGS_CLIENT_KEY", "k", State::Note),
             ("STEPSCOPE_OF_MINE", "x", State::Note),
@@ -319,24 +368,66 @@ mod tests {
         }
     }
 
+    #[test]
+    fn metrics_alone_go_nowhere() {
+        let metrics = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT".to_owned(), "http://m/in".to_owned());
+        let alone = BTreeMap::from([metrics.clone()]);
+        let states = |environment| check(&environment).into_iter().map(|finding| finding.state).max();
+        assert_eq!(states(alone), Some(State::Broken));
+        for other in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] {
+            let both = BTreeMap::from([metrics.clone(), (other.to_owned(), "http://t".to_owned())]);
+            assert_eq!(states(both), Some(State::Fine));
+        }
+    }
+
+    /// The product code of the layer, without its tests.
+    fn source_of_the_layer(folder: &std::path::Path, text: &mut String) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                source_of_the_layer(&path, text);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                let source = std::fs::read_to_string(&path).unwrap();
+                *text += source.split("#[cfg(test)]\nmod tests {").next().unwrap();
+            }
+        }
+    }
+
+    /// What stands in capitals between quotes behind any of `before`.
+    fn capitals<'s>(source: &'s str, before: &str) -> BTreeSet<&'s str> {
+        let name = |(at, _): (usize, &str)| {
+            let (name, _) = source[at + before.len()..].split_once('"')?;
+            let is_name = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+            is_name.then_some(name).filter(|name| !name.is_empty())
+        };
+        source.match_indices(before).filter_map(name).collect()
+    }
+
     /// The layer's own code names no variable that is missing here, and none is here that it does not name.
     #[test]
     fn the_lists_are_those_of_the_layer() {
-        let source = concat!(env!("CARGO_MANIFEST_DIR"), "/../stepscope/src/");
-        let mut named = BTreeSet::new();
-        for file in ["config.rs", "identity.rs", "builder.rs"] {
-            let text = std::fs::read_to_string(format!("{source}{file}")).unwrap();
-            let product = text.split("#[cfg(test)]").next().unwrap();
-            let literals = product.split('"').skip(1).step_by(2).map(str::to_owned);
-            let is_name =
-                |literal: &String| literal.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
-            named.extend(
-                literals
-                    .filter(is_name)
-                    .filter(|name| name.starts_with("STEPSCOPE_") || name.starts_with("OTEL_")),
-            );
-        }
-        let known: BTreeSet<String> = OURS.iter().chain(FOLLOWED).map(|name| (*name).to_owned()).collect();
+        let folder = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../stepscope/src"));
+        let mut source = String::new();
+        source_of_the_layer(folder, &mut source);
+        let named = capitals(&source, "\"").into_iter();
+        let named: BTreeSet<&str> =
+            named.filter(|name| name.starts_with("STEPSCOPE_") || name.starts_with("OTEL_")).collect();
+        let known: BTreeSet<&str> = OURS.iter().chain(FOLLOWED).copied().collect();
         assert_eq!(known, named, "doctor must know what the layer reads: see OURS and FOLLOWED above");
+
+        // The exporters' variables are put together: `of_all` and `either` look for all signals and for one.
+        let source = std::fs::read_to_string(folder.join("config/otlp.rs")).unwrap();
+        let source = source.split("#[cfg(test)]").next().unwrap();
+        for parts in ["{what}\"", "{signal}_{what}\""] {
+            assert!(source.contains(&format!("\"{EXPORTER}{parts}")), "{parts}");
+        }
+        let read: BTreeSet<&str> =
+            ["of_all(\"", "of_it(\"", "either(\""].iter().flat_map(|call| capitals(source, call)).collect();
+        assert_eq!(read, EXPORTER_FOLLOWED.iter().copied().collect());
+        let refused: BTreeSet<&str> =
+            capitals(source, "\"").into_iter().filter(|name| !read.contains(name)).collect();
+        let signals = ["TRACES", "METRICS"];
+        assert_eq!(refused, EXPORTER_REFUSED.iter().copied().chain(signals).collect());
+        assert_eq!(SIGNALS[1..], signals.map(|signal| format!("{signal}_")));
     }
 }

@@ -53,13 +53,15 @@ fn planted_faults_of_the_surroundings_are_named() {
     write(&folder, "file", b"");
     let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
     let nobody = format!("http://{nobody}");
-    let cases: [(&str, &str, &str, &str); 6] = [
+    let cases: [(&str, &str, &str, &str); 8] = [
         ("STEPSCOPE_LEVLE", "basic", "variables", "STEPSCOPE_LEVLE"),
         ("STEPSCOPE_LEVEL", "off", "variables", "nothing is recorded"),
+        ("OTEL_SDK_DISABLED", "true", "variables", "nothing is recorded"),
         ("STEPSCOPE_RING_BYTES", "many", "variables", "whole number"),
         ("STEPSCOPE_DIR", "file/profiles", "directory", "cannot be written"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &nobody, "endpoint", "refused"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318", "endpoint", "no TLS"),
+        ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &nobody, "endpoint", "refused"),
     ];
     for (name, value, check, words) in cases {
         let (code, checks) = doctor(folder.path(), &[], &[(name, value)]);
