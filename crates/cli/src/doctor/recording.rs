@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::units;
-use stepscope_core::{Level, SCHEMA_VERSION, SectionKind};
+use stepscope_core::{Level, LossReason, SCHEMA_VERSION, SectionKind};
 use stepscope_model::{IssueKind, ReadOutcome};
 
 use super::variables::{FILTER, FILTER_FIX};
@@ -23,8 +23,8 @@ pub(crate) fn check(summary: &Summary, outcome: &ReadOutcome) -> Vec<Finding> {
     if summary.state.is_ours {
         findings.push(run(summary));
         findings.push(sections(summary));
-        findings.push(phases(summary));
-        findings.push(allocator(summary));
+        findings.extend(phases(summary));
+        findings.extend(allocator(summary));
     }
     findings.extend(losses(summary));
     findings.extend(files(outcome));
@@ -146,35 +146,41 @@ fn sections(summary: &Summary) -> Finding {
     )
 }
 
-fn phases(summary: &Summary) -> Finding {
+/// Whether phases are named; nothing where no section is there to have one.
+fn phases(summary: &Summary) -> Option<Finding> {
     const CHECK: &str = "phases";
     let rows = || summary.sections.iter().filter(|row| row.kind == SectionKind::Section);
     let named = rows().filter(|row| row.phase.is_some()).count() as u64;
-    if named > 0 || rows().next().is_none() {
-        return fine(
+    rows().next()?;
+    if named > 0 {
+        return Some(fine(
             CHECK,
             format!("{} known by phase.", units::things(named, "section is", "sections are")),
-        );
+        ));
     }
-    note(
+    Some(note(
         CHECK,
         "No section is known by its phase, so the report cannot tell loading from computing.",
         "Name them: section!(\"forward\", phase = Forward), or fields(stepscope.phase = \"forward\").",
-    )
+    ))
 }
 
-fn allocator(summary: &Summary) -> Finding {
+/// Whether allocations are counted; nothing where neither steps nor sections arrived, which are what carries them.
+fn allocator(summary: &Summary) -> Option<Finding> {
     const CHECK: &str = "allocator";
     let counts = summary.memory.live.is_some()
         || summary.sections.iter().any(|row| row.memory.is_some_and(|memory| memory.alloc_count > 0));
     if counts {
-        return fine(CHECK, "The counting allocator is installed.");
+        return Some(fine(CHECK, "The counting allocator is installed."));
     }
-    note(
-        CHECK,
-        "The counting allocator is not installed: no section's memory is known, and leaks only by resident memory.",
-        "Add to main.rs: #[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();",
-    )
+    let carries = |kind| matches!(kind, SectionKind::Section | SectionKind::Step);
+    summary.sections.iter().any(|row| carries(row.kind)).then(|| {
+        note(
+            CHECK,
+            "The counting allocator is not installed: no section's memory is known, and leaks only by resident memory.",
+            "Add to main.rs: #[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();",
+        )
+    })
 }
 
 fn losses(summary: &Summary) -> Vec<Finding> {
@@ -188,7 +194,15 @@ fn losses(summary: &Summary) -> Vec<Finding> {
             let name = row.reason.map_or("an unknown reason", |reason| reason.as_str());
             let spans = units::things(row.spans, "span was", "spans were");
             let advice = row.reason.map_or("Use a program of the layer's version.", |reason| reason.advice());
-            broken(CHECK, format!("{spans} lost: {name}."), advice)
+            match row.reason {
+                // A bound or a level that somebody has chosen does what was meant.
+                Some(reason) if reason.is_on_purpose() || reason == LossReason::SizeBound => note(
+                    CHECK,
+                    format!("{spans} left out: {name}; the sums of all sections are whole."),
+                    advice,
+                ),
+                _ => broken(CHECK, format!("{spans} lost: {name}."), advice),
+            }
         })
         .collect();
     match lost.is_empty() {
@@ -210,4 +224,39 @@ fn files(outcome: &ReadOutcome) -> Vec<Finding> {
         }
     });
     told.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::State;
+    use super::*;
+    use stepscope_analyze::summary::LossRow;
+    use stepscope_analyze::{Config, Partial};
+
+    #[test]
+    fn nothing_is_said_of_what_no_section_could_tell() {
+        let mut summary = Partial::new(Config::default()).finish(None);
+        assert_eq!((allocator(&summary), phases(&summary)), (None, None));
+        summary.losses.emitted = Some(10);
+        assert_eq!(losses(&summary)[0].state, State::Fine);
+    }
+
+    #[test]
+    fn what_a_bound_left_out_is_no_fault() {
+        let mut summary = Partial::new(Config::default()).finish(None);
+        summary.losses.emitted = Some(100);
+        for (reason, state) in [
+            (Some(LossReason::Thinned), State::Note),
+            (Some(LossReason::SizeBound), State::Note),
+            (Some(LossReason::Level), State::Note),
+            (Some(LossReason::RingFull), State::Broken),
+            (Some(LossReason::WriteFailed), State::Broken),
+            (None, State::Broken),
+        ] {
+            summary.losses.dropped =
+                vec![LossRow { sink: String::new(), reason, spans: 3, is_lacking: true }];
+            let states: Vec<State> = losses(&summary).iter().map(|finding| finding.state).collect();
+            assert_eq!(states, [state], "{reason:?}");
+        }
+    }
 }
