@@ -138,13 +138,23 @@ fn target(args: &ConvertArgs) -> Result<Target, CliError> {
     })
 }
 
-/// What is written must not be what is read.
+/// What is written must not be what is read, nor lie in a folder that is read.
 fn check_paths(input: &Path, out: &Path) -> Result<(), CliError> {
+    if input.as_os_str() == STDIN || out.as_os_str() == STDIN {
+        return Ok(());
+    }
     let real = |path: &Path| -> Option<PathBuf> { path.canonicalize().ok() };
-    match (real(input), real(out)) {
-        (Some(input), Some(out)) if out.starts_with(&input) => {
-            Err(CliError::Usage(format!("{} is part of the input; write to another place", out.display())))
-        }
+    // Of a file that is not there yet, the folder that it will lie in.
+    let place = || {
+        let folder = out.parent().filter(|folder| !folder.as_os_str().is_empty());
+        real(folder.unwrap_or(Path::new(".")))
+    };
+    match (real(input), real(out).or_else(place)) {
+        (Some(input), Some(place)) if place.starts_with(&input) => Err(CliError::Usage(format!(
+            "{} would be part of the input, {}; write to another place",
+            out.display(),
+            input.display()
+        ))),
         _ => Ok(()),
     }
 }
