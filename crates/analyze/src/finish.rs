@@ -34,6 +34,28 @@ fn share(part: u128, whole: u128) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
 
+/// A run that is asked for: all attempts of an id, or one.
+struct Wanted<'n> {
+    id: &'n str,
+    attempt: Option<i64>,
+}
+
+impl<'n> Wanted<'n> {
+    /// `RUN/ATTEMPT`, unless there is a run that is called so as a whole.
+    fn of(name: &'n str, runs: &BTreeMap<RunKey, RunAcc>) -> Self {
+        let parts = || {
+            let (id, attempt) = name.rsplit_once('/')?;
+            Some(Self { id, attempt: Some(attempt.parse().ok()?) })
+        };
+        let is_whole = runs.keys().any(|key| *key.id == *name);
+        (!is_whole).then(parts).flatten().unwrap_or(Self { id: name, attempt: None })
+    }
+
+    fn is(&self, key: &RunKey) -> bool {
+        *key.id == *self.id && self.attempt.is_none_or(|attempt| attempt == key.attempt)
+    }
+}
+
 /// The summary of the selected run, or of the one that started last.
 pub(crate) fn summary(
     runs: &BTreeMap<RunKey, RunAcc>,
@@ -41,9 +63,10 @@ pub(crate) fn summary(
     config: &Config,
     select: Option<&str>,
 ) -> Summary {
+    let wanted = select.map(|name| Wanted::of(name, runs));
     let chosen = runs
         .iter()
-        .filter(|(key, _)| select.is_none_or(|id| *key.id == *id))
+        .filter(|(key, _)| wanted.as_ref().is_none_or(|wanted| wanted.is(key)))
         .max_by_key(|(key, run)| (run.tally.first_ns, *key));
     let other_runs = runs
         .iter()

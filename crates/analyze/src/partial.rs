@@ -87,8 +87,8 @@ impl Partial {
         self.keep_largest_instances();
     }
 
-    /// The summary of one run: the one with this id (its latest attempt), else the one that started last;
-    /// ties by id. The other runs are listed in it.
+    /// The summary of one run: the one with this id (its latest attempt; `RUN/ATTEMPT` selects that one), else the
+    /// one that started last; ties by id. The other runs are listed in it.
     #[must_use]
     pub fn finish(&self, select: Option<&str>) -> Summary {
         crate::finish::summary(&self.runs, self.is_cut, &self.config, select)

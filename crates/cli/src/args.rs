@@ -184,8 +184,8 @@ pub(crate) struct OutputArgs {
     /// Thresholds of the rules (TOML; `stepscope explain RULE` lists them) [default: stepscope.toml, where there is one]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// The run to report on where the input holds several (default: the latest)
-    #[arg(long, value_name = "ID")]
+    /// The run to report on where the input holds several, or one attempt of it (default: the latest)
+    #[arg(long, value_name = "RUN[/ATTEMPT]")]
     pub(crate) run: Option<String>,
     /// Exit with code 1 if a finding is at least this severe (0 to 100)
     #[arg(long, value_name = "SEVERITY", value_parser = severity)]

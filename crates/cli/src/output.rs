@@ -6,6 +6,7 @@ use std::path::Path;
 
 use stepscope_analyze::render::{self, Options, Output, RenderError, Renderer};
 use stepscope_analyze::report::{Input, Reading, Report, build};
+use stepscope_analyze::summary::RunIdentity;
 use stepscope_analyze::{Partial, Summary};
 use stepscope_model::ReadOutcome;
 
@@ -122,8 +123,8 @@ fn code(report: &Report, fail_on: Option<f64>) -> u8 {
 
 fn no_such_run(run: &str, summary: &Summary) -> CliError {
     let others = &summary.other_runs;
-    let mut listed: Vec<&str> = others.iter().take(RUNS_LISTED).map(|other| other.run.id.as_str()).collect();
-    listed.dedup();
+    let all: Vec<RunIdentity> = others.iter().map(|other| other.run.clone()).collect();
+    let listed: Vec<String> = all.iter().take(RUNS_LISTED).map(|run| run.selector(&all)).collect();
     let more = if others.len() > RUNS_LISTED { ", …" } else { "" };
     CliError::Usage(match listed.len() {
         0 => format!("no run is called '{run}'; the input holds none"),

@@ -18,6 +18,16 @@ pub struct RunIdentity {
     pub is_foreign: bool,
 }
 
+impl RunIdentity {
+    /// What [`Partial::finish`](crate::Partial::finish) selects it by, `others` being the other runs of the input: its
+    /// id, with the attempt behind it where another run has the same one.
+    #[must_use]
+    pub fn selector(&self, others: &[Self]) -> String {
+        let is_shared = others.iter().any(|other| other.id == self.id && other != self);
+        if is_shared { format!("{}/{}", self.id, self.attempt) } else { self.id.clone() }
+    }
+}
+
 /// How far the run came and what of it was read.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 pub struct RunState {

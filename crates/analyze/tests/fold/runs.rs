@@ -32,6 +32,16 @@ fn the_run_that_started_last_is_chosen_and_the_others_are_listed() {
         .collect();
     assert_eq!(others, [("a", 0, 1), ("b", 0, 1)]);
     assert_eq!(partial.finish(Some("b")).run.id, "b");
+    for (name, chosen) in [("a", ("a", 1)), ("a/0", ("a", 0)), ("a/1", ("a", 1)), ("b/0", ("b", 0))] {
+        let run = partial.finish(Some(name)).run;
+        assert_eq!((run.id.as_str(), run.attempt), chosen, "{name}");
+        assert_eq!(partial.finish(Some(name)).other_runs.len(), 2);
+    }
+    for name in ["a/2", "a/", "/0", "a/x", "a/0/0"] {
+        assert!(!partial.finish(Some(name)).found, "{name}");
+    }
+    let whole = fold(&[step_of(&run("a", 0), 1), step_of(&run("a/0", 7), 2)]);
+    assert_eq!(whole.finish(Some("a/0")).run.attempt, 7, "an id may hold a slash");
     let missing = partial.finish(Some("c"));
     assert!(!missing.found);
     assert_eq!(missing.other_runs.len(), 3);

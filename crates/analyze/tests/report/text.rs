@@ -375,3 +375,27 @@ fn periodic_steps_are_told_and_marked() {
     let rows: Vec<&str> = markdown.lines().filter(|line| line.contains("every 50th step")).collect();
     assert!(rows.len() == 2 && rows[0].contains("3.1 times as long"), "{rows:?}");
 }
+
+#[test]
+fn the_error_that_is_a_signal_is_told_from_those_of_the_program() {
+    let said = |errors: u64, signal: Option<Signal>| {
+        let mut summary = healthy().build();
+        summary.state.errors = errors;
+        summary.instances[0].ended_by = signal;
+        text(&summary).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let signal = Some(Signal::Terminate);
+    assert!(said(1, signal).contains("1 span with an error (the end by a signal)"), "{}", said(1, signal));
+    assert!(said(3, signal).contains("3 spans with errors (1 of them the end by a signal)"));
+    assert!(said(1, None).contains("1 span with an error") && !said(1, None).contains("by a signal"));
+}
+
+#[test]
+fn another_attempt_is_named_so_that_it_can_be_selected() {
+    let mut summary = troubled();
+    assert!(text(&summary).contains("--run run-0\n"));
+    summary.other_runs[0].run.id.clone_from(&summary.run.id);
+    summary.other_runs[0].run.attempt = summary.run.attempt + 3;
+    let hint = format!("--run {}/{}\n", summary.run.id, summary.run.attempt + 3);
+    assert!(text(&summary).contains(&hint), "{hint}");
+}

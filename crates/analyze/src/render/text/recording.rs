@@ -6,6 +6,7 @@ use super::page::{Look, Page};
 use crate::render::common::recording::unended;
 use crate::report::Report;
 use crate::report::units::{count, things};
+use crate::summary::RunIdentity;
 
 /// Read issues shown.
 const ISSUES: usize = 8;
@@ -101,7 +102,11 @@ pub(super) fn hints(report: &Report, page: &mut Page) {
     let others = &report.run.other_runs;
     if let Some(other) = others.first() {
         let number = things(others.len() as u64, "other run", "other runs");
-        let text = format!("{number} in this input, such as:  --run {}", other.run.id);
+        let run = &report.run;
+        let own = run.id.clone();
+        let own = own.map(|id| RunIdentity { id, attempt: run.attempt, is_foreign: run.is_foreign });
+        let all: Vec<RunIdentity> = others.iter().map(|other| other.run.clone()).chain(own).collect();
+        let text = format!("{number} in this input, such as:  --run {}", other.run.selector(&all));
         page.line(Look::Dim, &text);
     }
     page.line(Look::Dim, "Every figure, for programs:  --format json");
