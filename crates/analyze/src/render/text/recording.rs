@@ -43,7 +43,14 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         parts.push(format!("{traces} not complete{missing}"));
     }
     if report.run.errors > 0 {
-        parts.push(things(report.run.errors, "span with an error", "spans with errors"));
+        // A signal is written as the error of the run's own span: nothing in the program has failed.
+        let by_signal = report.ranks.iter().filter(|rank| rank.ended_by.is_some()).count() as u64;
+        let spans = things(report.run.errors, "span with an error", "spans with errors");
+        parts.push(match by_signal {
+            0 => spans,
+            all if all == report.run.errors => format!("{spans} (the end by a signal)"),
+            some => format!("{spans} ({some} of them the end by a signal)"),
+        });
     }
     page.paragraph(Look::Plain, "  ", &parts.join(", "));
     if let Some(text) = unended {
