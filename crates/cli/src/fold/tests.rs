@@ -22,7 +22,7 @@ fn folder(seed: u64, format: Format) -> TempFolder {
         ..ForestOptions::default()
     };
     let (mut messages, _) = Forest::new(options).messages(format);
-    if seed % 3 > 0 {
+    if !seed.is_multiple_of(3) {
         disturb::shuffle(&mut messages, seed);
     }
     if seed % 3 > 1 {
