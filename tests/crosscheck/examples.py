@@ -4,6 +4,7 @@ is checked."""
 
 import critical
 import names
+import warmup
 
 # Whole steps whose spans are kept for the comparison.
 KEPT = 20_000
@@ -12,19 +13,13 @@ FIRST, SLOWEST = 2, 4
 SPANS = 256
 
 
-def order(step):
-    number = (0, 0) if step.number is None else (1, step.number)
-    return number, step.start, step.trace
-
-
 def compare_examples(report, run, warmups, compare):
-    """`warmups` holds, for the report's primary mode, how many steps of each process are warm-up."""
+    """`warmups` holds by mode how many steps of each process are warm-up."""
     for mode in {step.mode for step in run.steps} | {example["mode"] for example in report["examples"]}:
         steps = [step for step in run.steps_of(mode) if step.is_whole]
         listed = [example for example in report["examples"] if example["mode"] == mode]
-        is_primary = mode == report["summary"]["mode"]
         median = next((row["steady"]["p50"] for row in report["detailed_metrics"]["modes"] if row["mode"] == mode), None)
-        which(mode, listed, steps, run, warmups if is_primary else None, median, compare)
+        which(mode, listed, steps, run, warmups.get(mode, {}), median, compare)
     by_trace = {(step.trace.hex(), step.id.hex()): step for step in run.steps if step.is_whole}
     for example in report["examples"]:
         where = f"{example['mode']} step {example['step']} with its spans"
@@ -46,18 +41,16 @@ def which(mode, listed, steps, run, warmups, median, compare):
     """Whether the first and the slowest are those, and the median one is the nearest of those shown."""
     where = f"{mode} steps with their spans"
     of_role = lambda role: [row["trace_id"] for row in listed if role in row["roles"]]
-    compare.equal(where, "first", of_role("first"), [step.trace.hex() for step in sorted(steps, key=order)[:FIRST]])
-    if warmups is None:
-        return
-    warm, begun = set(), {}
-    for step in sorted(run.steps_of(mode), key=lambda step: step.start):
-        begun[step.instance] = begun.get(step.instance, 0) + 1
-        if begun[step.instance] <= warmups.get(step.instance, 0):
-            warm.add((step.trace.hex(), step.id.hex()))
+    # Of several processes either the earliest or those of the smallest numbers.
+    orders = (warmup.order, lambda step: (warmup.order(step)[1], *warmup.order(step)))
+    firsts = [[step.trace.hex() for step in sorted(steps, key=order)[:FIRST]] for order in orders]
+    compare.equal(where, "first", of_role("first"), next((one for one in firsts if one == of_role("first")), firsts[0]))
+    excluded = [step for process, of in warmup.by_process(run.steps_of(mode)).items() for step in of[: warmups.get(process, 0)]]
+    warm = {(step.trace.hex(), step.id.hex()) for step in excluded}
     for row in listed:
         compare.equal(where, f"is_warmup of {row['step']}", row["is_warmup"], (row["trace_id"], row["span_id"]) in warm)
     key = lambda step: (step.trace.hex(), step.id.hex())
-    slowest = sorted(steps, key=lambda step: (-step.duration, order(step)))
+    slowest = sorted(steps, key=lambda step: (-step.duration, warmup.order(step)))
     steady = [step for step in slowest if key(step) not in warm]
     of_slowest = sorted((row for row in listed if "slowest" in row["roles"]), key=lambda row: -row["duration_ns"])
     got = [row["trace_id"] for row in of_slowest]

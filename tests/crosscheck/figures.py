@@ -199,7 +199,7 @@ class Run:
                 self.add_step(root, [node for node in nodes if node.root is root], is_whole)
             elif root.kind == "batch":
                 self.batches.append(Batch(root))
-            elif root.kind == "section" and not root.span.parent:
+            elif traces.is_outside(root):
                 shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
                 self.outside.append((root.span, root.thread, root.phase, shares))
 

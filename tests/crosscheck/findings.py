@@ -141,31 +141,28 @@ def sharing(report, steps, step_ns):
         ranks.append(resource["rank"])
         cpus.append(resource["cpus"] or 0)
     loaders = report["detailed_metrics"]["batches"]["loaders"]
-    workers = [worker["rank"] for loader in loaders for worker in loader["workers"]]
+    # A thread that drives steps makes its batches between them, not beside.
+    workers = [worker["rank"] for loader in loaders for worker in loader["workers"] if not worker["drives_steps"]]
     crowds = []
     for ranks, cpus in hosts.values():
         threads = len(ranks) + sum(rank in ranks for rank in workers)
         crowds.append((Fraction(threads, max(cpus) or threads), threads, max(cpus) or threads, len(ranks)))
     _, threads, processors, ranks = max(crowds, default=(1, 1, 1, 1))
     computing = computing_of(report, steps)
-    overlap = step_ns if computing is None else min(step_ns, computing * ranks)
+    overlap = min(step_ns, computing * ranks)
     return overlap - overlap * processors // (2 * max(threads, processors))
 
 
 def computing_of(report, steps):
-    """What loaders compute a step: of batches that were made without a trace, as of those with one. None where steps
-    wait for what nobody recorded."""
+    """What loaders compute a step: of batches that were made without a trace, as of those with one. What nobody recorded
+    is taken to be made in the wait itself."""
     detailed = report["detailed_metrics"]
     batches, produced = detailed["batches"], detailed["waits"]["produce"]
     if batches["count"]:
         made = max(batches["count"], produced["count"])
         all_ns = sum(loader["computing_ns"] for loader in batches["loaders"]) * made // batches["count"]
-    elif produced["count"]:
-        all_ns = produced["total"]
-    elif steps.exposed(("data_wait",)):
-        return None
     else:
-        all_ns = 0
+        all_ns = produced["total"]
     return all_ns // max(1, steps.mode["all"]["count"])
 
 

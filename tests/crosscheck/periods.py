@@ -8,19 +8,11 @@ FIRST, SLOWEST = 256, 10
 
 
 def compare_periods(report, run, compare):
-    detailed = report["detailed_metrics"]
-    modes = {mode["mode"]: mode for mode in detailed["modes"]}
-    for row in detailed["periodic"]:
+    for row in report["detailed_metrics"]["periodic"]:
         name, where = row["mode"], f"periodic {row['mode']} steps"
-        warmups = None
-        if name == report["summary"]["mode"]:
-            warmups = {report_steps.process_of(one["resource"]): one["warmup_steps"] for one in report["ranks"]}
         steps = run.steps_of(name)
-        split = report_steps.warm(steps, modes[name]["warmup"], warmups)
-        if split is None:
-            compare.missing(where, "warm-up cannot be told apart by process")
-            continue
-        compare_mode(where, row, steps, *split, compare)
+        begun = report_steps.warmups_of(report, name, steps, compare)
+        compare_mode(where, row, steps, *report_steps.split(steps, begun), compare)
 
 
 def compare_mode(where, row, steps, excluded, steady, compare):

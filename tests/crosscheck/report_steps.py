@@ -7,6 +7,7 @@ from math import isfinite
 import examples
 import names
 import stats
+import warmup
 from records import Process
 
 # What the quicker steps would take without these phases: figure -> phases.
@@ -20,23 +21,22 @@ def compare_steps(report, run, sums, compare):
     detailed, primary = report["detailed_metrics"], report["summary"]["mode"]
     modes = {mode["mode"]: mode for mode in detailed["modes"]}
     compare.equal("steps", "modes", sorted(modes), sorted({step.mode for step in run.steps}))
-    warmups = {}
+    begun = warmups(report, run, compare)
+    of_primary = warmup.by_process(run.steps_of(primary))
     for instance in report["ranks"]:
-        resource = instance["resource"]
-        key = process_of(resource)
-        warmups[key] = instance["warmup_steps"]
-        mine = [step for step in run.steps_of(primary) if step.instance == key]
+        key = process_of(instance["resource"])
         where = f"steps of {key.id}"
-        steady = sorted(mine, key=lambda step: step.start)[instance["warmup_steps"] :]
+        compare.equal(where, "warmup_steps", instance["warmup_steps"], begun.get(primary, {}).get(key, 0))
+        steady = of_primary.get(key, [])[instance["warmup_steps"] :]
         compare.stats(where, instance["steps"], [step.duration for step in steady])
         compare.throughput(where, instance["throughput"], steady)
     for name, mode in modes.items():
-        compare_mode(mode, run, warmups if name == primary else None, compare)
+        compare_mode(mode, run, begun.get(name, {}), compare)
     if primary in modes:
         ended = report["run"]["ended"]
         summary(report["summary"], modes[primary], detailed["outside"], report["sections"], ended, compare)
     coverage(report["summary"]["coverage"], run, sums, compare)
-    examples.compare_examples(report, run, warmups, compare)
+    examples.compare_examples(report, run, begun, compare)
     examples.compare_phase_series(detailed["phase_series"], run, compare)
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
@@ -57,15 +57,31 @@ def coverage(got, run, sums, compare):
     compare.equal(where, "whole_steps", got["whole_steps"], sum(step.is_whole for step in run.steps))
 
 
+def warmups(report, run, compare):
+    """{mode: {process: how many of its first steps are warm-up}}."""
+    return {mode: warmups_of(report, mode, run.steps_of(mode), compare) for mode in sorted({step.mode for step in run.steps})}
+
+
+def warmups_of(report, mode, steps, compare):
+    return warmup.counts(steps, listed(report, mode, steps), f"{mode} steps", compare)
+
+
+def listed(report, mode, steps):
+    """What the report says of processes: of its primary mode each, of another where its steps are one process's."""
+    if mode == report["summary"]["mode"]:
+        return {process_of(instance["resource"]): instance["warmup_steps"] for instance in report["ranks"]}
+    of = {step.instance for step in steps}
+    rows = [row for row in report["detailed_metrics"]["modes"] if row["mode"] == mode]
+    return {process: rows[0]["warmup"]["steps"] for process in of} if len(of) == 1 and rows else {}
+
+
 def beginnings(report, run):
     """When the first step after warm-up began, by process."""
-    begun = {}
-    for instance in report["ranks"]:
-        key = process_of(instance["resource"])
-        mine = [step.start for step in run.steps_of(report["summary"]["mode"]) if step.instance == key]
-        steady = sorted(mine)[instance["warmup_steps"] :]
+    begun, listed = {}, {process_of(row["resource"]): row["warmup_steps"] for row in report["ranks"]}
+    for process, steps in warmup.by_process(run.steps_of(report["summary"]["mode"])).items():
+        steady = steps[listed.get(process, 0) :]
         if steady:
-            begun[key] = steady[0]
+            begun[process] = steady[0].start
     return begun
 
 
@@ -79,32 +95,24 @@ def whole(steps):
     return found, {"steps": len(found), "total_ns": sum(step.duration for step in found)}
 
 
-def warm(steps, warmup, known):
-    """The steps without each process's first ones; None where the report does not say how many those are."""
-    processes = {}
-    for step in sorted(steps, key=lambda step: step.start):
-        processes.setdefault(step.instance, []).append(step)
-    if known is None:
-        known = {instance: min(warmup["max_per_instance"], len(of)) for instance, of in processes.items()}
-    excluded = [step for instance, of in processes.items() for step in of[: known.get(instance, 0)]]
-    if len(excluded) != warmup["steps"]:
-        return None
-    gone = {id(step) for step in excluded}
-    return excluded, [step for step in steps if id(step) not in gone]
+def split(steps, begun):
+    """Each process's first ones, and the others."""
+    excluded, steady = [], []
+    for process, of in warmup.by_process(steps).items():
+        excluded += of[: begun.get(process, 0)]
+        steady += of[begun.get(process, 0) :]
+    return excluded, steady
 
 
-def compare_mode(mode, run, warmups, compare):
+def compare_mode(mode, run, begun, compare):
     name = mode["mode"]
     where = f"{name} steps"
     steps = run.steps_of(name)
     compare.stats(f"all {where}", mode["all"], [step.duration for step in steps])
     numbers = [step.number for step in steps if step.number is not None]
     compare.equal(where, "step_range", mode["step_range"], [min(numbers), max(numbers)] if numbers else None)
-    split = warm(steps, mode["warmup"], warmups)
-    if split is None:
-        compare.missing(where, f"warm-up of {mode['warmup']} cannot be told apart by process")
-        return
-    excluded, steady = split
+    excluded, steady = split(steps, begun)
+    compare.equal(where, "warm-up steps", mode["warmup"]["steps"], len(excluded))
     most = max(Counter(step.instance for step in excluded).values(), default=0)
     compare.equal(where, "warm-up max_per_instance", mode["warmup"]["max_per_instance"], most)
     compare.equal(where, "warm-up total_ns", mode["warmup"]["total_ns"], sum(step.duration for step in excluded))

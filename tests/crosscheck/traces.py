@@ -64,8 +64,9 @@ def is_long(span):
 
 
 def is_outside(root):
-    """Whether the root is a section outside of steps: steps and batches inside it are traces of their own."""
-    return root.kind == "section" and not root.span.parent and not root.span.get(names.PARENT_PATH)
+    """Whether the root is a section outside of steps: steps and batches inside it are traces of their own, and what goes
+    on in a further trace is a part of what it continues."""
+    return root.kind in ("section", "micro_step") and not root.span.parent and not root.span.get(names.PARENT_PATH)
 
 
 def is_orphan(root):

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use stepscope_testkit::{Forest, ForestOptions, Format, TempFolder, binaries, crosscheck};
 
-use crate::program::{LIMIT, output, report, report_text, stepscope};
+use crate::program::{LIMIT, clean, output, report, report_text, stepscope};
 
 /// Compares the report on `input`, and the sums in it, with the second implementation's figures.
 pub(crate) fn compare(folder: &TempFolder, input: &Path) {
@@ -67,22 +67,77 @@ pub(crate) fn write_run(options: &ForestOptions, format: Format, file: &Path) {
     println!("{} spans in {} traces", truth.spans, truth.traces);
 }
 
+/// Loaders that the step itself reads, and loaders in threads of their own; children that outlive what is around them.
+#[test]
+fn of_programs_that_do_what_the_demo_does_not() {
+    for arguments in [&["iterate", "100"][..], &["loader", "40"], &["loader", "300"], &["outlive"]] {
+        println!("{arguments:?}");
+        of_the_example("programs", arguments);
+    }
+}
+
+/// Two processes, each with warm-ups of its own in two modes.
+#[test]
+fn of_two_ranks() {
+    let folder = TempFolder::new("figures-ranks").expect("a folder");
+    let profiles = folder.join("profiles");
+    let out = profiles.to_string_lossy().into_owned();
+    for rank in ["0", "1"] {
+        let mut command = stepscope(&["--quiet", "demo", "--steps", "200", "--out", &out]);
+        command.envs([("STEPSCOPE_RANK", rank), ("STEPSCOPE_WORLD_SIZE", "2"), ("STEPSCOPE_RUN_ID", "two")]);
+        output(&mut command);
+    }
+    assert_eq!(report(&[&profiles])["run"]["ranks"], 2);
+    compare(&folder, &profiles);
+}
+
+/// Steps that wait for what nobody recorded.
+#[test]
+fn of_waits_without_a_loader() {
+    let folder = TempFolder::new("figures-waits").expect("a folder");
+    let file = folder.join("run.jsonl");
+    std::fs::write(&file, (1..=400).map(waiting_step).collect::<String>()).expect("the run is written");
+    let report = report(&[&file]);
+    assert_eq!(report["bottlenecks"][0]["rule"], "input_bound");
+    compare_report(&folder, &file);
+}
+
+/// 10 ms of work; each fortieth step waits 190 ms before it.
+fn waiting_step(number: u64) -> String {
+    let start = 1_700_000_000_000_000_000 + number * 201_000_000;
+    let wait = if number.is_multiple_of(40) { 190_000_000 } else { 10_000 };
+    let span = |id: u64, parent: &str, name: &str, start: u64, end: u64, more: &str| {
+        format!(
+            r#"{{"traceId":"{number:032x}","spanId":"{id:016x}","parentSpanId":"{parent}","name":"{name}","startTimeUnixNano":"{start}","endTimeUnixNano":"{end}","attributes":[{{"key":"thread.id","value":{{"intValue":"1"}}}}{more}]}}"#
+        )
+    };
+    let step = format!(
+        r#",{{"key":"stepscope.section.kind","value":{{"stringValue":"step"}}}},{{"key":"stepscope.step","value":{{"intValue":"{number}"}}}}"#
+    );
+    let root = span(1, "", "step", start, start + wait + 10_000_000, &step);
+    let waits = span(2, "0000000000000001", "data_wait", start, start + wait, "");
+    let works = span(3, "0000000000000001", "forward", start + wait, start + wait + 9_900_000, "");
+    format!(r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{root},{waits},{works}]}}]}}]}}"#) + "\n"
+}
+
 /// A real program of several kinds of sections, not the demo: the layer's own example.
 #[test]
 fn of_a_program_with_recursion_and_a_loader() {
-    of_the_example("300");
+    of_the_example("smoke", &["300"]);
 }
 
 #[test]
 fn of_a_run_without_steps() {
-    of_the_example("0");
+    of_the_example("smoke", &["0"]);
 }
 
-fn of_the_example(steps: &str) {
-    let example = binaries::find("smoke").expect("cargo build -p stepscope --examples");
-    let folder = TempFolder::new("figures-smoke").expect("a folder");
-    let mut command = Command::new(example);
-    command.arg(steps).current_dir(folder.path()).env("STEPSCOPE_FORMAT", "json");
+fn of_the_example(name: &str, arguments: &[&str]) {
+    let example = binaries::find(name).expect("cargo build -p stepscope --examples");
+    let folder = TempFolder::new("figures-example").expect("a folder");
+    let mut command = clean(Command::new(example));
+    command.args(arguments).current_dir(folder.path()).env("STEPSCOPE_FORMAT", "json");
+    // The rings hold the whole run.
+    command.env("STEPSCOPE_RING_BYTES", "67108864");
     stepscope_testkit::process::run(&mut command, LIMIT).expect("starts").success().expect("succeeds");
     compare(&folder, &folder.join("profiles"));
 }
