@@ -13,6 +13,7 @@ import sys
 
 import aggregates
 import comparison
+import edits
 import figures
 import files
 import report
@@ -33,6 +34,7 @@ def main(arguments=None):
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("profile", nargs="+", help="profile folders or files")
     parser.add_argument("--report", help="JSON report to compare with the spans")
+    parser.add_argument("--edits", action="store_true", help="also change the report: each change has to be noticed")
     parser.add_argument("--no-aggregates", action="store_true", help="leave the program's own sums out")
     options = parser.parse_args(arguments)
     run, sums, assembler, notes = compute(options.profile)
@@ -51,7 +53,13 @@ def main(arguments=None):
         aggregates.against_spans(sums, run, compare)
     if options.report:
         with open(options.report, encoding="utf-8") as file:
-            report.against_spans(json.load(file), run, sums, assembler, compare)
+            read = json.load(file)
+        report.against_spans(read, run, sums, assembler, compare)
+        if options.edits:
+            made, missed = edits.unnoticed(read, run, sums, assembler)
+            print(f"changed the report in {len(made)} ways: {', '.join(made)}")
+            for edit in missed:
+                compare.missing("changed report", f"nobody notices {edit}")
     for difference in compare.differences:
         print(f"DIFFERENT {difference}")
     verdict = f"{len(compare.differences)} differ" if compare.differences else "all equal"

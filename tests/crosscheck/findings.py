@@ -5,6 +5,8 @@ leak it goes by the rate an hour; of lost spans it is their share."""
 from collections import defaultdict
 from fractions import Fraction
 
+import evidence
+import report_steps
 import stats
 
 WAITING = ("data_wait", "data_loading")
@@ -42,6 +44,7 @@ def compare_findings(report, run, compare):
         if finding["rule"] == "input_bound":
             compare.equal(where, "loader", finding["evidence"].get("loader"), judged_loader(report, judged))
         direct, saved, of, severity = RULES[finding["rule"]](finding, report, judged)
+        evidence.compare_evidence(finding, report, judged, compare, **known(finding["rule"], report, judged))
         gain = finding["predicted_gain"]
         if of is None:
             compare.equal(where, "predicted_gain", gain, None)
@@ -54,6 +57,15 @@ def compare_findings(report, run, compare):
             compare.close(where, figure, gain[figure], stats.rounded(Fraction(expected, of), 6))
         most = 100 if severity is None else severity
         compare.close(where, "severity", finding["severity"], min(most, whole(100 * min(1, Fraction(min(direct, of), of)))))
+
+
+def compare_words(report, compare):
+    """What the report says around its findings."""
+    kinds = (("data_wait",), ("data_loading",), PREPARATION)
+    evidence.compare_order(report, compare)
+    evidence.compare_rules(report, RULES, compare)
+    evidence.compare_ranked(report, compare)
+    evidence.compare_verdict(report, Steps(report), kinds, compare)
 
 
 class Steps:
@@ -69,6 +81,7 @@ class Steps:
         self.sums = report["summary"].get("input") if by_sums else None
         if self.sums and self.sums["source"] == "aggregates":
             self.phase_sums = {item["phase"]: item["total_ns"] for item in report["summary"]["phase_sums"]}
+            self.inside_paths = report_steps.Sums(report["sections"]).inside()
             self.count = self.sums["steps"]
             self.total = self.sums["steps_ns"] + self.sums["between_ns"]
             self.mean = self.total // self.count
@@ -118,6 +131,18 @@ def input_bound(finding, report, steps):
     return steps.exposed(WAITING) // steps.count, saved, steps.mean, None
 
 
+def known(rule, report, steps):
+    """What the evidence of a rule rests on and is computed here."""
+    if rule == "input_bound":
+        quick = steps.without(WAITING, steps.mode["quick_without_waiting_ns"])
+        computing = computing_of(report, steps) * crowd(report)[2]
+        loader = judged_loader(report, steps)
+        return {"waiting": WAITING, "loader": loader, "computing_ns": computing, "sharing_ns": sharing(report, steps, quick)}
+    if rule == "slow_preprocessing":
+        return {"preparation": PREPARATION}
+    return {"hourly": steps_an_hour(report, steps)} if rule == "memory_growth" else {}
+
+
 def judged_loader(report, steps):
     """Of several loaders the one that steps of the mode, and what is between steps, wait for most."""
     loaders = report["detailed_metrics"]["batches"]["loaders"]
@@ -134,6 +159,13 @@ def judged_loader(report, steps):
 def sharing(report, steps, step_ns):
     """What loaders that compute beside a step of `step_ns` may cost it: half of a processor for as long as they
     compute, and more only where threads outnumber processors."""
+    threads, processors, ranks = crowd(report)
+    overlap = min(step_ns, computing_of(report, steps) * ranks)
+    return overlap - overlap * processors // (2 * max(threads, processors))
+
+
+def crowd(report):
+    """Threads, processors and ranks of the host on which most threads share a processor."""
     hosts = {}
     for rank in report["ranks"]:
         resource = rank["resource"]
@@ -147,10 +179,7 @@ def sharing(report, steps, step_ns):
     for ranks, cpus in hosts.values():
         threads = len(ranks) + sum(rank in ranks for rank in workers)
         crowds.append((Fraction(threads, max(cpus) or threads), threads, max(cpus) or threads, len(ranks)))
-    _, threads, processors, ranks = max(crowds, default=(1, 1, 1, 1))
-    computing = computing_of(report, steps)
-    overlap = min(step_ns, computing * ranks)
-    return overlap - overlap * processors // (2 * max(threads, processors))
+    return max(crowds, default=(1, 1, 1, 1))[1:]
 
 
 def computing_of(report, steps):
@@ -311,17 +340,22 @@ def section_of(finding, report):
     return next(item for item in report["sections"] if item["path"] == finding["section"])
 
 
-def memory_growth(finding, report, steps):
-    """By the rate an hour; half of that where only resident memory is known to grow."""
-    leak, throughput = report["leaks"][0], steps.mode["throughput"]
+def steps_an_hour(report, steps):
+    """Of the run as it went; of sampled steps the numbers say how many there were."""
+    throughput, coverage = steps.mode["throughput"], report["summary"]["coverage"]
     rate = throughput["steps_per_second"]
-    coverage = report["summary"]["coverage"]
-    if (coverage["recorded_steps"] or 0) > coverage["read_steps"]:
+    if (coverage["recorded_steps"] or 0) > coverage["read_steps"] and throughput["elapsed_ns"]:
         first, last = steps.mode["step_range"]
-        rate = Fraction((last - first + 1) * 10**9, throughput["elapsed_ns"]) if throughput["elapsed_ns"] else rate
+        rate = Fraction((last - first + 1) * 10**9, throughput["elapsed_ns"])
     elif rate is not None:
         rate = Fraction(rate) / max(1, len(report["ranks"]))
-    an_hour = Fraction(leak["bytes_per_step"]) * Fraction(rate or 0) * 3600 / 2**30
+    return Fraction(rate or 0) * 3600
+
+
+def memory_growth(finding, report, steps):
+    """By the rate an hour; half of that where only resident memory is known to grow."""
+    leak = report["leaks"][0]
+    an_hour = Fraction(leak["bytes_per_step"]) * steps_an_hour(report, steps) / 2**30
     severity = next(severity for least, severity in RATES if an_hour >= least)
     return None, None, None, Fraction(severity, 1 if leak["verdict"] == "growing" else 2)
 

@@ -184,3 +184,6 @@ def growths(report, run, compare):
             compare.close(where, "slope and its interval", got, stats.rounded(mine, 3))
         compare.equal(where, "p_value", leak["p_value"], whole["p_value"])
         compare.equal(where, "live_bytes", leak["live_bytes"], report["memory"][figure]["last_bytes"])
+        # The finding's is computed.
+        sections = [finding["section"] for finding in report["bottlenecks"] if finding["rule"] == "memory_growth"]
+        compare.equal(where, "section", [leak["section"]], sections)

@@ -14,7 +14,7 @@ import report_steps
 
 def against_spans(report, run, sums, assembler, compare):
     """Compares every figure of the report that spans and aggregates determine."""
-    the_run(report["run"], run, compare)
+    the_run(report["run"], report["ranks"], run, compare)
     processes(report["ranks"], run, compare)
     the_losses(report["losses"], run, sums, assembler, compare)
     report_sections.compare_sections(report["sections"], run, sums, compare)
@@ -29,16 +29,23 @@ def against_spans(report, run, sums, assembler, compare):
     changes.compare_changes(report, run, compare)
     periods.compare_periods(report, run, compare)
     findings.compare_findings(report, run, compare)
+    findings.compare_words(report, compare)
 
 
-def the_run(got, run, compare):
+def the_run(got, processes, run, compare):
     where = "run"
     compare.equal(where, "traces", got["traces"], run.traces)
     compare.equal(where, "spans", got["spans"], run.spans)
     compare.equal(where, "errors", got["errors"], run.errors)
     compare.equal(where, "ranks", got["ranks"], len(run.processes))
+    levels = {process.level for process in run.processes if process is not None and process.level}
+    if len(levels) == 1:
+        compare.equal(where, "level", got["level"], *levels)
     # SIGTERM where processes name several.
     compare.equal(where, "ended_by", got["ended_by"], max(run.signals.values(), default=None))
+    # Foreign input says neither that a run began nor that it ended.
+    is_known = run.markers["run"] or run.ended
+    compare.equal(where, "ended", got["ended"], len(run.ended) >= len(processes) if is_known else None)
     compare.equal(where, "epochs_started", got["epochs_started"], run.markers["epoch"])
     epochs = sum(section.count for section in run.sections.values() if section.kind == "epoch")
     compare.equal(where, "epochs_ended", got["epochs_ended"], epochs)
@@ -57,6 +64,7 @@ def processes(listed, run, compare):
             continue
         process = report_steps.process_of(item["resource"])
         compare.equal(where, "ended_by", item["ended_by"], run.signals.get(process))
+        compare.equal(where, "ended", item["ended"], process in run.ended)
         for figure, expected in mine.items():
             compare.equal(where, figure, item[figure], expected)
 

@@ -241,6 +241,10 @@ class Sums:
         few = 10 * coverage["whole_steps"] < 9 * (coverage["recorded_steps"] or 0)
         return few and ended is True and is_complete and not is_beside
 
+    def inside(self):
+        """Sections inside steps that have sums."""
+        return {path for path, one in self.all.items() if one["source"] == "aggregates" and self.is_part(path) and self.is_inside(path)}
+
     def phase(self, names_of_phases, inside=True):
         return sum(ns for path, ns in self.own.items() if self.is_inside(path) == inside and self.parts[path]["phase"] in names_of_phases)
 

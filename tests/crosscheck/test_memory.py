@@ -39,18 +39,30 @@ def leaking():
     """Steps 1 to 120, the first a warm-up, ten a second: 30,000 bytes a step are 1.0058 GiB an hour."""
     finding = {
         "id": "memory_growth", "rule": "memory_growth", "severity": 45.0, "rank": None, "predicted_gain": None,
+        "section": "step/keep", "title": "Memory grows.",
+        "evidence": {
+            "growth_per_step_bytes": 30_000, "slope_low_bytes": 30_000, "slope_high_bytes": 30_000, "p_value": p_value(119),
+            "last_third_per_step_bytes": 30_000, "growth_bytes": 3_600_000, "first_bytes": 30_000, "last_bytes": 3_600_000,
+            "growth_per_hour_bytes": 1_080_000_000, "section_net_per_step_bytes": 20_000, "steps": 120,
+        },
     }
+    # One keeps two thirds of the growth, and the other a third of it.
+    sections = [
+        {"path": path, "kind": "section", "source": "spans", "alloc": {"self_net_bytes": 120 * net}}
+        for path, net in (("step/some", 10_000), ("step/keep", 20_000))
+    ]
     leak = {
         "verdict": "growing", "bytes_per_step": 30_000, "confidence_interval": [30_000, 30_000],
-        "p_value": p_value(119), "live_bytes": 3_600_000,
+        "p_value": p_value(119), "live_bytes": 3_600_000, "section": "step/keep",
     }
     process = {"rank": 0, "rss_last_bytes": 7, "rss_max_bytes": STEPS * 40_000, "live_last_bytes": 5, "live_max_bytes": STEPS * 30_000}
     mode = {
-        "mode": "train", "steady": {"count": 119}, "steady_ns": 0, "whole": {"steps": 0, "total_ns": 0}, "phases": [],
+        "mode": "train", "all": {"count": 120}, "steady": {"count": 119}, "steady_ns": 0, "whole": {"steps": 0, "total_ns": 0}, "phases": [],
         "throughput": {"steps_per_second": 10.0},
     }
     return {
-        "summary": {"mode": "train", "steps": 119, "coverage": {"recorded_steps": None, "read_steps": 120}},
+        "summary": {"mode": "train", "steps": 119, "coverage": {"recorded_steps": None, "read_steps": 120, "whole_steps": 120}},
+        "sections": sections,
         "ranks": [{}], "bottlenecks": [finding], "leaks": [leak],
         "memory": {"live": pair(30_000), "rss": pair(40_000), "processes": [process]},
         "detailed_metrics": {"series": [{"mode": "train", "shift": 0}], "modes": [mode], "outside": []},

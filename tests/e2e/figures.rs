@@ -47,6 +47,9 @@ fn of_a_run_that_leaks() {
     let report = report(&[&profiles]);
     assert_eq!(report["leaks"][0]["verdict"], "growing");
     compare(&folder, &profiles);
+    // A false finding, section, share, order or warm-up in this report would be seen.
+    let edited = crosscheck::compare_edited(&[&profiles], &folder.join("report.json"));
+    println!("{}", edited.expect("each change is noticed"));
 }
 
 #[test]

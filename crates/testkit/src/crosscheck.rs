@@ -18,6 +18,14 @@ pub fn compare(inputs: &[&Path], report: &Path) -> Result<String, String> {
     script("crosscheck.py", |command| command.args(inputs).arg("--report").arg(report))
 }
 
+/// As [`compare`], and then changes the report in ways that each have to be noticed.
+///
+/// # Errors
+/// As [`compare`], and where a change makes no difference.
+pub fn compare_edited(inputs: &[&Path], report: &Path) -> Result<String, String> {
+    script("crosscheck.py", |command| command.args(inputs).arg("--edits").arg("--report").arg(report))
+}
+
 /// Compares only the aggregates under `inputs` with the spans there.
 ///
 /// # Errors

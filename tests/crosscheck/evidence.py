@@ -1,0 +1,265 @@
+"""What findings say besides severity and gain, from figures of the report that are compared with the spans elsewhere: their
+evidence, the share that their title names, the section that they are about, the order in which they stand."""
+
+from fractions import Fraction
+
+import stats
+
+SECTIONS = ("section", "micro_step")
+# Severity from which a finding stands in the first sentence, and the share of input from which one kind of it is all.
+NOTABLE, NEARLY_ALL = 10, 0.9
+# How many sections each list of the largest holds, and the calls from which durations can vary.
+RANKED, MIN_CALLS = 20, 20
+# How near to the growth a section's own balance must be to be named, as a part of it.
+MAX_DEVIATION = Fraction(1, 2)
+
+
+def compare_order(report, compare):
+    """Largest severity first, then largest share, then by id."""
+    def key(finding):
+        gain = finding["predicted_gain"]
+        return -finding["severity"], -(gain["direct_share"] if gain else 0), finding["id"].partition("#")[0], finding["title"]
+
+    listed = report["bottlenecks"]
+    compare.equal("findings", "order", [one["id"] for one in listed], [one["id"] for one in sorted(listed, key=key)])
+
+
+def compare_rules(report, known, compare):
+    """Each of the rules that are known answers once, and those that found something are those of the findings."""
+    rules = report["detailed_metrics"]["rules"]
+    compare.equal("rules", "answers", sorted(rule["rule"] for rule in rules), sorted(known))
+    found = {rule["rule"] for rule in rules if rule["state"] == "found"}
+    compare.equal("rules", "found", sorted(found), sorted({finding["rule"] for finding in report["bottlenecks"]}))
+
+
+def compare_evidence(finding, report, steps, compare, **more):
+    """`more` is what the rule has computed already."""
+    where, rule = f"finding {finding['id']}", OF_RULE.get(finding["rule"])
+    if rule is None:
+        return
+    expected, share, section = rule(finding, report, steps, **more)
+    for name, value in expected.items():
+        hold = compare.equal if value is None or isinstance(value, int) else compare.close
+        hold(where, f"evidence {name}", finding["evidence"].get(name), value)
+    if share is not None:
+        compare.equal(where, "share in the title", finding["title"].partition(" of ")[0], percent(share))
+    compare.equal(where, "section", finding["section"], section)
+
+
+def compare_ranked(report, compare):
+    """The sections with most time of their own, and those whose durations vary most."""
+    rows = [row for row in report["sections"] if row["kind"] in SECTIONS]
+    paths = {row["path"] for row in rows}
+    own = {row["path"]: row["self_busy_ns"] if row["self_ns"] is None else row["self_ns"] for row in rows}
+    varying = {
+        row["path"]: (row["robust_cv"] or 0, row["cv"] or 0)
+        for row in rows
+        if row["count"] >= MIN_CALLS and (row["robust_cv"] or row["cv"])
+    }
+    for figure, of in (("slowest_sections", own), ("most_variable_sections", varying)):
+        listed = report["detailed_metrics"][figure]
+        compare.equal(figure, "number", len(listed), min(RANKED, len(of)))
+        expected = sorted((of[path] or 0 for path in of), reverse=True) if figure == "slowest_sections" else sorted(of.values(), reverse=True)
+        compare.equal(figure, "sections", set(listed) <= paths, True)
+        compare.equal(figure, "largest first", [of.get(path) or 0 for path in listed], expected[: len(listed)])
+
+
+def compare_verdict(report, steps, kinds, compare):
+    """The first sentence: how far the run is input bound, the share that it names, and the finding that comes first.
+    `kinds` are the phases of each kind of input."""
+    got, state = report["summary"]["verdict"], report["summary"]["input"]["verdict"]
+    worst = next(iter(report["bottlenecks"]), None)
+    is_notable = worst is not None and worst["severity"] >= NOTABLE
+    if steps.mode is None or state == "not_enough_data":
+        given, needed = report["summary"]["input"]["steps"], report["summary"]["input"]["min_steps"]
+        expected = f"Too few steps to judge: {given} after warm-up, {needed} are needed"
+        if steps.mode is None or given >= needed:
+            compare.equal("verdict", "is none", "nput bound" in got, False)
+        elif is_notable and worst["type"] != "recording":
+            expected = f"{worst['title']} {expected}"
+            compare.equal("verdict", "beginning", got[: len(expected)], expected)
+        else:
+            compare.equal("verdict", "beginning", got[: len(expected)], expected)
+        return
+    whole = percent(report["summary"]["input"]["share"])
+    if state == "no":
+        expected = f"Not input bound, but: {worst['title']}" if is_notable else f"Not input bound: {whole} of "
+        compare.equal("verdict", "beginning", got[: len(expected)], expected)
+        return
+    degree = "Input" if state == "high" else "Moderately input"
+    begins = f"{degree} bound: "
+    if worst is not None and worst["type"] not in ("data_loading", "preprocessing"):
+        begins = f"{worst['title']} {degree} bound, too: "
+    costs = [steps.exposed(phases) for phases in kinds]
+    most = max(costs)
+    is_nearly_all = most >= NEARLY_ALL * sum(costs)
+    expected = f"{begins}{percent(share(most, steps)) if is_nearly_all else whole} of "
+    compare.equal("verdict", "beginning", got[: len(expected)], expected)
+    if not is_nearly_all:
+        compare.equal("verdict", "largest part", f" is input, {percent(share(most, steps))} " in got, True)
+
+
+def percent(share):
+    """As the report writes shares."""
+    value = float(share) * 100
+    if value == 0:
+        return "0 %"
+    if value < 0.005:
+        return "< 0.01 %"
+    digits = 2 if value < 0.995 else 1 if value < 9.95 else 0
+    return f"{value:.{digits}f} %"
+
+
+def six(value):
+    return stats.rounded(value, 6)
+
+
+def share(ns, steps):
+    return Fraction(ns, steps.total)
+
+
+def shares(steps, **phases):
+    return {f"{name}_share": six(share(steps.exposed(of), steps)) for name, of in phases.items()}
+
+
+def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_ns):
+    exposed = steps.exposed(waiting)
+    rest = steps.mean - exposed // steps.count
+    batches = report["detailed_metrics"]["batches"]["loaders"]
+    row = next((one for one in batches if loader in (None, one["name"])), None)
+    waits = report["detailed_metrics"]["waits"] if loader is None or row is None else row["waits"]
+    mean = (row and row["produce"]["mean"]) or waits["produce"]["mean"]
+    produce = None if mean is None else int(stats.rounded(mean, 0))
+    expected = shares(steps, waiting=waiting, data_wait=("data_wait",), data_loading=("data_loading",)) | {
+        "waiting_per_step_ns": exposed // steps.count,
+        "step_without_waiting_ns": rest,
+        "loaders_compute_per_step_ns": computing_ns or None,
+        "sharing_may_add_share": six(Fraction(sharing_ns, max(1, steps.mean))),
+        "wait_p50_ns": waits["wait"]["p50"],
+        "wait_p95_ns": waits["wait"]["p95"],
+        "produce_mean_ns": produce,
+        "queue_time_p50_ns": waits["queue"]["p50"],
+        "queue_depth_p50": waits["depth"]["p50"],
+        "workers": (row and len(row["workers"])) or None,
+        "workers_busy_share": six(row["utilisation"]) if row and row["utilisation"] is not None else None,
+        "workers_needed": max(1, -(-produce // rest)) if produce is not None and rest else None,
+    }
+    # Waiting, unless the step reads more itself.
+    phase = "data_loading" if steps.exposed(("data_loading",)) > steps.exposed(("data_wait",)) else "data_wait"
+    return expected, share(exposed, steps), worst(report, steps, (phase,))
+
+
+def slow_preprocessing(finding, report, steps, preparation):
+    exposed = steps.exposed(preparation)
+    samples = steps.mode["throughput"]["samples"]
+    section = worst(report, steps, preparation)
+    row = next((one for one in report["sections"] if one["path"] == section), None)
+    part = next((part for part in row["in_steps"] if part["mode"] == steps.mode["mode"]), None) if row else None
+    expected = shares(steps, preparation=preparation, **{phase: (phase,) for phase in preparation}) | {
+        "preparation_per_step_ns": exposed // steps.count,
+        "step_without_preparation_ns": steps.mean - exposed // steps.count,
+        "per_sample_ns": exposed // samples if samples and not steps.sums else None,
+        "section_per_step_ns": part and part["exposed_ns"] // max(1, steps.mode["whole_all"]["steps"]),
+        "section_calls_per_step": part and part["calls"] // max(1, part["steps"]),
+        "section_p50_ns": row and row["p50"],
+    }
+    # Renamed by the report.
+    expected["preprocessing_share"] = six(share(steps.exposed(("preprocessing",)), steps))
+    return expected, share(exposed, steps), section
+
+
+def slow_section(finding, report, steps):
+    row = next((one for one in report["sections"] if one["path"] == finding["section"]), None)
+    if row is None:
+        return {}, None, "a section of the report"
+    if steps.sums:
+        exposed, calls, whole, count = row["self_busy_ns"], row["count"], steps.sums["steps_ns"], steps.count
+    else:
+        part = next(part for part in row["in_steps"] if part["mode"] == steps.mode["mode"])
+        of = steps.mode["whole_all"]
+        exposed, calls, whole, count = part["exposed_ns"], part["calls"], of["total_ns"], of["steps"]
+    steady = steps.sums["steps_ns"] if steps.sums else steps.mode["steady_ns"]
+    own = min(1.0, exposed / max(1, whole)) * (steady / steps.total)
+    expected = {
+        "exposed_share": six(own),
+        "exposed_per_step_ns": finding["predicted_gain"]["saved_ns_per_step"],
+        "exposed_per_call_ns": exposed // max(1, calls),
+        "calls": max(1, calls),
+        "steps": max(1, count),
+        "call_p50_ns": row["p50"],
+        "call_p95_ns": row["p95"],
+    }
+    return expected, own, row["path"]
+
+
+def checkpoint_stalls(finding, report, steps):
+    phases = ("checkpoint",)
+    between = steps.between(phases)
+    exposed = steps.inside(phases) + between
+    section = worst(report, steps, phases)
+    calls = next((row["stats"] for row in steps.outside if row["phase"] == "checkpoint"), None)
+    calls = calls or next((row for row in report["sections"] if row["path"] == section), None)
+    of = Fraction(exposed, max(1, steps.total + between))
+    expected = {
+        "checkpoint_share": six(of),
+        "checkpoint_total_ns": exposed,
+        "checkpoint_between_steps_ns": between,
+        "steps": steps.count,
+        "checkpoints": calls and calls["count"],
+        "checkpoint_p50_ns": calls and calls["p50"],
+        "checkpoint_max_ns": calls and calls["max"],
+    }
+    return expected, of, section
+
+
+def memory_growth(finding, report, steps, hourly):
+    """`hourly` steps an hour."""
+    leak = report["leaks"][0]
+    pair = report["memory"]["live" if leak["verdict"] == "growing" else "rss"]
+    slope = pair["whole"]["slope_per_step"]
+    candidates = leaving_behind(report, steps.mode["all"]["count"], slope)
+    section, net = candidates[0] if candidates else (None, None)
+    if leak["verdict"] != "growing" or section is None or abs(net - Fraction(slope)) > MAX_DEVIATION * Fraction(slope):
+        section = net = None
+    expected = {
+        "growth_per_step_bytes": stats.rounded(slope, 3),
+        "slope_low_bytes": stats.rounded(pair["whole"]["confidence_interval"][0], 3),
+        "slope_high_bytes": stats.rounded(pair["whole"]["confidence_interval"][1], 3),
+        "p_value": pair["whole"]["p_value"],
+        "last_third_per_step_bytes": stats.rounded(pair["tail"]["slope_per_step"], 3),
+        "growth_bytes": int(stats.rounded(slope * finding["evidence"].get("steps", 0), 0)),
+        "first_bytes": pair["first_bytes"],
+        "last_bytes": pair["last_bytes"],
+        "growth_per_hour_bytes": int(stats.rounded(Fraction(slope) * hourly, 0)) if hourly else None,
+        "section_net_per_step_bytes": net,
+    }
+    return expected, None, section
+
+
+def leaving_behind(report, steps, slope):
+    """(section, bytes a step) of those that keep memory, nearest to the growth first, then by path."""
+    coverage, found = report["summary"]["coverage"], []
+    for row in report["sections"]:
+        net = (row["alloc"] or {}).get("self_net_bytes")
+        of = "recorded_steps" if row["source"] == "aggregates" else "whole_steps" if row["kind"] in SECTIONS else "read_steps"
+        about = coverage["read_steps"] if coverage[of] is None else coverage[of]
+        if net is not None and net > 0 and net // max(1, steps * about // max(1, coverage["read_steps"])) > 0:
+            found.append((row["path"], net // max(1, steps * about // max(1, coverage["read_steps"]))))
+    return sorted(found, key=lambda one: (abs(one[1] - slope), one[0]))
+
+
+def worst(report, steps, phases):
+    """The section of the phases that holds most of the steps' exposed time; of those outside of steps the longest."""
+    def cost(row):
+        parts = [part["exposed_ns"] for part in row["in_steps"] if part["mode"] == steps.mode["mode"]]
+        if steps.sums:
+            inside = row["total"] if tuple(row["path"].split("/")) in steps.inside_paths else 0
+        else:
+            inside = parts[0] if parts else 0
+        return inside, row["total"] if row["self_ns"] is None else row["self_ns"]
+
+    rows = [row for row in report["sections"] if row["kind"] in SECTIONS and row.get("phase") in phases and cost(row) > (0, 0)]
+    return min(rows, key=lambda row: (*(-part for part in cost(row)), row["path"]), default={"path": None})["path"]
+
+
+OF_RULE = {rule.__name__: rule for rule in (input_bound, slow_preprocessing, slow_section, checkpoint_stalls, memory_growth)}
