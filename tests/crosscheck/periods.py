@@ -22,7 +22,8 @@ def compare_mode(where, row, steps, excluded, steady, compare):
         if step.number is not None and step.number >= begins:
             longest[step.number] = max(longest.get(step.number, 0), step.duration)
     periods = row["periods"]
-    order = [(-period["every"], period["first_step"] % period["every"]) for period in periods]
+    # The rarest first.
+    order = [-period["every"] for period in periods]
     compare.equal(where, "order of periods", order, sorted(order))
     of = {number: next((at for at, period in enumerate(periods) if (number - period["first_step"]) % period["every"] == 0), None) for number in longest}
     compare.stats(f"usual {where}", row["usual"], [ns for number, ns in longest.items() if of[number] is None])
