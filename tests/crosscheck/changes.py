@@ -1,6 +1,9 @@
 """Changes of the step time: that there is one, and where, is a matter of statistics and is not decided here a second
 time; what is said about it is computed from the steps themselves."""
 
+import numbering
+
+
 
 def compare_changes(report, run, compare):
     detailed = report["detailed_metrics"]
@@ -10,7 +13,7 @@ def compare_changes(report, run, compare):
         mode, step = change["mode"], change["step"]
         where, shift = f"change of {mode} steps at {step}", shifts[mode]
         points = points_of(run.steps_of(mode), shift)
-        starts = sorted(key << shift for key in points)
+        starts = sorted(points)
         compare.equal(where, "step_numbers", change["step_numbers"], 1 << shift)
         for figure in ("from_step", "step"):
             compare.equal(where, f"{figure} is a point", change[figure] in starts, True)
@@ -19,8 +22,8 @@ def compare_changes(report, run, compare):
         ordered = change["from_step"] <= step <= change["to_step"] and (change["kind"] == "gradual") == (change["from_step"] == step)
         compare.equal(where, "order of steps", ordered, True)
         compare.equal(where, "p_value is small", 0 < change["p_value"] <= 1e-3, True)
-        before = [points[start >> shift] for start in starts if change["from_step"] <= start < step]
-        after = [points[start >> shift] for start in starts if step <= start <= change["to_step"]]
+        before = [points[start] for start in starts if change["from_step"] <= start < step]
+        after = [points[start] for start in starts if step <= start <= change["to_step"]]
         compare.equal(where, "steps_before", change["steps_before"], sum(map(len, before)))
         compare.equal(where, "steps_after", change["steps_after"], sum(map(len, after)))
         if change["kind"] == "sudden":
@@ -33,7 +36,7 @@ def points_of(steps, shift):
     points = {}
     for step in steps:
         if step.number is not None:
-            points.setdefault(step.number >> shift, []).append(step.duration)
+            points.setdefault(numbering.point(step, shift), []).append(step.duration)
     return points
 
 
@@ -76,7 +79,7 @@ def side_of(steps, shift, first, last):
     mine = [
         step for step in steps
         if step.is_whole and step.number is not None
-        and step.number >> shift << shift >= first and (step.number >> shift << shift) + (1 << shift) - 1 <= last
+        and numbering.point(step, shift) >= first and numbering.point(step, shift) + (1 << shift) - 1 <= last
     ]
     if not mine:
         return None

@@ -4,6 +4,7 @@ is checked."""
 
 import critical
 import names
+import numbering
 import warmup
 
 # Whole steps whose spans are kept for the comparison.
@@ -153,12 +154,11 @@ def compare_phase_series(listed, run, compare):
         series = by_mode.get(mode, {"shift": 0, "points": []})
         shift, points = series["shift"], {}
         for step in steps:
-            points.setdefault(step.number >> shift, []).append(step)
-        compare.equal(where, "points", [point["step"] for point in series["points"]], [key << shift for key in sorted(points)])
-        finer = {step.number >> max(shift - 1, 0) for step in steps}
-        compare.equal(where, "smallest shift", shift == 0 or len(finer) > 1_024, True)
+            points.setdefault(numbering.point(step, shift), []).append(step)
+        compare.equal(where, "points", [point["step"] for point in series["points"]], sorted(points))
+        compare.equal(where, "smallest shift", shift == 0 or numbering.places(steps, shift - 1) > 1_024, True)
         for point in series["points"]:
-            mine = points.get(point["step"] >> shift)
+            mine = points.get(point["step"])
             if mine is None:
                 continue
             exposed = {}

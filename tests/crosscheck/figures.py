@@ -98,7 +98,7 @@ class Step:
     not whole nobody knows: it has a duration and no phases."""
 
     __slots__ = (
-        "trace", "id", "root", "instance", "thread", "mode", "number", "start", "duration", "work", "live", "rss", "values",
+        "trace", "id", "root", "instance", "thread", "mode", "epoch", "number", "offset", "start", "duration", "work", "live", "rss", "values",
         "phases", "unattributed", "is_whole", "wait",
     )
 
@@ -110,7 +110,9 @@ class Step:
         self.instance = span.instance
         self.thread = root.thread
         self.mode = root.span.get(names.MODE, names.DEFAULT_MODE)
-        self.number = span.get(names.STEP)
+        self.epoch, self.number = span.get(names.EPOCH), span.get(names.STEP)
+        # What numbering adds to the number where that begins anew.
+        self.offset = 0
         self.start = span.start
         self.duration = span.duration
         self.work = {key: work(nodes, SUMS[key]) for key in ("samples", "tokens", "bytes")}

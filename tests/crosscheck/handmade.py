@@ -179,7 +179,7 @@ def mode():
     slow["phases"] = [forward, {"phase": "data_wait", "exposed_ns": 20, "total_ns": 20}]
     bare = {"step": 4, "rank": 0, "duration_ns": 100, "start_ns": 3900, "trace_id": "04" * 16, "unattributed_ns": 0}
     return {
-        "mode": "train", "step_range": [1, 4],
+        "mode": "train", "step_range": [1, 4], "numbers": "unique",
         "all": block(4, 600, 150.0, math.sqrt(30_800 / 3), 80, 300, 100, 300, 20),
         "steady": STEADY,
         "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300},

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 
 import names
+import numbering
 import stats
 
 # Below so many points there is no trend; more than the most are averaged in groups of neighbours.
@@ -71,13 +72,13 @@ def pair(run, mode, shift, figure, beginnings):
             continue
         value = getattr(step, figure)
         if value is not None:
-            points.setdefault(step.number >> shift, []).append(value)
+            points.setdefault(numbering.point(step, shift), []).append(value)
         if step.start >= beginnings.get(step.instance, math.inf):
-            steady_from[step.instance] = min(step.number, steady_from.get(step.instance, step.number))
+            steady_from[step.instance] = min(numbering.at(step), steady_from.get(step.instance, numbering.at(step)))
     if not points:
         return None
     first_steady = max(steady_from.values(), default=0)
-    means = [(key << shift, sum(values) // len(values)) for key, values in sorted(points.items())]
+    means = [(key, sum(values) // len(values)) for key, values in sorted(points.items())]
     steady = [point for point in means if point[0] >= first_steady]
     tail = []
     if steady:
@@ -168,12 +169,15 @@ def grows(pair, figure, span):
 def growths(report, run, compare):
     """The leak is the growth of live memory, or else of resident memory; its figures are the trend's, rounded."""
     where, listed = "leaks", report["leaks"]
-    numbers = [step.number for step in run.steps_of(report["summary"]["mode"]) if step.number is not None]
+    mode = report["summary"]["mode"]
+    numbers = [numbering.at(step) for step in run.steps_of(mode) if step.number is not None]
     span = max(numbers) - min(numbers) if numbers else 0
     figure = None
     coverage = report["summary"]["coverage"]
     stand_for_all = (coverage["recorded_steps"] or 0) > coverage["read_steps"] and span >= MIN_STEPS
-    if report["summary"]["steps"] >= (MIN_READ_STEPS if stand_for_all else MIN_STEPS):
+    kinds = {row["mode"]: row.get("numbers") for row in report["detailed_metrics"]["modes"]}
+    is_known = kinds.get(mode) != "repeated"
+    if is_known and report["summary"]["steps"] >= (MIN_READ_STEPS if stand_for_all else MIN_STEPS):
         figure = next((name for name in ("live", "rss") if grows(report["memory"][name], name, span)), None)
     verdicts = {"live": ["growing"], "rss": ["suspected"], None: []}
     compare.equal(where, "verdicts", [leak["verdict"] for leak in listed], verdicts[figure])

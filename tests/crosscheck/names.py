@@ -3,6 +3,7 @@
 SECTION_KIND = "stepscope.section.kind"
 PHASE = "stepscope.phase"
 STEP = "stepscope.step"
+EPOCH = "stepscope.epoch"
 MODE = "stepscope.mode"
 TRACE_SPANS = "stepscope.trace.spans"
 PARENT_PATH = "stepscope.parent_path"

@@ -1,6 +1,7 @@
 """Steps that take longer every so often: that they do is a matter of statistics and is not decided here a second time;
 what is said about them is computed from the steps themselves."""
 
+import numbering
 import report_steps
 
 # Steps of each process that are kept singly: its first ones, and its slowest after warm-up.
@@ -19,8 +20,8 @@ def compare_mode(where, row, steps, excluded, steady, compare):
     begins = beginning(excluded, steady)
     longest = {}
     for step in steps:
-        if step.number is not None and step.number >= begins:
-            longest[step.number] = max(longest.get(step.number, 0), step.duration)
+        if step.number is not None and numbering.at(step) >= begins:
+            longest[numbering.at(step)] = max(longest.get(numbering.at(step), 0), step.duration)
     periods = row["periods"]
     # The rarest first.
     order = [-period["every"] for period in periods]
@@ -45,7 +46,7 @@ def beginning(excluded, steady):
     warm, first = {step.instance for step in excluded}, {}
     for step in steady:
         if step.instance in warm and step.number is not None:
-            first[step.instance] = min(first.get(step.instance, step.number), step.number)
+            first[step.instance] = min(first.get(step.instance, numbering.at(step)), numbering.at(step))
     return max(first.values(), default=0)
 
 
@@ -58,7 +59,7 @@ def by_process(steps):
 
 def first_of(steps):
     """The first steps of each process."""
-    key = lambda step: (step.number is not None, step.number or 0, step.start)
+    key = lambda step: (step.start, step.number is not None, step.number or 0)
     return [step for mine in by_process(steps) for step in sorted(mine, key=key)[:FIRST]]
 
 
@@ -70,8 +71,11 @@ def means(steps, numbers):
     """Mean exposed time by phase (None: what none covers) of the whole ones, of each number the longest; None without."""
     longest = {}
     for step in steps:
-        if step.is_whole and step.number in numbers and (step.number not in longest or longest[step.number].duration < step.duration):
-            longest[step.number] = step
+        if not step.is_whole or step.number is None or numbering.at(step) not in numbers:
+            continue
+        number = numbering.at(step)
+        if number not in longest or longest[number].duration < step.duration:
+            longest[number] = step
     if not longest:
         return None
     sums = {}

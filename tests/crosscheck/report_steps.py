@@ -6,6 +6,7 @@ from math import isfinite
 
 import examples
 import names
+import numbering
 import stats
 import warmup
 from records import Process
@@ -30,7 +31,9 @@ def compare_steps(report, run, sums, compare):
         steady = of_primary.get(key, [])[instance["warmup_steps"] :]
         compare.stats(where, instance["steps"], [step.duration for step in steady])
         compare.throughput(where, instance["throughput"], steady)
+    kinds = numbering.assign(run, report)
     for name, mode in modes.items():
+        compare.equal(f"{name} steps", "numbers", mode["numbers"], kinds.get(name))
         compare_mode(mode, run, begun.get(name, {}), compare)
     if primary in modes:
         ended = report["run"]["ended"]
@@ -310,13 +313,12 @@ def compare_series(series, steps, compare):
     points = {}
     for step in steps:
         if step.number is not None:
-            points.setdefault(step.number >> shift, []).append(step)
-    compare.equal(where, "points", [point["step"] for point in series["points"]], [key << shift for key in sorted(points)])
+            points.setdefault(numbering.point(step, shift), []).append(step)
+    compare.equal(where, "points", [point["step"] for point in series["points"]], sorted(points))
     if steps:
-        distinct = {step.number >> max(shift - 1, 0) for step in steps if step.number is not None}
-        compare.equal(where, "smallest shift", shift == 0 or len(distinct) > 65_536, True)
+        compare.equal(where, "smallest shift", shift == 0 or numbering.places(steps, shift - 1) > 65_536, True)
     for point in series["points"]:
-        mine = points.get(point["step"] >> shift)
+        mine = points.get(point["step"])
         if mine is None:
             continue
         durations = [step.duration for step in mine]
@@ -352,14 +354,13 @@ def compare_values(listed, steps, compare):
         where, shift, points = f"value {name}", item["shift"], {}
         not_finite = sum(name in step.values and not isfinite(step.values[name]) for step in steps)
         compare.equal(where, "not_finite", item["not_finite"], not_finite)
-        for step in sorted(steps, key=lambda step: (step.number or 0, step.start)):
+        for step in sorted(steps, key=lambda step: (step.epoch or 0, step.number or 0, step.start)):
             value = step.values.get(name)
             if value is not None and isfinite(value) and step.number is not None:
-                points.setdefault(step.number >> shift, []).append(value)
-        keys = [key << shift for key in sorted(points)]
-        compare.equal(where, "points", [point["step"] for point in item["points"]], keys)
+                points.setdefault(numbering.point(step, shift), []).append(value)
+        compare.equal(where, "points", [point["step"] for point in item["points"]], sorted(points))
         for point in item["points"]:
-            values = points.get(point["step"] >> shift)
+            values = points.get(point["step"])
             if values:
                 compare.equal(where, f"count of point {point['step']}", point["count"], len(values))
                 compare.equal(where, f"min of point {point['step']}", point["min"], min(values))

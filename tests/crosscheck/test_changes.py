@@ -17,7 +17,7 @@ def steps():
     for number in range(1, 201):
         forward = 4 * MS if number <= 120 else 6 * MS
         made.append(types.SimpleNamespace(
-            number=number, duration=6 * MS + forward, is_whole=True, unattributed=6 * MS,
+            number=number, offset=0, duration=6 * MS + forward, is_whole=True, unattributed=6 * MS,
             phases={"forward": (forward, forward, forward, 1)},
         ))
     return made

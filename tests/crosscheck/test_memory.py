@@ -71,7 +71,7 @@ def leaking():
 
 def differences(report):
     steps = [
-        types.SimpleNamespace(number=n, start=n, instance=PROCESS, live=n * 30_000, rss=n * 40_000)
+        types.SimpleNamespace(number=n, offset=0, start=n, instance=PROCESS, live=n * 30_000, rss=n * 40_000)
         for n in range(1, STEPS + 1)
     ]
     sums = aggregates.Aggregates()

@@ -20,7 +20,7 @@ def steps():
         checkpoint = 21 * MS if number % 10 == 0 else MS
         duration = 50 * MS if number == 0 else 9 * MS + checkpoint
         made.append(types.SimpleNamespace(
-            trace=number.to_bytes(16, "big"), id=b"1", number=number, start=number * 100 * MS, duration=duration, instance=PROCESS, is_whole=True,
+            trace=number.to_bytes(16, "big"), id=b"1", number=number, offset=0, start=number * 100 * MS, duration=duration, instance=PROCESS, is_whole=True,
             unattributed=duration - checkpoint, phases={"checkpoint": (checkpoint, checkpoint, checkpoint, 1)},
         ))
     return made

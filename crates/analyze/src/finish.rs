@@ -8,6 +8,7 @@ mod critical;
 mod examples;
 mod input;
 mod memory;
+mod numbering;
 mod orphans;
 mod periods;
 mod run;
@@ -16,6 +17,8 @@ mod series;
 mod steps;
 
 use std::collections::BTreeMap;
+
+use stepscope_core::Mode;
 
 use crate::config::Config;
 use crate::run::{RunAcc, RunKey};
@@ -89,14 +92,18 @@ pub(crate) fn summary(
 
 fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs: Vec<OtherRun>) -> Summary {
     let steps = steps::Steady::of(run, config);
-    let modes = steps.modes(config);
+    let mut modes = steps.modes(config);
     let primary = steps::primary(&modes);
-    let series: Vec<_> = modes.iter().filter_map(|mode| series::steps(run, mode.mode)).collect();
+    let numbers = &steps.numbers;
+    modes.iter_mut().for_each(|row| row.numbers = numbers.of_mode(row.mode).kind);
+    let series: Vec<_> =
+        modes.iter().filter_map(|row| series::steps(run, row.mode, numbers.of_mode(row.mode))).collect();
     let state = run::state(run);
     let mut losses = run::losses(run);
     let sections = sections::Table::of(run, &state, &losses);
     losses.unplaced = sections.unplaced;
-    let phase_series: Vec<_> = modes.iter().filter_map(|mode| series::phases(run, mode.mode)).collect();
+    let phase_series: Vec<_> =
+        modes.iter().filter_map(|row| series::phases(run, row.mode, numbers.of_mode(row.mode))).collect();
     let outside = input::Outside::of(run, &steps, primary, config);
     let coverage = coverage::of(run, sections.steps, &modes, &losses);
     Summary {
@@ -122,7 +129,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
             primary.and_then(|mode| series.iter().find(|row| row.mode == mode)),
             &steps,
         ),
-        values: series::values(run),
+        values: series::values(run, numbers.of_mode(Mode::Train)),
         disagreements: sections.disagreements,
         changes: changes::of(&steps, &coverage, &series, &phase_series),
         periodic: periods::of(run, &steps, &coverage, &series),

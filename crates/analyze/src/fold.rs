@@ -16,7 +16,7 @@ use crate::examples::Examples;
 use crate::forest::{Forest, NONE};
 use crate::merge::Merge;
 
-use crate::points::{PhasePoint, Points, StepPoint};
+use crate::points::{PhasePoint, Place, Points, StepPoint};
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::sections::SectionAcc;
 use crate::steps::StepRecord;
@@ -200,9 +200,13 @@ impl Fold {
             let node = index.and_then(|index| self.nodes.get(index as usize));
             let anchor = node.and_then(|node| trace.spans.get(node.anchor as usize));
             let own = index.and_then(|index| trace.spans.get(index as usize));
-            let step = |span: Option<&Span>| span.and_then(|span| span.amount(Figure::Step));
+            let figure = |figure: Figure| {
+                let of = |span: Option<&Span>| span.and_then(|span| span.amount(figure));
+                of(anchor).or_else(|| of(own))
+            };
             let said = Said {
-                step: step(anchor).or_else(|| step(own)),
+                epoch: figure(Figure::Epoch),
+                step: figure(Figure::Step),
                 start_ns: anchor.map_or(0, |span| span.start_ns),
                 trace: trace.id,
                 span: value.span,
@@ -239,9 +243,9 @@ impl Target<'_> {
         if node.is_orphan { self.orphans.acc(node.path) } else { self.sections.acc(node.path) }
     }
 
-    fn point(&mut self, mode: Mode, step: Option<u64>, point: &StepPoint) {
-        if let (Some(step), Some(series)) = (step, self.series.get_mut(mode as usize)) {
-            series.add(step, point, self.bounds.points);
+    fn point(&mut self, mode: Mode, place: Option<Place>, point: &StepPoint) {
+        if let (Some(place), Some(series)) = (place, self.series.get_mut(mode as usize)) {
+            series.add(place, point, self.bounds.points);
         }
     }
 }

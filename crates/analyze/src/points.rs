@@ -8,11 +8,36 @@ use crate::merge::{Merge, earliest};
 use crate::phases::{PhaseKey, PhaseMap};
 use crate::steps::{PhaseTime, StepRecord};
 
+/// Bits of a key for the number of a step in its epoch.
+const STEP_BITS: u32 = 40;
+
+/// Where a step is in a series: the steps of an epoch follow those of the epochs before it, whatever their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) epoch: Option<u64>,
+    pub(crate) step: u64,
+}
+
+impl Place {
+    /// As one number in the same order; where one of the two is too large for that, the number of the step.
+    pub(crate) fn key(self) -> u64 {
+        let epoch = self.epoch.unwrap_or(0);
+        let fits = self.step >> STEP_BITS == 0 && epoch >> (u64::BITS - STEP_BITS) == 0;
+        if fits { epoch << STEP_BITS | self.step } else { self.step }
+    }
+
+    /// Epoch (0 for none) and step of a key.
+    pub(crate) const fn parts(key: u64) -> (u64, u64) {
+        (key >> STEP_BITS, key & ((1 << STEP_BITS) - 1))
+    }
+}
+
 /// A series. The shift is the smallest that keeps the number of points within the bound; more steps can only
 /// raise it, so it depends on the set of step numbers only.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Points<T> {
     pub(crate) shift: u32,
+    /// By [`Place::key`] without its last `shift` bits.
     pub(crate) points: BTreeMap<u64, T>,
 }
 
@@ -23,9 +48,9 @@ impl<T> Default for Points<T> {
 }
 
 impl<T: Merge + Clone> Points<T> {
-    /// Adds `value` at `step`.
-    pub(crate) fn add(&mut self, step: u64, value: &T, bound: usize) {
-        self.put(step >> self.shift.min(63), value);
+    /// Adds `value` at `place`.
+    pub(crate) fn add(&mut self, place: Place, value: &T, bound: usize) {
+        self.put(place.key() >> self.shift.min(63), value);
         self.enforce(bound);
     }
 
@@ -97,8 +122,8 @@ impl Merge for PhasePoint {
 impl Points<PhasePoint> {
     /// Adds a whole step, where it has a number.
     pub(crate) fn step(&mut self, record: &StepRecord, bound: usize) {
-        let Some(step) = record.step.filter(|_| record.is_whole) else { return };
-        let point = self.points.entry(step >> self.shift.min(63)).or_default();
+        let Some(place) = record.place().filter(|_| record.is_whole) else { return };
+        let point = self.points.entry(place.key() >> self.shift.min(63)).or_default();
         point.steps = point.steps.saturating_add(1);
         point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
         for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
@@ -168,6 +193,10 @@ impl Merge for StepPoint {
 mod tests {
     use super::*;
 
+    fn at(step: u64) -> Place {
+        Place { epoch: None, step }
+    }
+
     fn point(value: u64) -> StepPoint {
         StepPoint {
             count: 1,
@@ -182,7 +211,7 @@ mod tests {
     fn points_hold_as_few_steps_as_the_bound_allows() {
         let mut series = Points::default();
         for step in 0..10 {
-            series.add(step, &point(step), 4);
+            series.add(at(step), &point(step), 4);
         }
         // 0..10 >> 1 are 5 points, >> 2 are 3.
         assert_eq!(series.shift, 2);
@@ -194,9 +223,9 @@ mod tests {
     #[test]
     fn merging_takes_the_coarser_shift() {
         let (mut fine, mut coarse) = (Points::default(), Points::default());
-        fine.add(9, &point(1), 4);
+        fine.add(at(9), &point(1), 4);
         for step in 0..10 {
-            coarse.add(step, &point(1), 4);
+            coarse.add(at(step), &point(1), 4);
         }
         let mut other = coarse.clone();
         other.merge(&fine, 4);
@@ -210,7 +239,7 @@ mod tests {
     fn step_numbers_at_the_limit_are_two_points_at_least() {
         let mut series = Points::default();
         for step in [0, 1, u64::MAX / 2, u64::MAX - 1, u64::MAX] {
-            series.add(step, &point(1), 0);
+            series.add(at(step), &point(1), 0);
         }
         assert_eq!(series.shift, 63);
         assert_eq!(series.points.len(), 2);

@@ -9,6 +9,7 @@ use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
 use crate::dist::Dist;
 use crate::merge::{Merge, earliest};
 use crate::phases::{PhaseKey, PhaseMap};
+use crate::points::Place;
 
 /// The phases in which a step waits for its batch, or makes it itself.
 pub(crate) const WAITING: &[Phase] = &[Phase::DataLoading, Phase::DataWait];
@@ -34,13 +35,14 @@ impl Merge for PhaseTime {
     }
 }
 
-/// One step. The order of records is that of (number, start, ids).
+/// One step. The order of records is that of (start, number, ids): numbers may begin anew in each epoch.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub(crate) struct StepRecord {
-    pub(crate) step: Option<u64>,
     pub(crate) start_ns: u64,
+    pub(crate) step: Option<u64>,
     pub(crate) trace: TraceId,
     pub(crate) span: u64,
+    pub(crate) epoch: Option<u64>,
     pub(crate) end_ns: u64,
     pub(crate) rank: Option<i64>,
     pub(crate) samples: Option<u64>,
@@ -56,6 +58,11 @@ impl StepRecord {
     /// Its duration.
     pub(crate) const fn duration_ns(&self) -> u64 {
         self.end_ns.saturating_sub(self.start_ns)
+    }
+
+    /// Where it is in a series, if it has a number.
+    pub(crate) fn place(&self) -> Option<Place> {
+        self.step.map(|step| Place { epoch: self.epoch, step })
     }
 
     /// Its duration without the time exposed in `phases`.
@@ -113,6 +120,8 @@ pub(crate) struct StepSums {
     pub(crate) bytes: Work,
     pub(crate) first_ns: Option<u64>,
     pub(crate) last_ns: Option<u64>,
+    /// Steps with a number.
+    pub(crate) numbered: u64,
     pub(crate) smallest: Option<u64>,
     pub(crate) largest: Option<u64>,
     /// Slowest first; at most [`SLOWEST_STEPS`].
@@ -138,6 +147,7 @@ impl StepSums {
         self.bytes.add(record.bytes, duration_ns);
         self.first_ns = earliest(self.first_ns, Some(record.start_ns));
         self.last_ns = self.last_ns.max(Some(record.end_ns));
+        self.numbered = self.numbered.saturating_add(record.step.is_some().into());
         self.smallest = earliest(self.smallest, record.step);
         self.largest = self.largest.max(record.step);
         self.offer(record);
@@ -156,6 +166,7 @@ impl StepSums {
         self.bytes.absorb(&other.bytes);
         self.first_ns = earliest(self.first_ns, other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
+        self.numbered = self.numbered.saturating_add(other.numbered);
         self.smallest = earliest(self.smallest, other.smallest);
         self.largest = self.largest.max(other.largest);
         other.slowest.iter().for_each(|record| self.offer(record));
@@ -200,6 +211,12 @@ impl StepAcc {
     pub(crate) fn merge(&mut self, other: &Self, custom_phases: usize) {
         self.folded.merge(&other.folded, custom_phases);
         other.kept.iter().for_each(|record| self.add(record, custom_phases));
+    }
+
+    /// Number of steps that have a number.
+    pub(crate) fn numbered(&self) -> u64 {
+        let kept = self.kept.iter().filter(|record| record.step.is_some()).count() as u64;
+        self.folded.numbered.saturating_add(kept)
     }
 
     /// Number of steps.

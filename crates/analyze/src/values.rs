@@ -8,7 +8,7 @@ use stepscope_core::identity::TraceId;
 
 use crate::merge::{Merge, keep_smallest};
 use crate::paths::shorten;
-use crate::points::Points;
+use crate::points::{Place, Points};
 
 /// Fractional bits of a sum: steps of 2.2e-16.
 const FRACTION_BITS: i32 = 52;
@@ -37,6 +37,7 @@ impl Ord for Real {
 /// When a value was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct Said {
+    pub(crate) epoch: Option<u64>,
     pub(crate) step: Option<u64>,
     pub(crate) start_ns: u64,
     pub(crate) trace: TraceId,
@@ -111,7 +112,7 @@ impl Values {
         }
         let value = ValueAcc::of(value, said);
         match said.step {
-            Some(step) => track.points.add(step, &value, points),
+            Some(step) => track.points.add(Place { epoch: said.epoch, step }, &value, points),
             None => track.elsewhere.absorb(&Some(value)),
         }
     }
@@ -134,7 +135,7 @@ mod tests {
     use super::*;
 
     fn said(step: u64) -> Said {
-        Said { step: Some(step), start_ns: step, trace: [0; 16], span: 1 }
+        Said { epoch: None, step: Some(step), start_ns: step, trace: [0; 16], span: 1 }
     }
 
     #[test]

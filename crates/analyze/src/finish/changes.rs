@@ -20,6 +20,7 @@ pub(super) fn of(
     }
     series
         .iter()
+        .filter(|series| steps.numbers.tell_apart(series.mode))
         .flat_map(|series| {
             let first = steps.first_step(series.mode).unwrap_or(0);
             // Points of several steps that are partly warm-up are left out.

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepscope_core::Mode;
 
 use super::narrow;
+use super::numbering::Numbering;
 use super::steps::Steady;
 use crate::changes::median;
 use crate::dist::Dist;
@@ -26,7 +27,8 @@ pub(super) fn of(
     if coverage.partly_read().is_some() {
         return Vec::new();
     }
-    series.iter().filter(|series| series.shift == 0).filter_map(|series| row(run, steps, series)).collect()
+    let is_told = |series: &&StepSeries| series.shift == 0 && steps.numbers.tell_apart(series.mode);
+    series.iter().filter(is_told).filter_map(|series| row(run, steps, series)).collect()
 }
 
 fn row(run: &RunAcc, steps: &Steady<'_>, series: &StepSeries) -> Option<PeriodicSteps> {
@@ -102,16 +104,17 @@ struct Kept<'a> {
 
 impl<'a> Kept<'a> {
     fn of(run: &'a RunAcc, steps: &'a Steady<'_>, mode: Mode) -> Self {
+        let numbers = steps.numbers.of_mode(mode);
         let mut first = BTreeMap::new();
         let mut slowest: Vec<&StepRecord> = Vec::new();
         for (instance, acc) in &run.instances {
             let mine = acc.steps.get(mode as usize);
-            mine.into_iter().flat_map(|acc| &acc.kept).for_each(|record| offer(&mut first, record));
+            mine.into_iter().flat_map(|acc| &acc.kept).for_each(|record| offer(&mut first, record, numbers));
             let steady = steps.get(Some(mode), instance);
             slowest.extend(steady.into_iter().flat_map(|steady| &steady.sums.slowest));
         }
         let mut all = first.clone();
-        slowest.into_iter().for_each(|record| offer(&mut all, record));
+        slowest.into_iter().for_each(|record| offer(&mut all, record, numbers));
         Self { first, all }
     }
 }
@@ -129,8 +132,9 @@ fn means(of: &BTreeMap<u64, &StepRecord>, is_meant: impl Fn(u64) -> bool) -> Opt
     (count > 0).then(|| sums.into_iter().map(|(name, sum)| (name, narrow(sum / count))).collect())
 }
 
-fn offer<'a>(kept: &mut BTreeMap<u64, &'a StepRecord>, record: &'a StepRecord) {
-    let Some(step) = record.step.filter(|_| record.is_whole) else { return };
+fn offer<'a>(kept: &mut BTreeMap<u64, &'a StepRecord>, record: &'a StepRecord, numbers: &Numbering) {
+    let Some(place) = record.place().filter(|_| record.is_whole) else { return };
+    let step = numbers.number(place);
     let longer =
         |other: &StepRecord| (record.duration_ns(), Reverse(record)) > (other.duration_ns(), Reverse(other));
     if kept.get(&step).is_none_or(|other| longer(other)) {

@@ -3,6 +3,7 @@
 use stepscope_core::Mode;
 
 use super::narrow;
+use super::numbering::Numbering;
 use crate::points::GaugeAcc;
 use crate::run::RunAcc;
 use crate::summary::{
@@ -11,11 +12,10 @@ use crate::summary::{
 use crate::values::ValueAcc;
 
 /// The series of one mode; absent where no step has a number.
-pub(super) fn steps(run: &RunAcc, mode: Mode) -> Option<StepSeries> {
+pub(super) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<StepSeries> {
     let series = run.series.get(mode as usize).filter(|series| !series.points.is_empty())?;
-    let shift = series.shift.min(63);
-    let points = series.points.iter().map(|(&key, point)| SeriesPoint {
-        step: key << shift,
+    let points = numbering.points(series).into_iter().map(|(step, point)| SeriesPoint {
+        step,
         count: point.count,
         duration_sum_ns: narrow(point.sum_ns),
         duration_min_ns: point.min_ns.unwrap_or(0),
@@ -25,14 +25,13 @@ pub(super) fn steps(run: &RunAcc, mode: Mode) -> Option<StepSeries> {
         samples: point.samples,
         wait_ns: narrow(point.wait_ns),
     });
-    Some(StepSeries { mode, shift, points: points.collect() })
+    Some(StepSeries { mode, shift: series.shift.min(63), points: points.collect() })
 }
 
 /// Exposed time by phase over step numbers; absent where no whole step has a number.
-pub(super) fn phases(run: &RunAcc, mode: Mode) -> Option<PhaseSeries> {
+pub(super) fn phases(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<PhaseSeries> {
     let series = run.phase_series.get(mode as usize).filter(|series| !series.points.is_empty())?;
-    let shift = series.shift.min(63);
-    let points = series.points.iter().map(|(&key, point)| {
+    let points = numbering.points(series).into_iter().map(|(step, point)| {
         let exposed = point
             .exposed
             .iter()
@@ -41,29 +40,29 @@ pub(super) fn phases(run: &RunAcc, mode: Mode) -> Option<PhaseSeries> {
         let total_ns = narrow(point.total_ns);
         let known_ns = exposed.iter().fold(0u64, |sum, time| sum.saturating_add(time.exposed_ns));
         PhasePoint {
-            step: key << shift,
+            step,
             steps: point.steps,
             total_ns,
             unattributed_ns: total_ns.saturating_sub(known_ns),
             exposed,
         }
     });
-    Some(PhaseSeries { mode, shift, points: points.collect() })
+    Some(PhaseSeries { mode, shift: series.shift.min(63), points: points.collect() })
 }
 
-/// The user's own values.
-pub(super) fn values(run: &RunAcc) -> Vec<ValueSeries> {
+/// The user's own values, under the numbers of training steps.
+pub(super) fn values(run: &RunAcc, numbering: &Numbering) -> Vec<ValueSeries> {
     run.values
         .tracks
         .iter()
         .map(|(name, track)| {
-            let shift = track.points.shift.min(63);
+            let points = numbering.points(&track.points);
             ValueSeries {
                 name: name.to_string(),
-                shift,
+                shift: track.points.shift.min(63),
                 not_finite: track.not_finite,
                 elsewhere: track.elsewhere.as_ref().map(|acc| value(0, acc)),
-                points: track.points.points.iter().map(|(&key, acc)| value(key << shift, acc)).collect(),
+                points: points.iter().map(|(&step, acc)| value(step, acc)).collect(),
             }
         })
         .collect()

@@ -6,14 +6,18 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use super::examples::hexadecimal;
+use super::numbering::Numbers;
 use super::{narrow, share};
 use crate::config::{Config, WARMUP_STEPS};
 use crate::dist::Dist;
 use crate::merge::{Merge, earliest};
 use crate::phases::PhaseKey;
+use crate::points::Place;
 use crate::run::{Instance, RunAcc};
 use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
-use crate::summary::{ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup, WholeSteps};
+use crate::summary::{
+    ModeSummary, PhaseRow, SlowStep, Stats, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
+};
 
 /// The steps of one (instance, mode), warm-up told.
 #[derive(Default)]
@@ -28,8 +32,8 @@ pub(super) struct SteadySteps {
     largest: Option<u64>,
     /// Start of the first steady step.
     pub(super) first_ns: Option<u64>,
-    /// Number of the first steady step, where there was a warm-up.
-    first_step: Option<u64>,
+    /// Place of the first steady step, where there was a warm-up.
+    first_place: Option<Place>,
 }
 
 impl SteadySteps {
@@ -42,6 +46,7 @@ impl SteadySteps {
 /// The steps of a run, by mode and instance.
 pub(super) struct Steady<'a> {
     by_mode: [BTreeMap<&'a Instance, SteadySteps>; 3],
+    pub(super) numbers: Numbers,
 }
 
 impl<'a> Steady<'a> {
@@ -55,7 +60,7 @@ impl<'a> Steady<'a> {
                 }
             }
         }
-        Self { by_mode }
+        Self { by_mode, numbers: Numbers::of(run) }
     }
 
     /// The steps of one (mode, instance).
@@ -63,9 +68,10 @@ impl<'a> Steady<'a> {
         self.by_mode.get(mode? as usize)?.get(instance)
     }
 
-    /// The first step number at which no instance is warming up; absent where none does.
+    /// The first number in the series at which no instance is warming up; absent where none does.
     pub(super) fn first_step(&self, mode: Mode) -> Option<u64> {
-        self.by_mode.get(mode as usize)?.values().filter_map(|steps| steps.first_step).max()
+        let first = self.by_mode.get(mode as usize)?.values().filter_map(|steps| steps.first_place).max()?;
+        Some(self.numbers.of_mode(mode).number(first))
     }
 
     /// Figures by mode.
@@ -110,7 +116,7 @@ fn steady(steps: &StepAcc, config: &Config) -> SteadySteps {
         smallest: earliest(sums.smallest, warmup.iter().filter_map(|record| record.step).min()),
         largest: sums.largest.max(warmup.iter().filter_map(|record| record.step).max()),
         first_ns: sums.first_ns,
-        first_step: first.and_then(|record| record.step),
+        first_place: first.and_then(StepRecord::place),
         all,
         sums,
     }
@@ -139,6 +145,7 @@ fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Co
         steady: Stats::of(&sums.durations.0),
         warmup,
         step_range: range.0.zip(range.1),
+        numbers: StepNumbers::default(),
         whole_all: WholeSteps {
             steps: whole_all.0.saturating_add(sums.whole_steps),
             total_ns: narrow(whole_all.1.saturating_add(sums.whole_ns)),

@@ -12,7 +12,7 @@ use crate::batches::OUTSIDE;
 use crate::forest::NONE;
 use crate::outside::OutsideRecord;
 use crate::phases::PhaseKey;
-use crate::points::{GaugeAcc, StepPoint};
+use crate::points::{GaugeAcc, Place, StepPoint};
 use crate::sections::{InStepAcc, SpanFacts};
 use crate::steps::PhaseTime;
 use crate::sweep::{Member, NO_PARENT};
@@ -202,7 +202,7 @@ impl Fold {
             self.work(trace, root, window, Figure::Bytes),
         );
         let record = &mut self.record;
-        record.step = root.amount(Figure::Step);
+        (record.epoch, record.step) = (root.amount(Figure::Epoch), root.amount(Figure::Step));
         (record.start_ns, record.end_ns) = (window.start_ns, window.end_ns);
         (record.trace, record.span) = (trace.id, root.id);
         record.rank = target.rank;
@@ -244,8 +244,8 @@ impl Fold {
             samples: record.samples,
             wait_ns: wait_ns.into(),
         };
-        let step = record.step;
-        target.point(root.mode, step, &point);
+        let place = record.place();
+        target.point(root.mode, place, &point);
         if target.examples.get(root.mode as usize).is_some_and(|kept| kept.wants(&self.record)) {
             let example = self.example(trace, window);
             if let Some(kept) = target.examples.get_mut(root.mode as usize) {
@@ -288,7 +288,9 @@ impl Fold {
     fn outside(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
         if wait_ns > 0 {
             let point = StepPoint { wait_ns: wait_ns.into(), ..StepPoint::default() };
-            target.point(root.mode, root.amount(Figure::Step), &point);
+            let step = root.amount(Figure::Step);
+            let place = step.map(|step| Place { epoch: root.amount(Figure::Epoch), step });
+            target.point(root.mode, place, &point);
         }
         let Some(instance) = &mut target.instance else { return };
         let mut exposed: Vec<(PhaseKey, u64)> = self

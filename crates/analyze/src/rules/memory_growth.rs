@@ -9,7 +9,9 @@ use serde_json::json;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{bytes, duration, signed_bytes, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
-use crate::summary::{Coverage, FigureSource, SectionRow, Summary, Trend, TrendPair};
+use crate::summary::{
+    Coverage, FigureSource, ModeSummary, SectionRow, StepNumbers, Summary, Trend, TrendPair,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "memory_growth",
@@ -133,10 +135,7 @@ struct Growth {
 impl Growth {
     fn of(summary: &Summary, config: &Config) -> Result<Option<Self>, Verdict> {
         let thresholds = &config.memory_growth;
-        let span = summary
-            .primary()
-            .and_then(|mode| mode.step_range)
-            .map_or(0, |(first, last)| last.saturating_sub(first));
+        let span = summary.primary().map_or(0, |mode| span(mode, summary));
         // Steps that stand for many others show the course of the memory as well, if they are enough for a trend.
         let stand_for_all = summary.coverage.partly_read().is_some() && span >= thresholds.min_steps;
         let needed = if stand_for_all {
@@ -153,6 +152,12 @@ impl Growth {
         }
         let live =
             memory.live.as_ref().and_then(|pair| trends(pair, span, thresholds.min_growth_bytes, thresholds));
+        if steps.mode.numbers == StepNumbers::Repeated {
+            return Err(Verdict::unknown(
+                "steps share their numbers, so that nobody knows which comes after which; number them through, or \
+                 open an epoch with `stepscope::epoch!` where their numbers begin anew",
+            ));
+        }
         let (verdict, pair, (whole, tail)) = match (live, &memory.live) {
             (Some(found), Some(pair)) => (LeakVerdict::Growing, pair, found),
             _ => {
@@ -168,7 +173,7 @@ impl Growth {
             }
         };
         let slope = whole.slope_per_step;
-        let candidates = candidates(summary, steps.mode.all.count, slope);
+        let candidates = candidates(summary, steps.mode.all.count, span.saturating_add(1), slope);
         let section = candidates
             .first()
             .filter(|(_, net)| (*net as f64 - slope).abs() <= thresholds.max_section_deviation * slope)
@@ -275,9 +280,22 @@ fn trends(
     grows.then_some((whole, tail))
 }
 
+/// Last number of the steps minus the first, counted on over epochs where their numbers begin anew.
+fn span(mode: &ModeSummary, summary: &Summary) -> u64 {
+    let said = || mode.step_range;
+    let counted = || {
+        let points = &summary.series_of(mode.mode)?.points;
+        Some((points.first()?.step, points.last()?.step))
+    };
+    let range = if mode.numbers == StepNumbers::Unique { said() } else { counted() };
+    range.map_or(0, |(first, last)| last.saturating_sub(first))
+}
+
 /// Sections that leave memory behind, net bytes a step; nearest to the growth first, then by path.
-fn candidates(summary: &Summary, steps: u64, slope: f64) -> Vec<(String, i64)> {
-    let net = |row: &SectionRow| Some(row.memory?.self_net_bytes? / behind(row, &summary.coverage, steps));
+fn candidates(summary: &Summary, steps: u64, numbers: u64, slope: f64) -> Vec<(String, i64)> {
+    let all = numbers.saturating_mul(summary.state.instances.max(1));
+    let net =
+        |row: &SectionRow| Some(row.memory?.self_net_bytes? / behind(row, &summary.coverage, steps, all));
     let mut candidates: Vec<(String, i64)> = summary
         .sections
         .iter()
@@ -291,9 +309,12 @@ fn candidates(summary: &Summary, steps: u64, slope: f64) -> Vec<(String, i64)> {
     candidates
 }
 
-/// The steps that a section's sums are about, of `steps` that were read.
-fn behind(row: &SectionRow, coverage: &Coverage, steps: u64) -> i64 {
+/// The steps that a section's sums are about: of `steps` that were read, or of `all` that there were by their numbers.
+fn behind(row: &SectionRow, coverage: &Coverage, steps: u64, all: u64) -> i64 {
     let about = match row.source {
+        FigureSource::Aggregates if coverage.partly_read().is_some() => {
+            return i64::try_from(all.max(1)).unwrap_or(i64::MAX);
+        }
         FigureSource::Aggregates => coverage.recorded_steps.unwrap_or(coverage.read_steps),
         FigureSource::Spans if row.is_part() => coverage.whole_steps,
         FigureSource::Spans => coverage.read_steps,

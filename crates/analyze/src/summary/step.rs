@@ -6,6 +6,19 @@ use stepscope_core::Mode;
 use super::phase::{PhaseName, PhaseRow};
 use super::stats::Stats;
 
+/// How the steps of a mode are numbered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StepNumbers {
+    /// Through the run: every step of a process has a number of its own, as far as is known.
+    #[default]
+    Unique,
+    /// Anew in each epoch. Series count on: an epoch's steps follow those of the one before.
+    ByEpoch,
+    /// Steps of a process share numbers, and nothing tells them apart: points of series mix them.
+    Repeated,
+}
+
 /// The steps of one mode over all instances.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct ModeSummary {
@@ -20,6 +33,8 @@ pub struct ModeSummary {
     pub warmup: Warmup,
     /// Smallest and largest step number; absent where steps have none.
     pub step_range: Option<(u64, u64)>,
+    /// How steps are numbered.
+    pub numbers: StepNumbers,
     /// Steps whose every span was read, warm-up included: what `in_steps` of sections rests on.
     pub whole_all: WholeSteps,
     /// The steady ones among them: what all figures by phase rest on.

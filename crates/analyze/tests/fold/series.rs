@@ -1,6 +1,6 @@
 //! Figures over steps, the user's values, memory.
 
-use stepscope_analyze::summary::Gauge;
+use stepscope_analyze::summary::{Gauge, StepNumbers};
 use stepscope_core::Mode;
 use stepscope_model::{Figure, Trace};
 
@@ -28,6 +28,61 @@ fn every_step_is_a_point() {
     assert_eq!(point.live_bytes, Some(Gauge { count: 2, min: 7, max: 8, mean: 7 }));
     assert_eq!(point.rss_bytes, None);
     assert_eq!(series.points[1].step, 5);
+}
+
+/// Three epochs of four steps, whose numbers begin anew or go on; live memory grows by 10 a step.
+fn epochs(begins_anew: bool, says_epoch: bool) -> Vec<Trace> {
+    let of = |number: u64| {
+        let (epoch, within) = (number / 4, number % 4);
+        let said = if begins_anew { within } else { number };
+        let mut build = Build::new(number);
+        let step = build.step(said as i64, number * 1_000, number * 1_000 + 100);
+        let step = step.figure(Figure::LiveBytes, number as i64 * 10);
+        if says_epoch {
+            step.figure(Figure::Epoch, epoch as i64);
+        }
+        build.value(1, "loss", number as f64);
+        build.trace()
+    };
+    (0..12).map(of).collect()
+}
+
+#[test]
+fn numbers_that_begin_anew_in_each_epoch_are_counted_on() {
+    let plain = summarise(&epochs(false, true));
+    let anew = summarise(&epochs(true, true));
+    assert_eq!(plain.modes[0].numbers, StepNumbers::Unique);
+    assert_eq!(anew.modes[0].numbers, StepNumbers::ByEpoch);
+    assert_eq!(anew.modes[0].step_range, Some((0, 3)));
+    // The same run in all else.
+    assert_eq!(anew.series, plain.series);
+    assert_eq!(anew.phase_series, plain.phase_series);
+    assert_eq!(anew.values, plain.values);
+    assert_eq!(anew.memory, plain.memory);
+    let numbers: Vec<u64> = anew.series[0].points.iter().map(|point| point.step).collect();
+    assert_eq!(numbers, (0..12).collect::<Vec<_>>());
+}
+
+#[test]
+fn numbers_that_nothing_tells_apart_are_said_to_be_repeated() {
+    let unknown = summarise(&epochs(true, false));
+    assert_eq!(unknown.modes[0].numbers, StepNumbers::Repeated);
+    let points: Vec<_> = unknown.series[0].points.iter().map(|point| (point.step, point.count)).collect();
+    assert_eq!(points, [(0, 3), (1, 3), (2, 3), (3, 3)]);
+    assert_eq!(summarise(&epochs(false, false)).modes[0].numbers, StepNumbers::Unique);
+}
+
+#[test]
+fn warm_up_is_what_came_first_whatever_its_number() {
+    // Every first step of an epoch is slow: only the run's first one is warm-up.
+    let of = |number: u64| {
+        let mut build = Build::new(number);
+        let duration_ns = if number.is_multiple_of(20) { 900 } else { 100 };
+        build.step((number % 20) as i64, number * 1_000, number * 1_000 + duration_ns);
+        build.trace()
+    };
+    let summary = summarise(&(0..400).map(of).collect::<Vec<_>>());
+    assert_eq!(summary.modes[0].warmup.steps, 1);
 }
 
 #[test]

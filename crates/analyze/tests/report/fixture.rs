@@ -149,6 +149,7 @@ impl Run {
             all,
             steady: all,
             warmup: Warmup::default(),
+            numbers: stepscope_analyze::summary::StepNumbers::default(),
             step_range: (count > 0).then(|| (0, count - 1)),
             whole_all: WholeSteps { steps: count, total_ns: all.total },
             whole: WholeSteps { steps: count, total_ns: all.total },

@@ -5,8 +5,8 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::report::Verdict;
 use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks};
 use stepscope_analyze::rules::{Config, find};
-use stepscope_analyze::summary::FigureSource;
-use stepscope_core::Phase;
+use stepscope_analyze::summary::{FigureSource, SeriesPoint, StepNumbers, StepSeries};
+use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
 use crate::fixture::{MS, Run, healthy};
@@ -101,6 +101,8 @@ fn of_sampled_steps_the_rest_allocated_as_well() {
             .build();
         summary.coverage.recorded_steps = Some(recorded);
         summary.coverage.whole_steps = whole;
+        // One in so many was read, so their numbers reach as far as those of all.
+        summary.modes[0].step_range = Some((0, recorded - 1));
         summary.sections.iter_mut().for_each(|row| row.source = source);
         let [finding] = found(RULE, &summary).try_into().unwrap();
         finding.section
@@ -115,6 +117,33 @@ fn of_sampled_steps_the_rest_allocated_as_well() {
     summary.coverage.whole_steps = 50;
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.section.as_deref(), Some("step/history"));
+}
+
+#[test]
+fn numbers_that_begin_anew_are_counted_on_or_not_judged() {
+    let with = |numbers: StepNumbers| {
+        let mut summary = run().live(3_000_000, 134_000.0, 133_000.0, 1e-12).build();
+        summary.modes[0].numbers = numbers;
+        summary.modes[0].step_range = Some((0, 9));
+        let point = |step: u64| SeriesPoint {
+            step,
+            count: 1,
+            duration_sum_ns: 1,
+            duration_min_ns: 1,
+            duration_max_ns: 1,
+            live_bytes: None,
+            rss_bytes: None,
+            samples: None,
+            wait_ns: 0,
+        };
+        let points = vec![point(0), point(499)];
+        summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
+        summary
+    };
+    // The points of the series say how many steps there are, not the largest number.
+    assert_eq!(found(RULE, &with(StepNumbers::ByEpoch))[0].evidence.get("steps"), Some(&json!(500)));
+    assert!(unknown(RULE, &with(StepNumbers::Repeated)).contains("stepscope::epoch!"));
+    assert!(leaks(&with(StepNumbers::Repeated), &Config::default()).is_empty());
 }
 
 #[test]

@@ -1,0 +1,47 @@
+"""Numbers of steps: through the run, or anew in each epoch, so that series count on from epoch to epoch."""
+
+from collections import Counter
+
+
+def assign(run, report):
+    """Tells every step what is added to its number. The shift of a series is the report's, and compared elsewhere."""
+    shifts = {series["mode"]: series["shift"] for series in report["detailed_metrics"]["series"]}
+    return {mode: of_mode(run.steps_of(mode), shifts.get(mode, 0)) for mode in {step.mode for step in run.steps}}
+
+
+def of_mode(steps, shift):
+    """How the steps of a mode are numbered; their offsets are set."""
+    steps, width = [step for step in steps if step.number is not None], (1 << shift) - 1
+    epochs = {}
+    for step in steps:
+        epochs.setdefault(step.epoch or 0, set()).add(step.number >> shift << shift)
+    ranges = [(epoch, min(of), max(of)) for epoch, of in sorted(epochs.items())]
+    if not ranges:
+        return "unique"
+    most = max(Counter(step.instance for step in steps).values())
+    follows = all(before[2] <= after[1] for before, after in zip(ranges, ranges[1:]))
+    first, last = min(one[1] for one in ranges), max(one[2] for one in ranges) + width
+    if follows and most <= last - first + 1:
+        return "unique"
+    offsets, following = {}, 0
+    for epoch, _, last in ranges:
+        offsets[epoch] = following
+        following += last + width + 1
+    for step in steps:
+        step.offset = offsets[step.epoch or 0]
+    return "by_epoch" if most <= following - ranges[0][1] else "repeated"
+
+
+def at(step):
+    """The step's number, counted on."""
+    return step.number + step.offset
+
+
+def point(step, shift):
+    """The number of the point that it is in."""
+    return (step.number >> shift << shift) + step.offset
+
+
+def places(steps, shift):
+    """How many points a series of a shift has."""
+    return len({(step.epoch or 0, step.number >> shift) for step in steps if step.number is not None})
