@@ -7,8 +7,8 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{bytes, duration, signed_bytes, things};
-use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
+use crate::report::units::{bytes, count, duration, signed_bytes, things};
+use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, rounded, severity};
 use crate::summary::{
     Coverage, FigureSource, ModeSummary, SectionRow, StepNumbers, Summary, Trend, TrendPair,
 };
@@ -106,6 +106,24 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(None) => Verdict::fine(fine(summary)),
         Ok(Some(growth)) => Verdict::Found(vec![growth.finding(summary, config)]),
     }
+}
+
+/// That steps share numbers, so that nothing is said of what happens over them.
+pub fn notes(summary: &Summary) -> Vec<Note> {
+    let mode = summary.primary().filter(|mode| mode.numbers == StepNumbers::Repeated);
+    let range = mode.and_then(|mode| mode.step_range.map(|range| (mode.all.count, range)));
+    let note = range.map(|(steps, (first, last))| Note {
+        rule: RULE.id,
+        section: None,
+        text: format!(
+            "{} share the numbers {} to {}: growth of memory and changes are not judged, and plots over steps mix \
+             them. Number steps through the run, or open each epoch with `stepscope::epoch!`.",
+            things(steps, "step", "steps"),
+            count(first),
+            count(last)
+        ),
+    });
+    note.into_iter().collect()
 }
 
 fn fine(summary: &Summary) -> String {

@@ -3,7 +3,7 @@
 use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::Verdict;
-use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks};
+use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks, notes};
 use stepscope_analyze::rules::{Config, find};
 use stepscope_analyze::summary::{FigureSource, SeriesPoint, StepNumbers, StepSeries};
 use stepscope_core::{Mode, Phase};
@@ -144,6 +144,9 @@ fn numbers_that_begin_anew_are_counted_on_or_not_judged() {
     assert_eq!(found(RULE, &with(StepNumbers::ByEpoch))[0].evidence.get("steps"), Some(&json!(500)));
     assert!(unknown(RULE, &with(StepNumbers::Repeated)).contains("stepscope::epoch!"));
     assert!(leaks(&with(StepNumbers::Repeated), &Config::default()).is_empty());
+    let [note] = notes(&with(StepNumbers::Repeated)).try_into().unwrap();
+    assert!(note.text.starts_with("500 steps share the numbers 0 to 9: "), "{}", note.text);
+    assert!(notes(&with(StepNumbers::ByEpoch)).is_empty());
 }
 
 #[test]
