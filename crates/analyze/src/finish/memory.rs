@@ -9,7 +9,9 @@ use crate::trend::trend;
 /// Memory of the primary mode's steps and of the processes.
 pub(super) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<'_>) -> MemorySummary {
     let pair = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
-        series.and_then(|series| trends(series, steps.first_step(series.mode).unwrap_or(0), gauge))
+        let pair = trends(series?, steps.first_step(series?.mode).unwrap_or(0), gauge)?;
+        let is_told = steps.numbers.tell_apart(series?.mode);
+        Some(if is_told { pair } else { TrendPair { whole: None, tail: None, ..pair } })
     };
     let mut processes: Vec<ProcessMemory> = run
         .instances
