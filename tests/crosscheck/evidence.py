@@ -217,7 +217,8 @@ def memory_growth(finding, report, steps, hourly):
     leak = report["leaks"][0]
     pair = report["memory"]["live" if leak["verdict"] == "growing" else "rss"]
     slope = pair["whole"]["slope_per_step"]
-    candidates = leaving_behind(report, steps.mode["all"]["count"], slope)
+    of = finding["evidence"].get("steps", 0)
+    candidates = leaving_behind(report, steps.mode["all"]["count"], of * max(1, len(report["ranks"])), slope)
     section, net = candidates[0] if candidates else (None, None)
     if leak["verdict"] != "growing" or section is None or abs(net - Fraction(slope)) > MAX_DEVIATION * Fraction(slope):
         section = net = None
@@ -227,7 +228,7 @@ def memory_growth(finding, report, steps, hourly):
         "slope_high_bytes": stats.rounded(pair["whole"]["confidence_interval"][1], 3),
         "p_value": pair["whole"]["p_value"],
         "last_third_per_step_bytes": stats.rounded(pair["tail"]["slope_per_step"], 3),
-        "growth_bytes": int(stats.rounded(slope * finding["evidence"].get("steps", 0), 0)),
+        "growth_bytes": int(stats.rounded(slope * of, 0)),
         "first_bytes": pair["first_bytes"],
         "last_bytes": pair["last_bytes"],
         "growth_per_hour_bytes": int(stats.rounded(Fraction(slope) * hourly, 0)) if hourly else None,
@@ -236,15 +237,19 @@ def memory_growth(finding, report, steps, hourly):
     return expected, None, section
 
 
-def leaving_behind(report, steps, slope):
-    """(section, bytes a step) of those that keep memory, nearest to the growth first, then by path."""
+def leaving_behind(report, steps, numbers, slope):
+    """(section, bytes a step) of those that keep memory, nearest to the growth first, then by path. Sums are about all
+    steps that there were, by their `numbers` where not all of them were read."""
     coverage, found = report["summary"]["coverage"], []
     for row in report["sections"]:
         net = (row["alloc"] or {}).get("self_net_bytes")
         of = "recorded_steps" if row["source"] == "aggregates" else "whole_steps" if row["kind"] in SECTIONS else "read_steps"
         about = coverage["read_steps"] if coverage[of] is None else coverage[of]
-        if net is not None and net > 0 and net // max(1, steps * about // max(1, coverage["read_steps"])) > 0:
-            found.append((row["path"], net // max(1, steps * about // max(1, coverage["read_steps"]))))
+        behind = steps * about // max(1, coverage["read_steps"])
+        if row["source"] == "aggregates" and (coverage["recorded_steps"] or 0) > coverage["read_steps"]:
+            behind = numbers
+        if net is not None and net // max(1, behind) > 0:
+            found.append((row["path"], net // max(1, behind)))
     return sorted(found, key=lambda one: (abs(one[1] - slope), one[0]))
 
 

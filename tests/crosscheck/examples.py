@@ -42,10 +42,7 @@ def which(mode, listed, steps, run, warmups, median, compare):
     """Whether the first and the slowest are those, and the median one is the nearest of those shown."""
     where = f"{mode} steps with their spans"
     of_role = lambda role: [row["trace_id"] for row in listed if role in row["roles"]]
-    # Of several processes either the earliest or those of the smallest numbers.
-    orders = (warmup.order, lambda step: (warmup.order(step)[1], *warmup.order(step)))
-    firsts = [[step.trace.hex() for step in sorted(steps, key=order)[:FIRST]] for order in orders]
-    compare.equal(where, "first", of_role("first"), next((one for one in firsts if one == of_role("first")), firsts[0]))
+    compare.equal(where, "first", of_role("first"), [step.trace.hex() for step in sorted(steps, key=warmup.order)[:FIRST]])
     excluded = [step for process, of in warmup.by_process(run.steps_of(mode)).items() for step in of[: warmups.get(process, 0)]]
     warm = {(step.trace.hex(), step.id.hex()) for step in excluded}
     for row in listed:

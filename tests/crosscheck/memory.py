@@ -74,18 +74,22 @@ def largest_at_steps(run, mode):
 
 def pair(run, mode, shift, figure, beginnings):
     """What the steps' memory was: extremes of all of them, trends of those after every process' warm-up."""
-    points, steady_from = {}, {}
+    points, starts, warm = {}, {}, set()
     for step in run.steps_of(mode):
+        if step.start < beginnings.get(step.instance, 0):
+            warm.add(step.instance)
+        elif step.start == beginnings.get(step.instance):
+            starts[step.instance] = step
         if step.number is None:
             continue
         value = getattr(step, figure)
         if value is not None:
             points.setdefault(numbering.point(step, shift), []).append(value)
-        if step.start >= beginnings.get(step.instance, math.inf):
-            steady_from[step.instance] = min(numbering.at(step), steady_from.get(step.instance, numbering.at(step)))
     if not points:
         return None
-    first_steady = max(steady_from.values(), default=0)
+    # From the first steady step of each process that had a warm-up.
+    first = (starts[process] for process in warm if process in starts)
+    first_steady = max((numbering.at(step) for step in first if step.number is not None), default=0)
     means = [(key, sum(values) // len(values)) for key, values in sorted(points.items())]
     steady = [point for point in means if point[0] >= first_steady]
     tail = []

@@ -42,12 +42,12 @@ def compare_mode(where, row, steps, excluded, steady, compare):
 
 
 def beginning(excluded, steady):
-    """The first step number at which no process is warming up."""
+    """The step number at which the last process to warm up has done so: that of its first steady step."""
     warm, first = {step.instance for step in excluded}, {}
     for step in steady:
-        if step.instance in warm and step.number is not None:
-            first[step.instance] = min(first.get(step.instance, numbering.at(step)), numbering.at(step))
-    return max(first.values(), default=0)
+        if step.instance in warm and (step.instance not in first or step.start < first[step.instance].start):
+            first[step.instance] = step
+    return max((numbering.at(step) for step in first.values() if step.number is not None), default=0)
 
 
 def by_process(steps):

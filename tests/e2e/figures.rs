@@ -79,6 +79,15 @@ fn of_programs_that_do_what_the_demo_does_not() {
     }
 }
 
+/// Threads that each drive steps, with numbers of their own: which come first is a matter of time, not of numbers.
+#[test]
+fn of_a_storm_of_threads() {
+    for seed in ["1", "3", "5"] {
+        println!("{seed}");
+        of_the_example("programs", &["storm", seed, "1000"]);
+    }
+}
+
 /// Two processes, each with warm-ups of its own in two modes.
 #[test]
 fn of_two_ranks() {
@@ -99,23 +108,36 @@ fn of_two_ranks() {
 fn of_waits_without_a_loader() {
     let folder = TempFolder::new("figures-waits").expect("a folder");
     let file = folder.join("run.jsonl");
-    std::fs::write(&file, (1..=400).map(waiting_step).collect::<String>()).expect("the run is written");
+    std::fs::write(&file, (1..=400).map(|at| waiting_step(at, 0, at)).collect::<String>()).expect("written");
     let report = report(&[&file]);
     assert_eq!(report["bottlenecks"][0]["rule"], "input_bound");
     compare_report(&folder, &file);
 }
 
+/// Numbers that begin anew in each of ten epochs: the first step of each waits, and only that of the run is warm-up.
+#[test]
+fn of_numbers_that_begin_anew() {
+    let folder = TempFolder::new("figures-anew").expect("a folder");
+    let file = folder.join("run.jsonl");
+    let steps = (0..400).map(|at| waiting_step(at, at / 40, at % 40));
+    std::fs::write(&file, steps.collect::<String>()).expect("written");
+    let report = report(&[&file]);
+    assert_eq!(report["summary"]["warmup_steps"], 1);
+    compare_report(&folder, &file);
+}
+
 /// 10 ms of work; each fortieth step waits 190 ms before it.
-fn waiting_step(number: u64) -> String {
-    let start = 1_700_000_000_000_000_000 + number * 201_000_000;
-    let wait = if number.is_multiple_of(40) { 190_000_000 } else { 10_000 };
+fn waiting_step(at: u64, epoch: u64, number: u64) -> String {
+    let start = 1_700_000_000_000_000_000 + at * 201_000_000;
+    let wait = if at.is_multiple_of(40) { 190_000_000 } else { 10_000 };
+    let trace = at + 1;
     let span = |id: u64, parent: &str, name: &str, start: u64, end: u64, more: &str| {
         format!(
-            r#"{{"traceId":"{number:032x}","spanId":"{id:016x}","parentSpanId":"{parent}","name":"{name}","startTimeUnixNano":"{start}","endTimeUnixNano":"{end}","attributes":[{{"key":"thread.id","value":{{"intValue":"1"}}}}{more}]}}"#
+            r#"{{"traceId":"{trace:032x}","spanId":"{id:016x}","parentSpanId":"{parent}","name":"{name}","startTimeUnixNano":"{start}","endTimeUnixNano":"{end}","attributes":[{{"key":"thread.id","value":{{"intValue":"1"}}}}{more}]}}"#
         )
     };
     let step = format!(
-        r#",{{"key":"stepscope.section.kind","value":{{"stringValue":"step"}}}},{{"key":"stepscope.step","value":{{"intValue":"{number}"}}}}"#
+        r#",{{"key":"stepscope.section.kind","value":{{"stringValue":"step"}}}},{{"key":"stepscope.epoch","value":{{"intValue":"{epoch}"}}}},{{"key":"stepscope.step","value":{{"intValue":"{number}"}}}}"#
     );
     let root = span(1, "", "step", start, start + wait + 10_000_000, &step);
     let waits = span(2, "0000000000000001", "data_wait", start, start + wait, "");
