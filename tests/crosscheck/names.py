@@ -65,7 +65,7 @@ SPANS_EMITTED = "stepscope.spans.emitted"
 SPANS_EXPORTED = "stepscope.spans.exported"
 SPANS_DROPPED = "stepscope.spans.dropped"
 # Reasons for which spans are left out on purpose.
-ON_PURPOSE = {"thinned", "level"}
+ON_PURPOSE = {"thinned", "level", "filtered", "sampled_out"}
 
 PROCESS_MEMORY = "process.memory.usage"
 LIVE_MEMORY = "stepscope.mem.live"

@@ -29,6 +29,10 @@ named_enum! {
         Shutdown = "shutdown",
         /// Left out on purpose: the level was lowered to `basic` while the program ran.
         Level = "level",
+        /// Left out on purpose: a filter says that such sections leave no span.
+        Filtered = "filtered",
+        /// Left out on purpose: sections are sampled, or more of them ended than may leave in a second.
+        SampledOut = "sampled_out",
     }
 }
 
@@ -36,7 +40,7 @@ impl LossReason {
     /// Whether somebody has chosen to have fewer spans: nothing is wrong, and what is here is no less true.
     #[must_use]
     pub const fn is_on_purpose(self) -> bool {
-        matches!(self, Self::Thinned | Self::Level)
+        matches!(self, Self::Thinned | Self::Level | Self::Filtered | Self::SampledOut)
     }
 
     /// What a user can do about it, a complete sentence.
@@ -59,6 +63,12 @@ impl LossReason {
             Self::ExportRejected => "Read the collector's log: it says why it rejected them.",
             Self::ExportUnknown => "Check the network between the program and the collector.",
             Self::Level => "Stay at level `detailed` for as long as spans of sections are wanted.",
+            Self::Filtered => {
+                "They are in the sums. To have their spans, too, change the filter (STEPSCOPE_FILTER)."
+            }
+            Self::SampledOut => {
+                "They are in the sums. To have more of their spans, sample more of them (STEPSCOPE_FILTER)."
+            }
             Self::Shutdown => "Call `flush` before the program ends, or give the final flush more time.",
         }
     }

@@ -12,6 +12,7 @@ use crate::config::{Config, Format};
 use crate::control::{Control, Reach};
 use crate::exit::Guard;
 use crate::export::directory::{DirectorySink, MIN_BOUND_BYTES, process_directory};
+use crate::filter::Filter;
 use crate::identity::{Given, Identity};
 use crate::layer::StepscopeLayer;
 use crate::recorder::{self, Recorder};
@@ -112,6 +113,12 @@ impl Builder {
     /// The `Debug` or `Display` value of this field may be formatted; others never are.
     pub fn format_field(mut self, name: impl Into<String>) -> Self {
         self.config.formatted_fields.push(name.into());
+        self
+    }
+
+    /// Which sections leave no span of their own, though they count in the sums (`STEPSCOPE_FILTER`; default: none).
+    pub fn filter(mut self, filter: Filter) -> Self {
+        self.config.filter = filter;
         self
     }
 

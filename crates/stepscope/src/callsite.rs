@@ -54,6 +54,14 @@ impl Source {
         }
     }
 
+    /// What a filter by target looks at.
+    pub(crate) fn target(self) -> &'static str {
+        match self {
+            Self::Span(metadata) => metadata.target(),
+            Self::Section(callsite) => callsite.module,
+        }
+    }
+
     pub(crate) fn file(self) -> Option<&'static str> {
         match self {
             Self::Span(metadata) => metadata.file(),

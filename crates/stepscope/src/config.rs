@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use stepscope_core::Level;
 
+use crate::filter::Filter;
+
 /// The resolved settings of a recorder.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
@@ -18,6 +20,8 @@ pub(crate) struct Config {
     pub step_spans: Vec<String>,
     /// Fields whose `Debug`/`Display` values may be formatted.
     pub formatted_fields: Vec<String>,
+    /// Which sections leave no span.
+    pub filter: Filter,
     /// Whether spans carry file, line and module.
     pub locations: bool,
     pub ring_bytes: usize,
@@ -53,6 +57,7 @@ impl Default for Config {
             max_level: tracing::level_filters::LevelFilter::INFO,
             step_spans: Vec::new(),
             formatted_fields: Vec::new(),
+            filter: Filter::default(),
             locations: true,
             ring_bytes: 1 << 20,
             directory: None,
@@ -116,6 +121,9 @@ impl Config {
                 warnings.push(format!("STEPSCOPE_FORMAT={other} is none of protobuf, json: ignored"));
             }
         }
+        config.filter = Filter::parse(&text("STEPSCOPE_FILTER").unwrap_or_default(), |error| {
+            warnings.push(format!("STEPSCOPE_FILTER: {error}: ignored"));
+        });
         config.step_spans = list("STEPSCOPE_STEP_SPAN").unwrap_or_default();
         config.formatted_fields = list("STEPSCOPE_FORMAT_FIELDS").unwrap_or_default();
         config.directory = text("STEPSCOPE_DIR").map(PathBuf::from);
@@ -141,6 +149,7 @@ mod tests {
             ("OTEL_SDK_DISABLED", "no"),
             ("STEPSCOPE_FORMAT", "xml"),
             ("STEPSCOPE_EXIT_TIMEOUT", "250"),
+            ("STEPSCOPE_FILTER", "depth=3,color=red"),
         ];
         let mut warnings = Vec::new();
         let find =
@@ -151,6 +160,7 @@ mod tests {
         assert_eq!(config.ring_bytes, Config::default().ring_bytes);
         assert_eq!(config.aggregate_interval, Duration::from_secs(3));
         assert_eq!(config.exit_timeout, Duration::from_millis(250));
-        assert_eq!(warnings.len(), 2, "{warnings:?}");
+        assert_eq!(config.filter, Filter::new().max_depth(3));
+        assert_eq!(warnings.len(), 3, "{warnings:?}");
     }
 }

@@ -9,6 +9,7 @@ use crate::aggregate;
 use crate::attrs::Entry;
 use crate::callsite::Source;
 use crate::clock::now_ns;
+use crate::filter::Sieve;
 use crate::memory;
 use crate::open::{Open, Parent, Spec, Start, Stay, Total, flag};
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
@@ -28,6 +29,7 @@ impl ThreadShared {
     }
 
     /// Counts a section that leaves no span on purpose.
+    #[cold]
     fn leave_out(&self, reason: LossReason) {
         if let Some(count) = self.left_out.get(reason as usize) {
             count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
@@ -91,17 +93,48 @@ impl ThreadState {
                 memory: total.stay.memory,
             },
         );
-        if bits & flag::EXPORTED != 0 {
+        if bits & flag::MAY_BE_SHORT != 0 && self.is_short(open, trace, end_ns) {
+            self.shared.leave_out(LossReason::Filtered);
+        } else if bits & flag::EXPORTED != 0 {
             let is_written = is_simple(open, total) && self.write_simple(open, end_ns, total);
             if !is_written {
                 self.export(open, trace, end_ns, total);
             }
         } else if bits & flag::LEFT_OUT != 0 {
-            self.shared.leave_out(LossReason::Level);
+            self.shared.leave_out(match bits & flag::LEFT_OUT {
+                flag::BY_FILTER => LossReason::Filtered,
+                flag::BY_SAMPLING => LossReason::SampledOut,
+                _ => LossReason::Level,
+            });
         }
         if bits & (flag::EXPORTED | flag::IS_ROOT) != 0 {
             self.traces.leave(&self.recorder.traces, trace);
         }
+    }
+
+    /// Whether a section that might be too short is so, and can be left out: it did not fail, nothing inside needs it,
+    /// and no count that includes it was given.
+    #[cold]
+    fn is_short(&self, open: &Open, trace: TraceRef, end_ns: u64) -> bool {
+        let is_short = |sieve: &Sieve| sieve.is_short(end_ns.saturating_sub(open.start_ns()));
+        let is_wanted = open.has(flag::IS_ERROR | flag::IS_PART) || !open.is_hollow();
+        if is_wanted || !self.recorder.sieve.as_ref().is_some_and(is_short) {
+            return false;
+        }
+        let Some(state) = self.recorder.traces.get(trace) else { return false };
+        if open.has(flag::IS_ROOT) {
+            // Alone in its trace, which is closed before anybody else joins.
+            let (spans, dropped) = state.close();
+            return spans == 1 && dropped == 0;
+        }
+        let is_left_out = state.take_back_one();
+        if is_left_out
+            && let Some(around) = self.find_around(open.around(), open.parent_span_id())
+            && around.has(flag::MAY_BE_SHORT)
+        {
+            around.count_inside(false);
+        }
+        is_left_out
     }
 
     /// Writes the record of a simple section straight into the ring; `false` if it does not fit in there in one piece.
@@ -217,7 +250,8 @@ impl ThreadState {
                 alloc_count: memory.alloc_count,
                 free_count: memory.free_count,
             }),
-            cpu_ns: total.stay.cpu_ns,
+            // Of a part of the stays it would pass for that of all.
+            cpu_ns: total.stay.cpu_ns.filter(|_| open.is_timed()),
             peak_bytes: total.stay.peak_bytes,
             live_bytes: if is_coarse { memory::live_bytes() } else { None },
             rss_bytes,

@@ -61,6 +61,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         self.recorder.as_ref().filter(|_| self.is_alone).map(|recorder| recorder.config.max_level)
     }
 
+    #[inline]
     fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.beginning() else { return };
         let _own = memory::own_call();
@@ -159,6 +160,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         });
     }
 
+    #[inline]
     fn on_enter(&self, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
@@ -167,6 +169,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         thread::with(recorder, |state| state.enter_span(section));
     }
 
+    #[inline]
     fn on_exit(&self, id: &Id, _: Context<'_, S>) {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
@@ -178,6 +181,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         });
     }
 
+    #[inline]
     fn on_close(&self, id: Id, _: Context<'_, S>) {
         // Not `active`: a slot must be freed even when recording has just stopped.
         let Some(recorder) = &self.recorder else { return };

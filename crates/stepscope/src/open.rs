@@ -42,11 +42,17 @@ pub(crate) struct Parent {
     pub kind: SectionKind,
     /// Where its open section is: the key of its frame or span; 0 for the run.
     pub key: u64,
-    /// Of its flags those in [`flag::LEAVING`]: whether it leaves as a span, or why not.
-    pub leaving: u32,
+    /// Its flags from [`flag::LEAVING`] up: whether it leaves as a span, or why not.
+    pub leaving: u8,
 }
 
 impl Parent {
+    /// Of its flags those that say whether it leaves as a span, or why not.
+    #[inline]
+    pub(crate) fn leaving(&self) -> u64 {
+        u64::from(self.leaving) << flag::LEAVING
+    }
+
     /// Whether work inside of it belongs to it: the run and its epochs have only themselves in their trace.
     pub(crate) fn takes_work(&self) -> bool {
         !matches!(self.kind, SectionKind::Run | SectionKind::Epoch)
@@ -145,6 +151,11 @@ impl Stays {
         self.has.set(now);
     }
 
+    /// Whether CPU time, where there is one, is that of all stays.
+    fn are_timed(&self) -> bool {
+        self.cpu_stays.get() == self.enters.get()
+    }
+
     #[inline]
     fn memory(&self) -> Option<MemorySums> {
         (self.has.get() & HAS_MEMORY != 0)
@@ -163,8 +174,7 @@ impl Stays {
             self_busy_ns: self.self_busy_ns.get(),
             memory: self.memory(),
             peak_bytes: figure(HAS_PEAK, &self.peak_bytes),
-            // Of a part of the stays it would pass for that of all.
-            cpu_ns: figure(HAS_CPU, &self.cpu_ns).filter(|_| self.cpu_stays.get() == enters),
+            cpu_ns: figure(HAS_CPU, &self.cpu_ns),
         };
         (enters > 0).then_some(Total { enters: enters.min(u64::from(u32::MAX)) as u32, stay })
     }
@@ -208,6 +218,10 @@ pub(crate) struct Open {
     /// How much of `words` is in use: words, entries in units of [`ENTRY`], [`FULL`].
     used: Word,
     words: [Word; WORDS],
+    /// Of one that may be too short: the key of the section around it, and the sections inside that are open or have
+    /// left as spans.
+    around: Word,
+    inside: Word,
     /// Whether anything is in the rest.
     has_rest: Word,
     rest: Mutex<Rest>,
@@ -215,8 +229,6 @@ pub(crate) struct Open {
 
 /// What an open section is, beside its kind: flags.
 pub(crate) mod flag {
-    /// A span leaves for it, beside its part in the aggregates; so it holds its trace.
-    pub(crate) const EXPORTED: u64 = 1 << 16;
     pub(crate) const IS_ROOT: u64 = 1 << 17;
     /// It has the path of the section around it: a part of that one.
     pub(crate) const COLLAPSED: u64 = 1 << 18;
@@ -228,12 +240,21 @@ pub(crate) mod flag {
     pub(crate) const ON_FOREIGN_THREAD: u64 = 1 << 22;
     /// A root that leaves it to others to say how many spans the trace has.
     pub(crate) const IS_PART: u64 = 1 << 23;
+    /// From this bit on, the flags of a section that those inside of it go by: what leaves no span has none inside, so
+    /// that every span has its path.
+    pub(crate) const LEAVING: u32 = 24;
+    /// A span leaves for it, beside its part in the aggregates; so it holds its trace.
+    pub(crate) const EXPORTED: u64 = 1 << 24;
     /// It leaves no span, and is counted as left out, because of the level at its start.
-    pub(crate) const BY_LEVEL: u64 = 1 << 24;
+    pub(crate) const BY_LEVEL: u64 = 1 << 25;
+    /// As `BY_LEVEL`, because of a filter.
+    pub(crate) const BY_FILTER: u64 = 1 << 26;
+    /// As `BY_LEVEL`, because it is none of those sampled.
+    pub(crate) const BY_SAMPLING: u64 = 1 << 27;
+    /// It leaves as a span, if it does not turn out too short.
+    pub(crate) const MAY_BE_SHORT: u64 = 1 << 28;
     /// Why a section that leaves no span is counted as left out; none of them in a run that was told to have none.
-    pub(crate) const LEFT_OUT: u64 = BY_LEVEL;
-    /// What sections inside of it go by: what leaves no span has none inside, so that every span has its path.
-    pub(crate) const LEAVING: u64 = EXPORTED | LEFT_OUT;
+    pub(crate) const LEFT_OUT: u64 = BY_LEVEL | BY_FILTER | BY_SAMPLING;
 }
 
 impl Default for Open {
@@ -252,6 +273,8 @@ impl Default for Open {
             stays: Stays::default(),
             used: Word::default(),
             words: std::array::from_fn(|_| Word::default()),
+            around: Word::default(),
+            inside: Word::default(),
             has_rest: Word::default(),
             rest: Mutex::default(),
         }
@@ -307,6 +330,27 @@ impl Open {
         // An error may have been noted before, with the fields.
         self.bits.set(self.bits.get() | start.kind as u64 | phase_bits(start.phase) | start.flags);
         self.trace.set(start.trace.to_word());
+    }
+
+    /// Prepares for the case that it turns out too short, inside of the section with key `around`.
+    pub(crate) fn may_be_short(&self, around: u64) {
+        self.around.set(around);
+        self.inside.set(0);
+    }
+
+    /// The key of the section around one that may be too short.
+    pub(crate) fn around(&self) -> u64 {
+        self.around.get()
+    }
+
+    /// Of one that may be too short: counts a section inside, or one less. On any thread.
+    pub(crate) fn count_inside(&self, is_more: bool) {
+        self.inside.count(is_more);
+    }
+
+    /// Whether nothing inside of one that may be too short needs it.
+    pub(crate) fn is_hollow(&self) -> bool {
+        self.inside.get() == 0
     }
 
     #[inline]
@@ -420,7 +464,7 @@ impl Open {
             path: self.path(),
             kind: self.kind(),
             key,
-            leaving: (self.bits.get() & flag::LEAVING) as u32,
+            leaving: (self.bits.get() >> flag::LEAVING) as u8,
         })
     }
 
@@ -528,7 +572,8 @@ impl Open {
     /// Takes in what other threads have added. For the one that ends it.
     pub(crate) fn fold_rest(&self) -> Option<TraceRef> {
         let mut rest = self.rest();
-        if let Some(total) = rest.stays.total() {
+        if let Some(mut total) = rest.stays.total() {
+            total.stay.cpu_ns = total.stay.cpu_ns.filter(|_| rest.stays.are_timed());
             self.stays.add(u64::from(total.enters), &total.stay);
             rest.stays.reset();
         }
@@ -539,6 +584,11 @@ impl Open {
             self.put_phase(Some(phase));
         }
         rest.continuation.take()
+    }
+
+    /// Whether CPU time, where there is one, is that of all stays: the level may have changed between two.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.stays.enters.get() == 0 || self.stays.are_timed()
     }
 
     /// What all stays of the owner measured, and after [`fold_rest`](Self::fold_rest) those of others; `None` if it

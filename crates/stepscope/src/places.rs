@@ -14,6 +14,8 @@ pub(crate) struct Place {
     pub callsite: u32,
     /// Whether there is one: its fields are fields and nothing else, and its name says nothing of its kind.
     pub is_plain: bool,
+    /// One in how many of its sections leaves as a span; 0: none.
+    pub one_in: u32,
 }
 
 /// The path around a section, and the address of its callsite.
@@ -33,7 +35,8 @@ const NEAR: usize = 256;
 const MAX_PLACES: usize = 8_192;
 
 /// No callsite is there.
-const NONE: (Key, Place) = ((PathId::ROOT, 0), Place { path: PathId::ROOT, callsite: 0, is_plain: false });
+const NONE: (Key, Place) =
+    ((PathId::ROOT, 0), Place { path: PathId::ROOT, callsite: 0, is_plain: false, one_in: 1 });
 
 impl Default for Places {
     fn default() -> Self {
@@ -110,7 +113,8 @@ mod tests {
     #[test]
     fn places_that_share_an_entry_are_told_apart() {
         let mut places = Places::default();
-        let place = |number: u32| Place { path: PathId(number), callsite: number + 1, is_plain: true };
+        let place =
+            |number: u32| Place { path: PathId(number), callsite: number + 1, is_plain: true, one_in: 1 };
         for round in 0..3 {
             for number in 0..2_000 {
                 let (parent, address) = (PathId(number / 100), 8 + 8 * (number as usize % 100));

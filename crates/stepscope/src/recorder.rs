@@ -11,9 +11,11 @@ use crate::aggregate::{Aggregates, MAX_PATHS};
 use crate::callsite::{Callsite, Source};
 use crate::clock::{Anchor, now_ns};
 use crate::config::Config;
+use crate::filter::Sieve;
 use crate::identity::Identity;
 use crate::levels::Levels;
 use crate::open::{Parent, Spec, flag};
+use crate::places::Place;
 use crate::ring::Ring;
 use crate::spans::SpanTable;
 use crate::sys;
@@ -58,10 +60,11 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    fn at(level: Level, started_at: Level) -> Self {
+    fn at(level: Level, started_at: Level, has_sieve: bool) -> Self {
         match level {
             Level::Off | Level::Basic if started_at < Level::Detailed => Self::Closed,
             Level::Off | Level::Basic => Self::Guarded,
+            Level::Detailed | Level::Comprehensive if has_sieve => Self::Guarded,
             Level::Detailed | Level::Comprehensive => Self::Open,
         }
     }
@@ -84,6 +87,7 @@ pub(crate) struct Recorder {
     level: AtomicU8,
     gate: AtomicU8,
     pub levels: Levels,
+    pub sieve: Option<Sieve>,
     paths: Mutex<Paths>,
     threads: Mutex<Vec<Arc<ThreadShared>>>,
     run: Parent,
@@ -197,8 +201,9 @@ impl Recorder {
             path,
             kind: SectionKind::Run,
             key: 0,
-            leaving: flag::EXPORTED as u32,
+            leaving: (flag::EXPORTED >> flag::LEAVING) as u8,
         };
+        let sieve = Sieve::new(&config.filter);
         Self {
             id,
             process_id: std::process::id(),
@@ -210,7 +215,8 @@ impl Recorder {
             next_trace: AtomicU32::new(1),
             next_thread: AtomicU64::new(1),
             level: AtomicU8::new(config.level as u8),
-            gate: AtomicU8::new(Gate::at(config.level, config.level) as u8),
+            gate: AtomicU8::new(Gate::at(config.level, config.level, sieve.is_some()) as u8),
+            sieve,
             levels: Levels::new(config.level),
             paths: Mutex::new(paths),
             threads: Mutex::new(Vec::new()),
@@ -240,7 +246,8 @@ impl Recorder {
             || self.level(),
             level,
             || {
-                self.gate.store(Gate::at(level, self.levels.started_at()) as u8, Ordering::Relaxed);
+                let gate = Gate::at(level, self.levels.started_at(), self.sieve.is_some());
+                self.gate.store(gate as u8, Ordering::Relaxed);
                 // Who sees the level knows of the change.
                 self.level.store(level as u8, Ordering::Release);
                 let_begin(self, level != Level::Off);
@@ -258,10 +265,10 @@ impl Recorder {
         }
     }
 
-    /// Whether a section leaves as a span, inside of one that does, or why not: flags of open sections.
-    pub(crate) fn leaving(&self) -> u64 {
+    /// Whether a section of `place` leaves as a span, inside of one that does, or why not: flags of open sections.
+    pub(crate) fn leaving(&self, place: Place) -> u64 {
         match self.is_at(Level::Detailed) {
-            true => flag::EXPORTED,
+            true => self.sieve.as_ref().map_or(flag::EXPORTED, |sieve| sieve.leaving(place)),
             false if self.levels.started_at() < Level::Detailed => 0,
             false => flag::BY_LEVEL,
         }
@@ -340,6 +347,15 @@ impl Recorder {
     /// The path of a section, and the number of its callsite. Cold: threads remember the answer.
     pub(crate) fn path(&self, parent: PathId, source: Source, name: &str, spec: &Spec) -> (PathId, u32) {
         lock(&self.paths).path(parent, source, name, spec)
+    }
+
+    /// As [`path`](Self::path), with what a filter has to say of the sections there.
+    pub(crate) fn place(&self, parent: PathId, source: Source, name: &str, spec: &Spec) -> Place {
+        let mut paths = lock(&self.paths);
+        let (path, callsite) = paths.path(parent, source, name, spec);
+        let depth = || paths.table.names(path).len();
+        let one_in = self.sieve.as_ref().map_or(1, |sieve| sieve.one_in(source, name, depth()));
+        Place { path, callsite, is_plain: true, one_in }
     }
 
     /// What is known of path `id`.

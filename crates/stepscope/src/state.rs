@@ -131,10 +131,7 @@ impl ThreadState {
     #[inline]
     fn place(&mut self, parent: PathId, source: Source, spec: impl FnOnce() -> Spec) -> Place {
         let recorder = &self.recorder;
-        self.places.get(parent, source.address(), || {
-            let (path, callsite) = recorder.path(parent, source, source.name(), &spec());
-            Place { path, callsite, is_plain: true }
-        })
+        self.places.get(parent, source.address(), || recorder.place(parent, source, source.name(), &spec()))
     }
 
     /// As [`place`](Self::place), for a span of a callsite that may be plain; not known of one that is not.
@@ -147,12 +144,10 @@ impl ThreadState {
         let (recorder, source) = (&self.recorder, Source::Span(metadata));
         // Next to its address, which is even: what is not plain has both places.
         let place = self.places.get(parent, source.address() | 1, || {
-            let is_plain = visit::is_plain(metadata, &recorder.config);
-            let (path, callsite) = match is_plain {
-                true => recorder.path(parent, source, source.name(), &Spec::default()),
-                false => (parent, 0),
-            };
-            Place { path, callsite, is_plain }
+            match visit::is_plain(metadata, &recorder.config) {
+                true => recorder.place(parent, source, source.name(), &Spec::default()),
+                false => Place { path: parent, callsite: 0, is_plain: false, one_in: 1 },
+            }
         });
         place.is_plain.then_some(place)
     }
@@ -177,10 +172,7 @@ impl ThreadState {
         let path = parent.map_or(PathId::ROOT, |parent| parent.path);
         let place = match name {
             None => self.place(path, source, || *spec),
-            Some(name) => {
-                let (path, callsite) = self.recorder.path(path, source, name, spec);
-                Place { path, callsite, is_plain: true }
-            }
+            Some(name) => self.recorder.place(path, source, name, spec),
         };
         self.begin_at(open, place, spec, parent)
     }
@@ -188,8 +180,11 @@ impl ThreadState {
     /// As [`begin`](Self::begin), where the place is known and the section's parent can be one.
     fn begin_at(&mut self, open: &Open, place: Place, spec: &Spec, parent: Option<Parent>) -> bool {
         let leaving = match spec.kind() {
-            SectionKind::Section => self.leaving(parent.as_ref()),
-            _ => flag::EXPORTED,
+            SectionKind::Section => self.leaving(open, place, parent.as_ref()),
+            _ => {
+                self.count_inside(parent.as_ref());
+                flag::EXPORTED
+            }
         };
         match parent {
             Some(parent) => self.begin_inside(open, place, spec.kind(), spec.phase, &parent, leaving),
@@ -207,7 +202,7 @@ impl ThreadState {
         phase: Option<Phase>,
         parent: Option<Parent>,
     ) -> bool {
-        let leaving = self.leaving(parent.as_ref());
+        let leaving = self.leaving(open, place, parent.as_ref());
         match parent {
             Some(parent) => self.begin_inside(open, place, SectionKind::Section, phase, &parent, leaving),
             None => self.begin_root(open, place, &Spec { phase, ..Spec::default() }, None, leaving),
@@ -216,23 +211,45 @@ impl ThreadState {
 
     /// Whether a section inside of `parent` leaves as a span, or why not: flags.
     #[inline]
-    fn leaving(&self, parent: Option<&Parent>) -> u64 {
-        let around = parent.map_or(flag::EXPORTED, |parent| u64::from(parent.leaving));
+    fn leaving(&self, open: &Open, place: Place, parent: Option<&Parent>) -> u64 {
+        let around = parent.map_or(flag::EXPORTED, Parent::leaving);
         match self.recorder.gate() {
             Gate::Open if around & flag::EXPORTED != 0 => flag::EXPORTED,
             Gate::Closed => 0,
-            _ => self.leaving_less(around, parent),
+            _ => self.leaving_less(open, place, around, parent),
         }
     }
 
-    fn leaving_less(&self, around: u64, parent: Option<&Parent>) -> u64 {
-        let leaving = if around & flag::EXPORTED == 0 { around } else { self.recorder.leaving() };
+    #[cold]
+    fn leaving_less(&self, open: &Open, place: Place, around: u64, parent: Option<&Parent>) -> u64 {
+        let leaving = if around & flag::EXPORTED == 0 { around } else { self.recorder.leaving(place) };
+        if leaving & flag::EXPORTED != 0 {
+            self.count_inside(parent);
+        }
+        if leaving & flag::MAY_BE_SHORT != 0 {
+            open.may_be_short(parent.map_or(0, |parent| parent.key));
+        }
         if leaving & flag::LEFT_OUT != 0
             && let Some(trace) = parent.and_then(|parent| self.recorder.traces.get(parent.trace))
         {
             trace.leave_one_out();
         }
         leaving
+    }
+
+    /// Counts one more section inside of `parent`, which leaves as a span for that alone.
+    fn count_inside(&self, parent: Option<&Parent>) {
+        if let Some(parent) = parent.filter(|parent| parent.leaving() & flag::MAY_BE_SHORT != 0)
+            && let Some(open) = self.find_around(parent.key, parent.span_id)
+        {
+            open.count_inside(true);
+        }
+    }
+
+    /// The open section with this key, if it still is the one with this id: keys of spans come back.
+    pub(crate) fn find_around(&self, key: u64, span_id: u64) -> Option<&Open> {
+        let (open, _) = self.open(key)?;
+        (open.span_id() == span_id).then_some(open)
     }
 
     #[inline]

@@ -233,6 +233,16 @@ impl TraceState {
         self.left_out.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// Takes back that a span has joined: it leaves none, on purpose. Not once the root has said how many there are.
+    pub(crate) fn take_back_one(&self) -> bool {
+        let one_less = |state: u64| (state & CLOSED == 0 && state & STARTED > 0).then(|| state - 1);
+        let is_open = self.state.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_less).is_ok();
+        if is_open {
+            self.leave_one_out();
+        }
+        is_open
+    }
+
     /// Sections that began so far and leave no span, on purpose.
     pub(crate) fn left_out(&self) -> u32 {
         self.left_out.load(Ordering::Relaxed)

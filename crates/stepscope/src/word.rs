@@ -24,6 +24,15 @@ impl Word {
         self.set(self.get().saturating_add(value));
     }
 
+    /// Adds or takes away one, of any number of threads.
+    pub(crate) fn count(&self, is_more: bool) {
+        if is_more {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        } else {
+            self.0.fetch_sub(1, Ordering::Relaxed);
+        }
+    }
+
     /// Adds, wrapping: for differences of counters that wrap themselves.
     #[inline]
     pub(crate) fn add_wrapping(&self, value: u64) {

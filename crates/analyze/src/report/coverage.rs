@@ -40,6 +40,8 @@ pub(crate) fn parts_because(coverage: &Coverage) -> String {
     match coverage.parts_because {
         None | Some(Shortfall::Level) => "were recorded without their sections".into(),
         Some(Shortfall::Lost(LossReason::Level)) => "were recorded at a lower level, without them".into(),
+        Some(Shortfall::Lost(LossReason::Filtered)) => "have sections that a filter left out".into(),
+        Some(Shortfall::Lost(LossReason::SampledOut)) => "have sections of which not all were sampled".into(),
         Some(Shortfall::Lost(LossReason::Thinned)) => {
             "were thinned out to stay within the directory's bound".into()
         }
@@ -53,6 +55,9 @@ pub(crate) fn parts_advice(coverage: &Coverage) -> &'static str {
     match coverage.parts_because {
         None | Some(Shortfall::Level | Shortfall::Lost(LossReason::Level)) => "record at level `detailed`",
         Some(Shortfall::Lost(LossReason::Thinned)) => "raise the directory's bound (STEPSCOPE_DIR_BYTES)",
+        Some(Shortfall::Lost(LossReason::Filtered | LossReason::SampledOut)) => {
+            "record without a filter (STEPSCOPE_FILTER)"
+        }
         Some(Shortfall::Lost(_)) => "see the losses for what to do",
         Some(Shortfall::NotRead) => {
             "read all files of the run, and have a collector that samples keep whole traces"

@@ -17,6 +17,7 @@ mod plain;
 mod planted;
 mod process;
 mod profiled;
+mod sieve;
 mod storm;
 mod unusual;
 mod volume;
@@ -44,6 +45,7 @@ fn main() {
         "order" => order::run(),
         "levels_between" => levels::between(argument(1)),
         "levels_within" => levels::within(),
+        "sieve" => sieve::run(number(1)),
         "memory" => memory::run(argument(1)),
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),

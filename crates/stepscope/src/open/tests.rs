@@ -107,7 +107,7 @@ fn stays_on_all_threads_add_up() {
     assert_eq!((enters, stay.exit_ns, stay.busy_ns, stay.self_busy_ns), (5, 1_100, 360, 36));
     assert_eq!(stay.memory, Some(MemorySums::from_words([18, 21, 3, 6, 9, 12])));
     // CPU time of one stay of five is not that of all.
-    assert_eq!((stay.peak_bytes, stay.cpu_ns), (Some(6), None));
+    assert_eq!((stay.peak_bytes, open.is_timed()), (Some(6), false));
     assert!(open.has(flag::IS_ERROR));
     assert_eq!(open.phase(), Some(Phase::Forward));
     open.reset(OWNER, 7);
@@ -115,7 +115,11 @@ fn stays_on_all_threads_add_up() {
         open.add(number % 2 == 0, &self::stay(number));
     }
     open.fold_rest();
-    assert_eq!(open.total().unwrap().stay.cpu_ns, Some(30));
+    assert_eq!((open.total().unwrap().stay.cpu_ns, open.is_timed()), (Some(30), true));
+    open.add(false, &self::stay(1));
+    open.add(false, &self::stay(5));
+    open.fold_rest();
+    assert!(!open.is_timed());
     // The next one in its place has nothing of it.
     open.reset(OWNER, 7);
     open.add(true, &Stay { busy_ns: 1, ..Stay::default() });

@@ -9,6 +9,7 @@ mod bounds;
 mod collector;
 mod directory;
 mod exact;
+mod filter;
 mod levels;
 mod loader;
 mod logs;

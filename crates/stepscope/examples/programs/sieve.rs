@@ -1,0 +1,71 @@
+//! Many small sections and a few long ones on one thread, for filters to choose from, with a count of each path.
+
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::thread::sleep;
+use std::time::Duration;
+
+use stepscope::{section, step};
+use tracing::info_span;
+
+use crate::say;
+
+/// Longer than the shortest duration that the tests ask for.
+const LONG: Duration = Duration::from_millis(6);
+
+pub(crate) fn run(steps: u64) {
+    let run = stepscope::init();
+    let mut truth: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut took = |path| *truth.entry(path).or_default() += 1;
+    took("run");
+    for number in 0..steps {
+        let _step = step!(number);
+        took("step");
+        {
+            let _work = section!("work");
+            took("step/work");
+            for _ in 0..10 {
+                let _tiny = section!("tiny");
+                took("step/work/tiny");
+                black_box(vec![0_u8; 100]);
+                let _tinier = section!("tinier");
+                took("step/work/tiny/tinier");
+            }
+            info_span!("spanned").in_scope(|| {
+                took("step/work/spanned");
+                let _inner = section!("inner");
+                took("step/work/spanned/inner");
+            });
+        }
+        if number % 20 == 0 {
+            let _slow = section!("slow");
+            took("step/slow");
+            {
+                let _quick = section!("quick");
+                took("step/slow/quick");
+            }
+            sleep(LONG);
+        }
+        if number % 50 == 0 {
+            let outlived = section!("outlived");
+            took("step/outlived");
+            let outlives = info_span!("outlives");
+            took("step/outlived/outlives");
+            drop(outlived);
+            outlives.in_scope(|| sleep(LONG));
+            drop(outlives);
+            let mut failed = section!("failed");
+            took("step/failed");
+            failed.fail();
+        }
+    }
+    {
+        // Outside of steps.
+        let _alone = section!("alone");
+        took("alone");
+        let _part = section!("part");
+        took("alone/part");
+    }
+    drop(run);
+    truth.iter().for_each(|(path, &count)| say(path, count));
+}

@@ -1,0 +1,323 @@
+//! Which sections leave no span although the level gives them one: by name, target, depth, duration, sampling and rate.
+//! They count in the sums all the same. What the choice does to a section is in `state` and `finish`.
+
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::Duration;
+
+use crate::aggregate::MAX_PATHS;
+use crate::callsite::Source;
+use crate::clock::now_ns;
+use crate::open::flag;
+use crate::places::Place;
+
+/// Which sections leave no span of their own, though they count in the sums: for [`Builder::filter`](crate::Builder::filter)
+/// and, as text, `STEPSCOPE_FILTER`.
+///
+/// A section that is left out is so with all inside of it, so that every span has its whole path. Steps, epochs,
+/// batches and the run always leave.
+///
+/// ```
+/// use std::time::Duration;
+/// use stepscope::Filter;
+///
+/// let filter = Filter::new().without_target("hyper").min_duration(Duration::from_micros(20)).sample_name("neuron", 100);
+/// assert_eq!(Ok(filter), "target=hyper,min=20us,sample:neuron=100".parse());
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a filter does nothing until a builder has it"]
+pub struct Filter {
+    names: Vec<String>,
+    targets: Vec<String>,
+    min_duration: Duration,
+    max_depth: u16,
+    one_in: u32,
+    one_in_of: Vec<(String, u32)>,
+    max_rate: u32,
+}
+
+impl Default for Filter {
+    fn default() -> Self {
+        Self {
+            names: Vec::new(),
+            targets: Vec::new(),
+            min_duration: Duration::ZERO,
+            max_depth: u16::MAX,
+            one_in: 1,
+            one_in_of: Vec::new(),
+            max_rate: u32::MAX,
+        }
+    }
+}
+
+impl Filter {
+    /// One that lets everything pass.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Leaves out sections of this name (`name=NAME`).
+    pub fn without_name(mut self, name: impl Into<String>) -> Self {
+        self.names.push(name.into());
+        self
+    }
+
+    /// Leaves out sections of this target and those below it (`target=TARGET`): of `section!` the module it is in.
+    pub fn without_target(mut self, target: impl Into<String>) -> Self {
+        self.targets.push(target.into());
+        self
+    }
+
+    /// Leaves out sections that took less (`min=20us`; `ns`, `us`, `ms`, `s`), unless they failed, or one inside of them
+    /// leaves as a span or is still open.
+    pub fn min_duration(mut self, duration: Duration) -> Self {
+        self.min_duration = duration;
+        self
+    }
+
+    /// Leaves out sections with more names than this in their path (`depth=3`); a step is at 1.
+    pub fn max_depth(mut self, names: u16) -> Self {
+        self.max_depth = names;
+        self
+    }
+
+    /// Keeps the first and then one in this many of the sections of each path (`sample=100`), 1 at least.
+    pub fn sample(mut self, one_in: u32) -> Self {
+        self.one_in = one_in.max(1);
+        self
+    }
+
+    /// As [`sample`](Self::sample) for sections of this name (`sample:NAME=100`), whatever is said of others.
+    pub fn sample_name(mut self, name: impl Into<String>, one_in: u32) -> Self {
+        self.one_in_of.push((name.into(), one_in.max(1)));
+        self
+    }
+
+    /// Lets no more than so many sections leave in a second (`rate=5000`); steps and their like come on top.
+    pub fn max_rate(mut self, spans_per_second: u32) -> Self {
+        self.max_rate = spans_per_second;
+        self
+    }
+
+    /// What the parts of `text` say that can be understood; the others are handed to `refuse`.
+    pub(crate) fn parse(text: &str, mut refuse: impl FnMut(FilterError)) -> Self {
+        let mut filter = Self::default();
+        for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+            match filter.clone().with(part) {
+                Some(more) => filter = more,
+                None => refuse(FilterError(part.to_owned())),
+            }
+        }
+        filter
+    }
+
+    fn with(self, part: &str) -> Option<Self> {
+        let (key, value) = part.split_once('=').map(|(key, value)| (key.trim(), value.trim()))?;
+        let one_in = || value.parse().ok().filter(|&number| number > 0);
+        Some(match key {
+            _ if value.is_empty() => return None,
+            "name" => self.without_name(value),
+            "target" => self.without_target(value),
+            "min" => self.min_duration(duration(value)?),
+            "depth" => self.max_depth(value.parse().ok()?),
+            "sample" => self.sample(one_in()?),
+            "rate" => self.max_rate(value.parse().ok()?),
+            _ => self.sample_name(key.strip_prefix("sample:").filter(|name| !name.is_empty())?, one_in()?),
+        })
+    }
+
+    /// One in how many sections of `source`, called `name`, at this depth leaves; 0: none.
+    fn one_in(&self, source: Source, name: &str, depth: usize) -> u32 {
+        let is_below = |target: &String| {
+            source
+                .target()
+                .strip_prefix(target.as_str())
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+        };
+        if depth > usize::from(self.max_depth)
+            || self.names.iter().any(|left_out| left_out == name)
+            || self.targets.iter().any(is_below)
+        {
+            return 0;
+        }
+        self.one_in_of.iter().rfind(|(of, _)| of == name).map_or(self.one_in, |&(_, one_in)| one_in)
+    }
+}
+
+/// A number and a unit.
+fn duration(text: &str) -> Option<Duration> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let number = number.parse().ok()?;
+    match unit.trim() {
+        "ns" => Some(Duration::from_nanos(number)),
+        "us" | "µs" => Some(Duration::from_micros(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => Some(Duration::from_secs(number)),
+        _ => None,
+    }
+}
+
+impl FromStr for Filter {
+    type Err = FilterError;
+
+    fn from_str(text: &str) -> Result<Self, FilterError> {
+        let mut refused = None;
+        let filter = Self::parse(text, |error| refused = refused.take().or(Some(error)));
+        refused.map_or(Ok(filter), Err)
+    }
+}
+
+/// A part of a filter's text that is none of those that there are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FilterError(String);
+
+impl std::fmt::Display for FilterError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            formatter,
+            "{:?} is none of name=NAME, target=TARGET, min=20us, depth=3, sample=100, sample:NAME=100, rate=5000",
+            self.0
+        )
+    }
+}
+
+impl std::error::Error for FilterError {}
+
+/// A filter at work.
+#[derive(Debug)]
+pub(crate) struct Sieve {
+    filter: Filter,
+    min_duration_ns: u64,
+    /// Sections of each path that were to be sampled.
+    seen: Box<[AtomicU32]>,
+    /// A second of the clock, and the sections that have left in it.
+    window: AtomicU64,
+}
+
+const NS_PER_S: u64 = 1_000_000_000;
+
+impl Sieve {
+    /// `None` for a filter that lets everything pass.
+    pub(crate) fn new(filter: &Filter) -> Option<Self> {
+        (*filter != Filter::default()).then(|| Self {
+            filter: filter.clone(),
+            min_duration_ns: u64::try_from(filter.min_duration.as_nanos()).unwrap_or(u64::MAX),
+            seen: (0..MAX_PATHS).map(|_| AtomicU32::new(0)).collect(),
+            window: AtomicU64::new(0),
+        })
+    }
+
+    /// See [`Filter::one_in`].
+    pub(crate) fn one_in(&self, source: Source, name: &str, depth: usize) -> u32 {
+        self.filter.one_in(source, name, depth)
+    }
+
+    /// Whether a section of `place` leaves as a span, or why not: flags of open sections.
+    pub(crate) fn leaving(&self, place: Place) -> u64 {
+        match place.one_in {
+            0 => return flag::BY_FILTER,
+            1 => {}
+            one_in => {
+                let seen = self.seen.get(place.path.0 as usize);
+                let before = seen.map_or(0, |seen| seen.fetch_add(1, Ordering::Relaxed));
+                if !before.is_multiple_of(one_in) {
+                    return flag::BY_SAMPLING;
+                }
+            }
+        }
+        if self.filter.max_rate != u32::MAX && !self.has_room(now_ns() / NS_PER_S) {
+            return flag::BY_SAMPLING;
+        }
+        flag::EXPORTED | if self.min_duration_ns > 0 { flag::MAY_BE_SHORT } else { 0 }
+    }
+
+    /// Whether one more may leave in this second; it is counted.
+    fn has_room(&self, second: u64) -> bool {
+        let second = second & u64::from(u32::MAX);
+        let one_more = |window: u64| {
+            let left = if window >> 32 == second { window & u64::from(u32::MAX) } else { 0 };
+            (left < u64::from(self.filter.max_rate)).then_some(second << 32 | (left + 1))
+        };
+        self.window.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Whether a section of this duration is too short.
+    pub(crate) fn is_short(&self, duration_ns: u64) -> bool {
+        duration_ns < self.min_duration_ns
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::callsite::Callsite;
+    use stepscope_core::PathId;
+
+    #[test]
+    fn every_part_is_understood_and_others_are_named() {
+        let text = "name=tiny, target=hyper::proto ,min=250us,depth=4,sample=10,sample:hot=1000,rate=99";
+        let expected = Filter::new()
+            .without_name("tiny")
+            .without_target("hyper::proto")
+            .min_duration(Duration::from_micros(250))
+            .max_depth(4)
+            .sample(10)
+            .sample_name("hot", 1_000)
+            .max_rate(99);
+        assert_eq!(text.parse(), Ok(expected));
+        assert_eq!("".parse(), Ok(Filter::new()));
+        for (text, ms) in [("min=2s", 2_000), ("min=3ms", 3), ("min=4000000 ns", 4)] {
+            assert_eq!(text.parse(), Ok(Filter::new().min_duration(Duration::from_millis(ms))), "{text}");
+        }
+        let wrong = [
+            "name",
+            "name=",
+            "size=3",
+            "min=20",
+            "min=fast",
+            "min=-1us",
+            "depth=deep",
+            "depth=-1",
+            "sample=0",
+            "sample:=3",
+            "sample:a=b",
+            "rate=1.5",
+        ];
+        let mut refused = Vec::new();
+        let text = format!("{},depth=2", wrong.join(","));
+        let filter = Filter::parse(&text, |error| refused.push(error.0));
+        assert_eq!((filter, refused), (Filter::new().max_depth(2), wrong.map(str::to_owned).to_vec()));
+        let error = Filter::from_str("depth=2,size=3").unwrap_err().to_string();
+        assert!(error.starts_with("\"size=3\" is none of name=NAME"), "{error}");
+    }
+
+    #[test]
+    fn names_targets_and_depths_decide() {
+        static PROTO: Callsite = Callsite::new("read", None, "hyper::proto::h1", "", 0, &[]);
+        static OTHER: Callsite = Callsite::new("read", None, "hyperion", "", 0, &[]);
+        let filter: Filter = "target=hyper,name=tiny,depth=3,sample=7,sample:hot=5".parse().unwrap();
+        let one_in = |callsite, name, depth| filter.one_in(Source::Section(callsite), name, depth);
+        assert_eq!((one_in(&PROTO, "read", 2), one_in(&OTHER, "read", 2)), (0, 7));
+        assert_eq!((one_in(&OTHER, "tiny", 2), one_in(&OTHER, "tinyer", 2)), (0, 7));
+        assert_eq!((one_in(&OTHER, "hot", 3), one_in(&OTHER, "hot", 4)), (5, 0));
+    }
+
+    #[test]
+    fn the_first_and_every_nth_of_a_path_leave() {
+        let sieve = Sieve::new(&Filter::new().sample(4)).unwrap();
+        let place = |path| Place { path: PathId(path), callsite: 0, is_plain: true, one_in: 4 };
+        for number in 0..40 {
+            let expected = if number % 4 == 0 { flag::EXPORTED } else { flag::BY_SAMPLING };
+            assert_eq!(sieve.leaving(place(2)), expected, "{number}");
+        }
+        assert_eq!(sieve.leaving(place(3)), flag::EXPORTED);
+    }
+
+    #[test]
+    fn a_second_has_room_for_so_many() {
+        let sieve = Sieve::new(&Filter::new().max_rate(3)).unwrap();
+        let taken = |second| (0..10).filter(|_| sieve.has_room(second)).count();
+        assert_eq!((taken(0), taken(0), taken(1), taken(7)), (3, 0, 3, 3));
+    }
+}

@@ -1,0 +1,220 @@
+//! Filters and sampling: fewer spans, the same sums.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use stepscope_core::{attr, metric};
+
+use crate::common::{Ended, Program, Recording, Span, check};
+
+const STEPS: u64 = 100;
+
+/// The sums of sections that do not depend on the clock.
+fn sums(recording: &Recording) -> Vec<BTreeMap<String, i64>> {
+    let columns = [
+        metric::SECTION_COUNT,
+        metric::SECTION_ALLOC,
+        metric::SECTION_FREE,
+        metric::SECTION_ALLOC_COUNT,
+        metric::SECTION_SELF_ALLOC,
+        metric::SECTION_SELF_FREE,
+    ];
+    columns.iter().map(|name| recording.by_path(name)).collect()
+}
+
+/// How many spans have each path; traces are whole above each of them.
+fn spans_by_path(recording: &Recording) -> BTreeMap<String, i64> {
+    let paths = check::paths(recording);
+    let mut counts = BTreeMap::new();
+    for span in recording.spans.iter().filter(|span| !span.name.ends_with(".started")) {
+        *counts.entry(paths[&span.id].0.join("/")).or_default() += 1;
+    }
+    counts
+}
+
+/// What holds whatever the filter: traces that are whole above, sums that are the program's own, no section without
+/// an account.
+#[track_caller]
+fn exact(ended: &Ended) -> Recording {
+    assert_eq!(ended.stderr, "");
+    let recording = ended.recording();
+    check::traces(&recording);
+    check::account(&recording, "directory");
+    let counts = recording.by_path(metric::SECTION_COUNT);
+    let own: BTreeMap<String, i64> =
+        ended.truth().iter().map(|(path, &count)| ((*path).to_owned(), count as i64)).collect();
+    assert_eq!(counts, own);
+    for (path, spans) in spans_by_path(&recording) {
+        assert!(counts.get(&path).is_some_and(|&count| spans <= count), "{spans} spans of {path}");
+    }
+    recording
+}
+
+fn run(filter: &str) -> Recording {
+    let program = Program::new(&["sieve", &STEPS.to_string()]).env("STEPSCOPE_RING_BYTES", "8000000");
+    exact(&program.env("STEPSCOPE_FILTER", filter).succeed())
+}
+
+/// What the roots of steps say of sections that were left out.
+fn left_out(recording: &Recording) -> i64 {
+    recording.steps().iter().filter_map(|step| step.int(attr::TRACE_LEFT_OUT)).sum()
+}
+
+fn names(recording: &Recording) -> BTreeSet<&str> {
+    recording.spans.iter().map(|span| &*span.name).collect()
+}
+
+/// Time that sections spent themselves adds up to that of the steps, to the nanosecond, whatever leaves as a span.
+#[track_caller]
+fn times_add_up(recording: &Recording) {
+    let own = recording.by_path(metric::SECTION_SELF_BUSY);
+    let inside: i64 = own.iter().filter(|(path, _)| path.starts_with("step")).map(|(_, own)| own).sum();
+    assert_eq!(inside, recording.by_path(metric::SECTION_TOTAL)["step"]);
+    let steps: u64 = recording.steps().iter().map(|step| step.duration_ns()).sum();
+    assert_eq!(inside, steps as i64);
+}
+
+#[test]
+fn sums_are_the_same_with_any_filter() {
+    let full = run("");
+    times_add_up(&full);
+    assert_eq!((left_out(&full), full.all_dropped("directory")), (0, 0));
+    let filters = [
+        "sample=100",
+        "sample=2,sample:tiny=100",
+        "name=tiny,name=spanned",
+        "target=programs::sieve",
+        "depth=2",
+        "depth=0",
+        "rate=40",
+        "rate=0",
+        "min=5ms",
+        "min=100s",
+        "sample:tiny=10,min=5ms,rate=1000,depth=3,name=inner",
+    ];
+    for filter in filters {
+        let recording = run(filter);
+        times_add_up(&recording);
+        assert_eq!(sums(&recording), sums(&full), "{filter}");
+        assert_eq!(recording.emitted(), full.emitted(), "{filter}");
+        assert!(recording.spans.len() < full.spans.len(), "{filter}");
+        assert_eq!(recording.steps().len() as u64, STEPS, "{filter}");
+    }
+}
+
+#[test]
+fn a_name_a_target_and_a_depth_leave_out_what_is_inside_too() {
+    let recording = run("name=tiny,name=slow");
+    let steps = STEPS as i64;
+    let expected = 20 * steps + 2 * (steps / 20);
+    assert_eq!(
+        names(&recording).iter().filter(|name| ["tiny", "tinier", "slow", "quick"].contains(name)).count(),
+        0
+    );
+    assert_eq!((recording.dropped("", "filtered") as i64, left_out(&recording)), (expected, expected));
+    // The program is one crate, and its modules are below it.
+    for filter in ["target=programs", "target=programs::sieve", "depth=0", "rate=0"] {
+        assert_eq!(names(&run(filter)), BTreeSet::from(["run", "run.started", "step"]), "{filter}");
+    }
+    assert_eq!(names(&run("target=program,target=sieve")), names(&run("")));
+    let shallow = run("depth=2");
+    assert!(spans_by_path(&shallow).keys().all(|path| path.split('/').count() <= 2));
+    assert_eq!(spans_by_path(&shallow)["step/work"], steps);
+    assert_eq!(spans_by_path(&shallow)["alone/part"], 1);
+}
+
+#[test]
+fn one_in_so_many_of_each_path_leaves() {
+    let steps = STEPS as i64;
+    let recording = run("sample:tiny=100");
+    let spans = spans_by_path(&recording);
+    // A thousand of them, each with one inside.
+    assert_eq!((spans["step/work/tiny"], spans["step/work/tiny/tinier"]), (10, 10));
+    assert_eq!(spans["step/work/spanned/inner"], steps);
+    let expected = 2 * (10 * steps - 10);
+    assert_eq!((recording.dropped("", "sampled_out") as i64, left_out(&recording)), (expected, expected));
+    let recording = run("sample=100");
+    let spans = spans_by_path(&recording);
+    assert_eq!((spans["step"], spans["step/work"], spans["step/slow"]), (steps, 1, 1));
+    // Ten of the one that leaves, of which the first does.
+    assert_eq!((spans["step/work/tiny"], spans["step/work/tiny/tinier"]), (1, 1));
+}
+
+#[test]
+fn what_is_short_leaves_only_for_what_is_inside() {
+    let shortest = Duration::from_millis(5);
+    let recording = run("min=5ms");
+    let is_long = |span: &Span| u128::from(span.duration_ns()) >= shortest.as_nanos();
+    for span in recording.spans.iter().filter(|span| span.kind() == "section") {
+        let is_needed = !recording.children(span).is_empty();
+        assert!(is_long(span) || is_needed || span.status == 2, "{span:?}");
+    }
+    let spans = spans_by_path(&recording);
+    assert_eq!(spans["step/slow"], 5);
+    // Ended before what is inside of it.
+    assert_eq!((spans["step/outlived"], spans["step/outlived/outlives"]), (2, 2));
+    assert_eq!(spans["step/failed"], 2);
+    // The longest of each path is there exactly where it is long enough.
+    let longest = recording.by_path(metric::SECTION_MAX);
+    let paths = check::paths(&recording);
+    for (path, &max_ns) in longest.iter().filter(|(path, _)| path.contains('/')) {
+        let spans: Vec<&Span> =
+            recording.spans.iter().filter(|span| paths[&span.id].0.join("/") == *path).collect();
+        let has_longest = spans.iter().any(|span| span.duration_ns() as i64 == max_ns);
+        let is_due = max_ns as u128 >= shortest.as_nanos();
+        assert!(has_longest || !is_due, "{path}");
+    }
+    // One was open when what is around it ended.
+    let none = run("min=100s");
+    assert_eq!(names(&none), BTreeSet::from(["failed", "outlived", "run", "run.started", "step"]));
+}
+
+#[test]
+fn a_rate_bounds_what_leaves_in_a_second() {
+    let recording = run("rate=40");
+    let run_span = recording.only("run");
+    // Seconds of the clock that the run touches.
+    let seconds = run_span.duration_ns() / 1_000_000_000 + 2;
+    let sections = recording.spans.iter().filter(|span| span.kind() == "section").count() as u64;
+    assert!((40..=40 * seconds).contains(&sections), "{sections} in {seconds} s");
+}
+
+/// Sections in every unusual way, on several threads, ended out of order, with panics.
+#[test]
+fn unusual_sections_are_left_out_like_others() {
+    for filter in ["sample=100", "min=30us", "name=descend,name=part,depth=6", "min=1us,sample=3,rate=2000"] {
+        exact(
+            &Program::new(&["mixed"])
+                .env("STEPSCOPE_RING_BYTES", "8000000")
+                .env("STEPSCOPE_FILTER", filter)
+                .succeed(),
+        );
+    }
+    // Of random sequences on eight threads, with what outlives its parents, every end is accounted for.
+    for filter in ["sample=100", "min=200us", "sample=2,min=20us"] {
+        let program = Program::new(&["storm", "7", "60000"]).env("STEPSCOPE_RING_BYTES", "32000000");
+        let ended = program.env("STEPSCOPE_FILTER", filter).succeed();
+        assert_eq!(ended.stderr, "", "{filter}");
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        check::traces(&recording);
+        assert_eq!(recording.emitted(), ended.truth()["spans"], "{filter}");
+        assert!((recording.spans.len() as u64) < recording.emitted(), "{filter}");
+    }
+}
+
+#[test]
+fn what_is_no_filter_is_named() {
+    let program = Program::new(&["sieve", "3"]).env("STEPSCOPE_FILTER", "depth=1,colour=red,min=soon");
+    let ended = program.succeed();
+    let warnings = ended.warnings();
+    assert_eq!(warnings.len(), 2, "{warnings:?}");
+    for (warning, part) in warnings.iter().zip(["\"colour=red\"", "\"min=soon\""]) {
+        assert!(
+            warning.starts_with(&format!("stepscope: STEPSCOPE_FILTER: {part} is none of name=NAME")),
+            "{warning}"
+        );
+    }
+    // What was understood holds.
+    assert!(spans_by_path(&ended.recording()).keys().all(|path| !path.starts_with("step/")));
+}
