@@ -3,8 +3,8 @@
 //! Robust throughout, so that outliers, periodic slow steps and skewed noise are no changes: candidates are tested by
 //! ranks and placed by absolute deviations from medians. Intervals to look at are those of seeded binary segmentation
 //! (Kovács, Bühlmann, Li, Munk, "Seeded binary segmentation", Biometrika 110 (2023), 249–256), the most significant
-//! first; how significant a maximum over all places is, see [`scan`]; step times follow each other, so variances are
-//! multiplied by what blocks of neighbours vary more than single ones, see [`noise`].
+//! first; how significant a maximum over all places is, see `scan`; step times follow each other, so variances are
+//! multiplied by what blocks of neighbours vary more than single ones, see `noise`.
 
 mod noise;
 mod scan;
