@@ -187,6 +187,9 @@ fn busy_but_hidden_loaders_bind_nothing() {
     let folder = TempFolder::new("busy").expect("a folder");
     for seed in SEEDS {
         let report = demo(folder.path(), seed, &["--busy-loaders"]);
+        let loader = &report["detailed_metrics"]["batches"]["loaders"][0];
+        let busy = loader["utilisation"].as_f64().expect("a loader at work");
+        assert!(busy > 0.8, "seed {seed}: the loader is busy all the time, {busy}");
         assert_eq!(
             report["summary"]["input"]["verdict"], "no",
             "seed {seed}: {}",
