@@ -4,11 +4,11 @@ library only.
 
     check.py --binaries FOLDER --stepscope PROGRAM [--seeds 5] [EXAMPLE...]
 
-For each example and seed: the report on the plain program finds none of the faults; with a fault planted, its
-finding comes first. Step jitter is left out of that order: it is what other processes on the machine do to any
-program. Runs that others disturbed are repeated. Besides, the report's figures equal those that tests/crosscheck computes from the same spans, and the step
-time with and without recording is printed (runs of both in turn, medians); and the plain programs of candle and burn
-are profiled once the five lines of their diffs are added.
+For each example and seed: the report on the plain program finds none of the faults; with a fault planted, its finding
+comes first. Step jitter is left out of that order: it is what other processes on the machine do to any program. Runs
+that others disturbed are repeated. Besides, the report's figures equal those that tests/crosscheck computes from the
+same spans, and the step time with and without recording is printed (runs of both in turn, medians); and the plain
+programs of candle and burn are profiled once the five lines of their diffs are added.
 """
 
 import argparse
