@@ -39,7 +39,7 @@ EXAMPLES = {
         "faults": {
             "unbuffered": ("input_bound", "step/data_wait"),
             "leak": ("memory_growth", "*"),
-            "flush": ("slow_section", "step/write"),
+            "flush": ("io_stalls", "step/write"),
         },
     },
     "candle-digits": {
