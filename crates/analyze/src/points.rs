@@ -8,9 +8,6 @@ use crate::merge::{Merge, earliest};
 use crate::phases::{PhaseKey, PhaseMap};
 use crate::steps::{PhaseTime, StepRecord};
 
-/// Bits of a key for the number of a step in its epoch.
-const STEP_BITS: u32 = 40;
-
 /// Where a step is in a series: the steps of an epoch follow those of the epochs before it, whatever their numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
@@ -19,17 +16,19 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// As one number in the same order; where one of the two is too large for that, the number of the step.
-    pub(crate) fn key(self) -> u64 {
-        let epoch = self.epoch.unwrap_or(0);
-        let fits = self.step >> STEP_BITS == 0 && epoch >> (u64::BITS - STEP_BITS) == 0;
-        if fits { epoch << STEP_BITS | self.step } else { self.step }
+    /// In the order of places.
+    fn key(self) -> Key {
+        (self.epoch.unwrap_or(0), self.step)
     }
+}
 
-    /// Epoch (0 for none) and step of a key.
-    pub(crate) const fn parts(key: u64) -> (u64, u64) {
-        (key >> STEP_BITS, key & ((1 << STEP_BITS) - 1))
-    }
+/// Epoch (0 for none) and step, the latter without its last bits.
+type Key = (u64, u64);
+
+/// A key with `by` bits less than at `shift`: of the step while it has any, then of the epoch.
+fn coarser((epoch, step): Key, shift: u32, by: u32) -> Key {
+    let of_step = by.min(u64::BITS.saturating_sub(1).saturating_sub(shift));
+    (epoch.checked_shr(by - of_step).unwrap_or(0), if of_step < by { 0 } else { step >> of_step })
 }
 
 /// A series. The shift is the smallest that keeps the number of points within the bound; more steps can only
@@ -37,8 +36,7 @@ impl Place {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Points<T> {
     pub(crate) shift: u32,
-    /// By [`Place::key`] without its last `shift` bits.
-    pub(crate) points: BTreeMap<u64, T>,
+    pub(crate) points: BTreeMap<Key, T>,
 }
 
 impl<T> Default for Points<T> {
@@ -50,21 +48,21 @@ impl<T> Default for Points<T> {
 impl<T: Merge + Clone> Points<T> {
     /// Adds `value` at `place`.
     pub(crate) fn add(&mut self, place: Place, value: &T, bound: usize) {
-        self.put(place.key() >> self.shift.min(63), value);
+        self.put(coarser(place.key(), 0, self.shift), value);
         self.enforce(bound);
     }
 
     /// Adds every point of `other`.
     pub(crate) fn merge(&mut self, other: &Self, bound: usize) {
-        self.coarsen(other.shift.min(63));
+        self.coarsen(other.shift);
         let finer = self.shift.saturating_sub(other.shift);
         for (&key, value) in &other.points {
-            self.put(key >> finer, value);
+            self.put(coarser(key, other.shift, finer), value);
         }
         self.enforce(bound);
     }
 
-    fn put(&mut self, key: u64, value: &T) {
+    fn put(&mut self, key: Key, value: &T) {
         match self.points.get_mut(&key) {
             Some(mine) => mine.absorb(value),
             None => {
@@ -82,9 +80,9 @@ impl<T: Merge + Clone> Points<T> {
     fn coarsen(&mut self, shift: u32) {
         let by = shift.saturating_sub(self.shift);
         if by > 0 {
-            self.shift = shift;
+            let before = std::mem::replace(&mut self.shift, shift);
             for (key, value) in std::mem::take(&mut self.points) {
-                self.put(key >> by, &value);
+                self.put(coarser(key, before, by), &value);
             }
         }
     }
@@ -123,7 +121,7 @@ impl Points<PhasePoint> {
     /// Adds a whole step, where it has a number.
     pub(crate) fn step(&mut self, record: &StepRecord, bound: usize) {
         let Some(place) = record.place().filter(|_| record.is_whole) else { return };
-        let point = self.points.entry(place.key() >> self.shift.min(63)).or_default();
+        let point = self.points.entry(coarser(place.key(), 0, self.shift)).or_default();
         point.steps = point.steps.saturating_add(1);
         point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
         for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
@@ -216,7 +214,7 @@ mod tests {
         // 0..10 >> 1 are 5 points, >> 2 are 3.
         assert_eq!(series.shift, 2);
         let sums: Vec<(u64, u128, u64)> =
-            series.points.iter().map(|(&k, p)| (k, p.sum_ns, p.count)).collect();
+            series.points.iter().map(|(&k, p)| (k.1, p.sum_ns, p.count)).collect();
         assert_eq!(sums, [(0, 6, 4), (1, 22, 4), (2, 17, 2)]);
     }
 
@@ -232,7 +230,23 @@ mod tests {
         fine.merge(&coarse, 4);
         assert_eq!(fine.shift, 2);
         assert_eq!(fine.points, other.points);
-        assert_eq!(fine.points[&2].count, 3);
+        assert_eq!(fine.points[&(0, 2)].count, 3);
+    }
+
+    #[test]
+    fn of_many_epochs_the_last_ones_go_together() {
+        let mut series = Points::default();
+        for epoch in 0..1_000 {
+            series.add(Place { epoch: Some(epoch), step: epoch % 7 }, &point(epoch), 10);
+        }
+        assert_eq!(series.shift, 63 + 7);
+        let counts: Vec<_> = series.points.iter().map(|(&key, point)| (key, point.count)).collect();
+        assert_eq!(counts[0], ((0, 0), 128));
+        assert_eq!((counts.len(), counts[7]), (8, ((7, 0), 104)));
+        let mut late = Points::default();
+        late.add(Place { epoch: Some(999), step: u64::MAX }, &point(1), 10);
+        late.merge(&series, 10);
+        assert_eq!((late.shift, late.points[&(7, 0)].count), (70, 105));
     }
 
     #[test]

@@ -146,7 +146,7 @@ mod tests {
             for &i in order {
                 values_of.add("loss", values[i], Said { step: Some(0), ..said(i as u64) }, 8, 8);
             }
-            values_of.tracks["loss"].points.points[&0].clone()
+            values_of.tracks["loss"].points.points[&(0, 0)].clone()
         };
         let forward = fold(&[0, 1, 2, 3, 4, 5]);
         assert_eq!(forward, fold(&[5, 2, 4, 3, 1, 0]));

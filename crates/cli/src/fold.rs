@@ -67,7 +67,7 @@ impl Sink for Fold {
                 progress.bytes(bytes_read + self.elsewhere.load(Ordering::Relaxed), bytes_total)
             }
             None => {
-                self.elsewhere.fetch_add(bytes_read - self.told, Ordering::Relaxed);
+                self.elsewhere.fetch_add(bytes_read.saturating_sub(self.told), Ordering::Relaxed);
                 self.told = bytes_read;
             }
         }

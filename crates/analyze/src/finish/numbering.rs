@@ -70,7 +70,7 @@ impl Numbering {
 
     /// The number of a place.
     pub(super) fn number(&self, place: Place) -> u64 {
-        self.at(place.key())
+        self.at(place.epoch.unwrap_or(0), place.step)
     }
 
     /// The points of a series by number; those of one number together.
@@ -78,15 +78,14 @@ impl Numbering {
         let mut points: BTreeMap<u64, T> = BTreeMap::new();
         for (&key, value) in &series.points {
             points
-                .entry(self.at(key << series.shift.min(63)))
+                .entry(self.at(key.0, key.1 << series.shift.min(63)))
                 .and_modify(|point| point.absorb(value))
                 .or_insert_with(|| value.clone());
         }
         points
     }
 
-    fn at(&self, key: u64) -> u64 {
-        let (epoch, step) = Place::parts(key);
+    fn at(&self, epoch: u64, step: u64) -> u64 {
         let offset = self.offsets.range(..=epoch).next_back().map_or(0, |(_, &offset)| offset);
         step.saturating_add(offset)
     }
@@ -102,8 +101,8 @@ struct Range {
 fn ranges<T: Merge + Clone>(series: &Points<T>) -> BTreeMap<u64, Range> {
     let shift = series.shift.min(63);
     let mut epochs: BTreeMap<u64, Range> = BTreeMap::new();
-    for key in series.points.keys() {
-        let (epoch, step) = Place::parts(key << shift);
+    for &(epoch, key) in series.points.keys() {
+        let step = key << shift;
         let last = step.saturating_add((1 << shift) - 1);
         epochs
             .entry(epoch)

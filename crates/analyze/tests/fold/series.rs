@@ -73,6 +73,21 @@ fn numbers_that_nothing_tells_apart_are_said_to_be_repeated() {
 }
 
 #[test]
+fn large_numbers_stay_as_they_are() {
+    // A time stamp as the number of a step.
+    let first = 1_700_000_000_000_000_000u64;
+    let of = |number: u64| {
+        let mut build = Build::new(number);
+        build.step((first + number) as i64, number * 1_000, number * 1_000 + 100);
+        build.trace()
+    };
+    let summary = summarise(&(0..9).map(of).collect::<Vec<_>>());
+    assert_eq!(summary.modes[0].numbers, StepNumbers::Unique);
+    let numbers: Vec<u64> = summary.series[0].points.iter().map(|point| point.step - first).collect();
+    assert_eq!(numbers, (0..9).collect::<Vec<_>>());
+}
+
+#[test]
 fn warm_up_is_what_came_first_whatever_its_number() {
     // Every first step of an epoch is slow: only the run's first one is warm-up.
     let of = |number: u64| {
