@@ -34,8 +34,6 @@ pub fn trend(points: &[(f64, f64)]) -> Option<Trend> {
             score += i64::from(y2 > y1) - i64::from(y2 < y1);
         }
     }
-    slopes.sort_by(f64::total_cmp);
-    let slope = median(&slopes)?;
     let variance = variance(&points);
     let deviation = variance.sqrt();
     // One off towards zero: the score is an integer, the normal distribution is not.
@@ -43,10 +41,16 @@ pub fn trend(points: &[(f64, f64)]) -> Option<Trend> {
     let p_value = erfc(z.abs() / std::f64::consts::SQRT_2).min(1.0);
     // Sen: the interval's ends are the slopes of rank (N ∓ z·σ)/2, the upper one plus 1.
     let spread = Z_95 * deviation;
+    let last = slopes.len().checked_sub(1)?;
     let pairs = slopes.len() as f64;
-    let rank = |rank: f64| slopes.get((rank.max(0.0) as usize).min(slopes.len() - 1)).copied();
-    let low = rank(((pairs - spread) / 2.0).floor() - 1.0)?;
-    let high = rank(((pairs + spread) / 2.0).ceil())?;
+    // Four of them are needed, not the order of all.
+    let mut ranked = |rank: usize| *slopes.select_nth_unstable_by(rank.min(last), f64::total_cmp).1;
+    let slope = match (last / 2, last.div_ceil(2)) {
+        (middle, upper) if middle == upper => ranked(middle),
+        (lower, upper) => f64::midpoint(ranked(lower), ranked(upper)),
+    };
+    let low = ranked((((pairs - spread) / 2.0).floor() - 1.0).max(0.0) as usize);
+    let high = ranked(((pairs + spread) / 2.0).ceil().max(0.0) as usize);
     Some(Trend { n: n as u64, slope_per_step: slope, confidence_interval: (low, high), p_value })
 }
 
@@ -60,14 +64,6 @@ fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
             (sum.0 / n, sum.1 / n)
         })
         .collect()
-}
-
-fn median(sorted: &[f64]) -> Option<f64> {
-    let upper = *sorted.get(sorted.len() / 2)?;
-    if sorted.len() % 2 == 1 {
-        return Some(upper);
-    }
-    Some(f64::midpoint(*sorted.get(sorted.len() / 2 - 1)?, upper))
 }
 
 /// Variance of the Mann–Kendall score: `[n(n−1)(2n+5) − Σ t(t−1)(2t+5)] / 18` over groups of `t` ties.

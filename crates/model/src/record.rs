@@ -93,7 +93,8 @@ impl Fields<'_> {
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         let texts = [self.name, self.thread_name, self.parent_path, self.phase_text, self.loader];
-        let mut head = [0u8; HEAD];
+        // Written in one piece, as far as its length is bounded.
+        let mut head = [0u8; HEAD + 8 * Figure::ALL.len()];
         head[4..12].copy_from_slice(&self.id.to_le_bytes());
         head[12..20].copy_from_slice(&self.parent.to_le_bytes());
         head[20..28].copy_from_slice(&self.start_ns.to_le_bytes());
@@ -116,13 +117,19 @@ impl Fields<'_> {
         head[58..60].copy_from_slice(&short(self.links.len()));
         head[60..62].copy_from_slice(&short(self.values.len()));
         head[62..66].copy_from_slice(&self.process.to_le_bytes());
-        out.extend_from_slice(&head);
         let mut present = self.present;
-        while present != 0 {
+        let mut end = HEAD;
+        let slots = head.split_at_mut(HEAD).1.as_chunks_mut::<8>().0;
+        for slot in slots {
+            if present == 0 {
+                break;
+            }
             let index = present.trailing_zeros() as usize;
-            out.extend_from_slice(&self.figures.get(index).copied().unwrap_or(0).to_le_bytes());
+            *slot = self.figures.get(index).copied().unwrap_or(0).to_le_bytes();
             present &= present - 1;
+            end += 8;
         }
+        out.extend_from_slice(head.get(..end).unwrap_or_default());
         for text in texts.into_iter().filter(|text| !text.is_empty()) {
             out.extend_from_slice(text.as_bytes());
         }
@@ -237,62 +244,81 @@ impl<'a> Record<'a> {
         self.body.get(start..start + self.half(48)).unwrap_or_default()
     }
 
-    /// Adds the span, its texts, links and values to a trace.
+    /// Writes the span over another one, and its texts, links and values into the arena.
     #[inline]
-    pub(crate) fn deliver(&self, trace: &mut Trace) {
-        let mut span = Span {
-            id: self.id(),
-            parent: (self.parent() != 0).then(|| self.parent()),
-            start_ns: self.start_ns(),
-            end_ns: self.end_ns(),
-            kind: self.kind(),
-            mode: Mode::from_index(self.head[45]).unwrap_or(Mode::Train),
-            span_kind: i32::from_le_bytes([self.head[40], self.head[41], self.head[42], self.head[43]]),
-            is_error: self.flags() & flag::ERROR != 0,
-            signal: flag::signal(self.flags()),
-            process: self.process(),
-            ..Span::default()
-        };
+    pub(crate) fn deliver(&self, span: &mut Span, arena: &mut Arena) {
         let figures = self.body.get(..self.figures_len()).unwrap_or_default();
-        let mut present = self.present();
-        for value in figures.as_chunks::<8>().0 {
-            let index = present.trailing_zeros() as usize;
-            present &= present.wrapping_sub(1);
-            if let Some(slot) = span.figures.get_mut(index) {
-                *slot = i64::from_le_bytes(*value);
-                span.present |= 1 << index;
-            }
-        }
         let lens = [self.half(48), self.half(50), self.half(52), self.half(54), self.half(56)];
         let texts_end = figures.len() + lens.iter().sum::<usize>();
         let texts = self.body.get(figures.len()..texts_end).unwrap_or_default();
-        let mut place = trace.push_text(std::str::from_utf8(texts).unwrap_or_default()).start;
-        let [name, thread_name, parent_path, phase_text, loader] = lens.map(|len| {
+        let mut place = arena.push(texts);
+        let texts = lens.map(|len| {
             let len = u32::try_from(len).unwrap_or(0);
             let text = if len == 0 { Text::default() } else { Text { start: place, len } };
             place = place.saturating_add(len);
             text
         });
-        (span.name, span.thread_name, span.parent_path) = (name, thread_name, parent_path);
-        span.loader = loader;
-        span.phase = match self.head[46] {
+        // Every field by name: none may keep what was there before.
+        let Span {
+            id,
+            parent,
+            name,
+            start_ns,
+            end_ns,
+            kind,
+            mode,
+            phase,
+            span_kind,
+            is_error,
+            signal,
+            process,
+            thread_name,
+            parent_path,
+            loader,
+            figures: slots,
+            present,
+        } = span;
+        let phase_text;
+        [*name, *thread_name, *parent_path, phase_text, *loader] = texts;
+        *id = self.id();
+        *parent = (self.parent() != 0).then(|| self.parent());
+        *start_ns = self.start_ns();
+        *end_ns = self.end_ns();
+        *kind = self.kind();
+        *mode = Mode::from_index(self.head[45]).unwrap_or(Mode::Train);
+        *phase = match self.head[46] {
             0 => PhaseTag::Absent,
             PHASE_CUSTOM => PhaseTag::Custom(phase_text),
             index => Phase::from_index(index - 1).map_or(PhaseTag::Absent, PhaseTag::Known),
         };
-        trace.spans.push(span);
+        *span_kind = i32::from_le_bytes([self.head[40], self.head[41], self.head[42], self.head[43]]);
+        *is_error = self.flags() & flag::ERROR != 0;
+        *signal = flag::signal(self.flags());
+        *process = self.process();
+        // Figures that are not present keep what they were: nobody sees them.
+        *present = 0;
+        let mut left = self.present();
+        for value in figures.as_chunks::<8>().0 {
+            let index = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            if let Some(slot) = slots.get_mut(index) {
+                *slot = i64::from_le_bytes(*value);
+                *present |= 1 << index;
+            }
+        }
         let (links, values) = (self.half(58), self.half(60));
         if links | values != 0 {
-            self.deliver_items(span.id, texts_end, links, values, trace);
+            self.deliver_items(texts_end, links, values, arena);
         }
     }
 
-    fn deliver_items(&self, span: u64, start: usize, links: usize, values: usize, trace: &mut Trace) {
+    fn deliver_items(&self, start: usize, links: usize, values: usize, arena: &mut Arena) {
+        let span = self.id();
         let links_end = start + links * 24;
         for link in self.body.get(start..links_end).unwrap_or_default().as_chunks::<24>().0 {
             if let (Some(target_trace), Some(target)) = (link.first_chunk::<16>(), link.last_chunk::<8>()) {
                 let target = u64::from_le_bytes(*target);
-                trace.links.push(Link { span, trace: *target_trace, target });
+                arena.links.push(Link { span, trace: *target_trace, target });
             }
         }
         let mut rest = self.body.get(links_end..).unwrap_or_default();
@@ -302,10 +328,55 @@ impl<'a> Record<'a> {
             let Some((name, after)) = after.split_at_checked(usize::from(u16::from_le_bytes(*len))) else {
                 return;
             };
-            let name = trace.push_text(std::str::from_utf8(name).unwrap_or_default());
-            trace.values.push(UserValue { span, name, value: f64::from_le_bytes(*value) });
+            let name = Text { start: arena.push(name), len: u32::try_from(name.len()).unwrap_or(0) };
+            arena.values.push(UserValue { span, name, value: f64::from_le_bytes(*value) });
             rest = after;
         }
+    }
+}
+
+/// What the spans of a trace refer to, while they are written. Its buffers are those of the trace.
+#[derive(Debug)]
+pub(crate) struct Arena {
+    texts: Vec<u8>,
+    links: Vec<Link>,
+    values: Vec<UserValue>,
+}
+
+impl Arena {
+    /// Takes the buffers of a trace and empties them.
+    pub(crate) fn of(trace: &mut Trace) -> Self {
+        let mut arena = Self {
+            texts: std::mem::take(&mut trace.texts).into_bytes(),
+            links: std::mem::take(&mut trace.links),
+            values: std::mem::take(&mut trace.values),
+        };
+        arena.texts.clear();
+        arena.links.clear();
+        arena.values.clear();
+        arena
+    }
+
+    /// Gives them back. Texts are checked all at once; of those that are none (from a damaged partial) what is not
+    /// ASCII is replaced, byte by byte, so that every text stays in its place.
+    pub(crate) fn give_back(self, trace: &mut Trace) {
+        trace.texts = String::from_utf8(self.texts).unwrap_or_else(|error| {
+            error
+                .as_bytes()
+                .iter()
+                .map(|&byte| if byte.is_ascii() { char::from(byte) } else { '?' })
+                .collect()
+        });
+        trace.links = self.links;
+        trace.values = self.values;
+    }
+
+    /// Appends text; gives where it begins.
+    #[inline]
+    fn push(&mut self, text: &[u8]) -> u32 {
+        let start = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
+        self.texts.extend_from_slice(text);
+        start
     }
 }
 

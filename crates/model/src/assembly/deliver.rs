@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use stepscope_core::SectionKind;
 
+use super::ids::Ids;
 use super::open::OpenTrace;
 use crate::issues::Issues;
-use crate::record::{Record, flag, records};
-use crate::{Completeness, IssueKind, Trace};
+use crate::record::{Arena, Record, flag, records};
+use crate::{Completeness, IssueKind, Span, Trace};
 
 /// A span that lies further than this outside of its trace's root tells of a clock that jumped.
 const CLOCK_JUMP_NS: u64 = 3_600 * 1_000_000_000;
@@ -38,8 +39,8 @@ pub(crate) struct Deliverer {
     trace: Trace,
     /// One key a span, as they came.
     keys: Vec<Key>,
-    /// `(id, index of the key)`, by id.
-    by_id: Vec<(u64, u32)>,
+    /// Index of the key of each id.
+    by_id: Ids,
     /// `(start, index of the key)`, in the trace's order.
     order: Vec<(u64, u32)>,
     /// Position in the trace of each key.
@@ -59,7 +60,7 @@ impl Default for Deliverer {
         Self {
             trace: Trace::new([0; 16], Arc::default()),
             keys: Vec::new(),
-            by_id: Vec::new(),
+            by_id: Ids::default(),
             order: Vec::new(),
             places: Vec::new(),
             parents: Vec::new(),
@@ -100,8 +101,7 @@ impl Deliverer {
         }
         let before = self.keys.len();
         self.different = 0;
-        self.sort_by_id();
-        if self.by_id.windows(2).any(|pair| matches!(pair, [a, b] if a.0 == b.0)) {
+        if !self.by_id.fill(&self.keys, |key| key.id) {
             self.keys.sort_by_key(|key| key.id);
             let keys = std::mem::take(&mut self.keys);
             for group in keys.chunk_by(|a, b| a.id == b.id) {
@@ -113,17 +113,11 @@ impl Deliverer {
                 }
                 self.keys.push(stands);
             }
-            self.sort_by_id();
+            self.by_id.fill(&self.keys, |key| key.id);
         }
         self.repeated = (before - self.keys.len()) as u64;
         let ours = self.keys.iter().map(|key| u32::from(key.flags & flag::OURS != 0)).sum();
         (u32::try_from(self.keys.len()).unwrap_or(u32::MAX), ours)
-    }
-
-    fn sort_by_id(&mut self) {
-        self.by_id.clear();
-        self.by_id.extend(self.keys.iter().zip(0u32..).map(|(key, index)| (key.id, index)));
-        self.by_id.sort_unstable();
     }
 
     /// Repeated records that the last [`Self::index`] found.
@@ -148,12 +142,11 @@ impl Deliverer {
         trace.resource = Arc::clone(&open.resource);
         trace.completeness = completeness;
         trace.is_ours = open.is_ours();
-        trace.spans.clear();
-        trace.links.clear();
-        trace.values.clear();
-        trace.texts.clear();
+        let mut arena = Arena::of(trace);
         // Not by doubling: a trace of a million spans would for a moment be there twice.
-        trace.spans.reserve_exact(self.keys.len());
+        trace.spans.reserve_exact(self.keys.len().saturating_sub(trace.spans.len()));
+        // What stands there is written over.
+        trace.spans.resize(self.keys.len(), Span::default());
         self.order.clear();
         self.order.extend(self.keys.iter().zip(0u32..).map(|(key, index)| (key.start_ns, index)));
         let keys = &self.keys;
@@ -166,15 +159,16 @@ impl Deliverer {
         });
         self.places.clear();
         self.places.resize(self.keys.len(), NONE);
-        for (position, &(_, index)) in (0u32..).zip(&self.order) {
+        for ((position, &(_, index)), span) in (0u32..).zip(&self.order).zip(&mut trace.spans) {
             let Some(key) = self.keys.get(index as usize) else { continue };
             if let Some(place) = self.places.get_mut(index as usize) {
                 *place = position;
             }
             if let Some(record) = record_at(&open.bytes, key.at) {
-                record.deliver(trace);
+                record.deliver(span, &mut arena);
             }
         }
+        arena.give_back(trace);
         if open.is_ours() && completeness == Completeness::Complete && self.is_plain_tree() {
             return &self.trace;
         }
@@ -203,9 +197,9 @@ impl Deliverer {
                 None => NONE,
                 Some(id) if id == last.0 => last.1,
                 Some(id) => {
-                    let found = self.by_id.binary_search_by_key(&id, |&(id, _)| id).ok();
-                    let key = found.and_then(|at| self.by_id.get(at));
-                    let position = key.and_then(|&(_, index)| self.places.get(index as usize));
+                    let is_it = |index: u32| self.keys.get(index as usize).is_some_and(|key| key.id == id);
+                    let index = self.by_id.find(id, is_it);
+                    let position = index.and_then(|index| self.places.get(index as usize));
                     let position = position.copied().unwrap_or(NONE);
                     last = (id, position);
                     position

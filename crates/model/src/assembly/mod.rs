@@ -5,6 +5,7 @@ mod clock;
 mod closed;
 mod deliver;
 mod hash;
+mod ids;
 mod open;
 mod spill;
 

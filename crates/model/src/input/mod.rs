@@ -12,6 +12,9 @@ use crate::fingerprint::Fingerprint;
 
 /// Bytes asked from the stream at once.
 const CHUNK: usize = 64 << 10;
+/// Up to this size the window grows instead of moving what it holds: messages are long, and each that is cut by the end
+/// of the window would be copied.
+const WINDOW: usize = 1 << 20;
 /// Compression inside of compression is undone this often.
 const MAX_LAYERS: usize = 3;
 /// A stream may unpack to this much whatever it is; beyond, only to [`MAX_EXPANSION`] times its size.
@@ -168,15 +171,16 @@ impl<'r> Input<'r> {
     /// Makes at least `want` bytes visible, if the stream has that many; gives the number there are.
     pub(crate) fn fill(&mut self, want: usize) -> usize {
         while self.end - self.start < want && !self.ended {
-            if self.start > 0 && (self.buffer.len() < self.start + want.max(CHUNK) || self.start == self.end)
-            {
+            let is_short = self.buffer.len() < self.start + want.max(CHUNK) && self.buffer.len() >= WINDOW;
+            if self.start > 0 && (is_short || self.start == self.end) {
                 self.buffer.copy_within(self.start..self.end, 0);
                 self.end -= self.start;
                 self.start = 0;
             }
             if self.buffer.len() < self.end + CHUNK {
                 // Doubling up to what is wanted: a record's claimed length alone must not cost memory.
-                let size = (self.buffer.len() * 2).min(want.saturating_add(CHUNK)).max(self.end + CHUNK);
+                let most = want.saturating_add(CHUNK).max(WINDOW);
+                let size = (self.buffer.len() * 2).min(most).max(self.end + CHUNK);
                 self.buffer.resize(size, 0);
             }
             let Some(space) = self.buffer.get_mut(self.end..) else { break };

@@ -13,6 +13,9 @@ const SLOTS: usize = 256;
 /// Longer keys are not kept. A message with a longer one may still be short.
 const MAX_LEN: usize = 120;
 
+/// Items are told apart by their names, as far as that many go: each has its own row of keys.
+const ITEMS: usize = 8;
+
 /// The number of the next new key of the process; 0 is for keys without one.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -23,14 +26,14 @@ struct Known {
     /// The field as written: its tag, its length in a byte, the text.
     field: Box<[u8]>,
     number: u64,
-    /// The slot of the key that came after it the last time.
-    next: u8,
+    /// The slot of the key that came after it the last time, in each kind of item.
+    next: [u8; ITEMS],
 }
 
 impl Default for Known {
     fn default() -> Self {
         // Longer than any short message, so that it begins none.
-        Self { text: Box::default(), field: Box::new([0; 128]), number: 0, next: 0 }
+        Self { text: Box::default(), field: Box::new([0; 128]), number: 0, next: [0; ITEMS] }
     }
 }
 
@@ -43,6 +46,8 @@ pub(super) struct Keys {
     slots: Box<[Known; SLOTS]>,
     /// The slot of the last key.
     last: u8,
+    /// The item whose keys come.
+    item: u8,
     /// Keys that were not known, so far.
     unknown: u32,
     /// The last key that was not kept.
@@ -54,6 +59,7 @@ impl Default for Keys {
         Self {
             slots: Box::new(std::array::from_fn(|_| Known::default())),
             last: 0,
+            item: 0,
             unknown: 0,
             other: String::new(),
         }
@@ -61,10 +67,16 @@ impl Default for Keys {
 }
 
 impl Keys {
+    /// Says what the item is called whose keys come.
+    #[inline(always)]
+    pub(super) fn item(&mut self, name: &[u8]) {
+        self.item = slot(name) % ITEMS as u8;
+    }
+
     /// The slot of the key that a short `KeyValue` begins with, if it is the expected one, and what follows it.
     #[inline(always)]
     pub(super) fn expected<'m>(&mut self, message: &'m [u8]) -> Option<(u8, &'m [u8])> {
-        let guess = self.slots[usize::from(self.last)].next;
+        let guess = self.slots[usize::from(self.last)].next[usize::from(self.item) % ITEMS];
         let field = &*self.slots[usize::from(guess)].field;
         let (front, rest) = message.split_at_checked(field.len())?;
         if !same(field, front) {
@@ -87,7 +99,7 @@ impl Keys {
         let at = slot(bytes);
         let known = &self.slots[usize::from(at)];
         if known.number != 0 && same(known.text.as_bytes(), bytes) || self.keep(at, bytes) {
-            self.slots[usize::from(self.last)].next = at;
+            self.slots[usize::from(self.last)].next[usize::from(self.item) % ITEMS] = at;
             self.last = at;
             return self.key(at);
         }
@@ -118,7 +130,7 @@ impl Keys {
         let mut field = vec![0x0a, len];
         field.extend_from_slice(bytes);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        *known = Known { text: text.into(), field: field.into(), number, next: 0 };
+        *known = Known { text: text.into(), field: field.into(), number, next: [0; ITEMS] };
         true
     }
 }

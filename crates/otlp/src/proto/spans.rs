@@ -26,7 +26,10 @@ impl Decoder {
                 0x12 => head.span_id = r.bytes()?,
                 0x1a => trace_state = r.bytes()?,
                 0x22 => head.parent_span_id = r.bytes()?,
-                0x2a => name = r.bytes()?,
+                0x2a => {
+                    name = r.bytes()?;
+                    self.keys.item(name);
+                }
                 0x30 => head.kind = SpanKind(r.int32()?),
                 0x39 => head.start_unix_ns = r.fixed64()?,
                 0x41 => head.end_unix_ns = r.fixed64()?,
