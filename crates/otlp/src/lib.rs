@@ -5,8 +5,10 @@
 mod detect;
 mod error;
 pub mod json;
+mod keys;
 mod node;
 pub mod proto;
+mod seen;
 mod visit;
 
 pub use detect::{Detected, Encoding, Signal, detect};

@@ -4,9 +4,18 @@
 use std::borrow::Cow;
 
 use super::field::Field;
+use super::number;
 use super::parser::{Bytes, Parser, Result, Text};
+use crate::keys::Key;
 use crate::node::{MAX_DEPTH, MAX_NODES, Node};
 use crate::{DecodeError, DecodeErrorKind, Value};
+
+/// What most writers put around a key, and behind values of the two usual types.
+const BEFORE_KEY: &[u8] = b"{\"key\":\"";
+const BEHIND_KEY: &[u8] = b"\",\"value\":{\"";
+const INT: &[u8] = b"intValue\":\"";
+const STRING: &[u8] = b"stringValue\":\"";
+const CLOSE: &[u8] = b"\"}}";
 
 /// A value whose text and bytes may lie in the scratch space.
 #[derive(Debug, Default)]
@@ -30,16 +39,59 @@ struct Bounds {
 
 impl<'a> Parser<'a, '_> {
     /// Hands each attribute of an array to `emit`.
-    pub(super) fn attributes(&mut self, mut emit: impl FnMut(&str, Value<'_>)) -> Result<()> {
-        self.array(|p| p.key_value(&mut emit))
+    pub(super) fn attributes(&mut self, mut emit: impl FnMut(Key<'_>, Value<'_>)) -> Result<()> {
+        self.array(|p| if p.expected(&mut emit) { Ok(()) } else { p.key_value(&mut emit) })
     }
 
-    fn key_value(&mut self, emit: &mut impl FnMut(&str, Value<'_>)) -> Result<()> {
+    /// Hands over an attribute with the expected key, written without white space, whose value is an integer or a text
+    /// without escapes. `false` for any other, damage included.
+    #[inline]
+    fn expected(&mut self, emit: &mut impl FnMut(Key<'_>, Value<'_>)) -> bool {
+        let rest = self.rest();
+        let Some((key, value)) = self.keys.expected(rest) else { return false };
+        let from = self.pos + rest.len() - value.len();
+        let end;
+        if let Some(digits) = value.strip_prefix(INT) {
+            let Some((number, len @ 1..)) = number::digits(digits) else { return false };
+            let (Ok(number), Some(CLOSE)) = (i64::try_from(number), digits.get(len..len + CLOSE.len()))
+            else {
+                return false;
+            };
+            end = from + INT.len() + len + CLOSE.len();
+            emit(self.keys.key(key), Value::Int(number));
+        } else if value.starts_with(STRING) {
+            let Some((text, quote)) = self.plain_text(from + STRING.len()) else { return false };
+            let Some(CLOSE) = value.get(quote - from..quote - from + CLOSE.len()) else { return false };
+            end = quote + CLOSE.len();
+            emit(self.keys.key(key), Value::Str(text));
+        } else {
+            return false;
+        }
+        self.pos = end;
+        true
+    }
+
+    /// The number of a key, if it is written as most writers do; then it is expected to come again.
+    fn number_of(&mut self, attribute: &[u8], key: Text<'_>) -> u64 {
+        let Text::Input(key) = key else { return 0 };
+        let written = BEFORE_KEY.len() + key.len() + BEHIND_KEY.len();
+        let Some(field) = attribute.get(..written) else { return 0 };
+        let inner = field.strip_prefix(BEFORE_KEY).and_then(|rest| rest.strip_suffix(BEHIND_KEY));
+        if inner != Some(key.as_bytes()) {
+            return 0;
+        }
+        let at = self.keys.follow(key.as_bytes(), |to| to.extend_from_slice(field));
+        at.map_or(0, |at| self.keys.key(at).1)
+    }
+
+    fn key_value(&mut self, emit: &mut impl FnMut(Key<'_>, Value<'_>)) -> Result<()> {
+        let attribute = self.rest();
         let mark = self.scratch.mark();
         let (mut key, mut any) = (Text::default(), Any::Empty);
         let mut bounds = Bounds { depth: 0, nodes: MAX_NODES };
         self.entry(&mut key, &mut any, &mut bounds)?;
-        let key = self.scratch.text(key);
+        let number = self.number_of(attribute, key);
+        let key = (self.scratch.text(key), number);
         match any {
             Any::Empty => emit(key, Value::Empty),
             Any::Str(text) => emit(key, Value::Str(self.scratch.text(text))),

@@ -6,12 +6,14 @@ use super::field::Field;
 use super::metrics::PointScratch;
 use super::parser::{Parser, Result, Scratch, Text};
 use super::scan;
+use crate::keys::Keys;
 use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
 
 /// Decoder with scratch space that is reused from message to message.
 #[derive(Debug, Default)]
 pub struct Decoder {
     scratch: Scratch,
+    keys: Keys,
     points: PointScratch,
     item_lists: Vec<(usize, usize)>,
 }
@@ -39,7 +41,7 @@ impl Decoder {
     }
 
     fn message(&mut self, bytes: &[u8], signal: Signal, v: &mut impl Visitor) -> Result<DecodeStats> {
-        let mut parser = Parser::new(bytes, &mut self.scratch);
+        let mut parser = Parser::new(bytes, &mut self.scratch, &mut self.keys);
         let mut frame = Frame {
             signal,
             last_schema_url: scan::last_schema_url(bytes),
@@ -233,9 +235,11 @@ fn header_object<'a>(
     p.object(|p, field| {
         match (field, level) {
             (Field::Attributes, Level::Resource) => {
-                p.attributes(|key, value| v.resource_attribute(key, value))?;
+                p.attributes(|(key, _), value| v.resource_attribute(key, value))?;
             }
-            (Field::Attributes, Level::Scope) => p.attributes(|key, value| v.scope_attribute(key, value))?,
+            (Field::Attributes, Level::Scope) => {
+                p.attributes(|(key, _), value| v.scope_attribute(key, value))?
+            }
             (Field::DroppedAttributesCount, _) => header.dropped_attributes_count = p.u32()?,
             (Field::Name, Level::Scope) => header.name = p.string()?,
             (Field::Version, Level::Scope) => header.version = p.string()?,

@@ -3,11 +3,12 @@
 use super::field::Field;
 use super::parser::{Parser, Scratch};
 use crate::Signal;
+use crate::keys::Keys;
 
 /// The signal of a message or of its beginning; `Some(None)` for an object without members.
 pub(crate) fn detect(bytes: &[u8]) -> Option<Option<Signal>> {
-    let mut scratch = Scratch::default();
-    let mut parser = Parser::new(bytes, &mut scratch);
+    let (mut scratch, mut keys) = (Scratch::default(), Keys::default());
+    let mut parser = Parser::new(bytes, &mut scratch, &mut keys);
     if parser.peek() != b'{' {
         return None;
     }

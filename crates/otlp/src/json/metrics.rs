@@ -147,7 +147,7 @@ impl Parser<'_, '_> {
         lists.clear();
         self.object(|p, field| {
             match field {
-                Field::Attributes => p.attributes(|key, value| v.point_attribute(key, value))?,
+                Field::Attributes => p.attributes(|(key, _), value| v.point_attribute(key, value))?,
                 Field::StartTimeUnixNano => point.start_unix_ns = p.u64()?,
                 Field::TimeUnixNano => point.time_unix_ns = p.u64()?,
                 Field::Flags => point.flags = p.u32()?,

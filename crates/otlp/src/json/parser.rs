@@ -6,6 +6,7 @@ use super::field::Field;
 use super::number;
 use super::scan;
 use super::text::{self, Unescaped};
+use crate::keys::Keys;
 use crate::{DecodeError, DecodeErrorKind, DecodeStats};
 
 pub(super) type Result<T> = std::result::Result<T, DecodeError>;
@@ -75,19 +76,21 @@ pub(super) struct Parser<'a, 'd> {
     utf8: Option<&'a str>,
     pub(super) pos: usize,
     pub(super) scratch: &'d mut Scratch,
+    pub(super) keys: &'d mut Keys,
     pub(super) stats: DecodeStats,
 }
 
 impl<'a, 'd> Parser<'a, 'd> {
-    pub(super) fn new(bytes: &'a [u8], scratch: &'d mut Scratch) -> Self {
+    pub(super) fn new(bytes: &'a [u8], scratch: &'d mut Scratch, keys: &'d mut Keys) -> Self {
         let pos = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         scratch.text.clear();
         scratch.bytes.clear();
-        Self { bytes, utf8: str::from_utf8(bytes).ok(), pos, scratch, stats: DecodeStats::default() }
+        Self { bytes, utf8: str::from_utf8(bytes).ok(), pos, scratch, keys, stats: DecodeStats::default() }
     }
 
+    /// The bytes to come.
     #[inline]
-    fn rest(&self) -> &'a [u8] {
+    pub(super) fn rest(&self) -> &'a [u8] {
         self.bytes.get(self.pos..).unwrap_or_default()
     }
 
@@ -250,6 +253,14 @@ impl<'a, 'd> Parser<'a, 'd> {
             escaped = true;
             at = mark + 2;
         }
+    }
+
+    /// The text from here to the next quote, if it has no escapes and no damage, and where that quote is.
+    #[inline]
+    pub(super) fn plain_text(&self, from: usize) -> Option<(&'a str, usize)> {
+        let quote =
+            scan::string_mark(self.bytes, from).filter(|&mark| self.bytes.get(mark) == Some(&b'"'))?;
+        Some((self.utf8?.get(from..quote)?, quote))
     }
 
     /// A string.

@@ -68,11 +68,16 @@ impl<'a> Parser<'a, '_> {
                 Field::ParentSpanId => strings.parent_span_id = p.id(8)?,
                 Field::TraceState => strings.trace_state = p.string()?,
                 Field::Flags => head.flags = p.u32()?,
-                Field::Name => strings.name = p.string()?,
+                Field::Name => {
+                    strings.name = p.string()?;
+                    p.keys.item(p.scratch.text(strings.name).as_bytes());
+                }
                 Field::Kind => head.kind = SpanKind(p.enumeration("SPAN_KIND_", KINDS)?),
                 Field::StartTimeUnixNano => head.start_unix_ns = p.u64()?,
                 Field::EndTimeUnixNano => head.end_unix_ns = p.u64()?,
-                Field::Attributes => p.attributes(|key, value| v.span_attribute(key, value))?,
+                Field::Attributes => {
+                    p.attributes(|(key, number), value| v.numbered_attribute(key, number, value))?;
+                }
                 Field::DroppedAttributesCount => head.dropped_attributes_count = p.u32()?,
                 Field::Events => p.array(|p| p.event(v))?,
                 Field::DroppedEventsCount => head.dropped_events_count = p.u32()?,
@@ -114,7 +119,7 @@ impl<'a> Parser<'a, '_> {
             match field {
                 Field::TimeUnixNano => head.time_unix_ns = p.u64()?,
                 Field::Name => name = p.string()?,
-                Field::Attributes => p.attributes(|key, value| v.event_attribute(key, value))?,
+                Field::Attributes => p.attributes(|(key, _), value| v.event_attribute(key, value))?,
                 Field::DroppedAttributesCount => head.dropped_attributes_count = p.u32()?,
                 field => p.skip_member(field)?,
             }
@@ -135,7 +140,7 @@ impl<'a> Parser<'a, '_> {
                 Field::TraceId => trace_id = p.id(16)?,
                 Field::SpanId => span_id = p.id(8)?,
                 Field::TraceState => trace_state = p.string()?,
-                Field::Attributes => p.attributes(|key, value| v.link_attribute(key, value))?,
+                Field::Attributes => p.attributes(|(key, _), value| v.link_attribute(key, value))?,
                 Field::DroppedAttributesCount => head.dropped_attributes_count = p.u32()?,
                 Field::Flags => head.flags = p.u32()?,
                 field => p.skip_member(field)?,

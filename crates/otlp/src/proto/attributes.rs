@@ -5,8 +5,8 @@
 use std::borrow::Cow;
 
 use super::decode::{Decoder, Result};
-use super::keys::Key;
 use super::wire::Reader;
+use crate::keys::Key;
 use crate::node::{MAX_DEPTH, MAX_NODES, Node};
 use crate::{DecodeError, DecodeErrorKind, Value};
 
@@ -69,7 +69,9 @@ impl Decoder {
             Usual::Str(text) => Value::Str(self.values.check(text, &mut self.stats)),
             Usual::Other(value) => value,
         };
-        emit(self.keys.check(key, &mut self.stats), value);
+        // The field as it stands there: its tag, its length in a byte, the text.
+        let write = |to: &mut Vec<u8>| to.extend_from_slice(bytes.get(..key.len() + 2).unwrap_or_default());
+        emit(self.keys.check(key, &mut self.stats, write), value);
         true
     }
 

@@ -2,9 +2,9 @@
 //! what they hold although protobuf allows them (and prost writes `schema_url`) after it. Spans and
 //! metrics themselves live in `spans` and `metrics`, attributes in `attributes`.
 
-use super::keys::Keys;
-use super::seen::Seen;
 use super::wire::Reader;
+use crate::keys::Keys;
+use crate::seen::Seen;
 use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
 
 pub(super) type Result<T> = std::result::Result<T, DecodeError>;

@@ -2,8 +2,8 @@
 //! its head last.
 
 use super::decode::{Decoder, Result};
-use super::keys::Key;
 use super::wire::Reader;
+use crate::keys::Key;
 use crate::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
 
 impl Decoder {

@@ -4,6 +4,7 @@ mod common;
 mod damage;
 mod detect;
 mod differential;
+mod expected_keys;
 mod foreign_json;
 mod golden;
 mod round_trip;

@@ -1,11 +1,12 @@
 //! Keys of attributes that were met before. Attributes come in the same order from span to span, so that the key to
-//! come is guessed from the one before it and compared with the bytes as they stand in the message, head and length
-//! included; a known key is neither parsed nor checked for UTF-8. Bounded; what is in here changes no result.
+//! come is guessed from the one before it and compared with the bytes as they stand in the message, with whatever the
+//! encoding puts around it; a known key is neither parsed nor checked for UTF-8. Bounded; what is in here changes no
+//! result.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::seen::{REPLACED_EVERY, same, slot};
 use crate::DecodeStats;
+use crate::seen::{REPLACED_EVERY, same, slot};
 
 /// Keys kept, at most one a slot: as many as a byte can count, so that no index needs a check.
 const SLOTS: usize = 256;
@@ -20,21 +21,14 @@ const ITEMS: usize = 8;
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A key that is known.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Known {
     text: Box<str>,
-    /// The field as written: its tag, its length in a byte, the text.
+    /// The key as written, and what stands before it and behind it each time. Empty where there is no key.
     field: Box<[u8]>,
     number: u64,
     /// The slot of the key that came after it the last time, in each kind of item.
     next: [u8; ITEMS],
-}
-
-impl Default for Known {
-    fn default() -> Self {
-        // Longer than any short message, so that it begins none.
-        Self { text: Box::default(), field: Box::new([0; 128]), number: 0, next: [0; ITEMS] }
-    }
 }
 
 /// A key, and the number that stands for it; 0 where it has none.
@@ -73,13 +67,13 @@ impl Keys {
         self.item = slot(name) % ITEMS as u8;
     }
 
-    /// The slot of the key that a short `KeyValue` begins with, if it is the expected one, and what follows it.
+    /// The slot of the key that an attribute begins with, if it is the expected one, and what follows it.
     #[inline(always)]
     pub(super) fn expected<'m>(&mut self, message: &'m [u8]) -> Option<(u8, &'m [u8])> {
         let guess = self.slots[usize::from(self.last)].next[usize::from(self.item) % ITEMS];
         let field = &*self.slots[usize::from(guess)].field;
         let (front, rest) = message.split_at_checked(field.len())?;
-        if !same(field, front) {
+        if !same(field, front) || field.is_empty() {
             return None;
         }
         self.last = guess;
@@ -93,14 +87,16 @@ impl Keys {
         (&known.text, known.number)
     }
 
-    /// `bytes` as a key, which the next one is expected to follow; invalid UTF-8 is replaced and counted.
+    /// `bytes` as a key, which the next one is expected to follow; invalid UTF-8 is replaced and counted. `write`
+    /// appends it as it is written.
     #[inline]
-    pub(super) fn check(&mut self, bytes: &[u8], stats: &mut DecodeStats) -> Key<'_> {
-        let at = slot(bytes);
-        let known = &self.slots[usize::from(at)];
-        if known.number != 0 && same(known.text.as_bytes(), bytes) || self.keep(at, bytes) {
-            self.slots[usize::from(self.last)].next[usize::from(self.item) % ITEMS] = at;
-            self.last = at;
+    pub(super) fn check(
+        &mut self,
+        bytes: &[u8],
+        stats: &mut DecodeStats,
+        write: impl FnOnce(&mut Vec<u8>),
+    ) -> Key<'_> {
+        if let Some(at) = self.follow(bytes, write) {
             return self.key(at);
         }
         self.other.clear();
@@ -114,24 +110,34 @@ impl Keys {
         (&self.other, 0)
     }
 
+    /// Takes note of a key that was not expected: the next one is expected to follow it, if it is kept. Its slot.
+    #[inline]
+    pub(super) fn follow(&mut self, bytes: &[u8], write: impl FnOnce(&mut Vec<u8>)) -> Option<u8> {
+        let at = slot(bytes);
+        let known = &self.slots[usize::from(at)];
+        if known.number == 0 || !same(known.text.as_bytes(), bytes) {
+            self.keep(at, bytes, write)?;
+        }
+        self.slots[usize::from(self.last)].next[usize::from(self.item) % ITEMS] = at;
+        self.last = at;
+        Some(at)
+    }
+
     /// Gives a new key the slot, if it may have it.
     #[cold]
-    fn keep(&mut self, at: u8, bytes: &[u8]) -> bool {
-        let Ok(text) = str::from_utf8(bytes) else { return false };
-        let Some(len) = u8::try_from(text.len()).ok().filter(|&len| usize::from(len) <= MAX_LEN) else {
-            return false;
-        };
+    fn keep(&mut self, at: u8, bytes: &[u8], write: impl FnOnce(&mut Vec<u8>)) -> Option<()> {
+        let text = str::from_utf8(bytes).ok().filter(|text| text.len() <= MAX_LEN)?;
         // Not each: where all keys differ, keeping them would only cost.
         self.unknown = self.unknown.wrapping_add(1);
         let known = &mut self.slots[usize::from(at)];
         if known.number != 0 && !self.unknown.is_multiple_of(REPLACED_EVERY) {
-            return false;
+            return None;
         }
-        let mut field = vec![0x0a, len];
-        field.extend_from_slice(bytes);
+        let mut field = Vec::new();
+        write(&mut field);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         *known = Known { text: text.into(), field: field.into(), number, next: [0; ITEMS] };
-        true
+        Some(())
     }
 }
 
@@ -164,7 +170,7 @@ mod tests {
                     expected += usize::from(found.is_some());
                     let (text, number) = match found {
                         Some(at) => keys.key(at),
-                        None => keys.check(key.as_bytes(), &mut stats),
+                        None => keys.check(key.as_bytes(), &mut stats, |to| to.extend(field(&key))),
                     };
                     assert_eq!(text, key, "{round}");
                     if number != 0 {
@@ -177,10 +183,10 @@ mod tests {
         assert!(expected > 1_000, "{expected}");
         assert_eq!(stats.invalid_utf8, 0);
         for _ in 0..2 {
-            assert_eq!(one.check(b"name\xff", &mut stats), ("name\u{fffd}", 0));
+            assert_eq!(one.check(b"name\xff", &mut stats, |_| {}), ("name\u{fffd}", 0));
         }
         assert_eq!(stats.invalid_utf8, 2);
-        assert_eq!(one.check(b"", &mut stats).0, "");
+        assert_eq!(one.check(b"", &mut stats, |to| to.extend([0x0a, 0])).0, "");
     }
 
     #[test]
