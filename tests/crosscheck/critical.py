@@ -1,47 +1,137 @@
 """The critical path of one step, by its definition: from the end backwards, at each point through the child that ended
 last but not after it (of several the one that started last, then the largest id), each cut to its parent. Children on
-other threads that outlive their parent were not waited for."""
+other threads that go well past their parent were not waited for. A child on a thread of its own that began as soon as
+the thread was free waited for what held it; while a section was suspended, what ran on its thread is on the path."""
 
 from fractions import Fraction
+
+import names
+
+
+class Part:
+    """A section in a window: when, and what ran on its thread while it was suspended. All times in one process."""
+
+    def __init__(self, node, begin, finish, is_guest=False):
+        self.node, self.begin, self.finish, self.is_guest = node, begin, finish, is_guest
+        self.guests = []
+
+    @property
+    def key(self):
+        return self.finish, self.begin, self.node.span.id
+
+    def within(self, start, end):
+        """Cut to a window; none outside of it."""
+        is_moment = self.begin == self.finish and start <= self.begin <= end
+        if is_moment or (self.begin < end and self.finish > start):
+            return Part(self.node, max(self.begin, start), min(self.finish, end), self.is_guest)
+        return None
 
 
 def path(root):
     """({node: nanoseconds} of the nodes on the path, {node: slack} of those beside it)."""
     times, slacks = {}, {}
-    # Node, what of it counts, and its slack (None on the path).
-    work = [(root, root.span.start, max(root.span.start, root.span.end), None)]
-    while work:
-        node, start, end, slack = work.pop()
-        if slack is not None:
-            slacks[node] = slack
-        else:
-            times.setdefault(node, 0)
-        point, later = end, None
-        for child, begin, finish in candidates(node, start, end):
-            if finish <= point:
-                if slack is None:
-                    times[node] += point - finish
-                point, later = begin, finish
-                work.append((child, begin, finish, slack))
+    holders = Holders(root)
+    on, beside = [Part(root, root.span.start, end_of(root))], []
+    while on:
+        step_back(on.pop(), holders, times, on, beside)
+    # What is on the path is not beside it.
+    while beside:
+        part, slack = beside.pop()
+        if part.node in times or part.node in slacks:
+            continue
+        slacks[part.node] = slack
+        next_begin = next_finish = None
+        for child in candidates(part):
+            if next_begin is None or child.finish <= next_begin:
+                beside.append((child, slack))
+                next_begin, next_finish = child.begin, child.finish
             else:
-                work.append((child, begin, finish, (slack or 0) + later - finish))
-        if slack is None:
-            times[node] += point - start
+                beside.append((child, slack + next_finish - child.finish))
     return times, slacks
 
 
-def candidates(node, start, end):
-    """The children that may have held up their parent, last to end first."""
-    found = []
-    for child in node.children:
-        begin, finish = child.span.start, max(child.span.start, child.span.end)
-        is_elsewhere = None not in (child.thread, node.thread) and child.thread != node.thread
-        if is_elsewhere and finish > max(node.span.start, node.span.end):
-            continue
-        is_moment = begin == finish and start <= begin <= end
-        if is_moment or (begin < end and finish > start):
-            found.append((child, max(begin, start), min(finish, end)))
-    return sorted(found, key=lambda item: (item[2], item[1], item[0].span.id), reverse=True)
+def step_back(part, holders, times, on, beside):
+    """Goes through what was going on in a section on the path, from its end to its start."""
+    times.setdefault(part.node, 0)
+    point, chosen, held = part.finish, None, None
+    waiting = candidates(part)[::-1]
+    while waiting or held:
+        if held and (not waiting or held.key > waiting[-1].key):
+            child, held = held, None
+        else:
+            child = waiting.pop()
+            if chosen is not None and child.finish > chosen.begin:
+                if not child.is_guest:
+                    beside.append((child, chosen.finish - child.finish))
+                continue
+        times[part.node] += point - child.finish
+        if is_suspended(child.node):
+            child.guests = [Part(one.node, one.begin, one.finish, True) for one in waiting if ran_meanwhile(one, child)]
+        on.append(child)
+        point, chosen = child.begin, child
+        held = holders.of(child, part)
+    times[part.node] += point - part.begin
+
+
+class Holders:
+    """Which sections had their threads for themselves: not suspended, begun from another thread, and overlapping none."""
+
+    def __init__(self, root):
+        self.stays = {}
+        work = [root]
+        while work:
+            node = work.pop()
+            work.extend(node.children)
+            is_inner = node is not root and node.parent.thread == node.thread
+            if node.thread is not None and not is_inner and not is_suspended(node) and node.span.start < node.span.end:
+                self.stays.setdefault(node.thread, []).append(node)
+
+    def of(self, part, around):
+        """What had the thread of a section on the path until less than 1 % of its parent's time before it began."""
+        own = part.node
+        if own.thread in (None, around.node.thread) or not around.begin < part.begin < around.finish:
+            return None
+        stays = self.stays.get(own.thread, [])
+        ended = [stay for stay in stays if stay.span.end <= own.span.start and not any(overlap(stay, one) for one in stays)]
+        held = max(ended, key=lambda stay: stay.span.end, default=None)
+        if held is None or 100 * (own.span.start - held.span.end) >= around.finish - around.begin:
+            return None
+        if held.parent is own.parent and not went_past(held, held.parent):
+            return None
+        return Part(held, held.span.start, held.span.end, True).within(around.begin, part.begin)
+
+
+def overlap(one, other):
+    return one is not other and one.span.start < other.span.end and other.span.start < one.span.end
+
+
+def candidates(part):
+    """The children that may have held up their parent and what ran while it was suspended, last to end first."""
+    found = [Part(child, child.span.start, end_of(child)) for child in part.node.children if not went_past(child, part.node)]
+    found = [one.within(part.begin, part.finish) for one in found + part.guests]
+    return sorted(filter(None, found), key=lambda one: one.key, reverse=True)
+
+
+def end_of(node):
+    return max(node.span.start, node.span.end)
+
+
+def went_past(child, parent):
+    """Whether a child on another thread went past its parent by more than a tenth of its time."""
+    is_elsewhere = None not in (child.thread, parent.thread) and child.thread != parent.thread
+    past = end_of(child) - end_of(parent)
+    return is_elsewhere and 10 * past > end_of(child) - child.span.start
+
+
+def is_suspended(node):
+    return (node.span.get(names.IDLE_NS) or 0) > 0
+
+
+def ran_meanwhile(other, part):
+    """Whether `other`, which ended before `part`, ran on its thread while it was suspended."""
+    if not is_suspended(part.node) or is_suspended(other.node):
+        return False
+    return part.node.thread is not None and other.node.thread == part.node.thread and other.finish > part.begin
 
 
 def parts_of_wait(span, produce, queue):

@@ -36,6 +36,33 @@ class Path(unittest.TestCase):
         got = of(span(1, 0, "step", 0, 100, thread__id=1), elsewhere, here)
         self.assertEqual(got, ({1: 20, 3: 80}, {}))
 
+    def test_what_ends_a_little_later(self):
+        got = of(span(1, 0, "step", 0, 100, thread__id=1), span(2, 1, "shard", 0, 111, thread__id=2))
+        self.assertEqual(got, ({1: 0, 2: 100}, {}))
+        got = of(span(1, 0, "step", 0, 100, thread__id=1), span(2, 1, "shard", 0, 112, thread__id=2))
+        self.assertEqual(got, ({1: 100}, {}))
+
+    def test_a_thread_that_is_taken(self):
+        spans = [
+            span(1, 0, "step", 0, 1000, thread__id=1),
+            span(2, 1, "a", 0, 100, thread__id=1),
+            span(3, 2, "other_task", 50, 60, thread__id=2),
+            span(4, 2, "long_task", 60, 700, thread__id=2),
+            span(5, 1, "b", 100, 1000, thread__id=1),
+            span(6, 5, "task", 700, 1000, thread__id=2),
+        ]
+        self.assertEqual(of(*spans), ({1: 0, 2: 90, 3: 10, 4: 600, 5: 0, 6: 300}, {}))
+        # It lay idle in between; then it is not the same thread.
+        spans[3] = span(4, 2, "long_task", 60, 691, thread__id=2)
+        self.assertEqual(of(*spans)[0], {1: 0, 2: 90, 3: 10, 5: 600, 6: 300})
+        spans[3] = span(4, 2, "long_task", 60, 700, thread__id=3)
+        self.assertEqual(of(*spans)[0], {1: 0, 2: 90, 3: 10, 5: 600, 6: 300})
+
+    def test_a_section_that_was_suspended(self):
+        fetch = span(2, 1, "fetch", 0, 1000, thread__id=1, stepscope__idle_ns=990)
+        rest = span(1, 0, "step", 0, 1000, thread__id=1), span(3, 1, "compute", 100, 900, thread__id=1)
+        self.assertEqual(of(fetch, *rest), ({1: 0, 2: 200, 3: 800}, {}))
+
     def test_a_wait(self):
         wait = span(1, 0, "data_wait", 100, 160)
         self.assertEqual(critical.parts_of_wait(wait, 30, 10), (20, 30, 10))

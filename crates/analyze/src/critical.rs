@@ -12,21 +12,33 @@
 //! - The path goes from a child back to its own parent only, so that chains running side by side under one
 //!   parent do not adopt each other's children.
 //! - [`Member::is_detached`] children are never waited for, so neither they nor what they caused is on the path.
+//! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
+//!   that: between them passed less than 1 % of the parent's duration, and nothing of both overlaps others there.
+//! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
+//!   path, and the child before, between and after them.
 //! - Clocks of different processes disagree a little: a child that ends within 1 % of the parent's duration
 //!   after the next one's start, in another process and with nothing else beginning or ending in between, came
 //!   before it all the same; it is moved back by the overlap. (The rule of the CRISP tool, whose exclusive times
 //!   are these pieces' lengths.) Within a process nothing is moved.
+//!
+//! Each of these is an [`Edge`].
 
+mod edge;
+mod hold;
 mod sums;
 
 use std::cmp::Reverse;
+
+pub use edge::Edge;
+use hold::Holders;
 
 pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
 
 /// No parent among the members.
 pub const NO_PARENT: u32 = u32::MAX;
 
-/// The part of its parent's duration by which a child of another process may overlap the next: one in so many.
+/// The part of its parent's duration by which a child of another process may overlap the next, and for which a thread
+/// may lie idle between two sections of which the later one waited for it: one in so many.
 const SKEW_PART: u64 = 100;
 
 /// One span.
@@ -42,6 +54,10 @@ pub struct Member {
     pub id: u64,
     /// Which process it ran in; any numbers.
     pub process: u32,
+    /// Its thread there, where known.
+    pub thread: Option<i64>,
+    /// Whether it was suspended for a part of its time, as asynchronous sections are.
+    pub is_suspended: bool,
     /// Whether its parent cannot have waited for it.
     pub is_detached: bool,
 }
@@ -75,9 +91,18 @@ pub struct Walk {
     /// Children of each member: where they begin in `children`, then one past the last.
     firsts: Vec<u32>,
     children: Vec<u32>,
+    /// Members on the path whose children are to be walked, and those beside it, which come later.
     work: Vec<Frame>,
+    beside: Vec<Frame>,
     candidates: Vec<Candidate>,
     starts: Vec<u64>,
+    /// Siblings that ran while suspended members were; ranges of it are those of one member.
+    guests: Vec<Candidate>,
+    holders: Holders,
+    /// How many more members may be walked for a second time.
+    returns: usize,
+    /// The kind of edge that is not followed.
+    without: Option<Edge>,
 }
 
 /// A member whose children are to be walked.
@@ -91,6 +116,8 @@ struct Frame {
     moved_ns: u64,
     /// Absent on the path.
     slack_ns: Option<u64>,
+    /// Its range of guests.
+    guests: (u32, u32),
 }
 
 /// A child cut to its parent.
@@ -101,9 +128,54 @@ struct Candidate {
     id: u64,
     member: u32,
     process: u32,
+    is_guest: bool,
+}
+
+/// What held the thread of a child.
+#[derive(Debug, Clone, Copy)]
+struct Held {
+    candidate: Candidate,
+    moved_ns: u64,
+}
+
+impl Candidate {
+    /// What is compared: the greatest comes first.
+    const fn key(&self) -> (u64, u64, u64) {
+        (self.end_ns, self.start_ns, self.id)
+    }
+
+    /// Cut to a window; absent outside of it.
+    fn within(self, start_ns: u64, end_ns: u64) -> Option<Self> {
+        let is_inside = self.start_ns < end_ns && self.end_ns > start_ns;
+        let is_moment = self.start_ns == self.end_ns && start_ns <= self.start_ns && self.start_ns <= end_ns;
+        (is_inside || is_moment).then(|| Self {
+            start_ns: self.start_ns.max(start_ns),
+            end_ns: self.end_ns.min(end_ns),
+            ..self
+        })
+    }
+
+    /// Earlier by so much.
+    const fn moved(self, moved_ns: u64) -> Self {
+        Self {
+            start_ns: self.start_ns.saturating_sub(moved_ns),
+            end_ns: self.end_ns.saturating_sub(moved_ns),
+            ..self
+        }
+    }
 }
 
 impl Walk {
+    /// A walk that does not follow one kind of edge.
+    #[must_use]
+    pub fn without(edge: Edge) -> Self {
+        Self { without: Some(edge), ..Self::default() }
+    }
+
+    fn follows(&self, edge: Edge) -> bool {
+        self.without != Some(edge)
+    }
+
     /// Fills `pieces` with the path from the end to the start of member `root`, latest first, and `standing`
     /// with what each member is to it. Members that are not below `root` stay apart.
     pub fn run(
@@ -118,6 +190,10 @@ impl Walk {
         standing.resize(members.len(), Standing::Apart);
         let Some(window) = members.get(root as usize) else { return };
         self.index(members);
+        self.holders.clear();
+        self.guests.clear();
+        self.returns = members.len();
+        self.beside.clear();
         self.work.clear();
         self.work.push(Frame {
             member: root,
@@ -125,15 +201,27 @@ impl Walk {
             end_ns: window.end_ns.max(window.start_ns),
             moved_ns: 0,
             slack_ns: None,
+            guests: (0, 0),
         });
-        while let Some(frame) = self.work.pop() {
-            if let Some(slot) = standing.get_mut(frame.member as usize) {
-                // A member is reached once, or its parents form a cycle.
-                if *slot != Standing::Apart {
+        // The path first: what is on it is not beside it.
+        while let Some(frame) = self.work.pop().or_else(|| self.beside.pop()) {
+            let Some(slot) = standing.get_mut(frame.member as usize) else { continue };
+            if *slot != Standing::Apart {
+                // Beside the path once is enough; on it each time is a part of the window.
+                if frame.slack_ns.is_some() {
                     continue;
                 }
-                *slot = frame.slack_ns.map_or(Standing::On, Standing::Slack);
+                // Bounded, even where parents form a cycle: beyond it the time is the member's own.
+                let Some(returns) = self.returns.checked_sub(1) else {
+                    let Frame { member, start_ns, end_ns, .. } = frame;
+                    if start_ns < end_ns {
+                        pieces.push(Piece { member, start_ns, end_ns });
+                    }
+                    continue;
+                };
+                self.returns = returns;
             }
+            *slot = frame.slack_ns.map_or(Standing::On, Standing::Slack);
             self.walk(members, &frame, pieces);
         }
         pieces.sort_unstable_by_key(|piece| Reverse(piece.start_ns));
@@ -180,34 +268,69 @@ impl Walk {
         };
         let mut point_ns = frame.end_ns;
         let mut next: Option<Candidate> = None;
-        for index in 0..self.candidates.len() {
-            let Some(&child) = self.candidates.get(index) else { break };
-            let is_before =
-                next.is_none_or(|next| child.end_ns <= next.start_ns || self.skewed(&child, &next, frame));
-            let (start_ns, end_ns, slack_ns) = if is_before {
-                // How far the child is moved so that it ends where the next begins.
-                let moved_ns = child.end_ns.saturating_sub(point_ns);
-                let end_ns = child.end_ns - moved_ns;
-                let start_ns = child.start_ns.saturating_sub(moved_ns).max(frame.start_ns).min(end_ns);
-                piece(end_ns, point_ns);
-                point_ns = start_ns;
-                next = Some(child);
-                (start_ns, end_ns, frame.slack_ns)
-            } else {
+        // What held the thread of the one taken last.
+        let mut holder: Option<Held> = None;
+        let mut index = 0;
+        loop {
+            let sibling = self.candidates.get(index).copied();
+            // It stays until it is its turn, or another is taken before it.
+            let is_first = |held: &Held| sibling.is_none_or(|sibling| held.candidate.key() > sibling.key());
+            let held = holder.filter(is_first);
+            index += usize::from(held.is_none());
+            let Some(child) = held.map(|held| held.candidate).or(sibling) else { break };
+            let is_before = held.is_some()
+                || next.is_none_or(|next| {
+                    let is_next = child.end_ns <= next.start_ns && self.follows(Edge::Order);
+                    is_next || self.skewed(&child, &next, frame)
+                });
+            if !is_before {
+                if child.is_guest {
+                    continue;
+                }
                 // The child on the path that ended last before it would have been the one, had this ended later.
                 let room_ns = next.map_or(0, |next| next.end_ns.saturating_sub(child.end_ns));
-                let slack_ns = frame.slack_ns.unwrap_or(0).saturating_add(room_ns);
-                (child.start_ns, child.end_ns, Some(slack_ns))
+                self.beside.push(Frame {
+                    member: child.member,
+                    start_ns: child.start_ns,
+                    end_ns: child.end_ns,
+                    moved_ns: frame.moved_ns,
+                    slack_ns: Some(frame.slack_ns.unwrap_or(0).saturating_add(room_ns)),
+                    guests: (0, 0),
+                });
+                continue;
+            }
+            // How far the child is moved so that it ends where the next begins.
+            let moved_ns = child.end_ns.saturating_sub(point_ns);
+            let end_ns = child.end_ns - moved_ns;
+            let start_ns = child.start_ns.saturating_sub(moved_ns).max(frame.start_ns).min(end_ns);
+            piece(end_ns, point_ns);
+            point_ns = start_ns;
+            next = Some(child);
+            let mut below = Frame {
+                member: child.member,
+                start_ns,
+                end_ns,
+                moved_ns: held.map_or(frame.moved_ns.saturating_add(moved_ns), |held| held.moved_ns),
+                slack_ns: frame.slack_ns,
+                guests: (0, 0),
             };
-            let moved_ns = frame.moved_ns.saturating_add(child.end_ns - end_ns);
-            self.work.push(Frame { member: child.member, start_ns, end_ns, moved_ns, slack_ns });
+            if is_on_path {
+                below.guests = self.invite(members, &child, index, moved_ns);
+                holder = self.holder(members, frame, &child, start_ns);
+                self.work.push(below);
+            } else {
+                self.beside.push(below);
+            }
         }
         piece(frame.start_ns, point_ns);
     }
 
-    /// The children of a member that take part, cut to it, those that ended last first.
+    /// The children of a member that take part, and its guests, cut to it, those that ended last first.
     fn gather(&mut self, members: &[Member], frame: &Frame) {
         self.candidates.clear();
+        if !self.follows(Edge::Child) {
+            return;
+        }
         let at = frame.member as usize;
         let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
         let Some((&first, &last)) = range else { return };
@@ -215,25 +338,73 @@ impl Walk {
             let Some(child) = members.get(index as usize).filter(|child| !child.is_detached) else {
                 continue;
             };
-            let start_ns = child.start_ns.saturating_sub(frame.moved_ns);
-            let end_ns = child.end_ns.max(child.start_ns).saturating_sub(frame.moved_ns);
-            let is_inside = start_ns < frame.end_ns && end_ns > frame.start_ns;
-            let is_moment = start_ns == end_ns && frame.start_ns <= start_ns && start_ns <= frame.end_ns;
-            if is_inside || is_moment {
-                self.candidates.push(Candidate {
-                    start_ns: start_ns.max(frame.start_ns),
-                    end_ns: end_ns.min(frame.end_ns),
-                    id: child.id,
-                    member: index,
-                    process: child.process,
-                });
+            let child = candidate(child, index).moved(frame.moved_ns);
+            self.candidates.extend(child.within(frame.start_ns, frame.end_ns));
+        }
+        let (first, last) = frame.guests;
+        for &guest in self.guests.get(first as usize..last as usize).unwrap_or_default() {
+            self.candidates.extend(guest.within(frame.start_ns, frame.end_ns));
+        }
+        self.candidates.sort_unstable_by_key(|child| Reverse(child.key()));
+    }
+
+    /// Notes which of the candidates from `index` on ran on the thread of `child` while it was suspended.
+    fn invite(&mut self, members: &[Member], child: &Candidate, index: usize, moved_ns: u64) -> (u32, u32) {
+        let first = self.guests.len() as u32;
+        let own = members.get(child.member as usize);
+        let Some(own) = own.filter(|own| own.is_suspended && own.thread.is_some()) else { return (0, 0) };
+        if !self.follows(Edge::Suspended) {
+            return (0, 0);
+        }
+        for sibling in self.candidates.get(index..).unwrap_or_default() {
+            // They come by falling ends.
+            if sibling.end_ns <= child.start_ns {
+                break;
+            }
+            let runs = |other: &&Member| {
+                (other.process, other.thread) == (own.process, own.thread) && !other.is_suspended
+            };
+            if members.get(sibling.member as usize).filter(runs).is_some() {
+                self.guests.push(Candidate { is_guest: true, ..sibling.moved(moved_ns) });
             }
         }
-        self.candidates.sort_unstable_by_key(|child| Reverse((child.end_ns, child.start_ns, child.id)));
+        (first, self.guests.len() as u32)
+    }
+
+    /// What held the thread of `child`, which is on the path from `start_ns` on, until it could begin.
+    fn holder(
+        &mut self,
+        members: &[Member],
+        frame: &Frame,
+        child: &Candidate,
+        start_ns: u64,
+    ) -> Option<Held> {
+        let (own, parent) = (members.get(child.member as usize)?, members.get(frame.member as usize)?);
+        let is_elsewhere = (own.process, own.thread) != (parent.process, parent.thread);
+        // At the window's ends nothing is left to explain, and the window has to become smaller.
+        let is_inside = frame.start_ns < start_ns && start_ns < frame.end_ns;
+        if own.thread.is_none() || !is_elsewhere || !is_inside || !self.follows(Edge::SameThread) {
+            return None;
+        }
+        let index = self.holders.before(members, own)?;
+        let held = members.get(index as usize)?;
+        let idle_ns = own.start_ns - held.end_ns;
+        let at_once = idle_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns;
+        // Children of the same parent are candidates already.
+        let is_sibling = held.parent == own.parent && !held.is_detached;
+        if !at_once || is_sibling {
+            return None;
+        }
+        let moved_ns = own.start_ns.saturating_sub(start_ns);
+        let held = candidate(held, index).moved(moved_ns).within(frame.start_ns, start_ns)?;
+        Some(Held { candidate: held, moved_ns })
     }
 
     /// Whether `child` came before `next` although it seems to end after its start.
     fn skewed(&mut self, child: &Candidate, next: &Candidate, frame: &Frame) -> bool {
+        if !self.follows(Edge::Clocks) {
+            return false;
+        }
         let overlap_ns = child.end_ns.saturating_sub(next.start_ns);
         let may_be = child.process != next.process
             && child.end_ns < next.end_ns
@@ -254,6 +425,18 @@ impl Walk {
         let ended = self.candidates.partition_point(|child| child.end_ns >= start_ns)
             - self.candidates.partition_point(|child| child.end_ns > end_ns);
         begun + ended
+    }
+}
+
+/// A member as it was.
+fn candidate(member: &Member, index: u32) -> Candidate {
+    Candidate {
+        start_ns: member.start_ns,
+        end_ns: member.end_ns.max(member.start_ns),
+        id: member.id,
+        member: index,
+        process: member.process,
+        is_guest: false,
     }
 }
 

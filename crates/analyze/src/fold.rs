@@ -84,6 +84,7 @@ impl Fold {
             owner.tally.absorb(&tally);
         }
         self.group_spans();
+        self.paths.read_links(trace);
         let mut target = Target {
             sections: &mut run.sections,
             orphans: &mut run.orphans,

@@ -5,51 +5,24 @@ use proptest::prelude::*;
 
 use super::*;
 
+mod search;
+
 fn member(start_ns: u64, end_ns: u64, parent: u32, id: u64) -> Member {
-    Member { start_ns, end_ns, parent, id, process: 0, is_detached: false }
+    Member { start_ns, end_ns, parent, id, process: 0, thread: None, is_suspended: false, is_detached: false }
+}
+
+fn on(thread: i64, member: Member) -> Member {
+    Member { thread: Some(thread), ..member }
 }
 
 fn walk(members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
-    let (mut pieces, mut standing) = (Vec::new(), Vec::new());
-    Walk::default().run(members, 0, &mut pieces, &mut standing);
-    (pieces.iter().map(|piece| (piece.member, piece.start_ns, piece.end_ns)).collect(), standing)
+    walk_by(Walk::default(), members)
 }
 
-/// The path by definition: of all chains of children that follow each other, the one whose sequence of
-/// (end, start, id), latest first, is the greatest; the rest of the window is the member's own.
-fn search(members: &[Member], at: u32, start_ns: u64, end_ns: u64, path: &mut Vec<(u32, u64, u64)>) {
-    let children: Vec<(u64, u64, u64, u32)> = (0u32..)
-        .zip(members)
-        .filter(|(index, child)| child.parent == at && !child.is_detached && *index != at)
-        .filter(|(_, child)| {
-            (child.start_ns < end_ns && child.end_ns > start_ns)
-                || (child.start_ns == child.end_ns && (start_ns..=end_ns).contains(&child.start_ns))
-        })
-        .map(|(index, child)| (child.end_ns.min(end_ns), child.start_ns.max(start_ns), child.id, index))
-        .collect();
-    let mut best: Vec<(u64, u64, u64, u32)> = Vec::new();
-    for subset in 0u32..1 << children.len() {
-        let mut chain: Vec<_> = (0..)
-            .zip(&children)
-            .filter(|(bit, _)| subset & (1 << bit) != 0)
-            .map(|(_, &child)| child)
-            .collect();
-        chain.sort_by(|a, b| b.cmp(a));
-        if chain.windows(2).all(|pair| pair[1].0 <= pair[0].1) && chain > best {
-            best = chain;
-        }
-    }
-    let mut point_ns = end_ns;
-    for (end, start, _, index) in best {
-        if end < point_ns {
-            path.push((at, end, point_ns));
-        }
-        search(members, index, start, end, path);
-        point_ns = start;
-    }
-    if start_ns < point_ns {
-        path.push((at, start_ns, point_ns));
-    }
+fn walk_by(mut walk: Walk, members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
+    let (mut pieces, mut standing) = (Vec::new(), Vec::new());
+    walk.run(members, 0, &mut pieces, &mut standing);
+    (pieces.iter().map(|piece| (piece.member, piece.start_ns, piece.end_ns)).collect(), standing)
 }
 
 /// Trees of up to ten spans on a coarse grid, so that equal times are common. Parents come first.
@@ -67,26 +40,34 @@ fn trees(longest: usize) -> impl Strategy<Value = Vec<Member>> {
     )
 }
 
+/// The same in several processes and on several threads, some suspended. Times are so far apart that the tolerances are
+/// not nothing, and some are off by less than these.
+fn places(longest: usize) -> impl Strategy<Value = Vec<Member>> {
+    let thread = prop::option::weighted(0.8, 1i64..4);
+    let place = (0u32..2, thread, prop::bool::weighted(0.2), 0u64..3, 0u64..3);
+    (trees(longest), vec(place, longest)).prop_map(|(mut members, places)| {
+        for (member, (process, thread, is_suspended, late, longer)) in members.iter_mut().zip(places) {
+            (member.process, member.thread, member.is_suspended) = (process, thread, is_suspended);
+            member.end_ns = member.end_ns * 1_000 + late + longer;
+            member.start_ns = member.start_ns * 1_000 + late;
+        }
+        members
+    })
+}
+
 proptest! {
     #[test]
     fn the_path_is_the_greatest_of_all_chains(members in trees(10)) {
-        let mut expected = Vec::new();
-        search(&members, 0, members[0].start_ns, members[0].end_ns, &mut expected);
-        expected.sort_by_key(|piece| Reverse(piece.1));
-        prop_assert_eq!(walk(&members).0, expected);
+        prop_assert_eq!(walk(&members).0, search::path(&members));
     }
 
     #[test]
-    fn pieces_are_exactly_the_window(
-        mut members in trees(60),
-        processes in vec(0u32..3, 60),
-    ) {
-        for (member, process) in members.iter_mut().zip(processes) {
-            member.process = process;
-            // Long enough that the tolerance between processes is not nothing.
-            member.start_ns *= 50;
-            member.end_ns *= 50;
-        }
+    fn the_path_is_the_greatest_of_all_chains_across_processes_and_threads(members in places(9)) {
+        prop_assert_eq!(walk(&members).0, search::path(&members));
+    }
+
+    #[test]
+    fn pieces_are_exactly_the_window(members in places(60)) {
         let (pieces, _) = walk(&members);
         let mut point_ns = members[0].end_ns;
         for &(_, start_ns, end_ns) in &pieces {
@@ -190,6 +171,89 @@ fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
     }
     let (pieces, _) = walk(&members);
     assert_eq!(pieces.iter().map(|(_, start, end)| end - start).sum::<u64>(), 20_000_000);
+}
+
+/// What the members of a fixture are on the path, and which kind of edge it needs for that.
+type Fixture = (Edge, Vec<Member>, &'static [(u32, u64, u64)]);
+
+/// A step that needs each kind of edge.
+fn fixtures() -> [Fixture; 5] {
+    let root = on(1, member(0, 1000, NO_PARENT, 1));
+    let suspended = Member { is_suspended: true, ..on(1, member(0, 1000, 0, 2)) };
+    let far = Member { process: 1, ..member(500, 900, 0, 3) };
+    [
+        (
+            Edge::Child,
+            vec![root, on(1, member(100, 900, 0, 2))],
+            &[(0, 900, 1000), (1, 100, 900), (0, 0, 100)],
+        ),
+        (
+            Edge::Order,
+            vec![root, on(1, member(0, 500, 0, 2)), on(1, member(500, 1000, 0, 3))],
+            &[(2, 500, 1000), (1, 0, 500)],
+        ),
+        (
+            Edge::Clocks,
+            vec![root, member(100, 505, 0, 2), far],
+            &[(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)],
+        ),
+        (
+            Edge::SameThread,
+            vec![
+                root,
+                on(1, member(0, 100, 0, 2)),
+                // Goes on after its parent: nobody waits for it, but for the thread that it holds.
+                Member { is_detached: true, ..on(2, member(60, 699, 1, 3)) },
+                on(1, member(100, 1000, 0, 4)),
+                on(2, member(700, 1000, 3, 5)),
+            ],
+            &[(4, 700, 1000), (3, 699, 700), (2, 100, 699), (1, 0, 100)],
+        ),
+        (
+            Edge::Suspended,
+            vec![root, suspended, on(1, member(100, 900, 0, 3)), on(2, member(100, 950, 0, 4))],
+            &[(1, 900, 1000), (2, 100, 900), (1, 0, 100)],
+        ),
+    ]
+}
+
+#[test]
+fn each_kind_of_edge_is_needed() {
+    let fixtures = fixtures();
+    assert_eq!(fixtures.each_ref().map(|fixture| fixture.0), Edge::ALL);
+    for (edge, members, expected) in fixtures {
+        assert_eq!(walk(&members).0, expected, "{edge:?}");
+        assert_eq!(search::path(&members), expected, "{edge:?}");
+        assert_ne!(walk_by(Walk::without(edge), &members).0, expected, "{edge:?}");
+        for other in Edge::ALL.into_iter().filter(|other| ![edge, Edge::Child, Edge::Order].contains(other)) {
+            assert_eq!(walk_by(Walk::without(other), &members).0, expected, "{edge:?} without {other:?}");
+        }
+    }
+}
+
+#[test]
+fn a_thread_that_lay_idle_or_changed_between_sections_kept_nobody_waiting() {
+    let step = |held: Member, more: &[Member]| {
+        let members = [
+            on(1, member(0, 1000, NO_PARENT, 1)),
+            on(1, member(0, 100, 0, 2)),
+            Member { is_detached: true, ..held },
+            on(1, member(100, 1000, 0, 4)),
+            on(2, member(700, 1000, 3, 5)),
+        ];
+        let members: Vec<Member> = members.into_iter().chain(more.iter().copied()).collect();
+        assert_eq!(walk(&members).0, search::path(&members));
+        walk(&members).0.iter().any(|piece| piece.0 == 2)
+    };
+    assert!(step(on(2, member(60, 692, 1, 3)), &[]));
+    // Free 1 % of the parent before; another thread; the same number in another process; suspended.
+    assert!(!step(on(2, member(60, 691, 1, 3)), &[]));
+    assert!(!step(on(3, member(60, 700, 1, 3)), &[]));
+    assert!(!step(Member { process: 1, ..on(2, member(60, 700, 1, 3)) }, &[]));
+    assert!(!step(Member { is_suspended: true, ..on(2, member(60, 700, 1, 3)) }, &[]));
+    // Two that overlap on a thread were suspended, say so or not.
+    let other = Member { is_detached: true, ..on(2, member(50, 80, 1, 6)) };
+    assert!(!step(on(2, member(60, 700, 1, 3)), &[other]));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The critical path of one window into the sums of its sections.
 
-use stepscope_model::{Span, Trace};
+use stepscope_model::{Figure, Span, Trace};
 
 use super::place::{Node, Role};
 use super::{Fold, Target};
@@ -9,6 +9,10 @@ use crate::critical::{Member, NO_PARENT, Piece, Standing, TRACES, Walk};
 /// OpenTelemetry's numbers of the span kinds at both ends of a queue.
 const PRODUCER: i32 = 4;
 const CONSUMER: i32 = 5;
+
+/// The part of its own length by which a child on another thread may go on after its parent: one in so many. A little
+/// later is no more than the order in which two threads put down their ends.
+const PAST_PART: u64 = 10;
 
 /// Memory that is reused from window to window.
 #[derive(Debug, Clone, Default)]
@@ -21,6 +25,21 @@ pub(super) struct Paths {
     standing: Vec<Standing>,
     /// Time on the path, by member.
     own_ns: Vec<u64>,
+    /// Spans that link to others of the trace at hand, sorted; only of programs that are not ours.
+    followers: Vec<u64>,
+}
+
+impl Paths {
+    /// Takes down the links of a trace.
+    pub(super) fn read_links(&mut self, trace: &Trace) {
+        self.followers.clear();
+        // Our own layer links steps to runs and waits to batches: other traces.
+        if !trace.is_ours {
+            let inner = trace.links.iter().filter(|link| link.trace == trace.id && link.target != link.span);
+            self.followers.extend(inner.map(|link| link.span));
+            self.followers.sort_unstable();
+        }
+    }
 }
 
 impl Fold {
@@ -38,7 +57,7 @@ impl Fold {
         // Of programs that have no steps each trace is a window.
         let kind = match (mode, window.role) {
             (Some(mode), _) => mode,
-            (None, Role::Outside) if !trace.is_ours => TRACES,
+            (None, Role::Outside) if !trace.is_ours && !self.follows(trace, anchor) => TRACES,
             (None, _) => return,
         };
         let mut other_ns = 0;
@@ -62,6 +81,13 @@ impl Fold {
             windows.total_ns = windows.total_ns.saturating_add(window.duration_ns().into());
             windows.other_ns = windows.other_ns.saturating_add(other_ns.into());
         }
+    }
+
+    /// Whether a root follows from another span of its trace: what caused it did not wait for it, and its time is no
+    /// window of its own.
+    fn follows(&self, trace: &Trace, anchor: u32) -> bool {
+        let root = trace.spans.get(anchor as usize).filter(|span| span.parent.is_none());
+        root.is_some_and(|root| self.paths.followers.binary_search(&root.id).is_ok())
     }
 
     /// Walks the window of `anchor` and gives its place among the members.
@@ -90,6 +116,8 @@ impl Fold {
                 parent: above.and_then(|above| paths.places.get(above).copied()).unwrap_or(NO_PARENT),
                 id: span.id,
                 process: span.process,
+                thread: node.thread,
+                is_suspended: span.amount(Figure::IdleNs).is_some_and(|idle_ns| idle_ns > 0),
                 is_detached: parent.is_some_and(|parent| is_detached((span, node), parent)),
             });
         }
@@ -134,11 +162,15 @@ fn add(nodes: &[Node], index: u32, standing: Standing, own_ns: u64, kind: usize,
     }
 }
 
-/// Whether a parent cannot have waited for a child: it was handed to a queue, or it ran on another thread and
-/// went on when the parent had ended.
+/// Whether a parent cannot have waited for a child: it was handed to a queue, or it ran on another thread of the same
+/// process and went well past the parent's end.
 fn is_detached(child: (&Span, &Node), parent: (&Span, &Node)) -> bool {
     let is_queued = child.0.span_kind == CONSUMER && parent.0.span_kind == PRODUCER;
-    let is_elsewhere =
-        child.1.thread.is_some() && parent.1.thread.is_some() && child.1.thread != parent.1.thread;
-    is_queued || (is_elsewhere && child.1.end_ns > parent.1.end_ns)
+    // Between processes neither the numbers of threads nor the clocks can be compared to tell.
+    let is_elsewhere = child.0.process == parent.0.process
+        && child.1.thread.is_some()
+        && parent.1.thread.is_some()
+        && child.1.thread != parent.1.thread;
+    let past_ns = child.1.end_ns.saturating_sub(parent.1.end_ns);
+    is_queued || (is_elsewhere && past_ns.saturating_mul(PAST_PART) > child.1.duration_ns())
 }

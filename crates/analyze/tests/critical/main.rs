@@ -79,6 +79,8 @@ impl Case {
                     id,
                     process: processes.iter().position(|&name| name == text(span, "processID")).unwrap()
                         as u32,
+                    thread: None,
+                    is_suspended: false,
                     is_detached: follows || produced,
                 }
             })

@@ -1,12 +1,14 @@
-//! CRISP's cases as the readers give them: parents, links and processes are those that the reader found, and
-//! the report's own fold walks them too.
+//! The published cases as the readers give them: parents, links and processes are those that the reader found; and as
+//! the report gives them.
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use stepscope_analyze::critical::{Member, NO_PARENT};
+use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_model::{ReadOptions, Reader, Sink, Trace};
 
-use super::{cases, expected_of_crisp, json, path};
+use super::{cases, expected_of_crisp, json, path, text};
 
 /// OpenTelemetry's numbers of the span kinds at both ends of a queue.
 const PRODUCER: i32 = 4;
@@ -38,6 +40,8 @@ fn members(trace: &Trace) -> Vec<Member> {
                 parent: parent.map_or(NO_PARENT, |parent| parent as u32),
                 id: span.id,
                 process: span.process,
+                thread: None,
+                is_suspended: false,
                 is_detached: is_queued || (parent.is_none() && follows),
             }
         })
@@ -74,5 +78,133 @@ fn exclusive_times_of_traces_that_were_read_are_those_that_crisp_expects() {
     }
     if cases("crisp").is_some() {
         assert!(with_several_processes >= 5, "{with_several_processes}");
+    }
+}
+
+#[derive(Debug)]
+struct Fold(Partial);
+
+impl Sink for Fold {
+    fn trace(&mut self, trace: &Trace) {
+        self.0.add(trace);
+    }
+}
+
+/// What the report of a file is made of.
+fn summary(name: &str, bytes: &[u8]) -> Summary {
+    let mut fold = Fold(Partial::new(Config::default()));
+    let mut reader = Reader::new(ReadOptions::default());
+    reader.read_stream(name, bytes, &mut fold).unwrap();
+    drop(reader.finish(&mut fold));
+    fold.0.finish(None)
+}
+
+/// The summary of a trace of Jaeger's whose spans are named by their ids, so that each is a section of its own.
+fn summary_by_span(trace: &Value) -> Summary {
+    let mut trace = trace.clone();
+    for span in trace["spans"].as_array_mut().unwrap() {
+        span["operationName"] = span["spanID"].clone();
+    }
+    summary("case.json", json!({ "data": [trace] }).to_string().as_bytes())
+}
+
+/// The last name of a path.
+fn last(path: &str) -> String {
+    let names = stepscope_core::path::split(path);
+    names.last().unwrap().to_string()
+}
+
+/// Microseconds on the critical path by the last name of the section; what no section explains is the root's.
+fn on_path(summary: &Summary, root: &str) -> BTreeMap<String, u64> {
+    let critical = summary.critical_path.as_ref().unwrap();
+    let mut times = BTreeMap::from([(root.to_owned(), critical.other_ns)]);
+    for section in &critical.sections {
+        *times.entry(last(&section.path)).or_default() += section.on_path_ns;
+    }
+    times.retain(|_, time| *time > 0);
+    times.values_mut().for_each(|time| *time /= 1_000);
+    assert_eq!(times.values().sum::<u64>(), critical.total_ns / 1_000);
+    times
+}
+
+/// The span without a parent.
+fn root(trace: &Value) -> &Value {
+    let is_root =
+        |span: &&Value| span["references"].as_array().is_none_or(|references| references.is_empty());
+    trace["spans"].as_array().unwrap().iter().find(is_root).unwrap()
+}
+
+#[test]
+fn reports_have_the_exclusive_times_that_crisp_expects() {
+    let folders = ["crisp", "crisp/err_pattern1", "crisp/err_pattern3"];
+    for file in folders.into_iter().flat_map(|folder| cases(folder).unwrap_or_default()) {
+        let document = json(&file);
+        let mut expected: BTreeMap<String, u64> = BTreeMap::new();
+        for (operation, time) in expected_of_crisp(&document) {
+            *expected.entry(operation.split_once("] ").unwrap().1.to_owned()).or_default() += time;
+        }
+        let root = text(root(&document["data"][0]), "operationName");
+        assert_eq!(
+            on_path(&summary("case.json", document.to_string().as_bytes()), root),
+            expected,
+            "{}",
+            file.display()
+        );
+    }
+}
+
+#[test]
+fn reports_have_the_paths_that_jaegers_ui_expects() {
+    for file in cases("jaeger_ui/critical_path").unwrap_or_default() {
+        let document = json(&file);
+        let mut expected: BTreeMap<String, u64> = BTreeMap::new();
+        for one in document["expected_critical_path_sections"].as_array().unwrap() {
+            let number = |key: &str| one[key].as_u64().unwrap();
+            *expected.entry(text(one, "spanID").to_owned()).or_default() +=
+                number("sectionEnd") - number("sectionStart");
+        }
+        let summary = summary_by_span(&document["trace"]);
+        assert_eq!(summary.critical_path.as_ref().unwrap().windows, 1, "{}", file.display());
+        let root = text(root(&document["trace"]), "spanID");
+        assert_eq!(on_path(&summary, root), expected, "{}", file.display());
+    }
+}
+
+/// Microseconds of a span in which none of its children ran, counted between all times at which anything changes.
+fn self_us(span: &Value, trace: &Value) -> u64 {
+    let interval = |span: &Value| {
+        let start = span["startTime"].as_u64().unwrap();
+        (start, start + span["duration"].as_u64().unwrap())
+    };
+    let is_child = |other: &&Value| {
+        let first = other["references"].as_array().and_then(|all| all.first());
+        first.is_some_and(|first| first["spanID"] == span["spanID"])
+    };
+    let children: Vec<(u64, u64)> =
+        trace["spans"].as_array().unwrap().iter().filter(is_child).map(interval).collect();
+    let (start, end) = interval(span);
+    let mut times: Vec<u64> = children.iter().flat_map(|&(a, b)| [a, b]).chain([start, end]).collect();
+    times.sort_unstable();
+    let is_own = |pair: &&[u64]| {
+        let is_covered = children.iter().any(|&(a, b)| a <= pair[0] && pair[1] <= b);
+        start <= pair[0] && pair[1] <= end && !is_covered
+    };
+    times.windows(2).filter(is_own).map(|pair| pair[1] - pair[0]).sum()
+}
+
+#[test]
+fn reports_have_the_self_times_of_jaegers_ui() {
+    for file in cases("jaeger_ui/self_time").unwrap_or_default() {
+        let trace = json(&file);
+        let spans = trace["spans"].as_array().unwrap();
+        let summary = summary_by_span(&trace);
+        let got: BTreeMap<String, Option<u64>> = summary
+            .sections
+            .iter()
+            .map(|section| (last(&section.path), section.self_ns.map(|time| time / 1_000)))
+            .collect();
+        let expected: BTreeMap<String, Option<u64>> =
+            spans.iter().map(|span| (text(span, "spanID").to_owned(), Some(self_us(span, &trace)))).collect();
+        assert_eq!(got, expected, "{}", file.display());
     }
 }

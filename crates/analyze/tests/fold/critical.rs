@@ -3,7 +3,7 @@
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{CriticalPath, WaitParts};
 use stepscope_core::SectionKind;
-use stepscope_model::Figure;
+use stepscope_model::{Figure, Link};
 
 use crate::build::{Build, summarise};
 
@@ -78,6 +78,100 @@ fn what_goes_on_after_the_step_on_another_thread_held_up_nothing() {
     build.span(1, "forward", 20, 90).thread(1);
     let summary = summarise([&build.trace()]);
     assert_eq!(rows(critical(&summary)), [("step/forward", 70, 1, 0, None)]);
+}
+
+#[test]
+fn what_ends_a_little_after_its_parent_on_another_thread_was_waited_for() {
+    let paths = |end_ns: u64| {
+        let mut build = Build::new(1);
+        build.step(0, 0, 1000).thread(1);
+        build.span(1, "shard", 100, end_ns).thread(2);
+        build.span(2, "gemm", 200, 800).thread(2);
+        summarise([&build.trace()])
+    };
+    // A tenth of all that it took; then more.
+    let expected: [Row<'_>; 2] = [("step/shard/gemm", 600, 1, 0, None), ("step/shard", 300, 1, 0, None)];
+    assert_eq!(rows(critical(&paths(1_100))), expected);
+    assert_eq!(rows(critical(&paths(1_101))), []);
+}
+
+#[test]
+fn threads_are_compared_within_one_process_only() {
+    // Both name thread numbers, and the server's clock is ahead.
+    let paths = |server: u32| {
+        let mut build = Build::new(1);
+        build.span(0, "root", 0, 1000).thread(1);
+        build.span(1, "client", 100, 900).thread(1);
+        build.span(2, "server", 150, 1900).thread(57).process(server);
+        build.span(3, "db", 200, 800).thread(57).process(server);
+        summarise([&build.foreign().trace()])
+    };
+    let expected: [Row<'_>; 3] = [
+        ("root/client/server/db", 600, 1, 0, None),
+        ("root/client/server", 150, 1, 0, None),
+        ("root/client", 50, 1, 0, None),
+    ];
+    assert_eq!(rows(critical(&paths(7))), expected);
+    assert_eq!(rows(critical(&paths(0))), [("root/client", 800, 1, 0, None)]);
+}
+
+#[test]
+fn a_section_waits_for_the_thread_that_another_holds() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 1000).thread(1);
+    build.span(1, "a", 0, 100).thread(1);
+    build.span(2, "other_task", 50, 60).thread(2);
+    // Nobody waits for it, but `task` for its thread.
+    build.span(2, "long_task", 60, 700).thread(2);
+    build.span(1, "b", 100, 1000).thread(1);
+    build.span(5, "task", 700, 1000).thread(2);
+    let summary = summarise([&build.trace()]);
+    let expected: [Row<'_>; 5] = [
+        ("step/a/long_task", 600, 1, 0, None),
+        ("step/b/task", 300, 1, 0, None),
+        ("step/a", 90, 1, 0, None),
+        ("step/a/other_task", 10, 1, 0, None),
+        ("step/b", 0, 1, 0, None),
+    ];
+    assert_eq!(rows(critical(&summary)), expected);
+}
+
+#[test]
+fn a_suspended_section_does_not_hold_its_thread() {
+    let paths = |idle_ns: i64| {
+        let mut build = Build::new(1);
+        build.step(0, 0, 1000).thread(1);
+        let fetch = build.span(1, "fetch", 0, 1000).thread(1);
+        fetch.figure(Figure::BusyNs, 1000 - idle_ns).figure(Figure::IdleNs, idle_ns);
+        build.span(1, "compute", 100, 900).thread(1);
+        summarise([&build.trace()])
+    };
+    let expected: [Row<'_>; 2] = [("step/compute", 800, 1, 0, None), ("step/fetch", 200, 1, 0, None)];
+    assert_eq!(rows(critical(&paths(990))), expected);
+    let expected: [Row<'_>; 2] = [("step/fetch", 1000, 1, 0, None), ("step/compute", 0, 0, 1, Some(100))];
+    assert_eq!(rows(critical(&paths(0))), expected);
+}
+
+#[test]
+fn what_follows_from_its_own_trace_is_no_window() {
+    let build = || {
+        let mut build = Build::new(1);
+        build.span(0, "request", 0, 100);
+        build.span(1, "publish", 10, 40);
+        build.span(0, "consume", 30, 90);
+        build.span(3, "store", 40, 80);
+        build.foreign()
+    };
+    let mut follows = build();
+    follows.0.links = vec![Link { span: 3, trace: follows.0.id, target: 2 }];
+    let summary = summarise([&follows.trace()]);
+    assert_eq!((critical(&summary).windows, critical(&summary).total_ns), (1, 100));
+    assert_eq!(rows(critical(&summary)), [("request/publish", 30, 1, 0, None)]);
+    // A link to another trace, or to itself, tells nothing of that.
+    let mut others = build();
+    others.0.links =
+        vec![Link { span: 3, trace: [9; 16], target: 2 }, Link { span: 1, trace: others.0.id, target: 1 }];
+    assert_eq!(critical(&summarise([&others.trace()])).windows, 2);
 }
 
 #[test]

@@ -1,0 +1,85 @@
+//! Which sections held which threads, so that others had to wait for them. When the path goes through them is decided by
+//! the walk.
+
+use super::{Member, NO_PARENT};
+
+/// A stay on a thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Stay {
+    process: u32,
+    thread: i64,
+    start_ns: u64,
+    end_ns: u64,
+    id: u64,
+    member: u32,
+}
+
+/// The sections that held their threads, one after the other; read from the members when first asked.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Holders {
+    stays: Vec<Stay>,
+    is_read: bool,
+}
+
+impl Holders {
+    /// Forgets the members.
+    pub(super) fn clear(&mut self) {
+        self.is_read = false;
+    }
+
+    /// The section that had the thread of `member` last, ending not after it began.
+    pub(super) fn before(&mut self, members: &[Member], member: &Member) -> Option<u32> {
+        if !self.is_read {
+            self.read(members);
+        }
+        let thread = (member.process, member.thread?);
+        let after = self.stays.partition_point(|stay| {
+            (stay.process, stay.thread) < thread
+                || ((stay.process, stay.thread) == thread && stay.end_ns <= member.start_ns)
+        });
+        let last = self.stays.get(after.checked_sub(1)?)?;
+        ((last.process, last.thread) == thread).then_some(last.member)
+    }
+
+    /// A section holds its thread from outside of it: its parent is on another. Those that were suspended did not keep
+    /// others waiting, be it that they say so or that they overlap on one thread.
+    fn read(&mut self, members: &[Member]) {
+        self.is_read = true;
+        self.stays.clear();
+        for (member, index) in members.iter().zip(0u32..) {
+            let Some(thread) = member.thread.filter(|_| !member.is_suspended) else { continue };
+            let parent = Some(member.parent).filter(|&parent| parent != NO_PARENT);
+            let parent = parent.and_then(|parent| members.get(parent as usize));
+            let is_first = parent
+                .is_none_or(|parent| (parent.process, parent.thread) != (member.process, member.thread));
+            if is_first && member.start_ns < member.end_ns {
+                let &Member { process, start_ns, end_ns, id, .. } = member;
+                self.stays.push(Stay { process, thread, start_ns, end_ns, id, member: index });
+            }
+        }
+        self.stays.sort_unstable();
+        let mut kept = 0;
+        let mut last: Option<Stay> = None;
+        let mut is_last_alone = true;
+        for at in 0..=self.stays.len() {
+            let stay = self.stays.get(at).copied();
+            let overlaps = last.zip(stay).is_some_and(|(last, stay)| {
+                (last.process, last.thread) == (stay.process, stay.thread) && stay.start_ns < last.end_ns
+            });
+            if !overlaps {
+                let held = last.filter(|_| is_last_alone);
+                if let (Some(held), Some(slot)) = (held, self.stays.get_mut(kept)) {
+                    *slot = held;
+                    kept += 1;
+                }
+            }
+            // Of a chain of overlapping ones the one that ends last is compared with the next.
+            is_last_alone = !overlaps;
+            last = match (last, stay) {
+                (Some(last), Some(stay)) if overlaps && last.end_ns > stay.end_ns => Some(last),
+                _ => stay,
+            };
+        }
+        self.stays.truncate(kept);
+    }
+}
