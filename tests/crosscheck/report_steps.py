@@ -66,7 +66,8 @@ def warmups(report, run, compare):
 
 
 def warmups_of(report, mode, steps, compare):
-    return warmup.counts(steps, listed(report, mode, steps), f"{mode} steps", compare)
+    periods = [period for row in report["detailed_metrics"]["periodic"] if row["mode"] == mode for period in row["periods"]]
+    return warmup.counts(steps, periods, listed(report, mode, steps), f"{mode} steps", compare)
 
 
 def listed(report, mode, steps):

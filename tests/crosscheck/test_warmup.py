@@ -9,26 +9,60 @@ import warmup
 def steps(durations, process=None, numbers=None):
     numbers = numbers or range(len(durations))
     return [
-        types.SimpleNamespace(instance=process, start=at * 1000, duration=duration, number=number, trace=bytes([at % 256]), id=b"1")
+        types.SimpleNamespace(instance=process, start=at * 1000, duration=duration, number=number, offset=0, trace=bytes([at % 256]), id=b"1")
         for at, (duration, number) in enumerate(zip(durations, numbers))
     ]
 
 
-class WarmUp(unittest.TestCase):
-    def test_the_first_that_take_more_than_half_as_long_again(self):
-        self.assertEqual(warmup.bounds(steps([500, 151, 150, 500] + [100] * 20)), (2, 2))
+def told(durations):
+    return warmup.warm_up(durations, len(durations))
 
-    def test_at_most_a_quarter_and_256(self):
-        self.assertEqual(warmup.bounds(steps([500] * 3 + [100] * 5)), (2, 2))
-        self.assertEqual(warmup.bounds(steps([500] * 300 + [100] * 1000)), (256, 256))
+
+def counts(steps, periods=(), listed=None):
+    return warmup.counts(steps, periods, listed or {}, "steps", None)
+
+
+class WarmUp(unittest.TestCase):
+    def test_the_first_that_are_above_the_usual_one_by_more_than_a_tenth(self):
+        self.assertEqual(told([500, 111, 500, 109] + [100] * 96), 3)
+        self.assertEqual(told([110] * 10 + [100] * 90), 0)
+        self.assertEqual(told([100] * 5 + [500] * 5 + [100] * 90), 0)
+
+    def test_three_usual_steps_in_a_row_end_it_and_one_does_not(self):
+        self.assertEqual(told([500] * 5 + [100] + [500] * 5 + [100] * 89), 11)
+        self.assertEqual(told([500] * 5 + [100] * 4 + [500] * 5 + [100] * 86), 5)
+
+    def test_steps_scatter_by_four_median_deviations(self):
+        scattered = [90, 100, 110] * 32
+        self.assertEqual((told([140] * 4 + scattered), told([141] * 4 + scattered)), (0, 4))
+
+    def test_of_few_steps_half_as_much_again(self):
+        self.assertEqual((told([150] + [100] * 18), told([151] + [100] * 18), told([150] + [100] * 19)), (0, 1, 1))
+        self.assertEqual((told([500] + [100] * 2), told([500] + [100] * 3), told([])), (0, 1, 0))
+
+    def test_at_most_a_quarter_and_224(self):
+        self.assertEqual((told([500] * 2 + [100] * 6), told([500] * 3 + [100] * 6)), (2, 0))
+        self.assertEqual((told([500] * 224 + [100] * 1000), told([500] * 225 + [100] * 1000)), (224, 0))
+
+    def test_what_stretches_later_on_do_as_well_is_none(self):
+        # Of 95 stretches of three steps one may be as slow, and two may not.
+        self.assertEqual(told([500] * 3 + [100] * 30 + [500] * 3 + [100] * 64), 3)
+        self.assertEqual(told(([500] * 3 + [100] * 30) * 3 + [100]), 0)
+        # Of 250 steps five may be, and six may not.
+        self.assertEqual((told(([500] + [100] * 41) * 6), told(([500] + [100] * 35) * 7)), (1, 0))
 
     def test_steps_follow_each_other_in_time_and_not_by_number(self):
         restarted = steps([500, 100, 400, 100, 100, 100, 100, 100], numbers=[0, 1, 0, 1, 2, 3, 4, 5])
         self.assertEqual([step.duration for step in warmup.by_process(reversed(restarted))[None]][:3], [500, 100, 400])
-        self.assertEqual(warmup.bounds(warmup.by_process(reversed(restarted))[None]), (1, 1))
+        self.assertEqual(counts(reversed(restarted)), {None: 1})
 
-    def test_a_border_within_the_error_of_the_median_has_two_answers(self):
-        self.assertEqual(warmup.bounds(steps([15_010] + [10_000] * 99)), (0, 1))
+    def test_what_is_as_long_every_so_often_says_nothing(self):
+        every = [300 if number % 25 == 0 else 100 for number in range(200)]
+        periods = [{"every": 25, "first_step": 25}]
+        self.assertEqual(counts(steps(every), periods), {None: 0})
+        self.assertEqual(counts(steps([449] + every[1:]), periods), {None: 0})
+        self.assertEqual(counts(steps([450] + every[1:]), periods), {None: 1})
+        self.assertEqual(counts(steps([449, 400, 400] + every[3:]), periods), {None: 3})
 
 
 if __name__ == "__main__":

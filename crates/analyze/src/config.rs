@@ -4,10 +4,6 @@
 /// partials which are to be merged must have the same ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// A step at the start is warm-up while it takes longer than this per cent of the median step.
-    pub warmup_factor_percent: u64,
-    /// At most this per cent of the steps are warm-up (and never more than [`WARMUP_STEPS`]).
-    pub warmup_share_percent: u64,
     /// Below this many steady steps there is no verdict.
     pub min_steps: u64,
     /// Input share, in per cent, from which a run is moderately input bound.
@@ -23,8 +19,6 @@ pub struct Config {
 impl Default for Config {
     fn default() -> Self {
         Self {
-            warmup_factor_percent: 150,
-            warmup_share_percent: 25,
             min_steps: 20,
             input_moderate_percent: 5,
             input_high_percent: 20,

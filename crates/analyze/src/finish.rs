@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use crate::config::Config;
-use crate::run::{RunAcc, RunKey};
+use crate::run::{InstanceAcc, RunAcc, RunKey};
 use crate::summary::{
     BatchSummary, Coverage, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
     WaitSummary,
@@ -91,21 +91,28 @@ pub(crate) fn summary(
 }
 
 fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs: Vec<OtherRun>) -> Summary {
-    let steps = steps::Steady::of(run, config);
-    let mut modes = steps.modes(config);
-    let primary = steps::primary(&modes);
-    let numbers = &steps.numbers;
-    modes.iter_mut().for_each(|row| row.numbers = numbers.of_mode(row.mode).kind);
+    let numbers = numbering::Numbers::of(run);
+    let of_mode =
+        |acc: &InstanceAcc, mode| acc.steps.get(mode as usize).is_some_and(|steps| steps.count() > 0);
+    let modes: Vec<Mode> = Mode::ALL
+        .iter()
+        .copied()
+        .filter(|&mode| run.instances.values().any(|acc| of_mode(acc, mode)))
+        .collect();
     let series: Vec<_> =
-        modes.iter().filter_map(|row| series::steps(run, row.mode, numbers.of_mode(row.mode))).collect();
+        modes.iter().filter_map(|&mode| series::steps(run, mode, numbers.of_mode(mode))).collect();
+    let phase_series: Vec<_> =
+        modes.iter().filter_map(|&mode| series::phases(run, mode, numbers.of_mode(mode))).collect();
     let state = run::state(run);
     let mut losses = run::losses(run);
     let sections = sections::Table::of(run, &state, &losses);
     losses.unplaced = sections.unplaced;
-    let phase_series: Vec<_> =
-        modes.iter().filter_map(|row| series::phases(run, row.mode, numbers.of_mode(row.mode))).collect();
+    let coverage = coverage::of(run, sections.steps, &losses);
+    let periods = periods::found(&numbers, &coverage, &series);
+    let steps = steps::Steady::of(run, &numbers, &periods, config);
+    let modes = steps.modes(config);
+    let primary = steps::primary(&modes);
     let outside = input::Outside::of(run, &steps, primary, config);
-    let coverage = coverage::of(run, sections.steps, &modes, &losses);
     Summary {
         found: true,
         run: identity(key),
@@ -132,7 +139,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         values: series::values(run, numbers.of_mode(Mode::Train)),
         disagreements: sections.disagreements,
         changes: changes::of(&steps, &coverage, &series, &phase_series),
-        periodic: periods::of(run, &steps, &coverage, &series),
+        periodic: periods::of(run, &steps, &periods, &series),
         phase_series,
         examples: examples::of(run, &steps, &modes),
         sections: sections.rows,

@@ -37,6 +37,7 @@ mod sums;
 mod sweep;
 pub mod trend;
 mod values;
+mod warmup;
 
 pub use config::{Bounds, Config, EXAMPLE_BYTES, EXAMPLE_SPANS, SLOWEST_STEPS, WARMUP_STEPS};
 pub use partial::{PARTIAL_VERSION, Partial, PartialError};

@@ -219,6 +219,12 @@ impl StepAcc {
         self.folded.numbered.saturating_add(kept)
     }
 
+    /// Number of steps read with all their spans.
+    pub(crate) fn whole(&self) -> u64 {
+        let kept = self.kept.iter().filter(|record| record.is_whole).count() as u64;
+        self.folded.whole_steps.saturating_add(kept)
+    }
+
     /// Number of steps.
     pub(crate) fn count(&self) -> u64 {
         self.folded.durations.count().saturating_add(self.kept.len() as u64)

@@ -6,12 +6,13 @@ use stepscope_core::{Level, LossReason};
 
 use super::sections::StepCounts;
 use crate::run::RunAcc;
-use crate::summary::{Coverage, Losses, ModeSummary, Shortfall};
+use crate::summary::{Coverage, Losses, Shortfall};
 
 /// Coverage of the steps of all modes.
-pub(super) fn of(run: &RunAcc, counts: StepCounts, modes: &[ModeSummary], losses: &Losses) -> Coverage {
-    let whole_steps = modes.iter().fold(0u64, |sum, mode| sum.saturating_add(mode.whole_all.steps));
-    let read_steps = modes.iter().fold(0u64, |sum, mode| sum.saturating_add(mode.all.count));
+pub(super) fn of(run: &RunAcc, counts: StepCounts, losses: &Losses) -> Coverage {
+    let steps = run.instances.values().flat_map(|instance| &instance.steps);
+    let whole_steps = steps.clone().fold(0u64, |sum, steps| sum.saturating_add(steps.whole()));
+    let read_steps = steps.fold(0u64, |sum, steps| sum.saturating_add(steps.count()));
     // Sections of a step's path that are none, as those of loops that ended without work: in the sums, too.
     let no_steps = counts.read.saturating_sub(read_steps);
     let coverage = Coverage {

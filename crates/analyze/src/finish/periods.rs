@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepscope_core::Mode;
 
 use super::narrow;
-use super::numbering::Numbering;
+use super::numbering::{Numbering, Numbers};
 use super::steps::Steady;
 use crate::changes::median;
 use crate::dist::Dist;
@@ -17,36 +17,76 @@ use crate::summary::{
     Coverage, PeriodCause, PeriodicSteps, PhaseName, SeriesPoint, Stats, StepPeriod, StepSeries,
 };
 
+/// The periods of one mode, of which there are some.
+pub(super) struct Periods {
+    pub(super) mode: Mode,
+    found: Vec<Period>,
+    /// Of each the numbers and times of its two longest steps, the longest first.
+    longest: Vec<[(u64, u64); 2]>,
+}
+
+impl Periods {
+    fn of(series: &StepSeries) -> Option<Self> {
+        let points: Vec<(u64, u64)> = points_from(series, 0).map(|p| (p.step, p.duration_max_ns)).collect();
+        let (numbers, times): (Vec<u64>, Vec<u64>) = points.iter().copied().unzip();
+        let found = periods::periods(&numbers, &times);
+        let longest = found.iter().map(|period| {
+            points.iter().filter(|(number, _)| period.holds(*number)).fold([(0, 0); 2], |[a, b], &point| {
+                match point.1 {
+                    time if time > a.1 => [point, a],
+                    time if time > b.1 => [a, point],
+                    _ => [a, b],
+                }
+            })
+        });
+        let longest = longest.collect();
+        (!found.is_empty()).then_some(Self { mode: series.mode, found, longest })
+    }
+
+    /// Which of them a step is of.
+    fn position(&self, number: u64) -> Option<usize> {
+        self.found.iter().position(|period| period.holds(number))
+    }
+
+    /// Whether a step takes as long as it does because it is periodic: less than one and a half times as long as the
+    /// longest other one of its period.
+    pub(super) fn explain(&self, number: u64, time_ns: u64) -> bool {
+        let longest = self.position(number).and_then(|at| self.longest.get(at));
+        let other = longest.map_or(0, |[a, b]| if a.0 == number { b.1 } else { a.1 });
+        u128::from(time_ns) * 2 < u128::from(other) * 3
+    }
+}
+
 /// The periods of every mode that has some; none where only a part of the steps was read, or points hold several.
+pub(super) fn found(numbers: &Numbers, coverage: &Coverage, series: &[StepSeries]) -> Vec<Periods> {
+    let is_read = coverage.partly_read().is_none();
+    let is_told = |series: &&StepSeries| is_read && series.shift == 0 && numbers.tell_apart(series.mode);
+    series.iter().filter(is_told).filter_map(Periods::of).collect()
+}
+
+/// What is said about periods, warm-up left out.
 pub(super) fn of(
     run: &RunAcc,
     steps: &Steady<'_>,
-    coverage: &Coverage,
+    periods: &[Periods],
     series: &[StepSeries],
 ) -> Vec<PeriodicSteps> {
-    if coverage.partly_read().is_some() {
-        return Vec::new();
-    }
-    let is_told = |series: &&StepSeries| series.shift == 0 && steps.numbers.tell_apart(series.mode);
-    series.iter().filter(is_told).filter_map(|series| row(run, steps, series)).collect()
+    let series_of = |periods: &Periods| series.iter().find(|series| series.mode == periods.mode);
+    periods.iter().filter_map(|periods| row(run, steps, periods, series_of(periods)?)).collect()
 }
 
-fn row(run: &RunAcc, steps: &Steady<'_>, series: &StepSeries) -> Option<PeriodicSteps> {
-    let first = steps.first_step(series.mode).unwrap_or(0);
-    let points: Vec<&SeriesPoint> =
-        series.points.iter().filter(|point| point.count > 0 && point.step >= first).collect();
-    let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
-    let longest: Vec<u64> = points.iter().map(|point| point.duration_max_ns).collect();
-    let found = periods::periods(&numbers, &longest);
-    if found.is_empty() {
-        return None;
-    }
+fn points_from(series: &StepSeries, first: u64) -> impl Iterator<Item = &SeriesPoint> {
+    series.points.iter().filter(move |point| point.count > 0 && point.step >= first)
+}
+
+fn row(run: &RunAcc, steps: &Steady<'_>, periods: &Periods, series: &StepSeries) -> Option<PeriodicSteps> {
+    let found = &periods.found;
+    let points = points_from(series, steps.first_step(series.mode).unwrap_or(0));
     let mut usual = Dist::default();
     let mut by_period: Vec<Vec<&SeriesPoint>> = vec![Vec::new(); found.len()];
     let mut usual_steps: BTreeSet<u64> = BTreeSet::new();
     for point in points {
-        let at = found.iter().position(|period| period.holds(point.step));
-        match at.and_then(|at| by_period.get_mut(at)) {
+        match periods.position(point.step).and_then(|at| by_period.get_mut(at)) {
             Some(mine) => mine.push(point),
             None => {
                 usual.record(point.duration_max_ns);

@@ -6,18 +6,18 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use super::examples::hexadecimal;
-use super::numbering::Numbers;
+use super::numbering::{Numbering, Numbers};
+use super::periods::Periods;
 use super::{narrow, share};
-use crate::config::{Config, WARMUP_STEPS};
+use crate::config::Config;
 use crate::dist::Dist;
 use crate::merge::{Merge, earliest};
 use crate::phases::PhaseKey;
 use crate::points::Place;
 use crate::run::{Instance, RunAcc};
 use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
-use crate::summary::{
-    ModeSummary, PhaseRow, SlowStep, Stats, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps,
-};
+use crate::summary::{ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup, WholeSteps};
+use crate::warmup::{Early, warm_up};
 
 /// The steps of one (instance, mode), warm-up told.
 #[derive(Default)]
@@ -46,21 +46,24 @@ impl SteadySteps {
 /// The steps of a run, by mode and instance.
 pub(super) struct Steady<'a> {
     by_mode: [BTreeMap<&'a Instance, SteadySteps>; 3],
-    pub(super) numbers: Numbers,
+    pub(super) numbers: &'a Numbers,
 }
 
 impl<'a> Steady<'a> {
     /// Tells the warm-up of every instance.
-    pub(super) fn of(run: &'a RunAcc, config: &Config) -> Self {
+    pub(super) fn of(run: &'a RunAcc, numbers: &'a Numbers, periods: &[Periods], config: &Config) -> Self {
         let mut by_mode: [BTreeMap<&Instance, SteadySteps>; 3] = Default::default();
         for (instance, acc) in &run.instances {
-            for (steps, mode) in acc.steps.iter().zip(&mut by_mode) {
+            for ((steps, by_instance), &mode) in acc.steps.iter().zip(&mut by_mode).zip(Mode::ALL) {
                 if steps.count() > 0 {
-                    mode.insert(instance, steady(steps, config));
+                    let periods = periods.iter().find(|periods| periods.mode == mode);
+                    let first = early(steps, periods, numbers.of_mode(mode));
+                    let warmup = warm_up(&first, steps.count());
+                    by_instance.insert(instance, steady(steps, warmup, config));
                 }
             }
         }
-        Self { by_mode, numbers: Numbers::of(run) }
+        Self { by_mode, numbers }
     }
 
     /// The steps of one (mode, instance).
@@ -80,7 +83,7 @@ impl<'a> Steady<'a> {
             .iter()
             .zip(&self.by_mode)
             .filter(|(_, instances)| !instances.is_empty())
-            .map(|(&mode, instances)| summary(mode, instances, config))
+            .map(|(&mode, instances)| summary(mode, instances, self.numbers.of_mode(mode), config))
             .collect()
     }
 }
@@ -91,17 +94,20 @@ pub(super) fn primary(modes: &[ModeSummary]) -> Option<Mode> {
     train.or_else(|| modes.iter().max_by_key(|row| (row.all.count, Reverse(row.mode)))).map(|row| row.mode)
 }
 
-fn steady(steps: &StepAcc, config: &Config) -> SteadySteps {
+/// The first steps of an instance, as its warm-up is told from them.
+fn early(steps: &StepAcc, periods: Option<&Periods>, numbering: &Numbering) -> Vec<Early> {
+    let is_periodic = |record: &StepRecord| {
+        let number = record.place().map(|place| numbering.number(place));
+        number.zip(periods).is_some_and(|(number, periods)| periods.explain(number, record.duration_ns()))
+    };
+    let early = |record| Early { value: StepRecord::duration_ns(record), is_periodic: is_periodic(record) };
+    steps.kept.iter().map(early).collect()
+}
+
+fn steady(steps: &StepAcc, count: usize, config: &Config) -> SteadySteps {
     let mut all = steps.folded.durations.clone();
     steps.kept.iter().for_each(|record| all.record(record.duration_ns()));
-    let median = all.0.p50().unwrap_or(0);
-    let is_slow = |record: &StepRecord| {
-        u128::from(record.duration_ns()) * 100 > u128::from(median) * u128::from(config.warmup_factor_percent)
-    };
-    let share = u128::from(all.count()) * u128::from(config.warmup_share_percent) / 100;
-    let most = usize::try_from(share).unwrap_or(usize::MAX).min(WARMUP_STEPS);
-    let count = steps.kept.iter().take(most).take_while(|record| is_slow(record)).count();
-    let (warmup, rest) = steps.kept.split_at(count);
+    let (warmup, rest) = steps.kept.split_at(count.min(steps.kept.len()));
     let mut sums = steps.folded.clone();
     let customs = config.bounds.custom_phases;
     rest.iter().for_each(|record| sums.add(record, customs));
@@ -122,7 +128,12 @@ fn steady(steps: &StepAcc, config: &Config) -> SteadySteps {
     }
 }
 
-fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Config) -> ModeSummary {
+fn summary(
+    mode: Mode,
+    instances: &BTreeMap<&Instance, SteadySteps>,
+    numbering: &Numbering,
+    config: &Config,
+) -> ModeSummary {
     let mut all = Dist::default();
     let mut sums = StepSums::default();
     let mut warmup = Warmup::default();
@@ -145,7 +156,7 @@ fn summary(mode: Mode, instances: &BTreeMap<&Instance, SteadySteps>, config: &Co
         steady: Stats::of(&sums.durations.0),
         warmup,
         step_range: range.0.zip(range.1),
-        numbers: StepNumbers::default(),
+        numbers: numbering.kind,
         whole_all: WholeSteps {
             steps: whole_all.0.saturating_add(sums.whole_steps),
             total_ns: narrow(whole_all.1.saturating_add(sums.whole_ns)),

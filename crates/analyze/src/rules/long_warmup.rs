@@ -16,10 +16,13 @@ pub(super) const RULE: Rule = Rule {
                 steps: compilation, tuning of kernels, caches that fill.",
         why: "Warm-up is paid anew at every start: after a crash, with every trial of a search, on every rank, in every \
               test. In a long run it weighs little.",
-        how: "Warm-up is found from the step times (the steps at the start that take more than 1.5 times the median, a \
-              quarter of all at most). What it takes above as many usual (median) steps is divided by the time of all \
-              steps, warm-up included. The section named is the one whose calls lie most above their own median (all \
-              of its time, where it occurs in no more steps), if that is at least half of it.",
+        how: "Warm-up is found from the step times of each process: the first steps that lie above the usual one, the \
+              median of what follows them, by more than steps scatter there (four median deviations, and a tenth of it at \
+              least); a quarter of all at most, and never more than 224: what lasts longer is a change. What later steps do now and then, or every so \
+              often, is none. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
+              above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
+              is the one whose calls lie most above their own median (all of its time, where it occurs in no more \
+              steps), if that is at least half of it.",
         advice: "Keep what was compiled or tuned on disk, and load it; compile before training, or beside it; give \
                  batches few different shapes, so that each is compiled once; fill caches before the first step.",
         example: "31 % of the training time is warm-up.\n\

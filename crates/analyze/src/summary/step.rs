@@ -64,7 +64,7 @@ pub struct WholeSteps {
     pub total_ns: u64,
 }
 
-/// Steps at the start that took longer than [`crate::Config::warmup_factor_percent`] of the median.
+/// Steps at the start that take distinctly longer than those after them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Warmup {
     /// How many, over all instances.

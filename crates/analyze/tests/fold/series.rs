@@ -1,6 +1,6 @@
 //! Figures over steps, the user's values, memory.
 
-use stepscope_analyze::summary::{Gauge, StepNumbers};
+use stepscope_analyze::summary::{Gauge, StepNumbers, Warmup};
 use stepscope_core::Mode;
 use stepscope_model::{Figure, Trace};
 
@@ -89,15 +89,19 @@ fn large_numbers_stay_as_they_are() {
 
 #[test]
 fn warm_up_is_what_came_first_whatever_its_number() {
-    // Every first step of an epoch is slow: only the run's first one is warm-up.
-    let of = |number: u64| {
-        let mut build = Build::new(number);
-        let duration_ns = if number.is_multiple_of(20) { 900 } else { 100 };
-        build.step((number % 20) as i64, number * 1_000, number * 1_000 + duration_ns);
-        build.trace()
+    // Every first step of an epoch is slow: only the run's first one can be warm-up, if it is slower than those.
+    let warmup = |first_ns: u64| {
+        let of = |number: u64| {
+            let mut build = Build::new(number);
+            let later_ns = if number.is_multiple_of(20) { 900 } else { 100 };
+            let duration_ns = if number == 0 { first_ns } else { later_ns };
+            build.step((number % 20) as i64, number * 2_000, number * 2_000 + duration_ns);
+            build.trace()
+        };
+        summarise(&(0..400).map(of).collect::<Vec<_>>()).modes[0].warmup
     };
-    let summary = summarise(&(0..400).map(of).collect::<Vec<_>>());
-    assert_eq!(summary.modes[0].warmup.steps, 1);
+    assert_eq!(warmup(1_900), Warmup { steps: 1, max_per_instance: 1, total_ns: 1_900 });
+    assert_eq!(warmup(900), Warmup::default());
 }
 
 #[test]

@@ -30,13 +30,15 @@ fn slow_steps_at_the_start_are_warm_up() {
 }
 
 #[test]
-fn warm_up_is_at_most_a_quarter_and_ends_at_the_first_quick_step() {
-    // The median of these 8 is 100 by nearest rank, so that 4 would be slow; 2 is a quarter.
-    let summary = summarise(&steps(&[900, 900, 900, 900, 100, 100, 100, 100]));
+fn warm_up_is_at_most_a_quarter_and_begins_with_the_first_step() {
+    let summary = summarise(&steps(&[900, 900, 100, 100, 100, 100, 100, 100]));
     assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 2);
+    // Half of the steps are no warm-up, and neither is their first quarter, since others are as slow.
+    let summary = summarise(&steps(&[900, 900, 900, 900, 100, 100, 100, 100]));
+    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
     let summary = summarise(&steps(&[100, 900, 100, 100, 100, 100, 100, 100]));
     assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
-    // 150 is not slower than one and a half times 100.
+    // 150 is not slower than one and a half times 100, which of few steps it has to be.
     let summary = summarise(&steps(&[150, 100, 100, 100]));
     assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
 }
@@ -172,4 +174,35 @@ fn the_work_of_a_step_is_that_of_its_outermost_sections_that_say_it() {
     let summary = summarise([&build.trace()]);
     let work = summary.mode(Mode::Train).unwrap().throughput;
     assert_eq!((work.samples, work.tokens, work.bytes), (Some(48), Some(7), Some(1)));
+}
+
+#[test]
+fn warm_up_is_told_by_how_steps_scatter_whatever_comes_later() {
+    // Seven steps that take a fifth longer, and from the 300th on all take half as long again.
+    let scattered = |i: u64| 100 + [0, 2, 4, 2][(i % 4) as usize];
+    let durations = (0..1_000).map(|i| match i {
+        0..7 => scattered(i) + 20,
+        7..300 => scattered(i),
+        _ => scattered(i) + 50,
+    });
+    let summary = summarise(&steps(&durations.collect::<Vec<u64>>()));
+    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 7);
+    // A run that becomes quicker has not been warming up before.
+    let durations = (0..1_000).map(|i| if i < 600 { 160 } else { scattered(i) });
+    let summary = summarise(&steps(&durations.collect::<Vec<u64>>()));
+    assert_eq!(summary.mode(Mode::Train).unwrap().warmup.steps, 0);
+}
+
+#[test]
+fn periodic_steps_are_no_warm_up_unless_they_take_longer_than_others_of_their_period() {
+    let periodic = |first: u64| {
+        let mut durations: Vec<u64> = (0..400).map(|i| if i % 50 == 0 { 300 } else { 100 }).collect();
+        durations[0] = first;
+        let summary = summarise(&steps(&durations));
+        let told = &summary.periodic[0].periods[0];
+        (summary.mode(Mode::Train).unwrap().warmup.steps, told.every, told.first_step, told.steps)
+    };
+    assert_eq!(periodic(300), (0, 50, 0, 8));
+    assert_eq!(periodic(449), (0, 50, 0, 8));
+    assert_eq!(periodic(450), (1, 50, 50, 7));
 }

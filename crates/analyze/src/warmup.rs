@@ -1,0 +1,122 @@
+//! Warm-up of a series: how many of its first values are distinctly larger than those after them. Knows nothing of
+//! steps or runs, and looks at the first values only, so that changes later on do not matter.
+//!
+//! What is usual is the median of what comes after those that can be warm-up, and *distinct* is what lies above it by
+//! more than the values there scatter. The end is where the sum of what the first values lie above that border is
+//! largest, each counted up to a limit (a robust CUSUM: Page, "Continuous inspection schemes", Biometrika 41 (1954),
+//! 100–115): single quick steps do not end a warm-up, single slow ones do not prolong it. Then the warm-up is compared
+//! with every stretch of as many values after it: where more than one in [`RARE`] is as slow, it is what this series
+//! does now and then (outliers, disturbances), and no warm-up. So series without warm-up seldom show one, whatever their
+//! noise, as long as that is the same at their beginning as after it: one in fifty where values do not depend on each
+//! other, one in twenty on noisy machines, by the tests.
+//!
+//! All in integers.
+
+use crate::changes::median;
+use crate::config::WARMUP_STEPS;
+
+/// Values after the longest warm-up that are looked at, at least.
+const AFTER: usize = 32;
+
+/// The longest warm-up that can be told.
+pub(crate) const LONGEST: usize = WARMUP_STEPS - AFTER;
+
+/// A warm-up is at most one in so many values of a series: what lasts longer is a change.
+const LARGEST_SHARE: u64 = 4;
+
+/// The values of a warm-up are above the usual one by at least one in so many of it.
+const LEAST_SHARE: u64 = 10;
+
+/// The same in series of fewer than [`FEW`] values: how those scatter is not known.
+const LEAST_SHARE_OF_FEW: u64 = 2;
+
+/// Values below which a series is short.
+const FEW: u64 = 20;
+
+/// Median absolute deviations above the usual value within which values scatter: 2.7 standard deviations of a normal
+/// distribution.
+const SCATTER: u128 = 4;
+
+/// Usual values in a row that end a warm-up, whatever follows.
+const IN_A_ROW: i128 = 3;
+
+/// Of the stretches after a warm-up, one in so many may be as slow.
+const RARE: usize = 50;
+
+/// A value at the beginning of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Early {
+    pub(crate) value: u64,
+    /// Whether it is one of those that are larger every so often: they say nothing.
+    pub(crate) is_periodic: bool,
+}
+
+/// How many of the `first` values of a series of `count` are warm-up; `first` holds all of them, or
+/// [`WARMUP_STEPS`].
+pub(crate) fn warm_up(first: &[Early], count: u64) -> usize {
+    let share = usize::try_from(count / LARGEST_SHARE).unwrap_or(usize::MAX).min(LONGEST);
+    let told = first.iter().zip(1usize..).filter(|(early, _)| !early.is_periodic);
+    let (values, ends): (Vec<u64>, Vec<usize>) = told.map(|(early, end)| (early.value, end)).unzip();
+    let most = ends.partition_point(|&end| end <= share);
+    let leading = |from: usize| {
+        let after = values.get(from..).filter(|after| !after.is_empty())?;
+        let usual = Usual::of(after, count);
+        Some((usual.leading(&values), usual))
+    };
+    // Once more with what comes after it, which is known better now: the later half of that, for what fades away.
+    let second =
+        leading(most).and_then(|(length, _)| leading(usize::midpoint(length, values.len()).min(most)));
+    let clear = second.filter(|(length, usual)| *length <= most && usual.is_exceeded(&values, *length));
+    let last = clear.and_then(|(length, _)| length.checked_sub(1)).and_then(|last| ends.get(last));
+    last.copied().unwrap_or(0)
+}
+
+/// What is usual after the beginning of a series.
+struct Usual {
+    value: u64,
+    /// By how much others lie above it that are distinct.
+    border: i128,
+}
+
+impl Usual {
+    fn of(after: &[u64], count: u64) -> Self {
+        let value = median(after);
+        let scatter = median(&after.iter().map(|other| other.abs_diff(value)).collect::<Vec<_>>());
+        let least = value / if count < FEW { LEAST_SHARE_OF_FEW } else { LEAST_SHARE };
+        let border = u128::from(least).max(u128::from(scatter) * SCATTER).max(1);
+        Self { value, border: border.cast_signed() }
+    }
+
+    /// The length of the beginning that is most above the border, in sum.
+    fn leading(&self, early: &[u64]) -> usize {
+        let (mut sum, mut most, mut length) = (0, 0, 0);
+        for (&value, end) in early.iter().zip(1..) {
+            let above = i128::from(value) - i128::from(self.value) - self.border;
+            sum += above.clamp(-self.border, self.border);
+            if sum > most {
+                (most, length) = (sum, end);
+            } else if most - sum > IN_A_ROW * self.border {
+                break;
+            }
+        }
+        length
+    }
+
+    /// Whether few stretches after the first `length` values are as much above the usual value as those are; what is
+    /// higher than those are in the mean counts as if it were not.
+    fn is_exceeded(&self, values: &[u64], length: usize) -> bool {
+        let above: Vec<u128> = values.iter().map(|value| value.saturating_sub(self.value).into()).collect();
+        let (warm, after) = above.split_at(length.min(above.len()));
+        let mean = warm.iter().sum::<u128>() / warm.len().max(1) as u128;
+        let sum_of = |stretch: &[u128]| stretch.iter().map(|&above| above.min(mean)).sum::<u128>();
+        let least = sum_of(warm);
+        let stretches = after.windows(length.max(1));
+        let (all, as_slow) = stretches.fold((0, 0), |(all, as_slow): (usize, usize), stretch| {
+            (all + 1, as_slow + usize::from(sum_of(stretch) >= least))
+        });
+        as_slow * RARE <= all
+    }
+}
+
+#[cfg(test)]
+mod tests;
