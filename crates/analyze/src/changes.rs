@@ -76,7 +76,8 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
 
 /// Moves each place to where the levels on its sides, as their medians, explain the values best: by squared deviations,
 /// as far as those are usual ones (a biweight loss, Fearnhead, Rigaill, "Changepoint Detection in the Presence of
-/// Outliers", JASA 114 (2019), 169–183).
+/// Outliers", JASA 114 (2019), 169–183). Values that are usual on neither side, as those of a disturbance next to the
+/// change, say nothing: it can be at either end of them, and is put in their middle.
 fn place(values: &[u64], places: &mut [usize]) {
     for index in 0..places.len() {
         let (from, to) = around(values, places, index);
@@ -91,15 +92,17 @@ fn place(values: &[u64], places: &mut [usize]) {
             let deviations = (value.abs_diff(level) as f64 / usual as f64).min(USUAL);
             deviations * deviations
         };
-        let (mut sum, mut best, mut at) = (0.0, f64::INFINITY, old);
+        let (mut sum, mut best, mut first, mut last) = (0.0, f64::INFINITY, old, old);
         for (offset, &value) in values.iter().enumerate().take(to).skip(from) {
             if offset > from && sum < best {
-                (best, at) = (sum, offset);
+                (best, first, last) = (sum, offset, offset);
+            } else if last + 1 == offset && sum == best {
+                last = offset;
             }
             sum += loss(value, before) - loss(value, after);
         }
         if let Some(place) = places.get_mut(index) {
-            *place = at;
+            *place = usize::midpoint(first, last);
         }
     }
 }

@@ -3,6 +3,8 @@
 use super::{Change, MIN_POINTS, changes, median};
 use crate::generated::{Noise, Random, length, noisy_machine};
 
+mod oracle;
+
 /// Points within which a planted change is found.
 const WITHIN: usize = 5;
 
@@ -47,23 +49,39 @@ fn a_noisy_machine_changes_nothing() {
 
 #[test]
 fn a_noisy_machine_hides_no_change() {
-    // A disturbance that ends where the change begins belongs to it as far as anybody can tell.
-    const DISTURBED: usize = 14;
-    let mut exact = 0;
-    for seed in 0..50 {
+    // A disturbance that ends where the change begins, and is as slow, belongs to it as far as anybody can tell: who
+    // knows all about levels, noise and disturbances is so in 48 of 50, and in 193 of 200.
+    const DISTURBED: usize = WITHIN + 14;
+    let (mut off, mut least_off) = (Vec::new(), Vec::new());
+    for seed in 0..200 {
         let count = length(seed);
         let place = count * 6 / 10;
-        let series = noisy_machine(seed, count, |index| {
-            let usual = if index < place { 1.0 } else { 1.25 };
-            if index % 50 == 0 { 3.0 * usual } else { usual }
-        });
+        let periodic = |index: usize| if index % 50 == 0 { 3.0 } else { 1.0 };
+        let level = |index: usize| periodic(index) * if index < place { 1.0 } else { 1.25 };
+        let series = noisy_machine(seed, count, level);
         let found = changes(&series);
-        let [change] = found.as_slice() else { panic!("seed {seed}: {found:#?}") };
-        let off = change.at.abs_diff(place);
-        assert!(off <= WITHIN + DISTURBED, "seed {seed}: {place} of {count}, {change:?}");
-        exact += usize::from(off <= WITHIN);
+        assert!(found.len() <= 1 && (found.len() == 1 || seed >= 50), "seed {seed}: {found:#?}");
+        off.push(found.first().map_or(count, |change| change.at.abs_diff(place)));
+        let likeliest = oracle::likeliest(&series, place, periodic, |index| 1.25 * periodic(index));
+        least_off.push(likeliest.abs_diff(place));
     }
-    assert!(exact >= 45, "{exact} of 50 within {WITHIN}");
+    let exact = |off: &[usize]| off.iter().filter(|&&off| off <= WITHIN).count();
+    let told = [exact(&off[..50]), exact(&off)];
+    let known = [exact(&least_off[..50]), exact(&least_off)];
+    assert!(off[..50].iter().all(|&off| off <= DISTURBED), "{off:?}");
+    assert!(told[0] >= 47 && told[1] >= 190, "{told:?}, {known:?}: {off:?}");
+    assert!(known[0] < 50 && known[1] <= told[1] + 3, "{told:?}, {known:?}: {least_off:?}");
+}
+
+#[test]
+fn values_of_neither_level_next_to_a_change_are_halved() {
+    let level = |index: usize| match index {
+        0..200 => 1.0,
+        200..208 => 3.0,
+        _ => 1.4,
+    };
+    let series = Noise::new(2, 0.02, 0.3).series(400, level);
+    assert_eq!(changes(&series).iter().map(|change| change.at).collect::<Vec<_>>(), [204]);
 }
 
 fn assert_one(series: &[u64], place: usize, ratio: f64, label: &str) {
