@@ -27,7 +27,9 @@ const fn exact(name: &'static str, rule: &'static str, section: &'static str) ->
     Plant { name, rule, section, is_exact: true }
 }
 
-const PLANTS: [Plant; 8] = [
+const PLANTS: [Plant; 10] = [
+    exact("serial", "input_bound", "step/read_batch"),
+    exact("shallow", "input_bound", "step/data_wait"),
     exact("communication", "communication_waits", "step/all_reduce"),
     exact("sync", "sync_waits", "step/read_loss"),
     exact("io", "io_stalls", "step/write_metrics"),
@@ -37,6 +39,10 @@ const PLANTS: [Plant; 8] = [
     Plant { name: "tiny", rule: "tiny_sections", section: "step/forward/neuron", is_exact: false },
     Plant { name: "prefetch", rule: "deep_prefetch", section: "batch", is_exact: false },
 ];
+
+/// What is advised where one rule has several causes.
+const ADVICE: [(&str, &str); 2] =
+    [("serial", "Load in threads of their own"), ("shallow", "deepen the queue")];
 
 /// A twentieth of the time for which steps without a fault wait.
 const LATE_US: u64 = STEPS * 2_000 / 20;
@@ -97,6 +103,10 @@ fn each_planted_fault_is_found_with_its_section_and_gain() {
                 .find(is_it)
                 .unwrap_or_else(|| panic!("{seed} {}: {others:?}", plant.name));
             assert_eq!(finding["section"], plant.section, "seed {seed}: {finding}");
+            for (_, words) in ADVICE.iter().filter(|(name, _)| *name == plant.name) {
+                let advice = finding["recommendation"].as_str().unwrap_or_default();
+                assert!(advice.contains(words), "seed {seed}: {finding}");
+            }
             assert!(
                 !findings(&without).iter().any(|finding| is_it(&finding)),
                 "seed {seed}: {} without it",

@@ -112,7 +112,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     } else {
         format!("{} of {of} is spent waiting for batches{}.", percent(share), steps.by())
     };
-    let advice = if serial { serial_advice(rest_ns) } else { loader.advice(thresholds, rest_ns) };
+    let advice = if serial {
+        serial_advice(rest_ns, loader.cpus, beside.ranks)
+    } else {
+        loader.advice(thresholds, rest_ns)
+    };
     let recommendation = format!("{advice}{}", steps.caveat());
     Verdict::Found(vec![Finding {
         title,
@@ -148,11 +152,17 @@ fn gain(steps: &Steps<'_>, exposed_ns: u64, beside: Beside) -> Option<(Gain, u64
     Some((gain, sharing_ns))
 }
 
-fn serial_advice(step_ns: u64) -> String {
+fn serial_advice(step_ns: u64, cpus: Option<u64>, ranks: u64) -> String {
+    let idle = cpus.map(|cpus| (cpus.saturating_sub(ranks), cpus)).filter(|&(idle, _)| idle > 0);
+    let idle = idle.map(|(idle, cpus)| {
+        let processors = things(cpus, "processor", "processors");
+        format!(" The training leaves {} of {processors} for them.", count(idle))
+    });
     format!(
         "Load in threads of their own and hand the batches over through a bounded queue: the step itself \
-         needs {}, and loading can go on meanwhile.",
-        duration(step_ns)
+         needs {}, and loading can go on meanwhile.{}",
+        duration(step_ns),
+        idle.unwrap_or_default()
     )
 }
 

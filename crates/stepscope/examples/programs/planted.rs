@@ -20,6 +20,9 @@ const USUALLY_LATE: Duration = Duration::from_micros(400);
 /// One call in so many of the slow ones is slow.
 const RARELY: u64 = 40;
 
+/// One batch in so many takes as long to make as several steps; in the mean they keep up.
+const BURST: u64 = 8;
+
 /// First steps that take long.
 const FIRST: u64 = 8;
 
@@ -85,13 +88,21 @@ fn compute(weights: &mut [f32], input: &[f32]) {
 pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
     let run = stepscope::init();
     let loader = Loader::new("train");
-    let ahead = if plant == "prefetch" { 64 } else { 4 };
+    let ahead = match plant {
+        "prefetch" => 64,
+        "shallow" => 0,
+        _ => 4,
+    };
+    let is_bursty = plant == "shallow";
     let (sender, receiver) = sync_channel(ahead);
     let worker = {
         let loader = loader.clone();
         let make = move || {
             for number in 0..steps {
                 let batch = loader.produce(|| {
+                    if is_bursty && number % BURST == BURST - 1 {
+                        sleep(PLANTED * 6);
+                    }
                     let mut random = seed.wrapping_add(number).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
                     let mut next = || {
                         random ^= random << 13;
@@ -114,6 +125,10 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
     for number in 0..steps {
         let _step = step!(number, samples = 64);
         let batch = loader.wait(|| receiver.recv().ok()).unwrap();
+        if plant == "serial" {
+            let _read = section!("read_batch", phase = DataLoading);
+            late += device.call(PLANTED * 5);
+        }
         {
             let _forward = section!("forward", phase = Forward);
             compute(&mut weights, &batch);

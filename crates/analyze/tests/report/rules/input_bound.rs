@@ -139,7 +139,13 @@ fn loading_on_the_training_thread_moves_to_threads() {
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.phase.as_deref(), Some("data_loading"));
     assert_eq!(finding.section.as_deref(), Some("step/load"));
-    assert!(finding.recommendation.contains("threads of their own"), "{}", finding.recommendation);
+    let advice = &finding.recommendation;
+    assert!(advice.contains("threads of their own"), "{advice}");
+    assert!(advice.ends_with("The training leaves 15 of 16 processors for them."), "{advice}");
+    let mut busy = Run::of(100, 10 * MS).phase(Phase::DataLoading, "load", 6 * MS).build();
+    busy.instances[0].resource.cpus = Some(1);
+    let [finding] = found(RULE, &busy).try_into().unwrap();
+    assert!(finding.recommendation.ends_with("loading can go on meanwhile."), "{}", finding.recommendation);
 }
 
 #[test]
