@@ -118,7 +118,8 @@ def against_spans(aggregates, run, compare):
             continue
         squares = None
         if names.SECTION_SQUARES_LOW in sums:
-            squares = (sums.get(names.SECTION_SQUARES_HIGH, 0) << 63) | sums[names.SECTION_SQUARES_LOW]
+            # Low words of several processes carry.
+            squares = (sums.get(names.SECTION_SQUARES_HIGH, 0) << 63) + sums[names.SECTION_SQUARES_LOW]
         durations = section.durations
         for figure, got, expected in (
             ("count", sums.get(names.SECTION_COUNT), section.count),
