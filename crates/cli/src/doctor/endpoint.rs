@@ -6,7 +6,7 @@ use std::io::{Read, Write};
 use std::net::{TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use super::{Finding, broken, fine};
+use super::{Finding, broken, fine, note};
 use crate::environment::{ENDPOINT, SIGNAL_ENDPOINTS};
 
 const CHECK: &str = "endpoint";
@@ -35,6 +35,14 @@ pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
     let places = [(traces.or(base), 0), (metrics.or_else(|| traces.and(base)), 1)];
     let probes = places.into_iter().filter_map(|(place, signal)| {
         let (variable, url) = place?;
+        let protocol = format!("OTEL_EXPORTER_OTLP_{}_PROTOCOL", SIGNALS.get(signal)?);
+        if of(&protocol).or_else(|| of("OTEL_EXPORTER_OTLP_PROTOCOL")) == Some("grpc") {
+            return Some(note(
+                CHECK,
+                format!("{url} is for gRPC, which is not tried here."),
+                "Look for a line of the layer on the program's standard error: it says once what cannot be sent.",
+            ));
+        }
         let headers = format!("OTEL_EXPORTER_OTLP_{}_HEADERS", SIGNALS.get(signal)?);
         let headers = of(&headers).or_else(|| of("OTEL_EXPORTER_OTLP_HEADERS")).unwrap_or("");
         let path = if variable == ENDPOINT { SIGNAL_PATHS.get(signal)? } else { "" };
@@ -120,7 +128,7 @@ fn decoded(text: &str) -> String {
 }
 
 fn judge(url: &str, (path, is_base): (&str, bool), answer: &[u8]) -> Finding {
-    const HTTP: &str = "Name the port for OTLP/HTTP (4318 of a collector; 4317 is for gRPC, which the layer does not speak).";
+    const HTTP: &str = "Name the port for OTLP/HTTP (4318 of a collector; 4317 is for gRPC: OTEL_EXPORTER_OTLP_PROTOCOL=grpc, with the layer's feature `grpc`).";
     let head = String::from_utf8_lossy(answer);
     let status = head
         .strip_prefix("HTTP/1.")
@@ -179,6 +187,14 @@ mod tests {
         };
         std::thread::Builder::new().name("server".into()).spawn(work).unwrap();
         url
+    }
+
+    #[test]
+    fn what_goes_over_grpc_is_not_tried() {
+        let environment = [(ENDPOINT, "http://127.0.0.1:1"), ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "grpc")];
+        let environment = environment.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let found = check(&environment.into());
+        assert_eq!(found.iter().map(|found| found.state).collect::<Vec<_>>(), [State::Note], "{found:?}");
     }
 
     #[test]

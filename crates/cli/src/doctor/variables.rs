@@ -180,6 +180,13 @@ fn value_of(name: &str, value: &str) -> Option<Finding> {
             format!("{name}={value} is none of none, gzip: ignored, and requests are not compressed."),
             "Set gzip or none.",
         )),
+        _ if exporter_s("PROTOCOL") && value == "grpc" => Some(note(
+            CHECK,
+            format!(
+                "{name}=grpc: the layer follows it with its feature `grpc`; without it, http/protobuf is sent."
+            ),
+            "Enable the feature, or have the endpoint take OTLP/HTTP (port 4318 of a collector).",
+        )),
         _ if exporter_s("PROTOCOL") && value != "http/protobuf" => Some(note(
             CHECK,
             format!("{name}={value}: an SDK follows it, stepscope's layer does not; it sends http/protobuf."),

@@ -16,7 +16,7 @@ mod write;
 pub use decode::Decoder;
 pub(crate) use detect::detect;
 pub use encode::Encoder;
-pub use response::decode_export_response;
+pub use response::{decode_export_response, decode_retry_delay};
 pub use validate::validate;
 
 use crate::{DecodeError, DecodeStats, Visitor};

@@ -34,7 +34,7 @@ fn decode_all(bytes: &[u8]) {
     if valid[1] {
         assert!(proto::decode_metrics(bytes, &mut Metrics::default()).is_ok(), "valid is decodable");
     }
-    let _ = (detect(bytes), proto::decode_export_response(bytes));
+    let _ = (detect(bytes), proto::decode_export_response(bytes), proto::decode_retry_delay(bytes));
 }
 
 fn json_of(data: &trace::TracesData) -> Vec<u8> {

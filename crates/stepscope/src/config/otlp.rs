@@ -8,6 +8,39 @@ use crate::identity::percent_decode;
 /// The time that a request may take where nobody says.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
+/// How messages are carried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Protocol {
+    /// OTLP/HTTP with protobuf.
+    Http,
+    /// OTLP/gRPC.
+    #[cfg(feature = "grpc")]
+    Grpc,
+}
+
+impl Protocol {
+    #[cfg(feature = "http")]
+    pub(crate) fn is_grpc(self) -> bool {
+        match self {
+            Self::Http => false,
+            #[cfg(feature = "grpc")]
+            Self::Grpc => true,
+        }
+    }
+
+    /// The one of OpenTelemetry's name, or what is to be said of a name that is not honoured.
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "http/protobuf" => Ok(Self::Http),
+            #[cfg(feature = "grpc")]
+            "grpc" => Ok(Self::Grpc),
+            #[cfg(not(feature = "grpc"))]
+            "grpc" => Err("needs the feature `grpc` of the crate stepscope"),
+            _ => Err("is not spoken here"),
+        }
+    }
+}
+
 /// Where and how the messages of one signal go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signal {
@@ -16,6 +49,9 @@ pub(crate) struct Signal {
     pub headers: Vec<(String, String)>,
     pub gzip: bool,
     pub timeout: Duration,
+    pub protocol: Protocol,
+    /// An endpoint that names no scheme is one without TLS. Only gRPC has such endpoints.
+    pub insecure: bool,
 }
 
 /// The settings of the transport.
@@ -29,7 +65,14 @@ pub(crate) struct Otlp {
 
 impl Default for Otlp {
     fn default() -> Self {
-        let signal = Signal { endpoint: None, headers: Vec::new(), gzip: false, timeout: TIMEOUT };
+        let signal = Signal {
+            endpoint: None,
+            headers: Vec::new(),
+            gzip: false,
+            timeout: TIMEOUT,
+            protocol: Protocol::Http,
+            insecure: false,
+        };
         Self { endpoint: None, traces: signal.clone(), metrics: signal }
     }
 }
@@ -82,11 +125,14 @@ impl Otlp {
                 Some((None, name, text)) => warn(format!("{name}={text} is not a whole number: ignored")),
                 None => {}
             }
-            if let Some((name, text)) = either("PROTOCOL").filter(|(_, text)| text != "http/protobuf") {
-                warn(format!(
-                    "{name}={text} is not spoken here: http/protobuf is sent (a collector takes it on port 4318)"
-                ));
+            match either("PROTOCOL").map(|(name, text)| (Protocol::parse(&text), name, text)) {
+                Some((Ok(protocol), ..)) => read.protocol = protocol,
+                Some((Err(why), name, text)) => warn(format!(
+                    "{name}={text} {why}: http/protobuf is sent (a collector takes it on port 4318)"
+                )),
+                None => {}
             }
+            read.insecure = either("INSECURE").is_some_and(|(_, text)| text.eq_ignore_ascii_case("true"));
             for what in ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"] {
                 if let Some((name, _)) = either(what) {
                     warn(format!("{name} is ignored: there is no TLS here (send to a local collector)"));
@@ -150,9 +196,10 @@ mod tests {
             headers: vec![header("authorization", "Bearer x"), header("a", "b")],
             gzip: true,
             timeout: Duration::from_millis(50),
+            ..Otlp::default().traces
         };
         let timeout = Duration::from_millis(250);
-        let metrics = Signal { endpoint: None, headers: vec![header("a", "c")], gzip: false, timeout };
+        let metrics = Signal { headers: vec![header("a", "c")], timeout, ..Otlp::default().metrics };
         assert_eq!(otlp, Otlp { endpoint: Some("http://base:4318".into()), traces, metrics });
     }
 
@@ -163,10 +210,32 @@ mod tests {
         assert_eq!(warnings.len(), 1);
     }
 
+    #[cfg(feature = "grpc")]
+    #[test]
+    fn a_signal_may_have_its_own_protocol() {
+        let (otlp, warnings) = read(&[
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_METRICS_PROTOCOL", "http/protobuf"),
+            ("OTEL_EXPORTER_OTLP_TRACES_INSECURE", "True"),
+        ]);
+        assert_eq!(warnings, [""; 0]);
+        assert_eq!((otlp.traces.protocol, otlp.metrics.protocol), (Protocol::Grpc, Protocol::Http));
+        assert_eq!((otlp.traces.insecure, otlp.metrics.insecure), (true, false));
+    }
+
+    #[cfg(not(feature = "grpc"))]
+    #[test]
+    fn a_protocol_that_was_left_out_names_its_feature() {
+        let (_, warnings) = read(&[("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc")]);
+        assert!(warnings.iter().all(|text| text.contains("feature `grpc`")), "{warnings:?}");
+    }
+
     #[test]
     fn what_cannot_be_done_is_named_once() {
         for (name, value) in [
+            #[cfg(not(feature = "grpc"))]
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc"),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "http"),
             ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
             ("OTEL_EXPORTER_OTLP_COMPRESSION", "snappy"),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),

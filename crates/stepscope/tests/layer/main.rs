@@ -10,6 +10,8 @@ mod collector;
 mod directory;
 mod exact;
 mod filter;
+#[cfg(feature = "grpc")]
+mod grpc;
 mod levels;
 mod loader;
 mod logs;

@@ -16,7 +16,7 @@ fn budget(steps: &str, url: &str) -> Program {
 }
 
 /// What arrived lies between what was acknowledged and what may have been, and the sums are right.
-fn account(ended: &Ended, arrived: &Recording) {
+pub(crate) fn account(ended: &Ended, arrived: &Recording) {
     let recording = ended.recording();
     check::account(&recording, "otlp");
     assert_eq!(recording.emitted(), ended.truth()["spans"]);
@@ -178,7 +178,7 @@ fn a_disabled_sdk_records_nothing() {
 #[test]
 fn what_is_not_spoken_is_said_once() {
     let collector = Collector::start(|_, _| Answer::Accept);
-    for (name, value) in [("PROTOCOL", "grpc"), ("COMPRESSION", "snappy"), ("CERTIFICATE", "/ca.pem")] {
+    for (name, value) in [("PROTOCOL", "http/json"), ("COMPRESSION", "snappy"), ("CERTIFICATE", "/ca.pem")] {
         let name = format!("OTEL_EXPORTER_OTLP_{name}");
         let ended = budget("10", &collector.url()).env(&name, value).succeed();
         assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);

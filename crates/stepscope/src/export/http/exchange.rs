@@ -6,18 +6,14 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::client::conn::http1;
 use hyper::{Method, Request, StatusCode, header};
-use hyper_util::rt::TokioIo;
 use stepscope_otlp::proto::decode_export_response;
 
+use super::connection::Connection;
 use super::target::Target;
 
 /// A response may be this long; it only carries a count and a message.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
-
-/// A connection between two requests.
-pub(super) type Connection = http1::SendRequest<Full<Bytes>>;
 
 /// How a request ended.
 #[derive(Debug)]
@@ -26,8 +22,13 @@ pub(super) enum Outcome {
         rejected: u64,
         message: String,
     },
-    /// Try again, after this time if the receiver named one.
-    Retry(String, Option<Duration>),
+    Retry {
+        why: String,
+        /// The receiver named this time to try it again.
+        pause: Option<Duration>,
+        /// It may have taken the request all the same.
+        is_in_doubt: bool,
+    },
     Refused(String),
     /// Sent, but the connection broke before the answer.
     Unknown(String),
@@ -47,7 +48,6 @@ pub(super) async fn send(
     kept: Option<Connection>,
     is_sent: Arc<AtomicBool>,
 ) -> (Outcome, Option<Connection>) {
-    let timeout = target.timeout;
     if let Some(connection) = kept {
         // That the other end has closed it meanwhile is noticed only while the runtime turns.
         tokio::task::yield_now().await;
@@ -56,59 +56,61 @@ pub(super) async fn send(
             return (outcome, kept);
         }
     }
-    let connect = tokio::net::TcpStream::connect((target.host.as_str(), target.port));
-    let stream = match tokio::time::timeout(timeout, connect).await {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return (Outcome::Retry(error.to_string(), None), None),
-        // Nothing was sent, so nothing is in doubt.
-        Err(_) => return (Outcome::Retry(format!("no connection within {timeout:?}"), None), None),
+    // As long as nothing was sent, nothing is in doubt.
+    let not_sent = |why| (Outcome::Retry { why, pause: None, is_in_doubt: false }, None);
+    let connection = match Connection::open(&target).await {
+        Ok(connection) => connection,
+        Err(why) => return not_sent(why),
     };
-    // Requests are whole when they are written: there is nothing to wait for.
-    let _ = stream.set_nodelay(true);
-    let sender = match http1::handshake(TokioIo::new(stream)).await {
-        Ok((sender, connection)) => {
-            tokio::spawn(connection);
-            sender
-        }
-        Err(error) => return (Outcome::Retry(error.to_string(), None), None),
-    };
-    match exchange(sender, &target, &body, &is_sent).await {
+    match exchange(connection, &target, &body, &is_sent).await {
         Exchange::Answered(outcome, kept) => (outcome, kept),
-        Exchange::NotSent(why) => (Outcome::Retry(why, None), None),
+        Exchange::NotSent(why) => not_sent(why),
     }
 }
 
-async fn exchange(mut sender: Connection, target: &Target, body: &Bytes, is_sent: &AtomicBool) -> Exchange {
+async fn exchange(
+    mut connection: Connection,
+    target: &Target,
+    body: &Bytes,
+    is_sent: &AtomicBool,
+) -> Exchange {
     let request = match request(target, body) {
         Ok(request) => request,
         Err(error) => {
             let outcome = Outcome::Refused(format!("a header cannot be sent: {error}"));
-            return Exchange::Answered(outcome, Some(sender));
+            return Exchange::Answered(outcome, Some(connection));
         }
     };
     let answer = async {
-        if let Err(error) = sender.ready().await {
+        if let Err(error) = connection.ready().await {
             return Exchange::NotSent(error.to_string());
         }
         is_sent.store(true, Ordering::Relaxed);
-        let response = match sender.try_send_request(request).await {
+        let response = match connection.send(request).await {
             Ok(response) => response,
             Err(mut error) => {
                 let is_back = error.take_message().is_some();
-                let why = error.into_error().to_string();
-                if is_back {
+                let error = error.into_error();
+                if is_back || was_not_taken(&error) {
                     is_sent.store(false, Ordering::Relaxed);
-                    return Exchange::NotSent(why);
+                    return Exchange::NotSent(with_causes(&error));
                 }
-                return Exchange::Answered(Outcome::Unknown(why), None);
+                return Exchange::Answered(Outcome::Unknown(why_broken(&error)), None);
             }
         };
         let (parts, body) = response.into_parts();
         let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
         let is_whole = body.is_ok();
-        let body = body.map(http_body_util::Collected::to_bytes).unwrap_or_default();
-        let outcome = judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body);
-        Exchange::Answered(outcome, is_whole.then_some(sender))
+        let body = body.unwrap_or_default();
+        #[cfg(feature = "grpc")]
+        if target.protocol.is_grpc() {
+            let trailers = body.trailers().cloned();
+            let outcome =
+                super::grpc::judge(parts.status, &parts.headers, trailers.as_ref(), &body.to_bytes());
+            return Exchange::Answered(outcome, is_whole.then_some(connection));
+        }
+        let outcome = judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body.to_bytes());
+        Exchange::Answered(outcome, is_whole.then_some(connection))
     };
     match tokio::time::timeout(target.timeout, answer).await {
         Ok(exchange) => exchange,
@@ -123,11 +125,48 @@ async fn exchange(mut sender: Connection, target: &Target, body: &Bytes, is_sent
     }
 }
 
+/// Whether the receiver says that it has not worked on a request, which is so of streams alone.
+fn was_not_taken(error: &hyper::Error) -> bool {
+    #[cfg(feature = "grpc")]
+    return super::grpc::was_not_taken(error);
+    #[cfg(not(feature = "grpc"))]
+    {
+        let _ = error;
+        false
+    }
+}
+
+/// Why a connection has no answer, with the likely mistake.
+fn why_broken(error: &hyper::Error) -> String {
+    let why = with_causes(error);
+    #[cfg(feature = "grpc")]
+    if super::grpc::is_another_protocol(error) {
+        return format!("{why} (does the endpoint speak gRPC? a collector does so on port 4317)");
+    }
+    why
+}
+
+/// An error with those that led to it.
+fn with_causes(error: &hyper::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
 fn request(target: &Target, body: &Bytes) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+    #[cfg(feature = "grpc")]
+    if target.protocol.is_grpc() {
+        return super::grpc::request(target, body);
+    }
     let mut request = Request::builder()
         .method(Method::POST)
         .uri(&target.path)
-        .header(header::HOST, format!("{}:{}", target.host, target.port))
+        .header(header::HOST, target.authority())
         .header(header::CONTENT_TYPE, "application/x-protobuf")
         .header(header::USER_AGENT, concat!("stepscope/", env!("CARGO_PKG_VERSION")));
     if target.gzip {
@@ -147,10 +186,15 @@ fn judge(status: StatusCode, retry_after: Option<&header::HeaderValue>, body: &[
             message: message.to_owned(),
         };
     }
-    // The statuses that the OTLP specification calls retryable.
+    // The statuses that the OTLP specification calls retryable. Two of them come from something in front of the
+    // receiver, which may have got it.
     if matches!(status.as_u16(), 429 | 502 | 503 | 504) {
         let seconds = retry_after.and_then(|value| value.to_str().ok()?.trim().parse().ok());
-        return Outcome::Retry(status.to_string(), seconds.map(Duration::from_secs));
+        return Outcome::Retry {
+            why: status.to_string(),
+            pause: seconds.map(Duration::from_secs),
+            is_in_doubt: matches!(status.as_u16(), 502 | 504),
+        };
     }
     Outcome::Refused(status.to_string())
 }
@@ -170,10 +214,15 @@ mod tests {
         for status in [429, 502, 503, 504] {
             let status = StatusCode::from_u16(status).unwrap();
             let retry = judge(status, Some(&after), b"");
-            assert!(matches!(retry, Outcome::Retry(_, Some(pause)) if pause == Duration::from_secs(2)));
+            let named = Some(Duration::from_secs(2));
+            let doubt = status.as_u16() == 502 || status.as_u16() == 504;
+            assert!(
+                matches!(retry, Outcome::Retry { pause, is_in_doubt, .. } if (pause, is_in_doubt) == (named, doubt))
+            );
         }
         // A date is not read: then the pause is our own.
         let date = header::HeaderValue::from_static("Wed, 21 Oct 2026 07:28:00 GMT");
-        assert!(matches!(judge(StatusCode::BAD_GATEWAY, Some(&date), b""), Outcome::Retry(_, None)));
+        let retry = judge(StatusCode::BAD_GATEWAY, Some(&date), b"");
+        assert!(matches!(retry, Outcome::Retry { pause: None, .. }));
     }
 }

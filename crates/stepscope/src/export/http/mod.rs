@@ -1,12 +1,15 @@
-//! The OTLP/HTTP sink: protobuf over HTTP/1.1, on the background thread's own current-thread runtime. A few requests at
-//! once over connections that are kept, a bounded queue behind them; failed requests are tried again with growing
-//! pauses. What one request goes through is in `exchange`, where it goes in `target`.
+//! The OTLP sink: protobuf over HTTP/1.1 or gRPC, on the background thread's own current-thread runtime. A few requests
+//! at once over connections that are kept, a bounded queue behind them; failed requests are tried again with growing
+//! pauses. What one request goes through is in `exchange`, where it goes in `target`, its bytes in `pack`.
 
+mod connection;
 mod exchange;
+#[cfg(feature = "grpc")]
+mod grpc;
+mod pack;
 mod target;
 
 use std::collections::VecDeque;
-use std::io::Write as _;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -22,7 +25,8 @@ use super::publish::{Publisher, Snapshot, write_metrics};
 use super::{Sink, SinkCounts, warn_once};
 use crate::config::Format;
 use crate::record::SectionRecord;
-use exchange::{Connection, Outcome};
+use connection::Connection;
+use exchange::Outcome;
 use target::Target;
 pub(crate) use target::Targets;
 
@@ -49,6 +53,8 @@ struct Batch {
     body: Bytes,
     /// 0: a message of metrics.
     spans: u64,
+    /// A try has failed in a manner that leaves open whether the receiver has it.
+    is_in_doubt: bool,
 }
 
 /// A request under way.
@@ -116,8 +122,8 @@ impl HttpSink {
 
     fn enqueue(&mut self, target: Arc<Target>, message: &[u8], spans: u64) {
         self.last += 1;
-        let body = if target.gzip { gzip(message) } else { Bytes::copy_from_slice(message) };
-        let batch = Batch { number: self.last, target, body, spans };
+        let body = pack::pack(&target, message);
+        let batch = Batch { number: self.last, target, body, spans, is_in_doubt: false };
         self.queue_bytes += batch.body.len();
         self.queue.push_back(batch);
         self.bound_queue();
@@ -143,6 +149,7 @@ impl HttpSink {
 
     /// Counts a batch that did not arrive, or may not have.
     fn drop_batch(&mut self, batch: &Batch, reason: LossReason) {
+        let reason = if batch.is_in_doubt { LossReason::ExportUnknown } else { reason };
         self.counts.drop_spans(reason, batch.spans);
         if batch.spans == 0 {
             self.publisher.forget();
@@ -160,7 +167,7 @@ impl HttpSink {
         self.traces = traces;
     }
 
-    fn settle(&mut self, batch: Batch, outcome: Outcome) {
+    fn settle(&mut self, mut batch: Batch, outcome: Outcome) {
         match outcome {
             Outcome::Accepted { rejected, message } => {
                 let rejected = rejected.min(batch.spans);
@@ -172,18 +179,21 @@ impl HttpSink {
                 }
                 (self.tries, self.is_well) = (0, true);
             }
-            Outcome::Retry(why, pause) => {
+            Outcome::Retry { why, pause, is_in_doubt } => {
                 let text = format!(
                     "could not send to {}:{}: {why}; the program goes on, losses are counted",
                     self.traces_to.host, self.traces_to.port
                 );
                 warn_once(&mut self.warned, &text);
-                let pause = pause.map_or_else(|| self.pause(), |named| named.min(MAX_NAMED_PAUSE));
+                // At once is when a receiver that has just said no would do so again.
+                let named = pause.filter(|pause| !pause.is_zero());
+                let pause = named.map_or_else(|| self.pause(), |named| named.min(MAX_NAMED_PAUSE));
                 let time = Instant::now() + pause;
                 self.not_before = Some(self.not_before.map_or(time, |other| other.max(time)));
                 // Those that were under way together have failed together.
                 self.tries = self.tries.saturating_add(u32::from(self.is_well || self.in_flight.is_empty()));
                 self.is_well = false;
+                batch.is_in_doubt |= is_in_doubt;
                 self.queue_bytes += batch.body.len();
                 self.queue.push_front(batch);
                 // The bound holds for what came back, too.
@@ -249,14 +259,6 @@ impl HttpSink {
         self.idle.extend(connection.map(|connection| (Arc::clone(&batch.target), connection)));
         Some((batch, outcome))
     }
-}
-
-/// Compressed quickly: it is the program's processor that does it.
-fn gzip(message: &[u8]) -> Bytes {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    // Writing into memory does not fail.
-    let _ = encoder.write_all(message);
-    encoder.finish().unwrap_or_default().into()
 }
 
 impl Sink for HttpSink {
@@ -327,13 +329,13 @@ impl HttpSink {
     /// Counts what could not be sent in time, at the very end.
     pub(crate) fn abandon(&mut self) {
         let lost_before: u64 = self.counts.dropped.iter().sum();
-        for request in self.in_flight.drain(..) {
-            let was_sent = request.is_sent.load(Ordering::Relaxed);
+        for InFlight { batch, is_sent, .. } in std::mem::take(&mut self.in_flight) {
+            let was_sent = is_sent.load(Ordering::Relaxed);
             let reason = if was_sent { LossReason::ExportUnknown } else { LossReason::ExportFailed };
-            self.counts.drop_spans(reason, request.batch.spans);
+            self.drop_batch(&batch, reason);
         }
-        for batch in self.queue.drain(..) {
-            self.counts.drop_spans(LossReason::ExportFailed, batch.spans);
+        for batch in std::mem::take(&mut self.queue) {
+            self.drop_batch(&batch, LossReason::ExportFailed);
         }
         if self.counts.dropped.iter().sum::<u64>() > lost_before {
             let text = format!(

@@ -2,11 +2,24 @@
 
 use std::time::Duration;
 
-use crate::config::otlp::{Otlp, Signal};
+use crate::config::otlp::{Otlp, Protocol, Signal};
+
+/// The paths of one signal, in OTLP/HTTP behind a base and in gRPC.
+struct Paths {
+    http: &'static str,
+    grpc: &'static str,
+}
+
+const TRACES: Paths =
+    Paths { http: "/v1/traces", grpc: "/opentelemetry.proto.collector.trace.v1.TraceService/Export" };
+
+const METRICS: Paths =
+    Paths { http: "/v1/metrics", grpc: "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export" };
 
 /// Where requests of one signal go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Target {
+    pub protocol: Protocol,
     pub host: String,
     pub port: u16,
     pub path: String,
@@ -26,21 +39,33 @@ pub(crate) struct Targets {
 impl Targets {
     /// Reads the URLs. The error says what is wrong with them.
     pub(crate) fn parse(otlp: &Otlp) -> Result<Self, String> {
-        let target = |signal: &Signal, path: &str| match (&signal.endpoint, &otlp.endpoint) {
-            (Some(url), _) => Target::parse(url, "", signal).map(Some),
-            (None, Some(base)) => Target::parse(base, path, signal).map(Some),
+        let target = |signal: &Signal, paths: &Paths| match (&signal.endpoint, &otlp.endpoint) {
+            (Some(url), _) => Target::parse(url, "", paths, signal).map(Some),
+            (None, Some(base)) => Target::parse(base, paths.http, paths, signal).map(Some),
             (None, None) => Ok(None),
         };
-        let traces = target(&otlp.traces, "/v1/traces")?.ok_or("no endpoint for traces is set")?;
-        Ok(Self { traces, metrics: target(&otlp.metrics, "/v1/metrics")? })
+        let traces = target(&otlp.traces, &TRACES)?.ok_or("no endpoint for traces is set")?;
+        Ok(Self { traces, metrics: target(&otlp.metrics, &METRICS)? })
     }
 }
 
 impl Target {
-    fn parse(url: &str, path_of_signal: &str, signal: &Signal) -> Result<Self, String> {
-        let rest = url.strip_prefix("http://").ok_or_else(|| {
-            format!("the endpoint {url} does not start with http:// (this build has no TLS: send to a local collector)")
-        })?;
+    /// `added` is put behind the URL's path.
+    fn parse(url: &str, added: &str, paths: &Paths, signal: &Signal) -> Result<Self, String> {
+        let is_grpc = signal.protocol.is_grpc();
+        let rest = match url.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
+            // OpenTelemetry has gRPC endpoints without a scheme be such with TLS, unless told otherwise.
+            None if is_grpc && signal.insecure => url,
+            None if is_grpc => {
+                return Err(format!("the endpoint {url} has no scheme, which means TLS: say http://{url}"));
+            }
+            _ => {
+                return Err(format!(
+                    "the endpoint {url} does not start with http:// (this build has no TLS: send to a local collector)"
+                ));
+            }
+        };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
@@ -52,26 +77,37 @@ impl Target {
         if host.is_empty() {
             return Err(format!("the endpoint {url} names no host"));
         }
-        // A base is a folder, with or without its slash; a signal's own URL is taken as it is.
-        let path = match path_of_signal {
-            "" => path,
-            _ => path.trim_end_matches('/'),
-        };
-        let slash = if path.is_empty() && !path_of_signal.is_empty() { "" } else { "/" };
+        let path = if is_grpc { paths.grpc.to_owned() } else { joined(path, added) };
         Ok(Self {
+            protocol: signal.protocol,
             host: host.to_owned(),
             port,
-            path: format!("{slash}{path}{path_of_signal}"),
+            path,
             headers: signal.headers.clone(),
             gzip: signal.gzip,
             timeout: signal.timeout,
         })
     }
 
+    /// Host and port as a URL has them.
+    pub(crate) fn authority(&self) -> String {
+        let Self { host, port, .. } = self;
+        if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+    }
+
     /// Whether a connection to one is a connection to the other.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
-        (self.port, &self.host) == (other.port, &other.host)
+        (self.protocol, self.port, &self.host) == (other.protocol, other.port, &other.host)
     }
+}
+
+/// A base is a folder, with or without its slash; a signal's own URL, to which nothing is added, is taken as it is.
+fn joined(path: &str, added: &str) -> String {
+    if added.is_empty() {
+        return format!("/{path}");
+    }
+    let path = path.trim_end_matches('/');
+    if path.is_empty() { added.to_owned() } else { format!("/{path}{added}") }
 }
 
 #[cfg(test)]
@@ -109,5 +145,39 @@ mod tests {
         assert_eq!(path("http://host:1/in/v2/"), "/in/v2/");
         assert_eq!(path("http://host:1"), "/");
         assert!(Targets::parse(&Otlp::default()).is_err());
+    }
+
+    #[test]
+    fn an_address_is_written_as_urls_have_it() {
+        let authority = |url: &str| {
+            let otlp = Otlp { endpoint: Some(url.into()), ..Otlp::default() };
+            Targets::parse(&otlp).unwrap().traces.authority()
+        };
+        assert_eq!(authority("http://[::1]:4318/"), "[::1]:4318");
+        assert_eq!(authority("HTTP://host"), "host:80");
+    }
+
+    #[cfg(feature = "grpc")]
+    #[test]
+    fn a_grpc_endpoint_is_an_address() {
+        let parse = |url: &str, insecure: bool| {
+            let mut otlp = Otlp { endpoint: Some(url.into()), ..Otlp::default() };
+            for signal in [&mut otlp.traces, &mut otlp.metrics] {
+                (signal.protocol, signal.insecure) = (Protocol::Grpc, insecure);
+            }
+            Targets::parse(&otlp).map(|Targets { traces, metrics }| {
+                assert!(traces.path.ends_with("trace.v1.TraceService/Export"));
+                assert!(metrics.unwrap().path.ends_with("metrics.v1.MetricsService/Export"));
+                traces.authority()
+            })
+        };
+        // The path is that of the method, whatever the URL has.
+        for url in ["http://host:4317", "http://host:4317/", "http://host:4317/v1/traces"] {
+            assert_eq!(parse(url, false), Ok("host:4317".into()));
+        }
+        assert_eq!(parse("host:4317", true), Ok("host:4317".into()));
+        assert!(parse("host:4317", false).is_err_and(|error| error.contains("http://host:4317")));
+        assert!(parse("https://host:4317", true).is_err_and(|error| error.contains("TLS")));
+        assert!(parse("unix:///tmp/socket", true).is_err());
     }
 }

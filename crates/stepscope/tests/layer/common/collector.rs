@@ -129,7 +129,7 @@ impl Collector {
 
 /// Listens on a port, 0 for any. One that was free a moment ago may be the own end of somebody's connection now, which
 /// passes.
-fn bind(port: u16) -> TcpListener {
+pub(super) fn bind(port: u16) -> TcpListener {
     let patience = Instant::now() + Duration::from_secs(60);
     loop {
         match TcpListener::bind(("127.0.0.1", port)) {

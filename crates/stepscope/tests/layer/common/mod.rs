@@ -3,6 +3,8 @@
 
 pub(crate) mod check;
 pub(crate) mod collector;
+#[cfg(feature = "grpc")]
+pub(crate) mod grpc;
 pub(crate) mod program;
 pub(crate) mod recording;
 

@@ -1,0 +1,77 @@
+//! A connection to a receiver, in the version of HTTP that its protocol takes.
+
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::{TrySendError, http1};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+
+use super::target::Target;
+
+/// One that is made, for one request at a time: should it break, no other request is in doubt.
+#[derive(Debug)]
+pub(super) enum Connection {
+    Http1(http1::SendRequest<Full<Bytes>>),
+    #[cfg(feature = "grpc")]
+    Http2(hyper::client::conn::http2::SendRequest<Full<Bytes>>),
+}
+
+impl Connection {
+    /// Makes one; the error says why there is none.
+    pub(super) async fn open(target: &Target) -> Result<Self, String> {
+        let connect = tokio::net::TcpStream::connect((target.host.as_str(), target.port));
+        let timeout = target.timeout;
+        let stream = match tokio::time::timeout(timeout, connect).await {
+            Ok(stream) => stream.map_err(|error| error.to_string())?,
+            Err(_) => return Err(format!("no connection within {timeout:?}")),
+        };
+        // Requests are whole when they are written: there is nothing to wait for.
+        let _ = stream.set_nodelay(true);
+        Self::greet(target, stream).await.map_err(|error| error.to_string())
+    }
+
+    async fn greet(target: &Target, stream: tokio::net::TcpStream) -> hyper::Result<Self> {
+        let stream = TokioIo::new(stream);
+        #[cfg(feature = "grpc")]
+        if target.protocol.is_grpc() {
+            let executor = hyper_util::rt::TokioExecutor::new();
+            let (sender, connection) = hyper::client::conn::http2::Builder::new(executor)
+                .initial_stream_window_size(RECEIVED_BYTES)
+                .initial_connection_window_size(RECEIVED_BYTES)
+                .handshake(stream)
+                .await?;
+            tokio::spawn(connection);
+            return Ok(Self::Http2(sender));
+        }
+        let _ = target;
+        let (sender, connection) = http1::handshake(stream).await?;
+        tokio::spawn(connection);
+        Ok(Self::Http1(sender))
+    }
+
+    /// Waits until a request may be sent; an error where none can be any more.
+    pub(super) async fn ready(&mut self) -> hyper::Result<()> {
+        match self {
+            Self::Http1(sender) => sender.ready().await,
+            #[cfg(feature = "grpc")]
+            Self::Http2(sender) => sender.ready().await,
+        }
+    }
+
+    /// Sends a request, and waits for the head of its answer.
+    pub(super) async fn send(
+        &mut self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
+        match self {
+            Self::Http1(sender) => sender.try_send_request(request).await,
+            #[cfg(feature = "grpc")]
+            Self::Http2(sender) => sender.try_send_request(request).await,
+        }
+    }
+}
+
+/// What a receiver may send before it is read: answers are short.
+#[cfg(feature = "grpc")]
+const RECEIVED_BYTES: u32 = 64 << 10;
