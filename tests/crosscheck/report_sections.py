@@ -146,7 +146,7 @@ def by_aggregates(where, got, section, sums, compare):
         compare.close(where, "mean", got["mean"], Fraction(total, count))
         low, high = sums.get(names.SECTION_SQUARES_LOW), sums.get(names.SECTION_SQUARES_HIGH, 0)
         if low is not None and count > 1:
-            numerator = count * (high << 63 | low) - total * total
+            numerator = count * ((high << 63) + low) - total * total
             denominator = count * (count - 1)
             std = Fraction(isqrt((numerator * denominator) << 128), denominator << 64)
             compare.close(where, "std", got["std"], std)
