@@ -171,3 +171,82 @@ fn of_the_example(name: &str, arguments: &[&str]) {
     stepscope_testkit::process::run(&mut command, LIMIT).expect("starts").success().expect("succeeds");
     compare(&folder, &folder.join("profiles"));
 }
+
+/// What a program reads of its own run while it goes on is what the report on the run says.
+#[test]
+fn of_the_program_itself() {
+    for (level, filter) in [("detailed", ""), ("detailed", "sample=50"), ("basic", ""), ("comprehensive", "")]
+    {
+        let example = binaries::find("programs").expect("cargo build -p stepscope --examples");
+        let folder = TempFolder::new("figures-own").expect("a folder");
+        let mut command = clean(Command::new(example));
+        command.args(["figures", "after"]).current_dir(folder.path());
+        command.envs([("STEPSCOPE_LEVEL", level), ("STEPSCOPE_FILTER", filter)]);
+        let ended = stepscope_testkit::process::run(&mut command, LIMIT).expect("starts");
+        let said = ended.success().expect("succeeds").stdout_text();
+        let report = report(&[&folder.join("profiles")]);
+        let rows = report["sections"].as_array().expect("sections");
+        let lines: Vec<Vec<&str>> = said
+            .lines()
+            .filter_map(|line| Some(line.strip_prefix("section\t")?.split('\t').collect()))
+            .collect();
+        assert_eq!(lines.len(), rows.len(), "{said}");
+        for row in rows {
+            let path = row["path"].as_str().expect("a path");
+            let line = lines.iter().find(|line| line[0] == path).expect(path);
+            own_row(line, row);
+        }
+        for (name, ranked) in [("slowest", "slowest_sections"), ("most_variable", "most_variable_sections")] {
+            let own = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'));
+            let own: Vec<&str> = own.expect(name).split('\t').collect();
+            assert_eq!(serde_json::json!(own), report["detailed_metrics"][ranked], "{level} {filter}");
+        }
+    }
+}
+
+/// A line that the program printed, and the row of the same section in the report.
+fn own_row(line: &[&str], row: &serde_json::Value) {
+    let as_said = |value: &serde_json::Value| match value {
+        serde_json::Value::Null => "-".to_owned(),
+        serde_json::Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    let (stats, memory) = (row, &row["alloc"]);
+    let same = [
+        (1, &row["name"]),
+        (2, &row["kind"]),
+        (4, &stats["count"]),
+        (5, &stats["total"]),
+        (6, &row["self_busy_ns"]),
+        (7, &stats["min"]),
+        (8, &stats["max"]),
+        (16, &memory["alloc_bytes"]),
+        (17, &memory["free_bytes"]),
+        (18, &memory["alloc_count"]),
+        (19, &memory["self_alloc_bytes"]),
+        (20, &memory["self_free_bytes"]),
+    ];
+    for (column, value) in same {
+        assert_eq!(line[column], as_said(value), "{column} of {line:?} and {row}");
+    }
+    // Of sections without spans the report does not say what is around them.
+    assert!(row["phase"].is_null() || line[3] == as_said(&row["phase"]), "{line:?} and {row}");
+    // Few durations are known one by one where spans were read, and else to a bucket.
+    let near = |said: &str, value: &serde_json::Value, relative: f64| {
+        let Some(value) = value.as_f64() else { return assert_eq!(said, "-", "{line:?} and {row}") };
+        let said: f64 = said.parse().expect("a number");
+        assert!(
+            (said - value).abs() <= value.abs() * relative + 0.5,
+            "{said} for {value}: {line:?} and {row}"
+        );
+    };
+    for (column, name) in [(9, "p50"), (10, "p95"), (11, "p99")] {
+        near(line[column], &stats[name], 0.006);
+    }
+    for (column, name) in [(12, "mean"), (13, "std")] {
+        near(line[column], &stats[name], 1e-12);
+    }
+    if let (Ok(said), Some(value)) = (line[14].parse::<f64>(), stats["cv"].as_f64()) {
+        assert!((said - value).abs() <= 1e-9 * value, "{line:?} and {row}");
+    }
+}

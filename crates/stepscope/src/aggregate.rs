@@ -2,6 +2,7 @@
 //! while it goes on: single-writer atomics under a sequence lock, so nobody ever waits for anybody. Names
 //! of paths live in the recorder; this module knows numbers only.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::sync::atomic::{AtomicU64, Ordering, fence};
@@ -103,6 +104,43 @@ impl Sums {
         }
     }
 
+    /// What came on top of `earlier`, an earlier copy of the same. The extremes are exact where they are new, and
+    /// else the middle of the outermost bucket that has grown.
+    pub(crate) fn since(&self, earlier: &Self) -> Self {
+        let before: BTreeMap<i32, u64> = earlier.histogram.buckets().collect();
+        let mut histogram = Histogram::default();
+        histogram.add_zeros(self.histogram.zeros().saturating_sub(earlier.histogram.zeros()));
+        for (index, count) in self.histogram.buckets() {
+            let grown = count.saturating_sub(before.get(&index).copied().unwrap_or(0));
+            if grown > 0 {
+                histogram.add_to_bucket(index, grown);
+            }
+        }
+        let (now, then) = (&self.moments, &earlier.moments);
+        let is_first = then.count == 0;
+        let bound = |value: Option<u64>| value.unwrap_or(0).clamp(now.min, now.max.max(now.min));
+        let last = histogram.count().checked_sub(1);
+        let moments = Moments {
+            count: now.count.saturating_sub(then.count),
+            sum: now.sum.saturating_sub(then.sum),
+            sum_of_squares: now.sum_of_squares.saturating_sub(then.sum_of_squares),
+            min: if is_first || now.min < then.min { now.min } else { bound(histogram.value_at(0)) },
+            max: if is_first || now.max > then.max {
+                now.max
+            } else {
+                bound(last.and_then(|last| histogram.value_at(last)))
+            },
+        };
+        let memory = self.memory.map(|memory| {
+            let before = earlier.memory.unwrap_or_default().words();
+            let mut words = memory.words();
+            words.iter_mut().zip(before).for_each(|(word, before)| *word = word.saturating_sub(before));
+            MemorySums::from_words(words)
+        });
+        let self_busy_ns = self.self_busy_ns.saturating_sub(earlier.self_busy_ns);
+        Self { moments, self_busy_ns, memory, histogram }
+    }
+
     fn add_memory(&mut self, other: &MemorySums) {
         let sums = self.memory.get_or_insert_default();
         sums.alloc_bytes += other.alloc_bytes;
@@ -197,13 +235,24 @@ impl PathCells {
 
     /// A consistent copy; `None` when the owner kept writing during every attempt.
     fn snapshot(&self) -> Option<Sums> {
+        self.consistent(|| Sums { histogram: self.histogram(), ..self.numbers() })
+    }
+
+    /// As [`snapshot`](Self::snapshot), of an owner that hardly pauses, too: its numbers are of one moment, its
+    /// buckets of the time right after it, and so hold at least what the numbers count.
+    fn near_snapshot(&self) -> Option<Sums> {
+        let numbers = self.consistent(|| self.numbers())?;
+        Some(Sums { histogram: self.histogram(), ..numbers })
+    }
+
+    fn consistent(&self, read: impl Fn() -> Sums) -> Option<Sums> {
         for _ in 0..ATTEMPTS {
             let before = self.sequence.load(Ordering::Acquire);
             if before % 2 == 1 {
                 crate::sync::spin_loop();
                 continue;
             }
-            let sums = self.read();
+            let sums = read();
             // The values above are read before the sequence below.
             fence(Ordering::Acquire);
             if self.sequence.load(Ordering::Relaxed) == before {
@@ -213,9 +262,8 @@ impl PathCells {
         None
     }
 
-    fn read(&self) -> Sums {
+    fn histogram(&self) -> Histogram {
         let get = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
-        let count = get(&self.count);
         let mut histogram = Histogram::default();
         histogram.add_zeros(get(&self.zeros));
         for (octave, counts) in self.octaves.iter().enumerate() {
@@ -226,6 +274,13 @@ impl PathCells {
                 }
             }
         }
+        histogram
+    }
+
+    /// All but the histogram.
+    fn numbers(&self) -> Sums {
+        let get = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
+        let count = get(&self.count);
         let memory = self.memory.each_ref().map(get);
         Sums {
             moments: Moments {
@@ -238,7 +293,7 @@ impl PathCells {
             },
             self_busy_ns: u128::from(get(&self.self_busy_ns)),
             memory: (get(&self.has_memory) == 1).then(|| MemorySums::from_words(memory)),
-            histogram,
+            histogram: Histogram::default(),
         }
     }
 }
@@ -274,10 +329,30 @@ impl Aggregates {
     /// Hands a consistent copy of every path that has values to `visit`; `None` for a path that its owner updates
     /// too fast to be copied.
     pub(crate) fn for_each(&self, mut visit: impl FnMut(u32, Option<Sums>)) {
+        self.each(|path, cells| visit(path, cells.snapshot()));
+    }
+
+    /// As [`for_each`](Self::for_each), trying again while `wait` says so: it is told how often it was asked.
+    pub(crate) fn for_each_patiently(
+        &self,
+        wait: impl Fn(usize) -> bool,
+        mut visit: impl FnMut(u32, Option<Sums>),
+    ) {
+        self.each(|path, cells| {
+            let (mut sums, mut rounds) = (cells.snapshot(), 0);
+            while sums.is_none() && wait(rounds) {
+                sums = cells.snapshot().or_else(|| cells.near_snapshot());
+                rounds += 1;
+            }
+            visit(path, sums);
+        });
+    }
+
+    fn each(&self, mut visit: impl FnMut(u32, &PathCells)) {
         for (number, chunk) in self.chunks.iter().enumerate() {
             for (offset, cells) in chunk.get().into_iter().flat_map(|chunk| chunk.iter().enumerate()) {
                 if let Some(cells) = cells.get() {
-                    visit((number * CHUNK + offset) as u32, cells.snapshot());
+                    visit((number * CHUNK + offset) as u32, cells);
                 }
             }
         }
@@ -316,6 +391,30 @@ mod tests {
         let mut seen = Vec::new();
         aggregates.for_each(|path, sums| seen.push((path, sums)));
         assert_eq!(seen, [(4_095, Some(expected))]);
+    }
+
+    #[test]
+    fn what_came_since_is_what_was_recorded_since() {
+        let (mut whole, mut later) = (Sums::default(), Sums::default());
+        let value = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 50 + 10);
+        (0..1_000).for_each(|i| whole.record(&ended(value(i))));
+        let earlier = whole.clone();
+        for i in 1_000..3_000 {
+            whole.record(&ended(value(i)));
+            later.record(&ended(value(i)));
+        }
+        let mut since = whole.since(&earlier);
+        let near = |a: u64, b: u64| (a as f64 - b as f64).abs() <= b as f64 * histogram::RELATIVE_ERROR + 1.0;
+        assert!(near(since.moments.min, later.moments.min), "{since:?}");
+        assert!(near(since.moments.max, later.moments.max), "{since:?}");
+        (since.moments.min, since.moments.max) = (later.moments.min, later.moments.max);
+        assert_eq!(since, later);
+        assert_eq!(whole.since(&Sums::default()), whole);
+        assert_eq!(whole.since(&whole).moments.count, 0);
+        // Whatever is new and beyond what was is known exactly.
+        let mut beyond = whole.clone();
+        beyond.record(&ended(u64::MAX - 2));
+        assert_eq!(beyond.since(&whole).moments.max, u64::MAX - 2);
     }
 
     #[test]

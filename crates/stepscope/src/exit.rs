@@ -69,7 +69,7 @@ impl Guard {
     /// What can be asked and told while the run goes on, from any thread.
     #[must_use]
     pub fn handle(&self) -> Handle {
-        Handle::new(self.run.as_ref().map(|run| Arc::clone(&run.recorder)))
+        Handle::new(self.run.as_ref().map(|run| (Arc::clone(&run.recorder), Arc::clone(&run.control))))
     }
 
     /// The run's id; empty when nothing is recorded.
@@ -81,14 +81,7 @@ impl Guard {
     /// Has everything recorded so far written and, where it is sent, acknowledged; waits for that, `timeout` at
     /// most, and says how it went. Nothing to do is [`Flushed::Complete`].
     pub fn flush(&self, timeout: Duration) -> Flushed {
-        let _own = crate::memory::own_call();
-        match &self.run {
-            // A forked child has no background thread, and records nothing.
-            Some(run) if std::process::id() == run.recorder.process_id => {
-                run.control.flush(timeout, Reach::Delivered)
-            }
-            _ => Flushed::Complete,
-        }
+        self.handle().flush(timeout)
     }
 }
 

@@ -33,6 +33,7 @@ mod config;
 mod control;
 mod exit;
 mod export;
+mod figures;
 mod filter;
 mod finish;
 mod handle;
@@ -47,6 +48,7 @@ mod places;
 mod record;
 mod recorder;
 mod ring;
+mod roster;
 mod section;
 mod spans;
 mod state;
@@ -57,6 +59,7 @@ mod ticks;
 mod trace;
 mod visit;
 mod word;
+mod work;
 mod worker;
 
 pub use attrs::FieldValue;
@@ -64,16 +67,18 @@ pub use builder::{Builder, builder, init};
 pub use config::Format;
 pub use control::Flushed;
 pub use exit::Guard;
+pub use figures::{Figures, MemoryFigures, SectionFigures, SectionMemory, SpanFigures};
 pub use filter::{Filter, FilterError};
 pub use handle::Handle;
 pub use layer::StepscopeLayer;
 pub use loader::{Batches, Loader, Traced, batches};
 pub use section::SectionGuard;
-pub use stepscope_core::{Level, Mode, Phase, SectionKind};
+pub use stepscope_core::{Level, LossReason, Mode, Phase, SectionKind};
 #[cfg(feature = "macros")]
 pub use stepscope_macros::profile;
 #[cfg(feature = "mem")]
 pub use stepscope_mem::Alloc;
+pub use work::StepWork;
 
 /// What the macros need; not for use by hand.
 #[doc(hidden)]

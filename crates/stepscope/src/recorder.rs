@@ -11,16 +11,20 @@ use crate::aggregate::{Aggregates, MAX_PATHS};
 use crate::callsite::{Callsite, Source};
 use crate::clock::{Anchor, now_ns};
 use crate::config::Config;
+use crate::export::SinkCounts;
+use crate::figures::Figures;
 use crate::filter::Sieve;
 use crate::identity::Identity;
 use crate::levels::Levels;
 use crate::open::{Parent, Spec, flag};
 use crate::places::Place;
 use crate::ring::Ring;
+use crate::roster::{Roster, Tally};
 use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
 use crate::trace::{About, TracePool, TraceState, TraceTable};
+use crate::work::Work;
 
 /// The callsite of the run itself.
 pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!(), &[]);
@@ -89,7 +93,11 @@ pub(crate) struct Recorder {
     pub levels: Levels,
     pub sieve: Option<Sieve>,
     paths: Mutex<Paths>,
-    threads: Mutex<Vec<Arc<ThreadShared>>>,
+    pub roster: Roster,
+    pub work: Work,
+    sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
+    /// What the figures of the handle count from.
+    pub baseline: Mutex<Option<Arc<Figures>>>,
     run: Parent,
     pub run_trace_id: TraceId,
     pub run_start_ns: u64,
@@ -160,7 +168,7 @@ pub(crate) extern "C" fn stop_in_child() {
     BEGINNING_ID.store(0, Ordering::SeqCst);
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -219,7 +227,10 @@ impl Recorder {
             sieve,
             levels: Levels::new(config.level),
             paths: Mutex::new(paths),
-            threads: Mutex::new(Vec::new()),
+            roster: Roster::default(),
+            work: Work::default(),
+            sinks: Mutex::new(Vec::new()),
+            baseline: Mutex::new(None),
             run,
             run_trace_id,
             run_start_ns,
@@ -340,8 +351,13 @@ impl Recorder {
         }
     }
 
-    pub(crate) fn lost(&self, reason: LossReason) -> u64 {
-        self.losses.get(reason as usize).map_or(0, |count| count.load(Ordering::Relaxed))
+    /// Adds the spans that were lost outside of any thread's ring: they were to be exported, too.
+    pub(crate) fn add_losses(&self, tally: &mut Tally) {
+        for (sum, lost) in tally.lost.iter_mut().zip(&self.losses) {
+            let lost = lost.load(Ordering::Relaxed);
+            *sum += lost;
+            tally.emitted += lost;
+        }
     }
 
     /// The path of a section, and the number of its callsite. Cold: threads remember the answer.
@@ -361,6 +377,11 @@ impl Recorder {
     /// What is known of path `id`.
     pub(crate) fn path_info(&self, id: PathId) -> PathInfo {
         lock(&self.paths).info.get(id.0 as usize).cloned().unwrap_or_default()
+    }
+
+    /// How many paths are known.
+    pub(crate) fn path_count(&self) -> u32 {
+        u32::try_from(lock(&self.paths).info.len()).unwrap_or(u32::MAX)
     }
 
     /// Appends the callsites that `known` lacks.
@@ -384,13 +405,17 @@ impl Recorder {
             name,
             retired: AtomicBool::new(false),
         });
-        lock(&self.threads).push(Arc::clone(&shared));
+        self.roster.begin(&shared);
         (shared, number)
     }
 
-    /// Moves the threads that registered since the last call into `known`.
-    pub(crate) fn take_new_threads(&self, known: &mut Vec<Arc<ThreadShared>>) {
-        known.append(&mut lock(&self.threads));
+    /// What became of spans in each sink, as the background thread saw it last.
+    pub(crate) fn sinks(&self) -> Vec<(&'static str, SinkCounts)> {
+        lock(&self.sinks).clone()
+    }
+
+    pub(crate) fn set_sinks(&self, sinks: Vec<(&'static str, SinkCounts)>) {
+        *lock(&self.sinks) = sinks;
     }
 }
 

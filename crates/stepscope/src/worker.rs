@@ -1,14 +1,12 @@
 //! The background thread: takes records out of the rings, hands them to the sinks, publishes aggregates, and
 //! ends the run. The only thread of ours; it never traces itself.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use stepscope_core::LossReason;
 
-use crate::aggregate::Sums;
 use crate::attrs;
 use crate::callsite::Source;
 use crate::clock::now_ns;
@@ -72,9 +70,6 @@ struct Worker {
     threads: Vec<Arc<ThreadShared>>,
     thread_names: ThreadNames,
     callsites: Vec<Source>,
-    /// Sums of threads that have ended, by path.
-    retired: HashMap<u32, Sums>,
-    retired_emitted: u64,
     cpus: Option<u64>,
     words: Vec<u64>,
     entries: Vec<u8>,
@@ -89,8 +84,6 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
         threads: Vec::new(),
         thread_names: ThreadNames::default(),
         callsites: Vec::new(),
-        retired: HashMap::new(),
-        retired_emitted: 0,
         cpus,
         words: Vec::new(),
         entries: Vec::new(),
@@ -143,6 +136,7 @@ impl Worker {
                 let begun = asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach));
                 flushing.extend(begun.collect::<Vec<_>>());
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
+                self.note_sinks();
                 let mark = self.handed_over();
                 flushing
                     .iter_mut()
@@ -216,7 +210,7 @@ impl Worker {
     /// Takes everything out of the rings; whether one of them was rather full.
     fn drain(&mut self) -> bool {
         let known = self.threads.len();
-        self.recorder.take_new_threads(&mut self.threads);
+        self.recorder.roster.take_fresh(&mut self.threads);
         for thread in self.threads.get(known..).unwrap_or_default() {
             self.thread_names.begin(thread.id, &thread.name);
         }
@@ -246,6 +240,8 @@ impl Worker {
                 self.recorder.update_callsites(&mut self.callsites);
             }
             let entries = std::mem::take(&mut self.entries);
+            let source = self.callsites.get(record.callsite as usize).copied();
+            self.recorder.work.take(&record, &entries, source);
             self.with_context(|sinks, context| sinks.each(|sink| sink.record(context, &record, &entries)));
             self.entries = entries;
         }
@@ -253,44 +249,20 @@ impl Worker {
     }
 
     /// Keeps the sums of a thread that has ended; its name stays known for spans that end elsewhere.
-    fn retire(&mut self, thread: &ThreadShared) {
-        thread.aggregates.for_each(|path, sums| {
-            // Nobody writes any more, so there always is a copy.
-            if let Some(sums) = sums {
-                self.retired.entry(path).or_default().merge(&sums);
-            }
-        });
-        self.retired_emitted += thread.emitted.load(Ordering::Relaxed);
-        self.recorder.lose(LossReason::RingFull, thread.ring_full.load(Ordering::Relaxed));
-        for (&reason, count) in LossReason::ALL.iter().zip(&thread.left_out) {
-            let count = count.load(Ordering::Relaxed);
-            self.retired_emitted += count;
-            self.recorder.lose(reason, count);
-        }
+    fn retire(&mut self, thread: &Arc<ThreadShared>) {
+        self.recorder.roster.end(thread);
         self.thread_names.end(thread.id);
     }
 
     fn snapshot(&mut self, is_full: bool) -> Snapshot {
         let mut missed = Vec::new();
-        let mut snapshot =
-            Snapshot { time_ns: now_ns(), is_full, emitted: self.retired_emitted, ..Snapshot::default() };
-        snapshot.sums = self.retired.iter().map(|(&path, sums)| (path, sums.clone())).collect();
-        snapshot.lost = std::array::from_fn(|index| {
-            LossReason::from_index(index as u8).map_or(0, |reason| self.recorder.lost(reason))
-        });
-        // Lost before they reached any ring, but they were to be exported, too.
-        snapshot.emitted +=
-            self.recorder.lost(LossReason::OpenSpans) + self.recorder.lost(LossReason::ThreadTeardown);
+        let mut snapshot = Snapshot { time_ns: now_ns(), is_full, ..Snapshot::default() };
+        let departed = self.recorder.roster.departed();
+        snapshot.sums.clone_from(&departed.sums);
+        let mut tally = departed.tally;
+        self.recorder.add_losses(&mut tally);
         for thread in &self.threads {
-            snapshot.emitted += thread.emitted.load(Ordering::Relaxed);
-            if let Some(lost) = snapshot.lost.get_mut(LossReason::RingFull as usize) {
-                *lost += thread.ring_full.load(Ordering::Relaxed);
-            }
-            for (lost, count) in snapshot.lost.iter_mut().zip(&thread.left_out) {
-                let count = count.load(Ordering::Relaxed);
-                snapshot.emitted += count;
-                *lost += count;
-            }
+            tally.add(thread);
             thread.aggregates.for_each(|path, sums| match sums {
                 Some(sums) => snapshot.sums.entry(path).or_default().merge(&sums),
                 None => missed.push(path),
@@ -298,6 +270,7 @@ impl Worker {
         }
         // Cumulative sums never go back: without one thread's part there is none this time.
         missed.iter().for_each(|path| drop(snapshot.sums.remove(path)));
+        (snapshot.emitted, snapshot.lost) = (tally.emitted, tally.lost);
         self.sinks.each(|sink| {
             sink.prepare();
             snapshot.sinks.push((sink.name(), sink.counts()));
@@ -305,6 +278,13 @@ impl Worker {
         snapshot.rss_bytes = memory::rss_bytes();
         snapshot.live_bytes = memory::live_bytes();
         snapshot
+    }
+
+    /// Makes known what the sinks have done with the spans.
+    fn note_sinks(&mut self) {
+        let mut counts = Vec::new();
+        self.sinks.each(|sink| counts.push((sink.name(), sink.counts())));
+        self.recorder.set_sinks(counts);
     }
 
     /// Tells every sink, and gives what it has told.
@@ -378,5 +358,6 @@ impl Worker {
                 directory.publish(context, &snapshot);
             }
         });
+        self.note_sinks();
     }
 }

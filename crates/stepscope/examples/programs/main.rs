@@ -6,6 +6,7 @@
 
 mod budget;
 mod clock;
+mod figures;
 mod futures;
 mod levels;
 mod loader;
@@ -39,6 +40,8 @@ fn main() {
             let _run = stepscope::init();
             say("formatted", plain::train(number(1)));
         }
+        "figures" => figures::run(argument(1)),
+        "figures_asked" => figures::asked(argument(1)),
         "futures" => futures::run(),
         "logs" => logs::run(argument(1), argument(2)),
         "mixed" => mixed::run(),

@@ -27,7 +27,7 @@ fn int(value: u64) -> Value<'static> {
 }
 
 /// The vocabulary's name for the short names that our macros take.
-fn full_name<'a>(source: Option<&Source>, key: &'a str) -> &'a str {
+pub(crate) fn full_name<'a>(source: Option<&Source>, key: &'a str) -> &'a str {
     if matches!(source, Some(Source::Section(_))) {
         match key {
             "samples" => return attr::SAMPLES,

@@ -9,6 +9,7 @@ mod bounds;
 mod collector;
 mod directory;
 mod exact;
+mod figures;
 mod filter;
 #[cfg(feature = "grpc")]
 mod grpc;
