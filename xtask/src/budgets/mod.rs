@@ -38,6 +38,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("stepscope", &["stepscope-core", "stepscope-otlp", "stepscope-mem", "stepscope-macros"]),
     ("stepscope-model", &["stepscope-core", "stepscope-otlp"]),
     ("stepscope-analyze", &["stepscope-core", "stepscope-model"]),
+    ("stepscope-report", &["stepscope", "stepscope-model", "stepscope-analyze"]),
     ("stepscope-demo", &["stepscope"]),
     ("stepscope-server", &["stepscope-otlp"]),
     (

@@ -1,0 +1,157 @@
+//! The report on a run, written by the program that recorded it: what `stepscope analyze` would say of the run's
+//! directory, in the process itself, without a server and without another program. A crate of its own, so that a program
+//! that only records need not build the analysis.
+//!
+//! ```
+//! use stepscope_report::WriteReport as _;
+//!
+//! # let folder = tempfile::tempdir()?;
+//! # std::env::set_current_dir(folder.path())?;
+//! let run = stepscope::init();
+//! for step in 0..100 {
+//!     let _step = stepscope::step!(step);
+//! }
+//! // Ends the run. The name says what it becomes: .html, .json, .md, .txt.
+//! if let Err(error) = run.write_report("report.html") {
+//!     eprintln!("no report: {error}");
+//! }
+//! # assert!(std::fs::read_to_string("report.html")?.contains("</html>"));
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use stepscope::Guard;
+use stepscope_analyze::render::{self, Options, Renderer};
+use stepscope_analyze::report::{Input, Reading, build};
+use stepscope_analyze::{Config, Partial, rules};
+use stepscope_model::{MetricPoint, ReadOptions, Reader, Resource, Sink, Trace};
+
+/// Why there is no report.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReportError {
+    /// The run has no files: it recorded nothing, or only sent it to an endpoint.
+    NoFiles,
+    /// The file's name does not say a format that reports have.
+    Format(PathBuf),
+    /// The files of the run could not be read.
+    Read(String),
+    /// The files hold no spans.
+    Empty(PathBuf),
+    /// The report could not be written to this file.
+    Write(PathBuf, std::io::Error),
+    /// A fault of the renderer.
+    Render(String),
+}
+
+impl fmt::Display for ReportError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoFiles => {
+                f.write_str("the run wrote no files: let it record, and name a directory with STEPSCOPE_DIR")
+            }
+            Self::Format(path) => {
+                write!(f, "{} ends in none of .html, .json, .md and .txt", path.display())
+            }
+            Self::Read(error) => f.write_str(error),
+            Self::Empty(directory) => write!(f, "{} holds no spans", directory.display()),
+            Self::Write(path, error) => write!(f, "failed to write {}: {error}", path.display()),
+            Self::Render(error) => write!(f, "failed to {error}"),
+        }
+    }
+}
+
+impl std::error::Error for ReportError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Write(_, error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Ends a run with its report.
+pub trait WriteReport {
+    /// Ends the run as dropping the guard does, analyses what this process wrote to its directory, and writes the
+    /// report to `path`, in the format that its extension names: `html`, `json`, `md` or `txt`.
+    ///
+    /// Takes the time and memory of `stepscope analyze`: about a second for a million spans. Thresholds of rules are the
+    /// defaults. The reports of several ranks together are that program's work.
+    ///
+    /// # Errors
+    ///
+    /// Where the run has no files (a run that was `off` has none), the extension is another one, or reading or writing
+    /// fails. The run ends all the same.
+    fn write_report(self, path: impl AsRef<Path>) -> Result<(), ReportError>;
+}
+
+impl WriteReport for Guard {
+    fn write_report(self, path: impl AsRef<Path>) -> Result<(), ReportError> {
+        let directory = self.directory().map(Path::to_owned);
+        drop(self);
+        write(directory.ok_or(ReportError::NoFiles)?, path)
+    }
+}
+
+/// Writes the report on the files in `directory`, as [`WriteReport::write_report`] does; of a run that goes on, on what
+/// has been written so far ([`Handle::flush`](stepscope::Handle::flush) brings it there).
+///
+/// # Errors
+///
+/// As for [`WriteReport::write_report`].
+pub fn write(directory: impl AsRef<Path>, path: impl AsRef<Path>) -> Result<(), ReportError> {
+    let (directory, path) = (directory.as_ref(), path.as_ref());
+    let text = text(directory, renderer(path)?)?;
+    std::fs::write(path, text).map_err(|error| ReportError::Write(path.to_owned(), error))
+}
+
+fn renderer(path: &Path) -> Result<&'static Renderer, ReportError> {
+    let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
+    let name = match extension.as_deref() {
+        Some("html" | "htm") => "html",
+        Some("json") => "json",
+        Some("md" | "markdown") => "md",
+        Some("txt" | "text") => "text",
+        _ => return Err(ReportError::Format(path.to_owned())),
+    };
+    render::find(name).ok_or_else(|| ReportError::Format(path.to_owned()))
+}
+
+fn text(directory: &Path, renderer: &Renderer) -> Result<String, ReportError> {
+    let read = |error: &dyn fmt::Display| ReportError::Read(error.to_string());
+    let mut fold = Fold(Partial::new(Config::default()));
+    let mut reader = Reader::new(ReadOptions::default());
+    reader.read_path(directory, &mut fold).map_err(|error| read(&error))?;
+    let outcome = reader.finish(&mut fold);
+    outcome.check().map_err(|error| read(&error))?;
+    let summary = fold.0.finish(None);
+    if !summary.found {
+        return Err(ReportError::Empty(directory.to_owned()));
+    }
+    let inputs = outcome.files.into_iter().map(|file| Input {
+        path: file.path,
+        format: file.format,
+        bytes: file.bytes,
+        spans: file.spans,
+    });
+    let reading = Reading { inputs: inputs.collect(), issues: outcome.issues };
+    let report = build(&summary, reading, &rules::Config::default());
+    renderer.text(&report, Options::default()).map_err(|error| ReportError::Render(error.to_string()))
+}
+
+/// Folds what is read.
+struct Fold(Partial);
+
+impl Sink for Fold {
+    fn trace(&mut self, trace: &Trace) {
+        self.0.add(trace);
+    }
+
+    fn metric(&mut self, resource: &Arc<Resource>, start_ns: u64, time_ns: u64, point: &MetricPoint) {
+        self.0.metric(resource, start_ns, time_ns, point);
+    }
+}
