@@ -8,8 +8,10 @@ use stepscope_core::Level;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::layer::SubscriberExt as _;
 
+use crate::capture::Capture;
 use crate::config::{Config, Format};
 use crate::control::{Control, Reach};
+use crate::demand::OnSignal;
 use crate::exit::Guard;
 use crate::export::directory::{DirectorySink, MIN_BOUND_BYTES, process_directory};
 use crate::filter::Filter;
@@ -119,6 +121,19 @@ impl Builder {
     /// Which sections leave no span of their own, though they count in the sums (`STEPSCOPE_FILTER`; default: none).
     pub fn filter(mut self, filter: Filter) -> Self {
         self.config.filter = filter;
+        self
+    }
+
+    /// Which steps are recorded at a higher level (`STEPSCOPE_CAPTURE`; default: none but those demanded from outside).
+    pub fn capture(mut self, capture: Capture) -> Self {
+        self.config.capture = Some(capture);
+        self
+    }
+
+    /// What SIGUSR2 does (`STEPSCOPE_SIGUSR2`: `level`, `capture`; default: what it does without stepscope). Where the
+    /// program handles that signal itself, its handler stays, and a line on standard error says so.
+    pub fn on_sigusr2(mut self, what: OnSignal) -> Self {
+        self.config.on_sigusr2 = Some(what);
         self
     }
 

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use stepscope_core::Level;
 
+use crate::capture::Capture;
+use crate::demand::OnSignal;
 use crate::filter::Filter;
 
 /// The resolved settings of a recorder.
@@ -22,6 +24,10 @@ pub(crate) struct Config {
     pub formatted_fields: Vec<String>,
     /// Which sections leave no span.
     pub filter: Filter,
+    /// Which steps are recorded more closely.
+    pub capture: Option<Capture>,
+    /// What SIGUSR2 does; nothing, and no handler, unless it is said.
+    pub on_sigusr2: Option<OnSignal>,
     /// Whether spans carry file, line and module.
     pub locations: bool,
     pub ring_bytes: usize,
@@ -58,6 +64,8 @@ impl Default for Config {
             step_spans: Vec::new(),
             formatted_fields: Vec::new(),
             filter: Filter::default(),
+            capture: None,
+            on_sigusr2: None,
             locations: true,
             ring_bytes: 1 << 20,
             directory: None,
@@ -124,6 +132,20 @@ impl Config {
         config.filter = Filter::parse(&text("STEPSCOPE_FILTER").unwrap_or_default(), |error| {
             warnings.push(format!("STEPSCOPE_FILTER: {error}: ignored"));
         });
+        config.capture = text("STEPSCOPE_CAPTURE").and_then(|text| match text.parse() {
+            Ok(capture) => Some(capture),
+            Err(error) => {
+                warnings.push(format!("STEPSCOPE_CAPTURE: {error}: ignored"));
+                None
+            }
+        });
+        config.on_sigusr2 = text("STEPSCOPE_SIGUSR2").and_then(|text| {
+            let what = OnSignal::parse(text.trim());
+            if what.is_none() {
+                warnings.push(format!("STEPSCOPE_SIGUSR2={text} is none of level, capture: ignored"));
+            }
+            what
+        });
         config.step_spans = list("STEPSCOPE_STEP_SPAN").unwrap_or_default();
         config.formatted_fields = list("STEPSCOPE_FORMAT_FIELDS").unwrap_or_default();
         config.directory = text("STEPSCOPE_DIR").map(PathBuf::from);
@@ -150,6 +172,8 @@ mod tests {
             ("STEPSCOPE_FORMAT", "xml"),
             ("STEPSCOPE_EXIT_TIMEOUT", "250"),
             ("STEPSCOPE_FILTER", "depth=3,color=red"),
+            ("STEPSCOPE_CAPTURE", "steps=3,wait=97"),
+            ("STEPSCOPE_SIGUSR2", "sometimes"),
         ];
         let mut warnings = Vec::new();
         let find =
@@ -161,6 +185,8 @@ mod tests {
         assert_eq!(config.aggregate_interval, Duration::from_secs(3));
         assert_eq!(config.exit_timeout, Duration::from_millis(250));
         assert_eq!(config.filter, Filter::new().max_depth(3));
-        assert_eq!(warnings.len(), 3, "{warnings:?}");
+        assert_eq!(config.capture, Some(Capture::steps(3).wait(97)));
+        assert_eq!(config.on_sigusr2, None);
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
     }
 }

@@ -125,6 +125,9 @@ fn install_hooks(recorder: &Recorder) {
     if recorder.config.handle_signals {
         sys::install_signal_handlers();
     }
+    if recorder.config.on_sigusr2.is_some() && !sys::count_user_signals() {
+        eprintln!("stepscope: the program handles SIGUSR2 itself, so it changes nothing of the recording");
+    }
     sys::install_process_hooks(at_exit, recorder::stop_in_child);
     if recorder.config.hook_panics {
         static ONCE: Once = Once::new();

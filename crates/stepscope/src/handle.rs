@@ -72,12 +72,21 @@ impl Handle {
         }
     }
 
+    /// Records the next `steps` that begin at `level`, if that is higher than the level by then, and goes back to that
+    /// one with the step after them. At [`Level::Off`] no step begins.
+    pub fn capture(&self, steps: u64, level: Level) {
+        let _own = memory::own_call();
+        if let Some((recorder, _)) = self.run() {
+            recorder.captures.demand(steps, level);
+        }
+    }
+
     /// Figures of everything recorded so far, or since the last [`reset`](Self::reset): every section, the process'
     /// memory, the work of the steps, and what became of spans.
     ///
     /// May be called at any time and anywhere, inside of sections, in a panic hook, from many threads, and after the end
     /// of the run; not in a signal's handler. Sections that are open count when they have ended. No recording thread
-    /// waits for it; what it takes itself grows with paths and threads, a millisecond for a few hundred.
+    /// waits for it; what it takes itself grows with paths and threads, some milliseconds for a few hundred.
     /// Empty where nothing is recorded, and in a forked child.
     #[must_use]
     pub fn figures(&self) -> Figures {

@@ -9,6 +9,7 @@ use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
 
 use crate::aggregate::{Aggregates, MAX_PATHS};
 use crate::callsite::{Callsite, Source};
+use crate::capture::{Capture, Captures};
 use crate::clock::{Anchor, now_ns};
 use crate::config::Config;
 use crate::export::SinkCounts;
@@ -91,6 +92,7 @@ pub(crate) struct Recorder {
     level: AtomicU8,
     gate: AtomicU8,
     pub levels: Levels,
+    pub captures: Captures,
     pub sieve: Option<Sieve>,
     paths: Mutex<Paths>,
     pub roster: Roster,
@@ -226,6 +228,7 @@ impl Recorder {
             gate: AtomicU8::new(Gate::at(config.level, config.level, sieve.is_some()) as u8),
             sieve,
             levels: Levels::new(config.level),
+            captures: Captures::new(config.capture),
             paths: Mutex::new(paths),
             roster: Roster::default(),
             work: Work::default(),
@@ -264,6 +267,12 @@ impl Recorder {
                 let_begin(self, level != Level::Off);
             },
         );
+    }
+
+    /// Captures the next steps, as many and at the level that `capture` says, whatever it says of when.
+    pub(crate) fn demand(&self, capture: Capture) {
+        let (steps, level) = capture.extent();
+        self.captures.demand(steps, level);
     }
 
     /// Which sections leave as spans.

@@ -162,6 +162,9 @@ impl ThreadState {
         spec: &Spec,
         parent: Option<Parent>,
     ) -> bool {
+        if spec.kind() == SectionKind::Step {
+            self.recorder.captures.step_begins(&self.recorder);
+        }
         let parent = match spec.kind() {
             SectionKind::Section | SectionKind::MicroStep => parent.filter(Parent::takes_work),
             // The run and its epochs are no parents of work: it has traces of its own, linked to the run.

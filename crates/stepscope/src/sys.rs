@@ -2,7 +2,7 @@
 //! signal dispositions, exit and fork hooks. The only module of this crate with `unsafe` in it.
 #![expect(unsafe_code, reason = "thin wrappers around libc")]
 
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use stepscope_core::Signal;
 
@@ -90,6 +90,43 @@ pub(crate) fn pending_signal() -> Option<i32> {
     Some(PENDING_SIGNAL.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
 }
 
+/// How many SIGUSR2 came. Written by the handler, read by the background thread.
+static USER_SIGNALS: AtomicU32 = AtomicU32::new(0);
+
+extern "C" fn on_user_signal(_: libc::c_int) {
+    // As in `on_signal`.
+    USER_SIGNALS.fetch_add(1, Ordering::SeqCst);
+}
+
+/// How many SIGUSR2 came since our handler is there.
+pub(crate) fn user_signals() -> u32 {
+    USER_SIGNALS.load(Ordering::SeqCst)
+}
+
+/// Has SIGUSR2 counted, unless somebody else has a handler for it; whether it is. For good: without one the signal ends
+/// the process, and who sends it may not know that the run is over.
+pub(crate) fn count_user_signals() -> bool {
+    let ours = on_user_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    install(libc::SIGUSR2, ours)
+}
+
+/// Installs a handler that only stores to an atomic, where nobody else has one; whether it is in place.
+fn install(signal: libc::c_int, handler: libc::sighandler_t) -> bool {
+    // SAFETY: zero is a valid sigaction (default disposition, empty mask).
+    let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a null new action only queries; `current` is writable.
+    let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
+    if queried != 0 || current.sa_sigaction != libc::SIG_DFL {
+        return queried == 0 && current.sa_sigaction == handler;
+    }
+    // SAFETY: as above.
+    let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
+    ours.sa_sigaction = handler;
+    ours.sa_flags = libc::SA_RESTART;
+    // SAFETY: `ours` is a complete action whose handler only stores to an atomic.
+    unsafe { libc::sigaction(signal, &raw const ours, std::ptr::null_mut()) == 0 }
+}
+
 /// The name of a termination signal.
 pub(crate) fn signal_name(signal: i32) -> &'static str {
     match signal {
@@ -105,19 +142,7 @@ const TERMINATION: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 /// Installs our handler for SIGINT and SIGTERM where nobody else has one.
 pub(crate) fn install_signal_handlers() {
     for signal in TERMINATION {
-        // SAFETY: zero is a valid sigaction (default disposition, empty mask).
-        let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: a null new action only queries; `current` is writable.
-        let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
-        if queried != 0 || current.sa_sigaction != libc::SIG_DFL {
-            continue;
-        }
-        // SAFETY: as above.
-        let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
-        ours.sa_sigaction = on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        ours.sa_flags = libc::SA_RESTART;
-        // SAFETY: `ours` is a complete action whose handler only stores to an atomic.
-        unsafe { libc::sigaction(signal, &raw const ours, std::ptr::null_mut()) };
+        install(signal, on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t);
     }
 }
 

@@ -11,6 +11,7 @@ use crate::attrs;
 use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::control::{Control, Flushed, Reach};
+use crate::demand::Demands;
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
 use crate::export::encode::Context;
@@ -71,6 +72,7 @@ struct Worker {
     thread_names: ThreadNames,
     callsites: Vec<Source>,
     cpus: Option<u64>,
+    demands: Demands,
     words: Vec<u64>,
     entries: Vec<u8>,
 }
@@ -78,6 +80,7 @@ struct Worker {
 /// Starts the background thread.
 pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
     let cpus = std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64);
+    let demands = Demands::new(sinks.directory.as_ref().map(DirectorySink::path));
     let worker = Worker {
         recorder,
         sinks,
@@ -85,6 +88,7 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
         thread_names: ThreadNames::default(),
         callsites: Vec::new(),
         cpus,
+        demands,
         words: Vec::new(),
         entries: Vec::new(),
     };
@@ -123,6 +127,7 @@ impl Worker {
             }
             let recorder = Arc::clone(&self.recorder);
             let config = &recorder.config;
+            self.demands.answer_signals(&recorder);
             let publish_soon = recorder.publish_soon.swap(false, Ordering::Relaxed);
             if publish_soon || published.elapsed() >= config.aggregate_interval {
                 published = Instant::now();
@@ -133,6 +138,7 @@ impl Worker {
             }
             if !asked.is_empty() || flushed.elapsed() >= config.flush_interval {
                 flushed = Instant::now();
+                self.demands.answer_file(&recorder);
                 let begun = asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach));
                 flushing.extend(begun.collect::<Vec<_>>());
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));

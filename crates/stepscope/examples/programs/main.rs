@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a scenario that cannot go on fails its test")]
 
 mod budget;
+mod captured;
 mod clock;
 mod figures;
 mod futures;
@@ -40,6 +41,7 @@ fn main() {
             let _run = stepscope::init();
             say("formatted", plain::train(number(1)));
         }
+        "captured" => captured::run(argument(1)),
         "figures" => figures::run(argument(1)),
         "figures_asked" => figures::asked(argument(1)),
         "futures" => futures::run(),

@@ -6,6 +6,7 @@ mod common;
 
 mod asynchronous;
 mod bounds;
+mod capture;
 mod collector;
 mod directory;
 mod exact;
