@@ -23,6 +23,10 @@ const RARELY: u64 = 40;
 /// One batch in so many takes as long to make as several steps; in the mean they keep up.
 const BURST: u64 = 8;
 
+/// One step in so many is a long one, and one in so many writes a checkpoint.
+const LONG_STEPS: u64 = 12;
+const CHECKPOINTS: u64 = 20;
+
 /// First steps that take long.
 const FIRST: u64 = 8;
 
@@ -85,6 +89,13 @@ fn compute(weights: &mut [f32], input: &[f32]) {
     }
 }
 
+/// Whether a step is one of the long ones: samples differ in length, and nobody knows which come.
+fn is_long(number: u64, seed: u64) -> bool {
+    let mut hash = (number ^ seed << 32).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    hash ^= hash >> 32;
+    hash.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32 < u64::from(u32::MAX) / LONG_STEPS
+}
+
 pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
     let run = stepscope::init();
     let loader = Loader::new("train");
@@ -132,7 +143,12 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
         {
             let _forward = section!("forward", phase = Forward);
             compute(&mut weights, &batch);
-            late += device.call(PASS);
+            let longer = if plant == "jitter" && is_long(number, seed) {
+                PLANTED * LONG_STEPS as u32
+            } else {
+                Duration::ZERO
+            };
+            late += device.call(PASS + longer);
             if plant == "warmup" && number < FIRST {
                 let _compile = section!("compile_kernels");
                 sleep(PLANTED * 75);
@@ -163,6 +179,14 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
                 disk.read_exact(&mut [0]).unwrap();
             }
             "host" => sleep(PLANTED),
+            "section" => {
+                let _accuracy = section!("accuracy");
+                late += device.call(PLANTED / 2);
+            }
+            "checkpoint" if number % CHECKPOINTS == CHECKPOINTS / 2 => {
+                let _checkpoint = section!("checkpoint");
+                late += device.call(PLANTED * CHECKPOINTS as u32);
+            }
             // From the step on that is three fifths of the way.
             "slower" if number * 5 >= steps * 3 => {
                 let _more = section!("tokenize", phase = Preprocessing);
