@@ -213,16 +213,31 @@ def slow_section(finding, report, steps):
 
 
 def step_jitter(finding, report, steps):
-    """What steps take above their median; where some are periodic, the others, as a part of all."""
+    """What steps take above their median, or above their levels where the run changed; where some are periodic, the
+    others, as a part of all."""
     mean = int(whole(steps.mode["steady"]["mean"]))
     row = next((row for row in report["detailed_metrics"]["periodic"] if row["mode"] == steps.mode["mode"]), None)
     if row is None:
-        saved = mean - steps.mode["steady"]["p50"]
+        saved = mean - level_of(report, steps)
     else:
         usual = row["usual"]
         numbers = usual["count"] + sum(period["steps"] for period in row["periods"])
         saved = (int(whole(usual["mean"])) - usual["p50"]) * usual["count"] // numbers
     return saved, saved, mean, None
+
+
+def level_of(report, steps):
+    """The median; where the run changed, the mean of the medians between the changes, over their steps."""
+    changes = [change for change in report["detailed_metrics"].get("changes", []) if change["mode"] == steps.mode["mode"]]
+    if not changes:
+        return steps.mode["steady"]["p50"]
+    first = changes[0]
+    levels = [(first["steps_before"], first["before_ns"])]
+    for change in changes:
+        is_gradual = change["kind"] == "gradual"
+        level = (change["before_ns"] + change["after_ns"]) // 2 if is_gradual else change["after_ns"]
+        levels.append((change["steps_after"], level))
+    return sum(count * level for count, level in levels) // max(1, sum(count for count, _ in levels))
 
 
 def slower_since(finding, report, steps):

@@ -8,7 +8,7 @@ use stepscope_core::Phase;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ModeSummary, PeriodicSteps, SlowStep, Summary};
+use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SlowStep, StepChange, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
@@ -24,8 +24,10 @@ pub(super) const RULE: Rule = Rule {
               finding needs a tail (either ratio above its limit) and a cost: mean minus median, as a share \
               of the mean. Where every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the \
               report), that is how the program is made and no jitter: the other steps are judged, one a step number, \
-              the longest of all ranks, and their cost is a share of the mean of all. The phase named is the one that explains the slowest steps: where their exposed \
-              time exceeds that of the average step most, if it accounts for at least half of the excess.",
+              the longest of all ranks, and their cost is a share of the mean of all. Where the run changed (Changes in \
+              the report), the tail is compared with the longest level, and the mean with that of the levels. The phase \
+              named is the one that explains the slowest steps: where their exposed time exceeds that of the average \
+              step most, if it accounts for at least half of the excess.",
         advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
                  more loaders), checkpoints (write them in another thread), evaluation. Where none does, all \
                  of the step is slower at times: other processes, clock changes, samples of varying length.",
@@ -71,9 +73,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if p50 == 0 {
         return Verdict::unknown("the median step takes no time");
     }
-    let ratio = |ns: u64| ns as f64 / p50 as f64;
+    let levels = Levels::of(&summary.changes, steps.mode).filter(|_| periodic.is_none());
+    let usual_ns = levels.as_ref().map_or(p50, |levels| levels.highest_ns.max(p50));
+    let ratio = |ns: u64| ns as f64 / usual_ns as f64;
     let mean_ns = mean.round() as u64;
-    let above_ns = mean_ns.saturating_sub(p50);
+    let above_ns = mean_ns.saturating_sub(levels.as_ref().map_or(p50, |levels| levels.mean_ns));
+    let (usual, usuals) = match levels {
+        None => ("the median", "the median"),
+        Some(_) => ("the longest level of the run", "the levels of the run"),
+    };
     let gain = match periodic {
         None => Gain::upper_bound(above_ns, mean_ns),
         Some(row) => {
@@ -89,7 +97,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
     if !has_tail || gain.share < thresholds.min_share {
         return Verdict::fine(format!(
-            "p95 is {:.2} times the median, p99 {:.2} times; {} of the step time lies above the median{}",
+            "p95 is {:.2} times {usual}, p99 {:.2} times; {} of the step time lies above {usuals}{}",
             ratio(p95),
             ratio(p99),
             percent(gain.share),
@@ -108,13 +116,14 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("p95_to_p50_ratio", rounded(ratio(p95), 3))
         .with("p99_to_p50_ratio", rounded(ratio(p99), 3))
         .with_known("robust_cv_ratio", stats.robust_cv.map(|cv| rounded(cv, 4)))
+        .with_known("longest_level_ns", levels.as_ref().map(|levels| levels.highest_ns))
         .with("above_median_share", gain.share)
         .with_known("periodic_steps_left_out", periodic.map(PeriodicSteps::steps))
         .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
         .with_known("explained_share", cause.as_ref().map(|cause| rounded(cause.share, 3)));
     Verdict::Found(vec![Finding {
         title: format!(
-            "Steps vary: {name} is {:.1} times the median, which costs {} of the step time.",
+            "Steps vary: {name} is {:.1} times {usual}, which costs {} of the step time.",
             ratio(tail),
             percent(gain.share)
         ),
@@ -126,6 +135,34 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         recommendation: advice(cause.as_ref(), p50, steps.mode.whole.steps > 0),
         predicted_gain: Some(gain),
     }])
+}
+
+/// What steps take where a run changed: medians, one before the first change and one after each.
+struct Levels {
+    highest_ns: u64,
+    /// Over all steps.
+    mean_ns: u64,
+}
+
+impl Levels {
+    /// None where the run kept its level.
+    fn of(changes: &[StepChange], mode: &ModeSummary) -> Option<Self> {
+        let mut changes = changes.iter().filter(|change| change.mode == mode.mode).peekable();
+        let first = changes.peek()?;
+        let mut highest_ns = first.before_ns;
+        let mut steps = u128::from(first.steps_before);
+        let mut all_ns = steps * u128::from(first.before_ns);
+        for change in changes {
+            highest_ns = highest_ns.max(change.after_ns);
+            let level_ns = match change.kind {
+                ChangeKind::Sudden => change.after_ns,
+                ChangeKind::Gradual => change.before_ns.midpoint(change.after_ns),
+            };
+            steps += u128::from(change.steps_after);
+            all_ns = all_ns.saturating_add(u128::from(change.steps_after) * u128::from(level_ns));
+        }
+        Some(Self { highest_ns, mean_ns: u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX) })
+    }
 }
 
 fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool) -> String {
@@ -141,8 +178,9 @@ fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool) -> String {
     };
     let what = match Phase::parse(&cause.phase) {
         Some(Phase::Checkpoint) => "write checkpoints in a thread of their own, or less often",
+        Some(Phase::DataWait) => "deepen the queue or add loader threads, so that slow batches are bridged",
         Some(phase) if phase.is_input() => {
-            "deepen the queue or add loader threads, so that slow batches are bridged"
+            "let loader threads do this, so that a full queue bridges the inputs that take long"
         }
         Some(Phase::Evaluation) => "evaluate outside of training steps, where it does not count as one",
         Some(Phase::Communication | Phase::Synchronization) => {

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{PeriodicSteps, StepPeriod};
+use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, StepChange, StepPeriod};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
 use crate::fixture::{MS, Run};
+use crate::schema::change;
 
 const RULE: &str = "step_jitter";
 
@@ -114,4 +115,43 @@ fn the_others_are_judged_beside_periodic_steps() {
     let gain = finding.predicted_gain.unwrap();
     assert!(gain.saved_ns_per_step.abs_diff(9 * MS) < MS / 10, "{gain:?}");
     assert_eq!(gain.saved_ns_per_step + gain.step_time_ns, 24 * MS);
+}
+
+/// Steps of 10 ms, from number 120 on 30 ms: as such no jitter.
+fn at_two_levels(slow_ns: u64) -> Run {
+    let step = |step| match step {
+        _ if step % 10 == 9 => slow_ns,
+        ..120 => 10 * MS,
+        _ => 30 * MS,
+    };
+    Run::with_durations((0..200).map(step).collect())
+}
+
+#[test]
+fn steps_are_compared_with_the_level_that_they_are_on() {
+    let changed = || StepChange { steps_before: 120, after_ns: 30 * MS, ..change(ChangeKind::Sudden, 120) };
+    let mut summary = at_two_levels(31 * MS).build();
+    // As long as nobody knows of the levels.
+    assert_eq!(found(RULE, &summary).len(), 1);
+    summary.changes = vec![changed()];
+    assert!(fine(RULE, &summary).starts_with("p95 is 1.0"), "{}", fine(RULE, &summary));
+    let mut summary = at_two_levels(150 * MS).build();
+    summary.changes = vec![changed()];
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    // The levels have a mean of 18 ms, the steps one of (108 · 10 + 72 · 30 + 20 · 150) / 200.
+    assert!(
+        finding.title.starts_with("Steps vary: p95 is 5.0 times the longest level of the run"),
+        "{}",
+        finding.title
+    );
+    let expected = (31.2 - 18.0) / 31.2;
+    let gain = finding.predicted_gain.unwrap();
+    assert!((gain.share - expected).abs() < 0.001, "{gain:?}");
+}
+
+#[test]
+fn preparation_on_the_training_thread_has_no_queue_to_deepen() {
+    let [finding] =
+        found(RULE, &every_tenth(60 * MS).slow_because(Phase::Preprocessing).build()).try_into().unwrap();
+    assert!(finding.recommendation.contains("let loader threads do this"), "{}", finding.recommendation);
 }
