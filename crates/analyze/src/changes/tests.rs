@@ -56,7 +56,7 @@ fn a_noisy_machine_hides_no_change() {
     for seed in 0..200 {
         let count = length(seed);
         let place = count * 6 / 10;
-        let periodic = |index: usize| if index % 50 == 0 { 3.0 } else { 1.0 };
+        let periodic = |index: usize| if index.is_multiple_of(50) { 3.0 } else { 1.0 };
         let level = |index: usize| periodic(index) * if index < place { 1.0 } else { 1.25 };
         let series = noisy_machine(seed, count, level);
         let found = changes(&series);

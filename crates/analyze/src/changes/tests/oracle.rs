@@ -93,8 +93,8 @@ pub(super) fn likeliest(
     let mut states = States { quiet: 1.0, ..States::of(0.0) };
     let mut weight = 0.0;
     let mut forwards = vec![(states.clone(), weight)];
-    for at in from..to {
-        let (next, scale) = states.later().seeing(values[at], before(at)).scaled();
+    for (at, &value) in (from..to).zip(&values[from..to]) {
+        let (next, scale) = states.later().seeing(value, before(at)).scaled();
         (states, weight) = (next, weight + scale);
         forwards.push((states.clone(), weight));
     }
