@@ -76,7 +76,7 @@ def compare_verdict(report, steps, kinds, compare):
         if steps.mode is None or given >= needed:
             compare.equal("verdict", "is none", "nput bound" in got, False)
         elif is_notable and worst["type"] != "recording":
-            expected = f"{worst['title']} {expected}"
+            expected = f"{clause(worst)}; t{expected[1:]}"
             compare.equal("verdict", "beginning", got[: len(expected)], expected)
         else:
             compare.equal("verdict", "beginning", got[: len(expected)], expected)
@@ -89,7 +89,7 @@ def compare_verdict(report, steps, kinds, compare):
     degree = "Input" if state == "high" else "Moderately input"
     begins = f"{degree} bound: "
     if worst is not None and worst["type"] not in ("data_loading", "preprocessing"):
-        begins = f"{worst['title']} {degree} bound, too: "
+        begins = f"{clause(worst)}; {degree.lower()} bound, too: "
     costs = [steps.exposed(phases) for phases in kinds]
     most = max(costs)
     is_nearly_all = most >= NEARLY_ALL * sum(costs)
@@ -97,6 +97,11 @@ def compare_verdict(report, steps, kinds, compare):
     compare.equal("verdict", "beginning", got[: len(expected)], expected)
     if not is_nearly_all:
         compare.equal("verdict", "largest part", f" is input, {percent(share(most, steps))} " in got, True)
+
+
+def clause(finding):
+    """A title as the first part of a sentence."""
+    return finding["title"].removesuffix(".")
 
 
 def percent(share):

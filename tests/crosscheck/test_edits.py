@@ -46,7 +46,7 @@ class Edits(unittest.TestCase):
             ("Input bound: 40 % of the step time is input, 30 % waiting for batches.", "high", [], True),
             ("Input bound: 40 % of the step time is input, 31 % waiting for batches.", "high", [], False),
             ("Input bound: 30 % of the step time is spent waiting for batches.", "high", [], False),
-            ("Half is lost. Input bound, too: 40 % of the step time is input, 30 % waiting for batches.", "high", [finding], True),
+            ("Half is lost; input bound, too: 40 % of the step time is input, 30 % waiting for batches.", "high", [finding], True),
             ("Not input bound, but: Half is lost.", "no", [finding], True),
             ("Not input bound: 40 % of the step time is input.", "no", [finding], False),
             ("Too few steps to judge: 7 after warm-up, 20 are needed.", "not_enough_data", [], True),

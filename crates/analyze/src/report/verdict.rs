@@ -39,7 +39,7 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
         // Losses are why nothing can be said, and stand in that sentence.
         InputVerdict::NotEnoughData => {
             match worst.filter(|found| found.r#type != BottleneckType::Recording) {
-                Some(found) => format!("{} {}", found.title, unjudged(summary, mode)),
+                Some(found) => format!("{}; {}", clause(found), lower(&unjudged(summary, mode))),
                 None => unjudged(summary, mode),
             }
         }
@@ -48,7 +48,12 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
                 if summary.input.verdict == InputVerdict::High { "Input" } else { "Moderately input" };
             match other {
                 Some(found) => {
-                    format!("{} {degree} bound, too: {}.", found.title, goes_into(summary, &share))
+                    format!(
+                        "{}; {} bound, too: {}.",
+                        clause(found),
+                        lower(degree),
+                        goes_into(summary, &share)
+                    )
                 }
                 None => format!("{degree} bound: {}.", goes_into(summary, &share)),
             }
@@ -62,6 +67,17 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             }
         }
     }
+}
+
+/// The title of a finding as the first part of a sentence.
+fn clause(found: &Bottleneck) -> &str {
+    found.title.strip_suffix('.').unwrap_or(&found.title)
+}
+
+/// A sentence as the second part of one.
+fn lower(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
 /// Why the input could not be judged.
