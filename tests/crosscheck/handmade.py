@@ -182,7 +182,7 @@ def mode():
         "mode": "train", "step_range": [1, 4], "numbers": "unique",
         "all": block(4, 600, 150.0, math.sqrt(30_800 / 3), 80, 300, 100, 300, 20),
         "steady": STEADY,
-        "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300},
+        "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300, "steady_step": 2},
         "whole_all": {"steps": 3, "total_ns": 500}, "whole": WHOLE,
         "phases": PHASES, "unattributed_ns": 90, "steady_ns": 300, "throughput": THROUGHPUT,
         "quick_without_waiting_ns": 70, "quick_without_preparation_ns": 80,

@@ -17,7 +17,7 @@ def compare_periods(report, run, compare):
 
 
 def compare_mode(where, row, steps, excluded, steady, compare):
-    begins = beginning(excluded, steady)
+    begins = report_steps.steady_step(excluded, steady) or 0
     longest = {}
     for step in steps:
         if step.number is not None and numbering.at(step) >= begins:
@@ -39,15 +39,6 @@ def compare_mode(where, row, steps, excluded, steady, compare):
         compare.equal(place, "median_ns", period["median_ns"], ordered[(len(ordered) - 1) // 2] if ordered else 0)
         compare.equal(place, "above_ns", period["above_ns"], sum(max(0, ns - row["usual"]["p50"]) for ns in ordered))
         cause(place, period["cause"], usual, means(kept + slowest_of(steady), set(mine)), compare)
-
-
-def beginning(excluded, steady):
-    """The step number at which the last process to warm up has done so: that of its first steady step."""
-    warm, first = {step.instance for step in excluded}, {}
-    for step in steady:
-        if step.instance in warm and (step.instance not in first or step.start < first[step.instance].start):
-            first[step.instance] = step
-    return max((numbering.at(step) for step in first.values() if step.number is not None), default=0)
 
 
 def by_process(steps):

@@ -108,6 +108,15 @@ def split(steps, begun):
     return excluded, steady
 
 
+def steady_step(excluded, steady):
+    """The step number at which the last process to warm up has done so: that of its first steady step."""
+    warm, first = {step.instance for step in excluded}, {}
+    for step in steady:
+        if step.instance in warm and (step.instance not in first or step.start < first[step.instance].start):
+            first[step.instance] = step
+    return max((numbering.at(step) for step in first.values() if step.number is not None), default=None)
+
+
 def compare_mode(mode, run, begun, compare):
     name = mode["mode"]
     where = f"{name} steps"
@@ -120,6 +129,8 @@ def compare_mode(mode, run, begun, compare):
     most = max(Counter(step.instance for step in excluded).values(), default=0)
     compare.equal(where, "warm-up max_per_instance", mode["warmup"]["max_per_instance"], most)
     compare.equal(where, "warm-up total_ns", mode["warmup"]["total_ns"], sum(step.duration for step in excluded))
+    expected = steady_step(excluded, steady) if mode["numbers"] != "repeated" else None
+    compare.equal(where, "warm-up steady_step", mode["warmup"]["steady_step"], expected)
     compare.stats(f"steady {where}", mode["steady"], [step.duration for step in steady])
     total = sum(step.duration for step in steady)
     compare.equal(where, "steady_ns", mode["steady_ns"], total)

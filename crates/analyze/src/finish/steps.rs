@@ -83,7 +83,11 @@ impl<'a> Steady<'a> {
             .iter()
             .zip(&self.by_mode)
             .filter(|(_, instances)| !instances.is_empty())
-            .map(|(&mode, instances)| summary(mode, instances, self.numbers.of_mode(mode), config))
+            .map(|(&mode, instances)| {
+                let mut row = summary(mode, instances, self.numbers.of_mode(mode), config);
+                row.warmup.steady_step = self.first_step(mode).filter(|_| self.numbers.tell_apart(mode));
+                row
+            })
             .collect()
     }
 }

@@ -73,6 +73,9 @@ pub struct Warmup {
     pub max_per_instance: u64,
     /// Their time.
     pub total_ns: u64,
+    /// The first number in the series at which no instance is warming up. Absent where none does, where steps have no
+    /// numbers, or where numbers do not tell steps apart.
+    pub steady_step: Option<u64>,
 }
 
 /// Work done, from the figures that the steps' own spans carry; those of their children are not summed, since

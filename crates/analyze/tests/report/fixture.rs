@@ -336,7 +336,7 @@ impl Run {
             std::iter::repeat_n(mode.steady.p50.unwrap(), usize::try_from(mode.steady.count).unwrap());
         mode.all = stats(usual.chain(durations.iter().copied()));
         let (steps, total_ns) = (durations.len() as u64, durations.iter().sum());
-        mode.warmup = Warmup { steps, max_per_instance: steps, total_ns };
+        mode.warmup = Warmup { steps, max_per_instance: steps, total_ns, steady_step: Some(steps) };
         self
     }
 
