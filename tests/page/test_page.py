@@ -5,12 +5,15 @@ dark, on paper, without scripts. `STEPSCOPE_BIN` names the program, `STEPSCOPE_A
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
 import unittest
 
 import browser
+import colors
+import planted
 import words
 
 PROGRAM = os.environ.get("STEPSCOPE_BIN", "stepscope")
@@ -34,6 +37,43 @@ def at(report, place):
     for part in place.split("/"):
         report = report[int(part)] if isinstance(report, list) else report[part]
     return report
+
+
+# Words of plots that are too small to be read, or outside of the screen.
+LOST = """
+    const wide = document.documentElement.clientWidth;
+    return [...document.querySelectorAll('svg.plot text, #waterfall-graph .box, #waterfall-graph .lane')]
+        .filter(one => one.getBoundingClientRect().width > 0)
+        .map(one => [one.textContent, one.getBoundingClientRect(), parseFloat(getComputedStyle(one).fontSize) * (one.getScreenCTM?.().a ?? 1)])
+        .filter(([, box, size]) => size < 10 || box.left < -1 || box.right > wide + 1)
+        .map(([text, box, size]) => [text, box.left, box.right, size]);
+"""
+
+# Of each phase, where it is drawn, and in which colour.
+COLORS = """
+    const seen = {};
+    const add = (phase, place, color) => { (seen[phase || '(no phase)'] ??= []).push([place, color]); };
+    const fill = (svg) => getComputedStyle(svg.querySelector('rect')).fill;
+    for (const cell of document.querySelectorAll('#phases tbody th')) {
+        if (!cell.querySelector('.key')) continue;
+        add(cell.textContent.trim(), 'table', fill(cell.querySelector('.key')));
+        add(cell.textContent.trim(), 'table', fill(cell.nextElementSibling.querySelector('.bar')));
+    }
+    for (const part of document.querySelectorAll('#phases svg.stack rect')) {
+        add(part.textContent.replace(/ [^ ]+ %$/, '').replace(/ <$/, ''), 'table', getComputedStyle(part).fill);
+    }
+    for (const word of document.querySelectorAll('#plot-phases figcaption .word')) add(word.textContent.trim(), 'plot', fill(word));
+    const phases = {};
+    for (const row of document.querySelectorAll('#section-table tbody tr')) (phases[row.dataset.path.split('/').pop()] ??= new Set()).add(row.dataset.phase);
+    for (const box of document.querySelectorAll('#flame-graph .box')) {
+        const [phase, ...others] = phases[box.title.split(', ')[0]] ?? ['', ''];
+        if (!others.length) add(phase, 'flame', getComputedStyle(box).backgroundColor);
+    }
+    for (const box of document.querySelectorAll('#waterfall-graph .box')) {
+        add(/, phase ([^,]*)/.exec(box.title)?.[1], 'waterfall', getComputedStyle(box).backgroundColor);
+    }
+    return seen;
+"""
 
 
 class Page(unittest.TestCase):
@@ -88,8 +128,11 @@ class Page(unittest.TestCase):
             self.assertIn(f"bottlenecks/{number}/severity", places)
         for number, example in enumerate(self.report["examples"]):
             self.assertIn(f"examples/{number}/duration_ns", places)
-        self.assertEqual(self.run_js("return document.querySelector('h1').textContent"),
-                         self.report["summary"]["verdict"].replace("`", ""))
+        verdict = self.report["summary"]["verdict"]
+        self.assertEqual(self.run_js("return document.querySelector('h1').textContent").replace("\xa0", " "), verdict.replace("`", ""))
+        # One sentence, no number of which loses its unit at the end of a line.
+        self.assertEqual(re.findall(r"[.!?] ", verdict), [])
+        self.assertNotRegex(self.run_js("return document.querySelector('h1').textContent"), r"\d (%|ms|s|KiB|MiB|GiB)\b")
 
     def test_the_rows_behind_the_plots_are_those_of_the_json_report(self):
         points = next(one for one in self.report["detailed_metrics"]["series"] if one["mode"] == "train")["points"]
@@ -127,9 +170,10 @@ class Page(unittest.TestCase):
         self.assertLessEqual(phases, set(rows))
         for phase in phases:
             self.assertEqual(rows[phase], [point.get(phase, 0) for point in exposed], phase)
-        self.run_js("document.querySelectorAll('#plot-phases input[type=range]')[2].focus()")
+        # One cursor moves through all plots.
+        self.run_js("document.querySelectorAll('#plot-steps input[type=range]')[2].focus()")
         self.browser.press("Right")
-        self.assertRegex(self.run_js("return document.querySelector('#plot-phases output').textContent"), r"^Step \d.*forward \d")
+        self.assertRegex(self.run_js("return document.querySelector('#plot-phases .said').textContent"), r"^Step \d.*forward \d")
 
     def test_every_step_kept_is_shown_as_a_waterfall(self):
         examples = self.report["examples"]
@@ -230,9 +274,17 @@ class Page(unittest.TestCase):
         self.assertGreater(steps[0], last * 0.2)
         self.assertLess(steps[1], last * 0.9)
         # All plots show the same steps.
-        for plot in ("plot-waiting", "plot-memory"):
-            labels = self.run_js("return [...document.querySelectorAll('#' + arguments[0] + ' .tick')].map(t => t.textContent)", plot)
-            self.assertIn(f"step {steps[0]:,}", labels)
+        ticks = "return [...document.querySelectorAll('#' + arguments[0] + ' .tick.x')].map(t => t.textContent)"
+        expected = self.run_js(ticks, "plot-steps")
+        numbers = [int(tick.removeprefix("step ").replace(",", "")) for tick in expected]
+        self.assertGreater(len(numbers), 2)
+        self.assertTrue(all(steps[0] <= number <= steps[1] for number in numbers), (numbers, steps))
+        for plot in ("plot-waiting", "plot-memory", "plot-phases"):
+            self.assertEqual(self.run_js(ticks, plot), expected, plot)
+        # The tools of all plots stand at the first one; the others have a way back.
+        for plot in ("plot-waiting", "plot-memory", "plot-phases"):
+            self.assertEqual(self.run_js("return document.querySelectorAll('#' + arguments[0] + ' input').length", plot), 0)
+            self.assertFalse(self.run_js("return document.querySelector('#' + arguments[0] + ' .tools button').hidden", plot))
         self.run_js("document.querySelector('#plot-steps input[type=range]').focus()")
         self.browser.press("Right", "Right")
         self.assertIn(f"steps={steps[0] + 2}-", self.run_js("return location.hash"))
@@ -303,8 +355,52 @@ class Page(unittest.TestCase):
         for width in (360, 320):
             self.browser.resize(width, 740)
             self.open()
+            self.run_js("document.querySelectorAll('details').forEach(one => { one.open = true; })")
             self.assertLessEqual(self.run_js("return document.documentElement.scrollWidth"), width)
+            self.assertEqual(self.run_js(LOST), [])
         self.picture("narrow")
+
+    def test_rows_of_a_narrow_screen_are_few_lines(self):
+        self.browser.resize(360, 740)
+        self.open()
+        self.run_js("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+        line = 1.5 * 0.9 * 16
+        rows = self.run_js("return [...document.querySelectorAll('tbody tr')].filter(r => !r.hidden).map(r => [r.getBoundingClientRect().height, r.textContent])")
+        self.assertGreater(len(rows), 50)
+        for height, text in rows:
+            self.assertLess(height, 8 * line, text)
+        # No word of a table is broken; what is too wide for the screen scrolls, and says so.
+        self.assertEqual(self.run_js("return [...document.querySelectorAll('td code, th code')].filter(c => {"
+                                     "const style = getComputedStyle(c); return style.overflowWrap !== 'normal' || style.wordBreak !== 'normal' ||"
+                                     "(!c.classList.contains('path') && c.getClientRects().length > 1); }).map(c => c.textContent)"), [])
+        self.browser.wait("[...document.querySelectorAll('.scroll')].every(one => one.classList.contains('more') === (one.scrollWidth > one.clientWidth + 1))")
+        self.assertGreater(self.run_js("return document.querySelectorAll('.scroll.more').length"), 0)
+
+    def test_a_phase_has_one_color(self):
+        for scheme in ("light", "dark"):
+            self.browser.media(prefers_color_scheme=scheme)
+            self.open()
+            seen = {phase: {tuple(color) for color in found} for phase, found in self.run_js(COLORS).items()}
+            for phase in ("data_wait", "forward", "backward", "optimizer"):
+                # In the table of phases, below the plot over steps, in the flame graph and in the waterfall.
+                self.assertEqual({place for place, _ in seen[phase]}, {"table", "plot", "flame", "waterfall"}, phase)
+            shown = {phase: {color for _, color in found} for phase, found in seen.items()}
+            self.assertEqual({phase: found for phase, found in shown.items() if len(found) != 1}, {})
+        everywhere = {phase: found.pop() for phase, found in shown.items()}
+        for phase, color in everywhere.items():
+            # Words on boxes are black.
+            self.assertGreaterEqual(colors.contrast(color, "rgb(0, 0, 0)"), 4.5, phase)
+
+    def test_colors_of_phases_are_told_apart(self):
+        usual = ("c0", "c1", "c2", "c8", "c9", "c11", "c12", "c14", "c16", "plain")
+        every = [f"c{number}" for number in range(19)] + [f"u{number}" for number in range(4)] + ["plain"]
+        made = self.run_js("return arguments[0].map(name => { const box = element('i', { class: name }); document.body.append(box);"
+                           "const color = getComputedStyle(box).fill; box.remove(); return color; })", every)
+        color = dict(zip(every, made))
+        for at_, one in enumerate(every):
+            for other in every[:at_]:
+                least = 0.07 if one in usual and other in usual else 0.03
+                self.assertGreater(colors.distance(color[one], color[other]), least, (one, other))
 
     def test_it_is_light_and_dark_and_on_paper(self):
         self.picture("light")
@@ -316,6 +412,10 @@ class Page(unittest.TestCase):
         self.browser.media("print")
         self.assertEqual(self.run_js("return getComputedStyle(document.querySelector('.tools')).display"), "none")
         self.assertGreater(len(self.browser.paper()), 20_000)
+        # No word is cut, on A4 with margins of 1 cm.
+        self.browser.resize(718, 1000)
+        self.assertEqual(self.run_js("return [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > 760).map(one => one.getAttribute('aria-label'))"), [])
+        self.assertEqual(self.run_js("return [...document.querySelectorAll('section')].filter(one => getComputedStyle(one).breakInside === 'avoid').map(one => one.id)"), [])
         self.picture("print")
 
     def test_nothing_is_asked_of_any_network(self):
@@ -329,7 +429,7 @@ class Page(unittest.TestCase):
             bare.open(self.page, ready=False)
             text = bare.run("return document.body.innerText")
             for finding in self.report["bottlenecks"]:
-                self.assertIn(finding["title"].replace("`", ""), text)
+                self.assertIn(finding["title"].replace("`", ""), text.replace("\xa0", " "))
             for section in self.report["sections"]:
                 self.assertIn(section["path"], text)
             self.assertGreater(bare.run("return document.querySelectorAll('figure svg.plot').length"), 3)
@@ -340,6 +440,7 @@ class Page(unittest.TestCase):
     def test_the_accessibility_checker_finds_nothing(self):
         path = os.environ.get("STEPSCOPE_AXE")
         if not path:
+            self.assertNotIn("STEPSCOPE_AXE_NEEDED", os.environ, "no accessibility checker")
             self.skipTest("SKIPPED: STEPSCOPE_AXE names no axe.min.js")
         source = pathlib.Path(path).read_text()
         for scheme, width in (("light", 1280), ("dark", 1280), ("light", 320)):
@@ -350,8 +451,16 @@ class Page(unittest.TestCase):
             self.run_js(source)
             found = self.browser.run_async(
                 "const done = arguments[arguments.length - 1];"
-                "axe.run(document).then(result => done(result.violations.map(v => [v.id, v.nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))])))")
+                "const told = (v, nodes) => [v.id, nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))];"
+                # Of contrast also what it cannot tell; of words in drawings it never can.
+                "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && !n.html.startsWith('<text'));"
+                "axe.run(document).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
+                "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
             self.assertEqual(found, [], (scheme, width))
+            for words_ in (".tick", ".lane"):
+                ink, paper = self.run_js("const words = document.querySelector('svg.plot ' + arguments[0]);"
+                                         "return [getComputedStyle(words).fill, getComputedStyle(document.body).backgroundColor]", words_)
+                self.assertGreaterEqual(colors.contrast(ink, paper), 4.5, (scheme, words_))
 
     def test_damaged_data_are_said(self):
         text = self.page.read_text()
@@ -366,6 +475,83 @@ class Page(unittest.TestCase):
         text = self.page.read_text()
         data = text[text.index('id="data">'):text.index("</script>", text.index('id="data">'))]
         self.assertLess(len(text.encode()) - len(data), 400_000)
+
+
+class Marked(unittest.TestCase):
+    """Steps with a warm-up, a period and a change, on two ranks: all of it stands in the plot of the steps."""
+
+    @classmethod
+    def setUpClass(cls):
+        run = FOLDER / "marked.json"
+        planted.marked(run)
+        cls.page, cls.report = report_of("marked", run)
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+
+    def setUp(self):
+        self.browser.media()
+        self.browser.resize(1280, 900)
+        self.browser.open(self.page)
+
+    def test_it_marks_what_is_known_of_the_steps(self):
+        [change] = self.report["detailed_metrics"]["changes"]
+        [periodic] = self.report["detailed_metrics"]["periodic"]
+        [period] = periodic["periods"]
+        self.assertEqual((change["step"], period["every"], period["first_step"]), (180, 25, 24))
+        marks = ("return [...document.querySelectorAll('#plot-steps .drawing ' + arguments[0])].map(one => "
+                 "[parseFloat(one.getAttribute('x1') ?? one.getAttribute('x')), one.textContent, one.getAttribute('width')])")
+        with browser.Browser(scripts=False) as bare:
+            bare.open(self.page, ready=False)
+            for window in (self.browser, bare):
+                [[place, *_]] = window.run(marks, ".mark")
+                self.assertAlmostEqual(place, 100 * 180 / 299, places=1)
+                [[_, words_, _]] = window.run(marks, ".change")
+                self.assertRegex(words_, r"^\d+ % slower$")
+                beats = window.run(marks, ".beat")
+                self.assertEqual([round(place * 2.99) for place, *_ in beats], list(range(24, 300, 25)))
+                self.assertEqual({words_ for _, words_, _ in beats}, {"every 25th step"})
+                # Warm-up ends where the fourth step begins.
+                [mode] = self.report["detailed_metrics"]["modes"]
+                self.assertEqual(mode["warmup"]["steady_step"], 3)
+                [[_, words_, wide]] = window.run(marks, ".warm")
+                self.assertEqual((words_, round(float(wide.rstrip("%")), 1)), ("warm-up", round(300 / 299, 1)))
+        # They go along with the zoom.
+        self.browser.open(self.page, "#steps=170-190")
+        [[place, *_]] = self.browser.run(marks, ".mark")
+        self.assertAlmostEqual(place, 50, places=1)
+        self.assertEqual([place for place, *_ in self.browser.run(marks, ".beat")], [20])
+        self.browser.open(self.page, "#steps=100-120")
+        self.assertEqual(self.browser.run(marks, ".mark"), [])
+        self.assertEqual(self.browser.messages(), [])
+
+    def test_a_change_is_seen_among_the_steps(self):
+        at_ = next(number for number, one in enumerate(self.report["bottlenecks"]) if one["rule"] == "slower_since")
+        link = self.browser.run("return document.querySelector('#finding-' + arguments[0] + ' .see').getAttribute('href')", at_)
+        self.assertEqual(link, "#plot-steps")
+
+    def test_ticks_are_round(self):
+        ticks = self.browser.run("return [...document.querySelectorAll('svg.plot:not(.waterfall) .tick:not(.change):not(.percentile)')].map(t => t.textContent)")
+        self.assertGreater(len(ticks), 15)
+        for tick in ticks:
+            self.assertRegex(tick.replace(",", ""), r"^(step )?([1-9]\d?0*|0|0\.\d*[1-9]|\d\.5)( [a-zµA-Z]+)?$")
+
+    def test_every_plot_has_a_heading(self):
+        named = self.browser.run("return [...document.querySelectorAll('figure.plot')].map(one => one.querySelector('h3')?.textContent"
+                                 " ?? (one.closest('section').querySelector('figure') === one))")
+        self.assertTrue(all(named), named)
+
+    def test_it_fits_a_narrow_screen_and_has_the_same_colors(self):
+        self.browser.resize(360, 740)
+        self.browser.open(self.page)
+        self.assertLessEqual(self.browser.run("return document.documentElement.scrollWidth"), 360)
+        self.assertEqual(self.browser.run(LOST), [])
+        seen = self.browser.run(COLORS)
+        self.assertEqual({phase: found for phase, found in seen.items() if len({color for _, color in found}) != 1}, {})
+        self.assertIn("my own phase", seen)
+        self.assertEqual({color for _, color in seen["forward"]}, {"rgb(86, 180, 233)"})
 
 
 @unittest.skipUnless(GENERATOR, "SKIPPED: STEPSCOPE_GENERATE_RUN names no generator")

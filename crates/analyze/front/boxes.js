@@ -1,11 +1,14 @@
 // What the flame graph and the waterfall share: colours of phases, and arrow keys between boxes.
 
-/** Gives the class of a phase: its colour in the table of phases, then those that this does not use. */
+/** Gives the class of a phase, as the report was written with. */
 function phaseColors() {
-  const listed = [...document.querySelectorAll('#phases tbody th code')].map((name) => name.textContent);
-  const sections = [...document.querySelectorAll('#section-table tbody tr')].map((row) => row.dataset.phase);
-  const phases = [...new Set([...listed, ...sections.filter(Boolean).sort()])];
-  return (phase) => (phase && phases.includes(phase) ? `c${phases.indexOf(phase) % 8}` : 'plain');
+  let classes = {};
+  try {
+    classes = pageHeader().colors ?? {};
+  } catch {
+    // What is wrong with the data is said where the plots are read.
+  }
+  return (phase) => (phase && Object.hasOwn(classes, phase) ? classes[phase] : 'plain');
 }
 
 /** Goes from the box that has the focus to the nearest one in the direction of an arrow key. */

@@ -1,8 +1,16 @@
 // The columns that the report was written with; `render/html/data.rs` is the other end.
 
+let parsed = null;
+
+/** What the report was written with: names, colours, columns. Throws where it is damaged. */
+function pageHeader() {
+  parsed ??= JSON.parse(document.getElementById('data').textContent);
+  return parsed;
+}
+
 /** Reads the page's data: columns by name, and what is known about plots. Throws where they are damaged. */
 async function readData() {
-  const header = JSON.parse(document.getElementById('data').textContent);
+  const header = pageHeader();
   if (header.version !== 1) throw new Error(`data of version ${header.version}`);
   const packed = Uint8Array.from(atob(header.stream), (letter) => letter.charCodeAt(0));
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('deflate'));
@@ -59,11 +67,12 @@ function floats(bytes, at, values) {
 
 /** Exposed time by phase, one on the other: what is on top comes first, and is covered by what is below it. */
 function stacked(columns, names) {
+  const color = phaseColors();
   const get = (name) => columns.get(`phases_${name}`);
   const [steps, count] = [get('step'), get('steps')];
   const zero = new Float64Array(steps.length);
   let below = zero;
-  const parts = [...names.map((label, at) => ({ label, color: at % 8, exact: get(at) })), { label: '(no phase)', color: 7, exact: get('none') }];
+  const parts = [...names.map((label, at) => ({ label, color: color(label), exact: get(at) })), { label: '(no phase)', color: 'plain', exact: get('none') }];
   for (const part of parts) {
     const own = part.exact.map((value, row) => value / Math.max(count[row], 1));
     below = below.map((value, row) => value + own[row]);
@@ -96,16 +105,17 @@ function plotsOf({ columns, plots }) {
     ];
     made.set('steps', {
       steps, unit: duration, base: 1000, rows: exact,
-      lines: [{ label: 'Step time', color: 0, low, mean, high, weight: count }],
+      marks: plots.find((plot) => plot.id === 'steps').marks,
+      lines: [{ label: 'Step time', color: 's0', low, mean, high, weight: count }],
     });
     made.set('waiting', {
       steps, unit: duration, base: 1000, rows: exact, areas: true,
       lines: [
-        { label: 'Step time', color: 0, low: zero, mean, high: mean, weight: count },
-        { label: 'Waiting for data', color: 1, low: zero, mean: wait, high: wait, weight: count },
+        { label: 'Step time', color: 's0', low: zero, mean, high: mean, weight: count },
+        { label: 'Waiting for data', color: phaseColors()('data_wait'), low: zero, mean: wait, high: wait, weight: count },
       ],
     });
-    const gauges = [['rss', 'Resident', 2], ['live', 'Live', 3]].map(([name, label, color]) => {
+    const gauges = [['rss', 'Resident', 's1'], ['live', 'Live', 's2']].map(([name, label, color]) => {
       const least = get(`${name}_min`);
       const range = get(`${name}_max_over`);
       const off = get(`${name}_mean_off`).map((value) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2));
@@ -126,7 +136,7 @@ function plotsOf({ columns, plots }) {
     const mean = get(`${id}_mean`);
     made.set(id, {
       steps: get(`${id}_step`), unit: plainNumber, base: 10, free: true, rows: [[name, mean, plainNumber]],
-      lines: [{ label: name, color: 4, low: get(`${id}_min`) ?? mean, mean, high: get(`${id}_max`) ?? mean }],
+      lines: [{ label: name, color: 's3', low: get(`${id}_min`) ?? mean, mean, high: get(`${id}_max`) ?? mean }],
     });
   }
   return made;

@@ -34,7 +34,16 @@ class Zoom {
     const high = Math.min(Math.max(to, low + 1), Math.max(this.last, low + 1));
     this.range = [low, high];
     this.plots.forEach((plot) => plot.draw());
-    remember({ steps: low === this.first && high >= this.last ? '' : `${low}-${high}` });
+    remember({ steps: this.isWhole() ? '' : `${low}-${high}` });
+  }
+
+  isWhole() {
+    return this.range[0] <= this.first && this.range[1] >= this.last;
+  }
+
+  /** Moves the cursor of all plots. */
+  look(step) {
+    this.plots.forEach((plot) => plot.look(step));
   }
 
   all() {
@@ -104,6 +113,7 @@ async function start() {
     const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots cannot be zoomed.`);
     document.getElementById('timeline')?.prepend(said);
   }
+  document.querySelectorAll('.scroll').forEach(markOverflow);
   if (state.has('at')) go(state.get('at'));
   document.documentElement.dataset.ready = 'yes';
 }

@@ -1,7 +1,8 @@
 // Plots over step numbers: drawn again at every zoom from at most 400 buckets of smallest, mean and largest. All plots
-// show the same steps. Zooming is dragging, or two sliders; a third moves the cursor, whose figures are said in words.
+// show the same steps, and have one cursor. Zooming is dragging, or two sliders; a third moves the cursor, whose figures
+// are said in words. Places are shares of the width, so that words keep their size; shapes stretch in a drawing inside.
 
-const PLOT = { width: 800, height: 220, left: 74, right: 12, top: 10, bottom: 28, buckets: 400 };
+const PLOT = { inside: 1000, height: 220, top: 10, topOfMarks: 38, bottom: 28, buckets: 400 };
 
 /** Rows whose step is within a range; both ends included. */
 function rowsWithin(steps, [from, to]) {
@@ -40,45 +41,36 @@ function bucketsOf(line, steps, from, to) {
   return merged;
 }
 
-/** Round values from zero to `max`. */
-function ticksTo(max, base) {
-  if (!(max > 0)) return [0];
-  const rough = max / 4;
-  const unit = base ** Math.floor(Math.log(rough) / Math.log(base) + 1e-9);
-  const magnitude = 10 ** Math.floor(Math.log10(rough / unit) + 1e-9);
-  const size = [1, 2, 5, 10].map((step) => step * magnitude * unit).find((step) => step >= rough * 0.9999) ?? max;
-  return [0, 1, 2, 3, 4, 5].map((n) => n * size).filter((tick) => tick <= max * 1.0001);
-}
-
 class Plot {
   constructor(figure, shown, zoom) {
     Object.assign(this, { figure, shown, zoom, logarithmic: false, cursor: null });
     this.drawing = figure.querySelector('.drawing');
     this.title = this.drawing.querySelector('svg')?.getAttribute('aria-label') ?? '';
-    this.first = shown.steps[0];
-    this.last = shown.steps[shown.steps.length - 1];
     this.tools(figure.querySelector('.tools'));
     this.table();
     this.drag();
   }
 
-  /** The sliders and buttons. */
+  /** The sliders and buttons: those of all plots stand at the first one; the others say their figures. */
   tools(place) {
-    const slider = (label, value, input) => {
-      const range = element('input', { type: 'range', min: this.first, max: this.last, step: 1, value, oninput: input });
-      place.append(element('label', {}, `${label} `, range));
-      return range;
-    };
-    this.from = slider('From step', this.first, () => this.zoom.set(Number(this.from.value), Math.max(Number(this.from.value) + 1, this.zoom.range[1])));
-    this.to = slider('to step', this.last, () => this.zoom.set(Math.min(Number(this.to.value) - 1, this.zoom.range[0]), Number(this.to.value)));
-    this.pointer = slider('Look at step', this.first, () => this.look(Number(this.pointer.value)));
-    if (!this.shown.free && !this.shown.areas) {
+    const isFirst = this.zoom.plots.length === 0;
+    this.said = element(isFirst ? 'output' : 'p', { class: 'said' });
+    if (isFirst) {
+      const slider = (label, input) => {
+        const range = element('input', { type: 'range', min: this.zoom.first, max: this.zoom.last, step: 1, value: this.zoom.first, oninput: input });
+        place.append(element('label', {}, `${label} `, range));
+        return range;
+      };
+      this.from = slider('From step', () => this.zoom.set(Number(this.from.value), Math.max(Number(this.from.value) + 1, this.zoom.range[1])));
+      this.to = slider('to step', () => this.zoom.set(Math.min(Number(this.to.value) - 1, this.zoom.range[0]), Number(this.to.value)));
+      this.pointer = slider('Look at step', () => this.zoom.look(Number(this.pointer.value)));
       const box = element('input', { type: 'checkbox', onchange: () => { this.logarithmic = box.checked; this.draw(); } });
       place.append(element('label', {}, box, ' logarithmic'));
+      this.said.setAttribute('aria-live', 'polite');
+      this.said.textContent = 'Drag in a plot to see a part of the steps; all plots show the same.';
     }
-    place.append(element('button', { type: 'button', onclick: () => this.zoom.all() }, 'All steps'));
-    this.said = element('output', { class: 'said', 'aria-live': 'polite' });
-    place.append(this.said);
+    this.all = element('button', { type: 'button', onclick: () => this.zoom.all() }, 'All steps');
+    place.append(this.all, this.said);
     place.hidden = false;
   }
 
@@ -104,8 +96,7 @@ class Plot {
       }
       const turn = (by) => () => { page += by; show(); };
       place.replaceChildren(
-        element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': `${this.title}, figures` },
-          element('table', {}, element('thead', {}, head), body)),
+        scrolling(`${this.title}, figures`, element('table', {}, element('thead', {}, head), body)),
         element('p', { class: 'tools' },
           element('button', { type: 'button', onclick: turn(-1) }, 'Earlier'), ` page ${page + 1} of ${pages} `,
           element('button', { type: 'button', onclick: turn(1) }, 'Later')),
@@ -120,15 +111,14 @@ class Plot {
   drag() {
     let start = null;
     const stepAt = (event) => {
-      const box = this.drawing.getBoundingClientRect();
-      const x = (event.clientX - box.left) / Math.max(box.width, 1) * PLOT.width;
-      const share = (x - PLOT.left) / (PLOT.width - PLOT.left - PLOT.right);
+      const box = this.ground.getBoundingClientRect();
+      const share = (event.clientX - box.left) / Math.max(box.width, 1);
       const [from, to] = this.zoom.range;
       return Math.round(from + Math.min(Math.max(share, 0), 1) * (to - from));
     };
     this.drawing.addEventListener('pointerdown', (event) => { start = stepAt(event); event.preventDefault(); });
     this.drawing.addEventListener('pointermove', (event) => {
-      this.look(stepAt(event));
+      this.zoom.look(stepAt(event));
       if (start !== null) this.brush(start, stepAt(event));
     });
     window.addEventListener('pointerup', (event) => {
@@ -143,13 +133,14 @@ class Plot {
 
   brush(from, to) {
     const [left, right] = [this.x(from), this.x(to)].sort((a, b) => a - b);
-    this.box.setAttribute('x', left);
-    this.box.setAttribute('width', from === to ? 0 : right - left);
+    this.box.setAttribute('x', `${left}%`);
+    this.box.setAttribute('width', `${from === to ? 0 : right - left}%`);
   }
 
+  /** The place of a step in percent. */
   x(step) {
     const [from, to] = this.zoom.range;
-    return PLOT.left + (step - from) / Math.max(to - from, 1) * (PLOT.width - PLOT.left - PLOT.right);
+    return (step - from) / Math.max(to - from, 1) * 100;
   }
 
   /** Moves the cursor to a step, and says its figures. */
@@ -165,7 +156,7 @@ class Plot {
       return `${label} ${unit(mean[row])}${range}`;
     });
     this.said.textContent = `Step ${wholeNumber(steps[row])}: ${words.join(', ')}`;
-    this.pointer.value = steps[row];
+    if (this.pointer) this.pointer.value = steps[row];
     this.place();
   }
 
@@ -174,50 +165,67 @@ class Plot {
     const [from, to] = this.zoom.range;
     const shown = this.cursor !== null && this.cursor >= from && this.cursor <= to;
     this.hair.setAttribute('visibility', shown ? 'visible' : 'hidden');
-    if (shown) ['x1', 'x2'].forEach((name) => this.hair.setAttribute(name, this.x(this.cursor)));
+    if (shown) ['x1', 'x2'].forEach((name) => this.hair.setAttribute(name, `${this.x(this.cursor)}%`));
+  }
+
+  /** Ticks, and where a value is between the lowest (0) and the highest (1). */
+  axis(all) {
+    const { unit, base, free } = this.shown;
+    const high = all.reduce((most, one) => Math.max(most, one.high), free ? -Infinity : 1);
+    const low = free ? all.reduce((least, one) => Math.min(least, one.low), Infinity) : 0;
+    if (this.logarithmic) {
+      const floor = Math.max(all.reduce((least, one) => (one.low > 0 ? Math.min(least, one.low) : least), high), 1);
+      const share = (value) => Math.log(Math.max(value, floor) / floor) / Math.max(Math.log(high / floor), 1e-9);
+      const ticks = logarithmicTicks(floor, high);
+      return { ticks: ticks.length > 1 ? ticks : [floor, high], words: (tick) => shortWords(unit(tick)), share };
+    }
+    const axis = free ? axisAround(Number.isFinite(low) ? low : 0, Number.isFinite(high) ? high : 0) : axisTo(high, base);
+    const [first, last] = [axis.ticks[0], axis.ticks[axis.ticks.length - 1]];
+    // Halves, so that the difference of the extremes of the type is finite.
+    const share = (value) => (value / 2 - first / 2) / Math.max(last / 2 - first / 2, Number.MIN_VALUE);
+    return { ticks: axis.ticks, words: free ? (tick) => plainTick(axis, tick) : (tick) => shortWords(unit(tick)), share };
   }
 
   draw() {
-    const { steps, lines, unit, base, free } = this.shown;
+    const { steps, lines, marks } = this.shown;
     const [from, to] = rowsWithin(steps, this.zoom.range);
     const merged = lines.map((line) => bucketsOf(line, steps, from, to));
     // Areas of means lie one before the other, and reach to the mean alone.
     if (this.shown.areas) merged.flat().forEach((one) => { one.high = one.mean; });
-    const all = merged.flat();
-    let high = all.reduce((most, one) => Math.max(most, one.high), free ? -Infinity : 1);
-    let low = free ? all.reduce((least, one) => Math.min(least, one.low), Infinity) : 0;
-    if (!(high > low)) [low, high] = [Number.isFinite(low) ? low : 0, (Number.isFinite(low) ? low : 0) + 1];
-    const floor = all.reduce((least, one) => (one.low > 0 ? Math.min(least, one.low) : least), high);
-    const share = this.logarithmic
-      ? (value) => Math.log(Math.max(value, floor) / floor) / Math.max(Math.log(high / floor), 1e-9)
-      : (value) => (value - low) / (high - low);
-    const y = (value) => PLOT.height - PLOT.bottom - Math.min(Math.max(share(value), 0), 1) * (PLOT.height - PLOT.top - PLOT.bottom);
-    const svg = drawn('svg', { class: 'plot', viewBox: `0 0 ${PLOT.width} ${PLOT.height}`, role: 'img', 'aria-label': this.title });
-    let ticks = free ? [low, (low + high) / 2, high] : ticksTo(high, base);
-    if (this.logarithmic) ticks = [floor, Math.sqrt(floor * high), high];
+    const { ticks, words, share } = this.axis(merged.flat());
+    const [top, bottom] = [marks?.changes.length ? PLOT.topOfMarks : PLOT.top, PLOT.height - PLOT.bottom];
+    const y = (value) => bottom - Math.min(Math.max(share(value), 0), 1) * (bottom - top);
+    const x = (step) => this.x(step);
+    const svg = drawn('svg', { class: 'plot', height: PLOT.height, role: 'img', 'aria-label': this.title });
+    if (marks) svg.append(...marksBelow(marks, x, { top, bottom }));
     for (const tick of ticks) {
       const at = y(tick).toFixed(1);
-      svg.append(drawn('line', { class: 'grid', x1: PLOT.left, x2: PLOT.width - PLOT.right, y1: at, y2: at }),
-        drawn('text', { class: 'tick', x: PLOT.left - 6, y: Number(at) + 4, 'text-anchor': 'end' }, unit(tick)));
+      svg.append(drawn('line', { class: 'grid', x1: 0, x2: '100%', y1: at, y2: at }),
+        drawn('text', { class: 'tick', x: -6, y: Number(at) + 4, 'text-anchor': 'end' }, words(tick)));
     }
-    const [first, last] = this.zoom.range;
-    for (const [step, anchor] of [[first, 'start'], [last, 'end']]) {
-      svg.append(drawn('text', { class: 'tick', x: this.x(step), y: PLOT.height - 8, 'text-anchor': anchor }, `step ${wholeNumber(step)}`));
-    }
-    lines.forEach((line, at) => {
-      const point = (key) => (one) => `${this.x(one.step).toFixed(1)},${y(one[key]).toFixed(1)}`;
-      const band = [...merged[at].map(point('high')), ...[...merged[at]].reverse().map(point('low'))];
-      if (line.low !== line.high) svg.append(drawn('polygon', { class: `${this.shown.stacked ? 'area' : 'band'} c${line.color}`, points: band.join(' ') }));
-      if (!this.shown.stacked) svg.append(drawn('polyline', { class: `line c${line.color}`, points: merged[at].map(point('mean')).join(' ') }));
+    stepTicks(...this.zoom.range).forEach((step, at) => {
+      const place = `${x(step)}%`;
+      svg.append(drawn('line', { class: 'grid', x1: place, x2: place, y1: bottom, y2: bottom + 5 }),
+        drawn('text', { class: `tick x${at % 2 ? ' odd' : ''}`, x: place, y: PLOT.height - 8, 'text-anchor': anchorAt(x(step) / 100) }, `${at ? '' : 'step '}${wholeNumber(step)}`));
     });
-    this.box = drawn('rect', { class: 'brush', y: PLOT.top, width: 0, height: PLOT.height - PLOT.top - PLOT.bottom });
-    this.hair = drawn('line', { class: 'hair', y1: PLOT.top, y2: PLOT.height - PLOT.bottom, visibility: 'hidden' });
-    svg.append(this.box, this.hair);
+    const inside = drawn('svg', { class: 'in', width: '100%', height: PLOT.height, viewBox: `0 0 ${PLOT.inside} ${PLOT.height}`, preserveAspectRatio: 'none' });
+    // As wide as the axis: where the pointer is, is told by it.
+    this.ground = drawn('rect', { class: 'ground', width: PLOT.inside, height: PLOT.height });
+    inside.append(this.ground);
+    lines.forEach((line, at) => {
+      const point = (key) => (one) => `${(x(one.step) * PLOT.inside / 100).toFixed(1)},${y(one[key]).toFixed(1)}`;
+      const band = [...merged[at].map(point('high')), ...[...merged[at]].reverse().map(point('low'))];
+      if (line.low !== line.high) inside.append(drawn('polygon', { class: `${this.shown.stacked ? 'area' : 'band'} ${line.color}`, points: band.join(' ') }));
+      if (!this.shown.stacked) inside.append(drawn('polyline', { class: `line ${line.color}`, points: merged[at].map(point('mean')).join(' ') }));
+    });
+    this.box = drawn('rect', { class: 'brush', y: top, width: 0, height: bottom - top });
+    this.hair = drawn('line', { class: 'hair', y1: top, y2: bottom, visibility: 'hidden' });
+    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom }) : []), this.box, this.hair);
     this.drawing.replaceChildren(svg);
-    this.from.value = first;
-    this.to.value = last;
+    const isWhole = this.zoom.isWhole();
+    this.all.hidden = isWhole && !this.from;
+    if (this.from) [this.from.value, this.to.value] = this.zoom.range;
     this.place();
     this.refresh();
   }
 }
-

@@ -1,10 +1,16 @@
 // The table of sections: sorted by any column, filtered by words and phase. Exact values come from its figures.
 
+/** A path of names, which may break behind its slashes and nowhere else. */
+function codePath(path) {
+  const parts = path.split(/(?<=\/)/).flatMap((part) => [part, document.createElement('wbr')]);
+  return element('code', { class: 'path' }, ...parts);
+}
+
 /** Rows of the sections that are in the data only, as the document would hold them. */
 function moreSections() {
   let rows;
   try {
-    rows = JSON.parse(document.getElementById('data').textContent).sections ?? [];
+    rows = pageHeader().sections ?? [];
   } catch {
     // What is wrong with the data is said where the plots are read.
     return [];
@@ -22,7 +28,7 @@ function moreSections() {
       return element('td', { class: 'n' }, shown);
     });
     return element('tr', { 'data-path': path, 'data-kind': kind, 'data-phase': phase ?? '' },
-      element('th', { scope: 'row' }, element('code', {}, path || '(no name)')),
+      element('th', { scope: 'row' }, codePath(path || '(no name)')),
       element('td', {}, phase ? element('code', {}, phase) : ''), ...cells);
   });
 }
@@ -99,3 +105,17 @@ class SectionTable {
   }
 }
 
+
+/** Marks what scrolls sideways and has more to the right. */
+function markOverflow(place) {
+  const mark = () => place.classList.toggle('more', place.scrollLeft + place.clientWidth < place.scrollWidth - 1);
+  place.addEventListener('scroll', mark, { passive: true });
+  new ResizeObserver(mark).observe(place);
+}
+
+/** A table that scrolls sideways, and can be reached by the keyboard. */
+function scrolling(label, table) {
+  const place = element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': label }, table);
+  markOverflow(place);
+  return place;
+}

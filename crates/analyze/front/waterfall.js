@@ -118,6 +118,7 @@ class Waterfall {
       made.push(node);
     };
     for (const part of [0, 0.25, 0.5, 0.75]) {
+      if (part > 0) put(element('span', { class: 'at' }), part * 100, 0);
       put(element('span', { class: part === 0.25 || part === 0.75 ? 'time odd' : 'time' }, duration(from + part * (to - from))), part * 100, 0);
     }
     made.push(element('span', { class: 'time last' }, duration(to)));
@@ -201,7 +202,7 @@ class Waterfall {
   /** The spans in words. */
   table() {
     const { at, listed, lanes } = this.shown;
-    const titles = [['Section'], ['Phase'], ['Thread'], ['Begins after', 'n'], ['Time', 'n'], ['On the critical path', 'n'], ['Batch']];
+    const titles = [['Section'], ['Phase'], ['Thread'], ['Begins after', 'n'], ['Time', 'n'], ['On the critical path', 'n'], ['Batch', 'wide']];
     const head = element('tr', {}, ...titles.map(([title, kind]) => element('th', { scope: 'col', class: kind }, title)));
     const rows = listed.map((span) => {
       const figure = (name, value, words) => element('data', { value, 'data-at': `examples/${at}/spans/${span.row}/${name}` }, words);
@@ -212,13 +213,12 @@ class Waterfall {
         'made in ', time('batch/produce_ns', span.produce), ', in the queue for ', time('batch/queue_ns', span.queue),
         ', trace ', span.batch ? element('code', {}, span.batch) : '–'];
       return element('tr', {},
-        element('th', { scope: 'row' }, element('code', {}, span.name)),
+        element('th', { scope: 'row' }, codePath(span.name)),
         cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
         number(figure('offset_ns', span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`)),
-        number(time('duration_ns', span.duration)), number(time('critical_ns', span.critical)), cell(...batch));
+        number(time('duration_ns', span.duration)), number(time('critical_ns', span.critical)), element('td', { class: 'wide' }, ...batch));
     });
     const table = element('table', {}, element('caption', {}, this.shown.title), element('thead', {}, head), element('tbody', {}, ...rows));
-    document.querySelector('#waterfall-rows > div').replaceChildren(
-      element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Spans of the step' }, table));
+    document.querySelector('#waterfall-rows > div').replaceChildren(scrolling('Spans of the step', table));
   }
 }

@@ -3,12 +3,16 @@
 //! carries its exact value and its place in the JSON report, which a test compares. This file gives the order of the
 //! parts; each has a file of its own.
 
+mod axis;
 mod changes;
 mod critical;
 mod data;
+mod distribution;
 mod findings;
+mod marks;
 mod overview;
 mod page;
+mod palette;
 mod periods;
 mod plots;
 mod recording;
@@ -32,6 +36,8 @@ const STYLE: &str = include_str!("../../front/report.css");
 const SCRIPT: &str = concat!(
     include_str!("../../front/units.js"),
     include_str!("../../front/data.js"),
+    include_str!("../../front/axis.js"),
+    include_str!("../../front/marks.js"),
     include_str!("../../front/plot.js"),
     include_str!("../../front/table.js"),
     include_str!("../../front/boxes.js"),
@@ -50,7 +56,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     }
     steps::phases(report, &mut body);
     plots::timeline(report, &mut body);
-    plots::distribution(report, &mut body);
+    distribution::render(report, &mut body);
     plots::phases_over_steps(report, &mut body);
     steps::slowest(report, &mut body);
     critical::render(report, &mut body);

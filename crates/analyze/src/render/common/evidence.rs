@@ -41,6 +41,12 @@ pub(crate) fn labelled(key: &str, value: &Value) -> Option<(String, String)> {
     Some((label.replace('_', " "), value))
 }
 
+/// The elements of a list in words; nothing for what is none, or has one.
+pub(crate) fn items(value: &Value) -> Option<Vec<String>> {
+    let items = value.as_array().filter(|items| items.len() > 1)?;
+    Some(items.iter().map(item).collect())
+}
+
 /// An element of a list: its name and its figures.
 fn item(value: &Value) -> String {
     match value {

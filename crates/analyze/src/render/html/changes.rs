@@ -27,7 +27,7 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
         );
         [
             steps,
-            changes::much(change),
+            format!("<span class=\"word\">{}</span>", changes::much(change)),
             ns(&format!("{place}/before_ns"), change.before_ns),
             ns(&format!("{place}/after_ns"), change.after_ns),
             phase,

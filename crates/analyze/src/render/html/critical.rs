@@ -1,9 +1,11 @@
 //! The critical path: what held up the end of the steps, what had room beside it, what waits for batches were for.
 
-use super::page::{close, code, count, ns, open, paragraph, share, table};
+use super::page::{close, count, ns, open, paragraph, path, share, table};
+use super::palette::STEP;
 use super::svg;
 use crate::render::common::names::named;
 use crate::report::Report;
+use crate::summary::{CriticalPath, CriticalSection};
 
 /// Sections shown; the tables of the CSV report have all.
 const ROWS: usize = 30;
@@ -25,34 +27,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
         ),
         out,
     );
-    let rows = critical.sections.iter().enumerate().take(ROWS).map(|(at, row)| {
-        let place = format!("critical_path/sections/{at}");
-        [
-            code(&named(&row.path)),
-            svg::bar(row.share, 4),
-            share(&format!("{place}/share"), row.share),
-            ns(&format!("{place}/on_path_ns"), row.on_path_ns),
-            count(&format!("{place}/on_path_calls"), row.on_path_calls),
-            count(&format!("{place}/beside_calls"), row.beside_calls),
-            ns(&format!("{place}/slack_mean_ns"), row.slack_mean_ns),
-            ns(&format!("{place}/slack_min_ns"), row.slack_min_ns),
-        ]
-    });
-    table(
-        "Sections on the critical path and beside it",
-        [
-            "Section",
-            "On the path",
-            ">Share",
-            ">Time",
-            ">Calls on it",
-            ">Calls beside it",
-            ">Room, mean",
-            ">Room, least",
-        ],
-        rows,
-        out,
-    );
+    sections(critical, out);
     if let Some(waits) = &critical.waits {
         paragraph(
             &format!(
@@ -67,4 +42,34 @@ pub(super) fn render(report: &Report, out: &mut String) {
         );
     }
     close(out);
+}
+
+/// What is on the path; what room there is beside it, where there are calls that have any.
+fn sections(critical: &CriticalPath, out: &mut String) {
+    let shown = || critical.sections.iter().enumerate().take(ROWS);
+    let common = |(at, row): (usize, &CriticalSection)| {
+        let place = format!("critical_path/sections/{at}");
+        [
+            path(&named(&row.path)),
+            svg::bar(row.share, STEP),
+            share(&format!("{place}/share"), row.share),
+            ns(&format!("{place}/on_path_ns"), row.on_path_ns),
+            count(&format!("{place}/on_path_calls"), row.on_path_calls),
+        ]
+    };
+    let titles = ["Section", "On the path", ">Share", ">Time", ">Calls on it"];
+    if shown().all(|(_, row)| row.slack_mean_ns.is_none() && row.beside_calls == 0) {
+        return table("Sections on the critical path", titles, shown().map(common), out);
+    }
+    let rows = shown().map(|(at, row)| {
+        let place = format!("critical_path/sections/{at}");
+        let [name, bar, share, time, calls] = common((at, row));
+        let beside = count(&format!("{place}/beside_calls"), row.beside_calls);
+        let mean = ns(&format!("{place}/slack_mean_ns"), row.slack_mean_ns);
+        let least = ns(&format!("{place}/slack_min_ns"), row.slack_min_ns);
+        [name, bar, share, time, calls, beside, mean, least]
+    });
+    let [name, bar, share, time, calls] = titles;
+    let titles = [name, bar, share, time, calls, ">Calls beside it", ">Room, mean", ">Room, least"];
+    table("Sections on the critical path and beside it", titles, rows, out);
 }

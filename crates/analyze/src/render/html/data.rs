@@ -7,6 +7,8 @@ mod examples;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
 
+use super::marks::Marks;
+use super::palette::Palette;
 use super::plots::{exposed_ns, phase_series, series};
 use super::sha256::base64;
 use crate::render::common::names::printable;
@@ -96,7 +98,9 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             });
             add(&format!("{name}_mean_off"), &|point| gauge(point).map(from_middle));
         }
-        plots.push(json!({ "id": "steps", "steps_per_point": 1_u64.checked_shl(series.shift) }));
+        plots.push(json!({
+            "id": "steps", "steps_per_point": 1_u64.checked_shl(series.shift), "marks": Marks::of(report).value(),
+        }));
     }
     if let Some((series, phases)) = phase_series(report) {
         let points = &series.points;
@@ -130,6 +134,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         "plots": plots,
         "texts": texts,
         "examples": examples,
+        "colors": Palette::of(report).classes(),
         "sections": super::sections::rest(report),
         "p50": time.and_then(|time| time.p50),
         "stream": base64(&deflate(&columns.bytes)?),

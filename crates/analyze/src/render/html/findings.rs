@@ -2,8 +2,11 @@
 //! rules say; notes.
 
 use super::page::{close, code, escape, figure, ns, number, open, paragraph, prose, share, table};
-use crate::render::common::evidence::labelled;
+use crate::render::common::evidence::{items, labelled};
 use crate::report::{Bottleneck, BottleneckType, Report};
+
+/// The rule whose finding is seen where it begins, rather than in how steps are spread.
+const SLOWER_SINCE: &str = "slower_since";
 
 /// Severity from which a finding stands out, and from which it alarms.
 const NOTICE: f64 = 10.0;
@@ -76,6 +79,9 @@ fn one(at: usize, finding: &Bottleneck, out: &mut String) {
 
 /// The part of the page that shows what a finding is about.
 fn shown_in(finding: &Bottleneck) -> (&'static str, &'static str) {
+    if finding.rule == SLOWER_SINCE {
+        return ("plot-steps", "the step times");
+    }
     match finding.r#type {
         BottleneckType::Memory => ("memory", "memory over the steps"),
         BottleneckType::Variability => ("distribution", "the distribution of step times"),
@@ -86,17 +92,27 @@ fn shown_in(finding: &Bottleneck) -> (&'static str, &'static str) {
     }
 }
 
+/// Words that stand beside figures; what is longer has a line of its own.
+const SHORT: usize = 40;
+
+fn list(items: &[String]) -> String {
+    let items: Vec<String> = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+    format!("<ul>{}</ul>", items.concat())
+}
+
 fn evidence(place: &str, finding: &Bottleneck, out: &mut String) {
     let figures: Vec<String> = finding
         .evidence
         .iter()
         .filter_map(|(key, value)| {
             let (label, words) = labelled(key, value)?;
-            let shown = match value.as_number() {
-                Some(number) => figure(&format!("{place}/evidence/{key}"), number, &words),
-                None => escape(&words),
+            let (class, shown) = match (value.as_number(), items(value)) {
+                (Some(number), _) => ("", figure(&format!("{place}/evidence/{key}"), number, &words)),
+                (None, Some(items)) => (" class=\"wide\"", list(&items)),
+                (None, None) if words.len() > SHORT => (" class=\"wide\"", escape(&words)),
+                (None, None) => ("", escape(&words)),
             };
-            Some(format!("<div><dt>{}</dt><dd>{shown}</dd></div>\n", escape(&label)))
+            Some(format!("<div{class}><dt>{}</dt><dd>{shown}</dd></div>\n", escape(&label)))
         })
         .collect();
     if !figures.is_empty() {
@@ -113,6 +129,6 @@ pub(super) fn rules(report: &Report, out: &mut String) {
         Some([code(rule.rule), state.to_owned(), prose(rule.because.as_ref()?)])
     });
     open("rules", "Also checked", out);
-    table("Rules that found nothing", ["Rule", "State", "Because"], others, out);
+    table("Rules that found nothing", ["Rule", "State", "~Because"], others, out);
     close(out);
 }

@@ -22,15 +22,38 @@ pub(super) fn escape(text: &str) -> String {
 /// Sentences, in which words between backticks are code.
 pub(super) fn prose(text: &str) -> String {
     if !text.matches('`').count().is_multiple_of(2) {
-        return escape(text);
+        return joined(&escape(text));
     }
     let parts = text.split('`').enumerate();
-    parts.map(|(at, part)| if at % 2 == 1 { code(part) } else { escape(part) }).collect()
+    parts.map(|(at, part)| if at % 2 == 1 { code(part) } else { joined(&escape(part)) }).collect()
 }
 
 /// A name.
 pub(super) fn code(name: &str) -> String {
     format!("<code>{}</code>", escape(name))
+}
+
+/// A path of names, which may break behind its slashes and nowhere else.
+pub(super) fn path(path: &str) -> String {
+    format!("<code class=\"path\">{}</code>", escape(path).replace('/', "/<wbr>"))
+}
+
+/// Units that stay with their number.
+const UNITS: [&str; 15] =
+    ["%", "ns", "µs", "ms", "s", "min", "h", "d", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
+
+/// The same words, in which no line ends between a number and its unit.
+fn joined(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for (at, word) in text.split(' ').enumerate() {
+        let unit = word.trim_end_matches(|letter: char| letter.is_ascii_punctuation() && letter != '%');
+        let follows_number = out.ends_with(|letter: char| letter.is_ascii_digit());
+        if at > 0 {
+            out.push(if follows_number && UNITS.contains(&unit) { '\u{a0}' } else { ' ' });
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 /// A figure: its place in the JSON report, its exact value there, and the value in words.
@@ -86,7 +109,7 @@ pub(super) fn paragraph(html: &str, out: &mut String) {
     out.push_str(&format!("<p>{html}</p>\n"));
 }
 
-/// A table. Titles that begin with `>` are of columns of figures; the first cell of a row is its name. Nothing where
+/// A table. Titles that begin with `>` are of columns of figures, those with `~` of long texts; the first cell of a row is its name. Nothing where
 /// there are no rows.
 pub(super) fn table<const N: usize>(
     caption: &str,
@@ -115,16 +138,17 @@ pub(super) fn table_with<const N: usize>(
          <caption>{caption}</caption>\n<thead><tr>"
     ));
     for title in titles {
-        match title.strip_prefix('>') {
-            Some(title) => out.push_str(&format!("<th scope=\"col\" class=\"n\">{title}</th>")),
-            None => out.push_str(&format!("<th scope=\"col\">{title}</th>")),
-        }
+        out.push_str(&format!(
+            "<th scope=\"col\"{}>{}</th>",
+            class(title),
+            title.trim_start_matches(['>', '~'])
+        ));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for (attributes, row) in rows {
         out.push_str(&format!("<tr{attributes}>"));
         for (at, (cell, title)) in row.iter().zip(titles).enumerate() {
-            let class = if title.starts_with('>') { " class=\"n\"" } else { "" };
+            let class = class(title);
             if at == 0 {
                 out.push_str(&format!("<th scope=\"row\"{class}>{cell}</th>"));
             } else {
@@ -134,6 +158,15 @@ pub(super) fn table_with<const N: usize>(
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
+}
+
+/// The attribute of a column's cells.
+fn class(title: &str) -> &'static str {
+    match title.chars().next() {
+        Some('>') => " class=\"n\"",
+        Some('~') => " class=\"wide\"",
+        _ => "",
+    }
 }
 
 #[cfg(test)]
@@ -148,6 +181,15 @@ mod tests {
         );
         assert_eq!(prose("see `a<b` now"), "see <code>a&lt;b</code> now");
         assert_eq!(prose("one ` only"), "one ` only");
+    }
+
+    #[test]
+    fn numbers_keep_their_units() {
+        assert_eq!(
+            prose("37 % of 5 ms (1.5 GiB), in 3 steps"),
+            "37\u{a0}% of 5\u{a0}ms (1.5\u{a0}GiB), in 3 steps"
+        );
+        assert_eq!(path("a/<b"), "<code class=\"path\">a/<wbr>&lt;b</code>");
     }
 
     #[test]

@@ -17,7 +17,7 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             known(&format!("{place}/every"), Some(period.every), periods::steps),
             count(&format!("{place}/first_step"), period.first_step),
             count(&format!("{place}/steps"), period.steps),
-            periods::much(periodic, period),
+            format!("<span class=\"word\">{}</span>", periods::much(periodic, period)),
             ns(&format!("{place}/median_ns"), period.median_ns),
             ns(&format!("detailed_metrics/periodic/{at}/usual/p50"), periodic.usual.p50),
             phase,

@@ -1,24 +1,21 @@
-//! Figures over step numbers, drawn small: step times, waiting, memory, the user's own values; and the distribution of
-//! step times. The script draws the same data again, with zoom. Which columns belong to which plot is said in
+//! Figures over step numbers, drawn small: step times, waiting, memory, the user's own values. The script draws the same data again, with zoom. Which columns belong to which plot is said in
 //! `data-plot`, which names a plot of the data.
 
 use std::collections::BTreeSet;
 
+use stepscope_core::Phase;
+
+use super::marks::Marks;
 use super::page::{close, count, escape, ns, open, paragraph};
-use super::svg::{self, Bucket, Line, bands, buckets, buckets_within};
+use super::palette::{self, Palette};
+use super::svg::{self, Bucket, Line, Scale, bands, buckets, buckets_within};
 use super::{changes, periods};
 use crate::report::Report;
-use crate::report::units::{bytes, count as count_words, duration};
+use crate::report::units::{bytes, duration};
 use crate::summary::{Gauge, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
-
-/// Bins of the distribution.
-const BINS: usize = 48;
 
 /// Buckets of areas, of which there are as many as phases.
 const AREA_BUCKETS: usize = 200;
-
-/// The colour of what no phase covers: grey.
-pub(super) const NO_PHASE: usize = 7;
 
 /// The series of the report's mode, and its place.
 pub(super) fn series(report: &Report) -> Option<(usize, &StepSeries)> {
@@ -26,16 +23,20 @@ pub(super) fn series(report: &Report) -> Option<(usize, &StepSeries)> {
     all.into_iter().find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode && !row.points.is_empty())
 }
 
-fn mean(point: &SeriesPoint) -> f64 {
+pub(super) fn mean(point: &SeriesPoint) -> f64 {
     point.duration_sum_ns as f64 / point.count.max(1) as f64
 }
 
-fn figure(id: &str, plot: &str, caption: &str, drawing: &str, out: &mut String) {
+/// A plot with its caption; the script puts its tools beside. What has a part of the page to itself has no heading.
+fn figure(id: &str, plot: &str, heading: &str, caption: &str, drawing: &str, out: &mut String) {
+    let heading = if heading.is_empty() { String::new() } else { format!("<h3>{heading}</h3>\n") };
     out.push_str(&format!(
-        "<figure id=\"{id}\" class=\"plot\" data-plot=\"{plot}\">\n<div class=\"tools\" hidden></div>\n\
+        "<figure id=\"{id}\" class=\"plot\" data-plot=\"{plot}\">\n{heading}<div class=\"tools\" hidden></div>\n\
          <div class=\"drawing\">{drawing}</div>\n<figcaption>{caption}</figcaption>\n</figure>\n"
     ));
 }
+
+const DURATION: Scale = Scale { base: 1e3, unit: duration };
 
 pub(super) fn timeline(report: &Report, out: &mut String) {
     open("timeline", "Steps", out);
@@ -53,14 +54,17 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
         .collect();
     let durations = buckets(&durations);
     let mut drawing = String::new();
-    let line = Line { label: "Step time", color: 0, buckets: &durations };
-    bands("Step time over step numbers: shortest, mean and longest", &[line], 1e3, duration, &mut drawing);
+    let line = Line { label: "Step time", class: palette::STEP, buckets: &durations };
+    let marks = Marks::of(report);
+    let title = "Step time over step numbers: shortest, mean and longest";
+    bands(title, &[line], &DURATION, Some(&marks), &mut drawing);
     let caption = format!(
         "Step time over step numbers. The line is the mean, the band reaches from the shortest to the longest step; the \
-         median of all steps after warm-up is {}.",
-        ns("summary/step_time/p50", report.summary.step_time.as_ref().and_then(|time| time.p50))
+         median of all steps after warm-up is {}.{}",
+        ns("summary/step_time/p50", report.summary.step_time.as_ref().and_then(|time| time.p50)),
+        marks.caption()
     );
-    figure("plot-steps", "steps", &caption, &drawing, out);
+    figure("plot-steps", "steps", "", &caption, &drawing, out);
     changes::table_of(report, out);
     periods::table_of(report, out);
     close(out);
@@ -92,10 +96,11 @@ fn phases(report: &Report, out: &mut String) {
     let Some((series, phases)) = phase_series(report) else {
         return paragraph("No step that has a number was read with all its sections.", out);
     };
+    let palette = Palette::of(report);
     // What is on top is drawn first, down to the axis, and covered by what is below it.
     let mut below: Vec<u64> = vec![0; series.points.len()];
-    let mut layers: Vec<(&str, usize, Vec<Bucket>)> = Vec::new();
-    let mut add = |name, color, of: &dyn Fn(&PhasePoint) -> u64| {
+    let mut layers: Vec<(&str, String, Vec<Bucket>)> = Vec::new();
+    let mut add = |name, class, of: &dyn Fn(&PhasePoint) -> u64| {
         let points = series.points.iter().zip(&mut below).map(|(point, below)| {
             *below = below.saturating_add(of(point));
             let mean = *below as f64 / point.steps.max(1) as f64;
@@ -103,25 +108,29 @@ fn phases(report: &Report, out: &mut String) {
         });
         let mut merged = buckets_within(AREA_BUCKETS, &points.collect::<Vec<_>>());
         merged.iter_mut().for_each(|bucket| bucket.max = bucket.mean);
-        layers.push((name, color, merged));
+        layers.push((name, class, merged));
     };
-    for (at, &phase) in phases.iter().enumerate() {
-        add(phase, at, &|point| exposed_ns(point, phase));
+    for &phase in &phases {
+        add(phase, palette.class(phase), &|point| exposed_ns(point, phase));
     }
-    add("(no phase)", NO_PHASE, &|point| point.unattributed_ns);
+    add("(no phase)", palette::NO_PHASE.into(), &|point| point.unattributed_ns);
     let lines: Vec<Line<'_>> =
-        layers.iter().rev().map(|(label, color, buckets)| Line { label, color: *color, buckets }).collect();
+        layers.iter().rev().map(|(label, class, buckets)| Line { label, class, buckets }).collect();
     let mut drawing = String::new();
-    svg::areas("Mean exposed time by phase over step numbers", &lines, 1e3, duration, &mut drawing);
-    let used = layers.iter().filter(|(_, _, buckets)| buckets.iter().any(|bucket| bucket.mean > 0.0));
-    let keys: Vec<String> = used
-        .map(|(name, color, _)| format!("{}<span class=\"word\">{}</span>", svg::key(*color), escape(name)))
-        .collect();
+    svg::areas("Mean exposed time by phase over step numbers", &lines, &DURATION, &mut drawing);
+    let used =
+        layers.iter().zip(phases.iter().map(|phase| Some(*phase)).chain([None])).filter(|(_, phase)| {
+            series.points.iter().any(|point| match phase {
+                Some(phase) => exposed_ns(point, phase) > 0,
+                None => point.unattributed_ns > 0,
+            })
+        });
+    let keys: Vec<String> = used.map(|((name, class, _), _)| svg::keyed(class, &escape(name))).collect();
     let caption = format!(
         "Where the time of the steps goes, from the axis up: {}. Means of steps read with all their sections.",
         keys.join(", ")
     );
-    figure("plot-phases", "phases", &caption, &drawing, out);
+    figure("plot-phases", "phases", "By phase", &caption, &drawing, out);
 }
 
 pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
@@ -148,108 +157,19 @@ pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
     let step = of(mean);
     let wait = of(|point| point.wait_ns as f64 / point.count.max(1) as f64);
     let mut drawing = String::new();
+    let waiting = Palette::of(report).class(Phase::DataWait.as_str());
     let lines = [
-        Line { label: "Step time", color: 0, buckets: &step },
-        Line { label: "Waiting for data", color: 1, buckets: &wait },
+        Line { label: "Step time", class: palette::STEP, buckets: &step },
+        Line { label: "Waiting for data", class: &waiting, buckets: &wait },
     ];
-    bands(
-        "Mean step time, and mean time waiting for data, over step numbers",
-        &lines,
-        1e3,
-        duration,
-        &mut drawing,
-    );
+    let title = "Mean step time, and mean time waiting for data, over step numbers";
+    bands(title, &lines, &DURATION, None, &mut drawing);
     let caption = format!(
         "{}Mean step time, and before it {}the mean time that a step waits for its data (phase <code>data_wait</code>).",
-        svg::key(0),
-        svg::key(1)
+        svg::key(palette::STEP),
+        svg::key(&waiting)
     );
-    figure("plot-waiting", "waiting", &caption, &drawing, out);
-    close(out);
-}
-
-pub(super) fn distribution(report: &Report, out: &mut String) {
-    open("distribution", "Distribution of step times", out);
-    let points = series(report).map(|(_, series)| series.points.as_slice()).unwrap_or_default();
-    let values: Vec<(f64, u64)> = points.iter().map(|point| (mean(point), point.count)).collect();
-    let (low, high) = values
-        .iter()
-        .fold((f64::INFINITY, 0_f64), |(low, high), (value, _)| (low.min(*value), high.max(*value)));
-    if values.is_empty() || high <= 0.0 {
-        paragraph("No step has a number and a duration.", out);
-        return close(out);
-    }
-    // Equal ratios, so that a long tail keeps its shape.
-    let (from, to) = (low.max(1.0).ln(), (high.max(1.0) * 1.000_001).ln());
-    let width = ((to - from) / BINS as f64).max(1e-9);
-    let mut bins = [0_u64; BINS];
-    for (value, weight) in &values {
-        let at = ((value.max(1.0).ln() - from) / width) as usize;
-        if let Some(bin) = bins.get_mut(at.min(BINS - 1)) {
-            *bin = bin.saturating_add(*weight);
-        }
-    }
-    let tallest = bins.iter().copied().max().unwrap_or(1).max(1);
-    let mut drawing = String::from(
-        "<svg class=\"plot\" viewBox=\"0 0 800 220\" role=\"img\" aria-label=\"Number of steps by step time\">\n",
-    );
-    let column = 712.0 / BINS as f64;
-    for (at, &steps) in bins.iter().enumerate().filter(|(_, steps)| **steps > 0) {
-        let height = (182.0 * steps as f64 / tallest as f64).max(1.0);
-        let from_ns = (from + at as f64 * width).exp();
-        let to_ns = (from + (at + 1) as f64 * width).exp();
-        drawing.push_str(&format!(
-            "<rect class=\"c0\" x=\"{:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{height:.1}\"><title>{} to {}: {}</title></rect>\n",
-            74.0 + at as f64 * column,
-            192.0 - height,
-            (column - 1.0).max(1.0),
-            escape(&duration(from_ns as u64)),
-            escape(&duration(to_ns as u64)),
-            count_words(steps)
-        ));
-    }
-    for (at, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
-        let value = (from + at * (to - from)).exp();
-        drawing.push_str(&format!(
-            "<text class=\"tick\" x=\"{:.0}\" y=\"212\" text-anchor=\"{anchor}\">{}</text>\n",
-            74.0 + 712.0 * at,
-            escape(&duration(value.round() as u64))
-        ));
-    }
-    let time = report.summary.step_time.as_ref();
-    let marks = [
-        ("p50", time.and_then(|time| time.p50)),
-        ("p95", time.and_then(|time| time.p95)),
-        ("p99", time.and_then(|time| time.p99)),
-    ];
-    for (row, (name, value)) in marks.iter().enumerate() {
-        let Some(value) =
-            value.map(|value| (value as f64).max(1.0).ln()).filter(|value| (from..=to).contains(value))
-        else {
-            continue;
-        };
-        let x = 74.0 + 712.0 * (value - from) / (to - from).max(1e-9);
-        drawing.push_str(&format!(
-            "<line class=\"mark\" x1=\"{x:.1}\" x2=\"{x:.1}\" y1=\"10\" y2=\"192\"/><text class=\"tick\" x=\"{:.1}\" y=\"{}\">{name}</text>\n",
-            x + 3.0,
-            18 + 12 * row
-        ));
-    }
-    drawing.push_str(&format!(
-        "<text class=\"tick\" x=\"68\" y=\"18\" text-anchor=\"end\">{}</text><text class=\"tick\" x=\"68\" y=\"196\" text-anchor=\"end\">0</text>\n</svg>\n",
-        count_words(tallest)
-    ));
-    let of = |name: &str, value: Option<u64>| ns(&format!("summary/step_time/{name}"), value);
-    let caption = format!(
-        "Steps by their time, on a logarithmic axis. After warm-up: shortest {}, median {}, p90 {}, p95 {}, p99 {}, longest {}.",
-        of("min", time.and_then(|time| time.min)),
-        of("p50", time.and_then(|time| time.p50)),
-        of("p90", time.and_then(|time| time.p90)),
-        of("p95", time.and_then(|time| time.p95)),
-        of("p99", time.and_then(|time| time.p99)),
-        of("max", time.and_then(|time| time.max)),
-    );
-    figure("plot-distribution", "distribution", &caption, &drawing, out);
+    figure("plot-waiting", "waiting", "Waiting for data", &caption, &drawing, out);
     close(out);
 }
 
@@ -276,23 +196,23 @@ pub(super) fn memory(report: &Report, out: &mut String) {
     };
     let (live, rss) = (of(|point| point.live_bytes), of(|point| point.rss_bytes));
     let all = [
-        Line { label: "Resident", color: 2, buckets: &rss },
-        Line { label: "Live", color: 3, buckets: &live },
+        Line { label: "Resident", class: palette::RESIDENT, buckets: &rss },
+        Line { label: "Live", class: palette::LIVE, buckets: &live },
     ];
     let lines: Vec<Line<'_>> = all.into_iter().filter(|line| !line.buckets.is_empty()).collect();
     if lines.is_empty() {
         return paragraph("No step says how much memory there was.", out);
     }
     let mut drawing = String::new();
-    bands("Memory at the ends of steps, over step numbers", &lines, 1_024.0, bytes, &mut drawing);
-    let keys: Vec<String> =
-        lines.iter().map(|line| format!("{}{}", svg::key(line.color), line.label)).collect();
+    let scale = Scale { base: 1_024.0, unit: bytes };
+    bands("Memory at the ends of steps, over step numbers", &lines, &scale, None, &mut drawing);
+    let keys: Vec<String> = lines.iter().map(|line| svg::keyed(line.class, line.label)).collect();
     let caption = format!(
         "Memory at the ends of steps: {}. Live is what the program allocated and did not free; resident is what the \
          system gave it.",
         keys.join(", ")
     );
-    figure("plot-memory", "memory", &caption, &drawing, out);
+    figure("plot-memory", "memory", "At the ends of steps", &caption, &drawing, out);
 }
 
 pub(super) fn values(report: &Report, out: &mut String) {
@@ -322,14 +242,15 @@ pub(super) fn values(report: &Report, out: &mut String) {
             )
         });
         let mut drawing = String::new();
-        svg::line(&series.name, &merged, &mut drawing);
+        svg::line(&format!("{} over step numbers", series.name), palette::VALUE, &merged, &mut drawing);
         let caption = format!(
             "{} over step numbers; at the end {}. Values that are no numbers: {}.",
             super::page::code(&series.name),
             shown.as_deref().unwrap_or(super::page::UNKNOWN),
             count(&format!("{place}/not_finite"), series.not_finite)
         );
-        figure(&format!("plot-value-{at}"), &format!("value-{at}"), &caption, &drawing, out);
+        let heading = super::page::code(&series.name);
+        figure(&format!("plot-value-{at}"), &format!("value-{at}"), &heading, &caption, &drawing, out);
     }
     close(out);
 }

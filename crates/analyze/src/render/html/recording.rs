@@ -1,6 +1,6 @@
 //! How complete the recording is: spans read and lost, issues of the input, processes, bounds that were reached.
 
-use super::page::{close, code, count, escape, known, ns, number, open, paragraph, prose, table};
+use super::page::{close, code, count, escape, known, ns, number, open, paragraph, path, prose, table};
 use crate::render::common::{names::word, recording::unended};
 use crate::report::Report;
 use crate::report::units::rate;
@@ -65,22 +65,22 @@ pub(super) fn render(report: &Report, out: &mut String) {
             row.advice.map(prose).unwrap_or_default(),
         ]
     });
-    table("Losses", ["Reason", ">Spans", "Sink", "Lacking here", "What to do"], rows, out);
+    table("Losses", ["Reason", ">Spans", "Sink", "Lacking here", "~What to do"], rows, out);
     let rows = report.read_issues.iter().enumerate().map(|(at, issue)| {
         let place = format!("read_issues/{at}");
         [
-            code(&issue.file),
+            path(&issue.file),
             escape(&word(&issue.kind).replace('_', " ")),
             count(&format!("{place}/offset"), issue.offset),
             count(&format!("{place}/count"), issue.count),
             prose(&issue.reason),
         ]
     });
-    table("Issues of the input", ["File", "Kind", ">At byte", ">Times", "What it means"], rows, out);
+    table("Issues of the input", ["File", "Kind", ">At byte", ">Times", "~What it means"], rows, out);
     let rows = report.detailed_metrics.disagreements.iter().enumerate().map(|(at, row)| {
         let place = format!("detailed_metrics/disagreements/{at}");
         [
-            code(&row.path),
+            path(&row.path),
             code(row.figure),
             count(&format!("{place}/spans"), row.spans),
             count(&format!("{place}/aggregates"), row.aggregates),
@@ -100,7 +100,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     table("Bounds of the analysis that were reached", ["Bound"], limits, out);
     let rows = report.inputs.iter().enumerate().map(|(at, input)| {
         [
-            code(&input.path),
+            path(&input.path),
             input.format.as_deref().map(code).unwrap_or_default(),
             super::page::bytes(&format!("inputs/{at}/bytes"), input.bytes),
             count(&format!("inputs/{at}/spans"), input.spans),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::page::{bytes, close, code, count, escape, ns, open, paragraph, share, table_with};
+use super::page::{bytes, close, code, count, escape, ns, open, paragraph, path, share, table_with};
 use crate::render::common::names::{named, printable};
 use crate::report::Report;
 use crate::summary::{PhaseName, SectionRow};
@@ -84,7 +84,7 @@ pub(super) fn table(report: &Report, out: &mut String) {
         );
         let alloc = row.memory.as_ref();
         let cells = [
-            code(&named(&row.path)),
+            path(&named(&row.path)),
             phase.map(code).unwrap_or_default(),
             count(&of("count"), row.stats.count),
             ns(&of("total"), row.stats.total),

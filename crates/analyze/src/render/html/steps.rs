@@ -1,11 +1,12 @@
 //! Tables of steps: phases, the slowest, what happens between steps, loaders, memory.
 
 use super::page::{bytes, close, code, count, figure, known, ns, number, open, paragraph, share, table};
+use super::palette::{self, Palette};
 use super::svg;
 use crate::render::common::periods;
 use crate::report::Report;
 use crate::report::units::signed_bytes;
-use crate::summary::{ModeSummary, PhaseSum};
+use crate::summary::{ModeSummary, PhaseName, PhaseSum};
 
 /// Phases named of a slow step.
 const PHASES: usize = 4;
@@ -24,16 +25,21 @@ pub(super) fn phases(report: &Report, out: &mut String) {
     } else if summary.whole.total_ns == 0 {
         paragraph("No step was read with all its sections.", out);
     } else {
-        let mut parts: Vec<(&str, u64)> =
-            summary.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns)).collect();
-        parts.push(("(no phase)", summary.unattributed_ns));
+        let palette = Palette::of(report);
+        let class = |phase: &PhaseName| palette.class(phase.as_str());
+        let mut parts: Vec<(String, &str, u64)> = summary
+            .phases
+            .iter()
+            .map(|row| (class(&row.phase), row.phase.as_str(), row.exposed_ns))
+            .collect();
+        parts.push((palette::NO_PHASE.into(), "(no phase)", summary.unattributed_ns));
         svg::stack(&parts, summary.whole.total_ns, out);
         let total_ns = summary.whole.total_ns;
         let rows = summary.phases.iter().enumerate().map(|(at, row)| {
             let place = format!("summary/phases/{at}");
             [
-                format!("{}{}", svg::key(at), code(row.phase.as_str())),
-                svg::bar(row.exposed_ns as f64 / total_ns as f64, at),
+                svg::keyed(&class(&row.phase), &code(row.phase.as_str())),
+                svg::bar(row.exposed_ns as f64 / total_ns as f64, &class(&row.phase)),
                 share(&format!("{place}/exposed_share"), row.exposed_share),
                 ns(&format!("{place}/exposed_ns"), row.exposed_ns),
                 share(&format!("{place}/total_share"), row.total_share),
@@ -42,8 +48,8 @@ pub(super) fn phases(report: &Report, out: &mut String) {
             ]
         });
         let rest = [
-            format!("{}(no phase)", svg::key(parts.len() - 1)),
-            svg::bar(summary.unattributed_ns as f64 / total_ns as f64, parts.len() - 1),
+            svg::keyed(palette::NO_PHASE, "(no phase)"),
+            svg::bar(summary.unattributed_ns as f64 / total_ns as f64, palette::NO_PHASE),
             String::new(),
             ns("summary/unattributed_ns", summary.unattributed_ns),
             String::new(),
@@ -92,16 +98,19 @@ fn phase_sums(report: &Report, out: &mut String) {
     let summary = &report.summary;
     let name = |row: &PhaseSum| row.phase.as_ref().map_or("(no phase)", |phase| phase.as_str()).to_owned();
     let named: Vec<(String, u64)> = summary.phase_sums.iter().map(|row| (name(row), row.total_ns)).collect();
-    let parts: Vec<(&str, u64)> = named.iter().map(|(name, ns)| (name.as_str(), *ns)).collect();
+    let palette = Palette::of(report);
+    let classes = summary.phase_sums.iter().map(|row| palette.of_phase(row.phase.as_ref()));
+    let parts: Vec<(String, &str, u64)> =
+        classes.zip(&named).map(|(class, (name, ns))| (class, name.as_str(), *ns)).collect();
     // Of sections that ran at the same time the bar is as long as they are together.
-    let all_ns = parts.iter().fold(0u64, |sum, (_, ns)| sum.saturating_add(*ns));
+    let all_ns = parts.iter().fold(0u64, |sum, (_, _, ns)| sum.saturating_add(*ns));
     svg::stack(&parts, summary.input.steps_ns.max(all_ns), out);
     let rows = summary.phase_sums.iter().enumerate().map(|(at, row)| {
         let place = format!("summary/phase_sums/{at}");
         let label = row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str()));
         [
-            format!("{}{label}", svg::key(at)),
-            svg::bar(row.share, at),
+            svg::keyed(&palette.of_phase(row.phase.as_ref()), &label),
+            svg::bar(row.share, &palette.of_phase(row.phase.as_ref())),
             share(&format!("{place}/share"), row.share),
             ns(&format!("{place}/total_ns"), row.total_ns),
             count(&format!("{place}/calls"), row.calls),
@@ -137,7 +146,7 @@ pub(super) fn slowest(report: &Report, out: &mut String) {
             .take(PHASES)
             .map(|(m, part)| {
                 let exposed = ns(&format!("{place}/phases/{m}/exposed_ns"), part.exposed_ns);
-                format!("{} {exposed}", code(part.phase.as_str()))
+                format!("<span class=\"word\">{} {exposed}</span>", code(part.phase.as_str()))
             })
             .collect();
         phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
@@ -152,7 +161,7 @@ pub(super) fn slowest(report: &Report, out: &mut String) {
     });
     table(
         "The slowest steps after warm-up",
-        [">Step", ">Rank", ">Time", "Exposed", ">No phase", "Trace"],
+        [">Step", ">Rank", ">Time", "~Exposed", ">No phase", "Trace"],
         rows,
         out,
     );

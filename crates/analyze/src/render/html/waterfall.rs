@@ -3,7 +3,8 @@
 
 mod layout;
 
-use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, paragraph, table};
+use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, paragraph, path, table};
+use super::palette::Palette;
 use super::svg;
 use crate::render::common::names::named;
 use crate::report::Report;
@@ -15,10 +16,8 @@ pub(super) use layout::{Rows, rows};
 /// Rows of the table that is there without scripts.
 const ROWS: usize = 40;
 
-/// Size of the drawing in its own units.
+/// Width at which names are left out that have no room; where it is less, they are cut.
 const WIDTH: f64 = 800.0;
-const LEFT: f64 = 4.0;
-const RIGHT: f64 = 4.0;
 const ROW: f64 = 22.0;
 /// Height of a row's bar; the mark of the critical path is below it.
 const BAR: f64 = 15.0;
@@ -28,7 +27,7 @@ const HEAD: f64 = 18.0;
 /// Width of a letter of a bar's name, about.
 const LETTER: f64 = 6.6;
 
-/// Phases in the order of their colours: those of the table of phases, then those of sections, by name.
+/// Phases in the order in which they are listed: those of the table of phases, then those of sections, by name.
 pub(super) fn phases(report: &Report) -> Vec<&str> {
     let mut all: Vec<&str> = report.summary.phases.iter().map(|row| row.phase.as_str()).collect();
     let sections = report.sections.iter().filter_map(|row| row.phase.as_ref()).map(|phase| phase.as_str());
@@ -50,7 +49,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     let at = report.examples.iter().position(|example| example == shown).unwrap_or(0);
     out.push_str("<div id=\"waterfall-tools\" class=\"tools\" hidden></div>\n");
     out.push_str(&format!("<figure id=\"plot-waterfall\" data-example=\"{at}\">\n<div class=\"still\">\n"));
-    draw(&phases(report), shown, out);
+    draw(&Palette::of(report), shown, out);
     out.push_str("</div>\n<div id=\"waterfall-graph\" hidden></div>\n");
     out.push_str("<p id=\"waterfall-said\" class=\"said\" role=\"status\"></p>\n");
     out.push_str(&format!(
@@ -126,7 +125,7 @@ fn spans(at: usize, example: &Example, out: &mut String) {
         let place = format!("examples/{at}/spans/{n}");
         let lane = usize::try_from(span.lane).unwrap_or(usize::MAX);
         [
-            code(&named(&span.name)),
+            path(&named(&span.name)),
             span.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default(),
             escape(&example.lanes.get(lane).map(|row| lane_name(row, lane)).unwrap_or_default()),
             offset(&format!("{place}/offset_ns"), span.offset_ns),
@@ -137,7 +136,7 @@ fn spans(at: usize, example: &Example, out: &mut String) {
     });
     table(
         "Spans of the step",
-        ["Section", "Phase", "Thread", ">Begins after", ">Time", ">On the critical path", "Batch"],
+        ["Section", "Phase", "Thread", ">Begins after", ">Time", ">On the critical path", "~Batch"],
         rows,
         out,
     );
@@ -159,20 +158,19 @@ fn batch(place: &str, span: &ExampleSpan) -> String {
     )
 }
 
-fn draw(phases: &[&str], example: &Example, out: &mut String) {
+fn draw(palette: &Palette<'_>, example: &Example, out: &mut String) {
     let Rows { of_spans, by_lane } = rows(example);
     let total: usize = by_lane.iter().sum();
     let height = HEAD + by_lane.len() as f64 * HEAD + total as f64 * ROW + 4.0;
     let whole_ns = example.step.duration_ns.max(1) as f64;
-    let x = |offset_ns: f64| LEFT + (offset_ns / whole_ns).clamp(0.0, 1.0) * (WIDTH - LEFT - RIGHT);
-    out.push_str(&format!(
-        "<svg class=\"plot waterfall\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"Waterfall of the spans of a step\">\n"
-    ));
-    for (part, anchor) in [(0.0, "start"), (0.5, "middle"), (1.0, "end")] {
+    let x = |offset_ns: f64| 100.0 * (offset_ns / whole_ns).clamp(0.0, 1.0);
+    svg::open(" waterfall", "Waterfall of the spans of a step", height, out);
+    for part in [0.0, 0.5, 1.0] {
         let at = x(part * whole_ns);
         out.push_str(&format!(
-            "<line class=\"grid\" x1=\"{at:.1}\" x2=\"{at:.1}\" y1=\"{HEAD}\" y2=\"{height}\"/>\
-             <text class=\"tick\" x=\"{at:.1}\" y=\"12\" text-anchor=\"{anchor}\">{}</text>\n",
+            "<line class=\"grid\" x1=\"{at:.0}%\" x2=\"{at:.0}%\" y1=\"{HEAD}\" y2=\"{height}\"/>\
+             <text class=\"tick\" x=\"{at:.0}%\" y=\"12\" text-anchor=\"{}\">{}</text>\n",
+            svg::anchor(part),
             escape(&duration((part * whole_ns) as u64))
         ));
     }
@@ -182,7 +180,7 @@ fn draw(phases: &[&str], example: &Example, out: &mut String) {
     for (at, rows) in by_lane.iter().enumerate() {
         let name = example.lanes.get(at).map(|lane| lane_name(lane, at)).unwrap_or_default();
         out.push_str(&format!(
-            "<text class=\"lane\" x=\"{LEFT}\" y=\"{:.0}\">thread {}</text>\n",
+            "<text class=\"lane\" x=\"0\" y=\"{:.0}\">thread {}</text>\n",
             top + HEAD - 5.0,
             escape(&name)
         ));
@@ -196,24 +194,22 @@ fn draw(phases: &[&str], example: &Example, out: &mut String) {
     for (n, span) in example.spans.iter().enumerate() {
         let from = x(span.offset_ns as f64);
         let to = x(span.offset_ns as f64 + span.duration_ns as f64);
-        let width = (to - from).max(1.0);
-        let phase = span.phase.as_ref().map(|phase| phase.as_str());
-        let color = phase.and_then(|phase| phases.iter().position(|other| *other == phase));
-        let color = color.map_or_else(|| "plain".into(), svg::color);
+        let width = (to - from).max(0.1);
+        let class = palette.of_phase(span.phase.as_ref());
         let name = named(&span.name);
         out.push_str(&format!(
-            "<rect class=\"{color}\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{width:.1}\" height=\"{BAR}\"><title>{}, {}</title></rect>\n",
+            "<rect class=\"{class}\" x=\"{from:.2}%\" y=\"{:.1}\" width=\"{width:.2}%\" height=\"{BAR}\"><title>{}, {}</title></rect>\n",
             y(n),
             escape(&name),
             escape(&duration(span.duration_ns))
         ));
-        let room = (width / LETTER) as usize;
+        let room = (width / 100.0 * WIDTH / LETTER) as usize;
         if room >= 4 {
-            let short: String = name.chars().take(room - 1).collect();
+            // A drawing inside cuts what has no room.
+            let short: String = name.chars().take(2 * room).collect();
             out.push_str(&format!(
-                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>\n",
-                from + 3.0,
-                y(n) + 11.5,
+                "<svg class=\"in\" x=\"{from:.2}%\" y=\"{:.1}\" width=\"{width:.2}%\" height=\"{BAR}\"><text x=\"3\" y=\"11.5\">{}</text></svg>\n",
+                y(n),
                 escape(&short)
             ));
         }
@@ -222,9 +218,9 @@ fn draw(phases: &[&str], example: &Example, out: &mut String) {
         let from = x(piece.offset_ns as f64);
         let to = x(piece.offset_ns.saturating_add(piece.duration_ns) as f64);
         out.push_str(&format!(
-            "<rect class=\"path\" x=\"{from:.1}\" y=\"{:.1}\" width=\"{:.1}\" height=\"{MARK}\"/>\n",
+            "<rect class=\"path\" x=\"{from:.2}%\" y=\"{:.1}\" width=\"{:.2}%\" height=\"{MARK}\"/>\n",
             y(usize::try_from(piece.span).unwrap_or(usize::MAX)) + BAR + 1.0,
-            (to - from).max(0.6)
+            (to - from).max(0.08)
         ));
     }
     out.push_str("</svg>\n");

@@ -226,7 +226,7 @@ fn example_column(example: &Example, figure: &str, texts: &Value) -> Vec<Option<
 #[test]
 fn a_step_is_drawn_and_told_without_scripts() {
     let page = page(&full());
-    let drawing = between(&page, "<svg class=\"plot waterfall\"", "</svg>");
+    let drawing = between(&page, "<svg class=\"plot waterfall\"", "</div>");
     // Four spans; four pieces of the critical path.
     assert_eq!(drawing.matches("<rect").count(), 8);
     assert_eq!(drawing.matches("<rect class=\"path\"").count(), 4);

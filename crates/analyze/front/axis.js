@@ -1,0 +1,67 @@
+// Axes of plots: round values of equal distance, and what is written beside them; as `render/html/axis.rs` does.
+
+/** The next of 1, 2 and 5 of a power of ten that is not smaller. */
+function roundSize(rough) {
+  if (!(rough > 0 && Number.isFinite(rough))) return 0;
+  const magnitude = 10 ** Math.floor(Math.log10(rough) + 1e-9);
+  return [1, 2, 5, 10].map((step) => step * magnitude).find((size) => size >= rough * 0.9999) ?? 10 * magnitude;
+}
+
+/** Ticks from at or below `low` to at or above `high`. */
+function axisBetween(low, high, step) {
+  const first = Math.floor(low / step + 1e-9);
+  const last = Math.max(Math.ceil(high / step - 1e-9), first + 1);
+  return { step, ticks: Array.from({ length: Math.min(last - first, 8) + 1 }, (_, n) => (first + n) * step) };
+}
+
+/** From zero to at least `max`, in steps of 1, 2 or 5 of a power of ten (of `base`). */
+function axisTo(max, base) {
+  const rough = (max > 0 ? max : 1) / 4;
+  const unit = base ** Math.floor(Math.log(rough) / Math.log(base) + 1e-9);
+  return axisBetween(0, max > 0 ? max : 1, roundSize(rough / unit) * unit);
+}
+
+/** Around values of any range. */
+function axisAround(low, high) {
+  const least = Math.max(Math.abs(low), Math.abs(high)) * 1e-6;
+  const axis = axisBetween(low, high, roundSize(Math.max((high / 2 - low / 2) / 2, least)) || 1);
+  return axis.ticks.length > 1 && axis.ticks.every(Number.isFinite) ? axis : { ticks: [low, high], step: high - low };
+}
+
+/** A tick as a plain number: as many digits as tell it from its neighbours. */
+function plainTick({ ticks, step }, tick) {
+  if (tick === 0) return '0';
+  const most = Math.max(Math.abs(ticks[0]), Math.abs(ticks[ticks.length - 1]));
+  if (most >= 1e6 || step < 1e-4 || !Number.isFinite(step)) return tick.toExponential(1).replace('.0e', 'e').replace('e+', 'e');
+  return tick.toFixed(Math.min(Math.max(-Math.floor(Math.log10(step) + 1e-9), 0), 6));
+}
+
+/** A value in words without the zeros behind its point: `5 ms`, `2.5 MiB`. */
+function shortWords(words) {
+  const [number, unit] = words.split(' ', 2);
+  const short = number.includes('.') ? number.replace(/\.?0+$/, '') : number;
+  return short === '0' || !unit ? short : `${short} ${unit}`;
+}
+
+/** Round step numbers from `first` to `last`. */
+function stepTicks(first, last) {
+  const size = Math.max(roundSize(Math.max((last - first) / 5, 1)), 1);
+  const ticks = [];
+  for (let tick = Math.ceil(first / size) * size; tick <= last && ticks.length < 11; tick += size) ticks.push(tick);
+  return ticks;
+}
+
+/** Round values of a logarithmic axis. */
+function logarithmicTicks(low, high) {
+  const ticks = [];
+  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
+    ticks.push(...[1, 2, 5].map((step) => step * 10 ** power).filter((tick) => tick >= low && tick <= high));
+  }
+  return ticks.length > 8 ? ticks.filter((tick) => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9) : ticks;
+}
+
+/** On which side of a place its words stand, so that they stay inside of the drawing. */
+function anchorAt(share) {
+  if (share < 0.06) return 'start';
+  return share > 0.94 ? 'end' : 'middle';
+}

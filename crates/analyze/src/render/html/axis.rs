@@ -1,0 +1,188 @@
+//! Axes of plots: round values of equal distance, and what is written beside them. `front/axis.js` does the same.
+
+use crate::report::units::count;
+
+/// Values of equal distance, the first at or below what is shown, the last at or above it.
+#[derive(Debug, PartialEq)]
+pub(super) struct Axis {
+    pub(super) ticks: Vec<f64>,
+    /// From one to the next.
+    step: f64,
+}
+
+/// Intervals between ticks, at most.
+const INTERVALS: f64 = 4.0;
+
+impl Axis {
+    /// From zero to at least `max`, in steps of 1, 2 or 5 of a power of ten (of `base`).
+    pub(super) fn to(max: f64, base: f64) -> Self {
+        let max = if max.is_finite() && max > 0.0 { max } else { 1.0 };
+        let rough = max / INTERVALS;
+        let unit = base.powf((rough.ln() / base.ln() + 1e-9).floor());
+        Self::between(0.0, max, round(rough / unit) * unit)
+    }
+
+    /// Around values of any range.
+    pub(super) fn around(low: f64, high: f64) -> Self {
+        // Halves, so that the difference of the extremes of the type is finite.
+        let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
+        let rough = (high / 2.0 - low / 2.0) / (INTERVALS / 2.0);
+        let size = round(rough.max(low.abs().max(high.abs()) * 1e-6));
+        let axis = Self::between(low, high, if size > 0.0 { size } else { 1.0 });
+        if axis.ticks.len() > 1 && axis.ticks.iter().all(|tick| tick.is_finite()) {
+            axis
+        } else {
+            Self { ticks: vec![low, high], step: high - low }
+        }
+    }
+
+    fn between(low: f64, high: f64, step: f64) -> Self {
+        let first = (low / step + 1e-9).floor();
+        let last = (high / step - 1e-9).ceil().max(first + 1.0);
+        let intervals = (last - first).min(2.0 * INTERVALS) as u32;
+        Self { ticks: (0..=intervals).map(|n| (first + f64::from(n)) * step).collect(), step }
+    }
+
+    /// Where a value lies between the first tick (0) and the last (1).
+    pub(super) fn share(&self, value: f64) -> f64 {
+        let (low, high) = (self.low(), self.high());
+        let height = (high / 2.0 - low / 2.0).max(f64::MIN_POSITIVE);
+        ((value / 2.0 - low / 2.0) / height).clamp(0.0, 1.0)
+    }
+
+    fn low(&self) -> f64 {
+        self.ticks.first().copied().unwrap_or(0.0)
+    }
+
+    fn high(&self) -> f64 {
+        self.ticks.last().copied().unwrap_or(1.0)
+    }
+
+    /// A tick as a plain number: as many digits as tell it from its neighbours.
+    pub(super) fn plain(&self, tick: f64) -> String {
+        let most = self.low().abs().max(self.high().abs());
+        if tick == 0.0 {
+            return "0".into();
+        }
+        if most >= 1e6 || self.step.abs() < 1e-4 || !self.step.is_finite() {
+            return format!("{tick:.1e}").replace(".0e", "e");
+        }
+        let digits = (-(self.step.abs().log10() + 1e-9).floor()).clamp(0.0, 6.0) as usize;
+        format!("{tick:.digits$}")
+    }
+}
+
+/// The next of 1, 2 and 5 of a power of ten that is not smaller.
+fn round(rough: f64) -> f64 {
+    if !(rough.is_finite() && rough > 0.0) {
+        return 0.0;
+    }
+    let magnitude = 10_f64.powf((rough.log10() + 1e-9).floor());
+    let sizes = [1.0, 2.0, 5.0, 10.0].map(|step| step * magnitude);
+    sizes.into_iter().find(|size| *size >= rough * 0.9999).unwrap_or(10.0 * magnitude)
+}
+
+/// A value in words without the zeros behind its point: `5 ms`, `2.5 MiB`.
+pub(super) fn short(words: &str) -> String {
+    let (number, unit) = words.split_once(' ').unwrap_or((words, ""));
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    if number == "0" || unit.is_empty() { number.into() } else { format!("{number} {unit}") }
+}
+
+/// Round step numbers from `first` to `last`.
+pub(super) fn steps(first: u64, last: u64) -> Vec<u64> {
+    let size = round((last.saturating_sub(first) as f64 / 5.0).max(1.0)).max(1.0) as u64;
+    let begin = first.div_ceil(size);
+    let ticks = (0..=10).map(|n| begin.saturating_add(n).saturating_mul(size));
+    let mut ticks: Vec<u64> = ticks.take_while(|&tick| tick <= last).collect();
+    ticks.dedup();
+    ticks
+}
+
+/// The name of a tick over step numbers: the first says what is counted.
+pub(super) fn step_name(at: usize, step: u64) -> String {
+    if at == 0 { format!("step {}", count(step)) } else { count(step) }
+}
+
+/// Round values between two positive ones on a logarithmic axis.
+pub(super) fn logarithmic(low: f64, high: f64) -> Vec<f64> {
+    let (low, high) = (low.max(1.0), high.max(1.0));
+    let first = low.log10().floor() as i32;
+    let last = (high.log10().ceil() as i32).min(first.saturating_add(20));
+    let within = |value: &f64| (low..=high).contains(value);
+    let mut ticks: Vec<f64> = (first..=last)
+        .flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(power)))
+        .filter(within)
+        .collect();
+    if ticks.len() < 3 {
+        ticks = Axis::around(low, high).ticks.into_iter().filter(within).collect();
+    }
+    // Of a long axis only whole powers, then every other.
+    if ticks.len() > 8 {
+        ticks.retain(|tick| (tick.log10() - tick.log10().round()).abs() < 1e-9);
+    }
+    if ticks.is_empty() { vec![low] } else { ticks }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ticks_are_round_and_reach_over_what_is_shown() {
+        assert_eq!(Axis::to(10.0, 10.0).ticks, [0.0, 5.0, 10.0]);
+        assert_eq!(Axis::to(80e6, 1e3).ticks, [0.0, 20e6, 40e6, 60e6, 80e6]);
+        assert_eq!(Axis::to(0.0, 10.0).ticks, [0.0, 0.5, 1.0]);
+        let mib = 1024.0 * 1024.0;
+        assert_eq!(Axis::to(9.4 * mib, 1024.0).ticks, [0.0, 5.0 * mib, 10.0 * mib]);
+        assert_eq!(Axis::around(0.82222, 0.99167).ticks.len(), 5);
+        assert_eq!(Axis::around(0.82222, 0.99167).plain(0.95), "0.95");
+        let loss = Axis::around(0.003_975, 7.6457);
+        let told: Vec<String> = loss.ticks.iter().map(|tick| loss.plain(*tick)).collect();
+        assert_eq!(told, ["0", "2", "4", "6", "8"]);
+    }
+
+    #[test]
+    fn any_values_have_an_axis() {
+        let ends =
+            [0.0, 1.0, -1.0, 1e-300, f64::MAX, f64::MIN, 1e16, 1e16 + 2.0, f64::INFINITY, f64::NEG_INFINITY];
+        for low in ends {
+            for high in ends {
+                let axis = Axis::around(low, high);
+                assert!((1..=9).contains(&axis.ticks.len()), "{low} {high}: {axis:?}");
+                assert!(axis.ticks.iter().all(|tick| !axis.plain(*tick).is_empty()));
+                if low.is_finite() && high.is_finite() {
+                    assert!((0.0..=1.0).contains(&axis.share(low)), "{low} {high}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn words_are_short() {
+        assert_eq!(
+            ["5.00 ms", "15.0 ms", "0 ns", "100 ns", "2.50 MiB"].map(short),
+            ["5 ms", "15 ms", "0", "100 ns", "2.5 MiB"]
+        );
+    }
+
+    #[test]
+    fn steps_have_round_numbers() {
+        assert_eq!(steps(0, 239), [0, 50, 100, 150, 200]);
+        assert_eq!(steps(7, 9), [7, 8, 9]);
+        assert_eq!(steps(5, 5), [5]);
+        assert_eq!(steps(0, 99_999), [0, 20_000, 40_000, 60_000, 80_000]);
+        assert!(steps(0, u64::MAX).len() <= 6);
+        assert!(steps(u64::MAX - 3, u64::MAX).len() <= 6);
+    }
+
+    #[test]
+    fn logarithmic_axes_have_round_values() {
+        assert_eq!(logarithmic(2.36e6, 16.1e6), [5e6, 10e6, 15e6]);
+        assert_eq!(logarithmic(1e3, 60e3), [1e3, 2e3, 5e3, 10e3, 20e3, 50e3]);
+        assert_eq!(logarithmic(1.0, 1e9).len(), 10);
+    }
+}

@@ -1,0 +1,137 @@
+//! What is known of the steps and stands in their plot: warm-up, periodic steps, changes. The script draws the same
+//! from [`Marks::value`].
+
+use serde_json::{Value, json};
+
+use super::svg::{BOTTOM, HEIGHT, keyed};
+use crate::render::common::{changes, periods};
+use crate::report::Report;
+use crate::summary::ChangeKind;
+
+/// Periodic steps that are marked one by one; more of them nobody tells apart.
+pub(super) const SINGLY: u64 = 120;
+
+/// The marks of the report's mode.
+#[derive(Debug, Default)]
+pub(super) struct Marks {
+    changes: Vec<Change>,
+    periods: Vec<Period>,
+    /// The first step after warm-up, where there was one.
+    steady: Option<u64>,
+}
+
+#[derive(Debug)]
+struct Change {
+    from: u64,
+    to: u64,
+    words: String,
+}
+
+#[derive(Debug)]
+struct Period {
+    every: u64,
+    first: u64,
+    words: String,
+}
+
+impl Marks {
+    pub(super) fn of(report: &Report) -> Self {
+        let changes = changes::shown(report).map(|(_, change)| {
+            let to = if change.kind == ChangeKind::Gradual { change.to_step } else { change.step };
+            Change { from: change.step, to, words: changes::much(change) }
+        });
+        let periods = periods::shown(report).into_iter().flat_map(|(_, row)| &row.periods).map(|period| {
+            Period { every: period.every, first: period.first_step, words: periods::steps(period.every) }
+        });
+        let steady = super::steps::primary(report).and_then(|(_, mode)| mode.warmup.steady_step);
+        Self { changes: changes.collect(), periods: periods.collect(), steady }
+    }
+
+    /// Whether words stand above the plot.
+    pub(super) fn have_words(&self) -> bool {
+        !self.changes.is_empty()
+    }
+
+    /// What lies below the lines, shares of the width given by step: warm-up, periodic steps.
+    pub(super) fn draw_below(&self, share: &dyn Fn(u64) -> f64, top: f64, out: &mut String) {
+        if let Some(steady) = self.steady {
+            out.push_str(&format!(
+                "<rect class=\"warm\" x=\"0\" width=\"{:.2}%\" y=\"{top:.0}\" height=\"{:.0}\"><title>warm-up</title></rect>\n",
+                100.0 * share(steady).clamp(0.0, 1.0),
+                HEIGHT - top - BOTTOM
+            ));
+        }
+    }
+
+    /// What lies above them: changes, with their words, and periodic steps along the axis.
+    pub(super) fn draw_above(&self, share: &dyn Fn(u64) -> f64, top: f64, out: &mut String) {
+        for period in &self.periods {
+            let steps = (0..SINGLY).map(|n| period.first.saturating_add(n.saturating_mul(period.every)));
+            let places = steps.map(share).take_while(|share| *share <= 1.0);
+            for at in places {
+                out.push_str(&format!(
+                    "<line class=\"beat\" x1=\"{at:.2}%\" x2=\"{at:.2}%\" y1=\"{:.0}\" y2=\"{:.0}\"><title>{}</title></line>\n",
+                    HEIGHT - BOTTOM - 1.0,
+                    HEIGHT - BOTTOM - 9.0,
+                    period.words,
+                    at = 100.0 * at,
+                ));
+            }
+        }
+        for (row, change) in self.changes.iter().enumerate() {
+            let (from, to) = (100.0 * share(change.from), 100.0 * share(change.to));
+            if to > from {
+                out.push_str(&format!(
+                    "<rect class=\"shift\" x=\"{from:.2}%\" width=\"{:.2}%\" y=\"{:.0}\" height=\"4\"/>\n",
+                    to - from,
+                    top - 4.0
+                ));
+            }
+            let (anchor, shift) = if from > 60.0 { ("end", -4) } else { ("start", 4) };
+            out.push_str(&format!(
+                "<line class=\"mark\" x1=\"{from:.2}%\" x2=\"{from:.2}%\" y1=\"{:.0}\" y2=\"{:.0}\"/>\
+                 <text class=\"tick change\" x=\"{from:.2}%\" dx=\"{shift}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>\n",
+                4 + 14 * (row % 2),
+                HEIGHT - BOTTOM,
+                14 + 14 * (row % 2),
+                change.words
+            ));
+        }
+    }
+
+    /// What the marks mean, as the end of a caption.
+    pub(super) fn caption(&self) -> String {
+        let mut parts = String::new();
+        if self.steady.is_some() {
+            parts.push_str(&format!(" {} at the start.", keyed("warm", "Warm-up")));
+        }
+        if !self.changes.is_empty() {
+            parts.push_str(" Dashed: where step times change.");
+        }
+        for period in &self.periods {
+            parts.push_str(&format!(" {} takes longer.", keyed("beat", &capitalised(&period.words))));
+        }
+        parts
+    }
+
+    /// The same for the script.
+    pub(super) fn value(&self) -> Value {
+        let changes: Vec<Value> = self
+            .changes
+            .iter()
+            .map(|one| json!({ "from": one.from, "to": one.to, "words": one.words }))
+            .collect();
+        let periods: Vec<Value> = self
+            .periods
+            .iter()
+            .map(|one| json!({ "every": one.every, "first": one.first, "words": one.words }))
+            .collect();
+        json!({ "changes": changes, "periods": periods, "steady": self.steady })
+    }
+}
+
+/// `every 25th step` at the beginning of a sentence.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}

@@ -1,0 +1,47 @@
+"""Runs whose steps are known: OTLP JSON with a warm-up, a period, a change, phases of the user's own, two ranks."""
+
+import json
+import random
+
+BEGIN = 1_700_000_000_000_000_000
+
+
+def attribute(key, value):
+    kind = "intValue" if isinstance(value, int) else "stringValue"
+    return {"key": key, "value": {kind: str(value)}}
+
+
+def span(trace, number, parent, name, begin, end, **attributes):
+    made = {"traceId": f"{trace:032x}", "spanId": f"{number:016x}", "name": name, "kind": 1,
+            "startTimeUnixNano": str(BEGIN + begin), "endTimeUnixNano": str(BEGIN + end),
+            "attributes": [attribute(key.replace("__", "."), value) for key, value in attributes.items()]}
+    return made | ({"parentSpanId": f"{parent:016x}"} if parent else {})
+
+
+def run(path, times_ms, phases, ranks=1):
+    """Writes steps of `times_ms`, in which `phases` (name, phase, share) follow each other."""
+    resources = []
+    for rank in range(ranks):
+        spans, now, number = [], 0, rank * 10_000_000
+        for step, time in enumerate(times_ms):
+            trace, length = rank * 1_000_000 + step + 1, int(time * 1e6)
+            number += 1
+            root, at = number, now
+            spans.append(span(trace, root, None, "step", now, now + length, stepscope__section__kind="step", thread__id=1, stepscope__step=step))
+            for name, phase, share in phases:
+                number += 1
+                end = at + int(share * length)
+                spans.append(span(trace, number, root, name, at, end, thread__id=1, stepscope__phase=phase))
+                at = end
+            now += length + 10_000
+        resource = [attribute("service.name", "planted"), attribute("stepscope.rank", rank)]
+        resources.append({"resource": {"attributes": resource}, "scopeSpans": [{"scope": {"name": "planted"}, "spans": spans}]})
+    path.write_text(json.dumps({"resourceSpans": resources}))
+
+
+def marked(path, ranks=2):
+    """300 steps: the first three are warm-up, every 25th is long, from the 180th on all take 40 % longer."""
+    noise = random.Random(7)
+    times = [10 * noise.uniform(0.98, 1.02) * (1.4 if step >= 180 else 1) * (4 if step % 25 == 24 else 1) * (8 if step < 3 else 1)
+             for step in range(300)]
+    run(path, times, (("wait", "data_wait", 0.1), ("tokens", "preprocessing", 0.2), ("own", "my own phase", 0.05), ("fwd", "forward", 0.3), ("bwd", "backward", 0.2), ("sgd", "optimizer", 0.1)), ranks)
