@@ -45,7 +45,7 @@ function shortWords(words) {
 
 /** Round step numbers from `first` to `last`. */
 function stepTicks(first, last) {
-  const size = Math.max(roundSize(Math.max((last - first) / 5, 1)), 1);
+  const size = Math.max(roundSize(Math.max((last - first) / 6, 1)), 1);
   const ticks = [];
   for (let tick = Math.ceil(first / size) * size; tick <= last && ticks.length < 11; tick += size) ticks.push(tick);
   return ticks;

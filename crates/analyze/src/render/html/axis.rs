@@ -94,7 +94,7 @@ pub(super) fn short(words: &str) -> String {
 
 /// Round step numbers from `first` to `last`.
 pub(super) fn steps(first: u64, last: u64) -> Vec<u64> {
-    let size = round((last.saturating_sub(first) as f64 / 5.0).max(1.0)).max(1.0) as u64;
+    let size = round((last.saturating_sub(first) as f64 / 6.0).max(1.0)).max(1.0) as u64;
     let begin = first.div_ceil(size);
     let ticks = (0..=10).map(|n| begin.saturating_add(n).saturating_mul(size));
     let mut ticks: Vec<u64> = ticks.take_while(|&tick| tick <= last).collect();
@@ -172,11 +172,12 @@ mod tests {
     #[test]
     fn steps_have_round_numbers() {
         assert_eq!(steps(0, 239), [0, 50, 100, 150, 200]);
+        assert_eq!(steps(0, 299), [0, 50, 100, 150, 200, 250]);
         assert_eq!(steps(7, 9), [7, 8, 9]);
         assert_eq!(steps(5, 5), [5]);
         assert_eq!(steps(0, 99_999), [0, 20_000, 40_000, 60_000, 80_000]);
-        assert!(steps(0, u64::MAX).len() <= 6);
-        assert!(steps(u64::MAX - 3, u64::MAX).len() <= 6);
+        assert!(steps(0, u64::MAX).len() <= 7);
+        assert!(steps(u64::MAX - 3, u64::MAX).len() <= 7);
     }
 
     #[test]
