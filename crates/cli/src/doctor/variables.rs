@@ -84,11 +84,9 @@ const SPECIFIED: &[&str] = &[
 
 /// The exporters' variables: [`EXPORTER`], a signal or nothing, and one of these, which the layer follows; for logs,
 /// which it does not make, only SDKs do.
-const EXPORTER_FOLLOWED: &[&str] = &["ENDPOINT", "HEADERS", "COMPRESSION", "TIMEOUT", "PROTOCOL"];
+const EXPORTER_FOLLOWED: &[&str] = &["ENDPOINT", "HEADERS", "COMPRESSION", "TIMEOUT", "PROTOCOL", "INSECURE"];
 /// Those that the layer names as what it cannot do.
 const EXPORTER_REFUSED: &[&str] = &["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"];
-/// Those that only SDKs follow.
-const EXPORTER_SPECIFIED: &[&str] = &["INSECURE"];
 const EXPORTER: &str = "OTEL_EXPORTER_OTLP_";
 /// The signals that the layer sends.
 const SIGNALS: &[&str] = &["", "TRACES_", "METRICS_"];
@@ -217,15 +215,11 @@ fn name_of(name: &str) -> Option<Finding> {
             "Nothing, where it is meant for an SDK; else send to a collector on the same host, and let it go on by TLS.",
         ));
     }
-    // What `record` itself would set is followed by SDKs in every way that matters here.
-    if name == "OTEL_EXPORTER_OTLP_INSECURE" {
-        return None;
-    }
     let exporters: Vec<String> = SIGNALS
         .iter()
         .chain([&LOGS])
         .flat_map(|signal| {
-            let ends = EXPORTER_FOLLOWED.iter().chain(EXPORTER_REFUSED).chain(EXPORTER_SPECIFIED);
+            let ends = EXPORTER_FOLLOWED.iter().chain(EXPORTER_REFUSED);
             ends.map(move |end| format!("{EXPORTER}{signal}{end}"))
         })
         .collect();
