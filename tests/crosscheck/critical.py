@@ -27,13 +27,16 @@ class Part:
         return None
 
 
-def path(root):
-    """({node: nanoseconds} of the nodes on the path, {node: slack} of those beside it)."""
-    times, slacks = {}, {}
+def path(root, pieces=None):
+    """({node: nanoseconds} of the nodes on the path, {node: slack} of those beside it). Where asked for, also its pieces:
+    (node, start, end)."""
+    times, slacks, pieces = {}, {}, [] if pieces is None else pieces
     holders = Holders(root)
     on, beside = [Part(root, root.span.start, end_of(root))], []
     while on:
-        step_back(on.pop(), holders, times, on, beside)
+        step_back(on.pop(), holders, pieces, on, beside)
+    for node, start, end in pieces:
+        times[node] = times.get(node, 0) + end - start
     # What is on the path is not beside it.
     while beside:
         part, slack = beside.pop()
@@ -50,9 +53,8 @@ def path(root):
     return times, slacks
 
 
-def step_back(part, holders, times, on, beside):
+def step_back(part, holders, pieces, on, beside):
     """Goes through what was going on in a section on the path, from its end to its start."""
-    times.setdefault(part.node, 0)
     point, chosen, held = part.finish, None, None
     waiting = candidates(part)[::-1]
     while waiting or held:
@@ -64,17 +66,17 @@ def step_back(part, holders, times, on, beside):
                 if not child.is_guest:
                     beside.append((child, chosen.finish - child.finish))
                 continue
-        times[part.node] += point - child.finish
+        pieces.append((part.node, child.finish, point))
         if is_suspended(child.node):
             child.guests = [Part(one.node, one.begin, one.finish, True) for one in waiting if ran_meanwhile(one, child)]
         on.append(child)
         point, chosen = child.begin, child
         held = holders.of(child, part)
-    times[part.node] += point - part.begin
+    pieces.append((part.node, part.begin, point))
 
 
 class Holders:
-    """Which sections had their threads for themselves: not suspended, begun from another thread, and overlapping none."""
+    """Which sections had their threads for themselves: not suspended, and begun from another thread."""
 
     def __init__(self, root):
         self.stays = {}
@@ -92,17 +94,13 @@ class Holders:
         if own.thread in (None, around.node.thread) or not around.begin < part.begin < around.finish:
             return None
         stays = self.stays.get(own.thread, [])
-        ended = [stay for stay in stays if stay.span.end <= own.span.start and not any(overlap(stay, one) for one in stays)]
-        held = max(ended, key=lambda stay: stay.span.end, default=None)
+        ended = [stay for stay in stays if stay.span.end <= own.span.start]
+        held = max(ended, key=lambda stay: (stay.span.end, stay.span.start, stay.span.id), default=None)
         if held is None or 100 * (own.span.start - held.span.end) >= around.finish - around.begin:
             return None
         if held.parent is own.parent and not went_past(held, held.parent):
             return None
         return Part(held, held.span.start, held.span.end, True).within(around.begin, part.begin)
-
-
-def overlap(one, other):
-    return one is not other and one.span.start < other.span.end and other.span.start < one.span.end
 
 
 def candidates(part):
@@ -155,6 +153,11 @@ def compare_path(got, mode, run, compare):
     if window[1]:
         compare.close(where, "explained_share", got["explained_share"], 1 - Fraction(window[2], window[1]))
     mine = {path: section.critical[mode] for path, section in run.sections.items() if mode in section.critical}
+    moved, said = run.linked.through(mode)
+    for path, (away, back, calls) in moved.items():
+        time, on_path, slacks = mine.get(path, (0, 0, []))
+        mine[path] = time - away + back, on_path + calls, slacks
+    compare.equal(where, "through_batches", got["through_batches"], said)
     listed = {row["path"]: row for row in got["sections"]}
     order = sorted(listed, key=lambda path: (-listed[path]["on_path_ns"], path))
     compare.equal(where, "order", list(listed), order)

@@ -5,6 +5,7 @@ from array import array
 import critical
 import examples
 import exposure
+import linked
 import names
 import stats
 import traces
@@ -151,6 +152,7 @@ class Run:
         # Paths of which some sections are in further traces.
         self.continued = []
         self.windows = {}
+        self.linked = linked.Linked()
         self.batches = []
         self.outside = []
         self.traces = 0
@@ -201,6 +203,7 @@ class Run:
                 self.add_step(root, [node for node in nodes if node.root is root], is_whole)
             elif root.kind == "batch":
                 self.batches.append(Batch(root))
+                self.linked.add_batch(root)
             elif traces.is_outside(root):
                 shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
                 self.outside.append((root.span, root.thread, root.phase, shares))
@@ -275,7 +278,9 @@ class Run:
             part.max_calls = max(part.max_calls, count)
 
     def add_critical(self, root, nodes, mode):
-        times, slacks = critical.path(root)
+        pieces = []
+        times, slacks = critical.path(root, pieces)
+        self.linked.add_step(pieces, mode)
         window = self.windows.setdefault(mode, [0, 0, 0])
         for position, length in enumerate((1, root.span.duration, times.get(root, 0))):
             window[position] += length

@@ -41,7 +41,7 @@ def step(number, start, wait_ns, duration):
     }
     part = {"thread.id": 2, "stepscope.busy_ns": 8, "stepscope.idle_ns": 2, "stepscope.cpu_ns": 7, "stepscope.flops": 9}
     second = [(5, 3, "part", start + wait_ns + 2, start + wait_ns + 12, {**part, "thread.id": 3})] if number == 2 else []
-    return trace(
+    found = trace(
         number,
         (1, 0, "step", start, start + duration, root),
         (2, 1, "next", start, start + wait_ns, wait),
@@ -49,6 +49,10 @@ def step(number, start, wait_ns, duration):
         (4, 3, "part", start + wait_ns + 5, start + wait_ns + 15, part),
         *second,
     )
+    if number == 3:
+        # To a batch that is made later.
+        found[1].links = ((bytes([7]) * 16, bytes([1]) * 8),)
+    return found
 
 
 def spans():
@@ -221,7 +225,7 @@ def examples():
     ):
         span = {"batch": None, "is_error": False}
         forward = {**span, "phase": "forward"}
-        batch = {"trace_id": None, "produce_ns": 5 * number, "queue_ns": 3 * number}
+        batch = {"trace_id": "07" * 16 if number == 3 else None, "produce_ns": 5 * number, "queue_ns": 3 * number}
         spans = [
             {**span, "name": "step", "parent": None, "phase": None, "lane": 0, "offset_ns": 0, "duration_ns": duration, "critical_ns": duration - wait - 40},
             {**span, "name": "next", "parent": 0, "phase": "data_wait", "lane": 0, "offset_ns": 0, "duration_ns": wait, "critical_ns": wait, "batch": batch},
@@ -258,6 +262,7 @@ def critical_path():
         "window": "step", "mode": "train", "windows": 3, "total_ns": 500, "other_ns": 330, "explained_share": 0.34,
         "sections": sections,
         "waits": {"waits": 3, "behind_ns": 16, "making_ns": 16, "handover_ns": 18},
+        "through_batches": {"linked_ns": 10, "making_ns": 0, "is_exact": True},
     }
 
 

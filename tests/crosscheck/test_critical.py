@@ -3,6 +3,7 @@
 import unittest
 
 import critical
+import linked
 import traces
 from samples import span
 
@@ -46,22 +47,40 @@ class Path(unittest.TestCase):
         spans = [
             span(1, 0, "step", 0, 1000, thread__id=1),
             span(2, 1, "a", 0, 100, thread__id=1),
-            span(3, 2, "other_task", 50, 60, thread__id=2),
+            span(3, 2, "other_task", 50, 95, thread__id=2),
             span(4, 2, "long_task", 60, 700, thread__id=2),
             span(5, 1, "b", 100, 1000, thread__id=1),
             span(6, 5, "task", 700, 1000, thread__id=2),
         ]
-        self.assertEqual(of(*spans), ({1: 0, 2: 90, 3: 10, 4: 600, 5: 0, 6: 300}, {}))
+        self.assertEqual(of(*spans), ({1: 0, 2: 55, 3: 45, 4: 600, 5: 0, 6: 300}, {}))
         # It lay idle in between; then it is not the same thread.
         spans[3] = span(4, 2, "long_task", 60, 691, thread__id=2)
-        self.assertEqual(of(*spans)[0], {1: 0, 2: 90, 3: 10, 5: 600, 6: 300})
+        self.assertEqual(of(*spans)[0], {1: 0, 2: 55, 3: 45, 5: 600, 6: 300})
         spans[3] = span(4, 2, "long_task", 60, 700, thread__id=3)
-        self.assertEqual(of(*spans)[0], {1: 0, 2: 90, 3: 10, 5: 600, 6: 300})
+        self.assertEqual(of(*spans)[0], {1: 0, 2: 55, 3: 45, 5: 600, 6: 300})
 
     def test_a_section_that_was_suspended(self):
         fetch = span(2, 1, "fetch", 0, 1000, thread__id=1, stepscope__idle_ns=990)
         rest = span(1, 0, "step", 0, 1000, thread__id=1), span(3, 1, "compute", 100, 900, thread__id=1)
         self.assertEqual(of(fetch, *rest), ({1: 0, 2: 200, 3: 800}, {}))
+
+    def test_a_wait_that_links_to_its_batch(self):
+        got, other = linked.Linked(), bytes(15) + b"\x02"
+        step = [span(1, 0, "step", 0, 1000), span(2, 1, "data_wait", 0, 800), span(3, 1, "forward", 800, 1000)]
+        step[1].links = ((other, bytes(8)), (step[1].trace, bytes(8)))
+        batch = [span(1, 0, "batch", 100, 780, stepscope__section__kind="batch"), span(2, 1, "decode", 150, 700)]
+        for one in batch:
+            one.trace = other
+        pieces = []
+        critical.path(traces.trees(step)[0][0], pieces)
+        got.add_step(pieces, "train")
+        moved, said = got.through("train")
+        self.assertEqual((moved, said), ({}, {"linked_ns": 800, "making_ns": 0, "is_exact": True}))
+        got.add_batch(traces.trees(batch)[0][0])
+        moved, said = got.through("train")
+        self.assertEqual(said, {"linked_ns": 800, "making_ns": 680, "is_exact": True})
+        self.assertEqual(moved, {"batch": (0, 130, 1), "batch/decode": (0, 550, 1), "step/data_wait": (680, 0, 0)})
+        self.assertEqual(got.through("eval"), ({}, None))
 
     def test_a_wait(self):
         wait = span(1, 0, "data_wait", 100, 160)

@@ -13,7 +13,7 @@
 //!   parent do not adopt each other's children.
 //! - [`Member::is_detached`] children are never waited for, so neither they nor what they caused is on the path.
 //! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
-//!   that: between them passed less than 1 % of the parent's duration, and nothing of both overlaps others there.
+//!   that: between them passed less than 1 % of the parent's duration.
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
 //!   path, and the child before, between and after them.
 //! - Clocks of different processes disagree a little: a child that ends within 1 % of the parent's duration
@@ -25,6 +25,7 @@
 
 mod edge;
 mod hold;
+mod linked;
 mod sums;
 
 use std::cmp::Reverse;
@@ -32,6 +33,7 @@ use std::cmp::Reverse;
 pub use edge::Edge;
 use hold::Holders;
 
+pub(crate) use linked::{Linked, Made, PIECES, Waited};
 pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
 
 /// No parent among the members.

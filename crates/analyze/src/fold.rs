@@ -94,6 +94,7 @@ impl Fold {
             waits: &mut run.waits,
             named_waits: &mut run.named_waits,
             windows: &mut run.windows,
+            linked: &mut run.linked,
             instance: owner,
             rank: trace.resource.rank,
             bounds,
@@ -117,6 +118,7 @@ impl Fold {
         if run.sections.tree().cut() == 0 {
             run.sections.forget_steps_of_root();
         }
+        run.bound_links();
         self.values(trace, run, bounds);
     }
 
@@ -233,6 +235,7 @@ struct Target<'a> {
     waits: &'a mut crate::batches::Waits,
     named_waits: &'a mut crate::batches::NamedWaits,
     windows: &'a mut [crate::critical::WindowSums],
+    linked: &'a mut crate::critical::Linked,
     instance: Option<&'a mut InstanceAcc>,
     rank: Option<i64>,
     bounds: &'a Bounds,

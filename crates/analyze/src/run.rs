@@ -11,11 +11,12 @@ use stepscope_model::Resource;
 use crate::aggregates::Aggregates;
 use crate::batches::{Loaders, NamedWaits, Waits};
 use crate::config::Bounds;
-use crate::critical::{WINDOWS, WindowSums};
+use crate::critical::{Linked, WINDOWS, WindowSums};
 use crate::examples::Examples;
 use crate::losses::Account;
 use crate::merge::{Merge, earliest};
 use crate::outside::Outside;
+use crate::paths::UNCUT;
 use crate::points::{PhasePoint, Points, StepPoint};
 use crate::sections::Sections;
 use crate::steps::StepAcc;
@@ -178,6 +179,7 @@ pub(crate) struct RunAcc {
     pub(crate) named_waits: NamedWaits,
     /// By kind of window.
     pub(crate) windows: [WindowSums; WINDOWS],
+    pub(crate) linked: Linked,
 }
 
 impl RunAcc {
@@ -203,5 +205,16 @@ impl RunAcc {
         self.waits.absorb(&other.waits);
         self.named_waits.merge(&other.named_waits, bounds.loaders);
         self.windows.absorb(&other.windows);
+        self.linked.merge(&other.linked);
+        self.bound_links();
+    }
+
+    /// Forgets what links lead to where paths were cut: it is kept by whole paths, and was there in one order of the
+    /// input and not in another.
+    #[inline]
+    pub(crate) fn bound_links(&mut self) {
+        if self.sections.tree().cut() != UNCUT {
+            self.linked = Linked::default();
+        }
     }
 }

@@ -18,7 +18,7 @@ mod step;
 
 pub use change::{ChangeCause, ChangeKind, StepChange};
 pub use coverage::{Coverage, Shortfall};
-pub use critical::{CriticalPath, CriticalSection, WaitParts};
+pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
 pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, Lane};
 pub use input::{
     BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow,

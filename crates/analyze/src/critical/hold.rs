@@ -8,13 +8,13 @@ use super::{Member, NO_PARENT};
 struct Stay {
     process: u32,
     thread: i64,
-    start_ns: u64,
     end_ns: u64,
+    start_ns: u64,
     id: u64,
     member: u32,
 }
 
-/// The sections that held their threads, one after the other; read from the members when first asked.
+/// The sections that held their threads, by thread and end; read from the members when first asked.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Holders {
     stays: Vec<Stay>,
@@ -41,8 +41,7 @@ impl Holders {
         ((last.process, last.thread) == thread).then_some(last.member)
     }
 
-    /// A section holds its thread from outside of it: its parent is on another. Those that were suspended did not keep
-    /// others waiting, be it that they say so or that they overlap on one thread.
+    /// A section holds its thread from outside of it: its parent is on another. What was suspended meanwhile held none.
     fn read(&mut self, members: &[Member]) {
         self.is_read = true;
         self.stays.clear();
@@ -58,28 +57,5 @@ impl Holders {
             }
         }
         self.stays.sort_unstable();
-        let mut kept = 0;
-        let mut last: Option<Stay> = None;
-        let mut is_last_alone = true;
-        for at in 0..=self.stays.len() {
-            let stay = self.stays.get(at).copied();
-            let overlaps = last.zip(stay).is_some_and(|(last, stay)| {
-                (last.process, last.thread) == (stay.process, stay.thread) && stay.start_ns < last.end_ns
-            });
-            if !overlaps {
-                let held = last.filter(|_| is_last_alone);
-                if let (Some(held), Some(slot)) = (held, self.stays.get_mut(kept)) {
-                    *slot = held;
-                    kept += 1;
-                }
-            }
-            // Of a chain of overlapping ones the one that ends last is compared with the next.
-            is_last_alone = !overlaps;
-            last = match (last, stay) {
-                (Some(last), Some(stay)) if overlaps && last.end_ns > stay.end_ns => Some(last),
-                _ => stay,
-            };
-        }
-        self.stays.truncate(kept);
     }
 }

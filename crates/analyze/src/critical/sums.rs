@@ -23,6 +23,8 @@ pub(crate) struct CriticalAcc {
     /// By how much these could have ended later.
     pub(crate) slack_ns: u128,
     pub(crate) min_slack_ns: Option<u64>,
+    /// Of the time on the path, that of waits that link to their batch.
+    pub(crate) linked_ns: u128,
 }
 
 impl CriticalAcc {
@@ -31,6 +33,11 @@ impl CriticalAcc {
     pub(crate) fn on_path(&mut self, own_ns: u64, calls: u64) {
         self.on_path_ns = self.on_path_ns.saturating_add(own_ns.into());
         self.on_path_calls = self.on_path_calls.saturating_add(calls);
+    }
+
+    /// Says that so much of the time on the path was a wait that links to its batch.
+    pub(crate) fn linked(&mut self, waited_ns: u64) {
+        self.linked_ns = self.linked_ns.saturating_add(waited_ns.into());
     }
 
     /// Adds a call beside the path.
@@ -48,6 +55,7 @@ impl Merge for CriticalAcc {
         self.beside_calls = self.beside_calls.saturating_add(other.beside_calls);
         self.slack_ns = self.slack_ns.saturating_add(other.slack_ns);
         self.min_slack_ns = earliest(self.min_slack_ns, other.min_slack_ns);
+        self.linked_ns = self.linked_ns.saturating_add(other.linked_ns);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Critical paths: sums by section.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 use stepscope_core::path::join;
@@ -8,19 +9,21 @@ use stepscope_core::path::join;
 use super::{narrow, share};
 use crate::critical::{CriticalAcc, TRACES};
 use crate::run::RunAcc;
-use crate::summary::{CriticalPath, CriticalSection, SectionRow, WaitParts};
+use crate::summary::{CriticalPath, CriticalSection, SectionRow, ThroughBatches, WaitParts};
 
 /// The paths of the mode that verdicts are about; of whole traces where there are no steps.
 pub(super) fn of(run: &RunAcc, primary: Option<Mode>, rows: &[SectionRow]) -> Option<CriticalPath> {
     let kind = primary.map_or(TRACES, |mode| mode as usize);
     let windows = run.windows.get(kind).filter(|windows| windows.count > 0)?;
     let tree = run.sections.tree();
+    let moved = Moved::of(run, kind, rows);
     let mut sections: Vec<CriticalSection> = run
         .sections
         .sorted()
-        .filter_map(|(path, acc)| Some((path, acc.critical.get(kind)?)))
-        .filter(|(_, acc)| acc.on_path_ns > 0 || acc.on_path_calls > 0 || acc.beside_calls > 0)
-        .map(|(path, acc)| section(join(tree.names(path)), acc, windows.total_ns, rows))
+        .filter_map(|(path, acc)| Some((join(tree.names(path)), acc.critical.get(kind)?)))
+        .map(|(path, acc)| (moved.apply(&path, *acc), path))
+        .filter(|(acc, _)| acc.on_path_ns > 0 || acc.on_path_calls > 0 || acc.beside_calls > 0)
+        .map(|(acc, path)| section(path, &acc, windows.total_ns, rows))
         .collect();
     sections.sort_by(|a, b| (Reverse(a.on_path_ns), &a.path).cmp(&(Reverse(b.on_path_ns), &b.path)));
     Some(CriticalPath {
@@ -32,7 +35,67 @@ pub(super) fn of(run: &RunAcc, primary: Option<Mode>, rows: &[SectionRow]) -> Op
         explained_share: share(windows.total_ns.saturating_sub(windows.other_ns), windows.total_ns),
         sections,
         waits: waits(run),
+        through_batches: moved.said,
     })
+}
+
+/// What of the time of waits for batches was time of the sections that made them.
+struct Moved {
+    /// By path: away from there, to there, and the batches that were made there.
+    by_path: BTreeMap<Box<str>, (u128, u128, u64)>,
+    said: Option<ThroughBatches>,
+}
+
+impl Moved {
+    fn of(run: &RunAcc, kind: usize, rows: &[SectionRow]) -> Self {
+        let through = run.linked.through(kind);
+        let tree = run.sections.tree();
+        // All waits by the section that waits; in the table of rows paths are sorted.
+        let linked: BTreeMap<String, u128> = run
+            .sections
+            .sorted()
+            .filter_map(|(path, acc)| Some((path, acc.critical.get(kind)?.linked_ns)))
+            .filter(|(_, linked_ns)| *linked_ns > 0)
+            .map(|(path, linked_ns)| (join(tree.names(path)), linked_ns))
+            .collect();
+        let mut by_path: BTreeMap<Box<str>, (u128, u128, u64)> = BTreeMap::new();
+        let (mut made_ns, mut is_exact) = (0u128, true);
+        for (wait, &linked_ns) in &linked {
+            let kept_ns = through.kept_ns.get(wait.as_str()).copied().unwrap_or(0);
+            is_exact &= kept_ns == linked_ns;
+            // What the waits that are kept tell is taken for all of them.
+            let of_all = |part: u128| part.saturating_mul(linked_ns).checked_div(kept_ns).unwrap_or(0);
+            let mut left_ns = linked_ns;
+            let from: (Box<str>, Box<str>) = (wait.as_str().into(), Box::default());
+            let parts = through.making.range(from..).take_while(|((other, _), _)| **other == **wait);
+            for ((_, path), &(making_ns, batches)) in parts {
+                // Where the section is not in the table, the time stays with the wait.
+                if rows.binary_search_by(|row| row.path.as_str().cmp(path)).is_err() {
+                    continue;
+                }
+                let making_ns = of_all(making_ns).min(left_ns);
+                left_ns -= making_ns;
+                let to = by_path.entry(path.clone()).or_default();
+                (to.1, to.2) =
+                    (to.1.saturating_add(making_ns), to.2.saturating_add(narrow(of_all(batches.into()))));
+            }
+            let gone_ns = linked_ns - left_ns;
+            made_ns = made_ns.saturating_add(gone_ns);
+            by_path.entry(wait.as_str().into()).or_default().0 = gone_ns;
+        }
+        let linked_ns = linked.values().fold(0u128, |sum, &linked_ns| sum.saturating_add(linked_ns));
+        let said = ThroughBatches { linked_ns: narrow(linked_ns), making_ns: narrow(made_ns), is_exact };
+        Self { by_path, said: (linked_ns > 0).then_some(said) }
+    }
+
+    /// A section's sums with what goes away from it and what comes to it.
+    fn apply(&self, path: &str, mut acc: CriticalAcc) -> CriticalAcc {
+        if let Some(&(away_ns, to_ns, calls)) = self.by_path.get(path) {
+            acc.on_path_ns = acc.on_path_ns.saturating_sub(away_ns).saturating_add(to_ns);
+            acc.on_path_calls = acc.on_path_calls.saturating_add(calls);
+        }
+        acc
+    }
 }
 
 fn section(path: String, acc: &CriticalAcc, total_ns: u128, rows: &[SectionRow]) -> CriticalSection {

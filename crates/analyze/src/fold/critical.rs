@@ -1,10 +1,12 @@
 //! The critical path of one window into the sums of its sections.
 
+use stepscope_core::identity::TraceId;
+use stepscope_core::path::join;
 use stepscope_model::{Figure, Span, Trace};
 
 use super::place::{Node, Role};
 use super::{Fold, Target};
-use crate::critical::{Member, NO_PARENT, Piece, Standing, TRACES, Walk};
+use crate::critical::{Made, Member, NO_PARENT, PIECES, Piece, Standing, TRACES, Waited, Walk};
 
 /// OpenTelemetry's numbers of the span kinds at both ends of a queue.
 const PRODUCER: i32 = 4;
@@ -27,6 +29,10 @@ pub(super) struct Paths {
     own_ns: Vec<u64>,
     /// Spans that link to others of the trace at hand, sorted; only of programs that are not ours.
     followers: Vec<u64>,
+    /// Spans that link to other traces, and these; sorted.
+    links: Vec<(u64, TraceId)>,
+    /// The waits for batches of the group at hand.
+    pub(super) waits: Vec<u32>,
 }
 
 impl Paths {
@@ -39,6 +45,16 @@ impl Paths {
             self.followers.extend(inner.map(|link| link.span));
             self.followers.sort_unstable();
         }
+        self.links.clear();
+        let outer = trace.links.iter().filter(|link| link.trace != trace.id);
+        self.links.extend(outer.map(|link| (link.span, link.trace)));
+        self.links.sort_unstable();
+    }
+
+    /// The batch that a wait links to; of several the smallest.
+    fn batch_of(&self, span: &Span) -> Option<TraceId> {
+        let at = self.links.partition_point(|&(other, _)| other < span.id);
+        self.links.get(at).filter(|&&(other, _)| other == span.id).map(|&(_, batch)| batch)
     }
 }
 
@@ -65,7 +81,11 @@ impl Fold {
         let is_consumer =
             |&index: &u32| trace.spans.get(index as usize).is_some_and(|span| span.span_kind == CONSUMER);
         let has_queues = || !trace.is_ours && self.members.iter().any(is_consumer);
-        if are_nested && self.sweep_nodes.len() == self.members.len() && !has_queues() {
+        // Of a wait with sections inside it is to be known when they were.
+        let has_insides =
+            |&index: &u32| self.nodes.get(index as usize).is_none_or(|wait| wait.covered_ns > 0);
+        let are_leaves = || self.paths.links.is_empty() || !self.paths.waits.iter().any(has_insides);
+        if are_nested && self.sweep_nodes.len() == self.members.len() && !has_queues() && are_leaves() {
             for (&index, &own_ns) in self.sweep_nodes.iter().zip(self.sweep.own()) {
                 if index == anchor {
                     other_ns = own_ns;
@@ -73,14 +93,78 @@ impl Fold {
                     add(&self.nodes, index, Standing::On, own_ns, kind, target);
                 }
             }
+            for &index in self.paths.waits.iter().filter(|_| !self.paths.links.is_empty()) {
+                let Some(wait) = self.nodes.get(index as usize) else { continue };
+                let start_ns = wait.start_ns.clamp(window.start_ns, window.end_ns);
+                let end_ns = wait.end_ns.clamp(start_ns, window.end_ns);
+                self.waited(trace, index, (start_ns, end_ns), kind, target);
+            }
         } else {
             other_ns = self.walk_path(trace, anchor, kind, target);
+            for piece in self.paths.pieces.iter().filter(|_| !self.paths.waits.is_empty()) {
+                let Some(&index) = self.members.get(piece.member as usize) else { continue };
+                if self.nodes.get(index as usize).is_some_and(|node| node.is_wait) {
+                    self.waited(trace, index, (piece.start_ns, piece.end_ns), kind, target);
+                }
+            }
         }
         if let Some(windows) = target.windows.get_mut(kind) {
             windows.count = windows.count.saturating_add(1);
             windows.total_ns = windows.total_ns.saturating_add(window.duration_ns().into());
             windows.other_ns = windows.other_ns.saturating_add(other_ns.into());
         }
+    }
+
+    /// Adds a piece of the path on which a section waited for a batch that it links to.
+    fn waited(
+        &self,
+        trace: &Trace,
+        index: u32,
+        (start_ns, end_ns): (u64, u64),
+        kind: usize,
+        target: &mut Target<'_>,
+    ) {
+        let Some((span, node)) = trace.spans.get(index as usize).zip(self.nodes.get(index as usize)) else {
+            return;
+        };
+        let Some(batch) = self.paths.batch_of(span).filter(|_| start_ns < end_ns && !node.is_orphan) else {
+            return;
+        };
+        if let Some(acc) = target.acc(node).critical.get_mut(kind) {
+            acc.linked(end_ns - start_ns);
+        }
+        if target.linked.admits(&batch) {
+            let tree = target.sections.tree();
+            let path = join(tree.names(node.path)).into();
+            target.linked.waited(batch, Waited { start_ns, end_ns, kind: kind as u8, path });
+        }
+    }
+
+    /// Keeps how a batch was made, where there is room.
+    pub(super) fn made(&mut self, trace: &Trace, anchor: u32, target: &mut Target<'_>) {
+        if !target.linked.admits(&trace.id) {
+            return;
+        }
+        self.walk(trace, anchor);
+        let tree = target.sections.tree();
+        let mut made: Vec<Made> = Vec::new();
+        for (piece, at) in self.paths.pieces.iter().zip(0usize..) {
+            let index = if at < PIECES - 1 {
+                self.members.get(piece.member as usize).copied().unwrap_or(anchor)
+            } else {
+                anchor
+            };
+            let Some(node) = self.nodes.get(index as usize).filter(|node| !node.is_orphan) else { continue };
+            let path: Box<str> = join(tree.names(node.path)).into();
+            // From the end backwards.
+            match made.last_mut() {
+                Some(last) if last.path == path && last.start_ns == piece.end_ns => {
+                    last.start_ns = piece.start_ns
+                }
+                _ => made.push(Made { start_ns: piece.start_ns, end_ns: piece.end_ns, path }),
+            }
+        }
+        target.linked.made(trace.id, made);
     }
 
     /// Whether a root follows from another span of its trace: what caused it did not wait for it, and its time is no

@@ -30,6 +30,7 @@ impl Fold {
         self.is_outside = trace.is_ours && window.role == Role::Outside;
         let place = mode.or((window.role == Role::Outside).then_some(OUTSIDE));
         let mut wait_ns = 0u64;
+        self.paths.waits.clear();
         let members = mem::take(&mut self.members);
         let nodes = mem::take(&mut self.nodes);
         for &index in &members {
@@ -49,6 +50,7 @@ impl Fold {
             }
             self.span(trace, span, node, mode, target);
             if node.is_wait {
+                self.paths.waits.push(index);
                 target.waits.wait(span);
                 let named = target.named_waits.of(trace.text(span.loader), target.bounds.loaders);
                 if let Some(named) = named {
@@ -72,6 +74,7 @@ impl Fold {
                 self.expose(trace, anchor, &window, None, target);
                 self.outside(trace, root, &window, wait_ns, target);
             }
+            Role::Other if root.kind == SectionKind::Batch => self.made(trace, anchor, target),
             Role::Inside | Role::Container | Role::Marker | Role::Other => {}
         }
     }

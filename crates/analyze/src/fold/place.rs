@@ -133,9 +133,6 @@ impl Fold {
             } else {
                 self.nodes.get(anchor as usize).and_then(|node| node.thread)
             };
-            // Threads are of one process; what names none in another is on one that is not known.
-            let is_here =
-                trace.spans.get(anchor as usize).is_none_or(|anchor| anchor.process == span.process);
             let is_driving = anchor == index || own_thread.is_none() || own_thread == anchor_thread;
             let waits = own == known(Phase::DataWait) && span.kind != SectionKind::Batch;
             if let Some(slot) = self.nodes.get_mut(index as usize) {
@@ -151,7 +148,11 @@ impl Fold {
                     is_tagged: span.phase != PhaseTag::Absent,
                     is_wait: waits && inherited != own,
                     is_driving,
-                    thread: own_thread.or(anchor_thread.filter(|_| is_here)),
+                    thread: own_thread.or_else(|| {
+                        // Threads are of one process; what names none in another is on one that is not known.
+                        let around = trace.spans.get(anchor as usize)?;
+                        anchor_thread.filter(|_| around.process == span.process)
+                    }),
                     start_ns: span.start_ns,
                     end_ns: span.end_ns.max(span.start_ns),
                     ..Node::NOWHERE

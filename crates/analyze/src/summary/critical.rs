@@ -26,6 +26,21 @@ pub struct CriticalPath {
     pub sections: Vec<CriticalSection>,
     /// What the waits for batches were for; absent where none knows when its batch was made.
     pub waits: Option<WaitParts>,
+    /// What of the waits on the path was time of the sections that made the batches; absent where no wait on it links to
+    /// its batch.
+    pub through_batches: Option<ThroughBatches>,
+}
+
+/// How the path goes on through waits into the making of batches. Its time there is that of the sections that made them,
+/// and no longer that of the waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ThroughBatches {
+    /// Waits on the path that link to their batch.
+    pub linked_ns: u64,
+    /// Of that, time in which the batch was being made by a section that was read.
+    pub making_ns: u64,
+    /// Whether every such wait was followed. Otherwise the 256 batches that were drawn stand for all.
+    pub is_exact: bool,
 }
 
 fn mode<S: serde::Serializer>(mode: &Option<Mode>, serializer: S) -> Result<S::Ok, S::Error> {

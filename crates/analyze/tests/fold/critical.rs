@@ -1,11 +1,11 @@
 //! Critical paths of steps: who held up their end, with how much room beside it. All times by hand.
 
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{CriticalPath, WaitParts};
+use stepscope_analyze::summary::{CriticalPath, ThroughBatches, WaitParts};
 use stepscope_core::SectionKind;
-use stepscope_model::{Figure, Link};
+use stepscope_model::{Figure, Link, Trace};
 
-use crate::build::{Build, summarise};
+use crate::build::{Build, fold, summarise};
 
 /// Path, time on the critical path, calls on it, calls beside it, smallest slack.
 type Row<'a> = (&'a str, u64, u64, u64, Option<u64>);
@@ -120,7 +120,7 @@ fn a_section_waits_for_the_thread_that_another_holds() {
     let mut build = Build::new(1);
     build.step(0, 0, 1000).thread(1);
     build.span(1, "a", 0, 100).thread(1);
-    build.span(2, "other_task", 50, 60).thread(2);
+    build.span(2, "other_task", 50, 95).thread(2);
     // Nobody waits for it, but `task` for its thread.
     build.span(2, "long_task", 60, 700).thread(2);
     build.span(1, "b", 100, 1000).thread(1);
@@ -129,8 +129,8 @@ fn a_section_waits_for_the_thread_that_another_holds() {
     let expected: [Row<'_>; 5] = [
         ("step/a/long_task", 600, 1, 0, None),
         ("step/b/task", 300, 1, 0, None),
-        ("step/a", 90, 1, 0, None),
-        ("step/a/other_task", 10, 1, 0, None),
+        ("step/a", 55, 1, 0, None),
+        ("step/a/other_task", 45, 1, 0, None),
         ("step/b", 0, 1, 0, None),
     ];
     assert_eq!(rows(critical(&summary)), expected);
@@ -172,6 +172,70 @@ fn what_follows_from_its_own_trace_is_no_window() {
     others.0.links =
         vec![Link { span: 3, trace: [9; 16], target: 2 }, Link { span: 1, trace: others.0.id, target: 1 }];
     assert_eq!(critical(&summarise([&others.trace()])).windows, 2);
+}
+
+/// A step that begins at `start_ns` with a wait for the batch of another trace, and that batch.
+fn linked(number: u64, start_ns: u64, is_linked: bool) -> [Trace; 2] {
+    let mut build = Build::new(2 * number);
+    let step = i64::try_from(number).unwrap();
+    build.step(step, start_ns, start_ns + 1000).thread(1);
+    build.span(1, "data_wait", start_ns, start_ns + 800).thread(1);
+    build.span(1, "forward", start_ns + 800, start_ns + 1000).thread(1);
+    let mut batch = Build::new(2 * number + 1);
+    batch.span(0, "batch", start_ns + 100, start_ns + 780).kind(SectionKind::Batch).thread(2);
+    batch.span(1, "decode", start_ns + 150, start_ns + 700).thread(2);
+    if is_linked {
+        build.0.links = vec![Link { span: 2, trace: batch.0.id, target: 1 }];
+    }
+    [build.trace(), batch.trace()]
+}
+
+#[test]
+fn the_path_goes_on_through_a_wait_into_the_batch_that_it_links_to() {
+    let [step, batch] = linked(1, 1000, true);
+    let expected: [Row<'_>; 4] = [
+        ("batch/decode", 550, 1, 0, None),
+        ("step/forward", 200, 1, 0, None),
+        ("batch", 130, 1, 0, None),
+        ("step/data_wait", 120, 1, 0, None),
+    ];
+    let mut parts = fold([&step]);
+    parts.merge(&fold([&batch]));
+    let mut reverse = fold([&batch]);
+    reverse.merge(&fold([&step]));
+    for summary in
+        [summarise([&step, &batch]), summarise([&batch, &step]), parts.finish(None), reverse.finish(None)]
+    {
+        assert_eq!(rows(critical(&summary)), expected);
+        let said = ThroughBatches { linked_ns: 800, making_ns: 680, is_exact: true };
+        assert_eq!(critical(&summary).through_batches, Some(said));
+    }
+    // Without its batch's trace, and without the link, the time is the wait's.
+    let expected: [Row<'_>; 2] = [("step/data_wait", 800, 1, 0, None), ("step/forward", 200, 1, 0, None)];
+    let alone = summarise([&step]);
+    assert_eq!(rows(critical(&alone)), expected);
+    let said = ThroughBatches { linked_ns: 800, making_ns: 0, is_exact: true };
+    assert_eq!(critical(&alone).through_batches, Some(said));
+    let unlinked = summarise(&linked(1, 1000, false));
+    assert_eq!(rows(critical(&unlinked)), expected);
+    assert_eq!(critical(&unlinked).through_batches, None);
+}
+
+#[test]
+fn of_more_waits_than_are_kept_those_drawn_stand_for_all() {
+    let traces: Vec<Trace> = (1..=300).flat_map(|number| linked(number, number * 1000, true)).collect();
+    let forwards = summarise(&traces);
+    let expected: [Row<'_>; 4] = [
+        ("batch/decode", 300 * 550, 300, 0, None),
+        ("step/forward", 300 * 200, 300, 0, None),
+        ("batch", 300 * 130, 300, 0, None),
+        ("step/data_wait", 300 * 120, 300, 0, None),
+    ];
+    assert_eq!(rows(critical(&forwards)), expected);
+    let said = ThroughBatches { linked_ns: 300 * 800, making_ns: 300 * 680, is_exact: false };
+    assert_eq!(critical(&forwards).through_batches, Some(said));
+    let backwards = summarise(traces.iter().rev());
+    assert_eq!(backwards.critical_path, forwards.critical_path);
 }
 
 #[test]

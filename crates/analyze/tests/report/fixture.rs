@@ -325,6 +325,7 @@ impl Run {
             explained_share: (total_ns - other_ns) as f64 / total_ns as f64,
             sections: Vec::new(),
             waits: None,
+            through_batches: None,
         });
         self
     }

@@ -163,15 +163,8 @@ impl<'a> Window<'a> {
                 && !is_inner
                 && member.start_ns < member.end_ns
         };
-        let stays: Vec<&Member> = self.members.iter().filter(stays).collect();
-        let is_alone = |stay: &&&Member| {
-            let overlaps = |other: &&&Member| {
-                other.id != stay.id && other.start_ns < stay.end_ns && stay.start_ns < other.end_ns
-            };
-            !stays.iter().any(|other| overlaps(&other))
-        };
-        let before = stays.iter().filter(is_alone).filter(|stay| stay.end_ns <= own.start_ns);
-        let held = before.max_by_key(|stay| stay.end_ns)?;
+        let before = self.members.iter().filter(stays).filter(|stay| stay.end_ns <= own.start_ns);
+        let held = before.max_by_key(|stay| (stay.end_ns, stay.start_ns, stay.id))?;
         let is_sibling = held.parent == own.parent && !held.is_detached;
         let idle_ns = own.start_ns - held.end_ns;
         if is_sibling || 100 * idle_ns >= self.end_ns - self.start_ns {

@@ -17,6 +17,8 @@ pub(super) fn path(report: &Report) -> String {
         .column("waits_behind_ns", |row| row.waits.map(|waits| waits.behind_ns).into())
         .column("waits_making_ns", |row| row.waits.map(|waits| waits.making_ns).into())
         .column("waits_handover_ns", |row| row.waits.map(|waits| waits.handover_ns).into())
+        .column("linked_waits_ns", |row| row.through_batches.map(|through| through.linked_ns).into())
+        .column("linked_making_ns", |row| row.through_batches.map(|through| through.making_ns).into())
         .of(&report.critical_path)
 }
 

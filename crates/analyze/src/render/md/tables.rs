@@ -109,6 +109,14 @@ pub(super) fn critical(report: &Report, page: &mut Page) {
             duration(waits.handover_ns)
         ));
     }
+    if let Some(through) = &critical.through_batches {
+        page.block(&format!(
+            "Of {} of waits that link to their batch, {} are time of the sections that made it{}.",
+            duration(through.linked_ns),
+            duration(through.making_ns),
+            if through.is_exact { "" } else { ", by the batches that were drawn" }
+        ));
+    }
 }
 
 pub(super) fn sections(report: &Report, page: &mut Page) {

@@ -39,6 +39,15 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     if let Some(parts) = &critical.waits {
         waits(parts, page);
     }
+    if let Some(through) = &critical.through_batches {
+        let sampled = if through.is_exact { "" } else { ", by the batches that were drawn" };
+        let text = format!(
+            "of {} of waits that link to their batch, {} are time of the sections that made it{sampled}",
+            duration(through.linked_ns),
+            duration(through.making_ns)
+        );
+        page.paragraph(Look::Plain, "  ", &text);
+    }
 }
 
 /// Sections that were never on the path and had room worth telling, those with least first.
