@@ -90,6 +90,16 @@ The exit code is the program's own (128 and the signal's number where one ended 
 program ends with 0, it is one of these:
 ";
 
+const CAPTURE_EXAMPLES: &str = "\
+Examples:
+  stepscope capture                              the latest run below ./profiles, all its ranks
+  stepscope capture 4711 --steps 20              one process, 20 steps
+  stepscope capture /data/run7 --level detailed  a run that writes elsewhere
+
+The program needs stepscope's layer, and a directory to write to; the request is a file in there,
+which it looks for twice a second. After these steps it goes back to the level that it had.
+";
+
 const DOCTOR_EXAMPLES: &str = "\
 Examples:
   stepscope doctor                               settings, endpoint, clock, directory, machine
@@ -147,6 +157,9 @@ pub(crate) enum Command {
     /// Run a program, take what it sends by OTLP, and report on it
     #[command(after_help = record_help())]
     Record(RecordArgs),
+    /// Have a running program record its next steps more closely
+    #[command(after_help = after_help(CAPTURE_EXAMPLES))]
+    Capture(CaptureArgs),
     /// Find out why nothing, or not everything, is recorded, and how to mend it
     #[command(after_help = after_help(DOCTOR_EXAMPLES))]
     Doctor(DoctorArgs),
@@ -224,6 +237,46 @@ pub(crate) struct RecordArgs {
     /// The program and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
+}
+
+/// Arguments of `capture`.
+#[derive(Debug, Args)]
+pub(crate) struct CaptureArgs {
+    /// Id of the process, or a directory that it writes to; of a run's all processes are asked, of several runs those of
+    /// the latest [default: profiles/]
+    #[arg(value_name = "PID|DIRECTORY")]
+    pub(crate) target: Option<OsString>,
+    /// How many steps
+    #[arg(long, default_value_t = 10, value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) steps: u64,
+    /// How closely
+    #[arg(long, value_enum, default_value_t = CaptureLevel::Comprehensive)]
+    pub(crate) level: CaptureLevel,
+    /// Where the process of PID is looked for
+    #[arg(long, value_name = "DIR", default_value = crate::input::DEFAULT)]
+    pub(crate) profiles: PathBuf,
+    /// Seconds to wait for the programs
+    #[arg(long, value_name = "SECONDS", default_value_t = 5)]
+    pub(crate) timeout: u64,
+}
+
+/// Levels of `capture`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum CaptureLevel {
+    /// A span for every section
+    Detailed,
+    /// With CPU time, too
+    Comprehensive,
+}
+
+impl CaptureLevel {
+    #[must_use]
+    pub(crate) const fn level(self) -> stepscope::Level {
+        match self {
+            Self::Detailed => stepscope::Level::Detailed,
+            Self::Comprehensive => stepscope::Level::Comprehensive,
+        }
+    }
 }
 
 /// Arguments of `doctor`.

@@ -42,6 +42,7 @@ fn run(cli: &Cli) -> u8 {
     let outcome = match &cli.command {
         Command::Demo(args) => command::demo::run(args, cli.global),
         Command::Record(args) => command::record::run(args, cli.global),
+        Command::Capture(args) => command::capture::run(args, cli.global),
         Command::Doctor(args) => command::doctor::run(args, cli.global),
         Command::Analyze(args) => command::analyze::run(args, cli.global),
         Command::Merge(args) => command::merge::run(args, cli.global),

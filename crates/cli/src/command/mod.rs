@@ -1,6 +1,7 @@
 //! The commands, a file each. Every one gives the exit code of its success, or why it stopped.
 
 pub(crate) mod analyze;
+pub(crate) mod capture;
 pub(crate) mod completions;
 pub(crate) mod config;
 pub(crate) mod convert;

@@ -2,8 +2,8 @@
 
 use crate::program::{folder, output, run};
 
-const COMMANDS: [&str; 8] =
-    ["demo", "record", "doctor", "analyze", "merge", "convert", "explain", "completions"];
+const COMMANDS: [&str; 9] =
+    ["demo", "record", "capture", "doctor", "analyze", "merge", "convert", "explain", "completions"];
 
 #[test]
 fn help_teaches() {
@@ -17,7 +17,7 @@ fn help_teaches() {
     for code in 0..=4 {
         assert!(text.contains(&format!("\n  {code}  ")), "exit code {code}: {text}");
     }
-    for command in ["demo", "record", "doctor", "analyze", "merge", "convert", "explain"] {
+    for command in ["demo", "record", "capture", "doctor", "analyze", "merge", "convert", "explain"] {
         let text = output(folder.path(), &[command, "--help"]);
         assert!(text.contains("Examples:"), "{text}");
         assert!(text.contains("Exit codes:"), "{text}");

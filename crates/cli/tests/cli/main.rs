@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test whose surroundings fail cannot go on")]
 
+mod capture;
 mod config;
 mod convert;
 mod demo;

@@ -1,0 +1,95 @@
+//! `capture`: which programs are asked, in which words, and what is said when nobody answers.
+
+use std::fs;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, SystemTime};
+
+use crate::program::{command, folder, run};
+
+/// A directory as a process writes it, its files this old.
+fn process(base: &Path, name: &str, age_s: u64) {
+    let directory = base.join(name);
+    fs::create_dir_all(&directory).expect("it works");
+    let file = fs::File::create(directory.join("traces-000001.otlp")).expect("it works");
+    file.set_modified(SystemTime::now() - Duration::from_secs(age_s)).expect("it works");
+}
+
+/// Takes the request there, as a program does, and gives its text.
+fn take(base: &Path, name: &str) -> std::thread::JoinHandle<String> {
+    let path = base.join(name).join("capture.request");
+    let take = move || {
+        while !path.exists() {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let text = fs::read_to_string(&path).expect("it works");
+        fs::remove_file(&path).expect("it works");
+        text
+    };
+    std::thread::Builder::new().name("program".into()).spawn(take).expect("it works")
+}
+
+#[test]
+fn the_processes_of_the_latest_run_are_asked() {
+    let folder = folder("capture-latest");
+    let base = folder.path().join("profiles");
+    process(&base, "old/0/host-7-r0", 5_000);
+    process(&base, "new/0/host-7-r0", 4_000);
+    process(&base, "new/1/my-host-7-r0", 100);
+    process(&base, "new/1/my-host-8-r1", 50);
+    let ask = |arguments: &[&str]| {
+        let ended = run(folder.path(), arguments);
+        (ended.code, ended.stdout, ended.stderr)
+    };
+    let (first, second) = (take(&base, "new/1/my-host-7-r0"), take(&base, "new/1/my-host-8-r1"));
+    let (code, said, _) = ask(&["capture", "--steps", "20", "--level", "detailed", "--timeout", "600"]);
+    assert_eq!((code, said.lines().count()), (0, 3), "{said}");
+    for taken in [first, second] {
+        assert_eq!(taken.join().expect("it works"), "steps=20,level=detailed");
+    }
+
+    let taken = take(&base, "new/1/my-host-7-r0");
+    let (code, said, _) = ask(&["capture", "7", "--timeout", "600"]);
+    assert_eq!(code, 0);
+    assert!(
+        said.contains("10 steps") && said.contains("my-host-7-r0") && !said.contains("my-host-8"),
+        "{said}"
+    );
+    assert_eq!(taken.join().expect("it works"), "steps=10,level=comprehensive");
+
+    let taken = take(&base, "old/0/host-7-r0");
+    let (code, said, _) = ask(&["capture", "profiles/old", "--quiet", "--timeout", "600"]);
+    assert_eq!((code, said.as_str()), (0, ""));
+    taken.join().expect("it works");
+
+    // Nobody is there.
+    let (code, _, wrong) = ask(&["capture", "8", "--timeout", "0"]);
+    assert_eq!(code, 3, "{wrong}");
+    assert!(wrong.contains("my-host-8-r1"), "{wrong}");
+    assert!(!base.join("new/1/my-host-8-r1/capture.request").exists());
+    for arguments in [["capture", "9"], ["capture", "nowhere"]] {
+        let (code, _, wrong) = ask(&arguments);
+        assert_eq!(code, 3, "{wrong}");
+        assert!(wrong.contains("no recording"), "{wrong}");
+    }
+    assert_eq!(ask(&["capture", "--steps", "0"]).0, 2);
+}
+
+#[test]
+fn a_running_program_takes_it() {
+    let folder = folder("capture-running");
+    let mut demo = command(folder.path(), &["--quiet", "demo", "--epochs", "10000", "--out", "profiles"]);
+    let mut demo = demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it works");
+    let pid = demo.id().to_string();
+    // It may not have begun yet.
+    let taken = (0..600).any(|_| {
+        let is_taken = run(folder.path(), &["capture", &pid, "--steps", "3", "--timeout", "60"]).code == 0;
+        if !is_taken {
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        is_taken
+    });
+    demo.kill().expect("it works");
+    demo.wait().expect("it works");
+    assert!(taken);
+}
