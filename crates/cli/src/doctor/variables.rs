@@ -401,7 +401,8 @@ mod tests {
     fn capitals<'s>(source: &'s str, before: &str) -> BTreeSet<&'s str> {
         let name = |(at, _): (usize, &str)| {
             let (name, _) = source[at + before.len()..].split_once('"')?;
-            let is_name = name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+            let is_name =
+                name.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_');
             is_name.then_some(name).filter(|name| !name.is_empty())
         };
         source.match_indices(before).filter_map(name).collect()
