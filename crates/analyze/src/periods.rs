@@ -58,6 +58,14 @@ impl Period {
     pub const fn holds(&self, number: u64) -> bool {
         self.every > 0 && number % self.every == self.first % self.every
     }
+
+    /// Whether both together are a period too short to be one: every fourth value, and the one in the middle between
+    /// two of these, are every other one.
+    fn is_every_other_with(&self, other: &Self) -> bool {
+        self.every == other.every
+            && self.every / 2 < MIN_EVERY
+            && 2 * (self.first % self.every).abs_diff(other.first % other.every) == self.every
+    }
 }
 
 /// The periods of `values` at those `numbers`, which rise; the rarest first.
@@ -73,6 +81,8 @@ pub fn periods(numbers: &[u64], values: &[u64]) -> Vec<Period> {
         search.take_off(&period);
         found.push(period);
     }
+    let all = found.clone();
+    found.retain(|period| !all.iter().any(|other| period.is_every_other_with(other)));
     found.sort_by_key(|period| (std::cmp::Reverse(period.every), period.first));
     found
 }

@@ -49,6 +49,20 @@ fn none_is_told_where_there_is_none() {
 }
 
 #[test]
+fn of_every_other_value_nobody_can_say_which_is_the_usual_one() {
+    for seed in 0..50 {
+        let count = length(seed).max(600);
+        let level = |index: usize| if index % 2 == 1 { 1.6 } else { 1.0 };
+        let series = Noise::new(seed, 0.02, 0.3).series(count, level);
+        assert_eq!(of(&series), [], "seed {seed}, {count}");
+        // One that is longer still is told.
+        let series = Noise::new(seed, 0.02, 0.3)
+            .series(count, |index| level(index) * if index % 50 == 49 { 3.0 } else { 1.0 });
+        assert_eq!(of(&series), [(50, 49)], "seed {seed}, {count}");
+    }
+}
+
+#[test]
 fn a_noisy_machine_hides_no_period() {
     for seed in 0..50 {
         let count = length(seed).max(1_000);
