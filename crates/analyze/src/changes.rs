@@ -24,6 +24,9 @@ pub const MIN_POINTS: usize = 20;
 /// Of all points, the share (one in so many) that a level lasts for at least: what is shorter is a disturbance.
 pub const MIN_SHARE: usize = 20;
 
+/// The level that the series ends with needs to last for this many points only: it may go on.
+const LAST_POINTS: usize = 100;
+
 /// Levels that differ less are one, per cent.
 pub const MIN_PERCENT: u64 = 3;
 
@@ -125,7 +128,10 @@ fn settle(values: &[u64], scan: &Scan<'_>, group: usize, mut places: Vec<usize>)
                 change(values, scan, group, around(values, &places, index), *places.get(index)?)
             })
             .collect();
-        let is_short = |change: &Change| change.at - change.from < least || change.to - change.at < least;
+        let is_short = |change: &Change| {
+            let least_after = if change.to == values.len() { least.min(LAST_POINTS) } else { least };
+            change.at - change.from < least || change.to - change.at < least_after
+        };
         let is_small = |change: &Change| {
             u128::from(change.before.abs_diff(change.after)) * 100
                 < u128::from(change.before.min(change.after)) * u128::from(MIN_PERCENT)

@@ -163,6 +163,26 @@ fn long_series_tell_the_single_step() {
 }
 
 #[test]
+fn a_change_that_is_new_is_told_in_long_series_too() {
+    for seed in 0..20 {
+        let place = 19_500;
+        for ratio in [2.0, 1.25] {
+            let level = |index: usize| if index < place { 1.0 } else { ratio };
+            assert_one(
+                &Noise::new(seed, 0.03, 0.3).series(20_000, level),
+                place,
+                ratio,
+                &format!("seed {seed}"),
+            );
+        }
+        // As many at another place are a disturbance.
+        let disturbed = |index: usize| if (12_000..12_500).contains(&index) { 2.0 } else { 1.0 };
+        assert_eq!(changes(&Noise::new(seed, 0.03, 0.3).series(20_000, disturbed)), [], "seed {seed}");
+        assert_eq!(changes(&noisy_machine(seed, 20_000, |_| 1.0)), [], "seed {seed}");
+    }
+}
+
+#[test]
 fn degenerate_series_change_nowhere() {
     for series in [vec![], vec![1], vec![7; 1_000], vec![0; 100], vec![u64::MAX; 500]] {
         assert_eq!(changes(&series), []);

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
               Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each other, \
               at a probability of 0.001 for any change in a run without one. Places are told by medians, so that \
               outliers and periodic slow steps are no changes; nor is what lasts for less than 20 steps or a \
-              twentieth of the run, or differs by less than 3 %. A drift is told from a change by Schwarz's \
+              twentieth of the run (100 steps where the run ends with it), or differs by less than 3 %. A drift is told from a change by Schwarz's \
               criterion. A finding needs a level that all later ones stay above. The phase named is the one whose \
               exposed time in a step grew most, if it accounts for at least half of what steps grew, and the rest of \
               the step grew by at most half as large a share. Where none does, the machine is to blame rather than \
