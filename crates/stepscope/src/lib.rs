@@ -19,7 +19,7 @@
 //! ```
 //!
 //! Features: `http` (by default: OTLP over HTTP), `grpc` (and over gRPC, where `OTEL_EXPORTER_OTLP_PROTOCOL` asks for
-//! it), `mem` (by default: memory figures), `macros` (by default: the attribute `profile`).
+//! it), `zstd` (where `OTEL_EXPORTER_OTLP_COMPRESSION` asks for it; builds a C library), `mem` (by default: memory figures), `macros` (by default: the attribute `profile`).
 //!
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
 //! panics, blocks on the network or grows without bound in the program it records.

@@ -175,9 +175,16 @@ fn value_of(name: &str, value: &str) -> Option<Finding> {
             "Unset it.",
         )),
         // These the layer takes as they are written.
+        _ if exporter_s("COMPRESSION") && value == "zstd" => Some(note(
+            CHECK,
+            format!(
+                "{name}=zstd: the layer follows it with its feature `zstd`; without it, nothing is compressed."
+            ),
+            "Enable the feature, or set gzip.",
+        )),
         _ if exporter_s("COMPRESSION") && !matches!(value, "gzip" | "none") => Some(broken(
             CHECK,
-            format!("{name}={value} is none of none, gzip: ignored, and requests are not compressed."),
+            format!("{name}={value} is none of none, gzip, zstd: ignored, and requests are not compressed."),
             "Set gzip or none.",
         )),
         _ if exporter_s("PROTOCOL") && value == "grpc" => Some(note(
@@ -340,9 +347,10 @@ mod tests {
             ("OTEL_SDK_DISABLED", "false", State::Fine),
             ("OTEL_METRIC_EXPORT_INTERVAL", "1000", State::Fine),
             ("OTEL_METRIC_EXPORT_INTERVAL", "1s", State::Broken),
-            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "1s", State::Broken),
+            ("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "zstd", State::Note),
+            ("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "snappy", State::Broken),
             ("OTEL_EXPORTER_OTLP_COMPRESSION", "gzip", State::Fine),
-            ("OTEL_EXPORTER_OTLP_METRICS_COMPRESSION", "zstd", State::Broken),
+            ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "1s", State::Broken),
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://t/v1/traces", State::Fine),
             ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=b", State::Fine),
             ("OTEL_EXPORTER_OTLP_CERTIFICATE", "c.pem", State::Note),

@@ -41,13 +41,48 @@ impl Protocol {
     }
 }
 
+/// How messages are compressed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Compression {
+    None,
+    Gzip,
+    #[cfg(feature = "zstd")]
+    Zstd,
+}
+
+impl Compression {
+    /// The one of this name, or what is to be said of a name that is not honoured.
+    fn parse(text: &str) -> Result<Self, &'static str> {
+        match text {
+            "none" => Ok(Self::None),
+            "gzip" => Ok(Self::Gzip),
+            #[cfg(feature = "zstd")]
+            "zstd" => Ok(Self::Zstd),
+            #[cfg(not(feature = "zstd"))]
+            "zstd" => Err("needs the feature `zstd` of the crate stepscope"),
+            _ => Err("is none of none, gzip, zstd"),
+        }
+    }
+
+    /// The name that goes with the messages; `None` where they go as they are.
+    #[cfg(feature = "http")]
+    pub(crate) fn name(self) -> Option<&'static str> {
+        match self {
+            Self::None => None,
+            Self::Gzip => Some("gzip"),
+            #[cfg(feature = "zstd")]
+            Self::Zstd => Some("zstd"),
+        }
+    }
+}
+
 /// Where and how the messages of one signal go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signal {
     /// Whole URL; where it is absent, the base with the signal's path.
     pub endpoint: Option<String>,
     pub headers: Vec<(String, String)>,
-    pub gzip: bool,
+    pub compression: Compression,
     pub timeout: Duration,
     pub protocol: Protocol,
     /// An endpoint that names no scheme is one without TLS. Only gRPC has such endpoints.
@@ -68,7 +103,7 @@ impl Default for Otlp {
         let signal = Signal {
             endpoint: None,
             headers: Vec::new(),
-            gzip: false,
+            compression: Compression::None,
             timeout: TIMEOUT,
             protocol: Protocol::Http,
             insecure: false,
@@ -113,12 +148,10 @@ impl Otlp {
                     warnings.push(text);
                 }
             };
-            match either("COMPRESSION") {
-                Some((_, text)) if text == "gzip" => read.gzip = true,
-                Some((name, text)) if text != "none" => {
-                    warn(format!("{name}={text} is none of none, gzip: ignored"));
-                }
-                _ => {}
+            match either("COMPRESSION").map(|(name, text)| (Compression::parse(&text), name, text)) {
+                Some((Ok(compression), ..)) => read.compression = compression,
+                Some((Err(why), name, text)) => warn(format!("{name}={text} {why}: ignored")),
+                None => {}
             }
             match either("TIMEOUT").map(|(name, text)| (text.parse().ok(), name, text)) {
                 Some((Some(ms), ..)) => read.timeout = Duration::from_millis(ms),
@@ -194,7 +227,7 @@ mod tests {
         let traces = Signal {
             endpoint: Some("http://traces/in".into()),
             headers: vec![header("authorization", "Bearer x"), header("a", "b")],
-            gzip: true,
+            compression: Compression::Gzip,
             timeout: Duration::from_millis(50),
             ..Otlp::default().traces
         };
@@ -230,6 +263,13 @@ mod tests {
         assert!(warnings.iter().all(|text| text.contains("feature `grpc`")), "{warnings:?}");
     }
 
+    #[cfg(not(feature = "zstd"))]
+    #[test]
+    fn a_compression_that_was_left_out_names_its_feature() {
+        let (_, warnings) = read(&[("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd")]);
+        assert!(warnings.iter().all(|text| text.contains("feature `zstd`")), "{warnings:?}");
+    }
+
     #[test]
     fn what_cannot_be_done_is_named_once() {
         for (name, value) in [
@@ -238,6 +278,8 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http"),
             ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json"),
             ("OTEL_EXPORTER_OTLP_COMPRESSION", "snappy"),
+            #[cfg(not(feature = "zstd"))]
+            ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
             ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca.pem"),
             ("OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY", "/key.pem"),

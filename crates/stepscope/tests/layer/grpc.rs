@@ -100,6 +100,18 @@ fn messages_are_compressed_where_it_is_asked_for() {
     }
 }
 
+#[cfg(feature = "zstd")]
+#[test]
+fn messages_are_compressed_by_zstd_where_it_is_asked_for() {
+    let collector = Grpc::start(|_, _| Reply::Accept);
+    let ended = budget("300", &collector.url()).env("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd").succeed();
+    assert_eq!(ended.stderr, "");
+    assert_complete(&ended, &collector);
+    for (_, metadata) in collector.calls() {
+        assert_eq!(metadata["grpc-encoding"], "zstd");
+    }
+}
+
 #[test]
 fn several_calls_are_under_way_to_a_slow_receiver() {
     let late = Duration::from_millis(60);

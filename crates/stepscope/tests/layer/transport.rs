@@ -69,6 +69,21 @@ fn messages_are_compressed_where_it_is_asked_for() {
     account(&ended, &arrived);
 }
 
+#[cfg(feature = "zstd")]
+#[test]
+fn messages_are_compressed_by_zstd_where_it_is_asked_for() {
+    let collector = Collector::start(|_, _| Answer::Accept);
+    let ended =
+        budget("300", &collector.url()).env("OTEL_EXPORTER_OTLP_TRACES_COMPRESSION", "zstd").succeed();
+    assert_eq!(ended.stderr, "");
+    let arrived = collector.recording();
+    assert_eq!(arrived.spans.len() as u64, ended.truth()["spans"]);
+    account(&ended, &arrived);
+    for head in collector.heads() {
+        assert_eq!(head.contains("content-encoding: zstd"), head.starts_with("POST /v1/traces"), "{head}");
+    }
+}
+
 #[test]
 fn several_requests_are_under_way_to_a_slow_receiver() {
     let late = Duration::from_millis(60);
@@ -173,6 +188,25 @@ fn a_disabled_sdk_records_nothing() {
     let ended = Program::new(&["order"]).env("OTEL_SDK_DISABLED", "true").succeed();
     assert!(!ended.path().join("profiles").exists());
     assert_eq!(ended.stderr, "");
+}
+
+#[test]
+fn what_is_not_read_changes_nothing() {
+    let collector = Collector::start(|_, _| Answer::Accept);
+    let ended = budget("100", &collector.url())
+        .env("OTEL_TRACES_EXPORTER", "none")
+        .env("OTEL_METRICS_EXPORTER", "none")
+        .env("OTEL_TRACES_SAMPLER", "always_off")
+        .env("OTEL_BSP_MAX_QUEUE_SIZE", "1")
+        .env("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "0")
+        .succeed();
+    assert_eq!(ended.stderr, "");
+    let arrived = collector.recording();
+    check::traces(&arrived);
+    check::aggregates(&arrived);
+    assert_eq!(arrived.spans.len() as u64, ended.truth()["spans"]);
+    assert_eq!(arrived.steps().last().unwrap().int(attr::STEP), Some(99));
+    account(&ended, &arrived);
 }
 
 #[test]

@@ -95,7 +95,7 @@ async fn exchange(
                     is_sent.store(false, Ordering::Relaxed);
                     return Exchange::NotSent(with_causes(&error));
                 }
-                return Exchange::Answered(Outcome::Unknown(why_broken(&error)), None);
+                return Exchange::Answered(Outcome::Unknown(with_causes(&error)), None);
             }
         };
         let (parts, body) = response.into_parts();
@@ -136,16 +136,6 @@ fn was_not_taken(error: &hyper::Error) -> bool {
     }
 }
 
-/// Why a connection has no answer, with the likely mistake.
-fn why_broken(error: &hyper::Error) -> String {
-    let why = with_causes(error);
-    #[cfg(feature = "grpc")]
-    if super::grpc::is_another_protocol(error) {
-        return format!("{why} (does the endpoint speak gRPC? a collector does so on port 4317)");
-    }
-    why
-}
-
 /// An error with those that led to it.
 fn with_causes(error: &hyper::Error) -> String {
     let mut text = error.to_string();
@@ -169,8 +159,8 @@ fn request(target: &Target, body: &Bytes) -> Result<Request<Full<Bytes>>, hyper:
         .header(header::HOST, target.authority())
         .header(header::CONTENT_TYPE, "application/x-protobuf")
         .header(header::USER_AGENT, concat!("stepscope/", env!("CARGO_PKG_VERSION")));
-    if target.gzip {
-        request = request.header(header::CONTENT_ENCODING, "gzip");
+    if let Some(name) = target.compression.name() {
+        request = request.header(header::CONTENT_ENCODING, name);
     }
     for (name, value) in &target.headers {
         request = request.header(name, value);

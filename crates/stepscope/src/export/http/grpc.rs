@@ -30,8 +30,8 @@ pub(super) fn request(target: &Target, body: &Bytes) -> Result<Request<Full<Byte
         .header(header::TE, "trailers")
         .header(header::USER_AGENT, concat!("stepscope/", env!("CARGO_PKG_VERSION")))
         .header("grpc-timeout", timeout(target.timeout));
-    if target.gzip {
-        request = request.header("grpc-encoding", "gzip");
+    if let Some(name) = target.compression.name() {
+        request = request.header("grpc-encoding", name);
     }
     for (name, value) in &target.headers {
         request = request.header(name, value);
@@ -104,11 +104,6 @@ pub(super) fn was_not_taken(error: &hyper::Error) -> bool {
         let is_late = error.is_go_away() && error.reason() == Some(h2::Reason::NO_ERROR);
         error.is_remote() && (is_refused || is_late)
     })
-}
-
-/// Whether what came in answer is no HTTP/2.
-pub(super) fn is_another_protocol(error: &hyper::Error) -> bool {
-    of_http2(error).is_some_and(|error| error.is_library() && error.is_go_away())
 }
 
 fn of_http2(error: &hyper::Error) -> Option<&h2::Error> {

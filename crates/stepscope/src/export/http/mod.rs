@@ -206,7 +206,11 @@ impl HttpSink {
             }
             Outcome::Unknown(why) => {
                 self.drop_batch(&batch, LossReason::ExportUnknown);
-                let text = format!("the connection broke before the answer: {why}; spans may be missing");
+                // Who has never answered may be no gRPC server.
+                let is_strange = batch.target.protocol.is_grpc() && self.counts.exported == 0;
+                let hint = if is_strange { " (a collector takes gRPC on port 4317)" } else { "" };
+                let text =
+                    format!("the connection broke before the answer: {why}{hint}; spans may be missing");
                 warn_once(&mut self.warned, &text);
                 (self.tries, self.is_well) = (0, false);
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::config::otlp::{Otlp, Protocol, Signal};
+use crate::config::otlp::{Compression, Otlp, Protocol, Signal};
 
 /// The paths of one signal, in OTLP/HTTP behind a base and in gRPC.
 struct Paths {
@@ -24,7 +24,7 @@ pub(crate) struct Target {
     pub port: u16,
     pub path: String,
     pub headers: Vec<(String, String)>,
-    pub gzip: bool,
+    pub compression: Compression,
     pub timeout: Duration,
 }
 
@@ -84,7 +84,7 @@ impl Target {
             port,
             path,
             headers: signal.headers.clone(),
-            gzip: signal.gzip,
+            compression: signal.compression,
             timeout: signal.timeout,
         })
     }

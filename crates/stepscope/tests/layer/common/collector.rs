@@ -161,6 +161,13 @@ pub(crate) fn deaf() -> (String, impl Sized) {
     (format!("http://{address}"), (listener, queued))
 }
 
+/// What zstd has compressed, as another implementation than ours reads it.
+pub(super) fn unzstd(bytes: &[u8]) -> Vec<u8> {
+    let mut whole = Vec::new();
+    ruzstd::decoding::StreamingDecoder::new(bytes).unwrap().read_to_end(&mut whole).unwrap();
+    whole
+}
+
 /// One request; whether there may be another one.
 fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &Mutex<Received>) -> bool {
     let mut reader = BufReader::new(stream);
@@ -181,10 +188,15 @@ fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &M
         return false;
     }
     assert!(reader.buffer().is_empty(), "a request came before the answer to the one before");
-    if field("content-encoding:").is_some_and(|value| value == "gzip") {
-        let mut whole = Vec::new();
-        flate2::read::GzDecoder::new(&body[..]).read_to_end(&mut whole).unwrap();
-        body = whole;
+    match field("content-encoding:").as_deref() {
+        None => {}
+        Some("gzip") => {
+            let mut whole = Vec::new();
+            flate2::read::GzDecoder::new(&body[..]).read_to_end(&mut whole).unwrap();
+            body = whole;
+        }
+        Some("zstd") => body = unzstd(&body),
+        other => panic!("{other:?}"),
     }
     let answer = {
         let mut shared = shared.lock().unwrap();

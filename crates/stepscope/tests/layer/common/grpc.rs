@@ -21,7 +21,7 @@ use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 
 use super::Recording;
-use super::collector::bind;
+use super::collector::{bind, unzstd};
 
 /// How to answer a call.
 #[derive(Debug, Clone)]
@@ -243,6 +243,7 @@ fn unframed(headers: &HeaderMap, body: &[u8]) -> Vec<u8> {
     match encoding {
         None => whole.extend_from_slice(message),
         Some(b"gzip") => drop(flate2::read::GzDecoder::new(message).read_to_end(&mut whole).unwrap()),
+        Some(b"zstd") => whole = unzstd(message),
         other => panic!("{other:?}"),
     }
     whole
