@@ -9,6 +9,9 @@ def compare_changes(report, run, compare):
     detailed = report["detailed_metrics"]
     shifts = {series["mode"]: series["shift"] for series in detailed["series"]}
     phases = {series["mode"]: series["shift"] for series in detailed["phase_series"]}
+    paths = {}
+    for row in report["sections"]:
+        paths.setdefault(row.get("phase"), []).append(row["path"])
     for change in detailed["changes"]:
         mode, step = change["mode"], change["step"]
         where, shift = f"change of {mode} steps at {step}", shifts[mode]
@@ -27,9 +30,9 @@ def compare_changes(report, run, compare):
         compare.equal(where, "steps_before", change["steps_before"], sum(map(len, before)))
         compare.equal(where, "steps_after", change["steps_after"], sum(map(len, after)))
         if change["kind"] == "sudden":
-            compare.equal(where, "before_ns", change["before_ns"], median(before))
-            compare.equal(where, "after_ns", change["after_ns"], median(after))
-        cause(change, run.steps_of(mode), phases.get(mode, 0), where, compare)
+            compare.equal(where, "before_ns", change["before_ns"], level(before))
+            compare.equal(where, "after_ns", change["after_ns"], level(after))
+        cause(change, run.steps_of(mode), phases.get(mode, 0), paths, where, compare)
 
 
 def points_of(steps, shift):
@@ -40,13 +43,15 @@ def points_of(steps, shift):
     return points
 
 
-def median(points):
-    """The lower one of the points' means, rounded down."""
+def level(points):
+    """The mean of the middle two fifths of the points' means, rounded down."""
     means = sorted(sum(durations) // len(durations) for durations in points)
-    return means[(len(means) - 1) // 2]
+    outside = len(means) * 3 // 10
+    middle = means[outside : len(means) - outside]
+    return sum(middle) // len(middle)
 
 
-def cause(change, steps, shift, where, compare):
+def cause(change, steps, shift, paths, where, compare):
     """Of whole steps, in points that lie on one side as a whole; of a drift the first and the last third."""
     first, step, last = change["from_step"], change["step"], change["to_step"]
     third = (last - first) // 3
@@ -72,15 +77,47 @@ def cause(change, steps, shift, where, compare):
         ("step_after_ns", step_after),
     ):
         compare.equal(where, f"cause {figure}", got[figure], expected)
+    section = [sections_of(steps, shift, *side) for side in sides]
+    compare_section(got["section"], section, paths.get(got["phase"], ()), sign, where, compare)
 
 
-def side_of(steps, shift, first, last):
-    """Mean exposed time by phase (None: what none covers), and mean duration; None without steps."""
-    mine = [
+# Sections that a point tells apart.
+SECTIONS = 64
+
+
+def compare_section(got, sides, paths, sign, where, compare):
+    """The section of the cause's phase that moved most. Where a point may hold too many it need not be known."""
+    before, after = sides
+    if len({*before, *after}) > SECTIONS:
+        return
+    moved = {path: sign * (after.get(path, 0) - before.get(path, 0)) for path in sorted(paths)}
+    most = max(moved.values(), default=0)
+    path = next((path for path in moved if moved[path] == most), None)
+    expected = {"path": path, "before_ns": before.get(path, 0), "after_ns": after.get(path, 0)} if most > 0 else None
+    compare.equal(where, "cause section", got, expected)
+
+
+def sections_of(steps, shift, first, last):
+    """Mean exposed time by section."""
+    mine, sums = of_side(steps, shift, first, last), {}
+    for step in mine:
+        for path, ns in step.spent.items():
+            sums[path] = sums.get(path, 0) + ns
+    return {path: ns // len(mine) for path, ns in sums.items()}
+
+
+def of_side(steps, shift, first, last):
+    """The whole steps in points that lie on one side as a whole."""
+    return [
         step for step in steps
         if step.is_whole and step.number is not None
         and numbering.point(step, shift) >= first and numbering.point(step, shift) + (1 << shift) - 1 <= last
     ]
+
+
+def side_of(steps, shift, first, last):
+    """Mean exposed time by phase (None: what none covers), and mean duration; None without steps."""
+    mine = of_side(steps, shift, first, last)
     if not mine:
         return None
     sums = {None: sum(step.unattributed for step in mine)}

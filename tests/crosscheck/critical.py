@@ -1,8 +1,10 @@
 """The critical path of one step, by its definition: from the end backwards, at each point through the child that ended
 last but not after it (of several the one that started last, then the largest id), each cut to its parent. Children on
 other threads that go well past their parent were not waited for. A child on a thread of its own that began as soon as
-the thread was free waited for what held it; while a section was suspended, what ran on its thread is on the path."""
+the thread was free waited for what held it; while a section was suspended, what ran on its thread is on the path: by
+the intervals in which it and others ran, where they are known."""
 
+import json
 from fractions import Fraction
 
 import names
@@ -68,7 +70,8 @@ def step_back(part, holders, pieces, on, beside):
                 continue
         pieces.append((part.node, child.finish, point))
         if is_suspended(child.node):
-            child.guests = [Part(one.node, one.begin, one.finish, True) for one in waiting if ran_meanwhile(one, child)]
+            child.guests = [guest for one in waiting for guest in ran_meanwhile(one, child)]
+        child.guests += holders.awaited(child.node)
         on.append(child)
         point, chosen = child.begin, child
         held = holders.of(child, part)
@@ -76,17 +79,35 @@ def step_back(part, holders, pieces, on, beside):
 
 
 class Holders:
-    """Which sections had their threads for themselves: not suspended, and begun from another thread."""
+    """Which sections had their threads for themselves: not suspended, and begun from another thread; and all by their
+    ids, for those that wait for others."""
 
     def __init__(self, root):
-        self.stays = {}
+        self.stays, self.by_id = {}, {}
         work = [root]
         while work:
             node = work.pop()
+            self.by_id[node.span.id] = node
             work.extend(node.children)
             is_inner = node is not root and node.parent.thread == node.thread
             if node.thread is not None and not is_inner and not is_suspended(node) and node.span.start < node.span.end:
                 self.stays.setdefault(node.thread, []).append(node)
+
+    def awaited(self, node):
+        """What a section that waits links to within its trace: the last that ended meanwhile, not around all of it."""
+        own = node.span
+        if node.phase not in WAITS:
+            return []
+        targets = [self.by_id.get(target) for trace, target in own.links if trace == own.trace]
+        ended = [
+            one
+            for one in targets
+            if one is not None
+            and own.start < end_of(one) <= end_of(node)
+            and (own.start < one.span.start or end_of(one) < end_of(node))
+        ]
+        last = max(ended, key=lambda one: (end_of(one), one.span.start, one.span.id), default=None)
+        return [] if last is None else [Part(last, last.span.start, end_of(last), True)]
 
     def of(self, part, around):
         """What had the thread of a section on the path until less than 1 % of its parent's time before it began."""
@@ -101,6 +122,9 @@ class Holders:
         if held.parent is own.parent and not went_past(held, held.parent):
             return None
         return Part(held, held.span.start, held.span.end, True).within(around.begin, part.begin)
+
+
+WAITS = "data_wait", "synchronization", "communication"
 
 
 def candidates(part):
@@ -125,11 +149,61 @@ def is_suspended(node):
     return (node.span.get(names.IDLE_NS) or 0) > 0
 
 
+class Run:
+    """When a section was entered on a thread, once or more often."""
+
+    def __init__(self, start, end, thread, count):
+        self.start, self.end, self.thread, self.count = start, end, thread, count
+
+
+MOST_RUNS = 64
+
+
+def runs_of(node):
+    """The intervals that a section says of itself, by their starts; none where they are not known."""
+    own, numbers = node.span, node.span.get(names.POLLS) or ()
+    # What came by way of Jaeger has lists as text.
+    numbers = json.loads(numbers) if isinstance(numbers, str) else numbers
+    runs = []
+    for thread, after, length, count in zip(*[iter(numbers)] * 4):
+        start = min(own.start + after, end_of(node))
+        runs.append(Run(start, min(start + length, end_of(node)), thread or None, count))
+    runs.sort(key=lambda run: (run.start, run.end))
+    return runs if len(runs) <= MOST_RUNS else []
+
+
+def threads_waited_for(node):
+    """(start, end, thread) of the times in which a suspended section may have waited for a thread: that of the first of
+    its intervals that is not over. In one of a single entry it ran itself."""
+    own = node.span
+    runs = runs_of(node)
+    times = sorted({own.start, end_of(node)} | {time for run in runs for time in (run.start, run.end)})
+    found = []
+    for start, end in zip(times, times[1:]):
+        run = next((run for run in runs if run.end > start), None)
+        if run is not None and run.count == 1 and run.start <= start:
+            continue
+        thread = run.thread if run is not None and run.thread is not None else node.thread
+        if found and found[-1][1:] == (start, thread):
+            start = found.pop()[0]
+        found.append((start, end, thread))
+    return found
+
+
 def ran_meanwhile(other, part):
-    """Whether `other`, which ended before `part`, ran on its thread while it was suspended."""
-    if not is_suspended(part.node) or is_suspended(other.node):
-        return False
-    return part.node.thread is not None and other.node.thread == part.node.thread and other.finish > part.begin
+    """When `other`, which ended before `part`, ran on the thread that this waited for while it was suspended."""
+    if not is_suspended(part.node) or part.node.thread is None or other.finish <= part.begin:
+        return []
+    ran = [(other.begin, other.finish, other.node.thread)]
+    if is_suspended(other.node):
+        ran = [(run.start, run.end, run.thread) for run in runs_of(other.node) if run.count == 1]
+    found = []
+    for start, end, thread in ran:
+        for free, taken, waited_for in threads_waited_for(part.node):
+            if thread is not None and thread == waited_for:
+                one = Part(other.node, other.begin, other.finish, True).within(start, end)
+                found.append(one and one.within(free, taken))
+    return list(filter(None, found))
 
 
 def parts_of_wait(span, produce, queue):

@@ -101,6 +101,16 @@ def level_is_another(edited):
     return had
 
 
+def another_section_holds(edited):
+    """The first and the last of the sections change their places, and so do their bytes."""
+    held = (edited["memory"] or {}).get("by_section")
+    if not held or len(held["sections"]) < 2:
+        return False
+    for listed in (held["sections"], *(point["sections"] for point in held["points"])):
+        listed[0], listed[-1] = listed[-1], listed[0]
+    return True
+
+
 def more_warm_up(edited):
     """One step more of each process, wherever that number stands."""
     primary = edited["summary"]["mode"]
@@ -117,7 +127,7 @@ def more_warm_up(edited):
 EDITS = (
     evidence_tenfold, leak_elsewhere, finding_elsewhere, title_of_nothing, another_verdict, another_share_in_the_verdict,
     findings_reversed, no_findings, no_rules, a_rule_that_found_is_fine, no_slowest_sections, no_most_variable_sections,
-    end_is_not_known, level_is_another, more_warm_up,
+    end_is_not_known, level_is_another, another_section_holds, more_warm_up,
 )
 
 

@@ -146,6 +146,7 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
         "queue_time_p50_ns": waits["queue"]["p50"],
         "queue_depth_p50": waits["depth"]["p50"],
         "workers": (row and len(row["workers"])) or None,
+        "workers_slot_wait_share": six(row["slot_wait_share"]) if row and row["slot_wait_share"] is not None else None,
         "workers_busy_share": six(row["utilisation"]) if row and row["utilisation"] is not None else None,
         "workers_needed": max(1, -(-produce // rest)) if produce is not None and rest else None,
     }

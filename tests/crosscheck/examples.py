@@ -20,7 +20,7 @@ def compare_examples(report, run, warmups, compare):
         steps = [step for step in run.steps_of(mode) if step.is_whole]
         listed = [example for example in report["examples"] if example["mode"] == mode]
         median = next((row["steady"]["p50"] for row in report["detailed_metrics"]["modes"] if row["mode"] == mode), None)
-        which(mode, listed, steps, run, warmups.get(mode, {}), median, compare)
+        which(report, mode, listed, steps, run, warmups.get(mode, {}), median, compare)
     by_trace = {(step.trace.hex(), step.id.hex()): step for step in run.steps if step.is_whole}
     for example in report["examples"]:
         where = f"{example['mode']} step {example['step']} with its spans"
@@ -38,7 +38,7 @@ def compare_examples(report, run, warmups, compare):
             compare_spans(where, example, step.root, compare)
 
 
-def which(mode, listed, steps, run, warmups, median, compare):
+def which(report, mode, listed, steps, run, warmups, median, compare):
     """Whether the first and the slowest are those, and the median one is the nearest of those shown."""
     where = f"{mode} steps with their spans"
     of_role = lambda role: [row["trace_id"] for row in listed if role in row["roles"]]
@@ -57,6 +57,16 @@ def which(mode, listed, steps, run, warmups, median, compare):
     # Where warm-up is slower, fewer of those after it may be known to be the slowest.
     expected = [step.trace.hex() for step in (steady if any(not row["is_warmup"] for row in of_slowest) else slowest)]
     compare.equal(where, "order of the slowest", only, sorted(only, reverse=True))
+    # Of those that are listed, where some take longer every so often.
+    periods = next((row["periods"] for row in report["detailed_metrics"]["periodic"] if row["mode"] == mode), [])
+    if periods:
+        tell = warmup.period_of(run.steps_of(mode), periods)
+        table = next(row["slowest"] for row in report["detailed_metrics"]["modes"] if row["mode"] == mode)
+        by_trace = {step.trace.hex(): step for step in run.steps_of(mode)}
+        of = {row["trace_id"]: tell(by_trace[row["trace_id"]]) for row in table if row["trace_id"] in by_trace}
+        expected = [trace for trace in of if of[trace] is None and trace in got]
+        of_periodic = of_role("periodic")
+        compare.equal(where, "slowest periodic", of_periodic, [trace for trace in of if of[trace] is not None][: len(of_periodic)])
     compare.equal(where, "slowest are the slowest", got, [trace for trace in expected if trace in got or len(got) >= SLOWEST][: len(got)])
     near = [abs(row["duration_ns"] - median) for row in listed if not row["is_warmup"]] if median is not None else []
     chosen = [abs(row["duration_ns"] - median) for row in listed if "median" in row["roles"]] if near else []
@@ -109,6 +119,8 @@ def compare_spans(where, example, root, compare):
         }
         for figure, (got, value) in expected.items():
             compare.equal(of, figure, got, value)
+        ran = [(run.start - root.span.start, run.end - run.start) for run in critical.runs_of(node)]
+        compare.equal(of, "running", [(run["offset_ns"], run["duration_ns"]) for run in span["running"]], ran)
     pieces(where, example, held, compare)
 
 

@@ -1,8 +1,15 @@
 """Exposed time on one step: each moment goes to one of the sections of the driving thread that are open. Those whose
 phase ranks highest come first (sections without a phase rank last); of these the innermost, which has none of these
 inside it that is open; of several innermost ones, which only asynchronous sections can be, the first phase in the
-vocabulary's order, then the smallest id."""
+vocabulary's order, then the smallest id.
 
+Where the critical path is in another thread, below a section of the driving thread in which nothing else is open there,
+that section waits, and the moment goes to what it waits for: of what is on the other thread and around it, again the
+innermost of the highest class. Not where the moment belongs to a section that is no part of this, to a wait for data, or
+to a higher class (but to synchronization, which is for whatever it waits for); nor to loading that nothing but the root
+waits for."""
+
+import critical
 import names
 
 
@@ -18,19 +25,65 @@ def exposed(root, nodes):
         if begin < finish:
             edges.append((begin, 1, node.span.id, node))
             edges.append((finish, 0, node.span.id, node))
+    joins = joined(root, nodes)
+    for begin, finish, waiter, _ in joins:
+        edges += [(time, 2, waiter.span.id, waiter) for time in (begin, finish)]
     edges.sort(key=lambda edge: edge[:3])
     totals, open_sections, reached = {}, {}, start
     for time, opens, id, node in edges:
         if time > reached:
             # The root itself is open from start to end.
             chosen = winner(open_sections)
+            while joins and joins[0][1] <= reached:
+                joins.pop(0)
+            if joins and joins[0][0] <= reached and waits(joins[0], chosen, open_sections.values()):
+                chosen = joins[0][3]
             totals[chosen] = totals.get(chosen, 0) + time - reached
             reached = time
-        if opens:
+        if opens == 1:
             open_sections[id] = node
-        else:
+        elif opens == 0:
             del open_sections[id]
     return totals
+
+
+def joined(root, nodes):
+    """[(start, end, who waits, for what)] by time."""
+    elsewhere = {node for node in nodes if node.thread != root.thread}
+    found, pieces = [], []
+    if elsewhere:
+        critical.path(root, pieces)
+    for node, begin, finish in pieces:
+        if node not in elsewhere or begin >= finish:
+            continue
+        chain = [node]
+        while chain[-1].parent in elsewhere:
+            chain.append(chain[-1].parent)
+        waiter = chain[-1].parent
+        if waiter is root and any(one.phase in ("data_loading", "data_wait") for one in chain):
+            continue
+        found.append((begin, finish, waiter, min(chain, key=lambda one: names.class_rank(one.phase))))
+    return sorted(found, key=lambda join: join[:2])
+
+
+def waits(join, chosen, open_sections):
+    """Whether a moment that belongs to `chosen` goes to what is joined then."""
+    _, _, waiter, other = join
+    if waiter not in open_sections or chosen not in [waiter, *above(waiter)]:
+        return False
+    if any(waiter in above(node) for node in open_sections):
+        return False
+    is_higher = names.class_rank(chosen.phase) < names.class_rank(other.phase)
+    return chosen.phase != "data_wait" and (chosen.phase == "synchronization" or not is_higher)
+
+
+def above(node):
+    """The sections around one."""
+    found = []
+    while node.parent is not None:
+        node = node.parent
+        found.append(node)
+    return found
 
 
 def winner(open_sections):

@@ -5,6 +5,7 @@ from array import array
 import critical
 import examples
 import exposure
+import held
 import linked
 import names
 import stats
@@ -15,6 +16,7 @@ SUMS = {
     "busy_ns": names.BUSY_NS,
     "idle_ns": names.IDLE_NS,
     "cpu_ns": names.CPU_NS,
+    "run_queue_ns": names.RUN_QUEUE_NS,
     "samples": names.SAMPLES,
     "tokens": names.TOKENS,
     "bytes": names.BYTES,
@@ -99,8 +101,8 @@ class Step:
     not whole nobody knows: it has a duration and no phases."""
 
     __slots__ = (
-        "trace", "id", "root", "instance", "thread", "mode", "epoch", "number", "offset", "start", "duration", "work", "live", "rss", "values",
-        "phases", "unattributed", "is_whole", "wait",
+        "trace", "id", "root", "instance", "thread", "mode", "epoch", "number", "offset", "start", "duration", "work", "live", "rss", "run_queue", "values",
+        "phases", "unattributed", "is_whole", "wait", "spent",
     )
 
     def __init__(self, root, nodes, exposed, is_whole):
@@ -110,13 +112,14 @@ class Step:
         self.root = None
         self.instance = span.instance
         self.thread = root.thread
-        self.mode = root.span.get(names.MODE, names.DEFAULT_MODE)
+        self.mode = mode_of(root)
         self.epoch, self.number = span.get(names.EPOCH), span.get(names.STEP)
         # What numbering adds to the number where that begins anew.
         self.offset = 0
         self.start = span.start
         self.duration = span.duration
         self.work = {key: work(nodes, SUMS[key]) for key in ("samples", "tokens", "bytes")}
+        self.run_queue = span.get(names.RUN_QUEUE_NS)
         self.live, self.rss = span.get(names.LIVE_BYTES), span.get(names.RSS_BYTES)
         prefix = names.VALUE_PREFIX
         self.values = {key[len(prefix) :]: value for key, value in span.attributes.items() if key.startswith(prefix)}
@@ -124,6 +127,10 @@ class Step:
         self.is_whole = is_whole
         shares = exposure.by_phase(exposed)
         self.unattributed = shares.get(None, 0)
+        # {path: exposed time} of its sections, those aside of which nobody knows where they belong.
+        self.spent = {}
+        for node, length in exposed.items():
+            self.spent[node.path] = self.spent.get(node.path, 0) + length
         self.phases = {}
         for phase in {node.phase for node in nodes if is_whole} - {None}:
             inside = [node for node in nodes if node.phase == phase]
@@ -153,6 +160,9 @@ class Run:
         self.continued = []
         self.windows = {}
         self.linked = linked.Linked()
+        # What sections left allocated, and of which of them spans do not tell it.
+        self.held = held.Held()
+        self.untold = set()
         self.batches = []
         self.outside = []
         self.traces = 0
@@ -188,6 +198,7 @@ class Run:
         self.unplaced += len(spans) - len(marked) - len(nodes)
         self.first = min([span.start for span in spans] + ([self.first] if self.first is not None else []))
         self.last = max([span.end for span in spans] + ([self.last] if self.last is not None else []))
+        self.held.add(nodes)
         families = {}
         for node in nodes:
             if traces.is_orphan(node.root):
@@ -205,8 +216,11 @@ class Run:
                 self.batches.append(Batch(root))
                 self.linked.add_batch(root)
             elif traces.is_outside(root):
+                self.linked.add_other(root)
                 shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
                 self.outside.append((root.span, root.thread, root.phase, shares))
+            elif root.kind == "request":
+                self.linked.add_other(root)
 
     def add_section(self, node, is_whole):
         section = self.sections.get(node.path)
@@ -247,7 +261,7 @@ class Run:
         self.named_waits.setdefault(loader, []).append(wait)
         is_step = root.kind == "step"
         if is_wait(node) and node.thread == root.thread and (is_step or traces.is_outside(root)):
-            mode = root.span.get(names.MODE, names.DEFAULT_MODE) if is_step else None
+            mode = mode_of(root) if is_step else None
             held = self.held_up.setdefault(loader, {}).setdefault(mode, [0, 0])
             held[0] += 1
             held[1] += node.span.duration
@@ -297,6 +311,8 @@ class Run:
         """To be called when all traces are there. Sections whose parent was not read are parts of the only path that
         has sections of the names of all that are directly in that parent; where no path has, theirs is a path of its
         own, and where several have, nobody knows."""
+        # By the sections whose beginning was read.
+        self.untold = held.untold(self, sums.sections())
         known = set(self.sections) | set(sums.sections())
         for family, is_whole in self.families:
             tops = {traces.escape(node.span.name) for node in family if node.parent is None}
@@ -316,16 +332,18 @@ class Run:
     def knows_self(self, path):
         """Whether spans alone tell what the sections of a path did themselves: none of them holds parts that are in
         other traces. A section that is shorter than all steps, batches and requests holds none."""
+        return not self.sections[path].selfless and not self.may_hold_others(path)
+
+    def may_hold_others(self, path):
+        """Whether a step, a batch or a request may run inside a section of the path, so that spans count it there too."""
         section = self.sections[path]
-        if section.selfless:
-            return False
         shortest = self.shortest(("step", "batch", "request"))
         if section.outside is not None and shortest is not None and section.outside >= shortest:
-            return False
+            return True
         driving = self.drivers()
         if not section.in_steps or not any((batch.instance, batch.thread) in driving for batch in self.batches):
-            return True
-        return max(section.durations, default=0) < self.shortest(("batch",))
+            return False
+        return max(section.durations, default=0) >= self.shortest(("batch",))
 
     def drivers(self):
         """The threads that drive steps."""
@@ -342,13 +360,14 @@ class Run:
 class Batch:
     """One batch that a loader made."""
 
-    __slots__ = ("loader", "instance", "thread", "start", "duration", "busy", "computing", "samples")
+    __slots__ = ("loader", "instance", "thread", "start", "duration", "busy", "computing", "samples", "slot_wait")
 
     def __init__(self, root):
         span = root.span
         self.loader = span.get(names.BATCH_LOADER) or span.name
         self.instance, self.thread = span.instance, root.thread
         self.start, self.duration, self.samples = span.start, span.duration, span.get(names.SAMPLES)
+        self.slot_wait = span.get(names.BATCH_SLOT_WAIT_NS)
         # What was not measured is taken to be work.
         self.busy = span.get(names.BUSY_NS, span.duration)
         self.computing = span.get(names.CPU_NS, self.busy)
@@ -356,6 +375,20 @@ class Batch:
     @property
     def end(self):
         return self.start + self.duration
+
+
+def mode_of(root):
+    """What a step names, else training; but that of its sections where all of these evaluate or all infer, input aside, and
+    take half of it."""
+    named = root.span.get(names.MODE, names.DEFAULT_MODE)
+    if named in ("eval", "inference"):
+        return named
+    said = {"evaluation": "eval", "inference": "inference"}
+    working = [child for child in root.children if child.phase not in names.INPUTS]
+    modes = {said.get(child.phase) for child in working}
+    duration = root.span.end - root.span.start
+    is_most = 2 * sum(child.span.end - child.span.start for child in working) >= duration
+    return modes.pop() if is_most and len(modes) == 1 and None not in modes else names.DEFAULT_MODE
 
 
 def is_wait(node):
@@ -366,7 +399,7 @@ def is_wait(node):
 def own(node, key):
     """Without what sections inside did on the same thread: counters are the threads'."""
     inside = sum(child.span.get(key) or 0 for child in node.children if child.thread == node.thread)
-    return (node.span.get(key) or 0) - inside
+    return max(0, (node.span.get(key) or 0) - inside)
 
 
 def work(nodes, key):

@@ -196,7 +196,10 @@ def computing_of(report, steps):
 
 
 def slow_preprocessing(finding, report, steps):
-    saved = steps.mean - steps.without(PREPARATION, steps.mode["quick_without_preparation_ns"])
+    """What remains may besides be quicker by a tenth of the share that is gone, which leaves the caches to it."""
+    quick = steps.without(PREPARATION, steps.mode["quick_without_preparation_ns"])
+    share = min(1.0, steps.exposed(PREPARATION) / steps.total)
+    saved = steps.mean - (quick - int(float(quick) * share * 0.1))
     return steps.exposed(PREPARATION) // steps.count, saved, steps.mean, None
 
 
@@ -212,25 +215,52 @@ def slow_section(finding, report, steps):
     return saved, saved, steps.mean, None
 
 
+def queued(report, steps, first, last):
+    """What steps from one number to another waited for a processor, in points that lie between; None where none says it."""
+    listed = report["detailed_metrics"].get("series", [])
+    series = next((row for row in listed if row["mode"] == steps.mode["mode"]), None)
+    if series is None or all(point["run_queue_ns"] is None for point in series.get("points", [])):
+        return None
+    width = 2 ** series["shift"]
+    inside = [p for p in series["points"] if first <= p["step"] and (last is None or p["step"] + width - 1 <= last)]
+    return sum(p["run_queue_ns"] or 0 for p in inside), sum(p["count"] for p in inside)
+
+
+def most_by_others(finding, ns, excess):
+    """At most 9 where waiting for a processor makes up half."""
+    is_most = ns is not None and 2 * ns >= max(1, excess)
+    share = finding["evidence"].get("taken_by_others_share") if finding else None
+    if is_most != (share is not None) or (share is not None and abs(share - min(1, ns / max(1, excess))) > 0.0006):
+        raise AssertionError(f"{finding['id']}: {share} of {ns} in {excess}")
+    return 9 if is_most else None
+
+
+def mean_queued(report, steps, first, last):
+    found = queued(report, steps, first, last)
+    return found[0] // found[1] if found and found[1] else None
+
+
 def step_jitter(finding, report, steps):
     """What steps take above their median, or above their levels where the run changed; where some are periodic, the
     others, as a part of all."""
     mean = int(whole(steps.mode["steady"]["mean"]))
     row = next((row for row in report["detailed_metrics"]["periodic"] if row["mode"] == steps.mode["mode"]), None)
     if row is None:
-        saved = mean - level_of(report, steps)
+        saved = above = mean - level_of(report, steps, steps.mode["steady"]["p50"])
     else:
         usual = row["usual"]
         numbers = usual["count"] + sum(period["steps"] for period in row["periods"])
-        saved = (int(whole(usual["mean"])) - usual["p50"]) * usual["count"] // numbers
-    return saved, saved, mean, None
+        above = max(0, int(whole(usual["mean"])) - level_of(report, steps, usual["p50"]))
+        saved = above * usual["count"] // numbers
+    taken = mean_queued(report, steps, steps.mode.get("warmup", {}).get("steady_step") or 0, None)
+    return saved, saved, mean, most_by_others(finding, taken, above)
 
 
-def level_of(report, steps):
-    """The median; where the run changed, the mean of the medians between the changes, over their steps."""
+def level_of(report, steps, median):
+    """That median; where the run changed, the mean of the medians between the changes, over their steps."""
     changes = [change for change in report["detailed_metrics"].get("changes", []) if change["mode"] == steps.mode["mode"]]
     if not changes:
-        return steps.mode["steady"]["p50"]
+        return median
     first = changes[0]
     levels = [(first["steps_before"], first["before_ns"])]
     for change in changes:
@@ -242,7 +272,7 @@ def level_of(report, steps):
 
 def slower_since(finding, report, steps):
     """What every later level takes more than the one before the change, for as many steps as there are since; of a
-    drift half of that while it lasts. At most 9 where phases are known and none explains it."""
+    drift half of that while it lasts. At most 9 where phases are known, none explains it, and it is less than a quarter."""
     changes = [change for change in report["detailed_metrics"]["changes"] if change["mode"] == steps.mode["mode"]]
     at = next(at for at, change in enumerate(changes) if change["step"] == finding["evidence"]["since_step"])
     change, later = changes[at], changes[at + 1 :]
@@ -250,7 +280,15 @@ def slower_since(finding, report, steps):
     here = change["steps_after"] * more
     taken = (here // 2 if change["kind"] == "gradual" else here) + sum(change["steps_after"] for change in later) * more
     saved = taken // steps.mode["steady"]["count"]
-    most = None if change["cause"] is None or explains(change["cause"]) else 9
+    is_large = 4 * more >= change["before_ns"]
+    most = None if is_large or change["cause"] is None or explains(change["cause"]) else 9
+    third = (change["to_step"] - change["from_step"]) // 3
+    ends = (change["step"] - 1, change["step"])
+    if change["kind"] == "gradual":
+        ends = (change["from_step"] + third, change["to_step"] - third)
+    taken = [mean_queued(report, steps, change["from_step"], ends[0]), mean_queued(report, steps, ends[1], change["to_step"])]
+    grown = None if None in taken or taken[1] < taken[0] else taken[1] - taken[0]
+    most = most_by_others(finding, grown, change["after_ns"] - change["before_ns"]) or most
     return saved, saved, steps.mode["steady_ns"] // steps.mode["steady"]["count"], most
 
 
@@ -301,12 +339,28 @@ def host_bound(finding, report, steps):
 
 
 def slow_calls(finding, report, steps):
-    """What the calls of the section take above as many median ones, less the warm-up."""
+    """What the slow calls of the section take above the median, less the warm-up and periodic steps; where steps of several
+    modes call it, no more than those of this one do."""
     section = section_of(finding, report)
     part = next(part for part in section["in_steps"] if part["mode"] == steps.mode["mode"])
-    above = max(0, max(0, section["total"] - section["p50"] * section["count"]) - warmup_excess(steps))
+    total, above = section["total"], section["slow_excess_ns"]
+    if len(section["in_steps"]) > 1:
+        total = part["total_ns"]
+        above = min(above, max(0, total - section["p50"] * part["calls"]))
+    above = max(0, above - warmup_excess(steps) - periodic_excess(section, report, steps))
     share = inside(part["driving_ns"], steps.mode["whole_all"]["total_ns"], steps)
-    return share_of_mean(share * min(1, Fraction(above, section["total"])), steps)
+    direct, saved, mean, _ = share_of_mean(share * min(1, Fraction(above, max(1, total))), steps)
+    taken = queued(report, steps, 0, None)
+    return direct, saved, mean, most_by_others(finding, taken and taken[0], above)
+
+
+def periodic_excess(section, report, steps):
+    """What periodic steps take above the others, of those of which the section's phase is the cause."""
+    periodic = [item for item in report["detailed_metrics"]["periodic"] if item["mode"] == steps.mode["mode"]]
+    found = [period for item in periodic for period in item["periods"]]
+    return sum(
+        period["above_ns"] for period in found if period["cause"] is None or period["cause"]["phase"] == section["phase"]
+    )
 
 
 def warmup_excess(steps):
@@ -317,7 +371,10 @@ def warmup_excess(steps):
 def long_warmup(finding, report, steps):
     count = steps.mode["all"]["count"]
     saved = warmup_excess(steps) // count
-    return saved, saved, steps.mode["all"]["total"] // count, None
+    steady = steps.mode["warmup"].get("steady_step")
+    taken = queued(report, steps, 0, steady - 1) if steady else None
+    most = most_by_others(finding, taken and taken[0], warmup_excess(steps))
+    return saved, saved, steps.mode["all"]["total"] // count, most
 
 
 def tiny_sections(finding, report, steps):

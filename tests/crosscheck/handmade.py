@@ -26,7 +26,7 @@ def step(number, start, wait_ns, duration):
     root = {
         "stepscope.section.kind": "step", "stepscope.step": number, "stepscope.trace.spans": 5 if number == 2 else 4, "thread.id": 1,
         "stepscope.samples": 8, "stepscope.tokens": 80, "stepscope.bytes": 640, "stepscope.value.loss": 1.5 * number,
-        "stepscope.mem.live_bytes": 100 * number, "stepscope.mem.rss_bytes": 1000 * number,
+        "stepscope.mem.live_bytes": 100 * number, "stepscope.mem.rss_bytes": 1000 * number, "stepscope.run_queue_ns": 3 * number,
     }
     wait = {
         "stepscope.phase": "data_wait", "thread.id": 1, "stepscope.batch.produce_ns": 5 * number,
@@ -38,6 +38,8 @@ def step(number, start, wait_ns, duration):
         "stepscope.phase": "forward", "thread.id": 1, "stepscope.mem.alloc_bytes": 64 * number,
         "stepscope.mem.free_bytes": 4 * number, "stepscope.mem.alloc_count": number,
         "stepscope.mem.peak_bytes": 7 * number,
+        # On thread 1 from the start on for 10 ns, and 3 ns after that for 20.
+        "stepscope.polls": [1, 0, 10, 1, 1, 13, 20, 2],
     }
     part = {"thread.id": 2, "stepscope.busy_ns": 8, "stepscope.idle_ns": 2, "stepscope.cpu_ns": 7, "stepscope.flops": 9}
     second = [(5, 3, "part", start + wait_ns + 2, start + wait_ns + 12, {**part, "thread.id": 3})] if number == 2 else []
@@ -69,7 +71,7 @@ def spans():
         *trace(5, (1, 0, "shuffle", 2200, 2230, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
         *trace(6, (1, 0, "shuffle", 2250, 2260, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
         *trace(7, (1, 0, "batch", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, cpu: 60, **loader})),
-        *trace(8, (1, 0, "batch", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, busy: 140, **loader})),
+        *trace(8, (1, 0, "batch", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, busy: 140, "stepscope.batch.slot_wait_ns": 4, **loader})),
     ]
 
 
@@ -125,14 +127,14 @@ PHASES = [
     },
 ]
 WHOLE = {"steps": 2, "total_ns": 200}
-FIGURES = ("busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops")
+FIGURES = ("busy_ns", "idle_ns", "cpu_ns", "run_queue_ns", "samples", "tokens", "bytes", "flops")
 
 
 def section(path, kind, self_ns, figures, in_steps=None, calls=3, **more):
     found = {
         "path": path, "name": path.rpartition("/")[2], "depth": path.count("/") + 1, "kind": kind, "source": "spans",
         "self_ns": self_ns, "self_busy_ns": None, "collapsed_calls": 0, "errors": 0, "alloc": None,
-        "in_steps": [],
+        "slow_excess_ns": 0, "in_steps": [],
     }
     if in_steps:
         total_ns, driving_ns, exposed_ns = in_steps
@@ -158,18 +160,18 @@ def sections():
     return [
         section(
             "step", "step", None, of_steps, (500, 500, 330), samples=summed(4, 32), tokens=summed(4, 320),
-            bytes=summed(4, 2560), self_busy_ns=400, source="aggregates",
+            bytes=summed(4, 2560), self_busy_ns=400, source="aggregates", slow_excess_ns=200, run_queue_ns=summed(4, 30),
         ),
         section("step/next", "section", 50, block(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0), (50, 50, 50), phase="data_wait"),
         section(
-            "step/model", "section", None, block(4, 160, 40.0, 0.0, 40, 40, 40, 40, 0, False), (120, 120, 120),
+            "step/model", "section", None, block(4, 160, 40.0, 0.0, 40, 40, 40, 40, 0, False), (120, 120, 90),
             alloc=alloc, self_busy_ns=120, source="aggregates",
         ),
         section(
-            "step/model/part", "section", 40, block(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 0), errors=2, calls=4,
+            "step/model/part", "section", 40, block(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 30), errors=2, calls=4,
             busy_ns=summed(4, 32), idle_ns=summed(4, 8), cpu_ns=summed(4, 28), flops=summed(4, 36),
         ),
-        section("shuffle", "section", 40, block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0)),
+        section("shuffle", "section", 40, block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0), slow_excess_ns=20),
         section(
             "batch", "batch", 250, block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
             samples=summed(2, 16), busy_ns=summed(1, 140), cpu_ns=summed(1, 60),
@@ -182,6 +184,8 @@ def mode():
     slow = {"step": 2, "rank": 0, "duration_ns": 120, "start_ns": 2000, "trace_id": "02" * 16, "unattributed_ns": 60}
     slow["phases"] = [forward, {"phase": "data_wait", "exposed_ns": 20, "total_ns": 20}]
     bare = {"step": 4, "rank": 0, "duration_ns": 100, "start_ns": 3900, "trace_id": "04" * 16, "unattributed_ns": 0}
+    quick = {"step": 3, "rank": 0, "duration_ns": 80, "start_ns": 2900, "trace_id": "03" * 16, "unattributed_ns": 30}
+    quick["phases"] = [forward, {"phase": "data_wait", "exposed_ns": 10, "total_ns": 10}]
     return {
         "mode": "train", "step_range": [1, 4], "numbers": "unique",
         "all": block(4, 600, 150.0, math.sqrt(30_800 / 3), 80, 300, 100, 300, 20),
@@ -190,7 +194,7 @@ def mode():
         "whole_all": {"steps": 3, "total_ns": 500}, "whole": WHOLE,
         "phases": PHASES, "unattributed_ns": 90, "steady_ns": 300, "throughput": THROUGHPUT,
         "quick_without_waiting_ns": 70, "quick_without_preparation_ns": 80,
-        "slowest": [slow, {**bare, "phases": []}],
+        "slowest": [slow, {**bare, "phases": []}, quick],
     }
 
 
@@ -201,7 +205,7 @@ def series():
         found["points"].append(
             {
                 "step": number, "count": 1, "duration_sum_ns": duration, "duration_min_ns": duration,
-                "duration_max_ns": duration, "samples": 8, "wait_ns": wait, "live_bytes": live, "rss_bytes": rss,
+                "duration_max_ns": duration, "samples": 8, "wait_ns": wait, "run_queue_ns": 3 * number, "live_bytes": live, "rss_bytes": rss,
             }
         )
     return found
@@ -223,13 +227,13 @@ def examples():
     for number, roles, start, duration, wait in (
         (1, ["first"], 1000, 300, 20), (2, ["first", "median", "slowest"], 2000, 120, 20), (3, ["slowest"], 2900, 80, 10)
     ):
-        span = {"batch": None, "is_error": False}
+        span = {"batch": None, "is_error": False, "running": []}
         forward = {**span, "phase": "forward"}
         batch = {"trace_id": "07" * 16 if number == 3 else None, "produce_ns": 5 * number, "queue_ns": 3 * number}
         spans = [
             {**span, "name": "step", "parent": None, "phase": None, "lane": 0, "offset_ns": 0, "duration_ns": duration, "critical_ns": duration - wait - 40},
             {**span, "name": "next", "parent": 0, "phase": "data_wait", "lane": 0, "offset_ns": 0, "duration_ns": wait, "critical_ns": wait, "batch": batch},
-            {**forward, "name": "model", "parent": 0, "lane": 0, "offset_ns": wait, "duration_ns": 40, "critical_ns": 30},
+            {**forward, "name": "model", "parent": 0, "lane": 0, "offset_ns": wait, "duration_ns": 40, "critical_ns": 30, "running": [{"offset_ns": wait, "duration_ns": 10}, {"offset_ns": wait + 13, "duration_ns": 20}]},
             {**forward, "name": "part", "parent": 2, "lane": 1, "offset_ns": wait + 5, "duration_ns": 10, "critical_ns": 10},
         ]
         lanes = [{"thread_id": 1, "thread_name": None}, {"thread_id": 2, "thread_name": None}]
@@ -266,16 +270,28 @@ def critical_path():
     }
 
 
+def held():
+    """The model keeps 60 bytes, 120 and 180; the last step says nothing of memory."""
+    model = {"first_bytes": 60, "last_bytes": 360, "peak_bytes": 360, "peak_step": 3}
+    point = lambda step, net, held: {"step": step, "net_bytes": net, "held_bytes": held, "sections": [held], "other_bytes": 0}
+    return {
+        "mode": "train", "shift": 0, "sections": [{"path": "step/model", "with_inside": False, **model}],
+        "other": {"first_bytes": 0, "last_bytes": 0, "peak_bytes": 0, "peak_step": 1}, "total": model, "untold": [],
+        "points": [point(1, 60, 60), point(2, 120, 180), point(3, 180, 360)],
+    }
+
+
 def report():
     """What a right report says, without what is not computed here."""
     loss = [{"step": n, **dict.fromkeys(("min", "max", "mean", "last"), 1.5 * n), "count": 1} for n in (1, 2, 3)]
+    # What a thread that made one batch says of the time before it lies outside of what is known of it.
     workers = [
-        {"rank": 0, "thread": 5, "drives_steps": False, "batches": 1, "busy_ns": 100, "first_ns": 3000, "last_ns": 3100},
-        {"rank": 0, "thread": 6, "drives_steps": False, "batches": 1, "busy_ns": 140, "first_ns": 3050, "last_ns": 3200},
+        {"rank": 0, "thread": 5, "drives_steps": False, "batches": 1, "busy_ns": 100, "slot_wait_ns": None, "idle_ns": None, "first_ns": 3000, "last_ns": 3100},
+        {"rank": 0, "thread": 6, "drives_steps": False, "batches": 1, "busy_ns": 140, "slot_wait_ns": 0, "idle_ns": 0, "first_ns": 3050, "last_ns": 3200},
     ]
     loader = {
         "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 240,
-        "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.6, "workers": workers,
+        "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.6, "slot_wait_ns": 0, "slot_wait_share": 0.0, "workers": workers,
         # The first step's wait names no loader.
         "waits": {
             "wait": block(2, 30, 15.0, math.sqrt(50), 10, 20, 10, 20, 0),
@@ -307,7 +323,7 @@ def report():
         "waiting_share": 0.25, "data_wait_share": 0.132353, "data_loading_share": 0.117647, "waiting_per_step_ns": 28,
         "step_without_waiting_ns": 85, "loaders_compute_per_step_ns": 75, "sharing_may_add_share": 0.415929,
         "wait_p50_ns": 20, "wait_p95_ns": 20, "produce_mean_ns": 125, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
-        "workers": 2, "workers_busy_share": 0.6, "workers_needed": 2,
+        "workers": 2, "workers_slot_wait_share": 0.0, "workers_busy_share": 0.6, "workers_needed": 2,
     }
     bottlenecks = [
         {
@@ -329,6 +345,7 @@ def report():
         "processes": [
             {"rank": 0, "rss_last_bytes": 30, "rss_max_bytes": 4000, "live_last_bytes": None, "live_max_bytes": None}
         ],
+        "by_section": held(),
     }
     return {
         "bottlenecks": bottlenecks, "memory": memory, "leaks": [],

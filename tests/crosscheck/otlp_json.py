@@ -19,6 +19,8 @@ def any_value(value):
     for key, read in (("intValue", int), ("stringValue", str), ("doubleValue", float), ("boolValue", bool)):
         if key in value:
             return read(value[key])
+    if "arrayValue" in value:
+        return tuple(any_value(item) for item in value["arrayValue"].get("values") or ())
     return None
 
 

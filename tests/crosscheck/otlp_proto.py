@@ -26,6 +26,8 @@ def any_value(data, at, end):
             value = signed(field)
         elif number == 4:
             value = double(field)
+        elif number == 5:
+            value = tuple(any_value(data, *item) for number, _, item in fields(data, *field) if number == 1)
         elif number == 7:
             value = bytes(data[field[0] : field[1]])
     return value

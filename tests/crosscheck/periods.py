@@ -3,6 +3,7 @@ what is said about them is computed from the steps themselves."""
 
 import numbering
 import report_steps
+import warmup
 
 # Steps of each process that are kept singly: its first ones, and its slowest after warm-up.
 FIRST, SLOWEST = 256, 10
@@ -26,7 +27,7 @@ def compare_mode(where, row, steps, excluded, steady, compare):
     # The rarest first.
     order = [-period["every"] for period in periods]
     compare.equal(where, "order of periods", order, sorted(order))
-    of = {number: next((at for at, period in enumerate(periods) if (number - period["first_step"]) % period["every"] == 0), None) for number in longest}
+    of = {number: next((at for at, period in enumerate(periods) if warmup.is_of(number, period)), None) for number in longest}
     compare.stats(f"usual {where}", row["usual"], [ns for number, ns in longest.items() if of[number] is None])
     kept = first_of(steps)
     usual = means(kept, {number for number in longest if of[number] is None})
@@ -34,6 +35,9 @@ def compare_mode(where, row, steps, excluded, steady, compare):
         place = f"{where}, every {period['every']}"
         mine = {number: ns for number, ns in longest.items() if of[number] == at}
         compare.equal(place, "first_step", period["first_step"], min(mine, default=None))
+        since = period["since_step"]
+        later = (numbering.at(step) for step in steps if step.number is not None and warmup.is_of(numbering.at(step), period))
+        compare.equal(place, "since_step", since, None if since is None else min(later, default=None))
         compare.equal(place, "steps", period["steps"], len(mine))
         ordered = sorted(mine.values())
         compare.equal(place, "median_ns", period["median_ns"], ordered[(len(ordered) - 1) // 2] if ordered else 0)

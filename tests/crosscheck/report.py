@@ -5,6 +5,7 @@ from fractions import Fraction
 import changes
 import critical
 import findings
+import held
 import memory
 import periods
 import names
@@ -26,6 +27,7 @@ def against_spans(report, run, sums, assembler, compare):
     outside(report["detailed_metrics"]["outside"], run, beginnings, compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
     memory.compare_memory(report, run, sums, beginnings, compare)
+    held.compare_held(report, run, memory.kinds(report), compare)
     changes.compare_changes(report, run, compare)
     periods.compare_periods(report, run, compare)
     findings.compare_findings(report, run, compare)
@@ -154,6 +156,10 @@ def batches(got, run, compare):
             workers.setdefault((batch.instance, batch.thread), []).append(batch)
         possible = elapsed * len(workers)
         compare.close(where, "utilisation", loader["utilisation"], Fraction(busy, possible) if possible else None)
+        said = [waited(batches) for batches in workers.values() if waited(batches) is not None]
+        slots, times = sum(slot for slot, _, _ in said), sum(time for _, _, time in said)
+        compare.equal(where, "slot_wait_ns", loader["slot_wait_ns"], slots if said else None)
+        compare.close(where, "slot_wait_share", loader["slot_wait_share"], Fraction(slots, times) if times else None)
         expected = sorted((worker(batches, drives(run, batches[0])) for batches in workers.values()), key=str)
         compare.equal(where, "workers", sorted(loader["workers"], key=str), expected)
 
@@ -163,14 +169,29 @@ def drives(run, batch):
     return batch.thread is not None and (batch.instance, batch.thread) in run.drivers()
 
 
+def waited(batches):
+    """(time for which a thread waited for places in its queue, time between its batches besides, time from its first to
+    its last); none where no batch says it."""
+    said = [batch.slot_wait for batch in batches if batch.slot_wait is not None]
+    if not said:
+        return None
+    time = max(batch.end for batch in batches) - min(batch.start for batch in batches)
+    between = max(0, time - sum(batch.duration for batch in batches))
+    slots = min(sum(said), between)
+    return slots, between - slots, time
+
+
 def worker(batches, drives_steps):
     """The report's figures of one thread's batches."""
+    slots, idle, _ = waited(batches) or (None, None, None)
     return {
         "rank": batches[0].instance.rank,
         "thread": batches[0].thread,
         "drives_steps": drives_steps,
         "batches": len(batches),
         "busy_ns": sum(batch.busy for batch in batches),
+        "slot_wait_ns": slots,
+        "idle_ns": idle,
         "first_ns": min(batch.start for batch in batches),
         "last_ns": max(batch.end for batch in batches),
     }

@@ -46,6 +46,22 @@ def quantiles(where, got, ordered, compare):
     for quantile, (numerator, denominator) in QUANTILES.items():
         compare.quantile(where, quantile, got[quantile], ordered, numerator, denominator, got["is_exact"])
     compare.mad(where, got["mad"], ordered, got["is_exact"])
+    slow_excess(where, got, ordered, compare)
+
+
+def slow_excess(where, got, ordered, compare):
+    """What values of more than twice the median are above it. Of a histogram's each is known to the error, and so is the
+    border."""
+    median, found = stats.quantile(ordered, 1, 2), got["slow_excess_ns"]
+    if median is None or found is None:
+        compare.equal(where, "slow_excess_ns", found, median)
+        return
+    error = 0 if got["is_exact"] else stats.HISTOGRAM_ERROR
+    least = sum(v - median for v in ordered if v > 2 * median * (1 + 2 * error))
+    beyond = [v for v in ordered if v > 2 * median * (1 - 2 * error)]
+    most = sum(v - median for v in beyond)
+    slack = sum((v + median) * error + Fraction(1, 2) for v in beyond) if error else 0
+    compare.close(where, "slow_excess_ns", found, max(least, min(most, found)), 0, slack)
 
 
 def derived(where, got, compare):
@@ -68,7 +84,7 @@ def by_both(where, got, section, has_all, compare):
     compare.equal(where, "kind", got["kind"], section.kind)
     compare.equal(where, "errors", got["errors"], section.errors)
     compare.equal(where, "collapsed_calls", got["collapsed_calls"], section.collapsed)
-    for figure in ("busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops"):
+    for figure in ("busy_ns", "idle_ns", "cpu_ns", "run_queue_ns", "samples", "tokens", "bytes", "flops"):
         reported = got[figure] and (got[figure]["spans"], got[figure]["sum"])
         compare.equal(where, figure, reported, section.sums.get(figure))
     if got["alloc"] is not None:

@@ -16,6 +16,8 @@ QUICK = {
     "quick_without_waiting_ns": ("data_loading", "data_wait"),
     "quick_without_preparation_ns": ("preprocessing", "augmentation", "collate"),
 }
+# Steps that are listed as the slowest, and those that take longer every so often among them.
+SLOWEST, PERIODIC = 10, 2
 
 
 def compare_steps(report, run, sums, compare):
@@ -34,7 +36,8 @@ def compare_steps(report, run, sums, compare):
     kinds = numbering.assign(run, report)
     for name, mode in modes.items():
         compare.equal(f"{name} steps", "numbers", mode["numbers"], kinds.get(name))
-        compare_mode(mode, run, begun.get(name, {}), compare)
+        periods = next((row["periods"] for row in detailed["periodic"] if row["mode"] == name), [])
+        compare_mode(mode, run, begun.get(name, {}), periods, compare)
     if primary in modes:
         ended = report["run"]["ended"]
         summary(report["summary"], modes[primary], detailed["outside"], report["sections"], ended, compare)
@@ -117,7 +120,7 @@ def steady_step(excluded, steady):
     return max((numbering.at(step) for step in first.values() if step.number is not None), default=None)
 
 
-def compare_mode(mode, run, begun, compare):
+def compare_mode(mode, run, begun, periods, compare):
     name = mode["mode"]
     where = f"{name} steps"
     steps = run.steps_of(name)
@@ -144,7 +147,7 @@ def compare_mode(mode, run, begun, compare):
         compare.quantile(where, figure, mode[figure], rest, 1, 100, len(rest) <= stats.EXACT_VALUES)
     compare_phases(where, mode["phases"], known, known_sums["total_ns"], compare)
     compare.throughput(where, mode["throughput"], steady)
-    compare_slowest(where, mode["slowest"], steady, compare)
+    compare_slowest(where, mode["slowest"], steady, (steps, periods), compare)
 
 
 def compare_phases(where, listed, steady, total, compare):
@@ -166,9 +169,31 @@ def compare_phases(where, listed, steady, total, compare):
             compare.close(place, "total_share", got["total_share"], Fraction(mine[1], total))
 
 
-def compare_slowest(where, listed, steady, compare):
-    longest = sorted((step.duration for step in steady), reverse=True)[: len(listed)]
-    compare.equal(where, "slowest durations", [step["duration_ns"] for step in listed], longest)
+def slowest_of(steps, steady, periods):
+    """The slowest after warm-up. Where some take longer every so often, of each number the longest, and of those the
+    slowest of each of two periods at most."""
+    ordered = sorted(steady, key=lambda step: (-step.duration, warmup.order(step)))
+    if not periods:
+        return ordered[:SLOWEST]
+    tell, numbers, told, found, usual = warmup.period_of(steps, periods), set(), set(), [], 0
+    for step in ordered:
+        if step.number is not None:
+            if numbering.at(step) in numbers:
+                continue
+            numbers.add(numbering.at(step))
+        period = tell(step)
+        if period is None and usual < SLOWEST:
+            usual += 1
+            found.append(step)
+        elif period is not None and period not in told and len(told) < PERIODIC:
+            told.add(period)
+            found.append(step)
+    return found[:SLOWEST]
+
+
+def compare_slowest(where, listed, steady, told, compare):
+    expected = slowest_of(told[0], steady, told[1])
+    compare.equal(where, "slowest durations", [step["duration_ns"] for step in listed], [step.duration for step in expected])
     by_trace = {step.trace.hex(): step for step in steady}
     for got in listed:
         step, place = by_trace.get(got["trace_id"]), f"{where}, slow step {got['step']}"
@@ -343,6 +368,8 @@ def compare_series(series, steps, compare):
             "samples": sum(samples) if samples else None,
         }
         expected["wait_ns"] = sum(step.wait for step in mine)
+        queued = [step.run_queue for step in mine if step.run_queue is not None]
+        expected["run_queue_ns"] = sum(queued) if queued else None
         expected["live_bytes"] = gauge([step.live for step in mine])
         expected["rss_bytes"] = gauge([step.rss for step in mine])
         for figure, value in expected.items():

@@ -19,6 +19,8 @@ def steps():
         made.append(types.SimpleNamespace(
             number=number, offset=0, duration=6 * MS + forward, is_whole=True, unattributed=6 * MS,
             phases={"forward": (forward, forward, forward, 1)},
+            # All that is more is in one of its sections.
+            spent={"step": 6 * MS, "step/forward": 3 * MS, "step/forward/attend": forward - 3 * MS},
         ))
     return made
 
@@ -30,6 +32,7 @@ def slower():
         "cause": {
             "phase": "forward", "before_ns": 4 * MS, "after_ns": 6 * MS, "step_before_ns": 10 * MS,
             "step_after_ns": 12 * MS,
+            "section": {"path": "step/forward/attend", "before_ns": MS, "after_ns": 3 * MS},
         },
     }
     gain = {
@@ -45,6 +48,10 @@ def slower():
         "phases": [],
     }
     return {
+        "sections": [
+            {"path": "step", "phase": None}, {"path": "step/forward", "phase": "forward"},
+            {"path": "step/forward/attend", "phase": "forward"},
+        ],
         "summary": {"mode": "train"}, "bottlenecks": [finding], "leaks": [],
         "detailed_metrics": {
             "changes": [change], "series": [{"mode": "train", "shift": 0}], "phase_series": [{"mode": "train", "shift": 0}],
@@ -78,8 +85,9 @@ class Changes(unittest.TestCase):
         for key, value in change["cause"].items():
             if key == "phase":
                 continue
+            other = value + 1 if isinstance(value, int) else {**value, "after_ns": 0}
             changed = copy.deepcopy(slower())
-            changed["detailed_metrics"]["changes"][0]["cause"][key] = value + 1
+            changed["detailed_metrics"]["changes"][0]["cause"][key] = other
             self.assertNotEqual(differences(changed), [], key)
         changed = slower()
         changed["bottlenecks"][0]["predicted_gain"]["saved_ns_per_step"] += 1

@@ -64,6 +64,37 @@ class Path(unittest.TestCase):
         rest = span(1, 0, "step", 0, 1000, thread__id=1), span(3, 1, "compute", 100, 900, thread__id=1)
         self.assertEqual(of(fetch, *rest), ({1: 0, 2: 200, 3: 800}, {}))
 
+    def test_sections_that_took_turns(self):
+        suspended = {"thread__id": 1, "stepscope__idle_ns": 1}
+
+        def taking(*polls):
+            runs = (1, 0, 100, 1, 1, 400, 100, 1, 1, 950, 50, 2)
+            return of(
+                span(1, 0, "step", 0, 1000, thread__id=1),
+                span(2, 1, "fetch", 0, 1000, stepscope__polls=runs, **suspended),
+                span(3, 1, "parse", 90, 940, stepscope__polls=polls, **suspended),
+                span(4, 3, "decode", 600, 700, thread__id=1),
+            )
+
+        self.assertEqual(taking(1, 10, 200, 1, 1, 410, 400, 1)[0], {1: 0, 2: 400, 3: 500, 4: 100})
+        for polls in [(), (2, 10, 200, 1, 2, 410, 400, 1), (1, 10, 800, 2)]:
+            self.assertEqual(taking(*polls), ({1: 0, 2: 1000}, {3: 60, 4: 60}))
+
+    def test_a_wait_that_links_within_its_trace(self):
+        spans = [
+            span(1, 0, "step", 0, 200, thread__id=1),
+            span(2, 1, "spawn", 0, 10, thread__id=1),
+            span(3, 2, "work", 5, 180, thread__id=2),
+            span(4, 3, "inner", 100, 120, thread__id=2),
+            span(5, 1, "join", 10, 181, thread__id=1, stepscope__phase="synchronization"),
+        ]
+        waited = {1: 19, 2: 10, 5: 171}
+        self.assertEqual(of(*spans)[0], waited)
+        spans[4].links = ((spans[0].trace, spans[2].id),)
+        self.assertEqual(of(*spans)[0], {1: 19, 2: 10, 3: 150, 4: 20, 5: 1})
+        spans[4].links = ((spans[0].trace, spans[0].id), (spans[0].trace, spans[4].id))
+        self.assertEqual(of(*spans)[0], waited)
+
     def test_a_wait_that_links_to_its_batch(self):
         got, other = linked.Linked(), bytes(15) + b"\x02"
         step = [span(1, 0, "step", 0, 1000), span(2, 1, "data_wait", 0, 800), span(3, 1, "forward", 800, 1000)]

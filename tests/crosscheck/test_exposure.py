@@ -27,7 +27,46 @@ class Exposure(unittest.TestCase):
         got = of(step(), phase(2, 1, "data_wait", 0, 30), phase(3, 1, "forward", 40, 90))
         self.assertEqual(got, {"data_wait": 30, None: 20, "forward": 50})
 
-    def test_other_threads_are_never_exposed(self):
+    def test_what_a_step_waits_for_on_another_thread(self):
+        # Hidden until 40, then joined; a loader that nobody joins in a section, and what ends while others work, is not.
+        got = of(step(), phase(2, 1, "forward", 0, 40), phase(3, 1, "communication", 20, 90, thread=2))
+        self.assertEqual(got, {"forward": 40, "communication": 50, None: 10})
+        got = of(step(), phase(2, 1, "forward", 0, 40), phase(3, 1, "data_loading", 20, 90, thread=2))
+        self.assertEqual(got, {"forward": 40, None: 60})
+        got = of(step(), phase(2, 1, "io", 0, 30, thread=2), phase(3, 1, "forward", 20, 90))
+        self.assertEqual(got, {"forward": 70, None: 30})
+
+    def test_what_a_section_waits_for_on_another_thread(self):
+        got = of(
+            step(),
+            phase(2, 1, "synchronization", 0, 60),
+            phase(3, 2, "preprocessing", 5, 50, thread=2),
+            phase(4, 1, "optimizer", 60, 100),
+            # Of a lower class than what waits for it.
+            phase(5, 4, "io", 60, 80, thread=2),
+        )
+        self.assertEqual(got, {"synchronization": 15, "preprocessing": 45, "optimizer": 40})
+        got = of(step(), phase(2, 1, "data_wait", 0, 60), phase(3, 2, "preprocessing", 0, 55, thread=2))
+        self.assertEqual(got, {"data_wait": 60, None: 40})
+        got = of(
+            step(),
+            span(2, 1, "read", 0, 60, thread__id=1),
+            phase(3, 2, "data_loading", 0, 50, thread=2),
+            phase(4, 3, "preprocessing", 10, 30, thread=2),
+            phase(5, 3, "io", 30, 40, thread=3),
+        )
+        self.assertEqual(got, {"data_loading": 30, "preprocessing": 20, None: 50})
+
+    def test_work_of_its_own_is_no_wait(self):
+        got = of(
+            step(),
+            span(2, 1, "wait", 0, 80, thread__id=1),
+            phase(3, 2, "communication", 0, 80, thread=2),
+            phase(4, 2, "optimizer", 20, 30),
+        )
+        self.assertEqual(got, {"communication": 70, "optimizer": 10, None: 20})
+
+    def test_other_threads_that_nobody_waits_for_are_not_exposed(self):
         got = of(step(), phase(2, 1, "forward", 0, 100), phase(3, 1, "data_loading", 0, 80, thread=2))
         self.assertEqual(got, {"forward": 100})
 

@@ -7,6 +7,7 @@ import unittest
 import comparison
 import findings
 import periods
+import report_steps
 import stats
 
 MS = 1_000_000
@@ -44,7 +45,7 @@ def periodic():
         "mode": "train",
         "usual": block([10 * MS] * 108),
         "periods": [{
-            "every": 10, "first_step": 10, "steps": 12, "median_ns": 30 * MS, "above_ns": 12 * 20 * MS,
+            "every": 10, "first_step": 10, "since_step": 10, "steps": 12, "median_ns": 30 * MS, "above_ns": 12 * 20 * MS,
             "cause": {"phase": "checkpoint", "usual_ns": MS, "periodic_ns": 21 * MS},
         }],
     }
@@ -61,6 +62,19 @@ def differences(report):
 class Periods(unittest.TestCase):
     def test_the_report_by_hand_is_equal(self):
         self.assertEqual(differences(periodic()), [])
+
+    def test_of_the_slowest_two_at_most_are_periodic(self):
+        listed = lambda made, periods: [step.number for step in report_steps.slowest_of(made, made[1:], periods)]
+        tens, fifties = ({"every": every, "first_step": every, "since_step": None} for every in (10, 50))
+        made = steps()
+        made[33].duration = made[50].duration = 20 * MS
+        usual = [33, *range(1, 10)]
+        self.assertEqual(listed(made, []), [10, 20, 30, 40, 60, 70, 80, 90, 100, 110])
+        self.assertEqual(listed(made, [tens]), [10, *usual[:-1]])
+        # Of two periods one each; 75 ms is half as long again as every other tenth, step 0 among them.
+        made[70].duration, made[100].duration = 75 * MS, 29 * MS
+        made[50].duration = 28 * MS
+        self.assertEqual(listed(made, [fifties, tens]), [70, 10, 100, *usual[:-3]])
 
     def test_every_figure_counts(self):
         row = periodic()["detailed_metrics"]["periodic"][0]

@@ -51,6 +51,16 @@ class WarmUp(unittest.TestCase):
         # Of 250 steps five may be, and six may not.
         self.assertEqual((told(([500] + [100] * 41) * 6), told(([500] + [100] * 35) * 7)), (1, 0))
 
+    def test_steps_that_go_back_and_forth_have_none(self):
+        self.assertEqual(told([300, 100] * 150), 0)
+        self.assertEqual(told([100] + [300, 100] * 600), 0)
+        self.assertEqual(told(([300] * 2 + [100] * 2) * 300), 0)
+
+    def test_many_steps_that_are_little_slower_are_a_level(self):
+        self.assertEqual([told([slow] * count + [100] * 1000) for slow, count in ((114, 120), (114, 99), (134, 120))], [0, 99, 120])
+        # What fades is none.
+        self.assertGreater(told([150 - at // 3 for at in range(150)] + [100] * 1000), 100)
+
     def test_steps_follow_each_other_in_time_and_not_by_number(self):
         restarted = steps([500, 100, 400, 100, 100, 100, 100, 100], numbers=[0, 1, 0, 1, 2, 3, 4, 5])
         self.assertEqual([step.duration for step in warmup.by_process(reversed(restarted))[None]][:3], [500, 100, 400])
@@ -58,7 +68,7 @@ class WarmUp(unittest.TestCase):
 
     def test_what_is_as_long_every_so_often_says_nothing(self):
         every = [300 if number % 25 == 0 else 100 for number in range(200)]
-        periods = [{"every": 25, "first_step": 25}]
+        periods = [{"every": 25, "first_step": 25, "since_step": None}]
         self.assertEqual(counts(steps(every), periods), {None: 0})
         self.assertEqual(counts(steps([449] + every[1:]), periods), {None: 0})
         self.assertEqual(counts(steps([450] + every[1:]), periods), {None: 1})

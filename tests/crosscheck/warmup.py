@@ -1,5 +1,5 @@
 """Which steps are warm-up, by their definition: the beginning of a process and mode that is most above what is usual after
-it, beyond how that scatters, and slower than all but a few stretches of as many steps that follow."""
+it, beyond how that scatters, most of its steps above that, and slower than all but a few stretches that follow."""
 
 import numbering
 
@@ -12,6 +12,12 @@ LEAST_SHARE, FEW, LEAST_SHARE_OF_FEW, DEVIATIONS = 10, 20, 2, 4
 
 # Usual steps in a row that end it, and one in how many stretches may be as slow.
 IN_A_ROW, RARE = 3, 50
+
+# As many steps that stay slower by less than one in so many of the usual time are none.
+LEVEL, LEVEL_SHARE = 100, 3
+
+# Of its steps, the share that lies half as far above the usual one as the border does, at least.
+MOST_ABOVE = 3, 4
 
 
 def order(step):
@@ -41,9 +47,14 @@ def warm_up(durations, count, periodic=()):
         if start == len(times):
             return 0
         usual, border = level(times[start:], count)
-        length = leading([ns - usual for ns in times], border)
+        above = [ns - usual for ns in times]
+        length = leading(above, border)[0]
         start = min((length + len(times)) // 2, most)
-    if not 0 < length <= most or not is_rare([max(0, ns - usual) for ns in times], length):
+    if not 0 < length <= most or MOST_ABOVE[1] * sum(2 * ns > border for ns in above[:length]) < MOST_ABOVE[0] * length:
+        return 0
+    if is_level(times[:length], usual, border):
+        return 0
+    if not is_rare([max(0, ns) for ns in above], length) or not is_rarely_as_clear(above, border, length):
         return 0
     return told[length - 1][0] + 1
 
@@ -55,7 +66,7 @@ def level(after, count):
 
 
 def leading(above, border):
-    """The end of the beginning with the largest sum above the border."""
+    """The end of the beginning with the largest sum above the border, and that sum."""
     total, best, length = 0, 0, 0
     for place, ns in enumerate(above):
         total += max(-border, min(border, ns - border))
@@ -63,33 +74,68 @@ def leading(above, border):
             best, length = total, place + 1
         elif best - total > IN_A_ROW * border:
             break
-    return length
+    return length, best
+
+
+def is_level(warm, usual, border):
+    """Whether many steps are little slower, and at their end as much as at the beginning."""
+    third = len(warm) // 3
+    if len(warm) < LEVEL or LEVEL_SHARE * max(0, lower_median(warm) - usual) >= usual:
+        return False
+    return 2 * abs(lower_median(warm[:third]) - lower_median(warm[-third:])) <= border
 
 
 def is_rare(above, length):
-    """Whether hardly any stretch after it is as slow, what is higher than its mean cut to that."""
+    """Whether hardly any stretch after it is as slow in the mean, what is higher than its mean cut to that."""
     mean = sum(above[:length]) // length
     cut = [min(ns, mean) for ns in above]
-    sums = [sum(cut[at : at + length]) for at in range(length, len(cut) - length + 1)]
-    return RARE * sum(one >= sum(cut[:length]) for one in sums) <= len(sums)
+    after, warm = cut[length:], sum(cut[:length])
+    window = max(1, min(length, len(after) // 2))
+    sums = [sum(after[at : at + window]) for at in range(len(after) - window + 1)]
+    return RARE * sum(one * length >= warm * window for one in sums) <= len(sums)
 
 
-def periodic_of(steps, first, periods):
-    """Places of the steps that are as long as those of a period are: less than one and a half times the longest other one of it."""
+def is_rarely_as_clear(above, border, length):
+    """Whether hardly any later beginning has as large a sum above the border while it is nine tenths as slow in the mean."""
+    mean = sum(max(0, ns) for ns in above[:length]) // length
+    cut = [min(max(0, ns), mean) for ns in above]
+    best, warm, others = leading(above, border)[1], sum(cut[:length]), 0
+    for at in range(length, len(above)):
+        end, total = leading(above[at:], border)
+        others += total >= best and 10 * length * sum(cut[at : at + end]) >= 9 * warm * end
+    return RARE * others <= len(above) - length
+
+
+def is_of(number, period):
+    """Whether a step number is one of a period's."""
+    return number >= (period["since_step"] or 0) and (number - period["first_step"]) % period["every"] == 0
+
+
+def period_of(steps, periods):
+    """Tells of a step of which period it is, if it is as long as the steps of one are: less than one and a half times the
+    longest other one of it. None otherwise."""
     longest = {}
     for step in steps:
         if step.number is not None:
             longest[numbering.at(step)] = max(longest.get(numbering.at(step), 0), step.duration)
-    found = set()
-    for place, step in enumerate(first):
+    # Of each period the numbers and times of its longest ones.
+    of = [sorted(((ns, number) for number, ns in longest.items() if is_of(number, period)), reverse=True)[:2] for period in periods]
+
+    def tell(step):
         number = None if step.number is None else numbering.at(step)
-        of = next((one for one in periods if number is not None and (number - one["first_step"]) % one["every"] == 0), None)
-        if of is None:
-            continue
-        others = (ns for other, ns in longest.items() if other != number and (other - of["first_step"]) % of["every"] == 0)
-        if 2 * step.duration < 3 * max(others, default=0):
-            found.add(place)
-    return found
+        at = next((at for at, period in enumerate(periods) if number is not None and is_of(number, period)), None)
+        if at is None:
+            return None
+        others = max((ns for ns, other in of[at] if other != number), default=0)
+        return at if 2 * step.duration < 3 * others else None
+
+    return tell
+
+
+def periodic_of(steps, first, periods):
+    """Places of the steps that are as long as those of a period are."""
+    tell = period_of(steps, periods)
+    return {place for place, step in enumerate(first) if tell(step) is not None}
 
 
 def counts(steps, periods, listed, where, compare):

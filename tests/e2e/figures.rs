@@ -1,6 +1,7 @@
 //! The report's figures equal those that another program, in another language, computes from the same spans;
 //! and the figures from the aggregates equal those from the spans.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
@@ -201,6 +202,36 @@ fn of_the_program_itself() {
             let own: Vec<&str> = own.expect(name).split('\t').collect();
             assert_eq!(serde_json::json!(own), report["detailed_metrics"][ranked], "{level} {filter}");
         }
+    }
+}
+
+/// Filters and sampling leave spans out, and no section: the report on what is left counts what the program itself did.
+#[test]
+fn of_a_program_whose_spans_were_left_out() {
+    const STEPS: u64 = 300;
+    for filter in ["sample=100", "sample=100,min=5ms,rate=1000,depth=3,name=inner", "name=tiny,min=1s"] {
+        let example = binaries::find("programs").expect("cargo build -p stepscope --examples");
+        let folder = TempFolder::new("figures-left-out").expect("a folder");
+        let mut command = clean(Command::new(example));
+        command.args(["sieve", &STEPS.to_string()]).current_dir(folder.path());
+        command.envs([("STEPSCOPE_FILTER", filter), ("STEPSCOPE_RING_BYTES", "8000000")]);
+        let ended = stepscope_testkit::process::run(&mut command, LIMIT).expect("starts");
+        let said = ended.success().expect("succeeds").stdout_text();
+        let own: BTreeMap<&str, u64> = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("= ")?.rsplit_once(' '))
+            .map(|(path, count)| (path, count.parse().expect("a count")))
+            .collect();
+        assert_eq!(own["step/work/tiny"], STEPS * 10, "{said}");
+        let report = report(&[&folder.join("profiles")]);
+        let rows = report["sections"].as_array().expect("sections").iter();
+        let reported: BTreeMap<&str, u64> = rows
+            .map(|row| (row["path"].as_str().expect("a path"), row["count"].as_u64().expect("a count")))
+            .collect();
+        assert_eq!(reported, own, "{filter}");
+        // And nearly all spans are missing.
+        let read = report["run"]["spans"].as_u64().expect("spans that were read");
+        assert!(read < own.values().sum::<u64>() / 4, "{filter}: {read}");
     }
 }
 

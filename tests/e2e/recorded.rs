@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::Value;
 use stepscope_testkit::{TempFolder, binaries, process};
 
-use crate::program::{LIMIT, clean, output, parse, program, report, report_text, stepscope};
+use crate::program::{LIMIT, clean, parse, program, report, report_text, stepscope};
 
 /// Steps of the Python program, of three spans each.
 const STEPS: u64 = 5_000;
@@ -37,21 +37,27 @@ fn without_inputs(report: &str) -> String {
 
 #[test]
 fn the_demo_s_report_is_that_of_its_own_directory() {
-    let folder = TempFolder::new("recorded-demo").expect("a folder");
-    let demo = program().to_string_lossy().into_owned();
-    let arguments =
-        [demo.as_str(), "--quiet", "demo", "--steps", "300", "--out", "direct", "--output", "own.txt"];
-    output(&mut record(&folder, &arguments));
-    let recorded = std::fs::read_to_string(folder.join("report.json")).expect("a report");
-    let direct = report_text(&[&folder.join("direct")]);
-    assert_ne!(recorded, direct);
-    assert_eq!(without_inputs(&recorded), without_inputs(&direct));
-    let losses = &parse(&recorded)["losses"];
-    assert_eq!(
-        (losses["dropped_total"].as_u64(), losses["unknown"].as_u64().unwrap_or(0)),
-        (Some(0), 0),
-        "{losses}"
-    );
+    for protocol in ["http/protobuf", "grpc"] {
+        let folder = TempFolder::new("recorded-demo").expect("a folder");
+        let demo = program().to_string_lossy().into_owned();
+        let arguments =
+            [demo.as_str(), "--quiet", "demo", "--steps", "300", "--out", "direct", "--output", "own.txt"];
+        let mut call = record(&folder, &arguments);
+        call.env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol);
+        let notes =
+            process::run(&mut call, LIMIT).expect("starts").success().expect("it succeeds").stderr_text();
+        assert!(notes.contains(&format!("({protocol})")), "{notes}");
+        let recorded = std::fs::read_to_string(folder.join("report.json")).expect("a report");
+        let direct = report_text(&[&folder.join("direct")]);
+        assert_ne!(recorded, direct);
+        assert_eq!(without_inputs(&recorded), without_inputs(&direct), "{protocol}");
+        let losses = &parse(&recorded)["losses"];
+        assert_eq!(
+            (losses["dropped_total"].as_u64(), losses["unknown"].as_u64().unwrap_or(0)),
+            (Some(0), 0),
+            "{losses}"
+        );
+    }
 }
 
 /// The interpreter with the SDK of `otel_requirements.txt`, where there is one.

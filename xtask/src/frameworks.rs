@@ -1,4 +1,4 @@
-//! The integrations and examples, each a workspace of its own: format, tests, builds, and `examples/check.py`, which
+//! The integrations, examples and benches, each a workspace of its own: format, tests, builds, and `examples/check.py`, which
 //! runs them and holds the reports against what was planted. What is judged is there, not here.
 
 use crate::Outcome;
@@ -33,6 +33,13 @@ pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
 pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
     within(&format!("examples/{example}"), target, &["build", "--release", "--locked"])?;
     Ok(target.join("release").join(format!("{example}{}", std::env::consts::EXE_SUFFIX)))
+}
+
+/// Does a little of the bench of spans.
+pub(crate) fn smoke(target: &Path) -> Outcome {
+    const FOLDER: &str = "benches/spans";
+    within(FOLDER, target, &["fmt", "--all", "--check"])?;
+    within(FOLDER, target, &["run", "--release", "--locked", "--", "smoke"])
 }
 
 /// cargo in one of the workspaces, all of which share a target folder; its build of a framework is optimised even

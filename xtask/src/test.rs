@@ -58,6 +58,12 @@ const STAGES: &[Stage] = &[
         run: stack,
     },
     Stage {
+        name: "bench",
+        about: "a little of the bench of spans: every way in works, and every span arrives",
+        needs: &[],
+        run: bench,
+    },
+    Stage {
         name: "frameworks",
         about: "integrations and examples: burn, candle and none, with planted faults",
         needs: &["release"],
@@ -178,6 +184,11 @@ fn page_in_browser() -> Outcome {
     let target = target_directory()?;
     let generator = target.join("debug").join(format!("generate-run{}", std::env::consts::EXE_SUFFIX));
     page::test(&release_program()?, &generator, &target)
+}
+
+/// Without the other libraries, which the figures need and this does not.
+fn bench() -> Outcome {
+    frameworks::smoke(&target_directory()?.join("benches"))
 }
 
 /// A target folder of its own: the examples share nothing with the workspace's build but the sources.

@@ -7,7 +7,10 @@ macro_rules! cases {
 }
 
 #[cfg(feature = "peers")]
+mod exporters;
+#[cfg(feature = "peers")]
 mod peers;
+mod senders;
 
 use std::hint::black_box;
 use std::path::Path;
@@ -15,6 +18,8 @@ use std::time::Duration;
 
 use tracing::info_span;
 use tracing_subscriber::layer::SubscriberExt as _;
+
+pub(crate) use senders::Sender;
 
 /// Spans of one chunk, all inside one step.
 pub(crate) const SPANS: usize = 1_000;
@@ -69,6 +74,35 @@ fn stepscope(directory: Option<&Path>) -> SetUp {
     SetUp::Recording(directory.map_or(builder.clone(), |path| builder.directory(path)).install())
 }
 
+fn root(directory: Option<&Path>) -> SetUp {
+    let builder = stepscope::builder().ring_bytes(4 << 20);
+    SetUp::Recording(directory.map_or(builder.clone(), |path| builder.directory(path)).install_root())
+}
+
+/// A log of warnings, with a filter of its own.
+fn log<S>() -> impl tracing_subscriber::Layer<S>
+where
+    S: tracing::Subscriber + for<'a> tracing_subscriber::registry::LookupSpan<'a>,
+{
+    use tracing_subscriber::Layer as _;
+    tracing_subscriber::fmt::layer().with_filter(tracing_subscriber::EnvFilter::new("warn"))
+}
+
+fn root_beside_log(directory: Option<&Path>) -> SetUp {
+    let builder = stepscope::builder().ring_bytes(4 << 20);
+    let builder = directory.map_or(builder.clone(), |path| builder.directory(path));
+    let (root, guard) = builder.subscriber(tracing_subscriber::registry().with(log()));
+    drop(tracing::subscriber::set_global_default(root));
+    SetUp::Recording(guard)
+}
+
+fn layer_beside_log(directory: Option<&Path>) -> SetUp {
+    let builder = stepscope::builder().ring_bytes(4 << 20);
+    let (layer, guard) = directory.map_or(builder.clone(), |path| builder.directory(path)).build();
+    drop(tracing::subscriber::set_global_default(tracing_subscriber::registry().with(log()).with(layer)));
+    SetUp::Recording(guard)
+}
+
 fn spans_0(number: u64) {
     let _step = info_span!("step", stepscope.step = number).entered();
     for _ in 0..SPANS {
@@ -105,6 +139,14 @@ pub(crate) fn all() -> Vec<Case> {
     all
 }
 
+/// All that send.
+pub(crate) fn senders() -> Vec<Sender> {
+    let mut all = senders::OURS.to_vec();
+    #[cfg(feature = "peers")]
+    all.extend(exporters::PEERS);
+    all
+}
+
 const OURS: &[Case] = cases! {
     "bare_0", bare, spans_0, "tracing without a subscriber, no fields";
     "bare_3", bare, spans_3, "tracing without a subscriber, 3 fields";
@@ -112,9 +154,14 @@ const OURS: &[Case] = cases! {
     "registry_3", registry, spans_3, "Registry and a layer that does nothing, 3 fields";
     "layer_0", stepscope, spans_0, "stepscope's layer on Registry, aggregates and files, no fields";
     "layer_3", stepscope, spans_3, "stepscope's layer on Registry, aggregates and files, 3 fields";
+    "layer_log_3", layer_beside_log, spans_3, "as layer_3 beside fmt with an EnvFilter for warnings, 3 fields";
+    "root_0", root, spans_0, "stepscope's root subscriber, aggregates and files, no fields";
+    "root_3", root, spans_3, "stepscope's root subscriber, aggregates and files, 3 fields";
+    "root_log_3", root_beside_log, spans_3, "as root_3 around fmt with an EnvFilter for warnings, 3 fields";
     "section_0", stepscope, sections_0, "section!, aggregates and files, no fields";
     "section_3", stepscope, sections_3, "section!, aggregates and files, 3 fields";
-    "sums_0", sums, sections_0, "section! at level basic: aggregates only, no fields";
+    "sums_0", sums, sections_0, "section! at level basic: its time, in aggregates only, no fields";
+    "sums_3", sums, sections_3, "section! at level basic: its time, in aggregates only, 3 fields";
 };
 
 fn sums(directory: Option<&Path>) -> SetUp {

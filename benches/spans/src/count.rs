@@ -1,5 +1,5 @@
-//! Instructions of the main thread by callgrind: a run of 2N chunks minus one of N, over the spans in N, so that
-//! set-up and end cancel out.
+//! Instructions of the main thread by callgrind, inside of chunks alone: a run of 2N chunks minus one of N, over the spans
+//! in N, so that what only the first ones do cancels out.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,11 +9,15 @@ use crate::cases::{Case, SPANS};
 /// Chunks of the shorter run.
 const CHUNKS: usize = 20;
 
-/// Runs this program again.
-pub(crate) fn again(arguments: &[&str]) {
-    let Ok(program) = std::env::current_exe() else { return };
-    if let Err(error) = Command::new(program).args(arguments).status() {
-        eprintln!("could not run: {error}");
+/// Runs this program again; whether that went well.
+pub(crate) fn again(arguments: &[&str]) -> bool {
+    let status = std::env::current_exe().and_then(|program| Command::new(program).args(arguments).status());
+    match status {
+        Ok(status) => status.success(),
+        Err(error) => {
+            eprintln!("could not run: {error}");
+            false
+        }
     }
 }
 
@@ -22,10 +26,10 @@ fn measure(case: &Case, chunks: usize, out: &Path) -> Option<u64> {
     let program = std::env::current_exe().ok()?;
     let file = out.join("callgrind.out");
     let output = Command::new("valgrind")
-        .args(["--tool=callgrind", "--separate-threads=yes"])
+        .args(["--tool=callgrind", "--separate-threads=yes", "--toggle-collect=spans_bench::counted"])
         .arg(format!("--callgrind-out-file={}", file.display()))
         .arg(program)
-        .args(["run", case.name, &chunks.to_string()])
+        .args(["run", case.name, &chunks.to_string(), "settled"])
         .output()
         .ok()?;
     if !output.status.success() {

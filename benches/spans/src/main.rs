@@ -2,11 +2,15 @@
 //! does the same work, spans inside of steps of a thousand; how to run it is in README.md.
 //!
 //! `spans list` names the cases. `spans time CASE…` measures time and allocations, `spans process CASE…` those of the
-//! whole process until everything has left. `spans count CASE…` runs itself under callgrind. `spans run CASE CHUNKS` does the work, for profilers.
+//! whole process until everything has left. `spans count CASE…` runs itself under callgrind. `spans run CASE CHUNKS` does the
+//! work, for profilers. `spans deliver CASE…` counts what arrives at a receiver, and what that costs. `spans smoke` does a
+//! little of everything of ours, and fails where a span does not arrive.
 
 mod alloc;
 mod cases;
 mod count;
+mod deliver;
+mod sink;
 
 use std::time::Duration;
 
@@ -26,14 +30,26 @@ struct Cost {
     allocations: f64,
 }
 
-/// Works through `chunks` chunks; what is recorded leaves between them, so that no queue fills up.
-fn work(case: &Case, chunks: usize) -> Vec<Cost> {
+/// One chunk: callgrind counts in here, and nowhere else.
+#[inline(never)]
+fn counted(case: &Case, number: u64) {
+    (case.chunk)(number);
+}
+
+/// Works through `chunks` chunks; what is recorded leaves between them, so that no queue fills up. With `settles` after a
+/// chunk and a pause: by then stepscope's clock goes by the tick counter.
+fn work(case: &Case, chunks: usize, settles: bool) -> Vec<Cost> {
     let directory = tempfile::tempdir().ok();
     let set_up = (case.set_up)(directory.as_ref().map(tempfile::TempDir::path));
+    if settles {
+        (case.chunk)(0);
+        set_up.rest(Duration::from_secs(10));
+        std::thread::sleep(Duration::from_secs(1));
+    }
     let spans = SPANS as f64;
     let costs = (0..chunks).map(|number| {
         let (start_ns, before) = (cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID), alloc::count());
-        (case.chunk)(number as u64);
+        counted(case, number as u64);
         let (end_ns, after) = (cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID), alloc::count());
         set_up.rest(Duration::from_secs(10));
         Cost { ns: (end_ns - start_ns) as f64 / spans, allocations: (after - before) as f64 / spans }
@@ -76,7 +92,7 @@ fn main() {
         "time" if names.len() == 1 => {
             for case in chosen(names) {
                 // The first chunks warm everything up.
-                let mut costs = work(&case, 2_000).split_off(200);
+                let mut costs = work(&case, 2_000, false).split_off(200);
                 costs.sort_by(|a, b| a.ns.total_cmp(&b.ns));
                 let at = |part: usize| costs.get(costs.len() * part / 100).map_or(0.0, |cost| cost.ns);
                 let allocations = costs.iter().map(|cost| cost.allocations).sum::<f64>() / costs.len() as f64;
@@ -99,16 +115,35 @@ fn main() {
             for case in chosen(names) {
                 match verb {
                     "count" => count::instructions(&case),
-                    _ => count::again(&[verb, case.name]),
+                    _ => drop(count::again(&[verb, case.name])),
                 }
             }
         }
         "run" => {
             let chunks = names.get(1).and_then(|chunks| chunks.parse().ok()).unwrap_or(1);
             for case in chosen(&names[..1.min(names.len())]) {
-                work(&case, chunks);
+                work(&case, chunks, names.get(2).is_some_and(|how| how == "settled"));
             }
         }
-        _ => cases::all().iter().for_each(|case| println!("{:24} {}", case.name, case.about)),
+        "deliver" => or_fail(deliver::all(names, 600)),
+        "send" => or_fail(deliver::send(names)),
+        "sink" => or_fail(sink::serve()),
+        "smoke" => {
+            let works = cases::all().iter().all(|case| count::again(&["run", case.name, "3"]));
+            or_fail(if works { deliver::smoke() } else { Err(std::io::Error::other("a case ended early")) });
+        }
+        _ => {
+            println!("time, process, count, run:");
+            cases::all().iter().for_each(|case| println!("  {:24} {}", case.name, case.about));
+            println!("deliver:");
+            cases::senders().iter().for_each(|sender| println!("  {:24} {}", sender.name, sender.about));
+        }
+    }
+}
+
+fn or_fail(result: std::io::Result<()>) {
+    if let Err(error) = result {
+        eprintln!("{error}");
+        std::process::exit(1);
     }
 }

@@ -21,6 +21,13 @@ function axisTo(max, base) {
   return axisBetween(0, max > 0 ? max : 1, roundSize(rough / unit) * unit);
 }
 
+/** Around zero and all values between two, in whole steps of 1, 2 or 5 of a power of ten (of `base`). */
+function axisSigned(low, high, base) {
+  const rough = Math.max((Math.max(high, 0) - Math.min(low, 0)) / 4, 1);
+  const unit = base ** Math.floor(Math.log(rough) / Math.log(base) + 1e-9);
+  return axisBetween(Math.min(low, 0), Math.max(high, 0), roundSize(rough / unit) * unit);
+}
+
 /** Around values of any range. */
 function axisAround(low, high) {
   const least = Math.max(Math.abs(low), Math.abs(high)) * 1e-6;

@@ -132,6 +132,14 @@ function plotsOf({ columns, plots }) {
   }
   const phases = plots.find((plot) => plot.id === 'phases');
   if (phases) made.set('phases', stacked(columns, phases.names));
+  const held = plots.find((plot) => plot.id === 'held');
+  if (held) {
+    const lines = held.lines.map(({ name, color }, at) => ({ label: name, color, low: get(`held_${at}`), mean: get(`held_${at}`), high: get(`held_${at}`).slice() }));
+    made.set('held', {
+      steps: get('held_step'), unit: signedBytes, base: 1024, signed: true, lines,
+      rows: [...lines].reverse().map(({ label, mean }) => [label, mean, signedBytes]),
+    });
+  }
   for (const { id, name } of plots.filter((plot) => plot.id.startsWith('value-'))) {
     const mean = get(`${id}_mean`);
     made.set(id, {

@@ -2,7 +2,7 @@
 // show the same steps, and have one cursor. Zooming is dragging, or two sliders; a third moves the cursor, whose figures
 // are said in words. Places are shares of the width, so that words keep their size; shapes stretch in a drawing inside.
 
-const PLOT = { inside: 1000, height: 220, top: 10, topOfMarks: 38, bottom: 28, buckets: 400 };
+const PLOT = { inside: 1000, column: 20, height: 220, top: 10, topOfMarks: 38, bottom: 28, buckets: 400 };
 
 /** Rows whose step is within a range; both ends included. */
 function rowsWithin(steps, [from, to]) {
@@ -84,7 +84,7 @@ class Plot {
       const pages = Math.max(1, Math.ceil((to - from) / 50));
       page = Math.min(Math.max(page, 0), pages - 1);
       const head = element('tr', {}, element('th', { scope: 'col' }, 'Step'));
-      for (const [label] of this.shown.rows) head.append(element('th', { scope: 'col', class: 'n' }, label));
+      for (const [label] of this.shown.rows) head.append(element('th', { scope: 'col', class: 'n' }, ...breaking(label)));
       const body = element('tbody');
       for (let row = from + page * 50; row < Math.min(to, from + (page + 1) * 50); row += 1) {
         const line = element('tr', {}, element('th', { scope: 'row' }, wholeNumber(this.shown.steps[row])));
@@ -140,7 +140,7 @@ class Plot {
   /** The place of a step in percent. */
   x(step) {
     const [from, to] = this.zoom.range;
-    return (step - from) / Math.max(to - from, 1) * 100;
+    return from === to ? 50 : (step - from) / (to - from) * 100;
   }
 
   /** Moves the cursor to a step, and says its figures. */
@@ -170,7 +170,13 @@ class Plot {
 
   /** Ticks, and where a value is between the lowest (0) and the highest (1). */
   axis(all) {
-    const { unit, base, free } = this.shown;
+    const { unit, base, free, signed } = this.shown;
+    if (signed) {
+      const of = (key, choose) => all.reduce((most, one) => choose(most, one[key]), 0);
+      const axis = axisSigned(of('low', Math.min), of('high', Math.max), base);
+      const [first, last] = [axis.ticks[0], axis.ticks[axis.ticks.length - 1]];
+      return { ticks: axis.ticks, words: (tick) => shortWords(unit(tick)), share: (value) => (value - first) / (last - first) };
+    }
     const high = all.reduce((most, one) => Math.max(most, one.high), free ? -Infinity : 1);
     const low = free ? all.reduce((least, one) => Math.min(least, one.low), Infinity) : 0;
     if (this.logarithmic) {
@@ -213,10 +219,15 @@ class Plot {
     this.ground = drawn('rect', { class: 'ground', width: PLOT.inside, height: PLOT.height });
     inside.append(this.ground);
     lines.forEach((line, at) => {
-      const point = (key) => (one) => `${(x(one.step) * PLOT.inside / 100).toFixed(1)},${y(one[key]).toFixed(1)}`;
+      const point = (key, more = 0) => (one) => `${(x(one.step) * PLOT.inside / 100 + more).toFixed(1)},${y(one[key]).toFixed(1)}`;
       const band = [...merged[at].map(point('high')), ...[...merged[at]].reverse().map(point('low'))];
+      // A single one is a point or a column: a line to itself is seen where its ends are round.
+      const isSingle = merged[at].length === 1;
+      if (isSingle && this.shown.stacked) band.push(...['low', 'high'].map((key) => point(key, PLOT.column)(merged[at][0])));
+      const mean = merged[at].map(point('mean'));
+      if (isSingle) mean.push(mean[0]);
       if (line.low !== line.high) inside.append(drawn('polygon', { class: `${this.shown.stacked ? 'area' : 'band'} ${line.color}`, points: band.join(' ') }));
-      if (!this.shown.stacked) inside.append(drawn('polyline', { class: `line ${line.color}`, points: merged[at].map(point('mean')).join(' ') }));
+      if (!this.shown.stacked) inside.append(drawn('polyline', { class: `line${isSingle ? ' dot' : ''} ${line.color}`, points: mean.join(' ') }));
     });
     this.box = drawn('rect', { class: 'brush', y: top, width: 0, height: bottom - top });
     this.hair = drawn('line', { class: 'hair', y1: top, y2: bottom, visibility: 'hidden' });

@@ -30,6 +30,11 @@ function byteSize(count) {
   return `${significant(count)} ${unit}`;
 }
 
+/** Bytes that can be missing. */
+function signedBytes(count) {
+  return count < 0 ? `−${byteSize(-count)}` : byteSize(count);
+}
+
 function wholeNumber(value) {
   return Math.round(value).toString().replace(/\B(?=(\d{3})+$)/g, ',');
 }
@@ -56,6 +61,11 @@ function element(name, attributes = {}, ...children) {
   }
   made.append(...children);
   return made;
+}
+
+/** A path that may break behind its slashes, as `page::path` writes it. */
+function breaking(path) {
+  return path.split('/').flatMap((name, at, names) => (at + 1 < names.length ? [`${name}/`, element('wbr')] : [name]));
 }
 
 /** The same for drawings. */

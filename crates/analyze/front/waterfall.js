@@ -7,21 +7,25 @@ function examplesOf({ columns, texts, examples }) {
     const get = (name) => columns.get(`example-${at}_${name}`);
     const known = (name, row) => (Number.isNaN(get(name)[row]) ? null : get(name)[row]);
     const text = (name, row) => (known(name, row) === null ? '' : texts[get(name)[row]]);
+    // Offsets have either sign.
+    const signed = (value) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);
+    const running = [...get('name')].map(() => []);
+    [...get('run_span')].forEach((span, row) => running[span]?.push({ offset: signed(get('run_offset')[row]), duration: get('run_duration')[row] }));
     const spans = [...get('name')].map((_, row) => {
-      const offset = get('offset')[row];
       return {
         row,
         name: text('name', row),
         phase: text('phase', row),
         lane: get('lane')[row],
         line: get('row')[row],
-        offset: offset % 2 === 0 ? offset / 2 : -(offset + 1) / 2,
+        offset: signed(get('offset')[row]),
         duration: get('duration')[row],
         critical: get('critical')[row],
         error: get('error')[row] === 1,
         produce: known('produce', row),
         queue: known('queue', row),
         batch: text('batch', row),
+        running: running[row],
       };
     });
     const pieces = [...get('piece_span')].map((span, row) => ({
@@ -103,12 +107,16 @@ class Waterfall {
     parts.push(span.critical > 0 ? `on the critical path for ${duration(span.critical)}` : 'not on the critical path');
     if (span.produce !== null) parts.push(`its batch was made in ${duration(span.produce)}`);
     if (span.queue !== null) parts.push(`which lay in the queue for ${duration(span.queue)}`);
+    if (span.running.length) {
+      const ran = span.running.reduce((sum, run) => sum + run.duration, 0);
+      parts.push(`ran for ${duration(ran)} in ${span.running.length} ${span.running.length === 1 ? 'part' : 'parts'} and was suspended otherwise`);
+    }
     if (span.error) parts.push('ended with an error');
     return parts.join(', ');
   }
 
   draw() {
-    const { listed, lanes, rows, pieces } = this.shown;
+    const { listed, lanes, rows, pieces, makings } = this.shown;
     const [from, to] = this.part;
     const x = (time) => Math.min(Math.max((time - from) / Math.max(to - from, 1), 0), 1) * 100;
     const inside = (offset, length) => offset < to && offset + length > from;
@@ -129,6 +137,15 @@ class Waterfall {
       tops.push(top + 1.4);
       top += 1.4 + rows[lane] * 1.8;
     });
+    if (makings.length) {
+      put(element('span', { class: 'lane' }, 'loaders: batches that were waited for'), 0, top);
+      for (const one of makings.filter((making) => inside(making.offset, making.duration))) {
+        const left = x(one.offset);
+        const width = Math.max(x(one.offset + one.duration) - left, 0.1);
+        put(element('span', { class: `making ${this.color('data_loading')}`, role: 'img', title: one.words, 'aria-label': one.words }, width > 3 ? 'batch' : ''), left, top + 1.4 + one.row * 1.8, width);
+      }
+      top += 1.4 + Math.max(...makings.map((one) => one.row + 1)) * 1.8;
+    }
     const y = (span) => (tops[span.lane] ?? 1.4) + span.line * 1.8;
     let first = true;
     for (const span of listed.filter((one) => inside(one.offset, Math.max(one.duration, 1)))) {
@@ -137,6 +154,12 @@ class Waterfall {
       const words = this.words(span);
       const box = element('button', { type: 'button', class: `box ${this.color(span.phase)}${span.error ? ' error' : ''}${width > 3 ? '' : ' thin'}`, title: words, 'aria-label': words, 'data-span': span.row, tabindex: first ? 0 : -1, onclick: () => this.into(span), onfocus: () => { this.said.textContent = words; } }, width > 3 ? span.name : '');
       first = false;
+      if (span.running.length && width > 0.2) {
+        // What is between the intervals is light: a sheet lies over the colour there.
+        const share = (time) => ((x(time) - left) / width * 100).toFixed(2);
+        const stops = span.running.flatMap((run) => [`var(--sheet) ${share(run.offset)}%`, `transparent ${share(run.offset)}%`, `transparent ${share(run.offset + run.duration)}%`, `var(--sheet) ${share(run.offset + run.duration)}%`]);
+        box.style.backgroundImage = `linear-gradient(to right, ${stops.join(', ')})`;
+      }
       put(box, left, y(span), width);
     }
     for (const piece of pieces.filter((one) => inside(one.offset, one.duration))) {

@@ -17,6 +17,10 @@ pub(crate) struct WorkerAcc {
     pub(crate) busy_ns: u128,
     /// CPU time of its batches; of those that do not say it, their busy time.
     pub(crate) computing_ns: u128,
+    /// Durations of its batches.
+    pub(crate) making_ns: u128,
+    /// Time before them for which it waited for a place in the queue, of those that say it.
+    pub(crate) slot_wait: Sum,
     pub(crate) first_ns: Option<u64>,
     pub(crate) last_ns: Option<u64>,
 }
@@ -26,6 +30,8 @@ impl Merge for WorkerAcc {
         self.batches = self.batches.saturating_add(other.batches);
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         self.computing_ns = self.computing_ns.saturating_add(other.computing_ns);
+        self.making_ns = self.making_ns.saturating_add(other.making_ns);
+        self.slot_wait.absorb(&other.slot_wait);
         self.first_ns = earliest(self.first_ns, other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
     }
@@ -77,10 +83,14 @@ impl Loaders {
         loader.produce.record(span.duration_ns());
         loader.samples.add(span.amount(Figure::Samples));
         let busy_ns = span.amount(Figure::BusyNs).unwrap_or(span.duration_ns());
+        let mut slot_wait = Sum::default();
+        slot_wait.add(span.amount(Figure::BatchSlotWaitNs));
         loader.workers.entry(thread).or_default().absorb(&WorkerAcc {
             batches: 1,
             busy_ns: busy_ns.into(),
             computing_ns: span.amount(Figure::CpuNs).unwrap_or(busy_ns).into(),
+            making_ns: span.duration_ns().into(),
+            slot_wait,
             first_ns: Some(span.start_ns),
             last_ns: Some(span.end_ns),
         });

@@ -1,11 +1,13 @@
 //! Change points of a series: where its level moves for good, and where it drifts. Knows nothing of steps or runs.
 //!
 //! Robust throughout, so that outliers, periodic slow steps and skewed noise are no changes: candidates are tested by
-//! ranks and placed by absolute deviations from medians. Intervals to look at are those of seeded binary segmentation
+//! ranks and placed by absolute deviations from medians; where values go round, each place of the round by itself, see
+//! `cycle`. Intervals to look at are those of seeded binary segmentation
 //! (Kovács, Bühlmann, Li, Munk, "Seeded binary segmentation", Biometrika 110 (2023), 249–256), the most significant
 //! first; how significant a maximum over all places is, see `scan`; step times follow each other, so variances are
 //! multiplied by what blocks of neighbours vary more than single ones, see `noise`.
 
+mod cycle;
 mod noise;
 mod scan;
 mod shape;
@@ -26,6 +28,10 @@ pub const MIN_SHARE: usize = 20;
 
 /// The level that the series ends with needs to last for this many points only: it may go on.
 const LAST_POINTS: usize = 100;
+
+/// A level lasts for this many points only where the series goes on in the same direction after it (two changes that
+/// follow each other), or where it is the lowest one that the series begins with: a slow start is no change, a quick one is.
+const SHORT_POINTS: usize = 40;
 
 /// Levels that differ less are one, per cent.
 pub const MIN_PERCENT: u64 = 3;
@@ -48,9 +54,9 @@ pub struct Change {
     pub at: usize,
     /// End of the level after: the first point that does not belong to it.
     pub to: usize,
-    /// Median before; of a drift, its line's value at the beginning.
+    /// Mean of the middle two fifths of what is before; of a drift, its line's value at the beginning.
     pub before: u64,
-    /// Median after; of a drift, its line's value at the end.
+    /// Mean of the middle two fifths of what is after; of a drift, its line's value at the end.
     pub after: u64,
     /// Whether the level moves bit by bit between `from` and `to`.
     pub is_gradual: bool,
@@ -64,16 +70,37 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
     if values.len() < 2 * MIN_POINTS {
         return Vec::new();
     }
-    let group = values.len().div_ceil(MAX_POINTS);
-    let coarse: Vec<u64> = values.chunks(group).map(median).collect();
+    let evened = cycle::evened(values);
+    let even = evened.as_deref().unwrap_or(values);
+    let group = even.len().div_ceil(MAX_POINTS);
+    let coarse: Vec<u64> = even.chunks(group).map(median).collect();
     let scan = Scan::new(&coarse);
     let mut places: Vec<usize> = scan.places().into_iter().map(|place| place * group).collect();
     // Placing one anew moves the ends of its neighbours' levels.
     for _ in 0..2 {
-        place(values, &mut places);
+        place(even, &mut places);
     }
-    let mut found = settle(values, &scan, group, places);
-    shape::join_drifts(values, scan.inflation(), &mut found);
+    // Of two that are near each other one is found, perhaps between them; the other one is found beside it.
+    let more = scan.places_between(&places.iter().map(|place| place / group).collect::<Vec<_>>());
+    if !more.is_empty() {
+        places.extend(more.into_iter().map(|place| place * group));
+        places.sort_unstable();
+        places.dedup();
+        for _ in 0..2 {
+            place(even, &mut places);
+        }
+    }
+    let mut found = settle(even, &scan, group, places);
+    shape::join_drifts(even, scan.inflation(), &mut found);
+    for change in found.iter_mut().filter(|change| !change.is_gradual) {
+        let is_upward = change.after > change.before;
+        change.before = level(values.get(change.from..change.at).unwrap_or_default());
+        change.after = level(values.get(change.at..change.to).unwrap_or_default());
+        if (change.after > change.before) != is_upward {
+            change.after = change.before;
+        }
+    }
+    found.retain(|change| change.before != change.after);
     found
 }
 
@@ -128,26 +155,42 @@ fn settle(values: &[u64], scan: &Scan<'_>, group: usize, mut places: Vec<usize>)
                 change(values, scan, group, around(values, &places, index), *places.get(index)?)
             })
             .collect();
-        let is_short = |change: &Change| {
-            let least_after = if change.to == values.len() { least.min(LAST_POINTS) } else { least };
-            change.at - change.from < least || change.to - change.at < least_after
+        let is_upward = |change: &Change| change.after > change.before;
+        let goes_on = |change: &Change, other: Option<&Change>| {
+            other.is_some_and(|other| is_upward(other) == is_upward(change))
+        };
+        let short = least.min(SHORT_POINTS);
+        let is_short = |index: usize, change: &Change| {
+            let before = index.checked_sub(1).and_then(|index| all.get(index));
+            let least_before = match change.from {
+                0 if is_upward(change) => short,
+                0 => least.min(LAST_POINTS),
+                _ if goes_on(change, before) => short,
+                _ => least,
+            };
+            let least_after = match change.to {
+                to if to == values.len() => least.min(LAST_POINTS),
+                _ if goes_on(change, all.get(index + 1)) => short,
+                _ => least,
+            };
+            change.at - change.from < least_before || change.to - change.at < least_after
         };
         let is_small = |change: &Change| {
             u128::from(change.before.abs_diff(change.after)) * 100
                 < u128::from(change.before.min(change.after)) * u128::from(MIN_PERCENT)
         };
-        let is_weak = |change: &Change| {
-            is_short(change)
+        let is_weak = |index: usize, change: &Change| {
+            is_short(index, change)
                 || is_small(change)
                 || change.p_value > SIGNIFICANCE
                 || change.before == change.after
         };
         let size = |change: &Change| (change.before.abs_diff(change.after), change.at);
-        let Some(weakest) = all.iter().filter(|change| is_weak(change)).min_by_key(|change| size(change))
-        else {
+        let weak = all.iter().enumerate().filter(|&(index, change)| is_weak(index, change));
+        let Some(weakest) = weak.map(|(_, change)| size(change)).min() else {
             return all;
         };
-        places.retain(|&place| place != weakest.at);
+        places.retain(|&place| place != weakest.1);
         place(values, &mut places);
     }
 }
@@ -168,6 +211,17 @@ fn change(
         is_gradual: false,
         p_value: scan.p_value(from / group, at / group, to.div_ceil(group)).max(SMALLEST_P),
     })
+}
+
+/// The mean of the middle two fifths, rounded down; 0 of nothing. Outliers move it as little as the median while they are
+/// few, and of values at two levels it is between them, where the median is at one or the other.
+fn level(values: &[u64]) -> u64 {
+    let mut sorted = values.to_vec();
+    sorted.sort_unstable();
+    let outside = sorted.len() * 3 / 10;
+    let middle = sorted.get(outside..sorted.len() - outside).unwrap_or_default();
+    let sum: u128 = middle.iter().map(|&value| u128::from(value)).sum();
+    u64::try_from(sum / middle.len().max(1) as u128).unwrap_or(u64::MAX)
 }
 
 /// The lower median; 0 of nothing.

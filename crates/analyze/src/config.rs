@@ -37,7 +37,7 @@ pub const SLOWEST_STEPS: usize = 10;
 /// Spans that are kept of a step that is kept as an example: the longest of it.
 pub const EXAMPLE_SPANS: usize = 256;
 
-/// Bytes that those may take together; fewer are kept where names are long. At most 26 steps of a mode are kept.
+/// Bytes that those may take together; fewer are kept where names are long. At most 86 steps of a mode are kept.
 pub const EXAMPLE_BYTES: usize = 32 * 1024;
 
 /// What grows with the input, and how far. Each bound keeps the result independent of order: it keeps the
@@ -54,6 +54,12 @@ pub struct Bounds {
     pub points: usize,
     /// Points of the series of phases over steps; beyond, points hold twice as many steps.
     pub phase_points: usize,
+    /// Call paths of a run of which is kept what they left allocated over the steps; those with the smallest hashes are
+    /// kept, the others counted together.
+    pub memory_sections: usize,
+    /// Those call paths times the points of one of their series, of which there are as many as of the series of phases
+    /// at most; beyond, points hold twice as many steps.
+    pub memory_cells: usize,
     /// User values of a run; the smallest names are kept.
     pub values: usize,
     /// User phases of a table; the largest names are counted together.
@@ -76,6 +82,8 @@ impl Default for Bounds {
             paths: 65_536,
             points: 65_536,
             phase_points: 1_024,
+            memory_sections: 2_048,
+            memory_cells: 262_144,
             values: 32,
             custom_phases: 64,
             threads: 1_024,

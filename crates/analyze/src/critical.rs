@@ -15,7 +15,9 @@
 //! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
 //!   that: between them passed less than 1 % of the parent's duration.
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
-//!   path, and the child before, between and after them.
+//!   path, and the child before, between and after them. Where its [`Stint`]s are known, only those that ran between two
+//!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
+//! - A section that [awaits](Member::awaits) another one, which ended while it waited, was held up by that one.
 //! - Clocks of different processes disagree a little: a child that ends within 1 % of the parent's duration
 //!   after the next one's start, in another process and with nothing else beginning or ending in between, came
 //!   before it all the same; it is moved back by the overlap. (The rule of the CRISP tool, whose exclusive times
@@ -26,14 +28,16 @@
 mod edge;
 mod hold;
 mod linked;
+mod stints;
 mod sums;
 
 use std::cmp::Reverse;
 
 pub use edge::Edge;
 use hold::Holders;
+pub use stints::Stint;
 
-pub(crate) use linked::{Linked, Made, PIECES, Waited};
+pub(crate) use linked::{LINKS, Linked, Made, PIECES, Piece as LinkedPiece, Waited};
 pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
 
 /// No parent among the members.
@@ -62,6 +66,8 @@ pub struct Member {
     pub is_suspended: bool,
     /// Whether its parent cannot have waited for it.
     pub is_detached: bool,
+    /// Index of the member that it waited for, whoever caused that, or [`NO_PARENT`].
+    pub awaits: u32,
 }
 
 /// A piece of the path.
@@ -98,9 +104,13 @@ pub struct Walk {
     beside: Vec<Frame>,
     candidates: Vec<Candidate>,
     starts: Vec<u64>,
-    /// Siblings that ran while suspended members were; ranges of it are those of one member.
+    /// What a member on the path waited for beside its own children: siblings that ran while it was suspended, and what
+    /// it awaited. Ranges of it are those of one member.
     guests: Vec<Candidate>,
     holders: Holders,
+    /// When suspended members ran, by member and start.
+    stints: Vec<Stint>,
+    free: Vec<stints::Time>,
     /// How many more members may be walked for a second time.
     returns: usize,
     /// The kind of edge that is not followed.
@@ -178,6 +188,20 @@ impl Walk {
         self.without != Some(edge)
     }
 
+    /// As [`run`](Self::run), where of some suspended members all stints are known: sorted by member and start.
+    pub fn run_with(
+        &mut self,
+        members: &[Member],
+        stints: &[Stint],
+        root: u32,
+        pieces: &mut Vec<Piece>,
+        standing: &mut Vec<Standing>,
+    ) {
+        self.stints.extend_from_slice(stints);
+        self.run(members, root, pieces, standing);
+        self.stints.clear();
+    }
+
     /// Fills `pieces` with the path from the end to the start of member `root`, latest first, and `standing`
     /// with what each member is to it. Members that are not below `root` stay apart.
     pub fn run(
@@ -194,7 +218,7 @@ impl Walk {
         self.index(members);
         self.holders.clear();
         self.guests.clear();
-        self.returns = members.len();
+        self.returns = members.len() + self.stints.len();
         self.beside.clear();
         self.work.clear();
         self.work.push(Frame {
@@ -317,7 +341,7 @@ impl Walk {
                 guests: (0, 0),
             };
             if is_on_path {
-                below.guests = self.invite(members, &child, index, moved_ns);
+                below.guests = self.invite(members, &child, index, (moved_ns, below.moved_ns));
                 holder = self.holder(members, frame, &child, start_ns);
                 self.work.push(below);
             } else {
@@ -350,27 +374,59 @@ impl Walk {
         self.candidates.sort_unstable_by_key(|child| Reverse(child.key()));
     }
 
-    /// Notes which of the candidates from `index` on ran on the thread of `child` while it was suspended.
-    fn invite(&mut self, members: &[Member], child: &Candidate, index: usize, moved_ns: u64) -> (u32, u32) {
+    /// Notes what `child` waited for beside its own children. Its siblings are the candidates from `index` on; it is moved
+    /// as far against these, and so far in all.
+    fn invite(
+        &mut self,
+        members: &[Member],
+        child: &Candidate,
+        index: usize,
+        (moved_ns, all_moved_ns): (u64, u64),
+    ) -> (u32, u32) {
         let first = self.guests.len() as u32;
-        let own = members.get(child.member as usize);
-        let Some(own) = own.filter(|own| own.is_suspended && own.thread.is_some()) else { return (0, 0) };
-        if !self.follows(Edge::Suspended) {
-            return (0, 0);
+        let Some(own) = members.get(child.member as usize) else { return (0, 0) };
+        if own.is_suspended && own.thread.is_some() && self.follows(Edge::Suspended) {
+            self.invite_siblings(members, own, child, index, (moved_ns, all_moved_ns));
         }
-        for sibling in self.candidates.get(index..).unwrap_or_default() {
+        let awaited = members.get(own.awaits as usize).filter(|_| self.follows(Edge::Link));
+        if let Some(awaited) = awaited.filter(|awaited| awaited.end_ns <= own.end_ns) {
+            self.guests
+                .push(Candidate { is_guest: true, ..candidate(awaited, own.awaits).moved(all_moved_ns) });
+        }
+        (first, self.guests.len() as u32)
+    }
+
+    /// Those that ran on the thread of `child` while it was suspended.
+    fn invite_siblings(
+        &mut self,
+        members: &[Member],
+        own: &Member,
+        child: &Candidate,
+        index: usize,
+        (moved_ns, all_moved_ns): (u64, u64),
+    ) {
+        let Self { candidates, guests, free, stints, .. } = self;
+        stints::free(own, stints::of(stints, child.member), free);
+        // How far all that is walked here was moved before.
+        let before_ns = all_moved_ns.saturating_sub(moved_ns);
+        let earlier = |time_ns: u64| time_ns.saturating_sub(before_ns);
+        for sibling in candidates.get(index..).unwrap_or_default() {
             // They come by falling ends.
             if sibling.end_ns <= child.start_ns {
                 break;
             }
-            let runs = |other: &&Member| {
-                (other.process, other.thread) == (own.process, own.thread) && !other.is_suspended
-            };
-            if members.get(sibling.member as usize).filter(runs).is_some() {
-                self.guests.push(Candidate { is_guest: true, ..sibling.moved(moved_ns) });
+            let Some(other) = members.get(sibling.member as usize) else { continue };
+            if other.process != own.process {
+                continue;
+            }
+            for (from_ns, to_ns, thread) in stints::held(other, stints::of(stints, sibling.member)) {
+                for &(start_ns, end_ns, _) in free.iter().filter(|time| time.2 == thread) {
+                    let ran = sibling.within(earlier(from_ns), earlier(to_ns));
+                    let ran = ran.and_then(|ran| ran.within(earlier(start_ns), earlier(end_ns)));
+                    guests.extend(ran.map(|ran| Candidate { is_guest: true, ..ran.moved(moved_ns) }));
+                }
             }
         }
-        (first, self.guests.len() as u32)
     }
 
     /// What held the thread of `child`, which is on the path from `start_ns` on, until it could begin.

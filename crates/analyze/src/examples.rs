@@ -1,7 +1,8 @@
 //! Steps that are kept with their spans, so that a person can look into them: the first, the slowest, and a sample from
-//! which the one nearest to the median is taken at the end. Which they are depends on the set of steps only: each of
-//! the three rules keeps so many of the smallest by its own order, and a step stays while any rule keeps it. How one
-//! is cut out of a trace is in the fold; what is said about it in the end, in `finish`.
+//! which the one nearest to the median is taken at the end. Of each class of step numbers ([`crate::strata`]) the slowest
+//! is kept as well, so that what is slow every so often does not crowd out the rest. Which they are depends on the set
+//! of steps only: each of the rules keeps so many of the smallest by its own order, and a step stays while any rule
+//! keeps it. How one is cut out of a trace is in the fold; what is said about it in the end, in `finish`.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -12,6 +13,7 @@ use stepscope_core::identity::{TraceId, mix};
 use crate::config::{EXAMPLE_BYTES, EXAMPLE_SPANS};
 use crate::phases::PhaseKey;
 use crate::steps::StepRecord;
+use crate::strata::{self, Moduli};
 
 /// Steps kept because they are the first.
 pub(crate) const FIRST: usize = 2;
@@ -22,11 +24,17 @@ pub(crate) const SLOWEST: usize = 8;
 /// Steps kept because the hashes of their traces are the smallest.
 const SAMPLE: usize = 16;
 
+/// Of each class by these the slowest step is kept.
+const CLASSES: Moduli = &[8, 9, 25, 7, 11];
+
 /// No parent among the spans kept.
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
 /// What one span costs at most, its texts aside.
 pub(crate) const SPAN_BYTES: usize = 96;
+
+/// What one interval in which a span ran costs.
+pub(crate) const RUN_BYTES: usize = 16;
 
 /// A thread that spans of a step ran on.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -59,6 +67,8 @@ pub(crate) struct ExampleSpan {
     pub(crate) duration_ns: u64,
     pub(crate) is_error: bool,
     pub(crate) batch: Option<Batch>,
+    /// When it ran, after the start of the step and for how long, where it was entered several times.
+    pub(crate) running: Vec<(i64, u64)>,
 }
 
 /// A piece of the critical path: span, start after that of the step, length.
@@ -89,7 +99,11 @@ impl Example {
     fn is_bounded(&self) -> bool {
         let texts = self.names.iter().map(|name| name.len()).sum::<usize>()
             + self.lanes.iter().map(|lane| lane.name.len()).sum::<usize>()
-            + self.spans.iter().map(|span| text_of(&span.phase)).sum::<usize>();
+            + self
+                .spans
+                .iter()
+                .map(|span| text_of(&span.phase) + span.running.len() * RUN_BYTES)
+                .sum::<usize>();
         self.spans.len() <= EXAMPLE_SPANS
             && self.lanes.len() <= EXAMPLE_SPANS
             && self.names.len() <= EXAMPLE_SPANS
@@ -120,12 +134,24 @@ pub(crate) struct Examples {
 }
 
 /// The last that each rule keeps: a step beyond all of them is not looked at any closer.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Bar {
     /// Number and start.
     first: (Option<u64>, u64),
     duration_ns: u64,
     draw: u64,
+    /// Of the slowest step of each class; absent where there is none.
+    classes: Vec<Option<u64>>,
+}
+
+impl Bar {
+    /// Whether the slowest step of each class of a number is slower.
+    fn is_slower(&self, number: Option<u64>, duration_ns: u64) -> bool {
+        let bar = |at: usize| self.classes.get(at).copied().flatten();
+        number.is_none_or(|number| {
+            strata::classes(CLASSES, number).all(|at| bar(at).is_some_and(|bar| duration_ns < bar))
+        })
+    }
 }
 
 impl Examples {
@@ -135,18 +161,26 @@ impl Examples {
             step.duration_ns() < bar.duration_ns
                 && (step.step, step.start_ns) > bar.first
                 && draw(step) > bar.draw
+                && bar.is_slower(step.step, step.duration_ns())
         };
         if self.bar.as_ref().is_some_and(is_beyond) {
             return false;
         }
         let (slow, draw) = (slowness(step), draw(step));
         let (mut earlier, mut slower, mut drawn) = (0, 0, 0);
+        // By modulus, whether a slower one of the same class is there.
+        let mut is_below = [step.step.is_none(); CLASSES.len()];
         for other in self.kept.keys() {
             earlier += usize::from(other < step);
-            slower += usize::from((slowness(other), other) < (slow, step));
+            let is_slower = (slowness(other), other) < (slow, step);
+            slower += usize::from(is_slower);
+            if let Some((number, other)) = step.step.zip(other.step).filter(|_| is_slower) {
+                let both = strata::classes(CLASSES, number).zip(strata::classes(CLASSES, other));
+                is_below.iter_mut().zip(both).for_each(|(is_below, (mine, its))| *is_below |= mine == its);
+            }
             drawn += usize::from((self::draw(other), other) < (draw, step));
         }
-        step.is_whole && (earlier < FIRST || slower < SLOWEST || drawn < SAMPLE)
+        step.is_whole && (earlier < FIRST || slower < SLOWEST || drawn < SAMPLE || is_below.contains(&false))
     }
 
     /// Adds a step.
@@ -179,6 +213,14 @@ impl Examples {
         let mut drawn: Vec<_> = self.kept.keys().map(|step| (draw(step), step)).collect();
         slow.sort_unstable();
         drawn.sort_unstable();
+        let mut classes: Vec<Option<&StepRecord>> = vec![None; strata::count(CLASSES)];
+        for (_, step) in &slow {
+            for at in step.step.into_iter().flat_map(|number| strata::classes(CLASSES, number)) {
+                if let Some(class) = classes.get_mut(at) {
+                    class.get_or_insert(step);
+                }
+            }
+        }
         self.bar = (|| {
             let first = self.kept.keys().nth(FIRST - 1)?;
             let (Reverse(duration_ns), _) = slow.get(SLOWEST - 1)?;
@@ -186,10 +228,12 @@ impl Examples {
                 first: (first.step, first.start_ns),
                 duration_ns: *duration_ns,
                 draw: drawn.get(SAMPLE - 1)?.0,
+                classes: classes.iter().map(|step| step.map(StepRecord::duration_ns)).collect(),
             })
         })();
         let mut stay: Vec<&StepRecord> = self.kept.keys().take(FIRST).collect();
         stay.extend(slow.into_iter().take(SLOWEST).map(|(_, step)| step));
+        stay.extend(classes.into_iter().flatten());
         stay.extend(drawn.into_iter().take(SAMPLE).map(|(_, step)| step));
         let gone: Vec<StepRecord> = self.kept.keys().filter(|step| !stay.contains(step)).cloned().collect();
         for step in gone {

@@ -6,6 +6,7 @@ mod changes;
 mod coverage;
 mod critical;
 mod examples;
+mod held;
 mod input;
 mod memory;
 mod numbering;
@@ -14,6 +15,7 @@ mod periods;
 mod run;
 mod sections;
 mod series;
+mod slowest;
 mod steps;
 
 use std::collections::BTreeMap;
@@ -110,7 +112,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let coverage = coverage::of(run, sections.steps, &losses);
     let periods = periods::found(&numbers, &coverage, &series);
     let steps = steps::Steady::of(run, &numbers, &periods, config);
-    let modes = steps.modes(config);
+    let modes = steps.modes(run, &periods, config);
     let primary = steps::primary(&modes);
     let outside = input::Outside::of(run, &steps, primary, config);
     Summary {
@@ -138,10 +140,10 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         ),
         values: series::values(run, numbers.of_mode(Mode::Train)),
         disagreements: sections.disagreements,
-        changes: changes::of(&steps, &coverage, &series, &phase_series),
+        changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows)),
         periodic: periods::of(run, &steps, &periods, &series),
         phase_series,
-        examples: examples::of(run, &steps, &modes),
+        examples: examples::of(run, &steps, &modes, &periods),
         sections: sections.rows,
         coverage,
         state,

@@ -14,13 +14,16 @@ use stepscope_model::{Completeness, Figure, Span, Trace};
 use crate::config::Bounds;
 use crate::examples::Examples;
 use crate::forest::{Forest, NONE};
+use crate::held::{Held, Nets};
 use crate::merge::Merge;
 
 use crate::points::{PhasePoint, Place, Points, StepPoint};
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::sections::SectionAcc;
+use crate::slow::Slow;
+use crate::spent::OfStep;
 use crate::steps::StepRecord;
-use crate::sweep::{Member, Sweep};
+use crate::sweep::{Joined, Member, Sweep};
 use crate::values::Said;
 
 use place::{Node, Role};
@@ -42,6 +45,8 @@ pub(crate) struct Fold {
     sweep: Sweep,
     sweep_members: Vec<Member>,
     sweep_nodes: Vec<u32>,
+    /// What the driving thread of the group at hand waited for on other threads.
+    joins: Vec<Joined>,
     exposed: Vec<u64>,
     paths: critical::Paths,
     families: place::Families,
@@ -49,6 +54,9 @@ pub(crate) struct Fold {
     seen: Vec<(u64, u64)>,
     group: u64,
     record: StepRecord,
+    /// Exposed time of the step at hand by section.
+    spent: OfStep,
+    nets: Nets,
     /// Whether every span of the trace at hand was read, so that own times and phases are known.
     is_whole: bool,
     /// Whether the group at hand is outside of steps, in a trace of ours.
@@ -69,6 +77,7 @@ impl Fold {
             if !run.sections.enforce(bounds.paths) && !run.orphans.enforce(bounds.paths) {
                 break;
             }
+            run.bound_spent();
         }
         self.cover(trace);
         let tally = self.tally(trace);
@@ -90,7 +99,9 @@ impl Fold {
             orphans: &mut run.orphans,
             series: &mut run.series,
             phase_series: &mut run.phase_series,
+            held: &mut run.held,
             examples: &mut run.examples,
+            slow: &mut run.slow,
             waits: &mut run.waits,
             named_waits: &mut run.named_waits,
             windows: &mut run.windows,
@@ -118,7 +129,7 @@ impl Fold {
         if run.sections.tree().cut() == 0 {
             run.sections.forget_steps_of_root();
         }
-        run.bound_links();
+        run.bound_paths();
         self.values(trace, run, bounds);
     }
 
@@ -231,7 +242,9 @@ struct Target<'a> {
     orphans: &'a mut crate::sections::Sections,
     series: &'a mut [Points<StepPoint>; 3],
     phase_series: &'a mut [Points<PhasePoint>; 3],
+    held: &'a mut Held,
     examples: &'a mut [Examples; 3],
+    slow: &'a mut [Slow; 3],
     waits: &'a mut crate::batches::Waits,
     named_waits: &'a mut crate::batches::NamedWaits,
     windows: &'a mut [crate::critical::WindowSums],

@@ -17,6 +17,7 @@ mod fold;
 mod forest;
 #[cfg(test)]
 mod generated;
+mod held;
 mod losses;
 mod merge;
 mod outside;
@@ -31,7 +32,10 @@ pub mod rules;
 mod run;
 mod sections;
 mod sharing;
+mod slow;
+mod spent;
 mod steps;
+mod strata;
 pub mod summary;
 mod sums;
 mod sweep;

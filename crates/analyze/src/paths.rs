@@ -10,6 +10,8 @@ use std::hash::{BuildHasher, RandomState};
 use stepscope_core::Phase;
 use stepscope_core::path::{DEEPER, MAX_DEPTH, OTHER};
 
+use crate::spent::id_inside;
+
 /// Longer names are cut, so that hostile ones cost bounded memory.
 pub(crate) const MAX_NAME_BYTES: usize = 256;
 
@@ -33,6 +35,8 @@ struct PathNode {
     parent: u32,
     depth: u16,
     hash: u64,
+    /// The same for equal paths, whatever the tree.
+    id: u64,
     name: Box<str>,
     inferred: Option<Phase>,
 }
@@ -56,7 +60,7 @@ impl Default for PathTree {
 
 impl PathTree {
     fn with_cut(cut: u16) -> Self {
-        let root = PathNode { parent: ROOT, depth: 0, hash: 0, name: "".into(), inferred: None };
+        let root = PathNode { parent: ROOT, depth: 0, hash: 0, id: 0, name: "".into(), inferred: None };
         Self { nodes: vec![root], slots: vec![0; 64], seed: RandomState::new().hash_one(0u8), cut }
     }
 
@@ -100,6 +104,11 @@ impl PathTree {
             Some(node) if path != ROOT => &node.name,
             _ => OTHER,
         }
+    }
+
+    /// Identity of a path, in any tree; see [`id_inside`].
+    pub(crate) fn id(&self, path: u32) -> u64 {
+        self.node(path).map_or(0, |node| node.id)
     }
 
     /// The phase that the last name implies.
@@ -204,7 +213,15 @@ impl PathTree {
     fn insert(&mut self, parent: u32, name: &str, hash: u64) -> u32 {
         let path = self.nodes.len() as u32;
         let depth = self.depth(parent) + 1;
-        self.nodes.push(PathNode { parent, depth, hash, name: name.into(), inferred: Phase::infer(name) });
+        let id = id_inside(self.id(parent), name);
+        self.nodes.push(PathNode {
+            parent,
+            depth,
+            hash,
+            id,
+            name: name.into(),
+            inferred: Phase::infer(name),
+        });
         if self.nodes.len() * 2 > self.slots.len() {
             let wanted = self.slots.len() * 2;
             self.slots.clear();

@@ -3,7 +3,9 @@
 //! A value is large by what it lies above the median of those around it, so that neither a change of level nor a drift is
 //! one. A class of numbers (those with one remainder by a period) is periodic where nearly all of its values are large,
 //! and more of them than chance explains: by Chernoff's bound of the binomial distribution, at the share of large
-//! values among the others, over all classes that could have been looked at. The clearest class is taken, what its values have
+//! values among the others, over all classes that could have been looked at. A class may be periodic from one of its numbers
+//! on (checkpoints begin when there is something to save): then so it is judged among the values from there on, over all
+//! numbers where it could have begun. The clearest class is taken, what its values have
 //! above the others is taken off them, and the rest is looked at again: so evaluations every 100 steps are told from
 //! logging every 10.
 
@@ -18,8 +20,15 @@ pub const MIN_EVERY: u64 = 3;
 /// Values that a class needs.
 pub const MIN_MEMBERS: usize = 4;
 
-/// Of a class's values, the per cent that are large.
-pub const MIN_LARGE_PERCENT: usize = 80;
+/// Of a class's values, the per cent that are large: what is done every so often is left out at times, as a checkpoint
+/// is of a model that did not get better. Of a class that holds every other period half are.
+pub const MIN_LARGE_PERCENT: usize = 60;
+
+/// The same of a class that begins late: where it begins is chosen, so that chance adds some.
+pub const MIN_LATE_PERCENT: usize = 80;
+
+/// The share of a class's values that are large once it has begun, where nothing else is known.
+const AS_A_RULE: f64 = 0.9;
 
 /// A large value is longer than those around it by at least this per cent.
 pub const MIN_PERCENT: u64 = 10;
@@ -50,13 +59,19 @@ pub struct Period {
     pub every: u64,
     /// The smallest number of the class that is there.
     pub first: u64,
+    /// The number with which it begins, where that is later.
+    pub since: Option<u64>,
 }
 
 impl Period {
     /// Whether `number` is of its class.
     #[must_use]
     pub const fn holds(&self, number: u64) -> bool {
-        self.every > 0 && number % self.every == self.first % self.every
+        let has_begun = match self.since {
+            Some(since) => number >= since,
+            None => true,
+        };
+        has_begun && self.every > 0 && number % self.every == self.first % self.every
     }
 
     /// Whether both together are a period too short to be one: every fourth value, and the one in the middle between
@@ -117,27 +132,67 @@ impl<'a> Search<'a> {
         let mut best: Option<(f64, Period)> = None;
         for every in candidates(&large) {
             for (first, (members, large_members)) in self.classes(every, &large, is_possible) {
-                if large_members * 100 < members * MIN_LARGE_PERCENT {
-                    continue;
-                }
-                let period = Period { every, first };
-                // A part of a known period's class has to be clear in that, too: its values scatter in a way of their own.
-                let around =
-                    known.iter().filter(|known| every.is_multiple_of(known.every) && known.holds(first));
-                let chances = around.map(|known| self.among(known, &large).chance_ln(large_members, members));
-                let chance = chances.fold(all.chance_ln(large_members, members), f64::max);
-                if chance <= SIGNIFICANCE.ln() && best.is_none_or(|(least, _)| chance < least) {
-                    best = Some((chance, period));
+                let whole = Class { since: None, members, large: large_members };
+                let late = self.late(every, first, whole, all).filter(|late| late.begins_within(&whole));
+                let found = [late, Some(whole)].into_iter().flatten().find_map(|class| {
+                    let period = Period { every, first, since: class.since };
+                    let chance = self.chance_ln(&period, class, &large, known)? + class.starts_ln(&whole);
+                    (chance <= SIGNIFICANCE.ln()).then_some((chance, period))
+                });
+                if let Some(found) = found.filter(|(chance, _)| best.is_none_or(|(least, _)| *chance < least))
+                {
+                    best = Some(found);
                 }
             }
         }
         best.map(|(_, period)| period)
     }
 
-    /// The values of a class, and the large ones of them.
-    fn among(&self, period: &Period, large: &[u64]) -> Among {
-        let count = |numbers: &[u64]| numbers.iter().filter(|&&number| period.holds(number)).count();
+    /// The bound of the logarithm of the probability that chance made a class so; nothing where too few of it are large.
+    fn chance_ln(&self, period: &Period, class: Class, large: &[u64], known: &[Period]) -> Option<f64> {
+        if class.large * 100 < class.members * class.min_percent() {
+            return None;
+        }
+        // A part of a known period's class has to be clear in that, too: its values scatter in a way of their own.
+        let first = period.since.unwrap_or(period.first);
+        let around =
+            known.iter().filter(|known| period.every.is_multiple_of(known.every) && known.holds(first));
+        let around = around.map(|known| self.among(large, period.since, |number| known.holds(number)));
+        let all = self.among(large, period.since, |_| true);
+        let chances = around.chain([all]).map(|among| among.chance_ln(class.large, class.members));
+        chances.max_by(f64::total_cmp)
+    }
+
+    /// Those values, and the large ones of them, from a number on.
+    fn among(&self, large: &[u64], since: Option<u64>, is_meant: impl Fn(u64) -> bool) -> Among {
+        let count = |numbers: &[u64]| {
+            let first = numbers.partition_point(|&number| since.is_some_and(|since| number < since));
+            let rest = numbers.get(first..).unwrap_or_default();
+            rest.iter().filter(|&&number| is_meant(number)).count()
+        };
         Among { values: count(self.numbers), large: count(large) }
+    }
+
+    /// A class from that of its values on with which it most likely began (a large one that is followed by one), where
+    /// before it as large a share is as of all other values, and after it nearly all.
+    fn late(&self, every: u64, first: u64, whole: Class, all: Among) -> Option<Class> {
+        let period = Period { every, first, since: None };
+        let usual = all.usual(whole.large, whole.members);
+        let (gain, loss) = ((AS_A_RULE / usual).ln(), ((1.0 - AS_A_RULE) / (1.0 - usual)).ln());
+        let (mut class, mut likelihood) = (Class { since: None, members: 0, large: 0 }, 0.0);
+        let mut best: Option<(f64, Class)> = None;
+        let mut is_followed = false;
+        let values = self.numbers.iter().zip(self.above.iter().zip(&self.limits)).rev();
+        for (&number, (above, limit)) in values.filter(|(number, _)| period.holds(**number)) {
+            let is_large = above > limit;
+            likelihood += if is_large { gain } else { loss };
+            (class.members, class.large) = (class.members + 1, class.large + usize::from(is_large));
+            if is_large && is_followed && best.is_none_or(|(most, _)| most <= likelihood) {
+                best = Some((likelihood, Class { since: Some(number), ..class }));
+            }
+            is_followed = is_large;
+        }
+        best.map(|(_, class)| class).filter(|class| class.members < whole.members)
     }
 
     fn large(&self) -> impl Iterator<Item = u64> {
@@ -209,6 +264,35 @@ fn candidates(large: &[u64]) -> Vec<u64> {
     distances.into_iter().take(CANDIDATES).map(|(distance, _)| distance).collect()
 }
 
+/// The values of a class.
+#[derive(Debug, Clone, Copy)]
+struct Class {
+    /// From which on.
+    since: Option<u64>,
+    members: usize,
+    large: usize,
+}
+
+impl Class {
+    /// The per cent of it that has to be large.
+    const fn min_percent(&self) -> usize {
+        if self.since.is_some() { MIN_LATE_PERCENT } else { MIN_LARGE_PERCENT }
+    }
+
+    /// What it costs to choose where it begins, of as many numbers as it has.
+    fn starts_ln(&self, whole: &Self) -> f64 {
+        self.since.map_or(0.0, |_| (whole.members.max(1) as f64).ln())
+    }
+
+    /// Whether values before it are too seldom large to be a part of it that was left out by chance.
+    fn begins_within(&self, whole: &Self) -> bool {
+        let before = whole.members.saturating_sub(self.members);
+        let usual = before.saturating_sub(whole.large.saturating_sub(self.large));
+        let left_out = (self.members.saturating_sub(self.large) as f64 + 1.0) / (self.members as f64 + 2.0);
+        binomial_ln(usual, before, left_out) + self.starts_ln(whole) <= SIGNIFICANCE.ln()
+    }
+}
+
 /// Values of which a class is a part.
 #[derive(Debug, Clone, Copy)]
 struct Among {
@@ -217,11 +301,16 @@ struct Among {
 }
 
 impl Among {
+    /// The share of large values among the others than a class's, by Laplace's rule of succession.
+    fn usual(self, large: usize, members: usize) -> f64 {
+        let others = self.values.saturating_sub(members) as f64;
+        (self.large.saturating_sub(large) as f64 + 1.0) / (others + 2.0)
+    }
+
     /// Bound of the logarithm of the probability that of any class with as many members so many are large, when as large
     /// a share is as of the other values (by Laplace's rule of succession); above 0 where nothing is said.
     fn chance_ln(self, large: usize, members: usize) -> f64 {
-        let others = self.values.saturating_sub(members) as f64;
-        let usual = (self.large.saturating_sub(large) as f64 + 1.0) / (others + 2.0);
+        let usual = self.usual(large, members);
         // As many classes as have enough members: of each period up to a quarter of the values, as many as it is long.
         let classes = self.values as f64 * self.values as f64 / (2 * MIN_MEMBERS * MIN_MEMBERS) as f64;
         binomial_ln(large, members, usual) + classes.max(1.0).ln()

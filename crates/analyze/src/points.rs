@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::merge::{Merge, earliest};
 use crate::phases::{PhaseKey, PhaseMap};
+use crate::spent::Spent;
 use crate::steps::{PhaseTime, StepRecord};
 
 /// Where a step is in a series: the steps of an epoch follow those of the epochs before it, whatever their numbers.
@@ -45,6 +46,14 @@ impl<T> Default for Points<T> {
     }
 }
 
+impl<T> Points<T> {
+    /// The same points with other content.
+    pub(crate) fn map<U>(&self, content: impl Fn(&T) -> U) -> Points<U> {
+        let points = self.points.iter().map(|(&key, point)| (key, content(point))).collect();
+        Points { shift: self.shift, points }
+    }
+}
+
 impl<T: Merge + Clone> Points<T> {
     /// Adds `value` at `place`.
     pub(crate) fn add(&mut self, place: Place, value: &T, bound: usize) {
@@ -62,6 +71,15 @@ impl<T: Merge + Clone> Points<T> {
         self.enforce(bound);
     }
 
+    /// Changes the point of `place`.
+    pub(crate) fn with(&mut self, place: Place, bound: usize, change: impl FnOnce(&mut T))
+    where
+        T: Default,
+    {
+        change(self.points.entry(coarser(place.key(), 0, self.shift)).or_default());
+        self.enforce(bound);
+    }
+
     fn put(&mut self, key: Key, value: &T) {
         match self.points.get_mut(&key) {
             Some(mine) => mine.absorb(value),
@@ -71,7 +89,8 @@ impl<T: Merge + Clone> Points<T> {
         }
     }
 
-    fn enforce(&mut self, bound: usize) {
+    /// Makes points hold more steps until there are few enough.
+    pub(crate) fn enforce(&mut self, bound: usize) {
         while self.points.len() > bound.max(2) {
             self.coarsen(self.shift + 1);
         }
@@ -97,6 +116,7 @@ pub(crate) struct PhasePoint {
     pub(crate) steps: u64,
     pub(crate) total_ns: u128,
     pub(crate) exposed: PhaseMap<Exposed>,
+    pub(crate) spent: Spent,
 }
 
 /// Exposed time.
@@ -114,12 +134,18 @@ impl Merge for PhasePoint {
         self.steps = self.steps.saturating_add(other.steps);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
         self.exposed.merge(&other.exposed, CUSTOM_PHASES);
+        self.spent.absorb(&other.spent);
     }
 }
 
 impl Points<PhasePoint> {
-    /// Adds a whole step, where it has a number.
-    pub(crate) fn step(&mut self, record: &StepRecord, bound: usize) {
+    /// Adds a whole step, where it has a number, with the time of its sections by the ids of their paths.
+    pub(crate) fn step(
+        &mut self,
+        record: &StepRecord,
+        sections: impl IntoIterator<Item = (u64, u64)>,
+        bound: usize,
+    ) {
         let Some(place) = record.place().filter(|_| record.is_whole) else { return };
         let point = self.points.entry(coarser(place.key(), 0, self.shift)).or_default();
         point.steps = point.steps.saturating_add(1);
@@ -128,6 +154,9 @@ impl Points<PhasePoint> {
             if *exposed_ns > 0 && *phase != PhaseKey::Absent {
                 point.exposed.add(phase, &Exposed(*exposed_ns), CUSTOM_PHASES);
             }
+        }
+        for (path, exposed_ns) in sections {
+            point.spent.add(path, exposed_ns.into());
         }
         self.enforce(bound);
     }
@@ -169,6 +198,8 @@ pub(crate) struct StepPoint {
     pub(crate) rss: Option<GaugeAcc>,
     pub(crate) samples: Option<u64>,
     pub(crate) wait_ns: u128,
+    /// Of the steps that say it.
+    pub(crate) run_queue_ns: Option<u64>,
 }
 
 impl Merge for StepPoint {
@@ -179,10 +210,12 @@ impl Merge for StepPoint {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.live.absorb(&other.live);
         self.rss.absorb(&other.rss);
-        self.samples = match (self.samples, other.samples) {
+        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
             (Some(a), Some(b)) => Some(a.saturating_add(b)),
             (a, b) => a.or(b),
         };
+        self.samples = sum(self.samples, other.samples);
+        self.run_queue_ns = sum(self.run_queue_ns, other.run_queue_ns);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
     }
 }

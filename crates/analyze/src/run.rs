@@ -13,12 +13,15 @@ use crate::batches::{Loaders, NamedWaits, Waits};
 use crate::config::Bounds;
 use crate::critical::{Linked, WINDOWS, WindowSums};
 use crate::examples::Examples;
+use crate::held::Held;
 use crate::losses::Account;
 use crate::merge::{Merge, earliest};
 use crate::outside::Outside;
 use crate::paths::UNCUT;
 use crate::points::{PhasePoint, Points, StepPoint};
 use crate::sections::Sections;
+use crate::slow::Slow;
+use crate::spent::Spent;
 use crate::steps::StepAcc;
 use crate::values::Values;
 
@@ -146,10 +149,10 @@ pub(crate) struct InstanceAcc {
 
 impl InstanceAcc {
     /// Adds everything of `other`.
-    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
+    pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds, slow: &mut [Slow; 3]) {
         self.tally.absorb(&other.tally);
-        for (mine, theirs) in self.steps.iter_mut().zip(&other.steps) {
-            mine.merge(theirs, bounds.custom_phases);
+        for ((mine, theirs), slow) in self.steps.iter_mut().zip(&other.steps).zip(slow) {
+            mine.merge(theirs, bounds.custom_phases, slow);
         }
         self.outside.merge(&other.outside, bounds.threads, bounds.custom_phases);
         self.loaders.merge(&other.loaders, bounds.loaders, bounds.threads);
@@ -172,8 +175,11 @@ pub(crate) struct RunAcc {
     pub(crate) series: [Points<StepPoint>; 3],
     /// By mode.
     pub(crate) phase_series: [Points<PhasePoint>; 3],
+    pub(crate) held: Held,
     /// By mode.
     pub(crate) examples: [Examples; 3],
+    /// By mode: of the steps that no instance keeps singly. Of instances that were left out, too.
+    pub(crate) slow: [Slow; 3],
     pub(crate) values: Values,
     pub(crate) waits: Waits,
     pub(crate) named_waits: NamedWaits,
@@ -187,8 +193,9 @@ impl RunAcc {
     pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
         self.tally.absorb(&other.tally);
         for (instance, theirs) in &other.instances {
-            self.instances.entry(instance.clone()).or_default().merge(theirs, bounds);
+            self.instances.entry(instance.clone()).or_default().merge(theirs, bounds, &mut self.slow);
         }
+        self.slow.iter_mut().zip(&other.slow).for_each(|(mine, theirs)| mine.merge(theirs));
         self.is_cut |= other.is_cut;
         self.sections.merge(&other.sections, bounds.paths);
         self.orphans.merge(&other.orphans, bounds.paths);
@@ -198,6 +205,7 @@ impl RunAcc {
         for (mine, theirs) in self.phase_series.iter_mut().zip(&other.phase_series) {
             mine.merge(theirs, bounds.phase_points);
         }
+        self.held.merge(&other.held, bounds);
         for (mine, theirs) in self.examples.iter_mut().zip(&other.examples) {
             mine.merge(theirs);
         }
@@ -206,15 +214,25 @@ impl RunAcc {
         self.named_waits.merge(&other.named_waits, bounds.loaders);
         self.windows.absorb(&other.windows);
         self.linked.merge(&other.linked);
-        self.bound_links();
+        self.bound_paths();
+        self.bound_spent();
     }
 
-    /// Forgets what links lead to where paths were cut: it is kept by whole paths, and was there in one order of the
-    /// input and not in another.
+    /// Forgets what links lead to and what sections left allocated where paths were cut: both are kept by whole paths,
+    /// and were there in one order of the input and not in another.
     #[inline]
-    pub(crate) fn bound_links(&mut self) {
+    pub(crate) fn bound_paths(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             self.linked = Linked::default();
+            self.held = Held::default();
+        }
+    }
+
+    /// Forgets the times of sections over the steps where paths were cut, as the links.
+    pub(crate) fn bound_spent(&mut self) {
+        if self.sections.tree().cut() != UNCUT {
+            let points = self.phase_series.iter_mut().flat_map(|series| series.points.values_mut());
+            points.for_each(|point| point.spent = Spent::default());
         }
     }
 }

@@ -39,10 +39,11 @@ impl Merge for Sum {
 }
 
 /// Figures that are summed as they are, inclusive of nested sections.
-pub(crate) const SUMMED: [Figure; 10] = [
+pub(crate) const SUMMED: [Figure; 11] = [
     Figure::BusyNs,
     Figure::IdleNs,
     Figure::CpuNs,
+    Figure::RunQueueNs,
     Figure::AllocBytes,
     Figure::FreeBytes,
     Figure::AllocCount,
@@ -120,9 +121,10 @@ pub(crate) struct SpanFacts {
 }
 
 impl SectionAcc {
-    /// Adds one span; its tag apart, since most have the same.
+    /// Adds one span; its tag apart, since most have the same. Gives the bytes that it left allocated itself: allocated
+    /// less freed.
     #[inline]
-    pub(crate) fn add(&mut self, span: &Span, facts: &SpanFacts) {
+    pub(crate) fn add(&mut self, span: &Span, facts: &SpanFacts) -> i128 {
         match facts.self_ns {
             Some(self_ns) => self.self_ns = self.self_ns.saturating_add(u128::from(self_ns)),
             None => self.selfless = self.selfless.saturating_add(1),
@@ -132,16 +134,20 @@ impl SectionAcc {
         }
         self.errors = self.errors.saturating_add(u64::from(span.is_error));
         let (alloc, free) = (span.amount(Figure::AllocBytes), span.amount(Figure::FreeBytes));
+        let mut net = 0;
         if let Some(alloc) = alloc {
             let own = alloc.saturating_sub(facts.child_alloc);
             self.self_alloc = self.self_alloc.saturating_add(u128::from(own));
+            net += i128::from(own);
         }
         if let Some(free) = free {
-            self.self_free = self.self_free.saturating_add(u128::from(free.saturating_sub(facts.child_free)));
+            let own = free.saturating_sub(facts.child_free);
+            self.self_free = self.self_free.saturating_add(u128::from(own));
+            net -= i128::from(own);
         }
         if facts.is_collapsed {
             self.collapsed = self.collapsed.saturating_add(1);
-            return;
+            return net;
         }
         self.durations.record(facts.duration_ns);
         self.kinds |= 1 << (facts.kind as u8);
@@ -149,6 +155,7 @@ impl SectionAcc {
             sum.add(span.amount(figure));
         }
         self.peak = self.peak.max(span.amount(Figure::PeakBytes));
+        net
     }
 
     /// Notes the phase that a span names.

@@ -16,14 +16,16 @@ mod series;
 mod stats;
 mod step;
 
-pub use change::{ChangeCause, ChangeKind, StepChange};
+pub use change::{ChangeCause, ChangeKind, ChangeSection, StepChange};
 pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
-pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, Lane};
+pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane};
 pub use input::{
     BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow,
 };
-pub use memory::{MemorySummary, ProcessMemory, Trend, TrendPair};
+pub use memory::{
+    HeldFigures, HeldPoint, HeldSection, HeldSeries, MemorySummary, ProcessMemory, Trend, TrendPair,
+};
 pub use period::{PeriodCause, PeriodicSteps, StepPeriod};
 pub use phase::{PhaseName, PhaseRow, PhaseSource, PhaseSum};
 pub use run::{InstanceRow, Limit, LossRow, Losses, OtherRun, RunIdentity, RunState};

@@ -2,16 +2,36 @@
 //!
 //! At each moment the open spans of the highest phase class compete, spans without a phase being the lowest. Of
 //! these the innermost wins, which has none of its class open inside it; of several innermost ones, which only
-//! asynchronous sections can be, the first by phase, then by span id. Only time is attributed here; which spans
-//! take part and what their phases are is decided by the fold.
+//! asynchronous sections can be, the first by phase, then by span id.
+//!
+//! A section that has nothing open inside it on the thread may be waiting for one of another thread ([`Joined`]): what
+//! goes to it, or to those around it, is then the other's, as if that ran inside it. But a wait for data stays one, and
+//! a section that synchronizes is for whatever it waits for, of whatever class that is.
+//!
+//! Only time is attributed here; which spans take part, what their phases are and who waits is decided by the fold.
 
 use std::collections::BTreeSet;
+
+use stepscope_core::{Phase, PhaseClass};
 
 /// No parent among the members.
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
 /// Rank of a span without a phase.
 pub(crate) const NO_PHASE: u64 = u64::MAX;
+
+/// The rank of a phase: its class, then its place within that.
+pub(crate) const fn rank(class: PhaseClass, order: u64) -> u64 {
+    ((class as u64) << 32) | order
+}
+
+/// The class of a rank.
+pub(crate) const fn class_of(rank: u64) -> u64 {
+    rank >> 32
+}
+
+const DATA_WAIT: u64 = rank(Phase::DataWait.class(), Phase::DataWait as u64);
+const SYNCHRONIZATION: u64 = rank(Phase::Synchronization.class(), Phase::Synchronization as u64);
 
 /// One span of the driving thread, clamped to the window.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +48,60 @@ pub(crate) struct Member {
 
 impl Member {
     const fn class(&self) -> u64 {
-        self.rank >> 32
+        class_of(self.rank)
+    }
+
+    /// Whether its time is that of a section of this class that is waited for inside it.
+    const fn yields_to(&self, class: u64) -> bool {
+        self.rank != DATA_WAIT && (self.rank == SYNCHRONIZATION || class <= self.class())
+    }
+}
+
+/// For how long a member waited for a section of another thread, which the critical path went through meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Joined {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    /// Who waited, among the members.
+    pub(crate) waiter: u32,
+    /// Precedence of the other section's phase.
+    pub(crate) rank: u64,
+}
+
+/// What is waited for, by time.
+#[derive(Debug, Clone, Copy)]
+struct Joins<'a> {
+    all: &'a [Joined],
+    /// The first that may not be over yet.
+    next: usize,
+}
+
+impl Joins<'_> {
+    /// Gives for each of those from `start_ns` to `end_ns` its index and its time; `start_ns` never falls from call to
+    /// call.
+    fn within(&mut self, start_ns: u64, end_ns: u64, mut give: impl FnMut(usize, &Joined, u64)) {
+        while self.all.get(self.next).is_some_and(|joined| joined.end_ns <= start_ns) {
+            self.next += 1;
+        }
+        for (index, joined) in self.all.iter().enumerate().skip(self.next) {
+            if joined.start_ns >= end_ns {
+                break;
+            }
+            let common_ns = joined.end_ns.min(end_ns).saturating_sub(joined.start_ns.max(start_ns));
+            if common_ns > 0 {
+                give(index, joined, common_ns);
+            }
+        }
+    }
+}
+
+/// Moves time from a member to what it waited for.
+fn move_time(exposed: &mut [u64], from: usize, to: usize, ns: u64) {
+    if let Some(mine) = exposed.get_mut(from) {
+        *mine = mine.saturating_sub(ns);
+    }
+    if let Some(theirs) = exposed.get_mut(to) {
+        *theirs += ns;
     }
 }
 
@@ -48,19 +121,29 @@ struct Event {
     is_start: bool,
 }
 
+/// What a member is at a moment.
+#[derive(Debug, Clone, Copy, Default)]
+struct Open {
+    is_open: bool,
+    /// How many of its class are open inside it.
+    of_class: u32,
+    /// How many are open inside it.
+    inside: u32,
+}
+
 impl Sweep {
-    /// Fills `exposed` with the time that belongs to each member. The first member is the window itself, so
-    /// that the sum is its duration. Members are sorted by start where they can be (any order is right). Whether
-    /// they nest like calls, so that each has an [`Self::own`] time.
-    pub(crate) fn run(&mut self, members: &[Member], exposed: &mut Vec<u64>) -> bool {
+    /// Fills `exposed` with the time that belongs to each member, then to each of `joins`, which are sorted and do not
+    /// overlap. The first member is the window itself, so that the sum is its duration. Members are sorted by start
+    /// where they can be (any order is right). Whether they nest like calls, so that each has an [`Self::own`] time.
+    pub(crate) fn run(&mut self, members: &[Member], joins: &[Joined], exposed: &mut Vec<u64>) -> bool {
         exposed.clear();
-        exposed.resize(members.len(), 0);
+        exposed.resize(members.len() + joins.len(), 0);
         self.own.clear();
         self.own.resize(members.len(), 0);
-        let are_nested = self.nested(members, exposed);
+        let are_nested = self.nested(members, joins, exposed);
         if !are_nested {
             exposed.iter_mut().for_each(|slot| *slot = 0);
-            self.general(members, exposed);
+            self.general(members, joins, exposed);
         }
         are_nested
     }
@@ -71,11 +154,12 @@ impl Sweep {
     }
 
     /// The usual case: spans nest like calls, so that exactly one is innermost. `false` where they do not.
-    fn nested(&mut self, members: &[Member], exposed: &mut [u64]) -> bool {
+    fn nested(&mut self, members: &[Member], joins: &[Joined], exposed: &mut [u64]) -> bool {
         let Some(window) = members.first() else { return true };
         self.stack.clear();
         self.stack.push((0, 0));
         let own = &mut self.own;
+        let mut joins = Joins { all: joins, next: 0 };
         let mut now_ns = window.start_ns;
         let mut spend = |(member, owner): (u32, u32), now_ns: &mut u64, until_ns: u64| {
             let spent_ns = until_ns.saturating_sub(*now_ns);
@@ -84,6 +168,15 @@ impl Sweep {
             }
             if let Some(slot) = exposed.get_mut(owner as usize) {
                 *slot += spent_ns;
+            }
+            if !joins.all.is_empty() {
+                let spender = members.get(owner as usize);
+                joins.within(*now_ns, until_ns, |at, joined, ns| {
+                    let is_given = joined.waiter == member;
+                    if is_given && spender.is_some_and(|owner| owner.yields_to(class_of(joined.rank))) {
+                        move_time(exposed, owner as usize, members.len() + at, ns);
+                    }
+                });
             }
             *now_ns = until_ns;
         };
@@ -118,7 +211,7 @@ impl Sweep {
     }
 
     /// Any spans: overlapping siblings, children that outlive their parents.
-    fn general(&mut self, members: &[Member], exposed: &mut [u64]) {
+    fn general(&mut self, members: &[Member], joins: &[Joined], exposed: &mut [u64]) {
         self.events.clear();
         for (index, member) in members.iter().enumerate() {
             if member.start_ns < member.end_ns {
@@ -128,15 +221,25 @@ impl Sweep {
             }
         }
         self.events.sort_unstable();
-        // Of each member whether it is open, and how many of its class are open inside it.
-        let mut open = vec![(false, 0u32); members.len()];
+        let mut joins = Joins { all: joins, next: 0 };
+        let mut open = vec![Open::default(); members.len()];
         let mut innermost: BTreeSet<(u64, u64, u32)> = BTreeSet::new();
         let mut now_ns = 0;
         for event in &self.events {
             if event.time_ns > now_ns {
-                if let Some(slot) = innermost.first().and_then(|&(_, _, best)| exposed.get_mut(best as usize))
-                {
-                    *slot += event.time_ns - now_ns;
+                if let Some(&(_, _, best)) = innermost.first() {
+                    if let Some(slot) = exposed.get_mut(best as usize) {
+                        *slot += event.time_ns - now_ns;
+                    }
+                    joins.within(now_ns, event.time_ns, |at, joined, ns| {
+                        let waiter = open.get(joined.waiter as usize);
+                        let is_waiting = waiter.is_some_and(|state| state.is_open && state.inside == 0);
+                        let spender = members.get(best as usize);
+                        let is_given = spender.is_some_and(|owner| owner.yields_to(class_of(joined.rank)));
+                        if is_waiting && is_given && is_around(members, best, joined.waiter) {
+                            move_time(exposed, best as usize, members.len() + at, ns);
+                        }
+                    });
                 }
                 now_ns = event.time_ns;
             }
@@ -147,13 +250,17 @@ impl Sweep {
                 let (Some(here), Some(state)) = (members.get(at as usize), open.get_mut(at as usize)) else {
                     break;
                 };
+                let count = |now: u32| if event.is_start { now + 1 } else { now.saturating_sub(1) };
                 if at == event.member {
-                    state.0 = event.is_start;
-                } else if here.class() == member.class() {
-                    state.1 = if event.is_start { state.1 + 1 } else { state.1.saturating_sub(1) };
+                    state.is_open = event.is_start;
+                } else {
+                    state.inside = count(state.inside);
+                    if here.class() == member.class() {
+                        state.of_class = count(state.of_class);
+                    }
                 }
                 let key = (here.rank, here.id, at);
-                if *state == (true, 0) {
+                if state.is_open && state.of_class == 0 {
                     innermost.insert(key);
                 } else {
                     innermost.remove(&key);
@@ -162,6 +269,13 @@ impl Sweep {
             }
         }
     }
+}
+
+/// Whether a member is another, or around it.
+fn is_around(members: &[Member], outer: u32, inner: u32) -> bool {
+    let above = |at: &u32| members.get(*at as usize).map(|member| member.parent);
+    // No chain of parents is longer than there are members.
+    std::iter::successors(Some(inner), above).take(members.len()).any(|at| at == outer)
 }
 
 #[cfg(test)]

@@ -6,9 +6,12 @@
 //! largest, each counted up to a limit (a robust CUSUM: Page, "Continuous inspection schemes", Biometrika 41 (1954),
 //! 100–115): single quick steps do not end a warm-up, single slow ones do not prolong it. Then the warm-up is compared
 //! with every stretch of as many values after it: where more than one in [`RARE`] is as slow, it is what this series
-//! does now and then (outliers, disturbances), and no warm-up. So series without warm-up seldom show one, whatever their
-//! noise, as long as that is the same at their beginning as after it: one in fifty where values do not depend on each
-//! other, one in twenty on noisy machines, by the tests.
+//! does now and then (outliers, disturbances), and no warm-up. Nor is it where from more than one in [`RARE`] later values
+//! on the same sum gets as large, or where a quarter of its values are usual ones: values that go back and forth between
+//! two levels begin with a few high ones as often as they go on with them. A hundred values that lie above the others by
+//! less than a third, and do not come nearer to them, are a level, from which the series changes. So series without warm-up seldom show one,
+//! whatever their noise, as long as that is the same at their beginning as after it: one in fifty where values do not
+//! depend on each other, one in twenty on noisy machines, by the tests.
 //!
 //! All in integers.
 
@@ -42,6 +45,13 @@ const IN_A_ROW: i128 = 3;
 
 /// Of the stretches after a warm-up, one in so many may be as slow.
 const RARE: usize = 50;
+
+/// Of the values of a warm-up, the share that lies half as far above the usual one as the border does, at least.
+const MOST_ABOVE: (usize, usize) = (3, 4);
+
+/// As many values that stay above the usual one by less than one in so many of it are a level, and no warm-up.
+const LEVEL: usize = 100;
+const LEVEL_SHARE: u128 = 3;
 
 /// A value at the beginning of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,8 +99,13 @@ impl Usual {
 
     /// The length of the beginning that is most above the border, in sum.
     fn leading(&self, early: &[u64]) -> usize {
+        self.most_above(early).0
+    }
+
+    /// That length, and the sum: each value counts for as much as the border at most.
+    fn most_above(&self, values: &[u64]) -> (usize, i128) {
         let (mut sum, mut most, mut length) = (0, 0, 0);
-        for (&value, end) in early.iter().zip(1..) {
+        for (&value, end) in values.iter().zip(1..) {
             let above = i128::from(value) - i128::from(self.value) - self.border;
             sum += above.clamp(-self.border, self.border);
             if sum > most {
@@ -99,22 +114,68 @@ impl Usual {
                 break;
             }
         }
-        length
+        (length, most)
     }
 
-    /// Whether few stretches after the first `length` values are as much above the usual value as those are; what is
-    /// higher than those are in the mean counts as if it were not.
+    /// Whether the first `length` values are what the others are not.
     fn is_exceeded(&self, values: &[u64], length: usize) -> bool {
-        let above: Vec<u128> = values.iter().map(|value| value.saturating_sub(self.value).into()).collect();
-        let (warm, after) = above.split_at(length.min(above.len()));
-        let mean = warm.iter().sum::<u128>() / warm.len().max(1) as u128;
-        let sum_of = |stretch: &[u128]| stretch.iter().map(|&above| above.min(mean)).sum::<u128>();
-        let least = sum_of(warm);
-        let stretches = after.windows(length.max(1));
-        let (all, as_slow) = stretches.fold((0, 0), |(all, as_slow): (usize, usize), stretch| {
-            (all + 1, as_slow + usize::from(sum_of(stretch) >= least))
-        });
-        as_slow * RARE <= all
+        let (warm, after) = values.split_at(length.min(values.len()));
+        self.is_mostly_above(warm)
+            && !self.is_level(warm)
+            && self.is_rare(warm, after)
+            && self.is_rarely_as_clear(values, warm.len())
+    }
+
+    /// Whether the values are a level of the series and no warm-up of it: many, little above the usual one, and at their
+    /// end as they were at the beginning.
+    fn is_level(&self, warm: &[u64]) -> bool {
+        let third = warm.len() / 3;
+        let first = median(warm.get(..third).unwrap_or_default());
+        let last = median(warm.get(warm.len() - third..).unwrap_or_default());
+        let above = u128::from(median(warm).saturating_sub(self.value));
+        warm.len() >= LEVEL
+            && above * LEVEL_SHARE < u128::from(self.value)
+            && i128::from(first.abs_diff(last)) * 2 <= self.border
+    }
+
+    /// Whether most of the values lie half as far above the usual one as the border does: where usual ones lie between
+    /// all of them, they alternate.
+    fn is_mostly_above(&self, warm: &[u64]) -> bool {
+        let is_above = |value: &&u64| (i128::from(**value) - i128::from(self.value)) * 2 > self.border;
+        warm.iter().filter(is_above).count() * MOST_ABOVE.1 >= warm.len() * MOST_ABOVE.0
+    }
+
+    /// Whether few stretches of as many values after it are as much above the usual value, in the mean; what is higher
+    /// than those are in the mean counts as if it were not. Where fewer values follow, the stretches are of half of
+    /// them.
+    fn is_rare(&self, warm: &[u64], after: &[u64]) -> bool {
+        let above = |value: &u64| u128::from(value.saturating_sub(self.value));
+        let mean = warm.iter().map(above).sum::<u128>() / warm.len().max(1) as u128;
+        let sum_of = |stretch: &[u64]| stretch.iter().map(|value| above(value).min(mean)).sum::<u128>();
+        let length = warm.len().min(after.len() / 2).max(1);
+        let least = sum_of(warm).saturating_mul(length as u128);
+        let is_as_slow = |stretch: &&[u64]| sum_of(stretch).saturating_mul(warm.len() as u128) >= least;
+        let all = (after.len() + 1).saturating_sub(length);
+        after.windows(length).filter(is_as_slow).count() * RARE <= all
+    }
+
+    /// Whether from few values after it on a stretch is as clearly above the border, and nine tenths as slow in the
+    /// mean: the end was chosen so that the beginning is as clear as can be, and what follows gets the same choice.
+    fn is_rarely_as_clear(&self, values: &[u64], length: usize) -> bool {
+        let above = |value: &u64| u128::from(value.saturating_sub(self.value));
+        let (warm, after) = values.split_at(length.min(values.len()));
+        let mean = warm.iter().map(above).sum::<u128>() / warm.len().max(1) as u128;
+        let sum_of = |stretch: &[u64]| stretch.iter().map(|value| above(value).min(mean)).sum::<u128>();
+        let (least, (_, most)) = (sum_of(warm), self.most_above(values));
+        let is_as_clear = |start: &usize| {
+            let rest = after.get(*start..).unwrap_or_default();
+            let (length, sum) = self.most_above(rest);
+            let slow = sum_of(rest.get(..length).unwrap_or_default());
+            sum >= most
+                && slow.saturating_mul(10).saturating_mul(warm.len() as u128)
+                    >= least.saturating_mul(9).saturating_mul(length as u128)
+        };
+        (0..after.len()).filter(is_as_clear).count() * RARE <= after.len()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::num::NonZero;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,6 +19,10 @@ use crate::input::STDIN;
 use crate::partial_file::PartialFile;
 use crate::progress::Progress;
 
+mod work;
+
+use work::Work;
+
 /// What was read so far.
 pub(crate) struct Analysis {
     reader: Reader,
@@ -30,9 +35,19 @@ struct Fold {
     partial: Partial,
     /// How far this one is; a part of an analysis has no line of its own.
     progress: Option<Progress>,
-    /// Bytes that were read by parts.
-    elsewhere: Arc<AtomicU64>,
+    /// Bytes of the input that were read, by all of its parts.
+    read: Arc<AtomicU64>,
+    /// What of the list at hand is counted there.
     told: u64,
+}
+
+/// A part of a directory that was read by itself.
+struct Part {
+    /// Place of its first file among all.
+    at: usize,
+    files: Listing,
+    /// Nothing where too much was open at its end.
+    result: Option<(Unfinished, Partial)>,
 }
 
 /// More threads than this cost more memory than they save time, unless asked for.
@@ -45,6 +60,14 @@ const LEAST_PART_BYTES: u64 = 16 << 20;
 const MAX_OPEN_BYTES: usize = 16 << 20;
 
 impl Fold {
+    /// Before a list of files is read, which may be a whole input.
+    fn begin(&mut self, is_input: bool) {
+        self.told = 0;
+        if is_input {
+            self.read.store(0, Ordering::Relaxed);
+        }
+    }
+
     fn done(&self) {
         if let Some(progress) = &self.progress {
             progress.done();
@@ -62,14 +85,11 @@ impl Sink for Fold {
     }
 
     fn progress(&mut self, bytes_read: u64, bytes_total: Option<u64>) {
-        match &mut self.progress {
-            Some(progress) => {
-                progress.bytes(bytes_read + self.elsewhere.load(Ordering::Relaxed), bytes_total)
-            }
-            None => {
-                self.elsewhere.fetch_add(bytes_read.saturating_sub(self.told), Ordering::Relaxed);
-                self.told = bytes_read;
-            }
+        let news = bytes_read.saturating_sub(self.told);
+        self.told = bytes_read;
+        let read = self.read.fetch_add(news, Ordering::Relaxed) + news;
+        if let Some(progress) = &mut self.progress {
+            progress.bytes(read, bytes_total);
         }
     }
 }
@@ -88,21 +108,22 @@ impl Analysis {
         Self::with(options, Some(Progress::new(global)), Arc::default())
     }
 
-    fn with(options: ReadOptions, progress: Option<Progress>, elsewhere: Arc<AtomicU64>) -> Self {
+    fn with(options: ReadOptions, progress: Option<Progress>, read: Arc<AtomicU64>) -> Self {
         let threads = options.threads;
-        let fold = Fold { partial: Partial::new(Config::default()), progress, elsewhere, told: 0 };
+        let fold = Fold { partial: Partial::new(Config::default()), progress, read, told: 0 };
         Self { reader: Reader::new(options), fold, threads }
     }
 
     /// Reads a file, a directory, or standard input.
     pub(crate) fn read(&mut self, path: &Path) -> Result<(), CliError> {
+        self.fold.begin(true);
         let read = if path.as_os_str() == STDIN {
             self.reader.read_stream(STDIN, open_stdin(path)?, &mut self.fold)
         } else {
             refuse_partial_file(path)?;
             if self.threads > 1 && path.is_dir() {
                 Listing::of(path).map(|listing| {
-                    self.read_parts(listing.split(self.threads, LEAST_PART_BYTES));
+                    self.read_parts(listing.split(self.threads, LEAST_PART_BYTES), LEAST_PART_BYTES);
                 })
             } else {
                 self.reader.read_path(path, &mut self.fold)
@@ -112,48 +133,87 @@ impl Analysis {
     }
 
     /// Reads parts of a directory at the same time, each by a thread and into a partial of its own, as several processes
-    /// could. A part of which something was read before, or of which much is open at its end (whole traces are merged,
-    /// pieces have to be put together), is read again after those before it. Gives the number of parts that were merged.
-    fn read_parts(&mut self, mut parts: Vec<Listing>) -> usize {
-        if parts.len() < 2 {
-            parts.iter().for_each(|all| self.reader.read_listing(all, &mut self.fold));
-            return 0;
-        }
-        let own = parts.remove(0);
-        let mut merged = 0;
-        std::thread::scope(|scope| {
-            let others: Vec<_> = parts
-                .iter()
-                .map(|part| {
-                    let elsewhere = Arc::clone(&self.fold.elsewhere);
-                    scope.spawn(move || Self::read_part(part, elsewhere))
-                })
-                .collect();
-            self.reader.set_threads(1);
-            self.reader.read_listing(&own, &mut self.fold);
+    /// could; a thread that is done takes half of what another one has left. A part of which something was read before,
+    /// or of which much is open at its end (whole traces are merged, pieces have to be put together), is read again after
+    /// those before it. Gives the number of parts that were merged.
+    fn read_parts(&mut self, parts: Vec<Listing>, least_bytes: u64) -> usize {
+        let threads = parts.len();
+        let work = Work::new(parts, least_bytes);
+        let read = Arc::clone(&self.fold.read);
+        let mut done: Vec<Part> = std::thread::scope(|scope| {
+            let (work, read) = (&work, &read);
+            let others: Vec<_> =
+                (1..threads).map(|number| scope.spawn(move || Self::work(work, number, read))).collect();
+            self.reader.set_threads(if threads > 1 { 1 } else { self.threads });
+            self.read_own(work);
             self.reader.set_threads(self.threads);
-            for (part, other) in parts.iter().zip(others) {
-                match other.join() {
-                    Ok(Some((unfinished, partial))) if !self.reader.overlaps(&unfinished) => {
-                        self.fold.partial.merge(&partial);
-                        self.reader.absorb(unfinished, &mut self.fold);
-                        merged += 1;
-                    }
-                    _ => self.reader.read_listing(part, &mut self.fold),
+            let own = work.take_half().map(|number| Self::work(work, number, read));
+            let others =
+                others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            others.chain(own).flatten().collect()
+        });
+        // What a thread that ended early left.
+        done.extend(work.left());
+        self.merge_parts(done)
+    }
+
+    /// The first part goes into this analysis.
+    fn read_own(&mut self, work: &Work) {
+        while let Some(file) = work.next(0) {
+            self.fold.begin(false);
+            self.reader.read_listing(&file, &mut self.fold);
+        }
+    }
+
+    /// In the order of the files. Gives the number of parts that were merged.
+    fn merge_parts(&mut self, mut parts: Vec<Part>) -> usize {
+        parts.sort_by_key(|part| part.at);
+        let mut merged = 0;
+        for part in parts {
+            match part.result {
+                Some((unfinished, partial)) if !self.reader.overlaps(&unfinished) => {
+                    self.fold.partial.merge(&partial);
+                    self.reader.absorb(unfinished, &mut self.fold);
+                    merged += 1;
+                }
+                _ => {
+                    self.fold.begin(false);
+                    self.reader.read_listing(&part.files, &mut self.fold);
                 }
             }
-        });
+        }
         merged
     }
 
-    fn read_part(part: &Listing, elsewhere: Arc<AtomicU64>) -> Option<(Unfinished, Partial)> {
+    /// Reads a part, and then halves of others, as long as there are some.
+    fn work(work: &Work, number: usize, read: &Arc<AtomicU64>) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut next = Some(number);
+        while let Some(number) = next {
+            let part = Self::read_part(work, number, read);
+            // What is open at the end of this one will be so at the end of others.
+            next = part.result.as_ref().and_then(|_| work.take_half());
+            parts.push(part);
+        }
+        parts
+    }
+
+    fn read_part(work: &Work, number: usize, read: &Arc<AtomicU64>) -> Part {
         let mut options = ReadOptions::default();
         options.threads = 1;
         options.max_unfinished_bytes = MAX_OPEN_BYTES;
-        let mut analysis = Self::with(options, None, elsewhere);
-        let is_whole = analysis.reader.read_part(part, &mut analysis.fold);
-        let unfinished = is_whole.then(|| analysis.reader.suspend().ok()).flatten()?;
-        Some((unfinished, analysis.fold.partial))
+        let mut analysis = Self::with(options, None, Arc::clone(read));
+        let mut part = Part { at: work.place(number), files: Listing::default(), result: None };
+        while let Some(file) = work.next(number) {
+            analysis.fold.begin(false);
+            let is_whole = analysis.reader.read_part(&file, &mut analysis.fold);
+            part.files.append(file);
+            if !is_whole {
+                return part;
+            }
+        }
+        part.result = analysis.reader.suspend().ok().map(|unfinished| (unfinished, analysis.fold.partial));
+        part
     }
 
     /// Takes in another analysis, unless all of it was taken in before.

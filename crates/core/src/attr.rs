@@ -90,8 +90,32 @@ attributes! {
     BUSY_NS = "stepscope.busy_ns", Int, "ns", Span, Contract, ["busy_ns"];
     /// Time during which the section was open but entered nowhere; written for sections that were suspended.
     IDLE_NS = "stepscope.idle_ns", Int, "ns", Span, Contract, ["idle_ns"];
+    /// When the section was entered, by intervals in the order of their starts, four numbers each: `thread.id` (0 for
+    /// several), start after the section's start, length, both in ns, and how often it was entered in that time. Written
+    /// at `detailed` and above for sections entered more than once, with every entry in one of at most 8
+    /// intervals: where there are more, the two with the least time between them become one, again and again. So
+    /// the last numbers add up to all entries, and an interval with more than one of them has pauses in it. Read as
+    /// text as well: `[7,0,10,1]`.
+    POLLS = "stepscope.polls", Ints, "", Span, Contract, [];
     /// CPU time of the section's thread.
     CPU_NS = "stepscope.cpu_ns", Int, "ns", Span, Contract, [];
+    /// Time for which the section's thread could have run and had no processor: others had them. No more than
+    /// the time that is no CPU time. This and the figures of
+    /// the system below: of steps and other coarse sections from `detailed` on, of all sections at `comprehensive`, where
+    /// the section was entered once, on the thread that began it.
+    RUN_QUEUE_NS = "stepscope.run_queue_ns", Int, "ns", Span, Contract, [];
+    /// How often the section's thread gave up its processor to wait for something.
+    SWITCHES_VOLUNTARY = "stepscope.context_switches.voluntary", Int, "{context_switch}", Span, Contract, [];
+    /// How often the section's thread was taken off its processor.
+    SWITCHES_INVOLUNTARY = "stepscope.context_switches.involuntary", Int, "{context_switch}", Span, Contract, [];
+    /// Page faults of the section's thread that needed no reading from storage.
+    FAULTS_MINOR = "stepscope.page_faults.minor", Int, "{fault}", Span, Contract, [];
+    /// Page faults of the section's thread that waited for storage.
+    FAULTS_MAJOR = "stepscope.page_faults.major", Int, "{fault}", Span, Contract, [];
+    /// Bytes that the section's thread read by system calls, from caches and pipes too; at `comprehensive`.
+    IO_READ_BYTES = "stepscope.io.read_bytes", Int, "By", Span, Contract, [];
+    /// Bytes that the section's thread wrote by system calls; at `comprehensive`.
+    IO_WRITE_BYTES = "stepscope.io.write_bytes", Int, "By", Span, Contract, [];
     /// Bytes allocated inside the section by the threads that were in it, nested sections included.
     MEM_ALLOC_BYTES = "stepscope.mem.alloc_bytes", Int, "By", Span, Contract, [];
     /// Bytes freed inside the section by the threads that were in it, nested sections included.
@@ -131,6 +155,9 @@ attributes! {
     BATCH_QUEUE_NS = "stepscope.batch.queue_ns", Int, "ns", Wait, Contract, [];
     /// Finished batches in the queue when this one was taken, this one included.
     BATCH_QUEUE_DEPTH = "stepscope.batch.queue_depth", Int, "{batch}", Wait, Contract, [];
+    /// Before this batch was begun: for how long its thread had made none of this loader while the one that it had made
+    /// last lay finished and nobody had taken it. It waited for a place in the queue.
+    BATCH_SLOT_WAIT_NS = "stepscope.batch.slot_wait_ns", Int, "ns", Root, Contract, [];
     /// Name of the thread that made the batch.
     BATCH_WORKER = "stepscope.batch.worker", Str, "", Wait, Contract, [];
 

@@ -242,6 +242,28 @@ impl Distribution {
         self.quantile(99, 100)
     }
 
+    /// What the values of more than twice the median are above it, all together; within twice the error of a quantile of
+    /// each, when not exact, and of values beside the border. Absent without values.
+    #[must_use]
+    pub fn excess_beyond_twice_median(&self) -> Option<u64> {
+        let median = self.p50()?;
+        let excess = |value: u64, count: u64| {
+            let is_beyond = value > median.saturating_mul(2);
+            if is_beyond { u128::from(value - median) * u128::from(count) } else { 0 }
+        };
+        let sum: u128 = match self.buckets() {
+            None => self.values.iter().map(|&value| excess(value, 1)).sum(),
+            Some(histogram) => histogram
+                .buckets()
+                .map(|(index, count)| {
+                    let value = crate::histogram::midpoint(index);
+                    excess(value.clamp(self.moments.min, self.moments.max), count)
+                })
+                .sum(),
+        };
+        Some(u64::try_from(sum).unwrap_or(u64::MAX))
+    }
+
     /// Median absolute deviation from the median, within twice the error of a quantile when not exact.
     #[must_use]
     pub fn mad(&self) -> Option<u64> {
@@ -293,9 +315,22 @@ mod tests {
     }
 
     #[test]
+    fn slow_values_are_those_of_more_than_twice_the_median() {
+        // 20 is no more than twice 10; 21 and 300 are 11 and 290 above it.
+        let mut values = vec![10, 10, 10, 20, 3, 21, 300];
+        assert_eq!(of(&values).excess_beyond_twice_median(), Some(301));
+        values.extend([10; 200]);
+        let bucketed = of(&values);
+        assert!(!bucketed.is_exact());
+        let found = bucketed.excess_beyond_twice_median().unwrap();
+        assert!(found.abs_diff(301) <= 3, "{found}");
+        assert_eq!(of(&[4, 4]).excess_beyond_twice_median(), Some(0));
+    }
+
+    #[test]
     fn nothing_has_no_figures() {
         let nothing = Distribution::default();
-        assert_eq!(nothing.p50(), None);
+        assert_eq!((nothing.p50(), nothing.excess_beyond_twice_median()), (None, None));
         assert_eq!(nothing.moments().mean(), None);
         assert_eq!(of(&[7]).moments().std(), None);
     }

@@ -11,6 +11,8 @@ pub enum ValueType {
     Double,
     /// Boolean.
     Bool,
+    /// List of signed 64-bit integers.
+    Ints,
 }
 
 impl ValueType {
@@ -22,6 +24,7 @@ impl ValueType {
             Self::Int => "int",
             Self::Double => "double",
             Self::Bool => "bool",
+            Self::Ints => "int[]",
         }
     }
 }

@@ -5,12 +5,14 @@
 //! Layout, little-endian: `len u32` of what follows it; id, parent (0: none), start, end `u64`; `present u32`
 //! mask of figures; `span_kind i32`; kind, mode, phase (0 absent, 255 custom, else 1 + index), flags `u8`;
 //! lengths of name, thread name, parent path, phase text, loader `u16`; numbers of links and values `u16`;
-//! process `u32`; figures `i64` each; the five texts; links (trace id, span id); values (`f64`, name length `u16`, name).
+//! process `u32`; figures `i64` each; the five texts; links (trace id, span id); values (`f64`, name length `u16`, name);
+//! where the flags say so to the end poll intervals (start and end after the span's start `u64`, thread `i64`, count
+//! `u64`).
 
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase, SectionKind};
 
-use crate::{Figure, Link, PhaseTag, Span, Text, Trace, UserValue};
+use crate::{Figure, Link, PhaseTag, Poll, Polls, Span, Text, Trace, UserValue};
 
 /// Bytes before the figures, the length field included.
 const HEAD: usize = 66;
@@ -37,6 +39,14 @@ pub(crate) mod flag {
     const INTERRUPTED: u8 = 8;
     const TERMINATED: u8 = 16;
 
+    /// There are poll intervals.
+    pub(crate) const POLLS: u8 = 32;
+
+    /// The flag of poll intervals.
+    pub(crate) const fn of_polls(intervals: &[super::Interval]) -> u8 {
+        if intervals.is_empty() { 0 } else { POLLS }
+    }
+
     /// The flag of a signal.
     pub(crate) const fn of_signal(signal: Option<Signal>) -> u8 {
         match signal {
@@ -55,6 +65,18 @@ pub(crate) mod flag {
         }
     }
 }
+
+/// A poll interval: times after the span's start, 0 for several threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Interval {
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
+    pub(crate) thread: i64,
+    pub(crate) count: u64,
+}
+
+/// Bytes of an interval.
+const INTERVAL: usize = 32;
 
 /// What is written; texts are already bounded.
 #[derive(Debug, Clone, Copy)]
@@ -81,6 +103,8 @@ pub(crate) struct Fields<'a> {
     /// Value and where its name ends in `value_names`.
     pub(crate) values: &'a [(f64, usize)],
     pub(crate) value_names: &'a str,
+    /// [`flag::POLLS`] says whether there are any.
+    pub(crate) polls: &'a [Interval],
 }
 
 fn short(len: usize) -> [u8; 2] {
@@ -144,6 +168,12 @@ impl Fields<'_> {
             out.extend_from_slice(&value.to_le_bytes());
             out.extend_from_slice(&short(name.len()));
             out.extend_from_slice(name.as_bytes());
+        }
+        for interval in self.polls {
+            out.extend_from_slice(&interval.start_ns.to_le_bytes());
+            out.extend_from_slice(&interval.end_ns.to_le_bytes());
+            out.extend_from_slice(&interval.thread.to_le_bytes());
+            out.extend_from_slice(&interval.count.to_le_bytes());
         }
         let len = u32::try_from(out.len() - begin - 4).unwrap_or(0);
         if let Some(slot) = out.get_mut(begin..begin + 4) {
@@ -275,6 +305,7 @@ impl<'a> Record<'a> {
             thread_name,
             parent_path,
             loader,
+            polls,
             figures: slots,
             present,
         } = span;
@@ -307,12 +338,23 @@ impl<'a> Record<'a> {
             }
         }
         let (links, values) = (self.half(58), self.half(60));
-        if links | values != 0 {
-            self.deliver_items(texts_end, links, values, arena);
+        *polls = Polls::default();
+        if links | values != 0 || self.flags() & flag::POLLS != 0 {
+            let rest = self.deliver_items(texts_end, links, values, arena);
+            if self.flags() & flag::POLLS != 0 {
+                *polls = self.deliver_polls(rest.unwrap_or_default(), arena);
+            }
         }
     }
 
-    fn deliver_items(&self, start: usize, links: usize, values: usize, arena: &mut Arena) {
+    /// Gives what follows the items.
+    fn deliver_items(
+        &self,
+        start: usize,
+        links: usize,
+        values: usize,
+        arena: &mut Arena,
+    ) -> Option<&'a [u8]> {
         let span = self.id();
         let links_end = start + links * 24;
         for link in self.body.get(start..links_end).unwrap_or_default().as_chunks::<24>().0 {
@@ -323,15 +365,37 @@ impl<'a> Record<'a> {
         }
         let mut rest = self.body.get(links_end..).unwrap_or_default();
         for _ in 0..values {
-            let Some((value, after)) = rest.split_first_chunk::<8>() else { return };
-            let Some((len, after)) = after.split_first_chunk::<2>() else { return };
-            let Some((name, after)) = after.split_at_checked(usize::from(u16::from_le_bytes(*len))) else {
-                return;
-            };
+            let (value, after) = rest.split_first_chunk::<8>()?;
+            let (len, after) = after.split_first_chunk::<2>()?;
+            let (name, after) = after.split_at_checked(usize::from(u16::from_le_bytes(*len)))?;
             let name = Text { start: arena.push(name), len: u32::try_from(name.len()).unwrap_or(0) };
             arena.values.push(UserValue { span, name, value: f64::from_le_bytes(*value) });
             rest = after;
         }
+        Some(rest)
+    }
+
+    /// Within the span, whatever a damaged partial says.
+    #[cold]
+    fn deliver_polls(&self, bytes: &[u8], arena: &mut Arena) -> Polls {
+        let start = arena.polls.len();
+        let place = |after_ns: u64| self.start_ns().saturating_add(after_ns).min(self.end_ns());
+        for words in bytes.as_chunks::<INTERVAL>().0 {
+            let [start_ns, end_ns, thread, count] = [0, 8, 16, 24].map(|at| {
+                words
+                    .get(at..)
+                    .and_then(|rest| rest.first_chunk::<8>())
+                    .map_or(0, |word| u64::from_le_bytes(*word))
+            });
+            let (start_ns, end_ns) = (place(start_ns), place(end_ns.max(start_ns)));
+            let thread = Some(thread.cast_signed()).filter(|&thread| thread != 0);
+            arena.polls.push(Poll { start_ns, end_ns, thread, count });
+        }
+        if let Some(polls) = arena.polls.get_mut(start..) {
+            polls.sort_unstable();
+        }
+        let (start, len) = (u32::try_from(start), u32::try_from(arena.polls.len() - start));
+        start.ok().zip(len.ok()).map_or(Polls::default(), |(start, len)| Polls { start, len })
     }
 }
 
@@ -341,6 +405,7 @@ pub(crate) struct Arena {
     texts: Vec<u8>,
     links: Vec<Link>,
     values: Vec<UserValue>,
+    polls: Vec<Poll>,
 }
 
 impl Arena {
@@ -350,10 +415,12 @@ impl Arena {
             texts: std::mem::take(&mut trace.texts).into_bytes(),
             links: std::mem::take(&mut trace.links),
             values: std::mem::take(&mut trace.values),
+            polls: std::mem::take(&mut trace.polls),
         };
         arena.texts.clear();
         arena.links.clear();
         arena.values.clear();
+        arena.polls.clear();
         arena
     }
 
@@ -369,6 +436,7 @@ impl Arena {
         });
         trace.links = self.links;
         trace.values = self.values;
+        trace.polls = self.polls;
     }
 
     /// Appends text; gives where it begins.

@@ -22,6 +22,34 @@ impl Text {
     }
 }
 
+/// The poll intervals of a span in a trace's arena; see [`Trace::polls`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Polls {
+    pub(crate) start: u32,
+    pub(crate) len: u32,
+}
+
+impl Polls {
+    /// Whether there are none.
+    #[must_use]
+    pub const fn is_empty(self) -> bool {
+        self.len == 0
+    }
+}
+
+/// An interval in which a span was entered once, or often and shortly after each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Poll {
+    /// Its first entry, nanoseconds since the Unix epoch; not before the span's start.
+    pub start_ns: u64,
+    /// Its last exit; not before `start_ns`, nor after the span's end.
+    pub end_ns: u64,
+    /// Its thread, in the process of the span; `None` where there were several.
+    pub thread: Option<i64>,
+    /// How often the span was entered in it: between two times it was idle.
+    pub count: u64,
+}
+
 macro_rules! figures {
     ($($(#[$doc:meta])+ $name:ident = $key:ident),+ $(,)?) => {
         /// An integer attribute of a span that analyses use.
@@ -49,6 +77,8 @@ figures! {
     IdleNs = IDLE_NS,
     /// CPU time of the thread.
     CpuNs = CPU_NS,
+    /// Time in which the thread could have run and had no processor.
+    RunQueueNs = RUN_QUEUE_NS,
     /// Bytes allocated, inclusive.
     AllocBytes = MEM_ALLOC_BYTES,
     /// Bytes freed, inclusive.
@@ -81,6 +111,8 @@ figures! {
     BatchQueueNs = BATCH_QUEUE_NS,
     /// Finished batches in the queue.
     BatchQueueDepth = BATCH_QUEUE_DEPTH,
+    /// Time for which the thread of a batch waited for a place in the queue before it began it.
+    BatchSlotWaitNs = BATCH_SLOT_WAIT_NS,
     /// Step number.
     Step = STEP,
     /// Epoch number.
@@ -141,6 +173,8 @@ pub struct Span {
     pub parent_path: Text,
     /// Name of the loader that made its batch, where written.
     pub loader: Text,
+    /// When it was entered, where written: of spans that were suspended.
+    pub polls: Polls,
     pub(crate) figures: [i64; Figure::ALL.len()],
     pub(crate) present: u32,
 }
@@ -195,6 +229,7 @@ impl Default for Span {
             thread_name: Text::default(),
             parent_path: Text::default(),
             loader: Text::default(),
+            polls: Polls::default(),
             figures: [0; Figure::ALL.len()],
             present: 0,
         }
@@ -250,6 +285,7 @@ pub struct Trace {
     /// User metrics.
     pub values: Vec<UserValue>,
     pub(crate) texts: String,
+    pub(crate) polls: Vec<Poll>,
 }
 
 impl Trace {
@@ -265,6 +301,7 @@ impl Trace {
             links: Vec::new(),
             values: Vec::new(),
             texts: String::new(),
+            polls: Vec::new(),
         }
     }
 
@@ -284,5 +321,20 @@ impl Trace {
         }
         self.texts.push_str(text);
         Text { start, len }
+    }
+    /// The poll intervals that a span refers to, by their starts. They may overlap.
+    #[must_use]
+    pub fn polls(&self, polls: Polls) -> &[Poll] {
+        let start = polls.start as usize;
+        self.polls.get(start..start + polls.len as usize).unwrap_or_default()
+    }
+
+    /// Puts poll intervals into the arena, which are in the order of their starts.
+    pub fn push_polls(&mut self, polls: &[Poll]) -> Polls {
+        let (Ok(start), Ok(len)) = (u32::try_from(self.polls.len()), u32::try_from(polls.len())) else {
+            return Polls::default();
+        };
+        self.polls.extend_from_slice(polls);
+        Polls { start, len }
     }
 }

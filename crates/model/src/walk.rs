@@ -26,7 +26,7 @@ impl Found {
 }
 
 /// The files of a directory, or some of them; for [`Reader::read_listing`](crate::Reader::read_listing).
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Listing {
     pub(crate) found: Vec<Found>,
     /// Bytes of all files of the directory.
@@ -80,8 +80,42 @@ impl Listing {
         lists
     }
 
+    /// Number of files, those included that cannot be read.
+    #[must_use]
+    pub fn files(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Takes its first file out of it, as a list of its own.
+    #[must_use]
+    pub fn take_first(&mut self) -> Option<Self> {
+        let first = (!self.found.is_empty()).then(|| self.found.remove(0))?;
+        Some(Self { found: vec![first], total_bytes: self.total_bytes })
+    }
+
+    /// Takes the files out of it that make up the latter half of its bytes, at least `least_bytes` of them, and leaves
+    /// at least one.
+    #[must_use]
+    pub fn take_half(&mut self, least_bytes: u64) -> Option<Self> {
+        let bytes = self.bytes();
+        let mut before = 0;
+        let middle = self.found.iter().position(|found| {
+            before += found.bytes();
+            before >= bytes.div_ceil(2)
+        })?;
+        let half: u64 = self.found[middle + 1..].iter().map(Found::bytes).sum();
+        (half > 0 && half >= least_bytes)
+            .then(|| Self { found: self.found.split_off(middle + 1), total_bytes: self.total_bytes })
+    }
+
+    /// Puts the files of another list behind its own.
+    pub fn append(&mut self, mut other: Self) {
+        self.found.append(&mut other.found);
+    }
+
     /// Bytes of its own files.
-    fn bytes(&self) -> u64 {
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
         self.found.iter().map(Found::bytes).sum()
     }
 }
@@ -129,6 +163,34 @@ mod tests {
         assert_eq!(split(&[1, 30, 30, 30, 0], 3, 1), [vec![1, 30], vec![30], vec![30, 0]]);
         assert_eq!(split(&[40, 100], 2, 1), [vec![40], vec![100]]);
         assert_eq!(split(&[100, 40, 0], 2, 1), [vec![100], vec![40, 0]]);
+    }
+
+    fn halved(sizes: &[u64], least_bytes: u64) -> (Vec<u64>, Option<Vec<u64>>) {
+        let mut list = listing(sizes);
+        let bytes = |list: &Listing| list.found.iter().map(Found::bytes).collect();
+        let half = list.take_half(least_bytes).as_ref().map(bytes);
+        (bytes(&list), half)
+    }
+
+    #[test]
+    fn the_latter_half_is_at_most_a_half() {
+        assert_eq!(halved(&[10, 10, 10, 10], 1), (vec![10, 10], Some(vec![10, 10])));
+        assert_eq!(halved(&[10, 10, 10], 1), (vec![10, 10], Some(vec![10])));
+        assert_eq!(halved(&[100, 10, 10], 1), (vec![100], Some(vec![10, 10])));
+        assert_eq!(halved(&[10, 10, 100], 1), (vec![10, 10, 100], None), "the last one is more than a half");
+        assert_eq!(halved(&[10, 10, 10], 11), (vec![10, 10, 10], None));
+        assert_eq!(halved(&[10], 0), (vec![10], None));
+        assert_eq!(halved(&[], 0), (vec![], None));
+    }
+
+    #[test]
+    fn files_are_taken_in_order_and_put_back() {
+        let mut list = listing(&[1, 2, 3]);
+        let mut read = list.take_first().expect("three");
+        read.append(list.take_first().expect("two"));
+        assert_eq!((read.bytes(), list.bytes()), (3, 3));
+        read.append(list);
+        assert_eq!(read.found.iter().map(Found::bytes).collect::<Vec<_>>(), [1, 2, 3]);
     }
 
     #[test]

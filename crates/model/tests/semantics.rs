@@ -269,3 +269,22 @@ fn the_span_of_a_run_names_the_signal_that_ended_it() {
     assert_eq!(signal(Some(text(attr::ERROR_TYPE, "panic"))), None);
     assert_eq!(signal(None), None);
 }
+
+#[test]
+fn poll_intervals_lie_within_their_span_and_damaged_ones_are_absent() {
+    let polls = |numbers: &[i64]| (attr::POLLS.to_owned(), Attr::Ints(numbers.to_vec()));
+    let spans = vec![
+        with(span([1; 16], 1, 0, "root", 0, 100), vec![polls(&[9, 50, 70, 2, 7, 0, 30, 1, 0, 120, 5, 3])]),
+        with(span([1; 16], 2, 1, "torn", 10, 20), vec![polls(&[7, 0, 5])]),
+        with(span([1; 16], 3, 1, "text", 30, 40), vec![text(attr::POLLS, "[7,2,3,1]")]),
+        span([1; 16], 4, 1, "none", 50, 60),
+    ];
+    let (collected, issues) = one("other", resource(0), spans);
+    assert_eq!(issues, [(IssueKind::Corrupt, 1)]);
+    let trace = only(&collected);
+    let numbers: Vec<Vec<i64>> = trace.spans.iter().map(|span| poll_numbers(trace, span)).collect();
+    assert_eq!(numbers[0], [7, 0, 30, 1, 9, 50, 50, 2, 0, 100, 0, 3]);
+    assert_eq!(numbers[1..], [vec![], vec![7, 2, 3, 1], vec![]]);
+    assert!(trace.spans[1].polls.is_empty() && trace.spans[3].polls.is_empty());
+    assert_eq!(trace.polls(trace.spans[0].polls)[2].thread, None);
+}

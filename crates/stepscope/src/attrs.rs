@@ -76,6 +76,8 @@ pub(crate) enum Entry<'a> {
     Event(u64, bool, &'a str),
     /// A link to a span of another trace.
     Link([u8; 16], u64),
+    /// Intervals of `polls`, in whole words.
+    Polls(&'a [u8]),
 }
 
 const FIELD_INT: u8 = 1;
@@ -86,6 +88,7 @@ const FIELD_STR: u8 = 5;
 const USER_VALUE: u8 = 6;
 const EVENT: u8 = 7;
 const LINK: u8 = 8;
+const POLLS: u8 = 9;
 /// The key is the number of a field of the callsite; otherwise it is text, and follows the head.
 const BY_NUMBER: u8 = 1 << 7;
 
@@ -197,6 +200,10 @@ impl Encode for Entry<'_> {
                 let bits = u128::from_le_bytes(trace);
                 [head(LINK, 0, 0), bits as u64, (bits >> 64) as u64, span].into_iter().for_each(put);
             }
+            Self::Polls(bytes) => {
+                put(head(POLLS, 0, bytes.len() as u16));
+                bytes.as_chunks().0.iter().for_each(|word| put(u64::from_le_bytes(*word)));
+            }
         }
     }
 }
@@ -268,10 +275,14 @@ impl<'a> Entries<'a> {
     }
 
     fn text(&mut self, len: u16) -> Option<&'a str> {
+        std::str::from_utf8(self.slice(len)?).ok()
+    }
+
+    fn slice(&mut self, len: u16) -> Option<&'a [u8]> {
         let len = usize::from(len);
-        let (text, rest) = self.bytes.split_at_checked(len.next_multiple_of(8))?;
+        let (slice, rest) = self.bytes.split_at_checked(len.next_multiple_of(8))?;
         self.bytes = rest;
-        std::str::from_utf8(text.get(..len)?).ok()
+        slice.get(..len)
     }
 
     fn number(&mut self) -> Option<u64> {
@@ -288,6 +299,7 @@ impl<'a> Iterator for Entries<'a> {
         match tag {
             EVENT => return Some(Entry::Event(self.number()?, key != 0, self.text(text_len)?)),
             LINK => return Some(Entry::Link(self.take()?, self.number()?)),
+            POLLS => return Some(Entry::Polls(self.slice(text_len)?)),
             _ => {}
         }
         let name = if tag & BY_NUMBER != 0 {
@@ -323,6 +335,7 @@ mod tests {
             Entry::Field("text", FieldValue::Str("é")),
             Entry::Event(7, true, "went wrong"),
             Entry::Link([9; 16], 5),
+            Entry::Polls(&[7; 32]),
         ];
         for count in 0..=entries.len() {
             let mut attrs = Attrs::default();

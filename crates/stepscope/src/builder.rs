@@ -1,11 +1,13 @@
 //! How a program sets stepscope up: one line for the defaults, a builder for the rest.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use stepscope_core::Level;
+use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing::subscriber::NoSubscriber;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::capture::Capture;
@@ -14,10 +16,14 @@ use crate::control::{Control, Reach};
 use crate::demand::OnSignal;
 use crate::exit::Guard;
 use crate::export::directory::{DirectorySink, MIN_BOUND_BYTES, process_directory};
+use crate::export::handover::HandoverSink;
+use crate::exporter::Exporter;
 use crate::filter::Filter;
 use crate::identity::{Given, Identity};
+use crate::ids::SpanIds;
 use crate::layer::StepscopeLayer;
 use crate::recorder::{self, Recorder};
+use crate::root::RootSubscriber;
 use crate::worker::{self, Sinks};
 
 /// How long the start waits for its mark to be written, at most; it takes about a millisecond.
@@ -45,7 +51,7 @@ pub fn init() -> Guard {
 pub fn builder() -> Builder {
     let mut warnings = Vec::new();
     let config = Config::from_environment(|name| std::env::var(name).ok(), &mut warnings);
-    Builder { config, given: Given::default(), warnings }
+    Builder { config, given: Given::default(), exporter: Arc::default(), warnings }
 }
 
 /// See [`builder`]. Settings made here win over the environment's.
@@ -54,6 +60,8 @@ pub fn builder() -> Builder {
 pub struct Builder {
     config: Config,
     given: Given,
+    /// Of all clones the first one that records takes it.
+    exporter: Arc<Mutex<Option<Box<dyn Exporter>>>>,
     warnings: Vec<String>,
 }
 
@@ -168,9 +176,27 @@ impl Builder {
         self
     }
 
-    /// Sends to this OTLP/HTTP endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`), for example `http://localhost:4318`.
+    /// Sends to this OTLP/HTTP endpoint (`OTEL_EXPORTER_OTLP_ENDPOINT`), for example `http://localhost:4318`; `https://`
+    /// needs the feature `tls`.
     pub fn endpoint(mut self, url: impl Into<String>) -> Self {
         self.config.otlp.set_endpoint(url.into());
+        self
+    }
+
+    /// Hands what leaves as spans to `exporter`, too, on a thread of its own: beside the directory or the endpoint, which
+    /// have the sums of sections as well.
+    pub fn exporter(mut self, exporter: impl Exporter) -> Self {
+        self.exporter = Arc::new(Mutex::new(Some(Box::new(exporter))));
+        self
+    }
+
+    /// Links each step, and each section outside of steps, to the span that `around` names at its start: that of another
+    /// tracer, say. Steps are traces of their own, so none becomes a child of it.
+    ///
+    /// Called on the thread that begins the section, where nothing is recorded meanwhile; a span of this run is no
+    /// answer.
+    pub fn link_roots(mut self, around: fn() -> Option<SpanIds>) -> Self {
+        self.config.link_roots = Some(around);
         self
     }
 
@@ -209,13 +235,29 @@ impl Builder {
     ///
     /// When another recorder is at work in this process, or the level is off, the layer and the guard do
     /// nothing.
-    pub fn build(mut self) -> (StepscopeLayer, Guard) {
+    pub fn build(self) -> (StepscopeLayer, Guard) {
+        let (recorder, guard) = self.start();
+        (StepscopeLayer::new(recorder), guard)
+    }
+
+    /// Starts recording and gives a subscriber around `inner`, the program's own: cheaper than the layer of
+    /// [`build`](Self::build) for spans that `inner` does not want. When to use which, and its limits:
+    /// [`RootSubscriber`].
+    ///
+    /// When another recorder is at work in this process, or the level is off, what comes back does what `inner` does,
+    /// and nothing else.
+    pub fn subscriber<S: Subscriber>(self, inner: S) -> (RootSubscriber<S>, Guard) {
+        let (recorder, guard) = self.start();
+        (RootSubscriber::new(recorder, inner), guard)
+    }
+
+    fn start(mut self) -> (Option<Arc<Recorder>>, Guard) {
         let _own = crate::memory::own_call();
         for warning in &self.warnings {
             eprintln!("stepscope: {warning}");
         }
         if self.config.level == Level::Off {
-            return (StepscopeLayer::new(None), Guard::idle());
+            return (None, Guard::idle());
         }
         if !self.config.otlp.is_set() && self.config.directory.is_none() {
             self.config.directory = Some(PathBuf::from("profiles"));
@@ -229,20 +271,21 @@ impl Builder {
         let recorder = Arc::new(Recorder::new(self.config, identity));
         if !recorder::make_current(&recorder) {
             eprintln!("stepscope: already recording in this process; this second set-up does nothing");
-            return (StepscopeLayer::new(None), Guard::idle());
+            return (None, Guard::idle());
         }
-        let (sinks, directory) = open_sinks(&recorder);
+        let exporter = recorder::lock(&self.exporter).take();
+        let (sinks, directory) = open_sinks(&recorder, exporter);
         let control = Arc::new(Control::default());
         if let Err(error) = worker::start(Arc::clone(&recorder), sinks, Arc::clone(&control)) {
             eprintln!("stepscope: could not start the background thread: {error}; nothing is recorded");
             recorder::retire(&recorder);
-            return (StepscopeLayer::new(None), Guard::idle());
+            return (None, Guard::idle());
         }
         crate::thread::with(&recorder, crate::state::ThreadState::mark_run);
         // Whatever happens from here on, the run is known to have started.
         let _ = control.flush(START_TIMEOUT, Reach::Written);
         let guard = Guard::new(Arc::clone(&recorder), control, directory);
-        (StepscopeLayer::new(Some(recorder)), guard)
+        (Some(recorder), guard)
     }
 
     /// Starts recording and installs the layer as the program's only subscriber.
@@ -251,23 +294,36 @@ impl Builder {
     /// spans are not, and a line on standard error says so.
     pub fn install(self) -> Guard {
         let (layer, guard) = self.build();
-        let subscriber = tracing_subscriber::registry().with(layer.alone());
-        if guard.is_recording() && tracing::subscriber::set_global_default(subscriber).is_err() {
-            eprintln!(
-                "stepscope: the program has a tracing subscriber already, so #[instrument] spans are not \
-                 recorded; add the layer of stepscope::builder().build() to it"
-            );
-        }
+        install(tracing_subscriber::registry().with(layer.alone()), &guard);
+        guard
+    }
+
+    /// As [`install`](Self::install), without a registry: at about half the cost a span ([`RootSubscriber`]). For a
+    /// program that has no other layers and adds none.
+    pub fn install_root(self) -> Guard {
+        let (subscriber, guard): (crate::root::Alone, _) = self.subscriber(NoSubscriber::default());
+        install(subscriber, &guard);
         guard
     }
 }
 
-fn open_sinks(recorder: &Recorder) -> (Sinks, Option<PathBuf>) {
+/// Makes it the program's subscriber, if anything is recorded.
+fn install(subscriber: impl Subscriber + Send + Sync + 'static, guard: &Guard) {
+    if guard.is_recording() && tracing::subscriber::set_global_default(subscriber).is_err() {
+        eprintln!(
+            "stepscope: the program has a tracing subscriber already, so #[instrument] spans are not \
+             recorded; add the layer of stepscope::builder().build() to it"
+        );
+    }
+}
+
+fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sinks, Option<PathBuf>) {
     let config = &recorder.config;
     let mut sinks = Sinks {
         directory: None,
         #[cfg(feature = "http")]
         http: None,
+        handover: None,
     };
     let mut path = None;
     if let Some(base) = &config.directory {
@@ -301,6 +357,14 @@ fn open_sinks(recorder: &Recorder) -> (Sinks, Option<PathBuf>) {
         }
         #[cfg(not(feature = "http"))]
         eprintln!("stepscope: built without the feature `http`: nothing is sent");
+    }
+    if let Some(exporter) = exporter {
+        match HandoverSink::create(exporter) {
+            Ok(sink) => sinks.handover = Some(sink),
+            Err(error) => {
+                eprintln!("stepscope: could not start the exporter's thread: {error}; it gets nothing")
+            }
+        }
     }
     (sinks, path)
 }

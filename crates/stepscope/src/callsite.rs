@@ -32,6 +32,24 @@ impl Callsite {
     }
 }
 
+/// A callsite that the background thread has met, with what is put together for its spans once.
+#[derive(Debug)]
+pub(crate) struct Known {
+    pub source: Source,
+    /// Module and name of a `tracing` span's function; a `section!` has no function's name.
+    pub function: Option<String>,
+}
+
+impl From<Source> for Known {
+    fn from(source: Source) -> Self {
+        let function = match source {
+            Source::Span(metadata) => Some(format!("{}::{}", source.module(), metadata.name())),
+            Source::Section(_) => None,
+        };
+        Self { source, function }
+    }
+}
+
 /// A callsite of either kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Source {

@@ -11,6 +11,7 @@ use stepscope_core::Level;
 use crate::capture::Capture;
 use crate::demand::OnSignal;
 use crate::filter::Filter;
+use crate::ids::SpanIds;
 
 /// The resolved settings of a recorder.
 #[derive(Debug, Clone)]
@@ -41,6 +42,8 @@ pub(crate) struct Config {
     pub aggregate_interval: Duration,
     /// Time that the final flush may take.
     pub exit_timeout: Duration,
+    /// What the roots of traces are linked to, beside the run.
+    pub link_roots: Option<fn() -> Option<SpanIds>>,
     pub handle_signals: bool,
     pub hook_panics: bool,
     pub hook_exit: bool,
@@ -75,6 +78,7 @@ impl Default for Config {
             flush_interval: Duration::from_millis(500),
             aggregate_interval: Duration::from_secs(10),
             exit_timeout: Duration::from_secs(2),
+            link_roots: None,
             handle_signals: true,
             hook_panics: true,
             hook_exit: true,

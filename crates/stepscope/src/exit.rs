@@ -10,7 +10,6 @@ use crate::control::{Control, Flushed, Reach};
 use crate::handle::Handle;
 use crate::recorder::{self, Recorder};
 use crate::sys;
-use crate::worker::THREAD_NAME;
 
 /// The run at work, for the hooks that know no guard.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -142,7 +141,8 @@ fn chain_panic_hook() {
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
         previous(info);
-        if std::thread::current().name() == Some(THREAD_NAME) || recorder::current_id() == 0 {
+        // On threads of ours nobody may wait for them.
+        if crate::thread::is_suppressed() || recorder::current_id() == 0 {
             return;
         }
         let Some(run) = running().filter(|run| run.recorder.config.hook_panics) else { return };

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stepscope_core::{LossReason, PathId, SectionKind, attr};
 
 use crate::aggregate;
-use crate::attrs::Entry;
+use crate::attrs::{Encode, Entry};
 use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::filter::Sieve;
@@ -195,6 +195,13 @@ impl ThreadState {
     #[cold]
     fn export(&mut self, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
         let mut words = std::mem::take(&mut self.scratch);
+        if let Some(counted) = self.readings.end(open.span_id())
+            && total.enters == 1
+        {
+            let duration_ns = end_ns.saturating_sub(open.start_ns());
+            let off_cpu_ns = duration_ns.saturating_sub(total.stay.cpu_ns.unwrap_or(0));
+            counted.encode(off_cpu_ns, |word| words.push(word));
+        }
         self.export_with(&mut words, open, trace, end_ns, total);
         words.clear();
         self.scratch = words;
@@ -208,6 +215,10 @@ impl ThreadState {
             state.end_one();
         }
         words.extend(open.words().iter().map(Word::get));
+        if total.enters > 1 {
+            open.polls()
+                .with_entry(open.span_id(), total.enters, |entry| entry.encode(|word| words.push(word)));
+        }
         let (mut left_out, mut continues) = (0, None);
         if open.has_rest() {
             let rest = open.rest();
@@ -366,7 +377,7 @@ impl ThreadState {
 /// Whether all of a section's figures are in the words of its record that [`ThreadState::write_simple`] writes.
 #[inline]
 fn is_simple(open: &Open, total: &Total) -> bool {
-    let is_root = open.bits() & (flag::IS_ROOT | flag::IS_PART) != 0;
+    let is_root = open.bits() & (flag::IS_ROOT | flag::IS_PART | flag::POLLED) != 0;
     let is_plain = open.bits() & 0xff == SectionKind::Section as u64;
     !is_root && is_plain && !open.has_rest() && total.stay.cpu_ns.is_none()
 }

@@ -19,7 +19,8 @@
 //! ```
 //!
 //! Features: `http` (by default: OTLP over HTTP), `grpc` (and over gRPC, where `OTEL_EXPORTER_OTLP_PROTOCOL` asks for
-//! it), `zstd` (where `OTEL_EXPORTER_OTLP_COMPRESSION` asks for it; builds a C library), `mem` (by default: memory figures), `macros` (by default: the attribute `profile`).
+//! it), `tls` (endpoints with `https://`), `zstd` (where `OTEL_EXPORTER_OTLP_COMPRESSION` asks for it; builds a C
+//! library), `mem` (by default: memory figures), `macros` (by default: the attribute `profile`).
 //!
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
 //! panics, blocks on the network or grows without bound in the program it records.
@@ -35,23 +36,31 @@ mod control;
 mod demand;
 mod exit;
 mod export;
+mod exporter;
 mod figures;
 mod filter;
 mod finish;
 mod handle;
+mod hooks;
 mod identity;
+mod ids;
+mod key;
 mod layer;
 mod levels;
 mod loader;
 mod memory;
 mod names;
 mod open;
+mod os;
 mod places;
+mod polls;
 mod record;
 mod recorder;
 mod ring;
+mod root;
 mod roster;
 mod section;
+mod slab;
 mod spans;
 mod state;
 mod sync;
@@ -71,11 +80,14 @@ pub use config::Format;
 pub use control::Flushed;
 pub use demand::OnSignal;
 pub use exit::Guard;
+pub use exporter::{Exported, Exporter};
 pub use figures::{Figures, MemoryFigures, SectionFigures, SectionMemory, SpanFigures};
 pub use filter::{Filter, FilterError};
 pub use handle::Handle;
+pub use ids::{SpanIds, current_ids};
 pub use layer::StepscopeLayer;
 pub use loader::{Batches, Loader, Traced, batches};
+pub use root::RootSubscriber;
 pub use section::SectionGuard;
 pub use stepscope_core::{Level, LossReason, Mode, Phase, SectionKind};
 #[cfg(feature = "macros")]

@@ -1,7 +1,8 @@
 //! Batches that know where they come from: a [`Loader`] makes each batch a trace of its own in the worker
 //! thread, and tells the step that takes it how long it waited, how long the batch took to make and how long
-//! it lay in the queue.
+//! it lay in the queue. The other way round, a batch says how long its thread waited for a place in the queue before it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -56,6 +57,54 @@ struct Shared {
     next_id: AtomicU64,
     /// Finished batches that nobody has taken yet.
     waiting: AtomicI64,
+    /// Which of all loaders this is.
+    number: u64,
+    /// The batches that were taken last, each in the place of its id.
+    taken: [Taken; TAKEN],
+}
+
+/// Batches of which it is known when they were taken: far more than are made ahead.
+const TAKEN: usize = 256;
+
+/// When a batch was taken.
+#[derive(Debug, Default)]
+struct Taken {
+    /// Its id and one; 0 for none.
+    id: AtomicU64,
+    at_ns: AtomicU64,
+}
+
+/// The batch that a thread made last.
+#[derive(Debug, Clone, Copy)]
+struct Last {
+    loader: u64,
+    id: u64,
+    ready_ns: u64,
+}
+
+thread_local! {
+    static LAST: Cell<Option<Last>> = const { Cell::new(None) };
+}
+
+impl Shared {
+    fn taken(&self, id: u64) -> Option<&Taken> {
+        self.taken.get((id % TAKEN as u64) as usize)
+    }
+
+    /// For how long until `now_ns` the batch that this thread made last had not been taken; absent where it made none,
+    /// and where nobody knows any more when it was taken.
+    fn slot_wait_ns(&self, now_ns: u64) -> Option<u64> {
+        let last = LAST.get().filter(|last| last.loader == self.number)?;
+        let taken = self.taken(last.id)?;
+        let of = taken.id.load(Ordering::Acquire);
+        let until_ns = match of.checked_sub(1) {
+            Some(id) if id == last.id => taken.at_ns.load(Ordering::Acquire).min(now_ns),
+            Some(id) if id > last.id => return None,
+            // Of an earlier batch, or of none.
+            _ => return Some(now_ns.saturating_sub(last.ready_ns)),
+        };
+        (taken.id.load(Ordering::Relaxed) == of).then(|| until_ns.saturating_sub(last.ready_ns))
+    }
 }
 
 /// Where and when a batch was made.
@@ -72,6 +121,10 @@ struct Origin {
 
 impl Drop for Origin {
     fn drop(&mut self) {
+        if let Some(taken) = self.shared.taken(self.id) {
+            taken.at_ns.store(now_ns(), Ordering::Release);
+            taken.id.store(self.id.saturating_add(1), Ordering::Release);
+        }
         self.shared.waiting.fetch_sub(1, Ordering::Relaxed);
         let _own = memory::own_call();
         drop(std::mem::take(&mut self.worker));
@@ -107,7 +160,14 @@ impl Loader {
     /// A loader; the name tells several apart (`train`, `validation`).
     #[must_use]
     pub fn new(name: &str) -> Self {
-        let shared = Shared { name: name.to_owned(), next_id: AtomicU64::new(0), waiting: AtomicI64::new(0) };
+        static LOADERS: AtomicU64 = AtomicU64::new(0);
+        let shared = Shared {
+            name: name.to_owned(),
+            next_id: AtomicU64::new(0),
+            waiting: AtomicI64::new(0),
+            number: LOADERS.fetch_add(1, Ordering::Relaxed),
+            taken: std::array::from_fn(|_| Taken::default()),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -117,16 +177,23 @@ impl Loader {
         let fields = [FieldValue::Uint(id), FieldValue::Str(&self.shared.name)];
         let start = Start { kind: Some(SectionKind::Batch), ..Start::default() };
         let start_ns = now_ns();
+        let slot_wait_ns = self.shared.slot_wait_ns(start_ns);
         let guard = enter(&BATCH, start, &fields);
         let key = guard.key();
-        let place =
-            thread::with_current(|state| state.open(key).map(|(open, _)| (open.trace_id(), open.span_id())));
+        let place = thread::with_current(|state| {
+            let (open, owned) = state.open(key)?;
+            if let Some(ns) = slot_wait_ns {
+                open.push(owned, Entry::Field(attr::BATCH_SLOT_WAIT_NS, FieldValue::Uint(ns)));
+            }
+            Some((open.trace_id(), open.span_id()))
+        });
         let item = make();
         drop(guard);
         let _own = memory::own_call();
         let origin = place.flatten().map(|(trace, span)| {
             let ready_ns = now_ns();
             self.shared.waiting.fetch_add(1, Ordering::Relaxed);
+            LAST.set(Some(Last { loader: self.shared.number, id, ready_ns }));
             Origin {
                 shared: Arc::clone(&self.shared),
                 id,

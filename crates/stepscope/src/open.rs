@@ -12,6 +12,7 @@ use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
 use crate::aggregate::MemorySums;
 use crate::attrs::{self, Attrs, Declared, Encode, FieldValue};
+use crate::polls::Polls;
 use crate::trace::TraceRef;
 use crate::word::Word;
 
@@ -222,9 +223,13 @@ pub(crate) struct Open {
     /// left as spans.
     around: Word,
     inside: Word,
+    /// The key of the span that this one keeps from ending; 0 without one.
+    held: Word,
     /// Whether anything is in the rest.
     has_rest: Word,
     rest: Mutex<Rest>,
+    /// Of whichever section has used them last.
+    polls: Mutex<Polls>,
 }
 
 /// What an open section is, beside its kind: flags.
@@ -240,6 +245,8 @@ pub(crate) mod flag {
     pub(crate) const ON_FOREIGN_THREAD: u64 = 1 << 22;
     /// A root that leaves it to others to say how many spans the trace has.
     pub(crate) const IS_PART: u64 = 1 << 23;
+    /// It has poll intervals of its owner.
+    pub(crate) const POLLED: u64 = 1 << 16;
     /// From this bit on, the flags of a section that those inside of it go by: what leaves no span has none inside, so
     /// that every span has its path.
     pub(crate) const LEAVING: u32 = 24;
@@ -275,8 +282,10 @@ impl Default for Open {
             words: std::array::from_fn(|_| Word::default()),
             around: Word::default(),
             inside: Word::default(),
+            held: Word::default(),
             has_rest: Word::default(),
             rest: Mutex::default(),
+            polls: Mutex::default(),
         }
     }
 }
@@ -304,6 +313,7 @@ impl Open {
         self.trace.set(0);
         self.bits.set(0);
         self.used.set(0);
+        self.held.set(0);
         self.stays.reset();
         if self.has_rest.get() != 0 {
             self.reset_rest();
@@ -330,6 +340,18 @@ impl Open {
         // An error may have been noted before, with the fields.
         self.bits.set(self.bits.get() | start.kind as u64 | phase_bits(start.phase) | start.flags);
         self.trace.set(start.trace.to_word());
+    }
+
+    /// Notes that span `key` does not end before this one.
+    #[inline]
+    pub(crate) fn set_held(&self, key: u64) {
+        self.held.set(key);
+    }
+
+    /// The key of the span that does not end before this one; 0 without one.
+    #[inline]
+    pub(crate) fn held(&self) -> u64 {
+        self.held.get()
     }
 
     /// Prepares for the case that it turns out too short, inside of the section with key `around`.
@@ -475,6 +497,24 @@ impl Open {
         self.rest.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    pub(crate) fn polls(&self) -> MutexGuard<'_, Polls> {
+        self.polls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether its owner was in it before.
+    #[inline]
+    pub(crate) fn was_entered(&self) -> bool {
+        self.stays.enters.get() != 0
+    }
+
+    /// Makes the first stay of the owner a poll interval, as long as it is the only one.
+    pub(crate) fn note_first_poll(&self) {
+        if self.stays.enters.get() == 1 {
+            let (exit_ns, busy_ns) = (self.stays.last_exit_ns.get(), self.stays.busy_ns.get());
+            self.polls().add(self.span_id(), self.thread(), exit_ns, busy_ns);
+        }
+    }
+
     #[inline]
     pub(crate) fn has_rest(&self) -> bool {
         self.has_rest.get() != 0
@@ -573,6 +613,9 @@ impl Open {
     pub(crate) fn fold_rest(&self) -> Option<TraceRef> {
         let mut rest = self.rest();
         if let Some(mut total) = rest.stays.total() {
+            if self.polls().are_of(self.span_id()) {
+                self.note_first_poll();
+            }
             total.stay.cpu_ns = total.stay.cpu_ns.filter(|_| rest.stays.are_timed());
             self.stays.add(u64::from(total.enters), &total.stay);
             rest.stays.reset();

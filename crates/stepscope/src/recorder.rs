@@ -4,11 +4,11 @@
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use stepscope_core::identity::{TraceId, TraceIds, mix};
+use stepscope_core::identity::{TraceId, TraceIds, instance_and_sequence, mix};
 use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
 
 use crate::aggregate::{Aggregates, MAX_PATHS};
-use crate::callsite::{Callsite, Source};
+use crate::callsite::{Callsite, Known, Source};
 use crate::capture::{Capture, Captures};
 use crate::clock::{Anchor, now_ns};
 use crate::config::Config;
@@ -16,11 +16,13 @@ use crate::export::SinkCounts;
 use crate::figures::Figures;
 use crate::filter::Sieve;
 use crate::identity::Identity;
+use crate::key;
 use crate::levels::Levels;
-use crate::open::{Parent, Spec, flag};
+use crate::open::{Open, Parent, Spec, flag};
 use crate::places::Place;
 use crate::ring::Ring;
 use crate::roster::{Roster, Tally};
+use crate::slab::Slab;
 use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
@@ -83,7 +85,9 @@ pub(crate) struct Recorder {
     pub config: Config,
     pub identity: Identity,
     pub anchor: Anchor,
+    /// Open spans with ids of another subscriber's, and those with ids of ours.
     pub spans: SpanTable,
+    pub own_spans: Slab,
     pub traces: TraceTable,
     pub span_nonce: u64,
     trace_ids: TraceIds,
@@ -219,6 +223,7 @@ impl Recorder {
             process_id: std::process::id(),
             anchor,
             spans: SpanTable::new(),
+            own_spans: Slab::new(),
             traces,
             span_nonce,
             trace_ids,
@@ -332,6 +337,11 @@ impl Recorder {
         self.trace_ids.trace_id(self.next_trace.fetch_add(1, Ordering::Relaxed), step)
     }
 
+    /// Whether a trace is one of this recorder's.
+    pub(crate) fn has_made(&self, trace: &TraceId) -> bool {
+        instance_and_sequence(trace).0 == instance_and_sequence(&self.run_trace_id).0
+    }
+
     /// The number of the next step, for programs that name their step's span and count nothing.
     pub(crate) fn count_step(&self) -> u64 {
         self.steps_by_name.fetch_add(1, Ordering::Relaxed)
@@ -393,10 +403,26 @@ impl Recorder {
         u32::try_from(lock(&self.paths).info.len()).unwrap_or(u32::MAX)
     }
 
+    /// The callsite with this number.
+    pub(crate) fn source(&self, callsite: u32) -> Option<Source> {
+        lock(&self.paths).callsites.get(callsite as usize).copied()
+    }
+
+    /// The section of span `key`, if it is recorded; as long as somebody has a handle of that span.
+    #[inline]
+    pub(crate) fn open_span(&self, key: u64) -> Option<&Open> {
+        if key::is_own_span(key) { self.own_spans.find(key) } else { self.spans.find(key) }
+    }
+
+    /// What children of span `key` need to know, if it is recorded and has not ended.
+    pub(crate) fn span_parent(&self, key: u64) -> Option<Parent> {
+        if key::is_own_span(key) { self.own_spans.parent(key) } else { self.spans.parent(key) }
+    }
+
     /// Appends the callsites that `known` lacks.
-    pub(crate) fn update_callsites(&self, known: &mut Vec<Source>) {
+    pub(crate) fn update_callsites(&self, known: &mut Vec<Known>) {
         let paths = lock(&self.paths);
-        known.extend(paths.callsites.get(known.len()..).unwrap_or_default());
+        known.extend(paths.callsites.get(known.len()..).unwrap_or_default().iter().copied().map(Known::from));
     }
 
     /// Makes the calling thread known to the background thread; returns what they share and its number.

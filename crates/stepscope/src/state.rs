@@ -6,16 +6,18 @@ use std::sync::Arc;
 use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
 use tracing::Metadata;
 
-use crate::attrs::FieldValue;
+use crate::attrs::{Entry, FieldValue};
 use crate::callsite::{Callsite, Source};
 use crate::clock::now_ns;
+use crate::key;
 use crate::memory::{self, Counters, PeakToken};
 use crate::open::{Open, Parent, Spec, Start, Stay, flag};
+use crate::os::Readings;
 use crate::places::{Place, Places};
 use crate::recorder::{Gate, Recorder};
-use crate::spans::SpanTable;
+use crate::slab::Slots;
 use crate::sys;
-use crate::thread::ThreadShared;
+use crate::thread::{self, ThreadShared};
 use crate::trace::{About, TracePool, TraceRef};
 use crate::{aggregate::MemorySums, visit};
 
@@ -48,25 +50,27 @@ pub(crate) struct ThreadState {
     depth: usize,
     places: Places,
     pub(crate) traces: TracePool,
+    pub(crate) slots: Slots,
+    /// Spans of another subscriber that are entered here and not recorded, each with the number of frames below it.
+    strangers: Vec<(u64, usize)>,
     /// For the run's own spans; the program's sections are in the frames.
     pub(crate) spare: Option<Box<Open>>,
     /// For the entries of what is written.
     pub(crate) scratch: Vec<u64>,
+    /// What the system counts for this thread.
+    pub(crate) readings: Readings,
     span_base: u64,
     spans: u64,
     sections: u64,
 }
 
-/// Keys of frames that are not `tracing` spans have this bit, which no span id of the registry has.
-const SECTION_KEY: u64 = 1 << 63;
-
 /// Frames kept for further sections; those of deeper ones are given back.
 const KEPT_FRAMES: usize = 64;
 
 /// The open section with this key, of a frame or a span.
-fn find_open<'a>(frames: &'a [Frame], spans: &'a SpanTable, key: u64) -> Option<&'a Open> {
-    if key & SECTION_KEY == 0 {
-        return spans.find(key);
+fn find_open<'a>(frames: &'a [Frame], recorder: &'a Recorder, key: u64) -> Option<&'a Open> {
+    if !key::is_section(key) {
+        return recorder.open_span(key);
     }
     frames.iter().rfind(|frame| frame.section.key == key)?.open.as_deref()
 }
@@ -83,8 +87,11 @@ impl ThreadState {
             depth: 0,
             places: Places::default(),
             traces: TracePool::default(),
+            slots: Slots::default(),
+            strangers: Vec::new(),
             spare: None,
             scratch: Vec::new(),
+            readings: Readings::default(),
             spans: 0,
             sections: 0,
         }
@@ -105,13 +112,37 @@ impl ThreadState {
         self.entered_frames().iter().rev().map(|frame| (frame.section.key, frame.section.kind))
     }
 
+    /// A span of another subscriber that is not recorded is entered here.
+    pub(crate) fn enter_stranger(&mut self, key: u64) {
+        self.strangers.push((key, self.depth));
+    }
+
+    /// As [`enter_stranger`](Self::enter_stranger): it is left.
+    #[cold]
+    pub(crate) fn leave_stranger(&mut self, key: u64) {
+        if let Some(position) = self.strangers.iter().rposition(|&(stranger, _)| stranger == key) {
+            self.strangers.remove(position);
+        }
+    }
+
+    /// The key of the span entered last of those that are not left, sections aside; `None` where that one is not
+    /// recorded.
+    pub(crate) fn innermost_span(&self) -> Option<u64> {
+        let position = self.entered_frames().iter().rposition(|frame| !key::is_section(frame.section.key))?;
+        let is_above = |&(_, below): &(u64, usize)| below > position;
+        if self.strangers.last().is_some_and(is_above) {
+            return None;
+        }
+        self.entered_frames().get(position).map(|frame| frame.section.key)
+    }
+
     /// The open section with this key, and whether this thread is its owner.
     pub(crate) fn open(&self, key: u64) -> Option<(&Open, bool)> {
         // The key of nothing; in the table of spans it stands for a free place.
         if key == 0 {
             return None;
         }
-        let open = find_open(self.entered_frames(), &self.recorder.spans, key)?;
+        let open = find_open(self.entered_frames(), &self.recorder, key)?;
         Some((open, open.is_owned_by(self.number)))
     }
 
@@ -292,9 +323,7 @@ impl ThreadState {
             phase,
             flags,
         });
-        if kind != SectionKind::Section {
-            open.set_rss_start(memory::rss_bytes());
-        }
+        self.read_at_begin(open, kind, flags);
         open.set_start(now_ns());
         true
     }
@@ -311,6 +340,7 @@ impl ThreadState {
     ) -> bool {
         let kind = spec.kind();
         let step = around.as_ref().map_or(spec.step, |around| around.step);
+        let outer = self.recorder.config.link_roots.filter(|_| around.is_none());
         let id = self.recorder.next_trace_id(step);
         let about = match around {
             Some(around) => around.continuation(id, self.shared.id),
@@ -329,6 +359,12 @@ impl ThreadState {
             flags |= flag::COLLAPSED;
         }
         self.begin_in(open, place, spec, trace, flags);
+        if let Some(outer) = outer
+            && let Some(ids) = thread::quietly(outer)
+            && !self.recorder.has_made(&ids.trace_id)
+        {
+            open.push(true, Entry::Link(ids.trace_id, u64::from_be_bytes(ids.span_id)));
+        }
         true
     }
 
@@ -363,17 +399,29 @@ impl ThreadState {
             phase: spec.phase,
             flags: flags | if is_foreign { flag::ON_FOREIGN_THREAD } else { 0 },
         });
-        if spec.kind() != SectionKind::Section {
+        self.read_at_begin(open, spec.kind(), flags);
+        open.set_start(now_ns());
+    }
+
+    /// Reads what the end of a section is compared with: of coarse sections, and of all at `comprehensive`.
+    #[inline]
+    fn read_at_begin(&mut self, open: &Open, kind: SectionKind, flags: u64) {
+        let is_coarse = kind != SectionKind::Section;
+        if is_coarse {
             open.set_rss_start(memory::rss_bytes());
         }
-        open.set_start(now_ns());
+        let with_io = self.recorder.is_at(Level::Comprehensive);
+        let is_asked = with_io || is_coarse && self.recorder.is_at(Level::Detailed);
+        if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
+            self.readings.begin(open.span_id(), with_io);
+        }
     }
 
     /// The trace for a section inside `parent`, whose own trace, about `around`, has no room: one after the other,
     /// each up to the bound. Joined. `None` when the open section of `parent` is gone.
     fn continue_trace(&mut self, parent: &Parent, around: &About) -> Option<TraceRef> {
         let recorder = Arc::clone(&self.recorder);
-        let open = find_open(self.frames.get(..self.depth)?, &recorder.spans, parent.key)
+        let open = find_open(self.frames.get(..self.depth)?, &recorder, parent.key)
             // Keys of spans come back: another span may have this one by now.
             .filter(|open| open.span_id() == parent.span_id)?;
         let mut rest = open.rest();
@@ -451,7 +499,7 @@ impl ThreadState {
             return None;
         }
         self.sections += 1;
-        let key = self.sections | SECTION_KEY;
+        let key = key::of_section(self.sections);
         let section = open.as_parent(key)?;
         let timed_by_system_call =
             section.kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
@@ -578,6 +626,7 @@ impl Drop for ThreadState {
         // In a forked child nothing is current, and no lock of the parent's is taken.
         if self.recorder.is_current() {
             self.traces.give_back(&self.recorder.traces);
+            self.slots.give_back(&self.recorder.own_spans);
         }
         self.shared.retired.store(true, std::sync::atomic::Ordering::Release);
     }

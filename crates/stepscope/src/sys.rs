@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
 
 use stepscope_core::Signal;
 
+use crate::os::Usage;
+
 fn read_clock(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a valid, writable timespec for the duration of the call.
@@ -49,6 +51,29 @@ pub(crate) fn keeps_time_by_ticks() -> bool {
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> Option<u64> {
     read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// What the system has counted for the calling thread.
+#[cfg(target_os = "linux")]
+pub(crate) fn thread_usage() -> Option<Usage> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::zeroed();
+    // SAFETY: the pointer is valid and writable for the duration of the call.
+    let result = unsafe { libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr()) };
+    // SAFETY: all bytes are set, and the struct holds integers only.
+    let usage = unsafe { usage.assume_init() };
+    let count = |value: libc::c_long| u64::try_from(value).unwrap_or(0);
+    (result == 0).then(|| Usage {
+        voluntary_switches: count(usage.ru_nvcsw),
+        involuntary_switches: count(usage.ru_nivcsw),
+        minor_faults: count(usage.ru_minflt),
+        major_faults: count(usage.ru_majflt),
+    })
+}
+
+/// What the system has counted for the calling thread: others than Linux count for the process only.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn thread_usage() -> Option<Usage> {
+    None
 }
 
 /// The operating system's id of the calling thread.

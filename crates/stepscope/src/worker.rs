@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use stepscope_core::LossReason;
 
 use crate::attrs;
-use crate::callsite::Source;
+use crate::callsite::Known;
 use crate::clock::now_ns;
 use crate::control::{Control, Flushed, Reach};
 use crate::demand::Demands;
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
 use crate::export::encode::Context;
+use crate::export::handover::HandoverSink;
 #[cfg(feature = "http")]
 use crate::export::http::HttpSink;
 use crate::export::publish::Snapshot;
@@ -41,7 +42,14 @@ pub(crate) struct Sinks {
     pub directory: Option<DirectorySink>,
     #[cfg(feature = "http")]
     pub http: Option<HttpSink>,
+    pub handover: Option<HandoverSink>,
 }
+
+/// A number of each kind of sink.
+type Marks = [u64; 3];
+
+/// Not known yet.
+const UNKNOWN: Marks = [u64::MAX; 3];
 
 impl Sinks {
     fn each(&mut self, mut f: impl FnMut(&mut dyn Sink)) {
@@ -50,6 +58,9 @@ impl Sinks {
         }
         #[cfg(feature = "http")]
         if let Some(sink) = &mut self.http {
+            f(sink);
+        }
+        if let Some(sink) = &mut self.handover {
             f(sink);
         }
     }
@@ -61,8 +72,8 @@ struct Flushing {
     reach: Reach,
     /// What was lost before it began.
     lost_before: u64,
-    /// Up to here the transport has to be done; see [`Sink::handed_over`].
-    mark: u64,
+    /// Up to here each transport has to be done; see [`Sink::handed_over`].
+    marks: Marks,
 }
 
 struct Worker {
@@ -70,7 +81,7 @@ struct Worker {
     sinks: Sinks,
     threads: Vec<Arc<ThreadShared>>,
     thread_names: ThreadNames,
-    callsites: Vec<Source>,
+    callsites: Vec<Known>,
     cpus: Option<u64>,
     demands: Demands,
     words: Vec<u64>,
@@ -117,7 +128,7 @@ impl Worker {
                 flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
                 self.finish(deadline, signal);
                 // Nothing is left to be handed over.
-                flushing.iter_mut().for_each(|flush| flush.mark = 0);
+                flushing.iter_mut().for_each(|flush| flush.marks = Marks::default());
                 flushing.iter().for_each(|flush| control.answer(flush.ticket, self.flushed(flush)));
                 control.set_ended();
                 if let Some(signal) = signal {
@@ -143,11 +154,11 @@ impl Worker {
                 flushing.extend(begun.collect::<Vec<_>>());
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
                 self.note_sinks();
-                let mark = self.handed_over();
+                let marks = self.handed_over();
                 flushing
                     .iter_mut()
-                    .filter(|flush| flush.mark == u64::MAX)
-                    .for_each(|flush| flush.mark = mark);
+                    .filter(|flush| flush.marks == UNKNOWN)
+                    .for_each(|flush| flush.marks = marks);
             }
             let pause = if is_busy || !flushing.is_empty() { BUSY_PAUSE } else { IDLE_PAUSE };
             let until = Instant::now() + pause;
@@ -167,16 +178,14 @@ impl Worker {
 
     /// A flush that begins now; its mark comes when everything has been handed over.
     fn flushing(&mut self, ticket: u64, reach: Reach) -> Flushing {
-        Flushing { ticket, reach, lost_before: self.lost(), mark: u64::MAX }
+        Flushing { ticket, reach, lost_before: self.lost(), marks: UNKNOWN }
     }
 
     /// Whether there is nothing more to wait for.
     fn is_done(&mut self, flush: &Flushing) -> bool {
-        let (mut is_settled, mut is_in_trouble) = (true, false);
-        self.sinks.each(|sink| {
-            is_settled &= sink.settled() >= flush.mark;
-            is_in_trouble |= sink.is_in_trouble();
-        });
+        let is_settled = self.is_settled(flush);
+        let mut is_in_trouble = false;
+        self.sinks.each(|sink| is_in_trouble |= sink.is_in_trouble());
         match flush.reach {
             Reach::Written => true,
             Reach::DeliveredIfWell => is_settled || is_in_trouble,
@@ -186,8 +195,7 @@ impl Worker {
 
     /// How it went.
     fn flushed(&mut self, flush: &Flushing) -> Flushed {
-        let mut is_settled = true;
-        self.sinks.each(|sink| is_settled &= sink.settled() >= flush.mark);
+        let is_settled = self.is_settled(flush);
         match self.lost().saturating_sub(flush.lost_before) {
             _ if !is_settled && flush.reach != Reach::Written => Flushed::TimedOut,
             0 => Flushed::Complete,
@@ -195,10 +203,18 @@ impl Worker {
         }
     }
 
-    fn handed_over(&mut self) -> u64 {
-        let mut mark = 0;
-        self.sinks.each(|sink| mark = mark.max(sink.handed_over()));
-        mark
+    /// What each sink has given to its transport.
+    fn handed_over(&mut self) -> Marks {
+        let mut marks = Marks::default();
+        let mut slots = marks.iter_mut();
+        self.sinks.each(|sink| slots.next().into_iter().for_each(|mark| *mark = sink.handed_over()));
+        marks
+    }
+
+    fn is_settled(&mut self, flush: &Flushing) -> bool {
+        let (mut is_settled, mut marks) = (true, flush.marks.iter());
+        self.sinks.each(|sink| is_settled &= marks.next().is_none_or(|&mark| sink.settled() >= mark));
+        is_settled
     }
 
     /// Spans that sinks have lost, without those that a bound has made them leave out.
@@ -246,7 +262,7 @@ impl Worker {
                 self.recorder.update_callsites(&mut self.callsites);
             }
             let entries = std::mem::take(&mut self.entries);
-            let source = self.callsites.get(record.callsite as usize).copied();
+            let source = self.callsites.get(record.callsite as usize).map(|known| known.source);
             self.recorder.work.take(&record, &entries, source);
             self.with_context(|sinks, context| sinks.each(|sink| sink.record(context, &record, &entries)));
             self.entries = entries;
@@ -338,6 +354,9 @@ impl Worker {
         crate::recorder::retire(&recorder);
         self.drain();
         self.with_context(|sinks, context| sinks.each(|sink| sink.finish(context)));
+        if let Some(handover) = &mut self.sinks.handover {
+            handover.close();
+        }
         // Published before the sinks end, so that a receiver gets the figures, too.
         let end = self.publish(true);
         #[cfg(feature = "http")]
@@ -355,8 +374,9 @@ impl Worker {
         if let Some(http) = &mut self.sinks.http {
             http.abandon();
         }
-        #[cfg(not(feature = "http"))]
-        let _ = deadline;
+        if let Some(handover) = &mut self.sinks.handover {
+            handover.end(deadline);
+        }
         // And once more with what the sending has cost, for those who read the directory.
         let snapshot = self.snapshot_since(&end);
         self.with_context(|sinks, context| {

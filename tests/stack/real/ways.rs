@@ -16,7 +16,7 @@ use stepscope_testkit::folder::{TempFolder, files_below};
 const MAY_DIFFER: [&str; 2] = ["inputs", "exported"];
 
 /// What a report lacks, or says with less, where metrics are lost: Jaeger keeps none.
-const LOST_WITH_METRICS: [&str; 13] = [
+const LOST_WITH_METRICS: [&str; 14] = [
     "inputs",
     // How many spans were recorded and lost, and the rule that judges it.
     "losses",
@@ -33,6 +33,8 @@ const LOST_WITH_METRICS: [&str; 13] = [
     "self_free_bytes",
     "self_net_bytes",
     "slowest_sections",
+    // What sections hold over the steps: those that may have steps or batches inside are told apart by the sums alone.
+    "by_section",
 ];
 
 #[test]

@@ -39,6 +39,7 @@ const DIRECTIONS: &[(&str, &[&str])] = &[
     ("stepscope-model", &["stepscope-core", "stepscope-otlp"]),
     ("stepscope-analyze", &["stepscope-core", "stepscope-model"]),
     ("stepscope-report", &["stepscope", "stepscope-model", "stepscope-analyze"]),
+    ("stepscope-opentelemetry", &["stepscope", "stepscope-otlp"]),
     ("stepscope-demo", &["stepscope"]),
     ("stepscope-server", &["stepscope-otlp"]),
     (

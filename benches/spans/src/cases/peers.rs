@@ -23,7 +23,8 @@ impl SpanExporter for Discard {
     }
 }
 
-type Layer = tracing_opentelemetry::OpenTelemetryLayer<Registry, opentelemetry_sdk::trace::SdkTracer>;
+pub(super) type Layer =
+    tracing_opentelemetry::OpenTelemetryLayer<Registry, opentelemetry_sdk::trace::SdkTracer>;
 
 fn otel_with(trim: impl FnOnce(Layer) -> Layer) -> SetUp {
     // A queue that holds what a step makes: with the default of 2,048 it holds two steps of ours.
@@ -40,14 +41,17 @@ fn otel(_: Option<&Path>) -> SetUp {
 }
 
 fn otel_trimmed(_: Option<&Path>) -> SetUp {
-    otel_with(|layer| {
-        layer
-            .with_location(false)
-            .with_threads(false)
-            .with_tracked_inactivity(false)
-            .with_target(false)
-            .with_level(false)
-    })
+    otel_with(trimmed)
+}
+
+/// Without what costs and can be left out.
+pub(super) fn trimmed(layer: Layer) -> Layer {
+    layer
+        .with_location(false)
+        .with_threads(false)
+        .with_tracked_inactivity(false)
+        .with_target(false)
+        .with_level(false)
 }
 
 struct DiscardRecords;
@@ -69,7 +73,7 @@ fn fastrace_0(_: u64) {
     }
 }
 
-fn fastrace_3(_: u64) {
+pub(super) fn fastrace_3(_: u64) {
     let root = fastrace::Span::root("step", fastrace::collector::SpanContext::random());
     let _root = root.set_local_parent();
     for index in 0..SPANS {

@@ -37,7 +37,18 @@ impl<'a> Scan<'a> {
 
     /// Places where the series may change, in order.
     pub(super) fn places(&self) -> Vec<usize> {
-        let intervals = seeded(self.values.len());
+        self.places_of(seeded(self.values.len()))
+    }
+
+    /// Places where it may change between those that are told; none without any.
+    pub(super) fn places_between(&self, told: &[usize]) -> Vec<usize> {
+        let starts = std::iter::once(0).chain(told.iter().copied());
+        let ends = told.iter().copied().chain(std::iter::once(self.values.len()));
+        let parts = starts.zip(ends).filter(|(from, to)| !told.is_empty() && from + 2 * MIN_SIDE <= *to);
+        self.places_of(parts.collect())
+    }
+
+    fn places_of(&self, intervals: Vec<(usize, usize)>) -> Vec<usize> {
         let limit = SIGNIFICANCE / intervals.len().max(1) as f64;
         let mut candidates: Vec<Candidate> =
             intervals.into_iter().filter_map(|(from, to)| self.clearest(from, to, limit)).collect();

@@ -85,11 +85,15 @@ fn values_of_neither_level_next_to_a_change_are_halved() {
 }
 
 fn assert_one(series: &[u64], place: usize, ratio: f64, label: &str) {
+    assert_one_of(series, place, (ratio, 0.04), label);
+}
+
+fn assert_one_of(series: &[u64], place: usize, (ratio, tolerance): (f64, f64), label: &str) {
     let found = changes(series);
     let [change] = found.as_slice() else { panic!("{label}: {found:#?}") };
     assert!(change.at.abs_diff(place) <= WITHIN && !change.is_gradual, "{label}: {place}, {change:?}");
     let told = change.after as f64 / change.before as f64;
-    assert!((told / ratio - 1.0).abs() < 0.04, "{label}: {told}");
+    assert!((told / ratio - 1.0).abs() < tolerance, "{label}: {told}");
     assert!(change.p_value <= 1e-3, "{label}: {change:?}");
 }
 
@@ -121,6 +125,71 @@ fn periodic_steps_and_a_slow_start_hide_no_change() {
         let series = Noise::new(seed, 0.03, 0.3).series(count, level);
         assert_one(&series, place, 1.14, &format!("seed {seed}, {place} of {count}"));
     }
+}
+
+#[test]
+fn values_that_go_round_hide_no_change() {
+    let rounds: [&[f64]; 6] = [
+        &[1.0, 3.0],
+        &[1.0, 1.3],
+        &[3.0, 3.0, 1.0],
+        &[1.0, 1.0, 3.0, 3.0],
+        &[3.0, 1.0, 1.0, 3.0, 1.0],
+        &[1.0, 2.0, 4.0],
+    ];
+    let singles = (2..=10usize)
+        .map(|every| (0..every).map(|at| if at + 1 == every { 3.0 } else { 1.0 }).collect::<Vec<f64>>());
+    for round in rounds.into_iter().map(<[f64]>::to_vec).chain(singles) {
+        for seed in 0..25 {
+            let count = length(seed).clamp(400, 1_500);
+            let share = 20 + Random(seed ^ 0xdef).bits() % 61;
+            let place = count * usize::try_from(share).unwrap() / 100;
+            let level = |index: usize| round[index % round.len()] * if index < place { 1.0 } else { 1.14 };
+            let series = Noise::new(seed, 0.03, 0.0).series(count, level);
+            // Shares of the round differ a little on both sides, and so do means of the middle.
+            assert_one_of(
+                &series,
+                place,
+                (1.14, 0.1),
+                &format!("seed {seed}, {round:?}, {place} of {count}"),
+            );
+            let series = Noise::new(seed, 0.03, 0.0).series(count, |index| round[index % round.len()]);
+            assert_eq!(changes(&series), [], "seed {seed}, {round:?}, {count}");
+        }
+    }
+}
+
+#[test]
+fn a_quick_start_is_a_level() {
+    for (count, place, ratio) in
+        [(2_000, 60, 1.3), (2_000, 90, 1.3), (10_000, 300, 1.3), (10_000, 250, 1.0 / 1.14)]
+    {
+        let is_told = |seed: &u64| {
+            let level = |index: usize| if index < place { 1.0 } else { ratio };
+            let found = changes(&Noise::new(*seed, 0.03, 0.3).series(count, level));
+            assert!(found.len() <= 1, "seed {seed}: {found:?}");
+            found.first().is_some_and(|change| change.at.abs_diff(place) <= WITHIN)
+        };
+        let told = (0..50).filter(is_told).count();
+        assert!(told >= 47, "{told} of 50: ×{ratio} at {place} of {count}");
+    }
+}
+
+#[test]
+fn changes_that_follow_each_other_are_two() {
+    let is_told = |seed: &u64| {
+        let level = |index: usize| match index {
+            ..500 => 1.0,
+            500..550 => 1.2,
+            _ => 1.44,
+        };
+        let series = Noise::new(*seed, 0.03, 0.0).series(2_000, level);
+        let found: Vec<usize> = changes(&series).iter().map(|change| change.at).collect();
+        assert!(matches!(found.len(), 1 | 2), "seed {seed}: {found:?}");
+        found.len() == 2 && found[0].abs_diff(500) <= WITHIN && found[1].abs_diff(550) <= WITHIN
+    };
+    let told = (0..50).filter(is_told).count();
+    assert!(told >= 48, "{told} of 50");
 }
 
 #[test]

@@ -13,9 +13,12 @@ pub enum Edge {
     SameThread,
     /// While a section was suspended, another ran on its thread.
     Suspended,
+    /// A section waits for the end of one that it links to.
+    Link,
 }
 
 impl Edge {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::Child, Self::Order, Self::Clocks, Self::SameThread, Self::Suspended];
+    pub const ALL: [Self; 6] =
+        [Self::Child, Self::Order, Self::Clocks, Self::SameThread, Self::Suspended, Self::Link];
 }

@@ -8,7 +8,17 @@ use super::*;
 mod search;
 
 fn member(start_ns: u64, end_ns: u64, parent: u32, id: u64) -> Member {
-    Member { start_ns, end_ns, parent, id, process: 0, thread: None, is_suspended: false, is_detached: false }
+    Member {
+        start_ns,
+        end_ns,
+        parent,
+        id,
+        process: 0,
+        thread: None,
+        is_suspended: false,
+        is_detached: false,
+        awaits: NO_PARENT,
+    }
 }
 
 fn on(thread: i64, member: Member) -> Member {
@@ -19,9 +29,13 @@ fn walk(members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
     walk_by(Walk::default(), members)
 }
 
-fn walk_by(mut walk: Walk, members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
+fn walk_by(walk: Walk, members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
+    walk_with(walk, members, &[])
+}
+
+fn walk_with(mut walk: Walk, members: &[Member], stints: &[Stint]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
     let (mut pieces, mut standing) = (Vec::new(), Vec::new());
-    walk.run(members, 0, &mut pieces, &mut standing);
+    walk.run_with(members, stints, 0, &mut pieces, &mut standing);
     (pieces.iter().map(|piece| (piece.member, piece.start_ns, piece.end_ns)).collect(), standing)
 }
 
@@ -40,14 +54,27 @@ fn trees(longest: usize) -> impl Strategy<Value = Vec<Member>> {
     )
 }
 
+/// Whether a member is below the one with an id.
+fn is_below(members: &[Member], at: usize, id: u64) -> bool {
+    let above = members.get(members[at].parent as usize);
+    above.is_some_and(|above| above.id == id || is_below(members, members[at].parent as usize, id))
+}
+
 /// The same in several processes and on several threads, some suspended. Times are so far apart that the tolerances are
 /// not nothing, and some are off by less than these.
 fn places(longest: usize) -> impl Strategy<Value = Vec<Member>> {
     let thread = prop::option::weighted(0.8, 1i64..4);
-    let place = (0u32..2, thread, prop::bool::weighted(0.2), 0u64..3, 0u64..3);
+    let awaits = prop::option::weighted(0.2, any::<prop::sample::Index>());
+    let place = (0u32..2, thread, prop::bool::weighted(0.2), 0u64..3, 0u64..3, awaits);
     (trees(longest), vec(place, longest)).prop_map(|(mut members, places)| {
-        for (member, (process, thread, is_suspended, late, longer)) in members.iter_mut().zip(places) {
+        let all = members.clone();
+        for (member, (process, thread, is_suspended, late, longer, awaits)) in members.iter_mut().zip(places)
+        {
             (member.process, member.thread, member.is_suspended) = (process, thread, is_suspended);
+            let awaited = awaits.map(|awaits| awaits.index(all.len()));
+            // Later ones only, so that nobody waits for somebody who waits for him.
+            let may_be = |at: &usize| all[*at].id > member.id && !is_below(&all, *at, member.id);
+            member.awaits = awaited.filter(may_be).map_or(NO_PARENT, |at| at as u32);
             member.end_ns = member.end_ns * 1_000 + late + longer;
             member.start_ns = member.start_ns * 1_000 + late;
         }
@@ -55,7 +82,41 @@ fn places(longest: usize) -> impl Strategy<Value = Vec<Member>> {
     })
 }
 
+/// The same on few threads of one process, many suspended, of some of which it is known when they ran.
+fn polled(longest: usize) -> impl Strategy<Value = (Vec<Member>, Vec<Stint>)> {
+    let place = (prop::option::weighted(0.9, 1i64..3), prop::bool::weighted(0.6));
+    let ran = (
+        any::<prop::sample::Index>(),
+        4u64..20,
+        1u64..6,
+        prop::option::weighted(0.9, 1i64..3),
+        any::<bool>(),
+    );
+    (trees(longest), vec(place, longest), vec(ran, 0..10)).prop_map(|(mut members, places, ran)| {
+        for (member, (thread, is_suspended)) in members.iter_mut().zip(places) {
+            (member.thread, member.is_suspended) = (thread, is_suspended);
+        }
+        let stint = |(at, start_ns, length_ns, thread, is_whole): (prop::sample::Index, u64, u64, _, _)| {
+            let at = at.index(members.len());
+            let member = &members[at];
+            let (start_ns, end_ns) =
+                (start_ns.max(member.start_ns), (start_ns + length_ns).min(member.end_ns));
+            let stint = Stint { member: at as u32, start_ns, end_ns, thread, is_whole };
+            (member.is_suspended && start_ns < end_ns).then_some(stint)
+        };
+        let mut stints: Vec<Stint> = ran.into_iter().filter_map(stint).collect();
+        stints.sort_by_key(|stint| (stint.member, stint.start_ns, stint.end_ns));
+        (members, stints)
+    })
+}
+
 proptest! {
+    #[test]
+    fn the_path_is_the_greatest_of_all_chains_of_suspended_sections((members, stints) in polled(8)) {
+        let (pieces, _) = walk_with(Walk::default(), &members, &stints);
+        prop_assert_eq!(pieces, search::path_with(&members, &stints));
+    }
+
     #[test]
     fn the_path_is_the_greatest_of_all_chains(members in trees(10)) {
         prop_assert_eq!(walk(&members).0, search::path(&members));
@@ -177,7 +238,7 @@ fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
 type Fixture = (Edge, Vec<Member>, &'static [(u32, u64, u64)]);
 
 /// A step that needs each kind of edge.
-fn fixtures() -> [Fixture; 5] {
+fn fixtures() -> [Fixture; 6] {
     let root = on(1, member(0, 1000, NO_PARENT, 1));
     let suspended = Member { is_suspended: true, ..on(1, member(0, 1000, 0, 2)) };
     let far = Member { process: 1, ..member(500, 900, 0, 3) };
@@ -213,6 +274,18 @@ fn fixtures() -> [Fixture; 5] {
             Edge::Suspended,
             vec![root, suspended, on(1, member(100, 900, 0, 3)), on(2, member(100, 950, 0, 4))],
             &[(1, 900, 1000), (2, 100, 900), (1, 0, 100)],
+        ),
+        (
+            Edge::Link,
+            vec![
+                root,
+                on(1, member(0, 100, 0, 2)),
+                // Begun by the section before, on another thread; the one after it joins it.
+                Member { is_detached: true, ..on(2, member(50, 900, 1, 3)) },
+                Member { awaits: 2, ..on(1, member(100, 901, 0, 4)) },
+                on(2, member(400, 800, 2, 5)),
+            ],
+            &[(0, 901, 1000), (3, 900, 901), (2, 800, 900), (4, 400, 800), (2, 100, 400), (1, 0, 100)],
         ),
     ]
 }
@@ -250,6 +323,78 @@ fn a_thread_that_lay_idle_or_changed_between_sections_kept_nobody_waiting() {
     assert!(!step(on(3, member(60, 700, 1, 3))));
     assert!(!step(Member { process: 1, ..on(2, member(60, 700, 1, 3)) }));
     assert!(!step(Member { is_suspended: true, ..on(2, member(60, 700, 1, 3)) }));
+}
+
+#[test]
+fn suspended_sections_that_took_turns_on_a_thread_are_on_the_path_in_turn() {
+    let stint = |member: u32, start_ns: u64, end_ns: u64| Stint {
+        member,
+        start_ns,
+        end_ns,
+        thread: Some(1),
+        is_whole: true,
+    };
+    let suspended = |member: Member| Member { is_suspended: true, ..on(1, member) };
+    let mut members = vec![
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        suspended(member(0, 1000, 0, 2)),
+        suspended(member(90, 950, 0, 3)),
+        on(1, member(600, 700, 2, 4)), // called by the second one
+    ];
+    let mut stints = vec![
+        stint(1, 0, 100),
+        stint(1, 400, 500),
+        stint(1, 900, 1000),
+        stint(2, 100, 300),
+        stint(2, 500, 850),
+        stint(2, 940, 950),
+    ];
+    let walk = |members: &[Member], stints: &[Stint]| {
+        let pieces = walk_with(Walk::default(), members, stints).0;
+        assert_eq!(pieces, search::path_with(members, stints));
+        pieces
+    };
+    // While nobody ran, the one that ended last waited for something else.
+    let turns = [
+        (1, 850, 1000),
+        (2, 700, 850),
+        (3, 600, 700),
+        (2, 500, 600),
+        (1, 300, 500),
+        (2, 100, 300),
+        (1, 0, 100),
+    ];
+    assert_eq!(walk(&members, &stints), turns);
+    assert_eq!(walk(&members, &[]), [(1, 0, 1000)]);
+    // Of the other one it is known that it ran in this time, and not when.
+    stints[4].is_whole = false;
+    assert_eq!(walk(&members, &stints), [(1, 300, 1000), (2, 100, 300), (1, 0, 100)]);
+    stints[4].is_whole = true;
+    // What it waits for is the thread on which it goes on.
+    stints[1].thread = Some(2);
+    assert_eq!(walk(&members, &stints), [&turns[..4], &[(1, 0, 500)]].concat());
+    stints[1].thread = None;
+    assert_eq!(walk(&members, &stints), turns);
+    // Of itself only when it began to run again: what else ran until its end may have held it up before.
+    stints[1].is_whole = false;
+    stints[1].start_ns = 100;
+    assert_eq!(walk(&members, &stints), turns);
+    stints[1].is_whole = true;
+    assert_eq!(walk(&members, &stints)[4..], [(1, 0, 500)]);
+    // One that was never suspended counts whole, but for when the other one ran.
+    members[2].is_suspended = false;
+    stints.truncate(3);
+    stints[1] = stint(1, 400, 500);
+    let whole = [
+        (1, 900, 1000),
+        (2, 700, 900),
+        (3, 600, 700),
+        (2, 500, 600),
+        (1, 400, 500),
+        (2, 100, 400),
+        (1, 0, 100),
+    ];
+    assert_eq!(walk(&members, &stints), whole);
 }
 
 #[test]

@@ -1,11 +1,20 @@
 //! Where step times change, and in which phase.
 
+use std::collections::BTreeMap;
+
+use stepscope_core::Mode;
+use stepscope_core::path::split;
+
 use super::narrow;
+use super::numbering::Numbering;
 use super::steps::Steady;
 use crate::changes::{self, Change};
+use crate::points::PhasePoint as PhasePointAcc;
+use crate::run::RunAcc;
+use crate::spent::id_inside;
 use crate::summary::{
-    ChangeCause, ChangeKind, Coverage, PhaseName, PhasePoint, PhaseSeries, SeriesPoint, StepChange,
-    StepSeries,
+    ChangeCause, ChangeKind, ChangeSection, Coverage, PhaseName, PhasePoint, PhaseSeries, SectionRow,
+    SeriesPoint, StepChange, StepSeries,
 };
 
 /// The changes of every mode; none where only a part of the steps was read, which need not be alike.
@@ -14,6 +23,7 @@ pub(super) fn of(
     coverage: &Coverage,
     series: &[StepSeries],
     phases: &[PhaseSeries],
+    (run, sections): (&RunAcc, &[SectionRow]),
 ) -> Vec<StepChange> {
     if coverage.partly_read().is_some() {
         return Vec::new();
@@ -29,7 +39,9 @@ pub(super) fn of(
             let times: Vec<u64> = points.iter().map(|point| mean_ns(point)).collect();
             let phases = phases.iter().find(|row| row.mode == series.mode);
             let found = changes::changes(&times);
-            found.into_iter().filter_map(|change| row(series, &points, phases, &change)).collect::<Vec<_>>()
+            let spent = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
+            let of = |change| row(series, &points, phases, &spent, &change);
+            found.into_iter().filter_map(of).collect::<Vec<_>>()
         })
         .collect()
 }
@@ -42,6 +54,7 @@ fn row(
     series: &StepSeries,
     points: &[&SeriesPoint],
     phases: Option<&PhaseSeries>,
+    sections: &Sections<'_>,
     change: &Change,
 ) -> Option<StepChange> {
     let steps = |from: usize, to: usize| {
@@ -71,12 +84,17 @@ fn row(
         before_ns: change.before,
         after_ns: change.after,
         p_value: change.p_value,
-        cause: phases.and_then(|phases| cause(phases, sides, change.after > change.before)),
+        cause: phases.and_then(|phases| {
+            let is_slower = change.after > change.before;
+            let mut cause = cause(phases, sides, is_slower)?;
+            cause.section = sections.moved_most(cause.phase.as_ref(), sides, is_slower);
+            Some(cause)
+        }),
     })
 }
 
 /// The phase that moved most in the direction of the change between the two sides, each from step to step.
-fn cause(phases: &PhaseSeries, sides: ((u64, u64), (u64, u64)), is_slower: bool) -> Option<ChangeCause> {
+fn cause(phases: &PhaseSeries, sides: Sides, is_slower: bool) -> Option<ChangeCause> {
     let before = Means::of(phases, sides.0)?;
     let after = Means::of(phases, sides.1)?;
     let mut names: Vec<Option<&PhaseName>> = before.named().chain(after.named()).map(Some).collect();
@@ -95,7 +113,54 @@ fn cause(phases: &PhaseSeries, sides: ((u64, u64), (u64, u64)), is_slower: bool)
         after_ns: after.time_of(name),
         step_before_ns: before.per_step(before.total_ns),
         step_after_ns: after.per_step(after.total_ns),
+        section: None,
     })
+}
+
+/// First and last step of both sides of a change.
+type Sides = ((u64, u64), (u64, u64));
+
+/// Times of sections over the steps of one mode.
+struct Sections<'a> {
+    /// By the first step number of the point.
+    points: BTreeMap<u64, PhasePointAcc>,
+    /// The last step number that a point can hold, less its first.
+    last: u64,
+    rows: &'a [SectionRow],
+}
+
+impl<'a> Sections<'a> {
+    fn of(run: &RunAcc, numbering: &Numbering, mode: Mode, rows: &'a [SectionRow]) -> Self {
+        let series = run.phase_series.get(mode as usize);
+        let shift = series.map_or(0, |series| series.shift.min(63));
+        let points = series.map(|series| numbering.points(series)).unwrap_or_default();
+        Self { points, last: (1u64 << shift) - 1, rows }
+    }
+
+    /// The section of a phase that moved most between the two sides, in means of a step; of equals the first path.
+    fn moved_most(&self, phase: Option<&PhaseName>, sides: Sides, is_slower: bool) -> Option<ChangeSection> {
+        let its = self.rows.iter().filter(|row| row.phase.as_ref() == phase);
+        let moved = its.filter_map(|row| {
+            let id = split(&row.path).iter().fold(0, |around, name| id_inside(around, name));
+            let (before_ns, after_ns) = (self.mean_of(id, sides.0)?, self.mean_of(id, sides.1)?);
+            let by = i128::from(after_ns) - i128::from(before_ns);
+            Some((if is_slower { by } else { -by }, row, before_ns, after_ns))
+        });
+        let most = moved.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.path.cmp(&a.1.path)));
+        let (by, row, before_ns, after_ns) = most?;
+        (by > 0).then(|| ChangeSection { path: row.path.clone(), before_ns, after_ns })
+    }
+
+    /// Mean time in a whole step of one side; absent where a point does not know it.
+    fn mean_of(&self, id: u64, (from, to): (u64, u64)) -> Option<u64> {
+        let points = self.points.range(from..).take_while(|(step, _)| step.saturating_add(self.last) <= to);
+        let (mut steps, mut ns) = (0u64, 0u128);
+        for (_, point) in points {
+            steps = steps.saturating_add(point.steps);
+            ns = ns.saturating_add(point.spent.of(id)?);
+        }
+        (steps > 0).then(|| narrow(ns / u128::from(steps)))
+    }
 }
 
 /// Times of the whole steps of one side.

@@ -5,17 +5,26 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 use stepscope_core::identity::TraceId;
 
+use super::periods::Periods;
 use super::steps::{Steady, SteadySteps, slow};
 use crate::examples::{self, Examples, NO_PARENT};
 use crate::run::RunAcc;
 use crate::steps::StepRecord;
-use crate::summary::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, Lane, ModeSummary};
+use crate::summary::{
+    Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane, ModeSummary,
+};
 
 /// Slow steps that are shown.
 const SLOWEST: usize = 4;
 
-/// The examples of every mode: the first in their order, then the median one, then the slowest.
-pub(super) fn of(run: &RunAcc, steady: &Steady<'_>, modes: &[ModeSummary]) -> Vec<Example> {
+/// The examples of every mode: the first in their order, then the median one, then the slowest; where some are periodic,
+/// these without them, and the slowest periodic one.
+pub(super) fn of(
+    run: &RunAcc,
+    steady: &Steady<'_>,
+    modes: &[ModeSummary],
+    periods: &[Periods],
+) -> Vec<Example> {
     modes
         .iter()
         .filter_map(|mode| Some((mode, run.examples.get(mode.mode as usize)?)))
@@ -27,12 +36,25 @@ pub(super) fn of(run: &RunAcc, steady: &Steady<'_>, modes: &[ModeSummary]) -> Ve
                     steps.is_some_and(|steps| steps.kept.iter().take(count).any(|warm| warm == step))
                 })
             };
-            of_mode(mode, kept, is_warmup)
+            let periods = periods.iter().find(|periods| periods.mode == mode.mode);
+            let numbering = steady.numbers.of_mode(mode.mode);
+            let is_periodic = periods.map(|periods| {
+                move |step: &StepRecord| {
+                    let number = step.place().map(|place| numbering.number(place));
+                    number.is_some_and(|number| periods.explain(number, step.duration_ns()))
+                }
+            });
+            of_mode(mode, kept, is_warmup, is_periodic)
         })
         .collect()
 }
 
-fn of_mode(mode: &ModeSummary, kept: &Examples, is_warmup: impl Fn(&StepRecord) -> bool) -> Vec<Example> {
+fn of_mode(
+    mode: &ModeSummary,
+    kept: &Examples,
+    is_warmup: impl Fn(&StepRecord) -> bool,
+    is_periodic: Option<impl Fn(&StepRecord) -> bool>,
+) -> Vec<Example> {
     // In the order in which they are shown: the place of a step is that of its first role.
     let mut shown: Vec<(&StepRecord, Vec<ExampleRole>)> = Vec::new();
     let mut show = |step, role| match shown.iter_mut().find(|(other, _)| *other == step) {
@@ -50,6 +72,18 @@ fn of_mode(mode: &ModeSummary, kept: &Examples, is_warmup: impl Fn(&StepRecord) 
         nearest.into_iter().for_each(|step| show(step, ExampleRole::Median));
     }
     let mut slowest: Vec<&StepRecord> = kept.kept.keys().collect();
+    if let Some(is_periodic) = is_periodic {
+        // Those that are listed: which of the others that are kept are slow is chance.
+        let listed = mode
+            .slowest
+            .iter()
+            .filter_map(|listed| slowest.iter().find(|step| slow(step) == *listed).copied());
+        let (periodic, usual): (Vec<&StepRecord>, Vec<&StepRecord>) =
+            listed.partition(|step| is_periodic(step));
+        usual.into_iter().take(SLOWEST).for_each(|step| show(step, ExampleRole::Slowest));
+        periodic.into_iter().take(1).for_each(|step| show(step, ExampleRole::Periodic));
+        slowest.clear();
+    }
     slowest.sort_by_key(|&step| (std::cmp::Reverse(step.duration_ns()), step));
     // Beyond the slowest that are kept, a steady step is slow by chance only.
     let least_ns = slowest.get(examples::SLOWEST - 1).map_or(0, |step| step.duration_ns());
@@ -87,6 +121,7 @@ fn example_of(
         duration_ns: span.duration_ns,
         critical_ns: critical.get(&at).copied().unwrap_or(0),
         is_error: span.is_error,
+        running: sorted(&span.running),
         batch: span.batch.map(|batch| ExampleBatch {
             trace_id: batch.trace.as_ref().map(hexadecimal),
             produce_ns: batch.produce_ns,
@@ -113,6 +148,14 @@ fn example_of(
         spans: spans.collect(),
         critical_path: pieces.collect(),
     }
+}
+
+/// Intervals in the order of time.
+fn sorted(running: &[(i64, u64)]) -> Vec<ExampleRun> {
+    let mut runs: Vec<ExampleRun> =
+        running.iter().map(|&(offset_ns, duration_ns)| ExampleRun { offset_ns, duration_ns }).collect();
+    runs.sort_unstable_by_key(|run| (run.offset_ns, run.duration_ns));
+    runs
 }
 
 /// A trace id as stores show it.

@@ -7,7 +7,7 @@ use stepscope_core::Mode;
 
 use super::steps::Steady;
 use super::{narrow, share as ratio};
-use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits};
+use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
 use crate::outside::{OutsideSums, add};
@@ -159,6 +159,7 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
     let mut samples = Sum::default();
     let mut workers = Vec::new();
     let (mut first_ns, mut last_ns, mut busy_ns, mut computing_ns) = (None, None, 0u128, 0u128);
+    let mut slots = Slots::default();
     for (instance, part) in parts {
         produce.absorb(&part.produce);
         samples.absorb(&part.samples);
@@ -170,12 +171,15 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
             if !drives_steps {
                 computing_ns = computing_ns.saturating_add(worker.computing_ns);
             }
+            let (slot_wait_ns, idle_ns) = slots.add(worker);
             workers.push(WorkerRow {
                 rank: instance.0.0.rank,
                 thread,
                 drives_steps,
                 batches: worker.batches,
                 busy_ns: narrow(worker.busy_ns),
+                slot_wait_ns,
+                idle_ns,
                 first_ns: worker.first_ns.unwrap_or(0),
                 last_ns: worker.last_ns.unwrap_or(0),
             });
@@ -190,10 +194,39 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
         computing_ns: narrow(computing_ns),
         elapsed_ns,
         utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
+        slot_wait_ns: slots.is_known.then(|| narrow(slots.waited_ns)),
+        slot_wait_share: (slots.possible_ns > 0).then(|| ratio(slots.waited_ns, slots.possible_ns)),
         samples: (samples.spans > 0).then(|| narrow(samples.sum)),
         workers,
         waits: waits.map_or_else(WaitSummary::default, |own| waits_of(&own.waits)),
         held_up: waits.map_or_else(Vec::new, |own| held_up(&own.held)),
+    }
+}
+
+/// For how long workers waited for places in their queue.
+#[derive(Default)]
+struct Slots {
+    is_known: bool,
+    waited_ns: u128,
+    /// Time of the workers that say it, from their first batch to their last.
+    possible_ns: u128,
+}
+
+impl Slots {
+    /// Adds a worker. Gives for how long it waited so, and for how long it made no batch besides.
+    fn add(&mut self, worker: &WorkerAcc) -> (Option<u64>, Option<u64>) {
+        if worker.slot_wait.spans == 0 {
+            return (None, None);
+        }
+        let elapsed_ns =
+            worker.first_ns.zip(worker.last_ns).map_or(0, |(first, last)| last.saturating_sub(first));
+        let elapsed_ns = u128::from(elapsed_ns);
+        let between_ns = elapsed_ns.saturating_sub(worker.making_ns);
+        let waited_ns = worker.slot_wait.sum.min(between_ns);
+        self.is_known = true;
+        self.waited_ns = self.waited_ns.saturating_add(waited_ns);
+        self.possible_ns = self.possible_ns.saturating_add(elapsed_ns);
+        (Some(narrow(waited_ns)), Some(narrow(between_ns - waited_ns)))
     }
 }
 

@@ -1,5 +1,6 @@
 //! Memory over steps, its trends, and what the processes' gauges say.
 
+use super::held;
 use super::steps::Steady;
 use crate::losses::ProcessGauge;
 use crate::run::RunAcc;
@@ -41,7 +42,9 @@ pub(super) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
     }
     // Stable: processes of one rank stay in the order of their resources.
     processes.sort_by_key(|process| process.rank);
-    MemorySummary { live, rss, processes }
+    let by_section =
+        series.and_then(|series| held::series(run, series.mode, steps.numbers.of_mode(series.mode)));
+    MemorySummary { live, rss, processes, by_section }
 }
 
 /// Trends of one gauge from step `first` on; means of points, since points can hold several steps and ranks.

@@ -48,6 +48,11 @@ impl Periods {
         self.found.iter().position(|period| period.holds(number))
     }
 
+    /// The period because of which a step takes as long as it does, if it is of one: its place among all.
+    pub(super) fn of_step(&self, number: u64, time_ns: u64) -> Option<usize> {
+        self.position(number).filter(|_| self.explain(number, time_ns))
+    }
+
     /// Whether a step takes as long as it does because it is periodic: less than one and a half times as long as the
     /// longest other one of its period.
     pub(super) fn explain(&self, number: u64, time_ns: u64) -> bool {
@@ -118,6 +123,7 @@ fn period_row(
     let above = longest.iter().map(|ns| u128::from(ns.saturating_sub(usual_ns))).sum();
     StepPeriod {
         every: period.every,
+        since_step: period.since,
         first_step: points.first().map_or(period.first, |point| point.step),
         steps: points.len() as u64,
         median_ns: median(&longest),

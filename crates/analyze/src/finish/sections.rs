@@ -149,7 +149,7 @@ fn kind_of(kinds: u8) -> SectionKind {
 
 /// What has traces of its own wherever it runs, and may so be missing from the spans around it.
 #[derive(Debug, Clone, Copy)]
-struct Elsewhere {
+pub(super) struct Elsewhere {
     /// The shortest step, batch or request: no shorter section holds one.
     shortest_ns: Option<u64>,
     /// The shortest batch, where threads that drive steps make batches.
@@ -157,7 +157,7 @@ struct Elsewhere {
 }
 
 impl Elsewhere {
-    fn of(run: &RunAcc) -> Self {
+    pub(super) fn of(run: &RunAcc) -> Self {
         let shortest = |kinds: &[SectionKind]| {
             let is_meant = |acc: &SectionAcc| kinds.iter().any(|&kind| acc.kinds & (1 << (kind as u8)) != 0);
             let rows = run.sections.sorted().map(|(_, acc)| acc).filter(|acc| is_meant(acc));
@@ -174,7 +174,7 @@ impl Elsewhere {
     }
 
     /// Whether a section may hold one of them, so that spans alone do not tell what it does itself.
-    fn may_be_inside(&self, acc: &SectionAcc) -> bool {
+    pub(super) fn may_be_inside(&self, acc: &SectionAcc) -> bool {
         let reaches = |longest_ns: Option<u64>, shortest_ns: Option<u64>| {
             longest_ns.zip(shortest_ns).is_some_and(|(longest, shortest)| longest >= shortest)
         };
@@ -216,6 +216,10 @@ fn row(
         Some(total) => stats_of(total),
         None => spans,
     };
+    let slow_excess_ns = match total {
+        Some(total) if total.moments.count > spans.count => total.distribution().excess_beyond_twice_median(),
+        _ => acc.durations.0.excess_beyond_twice_median(),
+    };
     let has_all_calls = total.is_none_or(|total| total.moments.count == spans.count);
     let (phase, phase_source) = phase.unzip();
     SectionRow {
@@ -233,12 +237,14 @@ fn row(
         busy_ns: figure(acc.figure(Figure::BusyNs)),
         idle_ns: figure(acc.figure(Figure::IdleNs)),
         cpu_ns: figure(acc.figure(Figure::CpuNs)),
+        run_queue_ns: figure(acc.figure(Figure::RunQueueNs)),
         samples: figure(acc.figure(Figure::Samples)),
         tokens: figure(acc.figure(Figure::Tokens)),
         bytes: figure(acc.figure(Figure::Bytes)),
         flops: figure(acc.figure(Figure::Flops)),
         memory: memory(acc, total, may_miss),
         errors: acc.errors,
+        slow_excess_ns,
         in_steps: in_steps(acc),
     }
 }

@@ -24,6 +24,7 @@ pub(super) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<S
         rss_bytes: point.rss.as_ref().map(gauge),
         samples: point.samples,
         wait_ns: narrow(point.wait_ns),
+        run_queue_ns: point.run_queue_ns,
     });
     Some(StepSeries { mode, shift: series.shift.min(63), points: points.collect() })
 }

@@ -8,7 +8,7 @@ use stepscope_core::Mode;
 use super::examples::hexadecimal;
 use super::numbering::{Numbering, Numbers};
 use super::periods::Periods;
-use super::{narrow, share};
+use super::{narrow, share, slowest};
 use crate::config::Config;
 use crate::dist::Dist;
 use crate::merge::{Merge, earliest};
@@ -78,13 +78,16 @@ impl<'a> Steady<'a> {
     }
 
     /// Figures by mode.
-    pub(super) fn modes(&self, config: &Config) -> Vec<ModeSummary> {
+    pub(super) fn modes(&self, run: &RunAcc, periods: &[Periods], config: &Config) -> Vec<ModeSummary> {
         Mode::ALL
             .iter()
             .zip(&self.by_mode)
             .filter(|(_, instances)| !instances.is_empty())
             .map(|(&mode, instances)| {
                 let mut row = summary(mode, instances, self.numbers.of_mode(mode), config);
+                if let Some(periods) = periods.iter().find(|periods| periods.mode == mode) {
+                    row.slowest = slowest::beside(run, periods, instances, self.numbers.of_mode(mode));
+                }
                 row.warmup.steady_step = self.first_step(mode).filter(|_| self.numbers.tell_apart(mode));
                 row
             })

@@ -1,73 +1,130 @@
 //! The critical path of one window into the sums of its sections.
 
-use stepscope_core::identity::TraceId;
+use stepscope_core::identity::{TraceId, instance_and_sequence};
 use stepscope_core::path::join;
+use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, Span, Trace};
 
 use super::place::{Node, Role};
+use super::slots::known;
 use super::{Fold, Target};
-use crate::critical::{Made, Member, NO_PARENT, PIECES, Piece, Standing, TRACES, Waited, Walk};
+use crate::critical::{
+    LINKS, LinkedPiece, Made, Member, NO_PARENT, PIECES, Piece, Standing, Stint, TRACES, Waited, Walk,
+};
 
 /// OpenTelemetry's numbers of the span kinds at both ends of a queue.
 const PRODUCER: i32 = 4;
 const CONSUMER: i32 = 5;
 
+/// Phases whose sections wait for what they link to.
+const WAITS: [Phase; 3] = [Phase::DataWait, Phase::Synchronization, Phase::Communication];
+
 /// The part of its own length by which a child on another thread may go on after its parent: one in so many. A little
 /// later is no more than the order in which two threads put down their ends.
 const PAST_PART: u64 = 10;
+
+/// A span with more poll intervals counts as one whose stints are not known; our own layer writes fewer.
+pub(super) const STINTS: usize = 64;
 
 /// Memory that is reused from window to window.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Paths {
     walk: Walk,
     members: Vec<Member>,
+    stints: Vec<Stint>,
     /// Place among the members, by span.
     places: Vec<u32>,
     pub(super) pieces: Vec<Piece>,
     standing: Vec<Standing>,
     /// Time on the path, by member.
     own_ns: Vec<u64>,
-    /// Spans that link to others of the trace at hand, sorted; only of programs that are not ours.
-    followers: Vec<u64>,
     /// Spans that link to other traces, and these; sorted.
     links: Vec<(u64, TraceId)>,
-    /// The waits for batches of the group at hand.
+    /// Spans that link to others of the trace at hand, and these; sorted.
+    inner: Vec<(u64, u64)>,
+    /// Ids of the members, with their places; sorted. Only where there are links within the trace.
+    ids: Vec<(u64, u32)>,
+    /// The members of the group at hand that wait for what they link to in other traces.
     pub(super) waits: Vec<u32>,
 }
 
 impl Paths {
     /// Takes down the links of a trace.
     pub(super) fn read_links(&mut self, trace: &Trace) {
-        self.followers.clear();
-        // Our own layer links steps to runs and waits to batches: other traces.
-        if !trace.is_ours {
-            let inner = trace.links.iter().filter(|link| link.trace == trace.id && link.target != link.span);
-            self.followers.extend(inner.map(|link| link.span));
-            self.followers.sort_unstable();
-        }
+        self.inner.clear();
+        let inner = trace.links.iter().filter(|link| link.trace == trace.id && link.target != link.span);
+        self.inner.extend(inner.map(|link| (link.span, link.target)));
+        self.inner.sort_unstable();
         self.links.clear();
         let outer = trace.links.iter().filter(|link| link.trace != trace.id);
         self.links.extend(outer.map(|link| (link.span, link.trace)));
         self.links.sort_unstable();
     }
 
-    /// The batch that a wait links to; of several the smallest.
-    fn batch_of(&self, span: &Span) -> Option<TraceId> {
-        let at = self.links.partition_point(|&(other, _)| other < span.id);
-        self.links.get(at).filter(|&&(other, _)| other == span.id).map(|&(_, batch)| batch)
+    /// What a span links to within the trace.
+    fn links_within(&self, span: u64) -> impl Iterator<Item = u64> {
+        let first = self.inner.partition_point(|&(other, _)| other < span);
+        let own = self.inner.get(first..).unwrap_or_default().iter();
+        own.take_while(move |&&(other, _)| other == span).map(|&(_, target)| target)
+    }
+
+    /// Sets what waits among the members waited for: of what one links to the last that ended while it waited.
+    fn await_links(&mut self, is_waiting: impl Fn(usize) -> bool) {
+        self.ids.clear();
+        if self.inner.is_empty() {
+            return;
+        }
+        self.ids.extend(self.members.iter().zip(0u32..).map(|(member, place)| (member.id, place)));
+        self.ids.sort_unstable();
+        for at in (0..self.members.len()).filter(|&at| is_waiting(at)) {
+            let Some(&waiter) = self.members.get(at) else { continue };
+            let targets = self.links_within(waiter.id).filter_map(|id| {
+                let place = self.ids.binary_search_by_key(&id, |&(other, _)| other).ok()?;
+                let &(_, place) = self.ids.get(place)?;
+                Some((self.members.get(place as usize)?, place))
+            });
+            // What reaches beyond it, as those around it do, it cannot have waited for.
+            let ended = targets.filter(|(target, _)| {
+                waiter.start_ns < target.end_ns
+                    && target.end_ns <= waiter.end_ns
+                    && (waiter.start_ns < target.start_ns || target.end_ns < waiter.end_ns)
+            });
+            let last = ended.max_by_key(|(target, _)| (target.end_ns, target.start_ns, target.id));
+            let awaits = last.map_or(NO_PARENT, |(_, place)| place);
+            if let Some(member) = self.members.get_mut(at) {
+                member.awaits = awaits;
+            }
+        }
+    }
+
+    /// The other traces that a span links to, those with the smallest ids.
+    fn links_of(&self, span: u64) -> Vec<TraceId> {
+        let first = self.links.partition_point(|&(other, _)| other < span);
+        let own = self.links.get(first..).unwrap_or_default().iter();
+        let mut links: Vec<TraceId> =
+            own.take_while(|&&(other, _)| other == span).map(|&(_, trace)| trace).collect();
+        links.dedup();
+        links.truncate(LINKS);
+        links
+    }
+
+    /// Whether a span links to other traces.
+    fn has_links(&self, span: u64) -> bool {
+        self.links.binary_search_by_key(&span, |&(other, _)| other).is_ok()
     }
 }
 
 impl Fold {
-    /// Walks the window of `anchor`. `are_nested` says that the spans that were swept nest like calls; where they
-    /// are all there is, each is on the path with its own time.
+    /// Adds the path of the window of `anchor`. `path` is the window's place on the path that was walked; where none was,
+    /// the spans that were swept are all there is, and it says whether they nest like calls: then each is on the path
+    /// with its own time.
     pub(super) fn critical(
         &mut self,
         trace: &Trace,
         anchor: u32,
         window: &Node,
         mode: Option<usize>,
-        are_nested: bool,
+        path: Result<u32, bool>,
         target: &mut Target<'_>,
     ) {
         // Of programs that have no steps each trace is a window.
@@ -84,8 +141,9 @@ impl Fold {
         // Of a wait with sections inside it is to be known when they were.
         let has_insides =
             |&index: &u32| self.nodes.get(index as usize).is_none_or(|wait| wait.covered_ns > 0);
-        let are_leaves = || self.paths.links.is_empty() || !self.paths.waits.iter().any(has_insides);
-        if are_nested && self.sweep_nodes.len() == self.members.len() && !has_queues() && are_leaves() {
+        let are_leaves = || !self.paths.waits.iter().any(has_insides);
+        let has_links = || !self.paths.inner.is_empty();
+        if path == Err(true) && !has_queues() && !has_links() && are_leaves() {
             for (&index, &own_ns) in self.sweep_nodes.iter().zip(self.sweep.own()) {
                 if index == anchor {
                     other_ns = own_ns;
@@ -93,17 +151,19 @@ impl Fold {
                     add(&self.nodes, index, Standing::On, own_ns, kind, target);
                 }
             }
-            for &index in self.paths.waits.iter().filter(|_| !self.paths.links.is_empty()) {
+            for &index in &self.paths.waits {
                 let Some(wait) = self.nodes.get(index as usize) else { continue };
                 let start_ns = wait.start_ns.clamp(window.start_ns, window.end_ns);
                 let end_ns = wait.end_ns.clamp(start_ns, window.end_ns);
                 self.waited(trace, index, (start_ns, end_ns), kind, target);
             }
         } else {
-            other_ns = self.walk_path(trace, anchor, kind, target);
+            let root = path.unwrap_or_else(|_| self.walk(trace, anchor));
+            other_ns = self.walked(anchor, root, kind, target);
             for piece in self.paths.pieces.iter().filter(|_| !self.paths.waits.is_empty()) {
                 let Some(&index) = self.members.get(piece.member as usize) else { continue };
-                if self.nodes.get(index as usize).is_some_and(|node| node.is_wait) {
+                let is_wait = trace.spans.get(index as usize).zip(self.nodes.get(index as usize));
+                if is_wait.is_some_and(|(span, node)| self.waits_elsewhere(span, index, node)) {
                     self.waited(trace, index, (piece.start_ns, piece.end_ns), kind, target);
                 }
             }
@@ -115,7 +175,13 @@ impl Fold {
         }
     }
 
-    /// Adds a piece of the path on which a section waited for a batch that it links to.
+    /// Whether a section waits for what it links to in other traces. What a root links to is where it came from.
+    pub(super) fn waits_elsewhere(&self, span: &Span, index: u32, node: &Node) -> bool {
+        let is_waiting = WAITS.map(known).contains(&node.slot) && span.kind != SectionKind::Batch;
+        is_waiting && node.anchor != index && self.paths.has_links(span.id)
+    }
+
+    /// Adds a piece of the path on which a section waited for what it links to.
     fn waited(
         &self,
         trace: &Trace,
@@ -127,27 +193,39 @@ impl Fold {
         let Some((span, node)) = trace.spans.get(index as usize).zip(self.nodes.get(index as usize)) else {
             return;
         };
-        let Some(batch) = self.paths.batch_of(span).filter(|_| start_ns < end_ns && !node.is_orphan) else {
+        let links = self.paths.links_of(span.id);
+        if links.is_empty() || start_ns >= end_ns || node.is_orphan {
             return;
-        };
+        }
         if let Some(acc) = target.acc(node).critical.get_mut(kind) {
             acc.linked(end_ns - start_ns);
         }
-        if target.linked.admits(&batch) {
+        if target.linked.admits_wait(&links) {
             let tree = target.sections.tree();
             let path = join(tree.names(node.path)).into();
-            target.linked.waited(batch, Waited { start_ns, end_ns, kind: kind as u8, path });
+            target.linked.waited(Waited { start_ns, end_ns, kind: kind as u8, path, links });
         }
     }
 
-    /// Keeps how a batch was made, where there is room.
+    /// Keeps how a batch was made, or another root for which somebody may wait, where there is room.
     pub(super) fn made(&mut self, trace: &Trace, anchor: u32, target: &mut Target<'_>) {
-        if !target.linked.admits(&trace.id) {
+        let (Some(root), Some(window)) = (trace.spans.get(anchor as usize), self.nodes.get(anchor as usize))
+        else {
+            return;
+        };
+        let is_batch = root.kind == SectionKind::Batch;
+        let is_root = root.parent.is_none() && root.parent_path.is_empty();
+        let (start_ns, end_ns) = (window.start_ns, window.end_ns);
+        let is_admitted = match is_batch {
+            true => target.linked.admits(&trace.id),
+            false => is_root && target.linked.admits_other(&trace.id),
+        };
+        if !is_admitted {
             return;
         }
         self.walk(trace, anchor);
         let tree = target.sections.tree();
-        let mut made: Vec<Made> = Vec::new();
+        let mut made: Vec<LinkedPiece> = Vec::new();
         for (piece, at) in self.paths.pieces.iter().zip(0usize..) {
             let index = if at < PIECES - 1 {
                 self.members.get(piece.member as usize).copied().unwrap_or(anchor)
@@ -156,28 +234,38 @@ impl Fold {
             };
             let Some(node) = self.nodes.get(index as usize).filter(|node| !node.is_orphan) else { continue };
             let path: Box<str> = join(tree.names(node.path)).into();
+            let span = trace.spans.get(index as usize).filter(|span| self.waits_elsewhere(span, index, node));
+            let links = span.map(|span| self.paths.links_of(span.id)).unwrap_or_default();
             // From the end backwards.
             match made.last_mut() {
-                Some(last) if last.path == path && last.start_ns == piece.end_ns => {
+                Some(last) if (&last.path, &last.links, last.start_ns) == (&path, &links, piece.end_ns) => {
                     last.start_ns = piece.start_ns
                 }
-                _ => made.push(Made { start_ns: piece.start_ns, end_ns: piece.end_ns, path }),
+                _ => made.push(LinkedPiece { start_ns: piece.start_ns, end_ns: piece.end_ns, path, links }),
             }
         }
-        target.linked.made(trace.id, made);
+        let mut links = self.paths.links_of(root.id);
+        links.retain(|link| !is_run(trace, link));
+        let made = Made { start_ns, end_ns, links, pieces: made };
+        if is_batch {
+            target.linked.made(trace.id, made);
+        } else {
+            target.linked.made_other(trace.id, made);
+        }
     }
 
     /// Whether a root follows from another span of its trace: what caused it did not wait for it, and its time is no
     /// window of its own.
     fn follows(&self, trace: &Trace, anchor: u32) -> bool {
         let root = trace.spans.get(anchor as usize).filter(|span| span.parent.is_none());
-        root.is_some_and(|root| self.paths.followers.binary_search(&root.id).is_ok())
+        root.is_some_and(|root| self.paths.links_within(root.id).next().is_some())
     }
 
     /// Walks the window of `anchor` and gives its place among the members.
     pub(super) fn walk(&mut self, trace: &Trace, anchor: u32) -> u32 {
         let Self { paths, nodes, members, .. } = self;
         paths.members.clear();
+        paths.stints.clear();
         // What the last window left is taken back at its end: a trace may have as many windows as spans.
         if paths.places.len() < nodes.len() {
             paths.places.resize(nodes.len(), NO_PARENT);
@@ -194,6 +282,15 @@ impl Fold {
             };
             let above = Some(node.parent as usize).filter(|_| index != anchor);
             let parent = above.and_then(|above| Some((trace.spans.get(above)?, nodes.get(above)?)));
+            let member = paths.members.len() as u32;
+            let polls = Some(trace.polls(span.polls)).filter(|polls| polls.len() <= STINTS);
+            paths.stints.extend(polls.unwrap_or_default().iter().map(|poll| Stint {
+                member,
+                start_ns: poll.start_ns,
+                end_ns: poll.end_ns,
+                thread: poll.thread,
+                is_whole: poll.count == 1,
+            }));
             paths.members.push(Member {
                 start_ns: node.start_ns,
                 end_ns: node.end_ns,
@@ -202,22 +299,26 @@ impl Fold {
                 process: span.process,
                 thread: node.thread,
                 is_suspended: span.amount(Figure::IdleNs).is_some_and(|idle_ns| idle_ns > 0),
-                is_detached: parent.is_some_and(|parent| is_detached((span, node), parent)),
+                is_detached: parent.is_some_and(|parent| is_detached(trace.is_ours, (span, node), parent)),
+                awaits: NO_PARENT,
             });
         }
+        paths.await_links(|at| {
+            let node = members.get(at).and_then(|&index| nodes.get(index as usize));
+            node.is_some_and(|node| WAITS.map(known).contains(&node.slot))
+        });
         let root = paths.places.get(anchor as usize).copied().unwrap_or(NO_PARENT);
         for &index in members.iter() {
             if let Some(slot) = paths.places.get_mut(index as usize) {
                 *slot = NO_PARENT;
             }
         }
-        paths.walk.run(&paths.members, root, &mut paths.pieces, &mut paths.standing);
+        paths.walk.run_with(&paths.members, &paths.stints, root, &mut paths.pieces, &mut paths.standing);
         root
     }
 
-    /// Gives the time of the path that is the window's own.
-    fn walk_path(&mut self, trace: &Trace, anchor: u32, kind: usize, target: &mut Target<'_>) -> u64 {
-        let root = self.walk(trace, anchor);
+    /// Adds the path that was walked. Gives the time of it that is the window's own.
+    fn walked(&mut self, anchor: u32, root: u32, kind: usize, target: &mut Target<'_>) -> u64 {
         let Self { paths, nodes, members, .. } = self;
         paths.own_ns.clear();
         paths.own_ns.resize(members.len(), 0);
@@ -235,6 +336,12 @@ impl Fold {
     }
 }
 
+/// Whether a trace of our own links to its run's there, as each of its roots does.
+fn is_run(trace: &Trace, link: &TraceId) -> bool {
+    let (instance, sequence) = instance_and_sequence(link);
+    trace.is_ours && sequence == 0 && instance == instance_and_sequence(&trace.id).0
+}
+
 /// Adds a span to its section. One whose call is not its section's own has time only.
 fn add(nodes: &[Node], index: u32, standing: Standing, own_ns: u64, kind: usize, target: &mut Target<'_>) {
     let Some(node) = nodes.get(index as usize) else { return };
@@ -247,11 +354,13 @@ fn add(nodes: &[Node], index: u32, standing: Standing, own_ns: u64, kind: usize,
 }
 
 /// Whether a parent cannot have waited for a child: it was handed to a queue, or it ran on another thread of the same
-/// process and went well past the parent's end.
-fn is_detached(child: (&Span, &Node), parent: (&Span, &Node)) -> bool {
+/// process and went well past the parent's end. The latter only where our own layer wrote down both, which ends a section
+/// with its last exit; other programs may end a span that still has work to do, and are read as Jaeger and CRISP do.
+fn is_detached(is_ours: bool, child: (&Span, &Node), parent: (&Span, &Node)) -> bool {
     let is_queued = child.0.span_kind == CONSUMER && parent.0.span_kind == PRODUCER;
     // Between processes neither the numbers of threads nor the clocks can be compared to tell.
-    let is_elsewhere = child.0.process == parent.0.process
+    let is_elsewhere = is_ours
+        && child.0.process == parent.0.process
         && child.1.thread.is_some()
         && parent.1.thread.is_some()
         && child.1.thread != parent.1.thread;

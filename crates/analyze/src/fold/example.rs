@@ -3,13 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{Figure, Span, Trace};
+use stepscope_model::{Figure, Poll, Span, Trace};
 
 use super::Fold;
+use super::critical::STINTS;
 use super::place::Node;
 use crate::config::{EXAMPLE_BYTES, EXAMPLE_SPANS};
 use crate::examples::{
-    Batch, Example, ExamplePiece, ExampleSpan, Lane, MAX_PIECES, NO_PARENT, SPAN_BYTES, text_of,
+    Batch, Example, ExamplePiece, ExampleSpan, Lane, MAX_PIECES, NO_PARENT, RUN_BYTES, SPAN_BYTES, text_of,
 };
 use crate::paths::shorten;
 
@@ -56,16 +57,19 @@ impl Fold {
             if let Some(lane) = example.lanes.get_mut(lane as usize).filter(|lane| lane.name.is_empty()) {
                 lane.name = thread_name.into();
             }
-            let offset = i128::from(node.start_ns) - i128::from(window.start_ns);
             example.spans.push(ExampleSpan {
                 name: names.place(shorten(trace.text(span.name))),
                 parent: if index == anchor { NO_PARENT } else { around.of(node.parent, &self.nodes) },
                 lane,
                 phase: self.slots.key(node.slot).clone(),
-                offset_ns: i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX }),
+                offset_ns: after(node.start_ns, window),
                 duration_ns: node.duration_ns(),
                 is_error: span.is_error,
                 batch: if index == anchor { None } else { batch(trace, span) },
+                running: running(trace, span)
+                    .iter()
+                    .map(|poll| (after(poll.start_ns, window), poll.end_ns.saturating_sub(poll.start_ns)))
+                    .collect(),
             });
         }
         example.names = names.names;
@@ -104,7 +108,9 @@ impl Fold {
             .take_while(|&index| {
                 let texts = self.member(trace, index).map_or(0, |(span, node)| {
                     let phase = text_of(self.slots.key(node.slot));
-                    shorten(trace.text(span.name)).len() + shorten(trace.text(span.thread_name)).len() + phase
+                    let texts =
+                        shorten(trace.text(span.name)).len() + shorten(trace.text(span.thread_name)).len();
+                    texts + phase + running(trace, span).len() * RUN_BYTES
                 });
                 bytes = bytes.saturating_add(SPAN_BYTES + texts);
                 bytes <= EXAMPLE_BYTES
@@ -140,6 +146,18 @@ impl Around {
         self.known.extend(passed.into_iter().map(|index| (index, found)));
         found
     }
+}
+
+/// A time after the start of the step.
+fn after(time_ns: u64, window: &Node) -> i64 {
+    let offset = i128::from(time_ns) - i128::from(window.start_ns);
+    i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// When a span ran, where it says so.
+fn running<'a>(trace: &'a Trace, span: &Span) -> &'a [Poll] {
+    let polls = trace.polls(span.polls);
+    if polls.len() <= STINTS { polls } else { &[] }
 }
 
 /// What a span says of the batch that it waited for.

@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use stepscope_core::SectionKind;
+use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::{Figure, Span, Trace};
 
 use super::place::{Node, Role};
@@ -11,11 +11,12 @@ use super::{Fold, Target};
 use crate::batches::OUTSIDE;
 use crate::forest::NONE;
 use crate::outside::OutsideRecord;
+use crate::paths::UNCUT;
 use crate::phases::PhaseKey;
 use crate::points::{GaugeAcc, Place, StepPoint};
 use crate::sections::{InStepAcc, SpanFacts};
 use crate::steps::PhaseTime;
-use crate::sweep::{Member, NO_PARENT};
+use crate::sweep::{Joined, Member, NO_PARENT};
 
 impl Fold {
     /// Adds the spans of `members`, which are those of `anchor` in time order and the steps directly inside
@@ -26,11 +27,13 @@ impl Fold {
         self.sums.clear();
         self.sums.resize(self.slots.len(), SlotSum::default());
         self.group = self.group.wrapping_add(1);
-        let mode = (window.role == Role::Step).then_some(root.mode as usize);
+        let step_mode = (window.role == Role::Step).then(|| self.mode_of(root, &window, anchor));
+        let mode = step_mode.map(|mode| mode as usize);
         self.is_outside = trace.is_ours && window.role == Role::Outside;
         let place = mode.or((window.role == Role::Outside).then_some(OUTSIDE));
         let mut wait_ns = 0u64;
         self.paths.waits.clear();
+        self.nets.clear();
         let members = mem::take(&mut self.members);
         let nodes = mem::take(&mut self.nodes);
         for &index in &members {
@@ -49,8 +52,10 @@ impl Fold {
                 continue;
             }
             self.span(trace, span, node, mode, target);
-            if node.is_wait {
+            if self.waits_elsewhere(span, index, node) {
                 self.paths.waits.push(index);
+            }
+            if node.is_wait {
                 target.waits.wait(span);
                 let named = target.named_waits.of(trace.text(span.loader), target.bounds.loaders);
                 if let Some(named) = named {
@@ -63,18 +68,23 @@ impl Fold {
         }
         self.members = members;
         self.nodes = nodes;
+        self.hold(root, &window, step_mode, target);
         match window.role {
             Role::Step => {
                 if self.is_whole {
                     self.expose(trace, anchor, &window, mode, target);
                 }
-                self.step(trace, root, &window, wait_ns, target);
+                let mode = step_mode.unwrap_or(root.mode);
+                self.step(trace, root, &window, (mode, wait_ns), target);
             }
             Role::Outside => {
                 self.expose(trace, anchor, &window, None, target);
                 self.outside(trace, root, &window, wait_ns, target);
+                self.made(trace, anchor, target);
             }
-            Role::Other if root.kind == SectionKind::Batch => self.made(trace, anchor, target),
+            Role::Other if matches!(root.kind, SectionKind::Batch | SectionKind::Request) => {
+                self.made(trace, anchor, target);
+            }
             Role::Inside | Role::Container | Role::Marker | Role::Other => {}
         }
     }
@@ -97,9 +107,10 @@ impl Fold {
             let around = target.sections.tree().parent(node.path);
             let around = target.sections.acc(if node.is_collapsed { node.path } else { around });
             around.selfless = around.selfless.saturating_add(1);
+            self.continues(span, node, target);
         }
         let acc = target.acc(node);
-        acc.add(
+        let net = acc.add(
             span,
             &SpanFacts {
                 duration_ns,
@@ -111,6 +122,13 @@ impl Fold {
                 child_free: node.child_free,
             },
         );
+        if net != 0 && !is_elsewhere {
+            if node.is_orphan {
+                self.nets.unplaced = self.nets.unplaced.wrapping_add(net);
+            } else {
+                self.nets.add(node.path, net);
+            }
+        }
         if !node.is_collapsed {
             if node.is_tagged {
                 acc.tag(self.slots.key(node.slot));
@@ -140,7 +158,30 @@ impl Fold {
         }
     }
 
-    /// Attributes the window's time to the spans of its thread.
+    /// What a part of a section in a further trace left allocated is in the figures of that section as well.
+    fn continues(&mut self, span: &Span, node: &Node, target: &Target<'_>) {
+        let amount = |figure| i128::from(span.amount(figure).unwrap_or(0));
+        let net = amount(Figure::AllocBytes) - amount(Figure::FreeBytes);
+        if net != 0 {
+            let around = if node.is_collapsed { node.path } else { target.sections.tree().parent(node.path) };
+            self.nets.add(around, -net);
+        }
+    }
+
+    /// Keeps what the sections of the group left allocated: of a step that has a number at that, of all others at their
+    /// end. A step that says what it allocated has a point whether something is left or not.
+    fn hold(&mut self, root: &Span, window: &Node, mode: Option<Mode>, target: &mut Target<'_>) {
+        let is_step = mode.is_some();
+        let says = |figure| root.amount(figure).is_some();
+        if self.nets.is_empty() && !(is_step && (says(Figure::AllocBytes) || says(Figure::FreeBytes))) {
+            return;
+        }
+        let place = root.amount(Figure::Step).map(|step| Place { epoch: root.amount(Figure::Epoch), step });
+        let step = mode.zip(place).map(|(mode, place)| (mode as usize, place));
+        target.held.add(step, window.end_ns, &mut self.nets, target.sections.tree(), target.bounds);
+    }
+
+    /// Attributes the window's time to the spans of its thread, and to those of others that it waited for.
     fn expose(
         &mut self,
         trace: &Trace,
@@ -177,8 +218,15 @@ impl Fold {
             let driver = parent.and_then(|parent| self.nodes.get(parent.driver as usize));
             member.parent = driver.map_or(NO_PARENT, |driver| driver.member);
         }
-        let are_nested = self.sweep.run(&self.sweep_members, &mut self.exposed);
-        self.critical(trace, anchor, window, mode, are_nested, target);
+        let swept = self.sweep_nodes.len();
+        self.joins.clear();
+        let walked = (swept < self.members.len()).then(|| self.walk(trace, anchor));
+        if walked.is_some() {
+            self.join(anchor);
+        }
+        let are_nested = self.sweep.run(&self.sweep_members, &self.joins, &mut self.exposed);
+        self.critical(trace, anchor, window, mode, walked.ok_or(are_nested), target);
+        self.spent.clear();
         for (&index, &exposed_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
             let Some(node) = self.nodes.get(index as usize) else { continue };
             let is_boundary = node.anchor != anchor;
@@ -190,6 +238,9 @@ impl Fold {
                 sum.exposed_ns += exposed_ns;
             }
             if let Some(mode) = mode.filter(|_| !is_boundary) {
+                if !node.is_orphan {
+                    self.spent.add(node.path, exposed_ns);
+                }
                 let acc = target.acc(node);
                 if let Some(part) = acc.in_steps.get_mut(mode) {
                     part.exposed_ns = part.exposed_ns.saturating_add(exposed_ns.into());
@@ -198,7 +249,61 @@ impl Fold {
         }
     }
 
-    fn step(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
+    /// Takes down what of the path that was walked last the driving thread waited for, and whose time that is.
+    fn join(&mut self, anchor: u32) {
+        // From the end backwards.
+        for piece in self.paths.pieces.iter().rev() {
+            let index = self.members.get(piece.member as usize);
+            let node = index.and_then(|&index| self.nodes.get(index as usize));
+            let Some(node) = node.filter(|node| node.anchor == anchor && !node.is_driving && !node.is_beside)
+            else {
+                continue;
+            };
+            let Some(waiter) = self.nodes.get(node.driver as usize).map(|driver| driver.member) else {
+                continue;
+            };
+            let slot = self.nodes.get(node.carrier as usize).map_or(node.slot, |carrier| carrier.slot);
+            let rank = self.slots.rank(slot);
+            self.joins.push(Joined { start_ns: piece.start_ns, end_ns: piece.end_ns, waiter, rank });
+            self.sweep_nodes.push(node.carrier);
+        }
+    }
+
+    /// The mode of a step. One that names none, and whose sections are all evaluation or inference, and input for it, is
+    /// of that mode, where these take half of it at least.
+    fn mode_of(&self, root: &Span, window: &Node, anchor: u32) -> Mode {
+        if root.mode != Mode::Train {
+            return root.mode;
+        }
+        let (mut found, mut of_mode_ns) = (None, 0u64);
+        for &index in &self.members {
+            let Some(node) = self.nodes.get(index as usize).filter(|node| node.parent == anchor) else {
+                continue;
+            };
+            let mode = match self.slots.key(node.slot) {
+                key if *key == PhaseKey::known(Phase::Evaluation) => Mode::Eval,
+                key if *key == PhaseKey::known(Phase::Inference) => Mode::Inference,
+                PhaseKey::Known(index) if Phase::from_index(*index).is_some_and(Phase::is_input) => continue,
+                _ => return Mode::Train,
+            };
+            if found.is_some_and(|other| other != mode) {
+                return Mode::Train;
+            }
+            found = Some(mode);
+            of_mode_ns = of_mode_ns.saturating_add(node.duration_ns());
+        }
+        let is_most = of_mode_ns.saturating_mul(2) >= window.duration_ns();
+        found.filter(|_| is_most).unwrap_or(Mode::Train)
+    }
+
+    fn step(
+        &mut self,
+        trace: &Trace,
+        root: &Span,
+        window: &Node,
+        (step_mode, wait_ns): (Mode, u64),
+        target: &mut Target<'_>,
+    ) {
         let work = (
             self.work(trace, root, window, Figure::Samples),
             self.work(trace, root, window, Figure::Tokens),
@@ -228,13 +333,18 @@ impl Fold {
         }
         record.phases.sort_unstable();
         if let Some(instance) = &mut target.instance {
-            if let Some(steps) = instance.steps.get_mut(root.mode as usize) {
-                steps.add(record, target.bounds.custom_phases);
+            let mode = step_mode as usize;
+            if let Some((steps, slow)) = instance.steps.get_mut(mode).zip(target.slow.get_mut(mode)) {
+                steps.add(record, target.bounds.custom_phases, slow);
             }
             instance.outside.drives(window.thread, target.bounds.threads);
         }
-        if let Some(series) = target.phase_series.get_mut(root.mode as usize) {
-            series.step(record, target.bounds.phase_points);
+        if let Some(series) = target.phase_series.get_mut(step_mode as usize) {
+            let tree = target.sections.tree();
+            // Where paths were cut nothing is kept of them.
+            let is_whole = tree.cut() == UNCUT;
+            let sections = self.spent.iter().filter(|_| is_whole).map(|(path, ns)| (tree.id(path), ns));
+            series.step(record, sections, target.bounds.phase_points);
         }
         let duration_ns = window.duration_ns();
         let point = StepPoint {
@@ -246,12 +356,13 @@ impl Fold {
             rss: GaugeAcc::of(root.amount(Figure::RssBytes)),
             samples: record.samples,
             wait_ns: wait_ns.into(),
+            run_queue_ns: root.amount(Figure::RunQueueNs),
         };
         let place = record.place();
-        target.point(root.mode, place, &point);
-        if target.examples.get(root.mode as usize).is_some_and(|kept| kept.wants(&self.record)) {
+        target.point(step_mode, place, &point);
+        if target.examples.get(step_mode as usize).is_some_and(|kept| kept.wants(&self.record)) {
             let example = self.example(trace, window);
-            if let Some(kept) = target.examples.get_mut(root.mode as usize) {
+            if let Some(kept) = target.examples.get_mut(step_mode as usize) {
                 kept.add(&self.record, example);
             }
         }

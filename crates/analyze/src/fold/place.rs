@@ -40,6 +40,11 @@ pub(super) struct Node {
     pub(super) anchor: u32,
     /// Nearest of the span and its ancestors that runs on the anchor's thread.
     pub(super) driver: u32,
+    /// Of the span and those around it that run on other threads than the anchor's: which one its time goes to.
+    pub(super) carrier: u32,
+    /// Whether it loads data beside its anchor: whoever needs it waits for it in a section, so that time of which the
+    /// anchor says nothing was no such wait.
+    pub(super) is_beside: bool,
     /// Place among the members of the sweep.
     pub(super) member: u32,
     pub(super) slot: u16,
@@ -66,6 +71,8 @@ impl Node {
         path: ROOT,
         anchor: 0,
         driver: 0,
+        carrier: 0,
+        is_beside: false,
         member: 0,
         slot: ABSENT,
         role: Role::Other,
@@ -134,14 +141,23 @@ impl Fold {
                 self.nodes.get(anchor as usize).and_then(|node| node.thread)
             };
             let is_driving = anchor == index || own_thread.is_none() || own_thread == anchor_thread;
+            let slot = if own == ABSENT { inherited } else { own };
+            let (carrier, is_beside) = match parent {
+                Some(parent) if !is_driving => {
+                    self.elsewhere(index, parent_index, slot, parent.driver == anchor)
+                }
+                _ => (index, false),
+            };
             let waits = own == known(Phase::DataWait) && span.kind != SectionKind::Batch;
-            if let Some(slot) = self.nodes.get_mut(index as usize) {
-                *slot = Node {
+            if let Some(node) = self.nodes.get_mut(index as usize) {
+                *node = Node {
                     parent: parent_index,
                     path: place.path,
                     anchor,
                     driver: if is_driving { index } else { parent.map_or(index, |parent| parent.driver) },
-                    slot: if own == ABSENT { inherited } else { own },
+                    carrier,
+                    is_beside,
+                    slot,
                     role,
                     is_orphan,
                     is_collapsed: place.is_collapsed,
@@ -160,6 +176,19 @@ impl Fold {
             }
         }
         self.slots.rank_customs();
+    }
+
+    /// Of a span on another thread than its anchor's: [`Node::carrier`] and [`Node::is_beside`].
+    fn elsewhere(&self, index: u32, parent: u32, slot: u16, is_outermost: bool) -> (u32, bool) {
+        let above = self.nodes.get(parent as usize).filter(|above| !above.is_driving);
+        let loads = [Phase::DataLoading, Phase::DataWait].map(known).contains(&slot);
+        let is_beside = is_outermost && (loads || above.is_some_and(|above| above.is_beside));
+        // The innermost of the highest class, as on the anchor's thread.
+        let class =
+            |carrier: u32| self.nodes.get(carrier as usize).map(|carrier| self.slots.class(carrier.slot));
+        let higher = above.map(|above| above.carrier);
+        let higher = higher.filter(|&carrier| class(carrier) < Some(self.slots.class(slot)));
+        (higher.unwrap_or(index), is_beside)
     }
 }
 

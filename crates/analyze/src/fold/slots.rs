@@ -6,7 +6,7 @@ use stepscope_model::Text;
 
 use crate::paths::shorten;
 use crate::phases::PhaseKey;
-use crate::sweep::NO_PHASE;
+use crate::sweep::{NO_PHASE, class_of, rank};
 
 /// The slot of no phase.
 pub(super) const ABSENT: u16 = 0;
@@ -63,7 +63,8 @@ impl Slots {
             return at as u16;
         }
         self.keys.push(PhaseKey::Custom(word.into()));
-        self.ranks.push(0);
+        // Its class is known at once.
+        self.ranks.push(rank(PhaseClass::Other, 0));
         self.texts.push(text);
         (self.keys.len() - 1) as u16
     }
@@ -84,6 +85,11 @@ impl Slots {
         self.ranks.get(usize::from(slot)).copied().unwrap_or(NO_PHASE)
     }
 
+    /// Class of a slot: the smaller wins.
+    pub(super) fn class(&self, slot: u16) -> u64 {
+        class_of(self.rank(slot))
+    }
+
     /// The phase of a slot.
     pub(super) fn key(&self, slot: u16) -> &PhaseKey {
         self.keys.get(usize::from(slot)).unwrap_or(&PhaseKey::Absent)
@@ -93,10 +99,6 @@ impl Slots {
     pub(super) fn len(&self) -> usize {
         self.keys.len()
     }
-}
-
-fn rank(class: PhaseClass, order: u64) -> u64 {
-    ((class as u64) << 32) | order
 }
 
 /// Sums of one slot within a group.

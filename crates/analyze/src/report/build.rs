@@ -27,6 +27,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         };
         states.push(RuleState { rule: rule.id, state, because });
     }
+    said_once(&mut bottlenecks, &mut states);
     order(&mut bottlenecks);
     let Reading { mut inputs, mut issues } = reading;
     inputs.sort();
@@ -79,6 +80,44 @@ fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
         evidence: finding.evidence,
         recommendation: finding.recommendation,
         predicted_gain: finding.predicted_gain,
+    }
+}
+
+/// Share of what a finding costs from which another one of the same cause says it.
+const SAYS_IT: f64 = 0.75;
+
+/// Leaves out findings of which another one says the cause: that some steps take longer where the slow calls of one
+/// section or a change are most of it, and that a section takes long where its slow calls do. What stays says what it
+/// stands for.
+fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
+    let direct =
+        |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
+    let is_cause = |cause: &Bottleneck, other: &Bottleneck| {
+        let is_its = match (cause.rule, other.rule) {
+            ("slow_calls" | "slower_since", "step_jitter") => cause.phase == other.phase,
+            ("slow_calls", "slow_section") => cause.section == other.section,
+            _ => false,
+        };
+        is_its && direct(cause) >= SAYS_IT * direct(other)
+    };
+    let found = bottlenecks.clone();
+    let cause_of = |other: &Bottleneck| found.iter().find(|cause| is_cause(cause, other));
+    bottlenecks.retain(|other| cause_of(other).is_none());
+    for cause in bottlenecks.iter_mut() {
+        let is_said = |other: &&Bottleneck| cause_of(other).is_some_and(|said| said.id == cause.id);
+        let rules: Vec<&str> = found.iter().filter(is_said).map(|other| other.rule).collect();
+        if !rules.is_empty() {
+            cause.evidence = std::mem::take(&mut cause.evidence).with("stands_for", rules);
+        }
+    }
+    for state in states.iter_mut() {
+        let mut its = found.iter().filter(|finding| finding.rule == state.rule);
+        if let Some(cause) = its.find_map(cause_of)
+            && !bottlenecks.iter().any(|finding| finding.rule == state.rule)
+        {
+            let because = format!("what it finds is said by `{}`", cause.id);
+            (state.state, state.because) = (Verdict::fine("").state(), Some(because));
+        }
     }
 }
 
@@ -193,11 +232,13 @@ fn overview(summary: &Summary, bottlenecks: &[Bottleneck]) -> Overview {
 
 fn memory(summary: &Summary) -> Option<Memory> {
     let memory = &summary.memory;
-    let known = memory.live.is_some() || memory.rss.is_some() || !memory.processes.is_empty();
+    let at_steps = memory.live.is_some() || memory.rss.is_some() || memory.by_section.is_some();
+    let known = at_steps || !memory.processes.is_empty();
     known.then(|| Memory {
         live: memory.live.clone(),
         rss: memory.rss.clone(),
         processes: memory.processes.clone(),
+        by_section: memory.by_section.clone(),
     })
 }
 

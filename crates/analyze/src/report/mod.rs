@@ -13,9 +13,9 @@ use stepscope_model::ReadIssue;
 
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Coverage, CriticalPath, Disagreement, Example, InputShare, InstanceRow, Limit, ModeSummary,
-    OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats,
-    StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, Coverage, CriticalPath, Disagreement, Example, HeldSeries, InputShare, InstanceRow, Limit,
+    ModeSummary, OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
+    SectionRow, Stats, StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
@@ -280,6 +280,8 @@ pub struct Memory {
     pub rss: Option<TrendPair>,
     /// What processes say between steps.
     pub processes: Vec<ProcessMemory>,
+    /// What sections hold over the steps; null where nothing is known about it.
+    pub by_section: Option<HeldSeries>,
 }
 
 /// What does not fit elsewhere.

@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
     doc: Doc {
         finds: "Time during which the training thread itself is in a checkpoint, inside steps or between them.",
         why: "No training happens meanwhile, on any rank that waits for this one.",
-        how: "The exposed time of phase `checkpoint` on threads that drive steps, divided by the time of the \
-              steps plus that of the checkpoints between them, warm-up excluded. Checkpoints that another \
-              thread writes are not exposed and cost nothing.",
+        how: "The exposed time of phase `checkpoint` on threads that drive steps, divided by the time of the steps \
+              plus that of the checkpoints between them, warm-up excluded. Checkpoints that another thread writes cost \
+              only what the training thread waits for them.",
         advice: "Copy the parameters in memory and let another thread write them; write less often, or less \
                  (no optimizer state in every one, a denser format); use a faster disk.",
         example: "14 % of the training time goes into checkpoints.\n\

@@ -16,14 +16,15 @@ pub(super) const RULE: Rule = Rule {
     kind: BottleneckType::Communication,
     doc: Doc {
         finds: "Exchange between ranks that the training thread waits for: time of that thread in phase \
-                `communication`, inside steps and between them.",
+                `communication`, or waiting for such sections on other threads, inside steps and between them.",
         why: "Communication that other work hides costs nothing; the rest is added to every step, and grows with the \
               number of ranks.",
-        how: "The exposed time of the phase (the training thread is inside it, and no copy and no kernel runs), divided \
-              by the time of the steps plus that of input and communication between them, warm-up excluded. What was \
-              hidden is the phase's time on any thread less that. Where too few steps were read with their sections, \
-              their sums tell it, on whatever thread, and the finding says so. The gain takes all of it away: an \
-              exchange cannot be left out, but it can be hidden. The limit is that of the profiler of TensorBoard.",
+        how: "The exposed time of the phase (the training thread is inside it, or has nothing else to do than to wait \
+              for it on another thread, and no copy and no kernel runs), divided by the time of the steps plus that of \
+              input and communication between them, warm-up excluded. What was hidden is the phase's time on any \
+              thread less that. Where too few steps were read with their sections, their sums tell it, on whatever \
+              thread, and the finding says so. The gain takes all of it away: an exchange cannot be left out, but it \
+              can be hidden. The limit is that of the profiler of TensorBoard.",
         advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
                  accumulation) or less (lower precision, compression); join many small messages to few large ones. \
                  Where single calls take long and the others do not, one rank is late, and the others wait for it.",

@@ -3,7 +3,7 @@
 
 use stepscope_core::SectionKind;
 
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::report::units::{bytes, count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
 use crate::steps::WAITING;
@@ -22,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
               of `stepscope::Loader` carry them. A finding needs a queue that is deep absolutely and by the number of \
               workers, and steps that hardly wait. What the queue holds is that number times what making a batch leaves \
               allocated, where allocations are counted. It costs memory and no time, so that the severity is small and \
-              no time is predicted to be gained.",
+              no time is predicted to be gained. For how long the loaders waited for a place in the queue stands beside \
+              it, where batches say it.",
         advice: "Make fewer batches ahead: two for each worker bridge the usual variation. Keep the depth where single \
                  batches take much longer than the others.",
         example: "Loaders are 64 batches ahead of steps that do not wait.\n\
@@ -85,13 +86,17 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with("queue_depth_p50", depth)
             .with_known("queue_time_p50_ns", waits.queue.p50)
             .with("waiting_share", rounded(waiting, 6))
+            .with_known("loaders_waiting_share", slot_wait_share(summary).map(|share| rounded(share, 6)))
             .with_known("workers", most_workers)
             .with_known("batch_bytes", batch_bytes)
             .with_known("held_bytes", held_bytes),
         recommendation: format!(
-            "Make fewer batches ahead, {} for a start: the usual one lies in the queue for {} before it is taken.",
+            "Make fewer batches ahead, {} for a start: the usual one lies in the queue for {} before it is taken.{}",
             count(least),
-            duration(waits.queue.p50.unwrap_or(0))
+            duration(waits.queue.p50.unwrap_or(0)),
+            slot_wait_share(summary).filter(|&share| share >= TOLD).map_or_else(String::new, |share| {
+                format!(" The loaders wait {} of their time for a place in it.", percent(share))
+            })
         ),
         predicted_gain: None,
     }])
@@ -101,6 +106,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 fn largest_batch(summary: &Summary) -> Option<&SectionRow> {
     let batches = summary.sections.iter().rev().filter(|row| row.kind == SectionKind::Batch);
     batches.max_by_key(|row| row.stats.count)
+}
+
+/// Share of their time for which loaders wait for a place in the queue; of the one that waits most.
+fn slot_wait_share(summary: &Summary) -> Option<f64> {
+    summary.batches.loaders.iter().filter_map(|row| row.slot_wait_share).max_by(f64::total_cmp)
 }
 
 /// What making a batch leaves allocated; absent where allocations are not counted.

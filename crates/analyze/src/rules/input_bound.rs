@@ -21,20 +21,20 @@ pub(super) const RULE: Rule = Rule {
         why: "While the training thread waits, the model learns nothing and the device stands idle. Loader \
               threads that are busy all the time but always ahead make no step wait, and are not a finding; where \
               they share cores with the training thread, its computation is slower for it all the same.",
-        how: "The exposed time of both phases (the training thread is inside them and nothing of higher rank \
-              runs) is divided by the time of the steps plus the input between them, warm-up excluded. Where no \
-              step was read with its sections, their sums tell how long they took, on whatever thread, and the \
-              finding says so. The \
-              number of workers that would keep up is ceil(mean time to make a batch / mean step time \
-              without the wait). Of several loaders the one is judged for which steps of this mode, and what is \
-              between steps, wait most, by its own batches, waits and workers; where waits do not name their \
-              loader, the busiest. The severity is the wait's share. The gain takes the whole wait away, and of \
-              what remains in the quicker steps (1st percentile) what loaders may cost it: a step that shares \
-              a core with them, as two virtual processors often do, computes at half speed, or slower where \
-              threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep cost \
-              nothing; what a loader gives to further threads is not seen, nor is an iterator that computes on the \
-              training thread anything beside it. More workers are advised while the processors that the \
-              training threads leave can hold what all of them would compute.",
+        how: "The exposed time of both phases (the training thread is inside them, or in a section in which it waits \
+              for them on another thread, and nothing of higher rank runs) is divided by the time of the steps plus \
+              the input between them, warm-up excluded. Where no step was read with its sections, their sums tell how \
+              long they took, on whatever thread, and the finding says so. The number of workers that would keep up is \
+              ceil(mean time to make a batch / mean step time without the wait). Of several loaders the one is judged \
+              for which steps of this mode, and what is between steps, wait most, by its own batches, waits and \
+              workers; where waits do not name their loader, the busiest. A wait of a second a step is a finding \
+              whatever its share, and one of 100 ms is told, on average or in one of ten waits (90th percentile). The severity is the wait's share. The gain \
+              takes the whole wait away, and of what remains in the quicker steps (1st percentile) what loaders may \
+              cost it: a step that shares a core with them, as two virtual processors often do, computes at half \
+              speed, or slower where threads outnumber processors. Only the CPU time of batches counts, so loaders \
+              that sleep cost nothing; what a loader gives to further threads is not seen, nor is an iterator that \
+              computes on the training thread anything beside it. More workers are advised while the processors that \
+              the training threads leave can hold what all of them would compute.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
@@ -51,6 +51,10 @@ pub(super) const RULE: Rule = Rule {
 thresholds! {
     /// Share of the step time from which waiting is a finding.
     min_share: f64 = 0.05;
+    /// What a step waits on average from which it is a finding whatever its share.
+    long_wait_ns: u64 = 1_000_000_000;
+    /// And from which it is told, without a finding; also what one wait in ten takes at least.
+    noted_wait_ns: u64 = 100_000_000;
     /// Share of their time from which loader threads count as busy all the time.
     busy_share: f64 = 0.85;
     /// Finished batches in the queue (median) from which loaders are ahead, whatever the step waits for.
@@ -70,10 +74,17 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let exposed_ns = steps.exposed_ns(WAITING);
     let share = steps.share(exposed_ns);
-    if share < thresholds.min_share {
+    let waiting_ns = steps.per_step(exposed_ns);
+    if share < thresholds.min_share && waiting_ns < thresholds.long_wait_ns {
         let of = steps.base().as_str();
+        let tenth_ns = summary.waits.wait.p90.filter(|&ns| ns >= thresholds.noted_wait_ns);
+        let noted = match tenth_ns {
+            _ if waiting_ns >= thresholds.noted_wait_ns => format!(", {} a step", duration(waiting_ns)),
+            Some(ns) => format!(", {} or longer in one of ten waits", duration(ns)),
+            None => String::new(),
+        };
         return Verdict::fine(format!(
-            "{} of {of} is spent waiting for batches{}",
+            "{} of {of} is spent waiting for batches{}{noted}",
             percent(share),
             steps.by()
         ));
@@ -82,7 +93,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let Some((gain, sharing_ns)) = gain(&steps, exposed_ns, beside) else {
         return Verdict::unknown("steps have no duration");
     };
-    let waiting_ns = steps.per_step(exposed_ns);
     let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
     let loader = Producers::of(summary, &steps, &beside, rest_ns);
@@ -103,6 +113,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("queue_depth_p50", loader.waits.depth.p50)
         .with_known("workers", loader.workers)
         .with_known("workers_busy_share", loader.busy_share.map(six))
+        .with_known("workers_slot_wait_share", loader.slot_wait_share.map(six))
         .with_known("workers_needed", loader.needed);
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
     let of = steps.base().as_str();
@@ -186,6 +197,8 @@ struct Producers<'a> {
     waits: WaitSummary,
     workers: Option<u64>,
     busy_share: Option<f64>,
+    /// Share of their time for which the workers wait for a place in the queue.
+    slot_wait_share: Option<f64>,
     produce_ns: Option<u64>,
     needed: Option<u64>,
     cpus: Option<u64>,
@@ -224,6 +237,7 @@ impl<'a> Producers<'a> {
             waits,
             workers: loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0),
             busy_share: loader.and_then(|row| row.utilisation),
+            slot_wait_share: loader.and_then(|row| row.slot_wait_share),
             produce_ns,
             needed: produce_ns.filter(|_| step_ns > 0).map(|produce_ns| produce_ns.div_ceil(step_ns).max(1)),
             cpus,
@@ -277,11 +291,16 @@ impl<'a> Producers<'a> {
         };
         if !cannot_keep_up {
             let busy = self.busy_share.map(|share| format!(", busy {} of the time", percent(share)));
+            let room = self
+                .slot_wait_share
+                .filter(|&share| share >= TOLD)
+                .map(|share| format!(", waiting for a place in the queue {}", percent(share)));
             return format!(
-                "{subject} could keep up ({}{}; a batch takes {} to make), yet the step waits: deepen the \
+                "{subject} could keep up ({}{}{}; a batch takes {} to make), yet the step waits: deepen the \
                  queue between them so that it bridges slow batches.",
                 things(self.workers.unwrap_or(1), "worker", "workers"),
                 busy.unwrap_or_default(),
+                room.unwrap_or_default(),
                 duration(produce_ns),
             );
         }

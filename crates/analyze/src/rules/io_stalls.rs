@@ -17,10 +17,11 @@ pub(super) const RULE: Rule = Rule {
         finds: "Reading and writing on the training thread: its time in phase `io`, inside steps and between them. \
                 Batches are the business of `input_bound`, checkpoints that of `checkpoint_stalls`.",
         why: "A disk or a network answers when it likes; every step waits for it, and some for long.",
-        how: "The exposed time of the phase, divided by the time of the steps plus that of input and I/O between them, \
+        how: "The exposed time of the phase (the training thread is inside it, or has nothing else to do than to wait \
+              for it on another thread), divided by the time of the steps plus that of input and I/O between them, \
               warm-up excluded. Where too few steps were read with their sections, their sums tell it, on whatever \
-              thread, and the finding says so. Where sections say how many bytes they move \
-              (`section!(\"…\", bytes = n)`), the finding says how many a second.",
+              thread, and the finding says so. Where sections say how many bytes they move (`section!(\"…\", bytes = \
+              n)`), the finding says how many a second.",
         advice: "Hand what is to be written to a thread of its own, through a bounded queue; gather small writes to \
                  large ones; write less often. Read ahead, and keep open what is read again.",
         example: "17 % of the step time goes into reading and writing.\n\

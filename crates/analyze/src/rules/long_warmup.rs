@@ -1,6 +1,7 @@
 //! Rule `long_warmup`: the first steps take so much longer than the others that it costs a good part of the run.
 
 use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
+use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
@@ -22,7 +23,8 @@ pub(super) const RULE: Rule = Rule {
               often, is none. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
               above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
               is the one whose calls lie most above their own median (all of its time, where it occurs in no more \
-              steps), if that is at least half of it.",
+              steps), if that is at least half of it. Where half of it or more is time in which the steps' threads \
+              waited for a processor, the severity is at most 9.",
         advice: "Keep what was compiled or tuned on disk, and load it; compile before training, or beside it; give \
                  batches few different shapes, so that each is compiled once; fill caches before the first step.",
         example: "31 % of the training time is warm-up.\n\
@@ -98,9 +100,13 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
                  own."
             .into(),
     };
+    let others = Taken::of(summary, mode.mode).and_then(|taken| {
+        let (taken_ns, _) = taken.between(0, mode.warmup.steady_step?.checked_sub(1)?);
+        most_of(taken_ns, excess_ns)
+    });
     Verdict::Found(vec![Finding {
         title: format!("{} of the training time is warm-up.", percent(share)),
-        severity: gain.severity(),
+        severity: if others.is_some() { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
         section: section.map(|row| row.path.clone()),
         phase: section.and_then(|row| row.phase.as_ref()).map(|phase| phase.as_str().to_owned()),
         rank: None,
@@ -110,12 +116,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with("above_usual_ns", excess_ns)
             .with("warmup_steps", mode.warmup.steps)
             .with("usual_step_ns", usual_ns)
-            .with("steps", all.count),
-        recommendation: format!(
-            "{what} The first {} {} more than as many usual ones.",
-            things(longest, "step takes", "steps take"),
-            duration(excess_ns)
-        ),
+            .with("steps", all.count)
+            .with_known("taken_by_others_share", others.map(|share| rounded(share, 3))),
+        recommendation: match others {
+            Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
+            None => format!(
+                "{what} The first {} {} more than as many usual ones.",
+                things(longest, "step takes", "steps take"),
+                duration(excess_ns)
+            ),
+        },
         predicted_gain: Some(gain),
     }])
 }

@@ -3,12 +3,13 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
+use super::common::tail::{innermost, warmup_excess_ns};
+use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
-use crate::summary::{SectionRow, Summary};
+use crate::summary::{SectionRow, StepPeriod, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slow_calls",
@@ -20,11 +21,14 @@ pub(super) const RULE: Rule = Rule {
                 part of the step time.",
         why: "The mean hides them and so does the median: every call but one in fifty is fast, and that one waits for a \
               lock, a flush, a reallocation, a sample of unusual size.",
-        how: "Over the calls of a section on the training thread: the slowest call against the median one, and the 90th \
-              percentile, which has to be usual. The cost is the time above that of as many usual (median) calls, as a \
-              share of the section's time, times the section's share of the steps. What the first steps take above the \
-              usual is taken off it: that is warm-up. Of nested sections the innermost that explains it is named. Waits \
-              for batches and checkpoints have rules of their own.",
+        how: "Over the calls of a section on the training thread: the slowest call against the median one, and the \
+              90th percentile, which has to be usual. The cost is what calls of more than twice the median take above it, \
+              as a share of the section's time, times the section's share of the steps. What the first steps take \
+              above the usual is taken off it: that is warm-up; and so is what periodic steps take above the others in \
+              the section's phase. Where evaluation calls the section, too, the calls of training are judged. Of \
+              nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
+              their own. Where all steps waited for a processor for half of the cost or more, the severity is at most \
+              9.",
         advice: "Look at the slowest steps in the report, or at single traces of them: what does the section do there that \
                  it does not do otherwise? Flush, grow and clean up in small parts at every call or in another thread; \
                  sort samples by length.",
@@ -66,14 +70,20 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let warmup_ns = warmup_excess_ns(steps.mode);
     let is_judged = |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls;
     let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, thresholds));
-    let tails = tails.map(|row| (row, above_usual_ns(&row.stats).saturating_sub(warmup_ns))).collect();
+    let rare_ns = |row| {
+        let periodic_ns = periodic_ns(row, summary, &steps);
+        above_ns(row, &steps).saturating_sub(warmup_ns).saturating_sub(periodic_ns)
+    };
+    let tails = tails.map(|row| (row, rare_ns(row))).collect();
     let mut most = None;
     let mut findings = Vec::new();
     for (row, above_ns) in innermost(tails) {
         let Some(share) = share(row, above_ns, &steps) else { continue };
         most = most.or(Some((row, share)));
         if share >= thresholds.min_share {
-            findings.extend(finding(row, above_ns, share, &steps));
+            let taken = Taken::of(summary, steps.mode.mode);
+            let others = taken.and_then(|taken| most_of(taken.between(0, u64::MAX).0, above_ns));
+            findings.extend(finding(row, above_ns, (share, others), &steps));
         }
     }
     if !findings.is_empty() {
@@ -98,6 +108,27 @@ fn is_slow(row: &SectionRow, thresholds: &Thresholds) -> bool {
         && p90 as f64 <= thresholds.max_usual_ratio * p50 as f64
 }
 
+/// What a section's slow calls take above usual ones. Where steps of other modes call it, too, no more than its calls in
+/// those that are judged take above as many usual ones: a long call of an evaluation is not a slow one of training.
+fn above_ns(row: &SectionRow, steps: &Steps<'_>) -> u64 {
+    let slow_ns = row.slow_excess_ns.unwrap_or(0);
+    match row.in_mode(steps.mode.mode).filter(|_| row.in_steps.len() > 1) {
+        Some(part) => {
+            let usual_ns = row.stats.p50.unwrap_or(0).saturating_mul(part.calls);
+            slow_ns.min(part.total_ns.saturating_sub(usual_ns))
+        }
+        None => slow_ns,
+    }
+}
+
+/// What periodic steps take above the others, as far as it is in the section's phase: that is their work.
+fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
+    let periods = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode);
+    let is_its = |period: &&StepPeriod| period.cause.as_ref().is_none_or(|cause| cause.phase == row.phase);
+    let its = periods.into_iter().flat_map(|periodic| periodic.periods.iter().filter(is_its));
+    its.fold(0, |sum, period| sum.saturating_add(period.above_ns))
+}
+
 /// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.
 fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
     const MOSTLY: f64 = 0.9;
@@ -106,10 +137,17 @@ fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
         return None;
     }
     let inside = steps.share_inside(part.driving_ns, steps.mode.whole_all.total_ns);
-    Some(inside * (above_ns as f64 / row.stats.total.max(1) as f64).min(1.0))
+    let all_ns = if row.in_steps.len() > 1 { part.total_ns } else { row.stats.total };
+    Some(inside * (above_ns as f64 / all_ns.max(1) as f64).min(1.0))
 }
 
-fn finding(row: &SectionRow, above_ns: u64, share: f64, steps: &Steps<'_>) -> Option<Finding> {
+/// `share` is that of the step time, and what others on the machine may have done of it.
+fn finding(
+    row: &SectionRow,
+    above_ns: u64,
+    (share, others): (f64, Option<f64>),
+    steps: &Steps<'_>,
+) -> Option<Finding> {
     let mean_ns = steps.mean_ns();
     let gain = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns)?.of(steps.base());
     let stats = &row.stats;
@@ -123,7 +161,7 @@ fn finding(row: &SectionRow, above_ns: u64, share: f64, steps: &Steps<'_>) -> Op
             steps.base().as_str(),
             count(ratio.round() as u64)
         ),
-        severity: gain.severity(),
+        severity: if others.is_some() { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
         section: Some(row.path.clone()),
         phase: row.phase.as_ref().map(|phase| phase.as_str().to_owned()),
         rank: None,
@@ -135,14 +173,18 @@ fn finding(row: &SectionRow, above_ns: u64, share: f64, steps: &Steps<'_>) -> Op
             .with("call_p50_ns", p50)
             .with_known("call_p90_ns", stats.p90)
             .with_known("call_p99_ns", stats.p99)
-            .with("call_max_ns", max),
-        recommendation: format!(
-            "Find what `{}` does in its slowest calls ({}, against {} in the usual one) and not in the others: the traces \
-             of the slowest steps below show it. Do that in small parts, or in another thread.",
-            row.path,
-            duration(max),
-            duration(p50)
-        ),
+            .with("call_max_ns", max)
+            .with_known("taken_by_others_share", others.map(|share| rounded(share, 3))),
+        recommendation: match others {
+            Some(share) => format!("Up to {} of it is time in which {ADVICE}", percent(share)),
+            None => format!(
+                "Find what `{}` does in its slowest calls ({}, against {} in the usual one) and not in the others: the \
+                 traces of the slowest steps below show it. Do that in small parts, or in another thread.",
+                row.path,
+                duration(max),
+                duration(p50)
+            ),
+        },
         predicted_gain: Some(gain),
     })
 }

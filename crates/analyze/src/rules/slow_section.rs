@@ -20,12 +20,13 @@ pub(super) const RULE: Rule = Rule {
                 the time), no input, communication, synchronisation, I/O or checkpoint (other rules look at them).",
         why: "Logging, metrics and helper code inside the step cost as much as they take, \
               and are usually not meant to.",
-        how: "Own time counts where it is exposed: while the training thread is in the section itself and \
-              nothing of higher rank runs. Where no step was read with its sections, their sums tell how long they \
-              took themselves, on whatever thread, and the finding says so. A section is a finding from a share of the step time on, or from \
-              a lower share when a single call takes long. Sections without a phase are judged only where \
-              phases cover most of the step. Stages of training whose sections take long in \
-              a single call, and sections that allocate much in one call, give notes instead of findings.",
+        how: "Own time counts where it is exposed: while the training thread is in the section itself, or waits for it \
+              on another thread, and nothing of higher rank runs. Where no step was read with its sections, their sums \
+              tell how long they took themselves, on whatever thread, and the finding says so. A section is a finding \
+              from a share of the step time on, or from a lower share when a single call takes long. Sections without \
+              a phase are judged only where phases cover most of the step. Stages of training whose sections take long \
+              in a single call, or in one of ten (the 90th percentile of calls that are mostly the section's own time), and \
+              sections that allocate much in one call, give notes instead of findings.",
         advice: "Do the work less often, move it to another thread, or make it cheaper. Give the section its \
                  phase (`section!(\"…\", phase = …)`) if it is a regular stage of your step.",
         example: "31 % of the step time goes into step/log_metrics.\n\
@@ -214,6 +215,11 @@ impl<'a> Cost<'a> {
     }
 }
 
+/// The 90th percentile of a section's calls, where most of their time is its own.
+fn tenth_ns(row: &SectionRow) -> Option<u64> {
+    row.stats.p90.filter(|_| row.self_ns.is_some_and(|ns| ns >= row.stats.total / 2))
+}
+
 /// Absolute limits: sections whose own calls are long or allocate much, whatever their share of the step.
 /// Those that the rule found are left out.
 #[must_use]
@@ -231,6 +237,12 @@ pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
                 rule: RULE.id,
                 section: Some(row.path.clone()),
                 text: format!("{} takes {} of its own a call.", row.path, duration(ns)),
+            });
+        } else if let Some(ns) = tenth_ns(row).filter(|&ns| ns as f64 >= thresholds.long_call_s * 1e9) {
+            notes.push(Note {
+                rule: RULE.id,
+                section: Some(row.path.clone()),
+                text: format!("{} takes {} or longer in one of ten calls.", row.path, duration(ns)),
             });
         }
         let alloc = row.memory.and_then(|memory| memory.self_alloc_bytes?.checked_div(memory.spans));

@@ -1,9 +1,10 @@
 //! Rule `slower_since`: from some step on steps take longer, and never again as short as before.
 
+use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ChangeCause, ChangeKind, StepChange, Summary};
+use crate::summary::{ChangeCause, ChangeKind, ChangeSection, StepChange, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slower_since",
@@ -15,20 +16,25 @@ pub(super) const RULE: Rule = Rule {
         why: "The steps before show what this program takes on this machine. What makes it slower later is not \
               needed: something that grows with the steps, a clock that heat slows down, another program, a file \
               that leaves the cache, memory that runs short.",
-        how: "Over the mean time of each step number after warm-up (all ranks together): seeded binary segmentation with \
-              Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each other, \
-              at a probability of 0.001 for any change in a run without one. Places are told by medians, so that \
-              outliers and periodic slow steps are no changes; nor is what lasts for less than 20 steps or a \
-              twentieth of the run (100 steps where the run ends with it), or differs by less than 3 %. A drift is told from a change by Schwarz's \
-              criterion. A finding needs a level that all later ones stay above. The phase named is the one whose \
-              exposed time in a step grew most, if it accounts for at least half of what steps grew, and the rest of \
-              the step grew by at most half as large a share. Where none does, the machine is to blame rather than \
-              the program, and the severity is at most 9.",
+        how: "Over the mean time of each step number after warm-up (all ranks together): seeded binary segmentation \
+              with Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each \
+              other, at a probability of 0.001 for any change in a run without one. Places are told by medians, so \
+              that outliers and periodic slow steps are no changes; where steps go round (every other one is a \
+              multiple), each place of the round by itself. No change is what lasts for less than 20 steps or a twentieth \
+              of the run (100 steps where the run begins or ends with it, 40 for a quick beginning and between two \
+              changes in one direction), or differs by less than 3 %. A drift is \
+              told from a change by Schwarz's criterion. A finding needs a level that all later ones stay above. The \
+              phase named is the one whose exposed time in a step grew most, if it accounts for at least half of what \
+              steps grew, and the rest of the step grew by at most half as large a share; the section named is the one \
+              of that phase whose own exposed time grew most, where that is half of it. Where no phase does, all of \
+              the step is slower: while that is by less than a quarter it may be no more than the machine's clock, and \
+              the severity is at most 9; so it is where at least half of what steps grew is time in which their threads \
+              waited for a processor.",
         advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
                  searched, a file that is appended to, a larger batch, a second stage of training. Where no phase \
                  explains it, all of the step is slower: clock speed and heat, other programs on the machine, memory.",
         example: "Slower since step 812: steps take 14 % longer than before.\n\
-                  \x20   10.0 ms before, 11.4 ms after; `preprocessing` took 1.4 ms more of a step\n\
+                  \x20   10.0 ms before, 11.4 ms after: 1.4 ms more in step/prepare/decode\n\
                   A cache was full at that step; with a larger one steps stayed at 10.0 ms.",
     },
     check,
@@ -39,12 +45,11 @@ thresholds! {
     min_change_share: f64 = 0.05;
     /// Share of the change from which a phase explains it.
     explained_share: f64 = 0.5;
+    /// What steps take more, as a share of before, up to which it may be the machine's clock where no phase explains it.
+    machine_share: f64 = 0.25;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 100;
 }
-
-/// The highest severity of a change that no phase explains: such a finding stays out of the report's first sentence.
-const OF_THE_MACHINE: f64 = 9.0;
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.slower_since;
@@ -71,7 +76,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let found: Vec<Finding> = lasting
         .iter()
         .filter(|lasting| least(lasting))
-        .filter_map(|lasting| finding(lasting, &steps, thresholds))
+        .filter_map(|lasting| finding(lasting, &steps, thresholds, Taken::of(summary, steps.mode.mode)))
         .collect();
     if !found.is_empty() {
         return Verdict::Found(found);
@@ -115,16 +120,36 @@ impl<'a> Lasting<'a> {
     }
 }
 
-fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) -> Option<Finding> {
+/// The share of a change that others on the machine have made, where that is most of it.
+fn share_of_others(change: &StepChange, taken: Taken<'_>) -> Option<f64> {
+    let third = change.to_step.saturating_sub(change.from_step) / 3;
+    let (before_to, after_from) = match change.kind {
+        ChangeKind::Sudden => (change.step.saturating_sub(1), change.step),
+        ChangeKind::Gradual => (change.from_step.saturating_add(third), change.to_step.saturating_sub(third)),
+    };
+    let before_ns = taken.mean_between(change.from_step, before_to)?;
+    let after_ns = taken.mean_between(after_from, change.to_step)?;
+    most_of(after_ns.checked_sub(before_ns)?, change.after_ns.saturating_sub(change.before_ns))
+}
+
+fn finding(
+    lasting: &Lasting<'_>,
+    steps: &Steps<'_>,
+    thresholds: &Thresholds,
+    taken: Option<Taken<'_>>,
+) -> Option<Finding> {
     let change = lasting.change;
+    let others = taken.and_then(|taken| share_of_others(change, taken));
     let all_ns = u64::try_from(lasting.all_ns).unwrap_or(u64::MAX);
     let mean_ns = steps.mode.steady_ns / steps.mode.steady.count.max(1);
     let gain = Gain::upper_bound(all_ns / steps.mode.steady.count.max(1), mean_ns)?;
     let is_explained =
         |cause: &&ChangeCause| cause.share() >= thresholds.explained_share && cause.stands_out();
     let cause = change.cause.as_ref().filter(is_explained);
-    let of_the_machine = cause.is_none() && change.cause.is_some();
+    let of_the_machine = others.is_some()
+        || cause.is_none() && change.cause.is_some() && lasting.share() < thresholds.machine_share;
     let phase = cause.and_then(|cause| cause.phase.as_ref());
+    let section = cause.and_then(ChangeCause::section_that_explains);
     let longer = percent(lasting.share());
     let title = match change.kind {
         ChangeKind::Sudden => {
@@ -144,15 +169,21 @@ fn finding(lasting: &Lasting<'_>, steps: &Steps<'_>, thresholds: &Thresholds) ->
         .with("longer_share", rounded(lasting.share(), 6))
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
-        .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 3)));
+        .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 3)))
+        .with_known("taken_by_others_share", others.map(|share| rounded(share, 3)))
+        .with_known("section_before_ns", section.map(|section| section.before_ns))
+        .with_known("section_after_ns", section.map(|section| section.after_ns));
     Some(Finding {
         title,
         severity: if of_the_machine { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
-        section: None,
+        section: section.map(|section| section.path.clone()),
         phase: phase.map(|phase| phase.as_str().to_owned()),
         rank: None,
         evidence,
-        recommendation: advice(change, cause),
+        recommendation: match others {
+            Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
+            None => advice(change, cause),
+        },
         predicted_gain: Some(gain),
     })
 }
@@ -162,21 +193,28 @@ fn advice(change: &StepChange, cause: Option<&ChangeCause>) -> String {
         ChangeKind::Sudden => format!("began at step {}", count(change.step)),
         ChangeKind::Gradual => "grows with the steps".into(),
     };
-    match cause {
-        Some(ChangeCause { phase: Some(phase), before_ns, after_ns, .. }) => format!(
+    let section = cause.and_then(ChangeCause::section_that_explains);
+    match (cause, section) {
+        (Some(_), Some(ChangeSection { path, before_ns, after_ns })) => format!(
+            "`{path}` takes {} of a step instead of {}: look for what {since} in it, such as a collection that is \
+             searched, a cache that is full, larger input.",
+            duration(*after_ns),
+            duration(*before_ns)
+        ),
+        (Some(ChangeCause { phase: Some(phase), before_ns, after_ns, .. }), None) => format!(
             "`{phase}` takes {} of a step instead of {}: look for what {since} in it, such as a collection that is \
              searched, a cache that is full, larger input.",
             duration(*after_ns),
             duration(*before_ns)
         ),
-        Some(_) => format!(
+        (Some(_), None) => format!(
             "What grew is time that no section with a phase covers: give the parts of the step sections, and look \
              for what {since}."
         ),
-        None if change.cause.is_none() => {
+        (None, _) if change.cause.is_none() => {
             "In which phase is not known: record at level `detailed`, with sections that name a phase.".into()
         }
-        None => format!(
+        (None, _) => format!(
             "No phase explains it, all of the step is slower: look for clock speed and heat, other programs that \
              {}, and memory that runs short.",
             if change.kind == ChangeKind::Sudden { "began then" } else { "take more and more" }

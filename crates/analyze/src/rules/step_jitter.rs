@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Phase;
 
+use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -20,14 +21,16 @@ pub(super) const RULE: Rule = Rule {
                 a noticeable part of the run.",
         why: "In a run on several ranks every rank waits for the slowest step of all. On one rank jitter is \
               time that the usual step shows to be unnecessary, and it hides real changes from you.",
-        how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A \
-              finding needs a tail (either ratio above its limit) and a cost: mean minus median, as a share \
-              of the mean. Where every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the \
-              report), that is how the program is made and no jitter: the other steps are judged, one a step number, \
-              the longest of all ranks, and their cost is a share of the mean of all. Where the run changed (Changes in \
-              the report), the tail is compared with the longest level, and the mean with that of the levels. The phase \
-              named is the one that explains the slowest steps: where their exposed time exceeds that of the average \
-              step most, if it accounts for at least half of the excess.",
+        how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A finding \
+              needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. Where \
+              every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
+              the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
+              ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
+              tail is compared with the longest level, and the mean with that of the levels. The phase named is the \
+              one that explains the slowest steps: where their exposed time exceeds that of the average step most, if \
+              it accounts for at least half of the excess. Where slow calls of one section of this phase, or a change \
+              in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
+              time in which the steps' threads waited for a processor, the severity is at most 9.",
         advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
                  more loaders), checkpoints (write them in another thread), evaluation. Where none does, all \
                  of the step is slower at times: other processes, clock changes, samples of varying length.",
@@ -73,7 +76,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if p50 == 0 {
         return Verdict::unknown("the median step takes no time");
     }
-    let levels = Levels::of(&summary.changes, steps.mode).filter(|_| periodic.is_none());
+    let levels = Levels::of(&summary.changes, steps.mode);
     let usual_ns = levels.as_ref().map_or(p50, |levels| levels.highest_ns.max(p50));
     let ratio = |ns: u64| ns as f64 / usual_ns as f64;
     let mean_ns = mean.round() as u64;
@@ -121,18 +124,26 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("periodic_steps_left_out", periodic.map(PeriodicSteps::steps))
         .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
         .with_known("explained_share", cause.as_ref().map(|cause| rounded(cause.share, 3)));
+    let others = Taken::of(summary, steps.mode.mode).and_then(|taken| {
+        let first = steps.mode.warmup.steady_step.unwrap_or(0);
+        most_of(taken.mean_between(first, u64::MAX)?, above_ns)
+    });
+    let evidence = evidence.with_known("taken_by_others_share", others.map(|share| rounded(share, 3)));
     Verdict::Found(vec![Finding {
         title: format!(
             "Steps vary: {name} is {:.1} times {usual}, which costs {} of the step time.",
             ratio(tail),
             percent(gain.share)
         ),
-        severity: gain.severity(),
+        severity: if others.is_some() { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
         section: None,
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         rank: None,
         evidence,
-        recommendation: advice(cause.as_ref(), p50, steps.mode.whole.steps > 0),
+        recommendation: match others {
+            Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
+            None => advice(cause.as_ref(), p50, steps.mode.whole.steps > 0),
+        },
         predicted_gain: Some(gain),
     }])
 }

@@ -20,10 +20,11 @@ pub(super) const RULE: Rule = Rule {
               that is read (a loss that is printed, a metric) is such a wait. Locks and barriers cost as long as the \
               slowest of their threads.",
         how: "The exposed time of the phase (the training thread is inside it, and neither a copy nor communication \
-              goes on), divided by the time of the steps plus that of input and synchronisation between them, warm-up \
-              excluded. Where too few steps were read with their sections, their sums tell it, on whatever thread, and \
-              the finding says so. The gain takes all of it away: what a device computes during the wait has to be \
-              waited for once, so that the true gain may be less.",
+              goes on; while a section of another thread is known to be what it waits for inside it, the time is that \
+              section's), divided by the time of the steps plus that of input and synchronisation between them, \
+              warm-up excluded. Where too few steps were read with their sections, their sums tell it, on whatever \
+              thread, and the finding says so. The gain takes all of it away: what a device computes during the wait \
+              has to be waited for once, so that the true gain may be less.",
         advice: "Read results only where they are needed: the loss every fifty steps instead of every one, metrics kept \
                  on the device and read at the end of the epoch. Hold locks for shorter, share less between threads.",
         example: "22 % of the step time goes into waiting for threads, locks or devices.\n\

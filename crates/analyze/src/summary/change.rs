@@ -35,10 +35,10 @@ pub struct StepChange {
     pub steps_before: u64,
     /// Steps from `step` to `to_step`, over all instances.
     pub steps_after: u64,
-    /// Median step time before; of a gradual change, what its line begins with. Where a point holds several steps, the
-    /// median of their means.
+    /// Step time before, the mean of the middle two fifths; of a gradual change, what its line begins with. Where a point
+    /// holds several steps, of their means.
     pub before_ns: u64,
-    /// Median step time after; of a gradual change, what its line ends with.
+    /// The same after; of a gradual change, what its line ends with.
     pub after_ns: u64,
     /// Bound of the probability that steps without a change show one so clear.
     pub p_value: f64,
@@ -67,6 +67,20 @@ pub struct ChangeCause {
     pub step_before_ns: u64,
     /// Time of a step after.
     pub step_after_ns: u64,
+    /// The section of the phase that moved most in the same direction; absent where none did, or the points told too
+    /// many sections apart.
+    pub section: Option<ChangeSection>,
+}
+
+/// What changed in a section, in means of whole steps.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ChangeSection {
+    /// Its path.
+    pub path: String,
+    /// Exposed time of it in a step before.
+    pub before_ns: u64,
+    /// Exposed time of it in a step after.
+    pub after_ns: u64,
 }
 
 impl ChangeCause {
@@ -76,6 +90,15 @@ impl ChangeCause {
         let by = |before: u64, after: u64| after as f64 - before as f64;
         let all = by(self.step_before_ns, self.step_after_ns);
         if all == 0.0 { 0.0 } else { by(self.before_ns, self.after_ns) / all }
+    }
+
+    /// The section, if most of what the phase moved is its.
+    #[must_use]
+    pub fn section_that_explains(&self) -> Option<&ChangeSection> {
+        let by = |before: u64, after: u64| i128::from(after) - i128::from(before);
+        let (phase, section) = (by(self.before_ns, self.after_ns), self.section.as_ref()?);
+        let moved = by(section.before_ns, section.after_ns);
+        (moved.signum() == phase.signum() && moved.abs() * 2 >= phase.abs()).then_some(section)
     }
 
     /// Whether it moved other than the rest of the step: that moved by at most half as large a share as the step did.

@@ -31,7 +31,8 @@ pub struct CriticalPath {
     pub through_batches: Option<ThroughBatches>,
 }
 
-/// How the path goes on through waits into the making of batches. Its time there is that of the sections that made them,
+/// How the path goes on through waits into the making of batches, and of what else waits link to in other traces, stage by
+/// stage. Its time there is that of the sections that made them,
 /// and no longer that of the waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct ThroughBatches {
@@ -39,7 +40,7 @@ pub struct ThroughBatches {
     pub linked_ns: u64,
     /// Of that, time in which the batch was being made by a section that was read.
     pub making_ns: u64,
-    /// Whether every such wait was followed. Otherwise the 256 batches that were drawn stand for all.
+    /// Whether every such wait was followed. Otherwise the 1,024 traces that were drawn stand for all.
     pub is_exact: bool,
 }
 

@@ -16,11 +16,13 @@ pub enum ExampleRole {
     Median,
     /// Among the slowest four of its mode after warm-up; warm-up only where nothing slower came after it.
     Slowest,
+    /// The slowest of those that take longer every so often. Where there are such, they are not among the slowest four.
+    Periodic,
 }
 
 impl ExampleRole {
     /// All of them.
-    pub const ALL: &'static [Self] = &[Self::First, Self::Median, Self::Slowest];
+    pub const ALL: &'static [Self] = &[Self::First, Self::Median, Self::Slowest, Self::Periodic];
 
     /// As the JSON report writes it.
     #[must_use]
@@ -29,6 +31,7 @@ impl ExampleRole {
             Self::First => "first",
             Self::Median => "median",
             Self::Slowest => "slowest",
+            Self::Periodic => "periodic",
         }
     }
 }
@@ -88,6 +91,18 @@ pub struct ExampleSpan {
     pub is_error: bool,
     /// The batch that it waited for.
     pub batch: Option<ExampleBatch>,
+    /// When it ran, where it was entered several times, as asynchronous sections are; it was suspended in between. Empty
+    /// where it was not, and where that is not known.
+    pub running: Vec<ExampleRun>,
+}
+
+/// An interval in which a span ran.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ExampleRun {
+    /// Its start after that of the step.
+    pub offset_ns: i64,
+    /// Its length.
+    pub duration_ns: u64,
 }
 
 /// A batch that a span waited for.

@@ -84,6 +84,12 @@ pub struct LoaderRow {
     pub elapsed_ns: u64,
     /// `busy_ns / (elapsed_ns · workers)`; absent where nothing elapsed.
     pub utilisation: Option<f64>,
+    /// Time for which its workers waited for a place in the queue, summed: for the trainer. Absent where no batch says
+    /// it.
+    pub slot_wait_ns: Option<u64>,
+    /// `slot_wait_ns` of those workers that say it / the time from their first batch's start to their last one's end,
+    /// summed.
+    pub slot_wait_share: Option<f64>,
     /// Samples in its batches, where they say so.
     pub samples: Option<u64>,
     /// Its workers by (instance, thread).
@@ -128,6 +134,12 @@ pub struct WorkerRow {
     pub batches: u64,
     /// Time it was busy with them.
     pub busy_ns: u64,
+    /// Time between them for which it waited for a place in the queue, so for the trainer: the batch that it made last
+    /// lay finished, and nobody had taken it. Absent where no batch says it.
+    pub slot_wait_ns: Option<u64>,
+    /// Time between them that is neither: it waited for something else, or did something else. Absent where
+    /// `slot_wait_ns` is.
+    pub idle_ns: Option<u64>,
     /// Start of its first batch.
     pub first_ns: u64,
     /// End of its last batch.

@@ -1,6 +1,7 @@
 //! Memory of the processes and its trend over steps.
 
 use serde::Serialize;
+use stepscope_core::Mode;
 
 /// Memory over the steps of the primary mode.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
@@ -11,6 +12,74 @@ pub struct MemorySummary {
     pub rss: Option<TrendPair>,
     /// What processes say between steps, by (rank, resource).
     pub processes: Vec<ProcessMemory>,
+    /// What sections hold over the steps; absent where no step with a number says what it allocated, where numbers do
+    /// not tell which step comes after which, and where call paths were cut.
+    pub by_section: Option<HeldSeries>,
+}
+
+/// Bytes that sections hold over step numbers: allocated by them and not freed by them, since the run began. A section
+/// that frees what others allocated holds less than nothing; all of them together hold what was allocated and not freed
+/// inside of sections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldSeries {
+    /// Mode of the steps. What happened in no numbered step of this mode (loaders, sections between steps, steps of other
+    /// modes) is at the step in which it ended, as exactly as points tell steps apart.
+    #[serde(serialize_with = "super::run::name")]
+    pub mode: Mode,
+    /// As in [`StepSeries`](super::StepSeries).
+    pub shift: u32,
+    /// Sections that hold most, largest peak first; no section is in two of them.
+    pub sections: Vec<HeldSection>,
+    /// All others together.
+    pub other: HeldFigures,
+    /// All sections together.
+    pub total: HeldFigures,
+    /// Sections that are in none of these figures: steps or batches may be inside them, and what they left themselves is
+    /// not known.
+    pub untold: Vec<String>,
+    /// Points by step.
+    pub points: Vec<HeldPoint>,
+}
+
+/// What a section holds.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldSection {
+    /// Its path.
+    pub path: String,
+    /// Whether sections inside it are counted with it: they make up for each other, as where one allocates what the one
+    /// around it frees.
+    pub with_inside: bool,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: HeldFigures,
+}
+
+/// Ends and extreme of bytes held.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct HeldFigures {
+    /// After the first point.
+    pub first_bytes: i64,
+    /// After the last point.
+    pub last_bytes: i64,
+    /// Farthest from zero.
+    pub peak_bytes: i64,
+    /// Step of the first point at which it was that.
+    pub peak_step: u64,
+}
+
+/// One point. The bytes of `sections` and `other_bytes` add up to `held_bytes`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct HeldPoint {
+    /// Smallest step number that it can hold.
+    pub step: u64,
+    /// Left allocated in the steps of this point, by all sections: the change of `held_bytes`.
+    pub net_bytes: i64,
+    /// Held after them, by all sections.
+    pub held_bytes: i64,
+    /// Of that, by each of the sections listed, in their order.
+    pub sections: Vec<i64>,
+    /// Of that, by all others.
+    pub other_bytes: i64,
 }
 
 /// A trend over the whole run and one over its end, both after warm-up.

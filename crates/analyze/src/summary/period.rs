@@ -27,6 +27,8 @@ pub struct StepPeriod {
     pub every: u64,
     /// The first of these steps.
     pub first_step: u64,
+    /// The step with which the period began, where that was later than the run; absent where it is as old as the run.
+    pub since_step: Option<u64>,
     /// How many there are.
     pub steps: u64,
     /// Their median.
@@ -61,7 +63,11 @@ impl StepPeriod {
     /// Whether a step is one of its.
     #[must_use]
     pub const fn holds(&self, step: u64) -> bool {
-        self.every > 0 && step % self.every == self.first_step % self.every
+        let has_begun = match self.since_step {
+            Some(since) => step >= since,
+            None => true,
+        };
+        has_begun && self.every > 0 && step % self.every == self.first_step % self.every
     }
 }
 

@@ -92,7 +92,8 @@ pub struct PhaseRow {
     pub phase: PhaseName,
     /// Spans in it.
     pub spans: u64,
-    /// Time the driving thread spent in this phase while nothing of higher rank ran there. Over all phases,
+    /// Time the driving thread spent in this phase while nothing of higher rank ran there, or with nothing else to do
+    /// than to wait for a section of another thread in this phase. Over all phases,
     /// with the mode's unattributed time, exactly the time of the steps.
     pub exposed_ns: u64,
     /// `exposed_ns` / time of the steps.

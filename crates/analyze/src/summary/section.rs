@@ -67,7 +67,7 @@ pub struct InSteps {
     /// Sum of the durations of those calls that ran on the step's driving thread.
     pub driving_ns: u64,
     /// Time during which it was the section that the step's exposed time was attributed to (the innermost of
-    /// highest rank on the driving thread), nested sections excluded.
+    /// highest rank on the driving thread, or what this waited for on another thread), nested sections excluded.
     pub exposed_ns: u64,
 }
 
@@ -107,6 +107,8 @@ pub struct SectionRow {
     pub idle_ns: Option<FigureSum>,
     /// CPU time of the thread.
     pub cpu_ns: Option<FigureSum>,
+    /// Time in which the thread could have run and had no processor.
+    pub run_queue_ns: Option<FigureSum>,
     /// Samples processed.
     pub samples: Option<FigureSum>,
     /// Tokens processed.
@@ -120,6 +122,8 @@ pub struct SectionRow {
     pub memory: Option<SectionMemory>,
     /// Spans with an error.
     pub errors: u64,
+    /// What calls of more than twice the median take above it, all together; absent without calls.
+    pub slow_excess_ns: Option<u64>,
     /// Its part in steps, by mode; modes without calls are left out.
     pub in_steps: Vec<InSteps>,
 }

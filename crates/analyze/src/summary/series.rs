@@ -52,6 +52,8 @@ pub struct SeriesPoint {
     pub samples: Option<u64>,
     /// Time in `data_wait` on driving threads in these steps, or between them where a wait names its step.
     pub wait_ns: u64,
+    /// Time in which the threads of these steps could have run and had no processor, of the steps that say it.
+    pub run_queue_ns: Option<u64>,
 }
 
 /// Exposed time by phase of the whole steps of one mode over step numbers, `2^shift` numbers a point. Coarser than

@@ -51,7 +51,9 @@ pub struct ModeSummary {
     pub steady_ns: u64,
     /// Work done by steady steps.
     pub throughput: Throughput,
-    /// The slowest steady steps, longest first, at most 10.
+    /// The slowest steady steps, longest first, at most 10. Where some take longer every so often, the slowest of each of
+    /// the periods, two at most, and of the others one a number, the longest; of the other steps those with a number
+    /// are known as far as the fold keeps them apart.
     pub slowest: Vec<SlowStep>,
 }
 

@@ -47,6 +47,47 @@ fn series_without_seldom_have_one() {
     }
 }
 
+#[test]
+fn values_that_go_back_and_forth_have_none() {
+    let few_of = |label: &str, level: &dyn Fn(usize, &mut Random) -> f64| {
+        for length in [300, LONG] {
+            let (few, all) = found(|seed| {
+                let mut random = Random(seed ^ 0xb1);
+                let levels: Vec<f64> = (0..length).map(|index| level(index, &mut random)).collect();
+                Noise::new(seed + 1_000, 0.05, 0.0).series(length, |index| levels[index])
+            });
+            assert!(few <= 1 && all <= 40, "{few}, {all}: {label}, {length}");
+        }
+    };
+    for ratio in [1.2, 1.5, 2.0, 3.0] {
+        for first in [0, 1] {
+            few_of(&format!("every other ×{ratio}, the first {first}"), &|index, _| {
+                if index % 2 == first { ratio } else { 1.0 }
+            });
+        }
+    }
+    few_of("two of four", &|index, _| if index % 4 < 2 { 3.0 } else { 1.0 });
+    for share in [0.1, 0.3, 0.4, 0.45, 0.5] {
+        few_of(&format!("{share} at random"), &|_, random| if random.unit() < share { 3.0 } else { 1.0 });
+    }
+}
+
+#[test]
+fn a_level_from_which_a_series_changes_is_none() {
+    for seed in 0..50 {
+        let warm = 100 + usize::try_from(Random(seed).bits() % 120).unwrap();
+        for ratio in [1.14, 1.2] {
+            let level = |index: usize| if index < warm { ratio } else { 1.0 };
+            let series = Noise::new(seed, 0.03, 0.3).series(1_000, level);
+            assert_eq!(told(&series), 0, "seed {seed}: {warm} of ×{ratio}");
+        }
+        // What fades is none.
+        let level = |index: usize| 1.0 + 0.5 * (1.0 - index as f64 / warm as f64).max(0.0);
+        let series = Noise::new(seed, 0.03, 0.3).series(1_000, level);
+        assert!(told(&series) * 2 > warm, "seed {seed}: {} of {warm}", told(&series));
+    }
+}
+
 /// How far off the ends that are told are, of 50 series of which the first `warm` values are as many times the others.
 fn misses(series: impl Fn(u64, &dyn Fn(usize) -> f64) -> Vec<u64>, warm: usize, factor: f64) -> Vec<usize> {
     let level = |index: usize| if index < warm { factor } else { 1.0 };

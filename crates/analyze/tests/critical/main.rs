@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Walk};
+use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Standing, Walk};
 
 mod through_readers;
 
@@ -82,6 +82,7 @@ impl Case {
                     thread: None,
                     is_suspended: false,
                     is_detached: follows || produced,
+                    awaits: NO_PARENT,
                 }
             })
             .collect();
@@ -141,6 +142,43 @@ fn exclusive_times_are_those_that_crisp_expects() {
         }
         assert_eq!(exclusive, expected, "{}", file.display());
     }
+}
+
+/// Slack of what is beside the path in the cases of CRISP. What CRISP's own figure has beyond ours is how much earlier a
+/// span could have begun: the time that it overlaps the one on the path that came before. Nothing would have ended later
+/// for it to use, so that it is no room here.
+#[test]
+fn slack_is_that_of_crisp_but_for_earlier_starts() {
+    let Some(files) = cases("crisp") else { return };
+    let Some(root) = files[0].parent().and_then(Path::parent) else { return };
+    let all = json(&root.join("expected/crisp_exclusive_slack_drag.json"));
+    let mut beside = Vec::new();
+    for (name, expected) in all.as_object().unwrap() {
+        let Some(file) = files.iter().find(|file| file.ends_with(name)) else { continue };
+        let case = Case::new(&json(file)["data"][0]);
+        let root = case.members.iter().position(|member| member.parent == NO_PARENT).unwrap();
+        let (mut pieces, mut standing) = (Vec::new(), Vec::new());
+        Walk::default().run(&case.members, root as u32, &mut pieces, &mut standing);
+        for (member, standing) in case.members.iter().zip(&standing) {
+            let of_crisp = expected["slack"][&case.ids[member.id as usize - 1]].as_f64();
+            let Some(of_crisp) = of_crisp.map(|slack| slack as u64) else { continue };
+            let Standing::Slack(slack) = *standing else {
+                assert_eq!(of_crisp, 0, "{name}: on the path or never waited for");
+                continue;
+            };
+            let on_path = |piece: &&Piece| {
+                let before = &case.members[piece.member as usize];
+                before.parent == member.parent
+                    && (before.start_ns..before.end_ns).contains(&member.start_ns)
+                    && before.end_ns <= member.end_ns
+            };
+            let before =
+                pieces.iter().find(on_path).map(|piece| case.members[piece.member as usize].start_ns);
+            assert_eq!(slack + before.map_or(0, |before| member.start_ns - before), of_crisp, "{name}");
+            beside.push(name.as_str());
+        }
+    }
+    assert_eq!(beside, ["12.json", "14.json", "16.json"]);
 }
 
 /// Cases of Jaeger's UI: the sections that its own test expects.

@@ -43,6 +43,7 @@ fn members(trace: &Trace) -> Vec<Member> {
                 thread: None,
                 is_suspended: false,
                 is_detached: is_queued || (parent.is_none() && follows),
+                awaits: NO_PARENT,
             }
         })
         .collect()
@@ -108,6 +109,20 @@ fn summary_by_span(trace: &Value) -> Summary {
     summary("case.json", json!({ "data": [trace] }).to_string().as_bytes())
 }
 
+/// The same case, each of whose spans names a thread of its own.
+fn with_threads(document: &Value) -> Value {
+    let mut document = document.clone();
+    let key = if document["trace"].is_object() { "/trace/spans" } else { "/data/0/spans" };
+    for (span, thread) in document.pointer_mut(key).unwrap().as_array_mut().unwrap().iter_mut().zip(1..) {
+        let tag = json!({ "key": "thread.id", "type": "int64", "value": thread });
+        match span["tags"].as_array_mut() {
+            Some(tags) => tags.push(tag),
+            None => span["tags"] = json!([tag]),
+        }
+    }
+    document
+}
+
 /// The last name of a path.
 fn last(path: &str) -> String {
     let names = stepscope_core::path::split(path);
@@ -144,12 +159,10 @@ fn reports_have_the_exclusive_times_that_crisp_expects() {
             *expected.entry(operation.split_once("] ").unwrap().1.to_owned()).or_default() += time;
         }
         let root = text(root(&document["data"][0]), "operationName");
-        assert_eq!(
-            on_path(&summary("case.json", document.to_string().as_bytes()), root),
-            expected,
-            "{}",
-            file.display()
-        );
+        for document in [&document, &with_threads(&document)] {
+            let summary = summary("case.json", document.to_string().as_bytes());
+            assert_eq!(on_path(&summary, root), expected, "{}", file.display());
+        }
     }
 }
 
@@ -163,10 +176,12 @@ fn reports_have_the_paths_that_jaegers_ui_expects() {
             *expected.entry(text(one, "spanID").to_owned()).or_default() +=
                 number("sectionEnd") - number("sectionStart");
         }
-        let summary = summary_by_span(&document["trace"]);
-        assert_eq!(summary.critical_path.as_ref().unwrap().windows, 1, "{}", file.display());
         let root = text(root(&document["trace"]), "spanID");
-        assert_eq!(on_path(&summary, root), expected, "{}", file.display());
+        for document in [&document, &with_threads(&document)] {
+            let summary = summary_by_span(&document["trace"]);
+            assert_eq!(summary.critical_path.as_ref().unwrap().windows, 1, "{}", file.display());
+            assert_eq!(on_path(&summary, root), expected, "{}", file.display());
+        }
     }
 }
 

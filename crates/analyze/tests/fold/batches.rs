@@ -38,6 +38,34 @@ fn loaders_are_known_by_their_batches() {
 }
 
 #[test]
+fn who_waits_for_a_place_in_the_queue_waits_for_the_trainer() {
+    let batch = |number: u64, thread: i64, (start, end): (u64, u64), waited: Option<i64>| {
+        let mut build = Build::new(number);
+        let span = build.span(0, "load_batch", start, end).kind(SectionKind::Batch).thread(thread);
+        if let Some(waited) = waited {
+            span.figure(Figure::BatchSlotWaitNs, waited);
+        }
+        build.trace()
+    };
+    let traces = [
+        batch(1, 5, (100, 200), None),
+        batch(2, 5, (280, 340), Some(50)),
+        batch(3, 5, (360, 400), Some(20)),
+        // More than there was: damage.
+        batch(4, 6, (100, 200), Some(7)),
+        batch(5, 6, (210, 220), Some(1_000)),
+        // Says nothing.
+        batch(6, 7, (0, 10), None),
+        batch(7, 7, (90, 100), None),
+    ];
+    let summary = summarise(&traces);
+    let loader = &summary.batches.loaders[0];
+    let rows: Vec<_> = loader.workers.iter().map(|row| (row.slot_wait_ns, row.idle_ns)).collect();
+    assert_eq!(rows, [(Some(70), Some(30)), (Some(10), Some(0)), (None, None)]);
+    assert_eq!((loader.slot_wait_ns, loader.slot_wait_share), (Some(80), Some(80.0 / 420.0)));
+}
+
+#[test]
 fn loaders_that_sleep_do_not_compute() {
     let batch = |number: u64, cpu_ns: Option<i64>| {
         let mut build = Build::new(number);

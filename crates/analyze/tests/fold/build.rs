@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_core::{Mode, Phase, SectionKind};
-use stepscope_model::{Completeness, Figure, PhaseTag, Resource, Span, Trace, UserValue};
+use stepscope_model::{Completeness, Figure, PhaseTag, Poll, Resource, Span, Trace, UserValue};
 
 /// A process of run `run` with this rank.
 pub(crate) fn process(rank: i64) -> Arc<Resource> {
@@ -59,6 +59,18 @@ impl Build {
     pub(crate) fn continues(&mut self, path: &str) {
         let text = self.0.push_text(path);
         self.0.spans.last_mut().unwrap().parent_path = text;
+    }
+
+    /// Says when the last span was entered: start, end, thread, entries.
+    pub(crate) fn polls(&mut self, polls: &[(u64, u64, i64, u64)]) {
+        let poll = |&(start_ns, end_ns, thread, count): &(u64, u64, i64, u64)| Poll {
+            start_ns,
+            end_ns,
+            thread: Some(thread),
+            count,
+        };
+        let polls: Vec<Poll> = polls.iter().map(poll).collect();
+        self.0.spans.last_mut().unwrap().polls = self.0.push_polls(&polls);
     }
 
     /// Adds a value of the user to span `span`.

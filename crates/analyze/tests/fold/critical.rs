@@ -2,22 +2,22 @@
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{CriticalPath, ThroughBatches, WaitParts};
-use stepscope_core::SectionKind;
+use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, Link, Trace};
 
 use crate::build::{Build, fold, summarise};
 
 /// Path, time on the critical path, calls on it, calls beside it, smallest slack.
-type Row<'a> = (&'a str, u64, u64, u64, Option<u64>);
+pub(crate) type Row<'a> = (&'a str, u64, u64, u64, Option<u64>);
 
-fn critical(summary: &Summary) -> &CriticalPath {
+pub(crate) fn critical(summary: &Summary) -> &CriticalPath {
     let critical = summary.critical_path.as_ref().unwrap();
     let sections: u64 = critical.sections.iter().map(|row| row.on_path_ns).sum();
     assert_eq!(sections + critical.other_ns, critical.total_ns, "pieces are exactly the windows");
     critical
 }
 
-fn rows(critical: &CriticalPath) -> Vec<Row<'_>> {
+pub(crate) fn rows(critical: &CriticalPath) -> Vec<Row<'_>> {
     let row = |row: &'_ stepscope_analyze::summary::CriticalSection| {
         (row.on_path_ns, row.on_path_calls, row.beside_calls, row.slack_min_ns)
     };
@@ -98,21 +98,62 @@ fn what_ends_a_little_after_its_parent_on_another_thread_was_waited_for() {
 #[test]
 fn threads_are_compared_within_one_process_only() {
     // Both name thread numbers, and the server's clock is ahead.
-    let paths = |server: u32| {
+    let paths = |server: u32, is_ours: bool| {
         let mut build = Build::new(1);
-        build.span(0, "root", 0, 1000).thread(1);
+        build.step(0, 0, 1000).thread(1);
         build.span(1, "client", 100, 900).thread(1);
         build.span(2, "server", 150, 1900).thread(57).process(server);
         build.span(3, "db", 200, 800).thread(57).process(server);
-        summarise([&build.foreign().trace()])
+        let mut trace = build.trace();
+        trace.is_ours = is_ours;
+        summarise([&trace])
     };
     let expected: [Row<'_>; 3] = [
-        ("root/client/server/db", 600, 1, 0, None),
-        ("root/client/server", 150, 1, 0, None),
-        ("root/client", 50, 1, 0, None),
+        ("step/client/server/db", 600, 1, 0, None),
+        ("step/client/server", 150, 1, 0, None),
+        ("step/client", 50, 1, 0, None),
     ];
-    assert_eq!(rows(critical(&paths(7))), expected);
-    assert_eq!(rows(critical(&paths(0))), [("root/client", 800, 1, 0, None)]);
+    assert_eq!(rows(critical(&paths(7, true))), expected);
+    assert_eq!(rows(critical(&paths(0, true))), [("step/client", 800, 1, 0, None)]);
+    // What others write is cut to its parent, as Jaeger and CRISP do.
+    for server in [0, 7] {
+        assert_eq!(rows(critical(&paths(server, false))), expected);
+    }
+}
+
+#[test]
+fn a_wait_goes_on_to_what_it_links_to_within_its_trace() {
+    let paths = |phase: Phase, linked: &[u64]| {
+        let mut build = Build::new(1);
+        build.step(0, 0, 200).thread(1);
+        build.span(1, "spawn", 0, 10).thread(1);
+        build.span(2, "work", 5, 180).thread(2);
+        build.span(3, "inner", 100, 120).thread(2);
+        build.span(2, "more", 6, 160).thread(3);
+        build.span(2, "late", 6, 190).thread(4);
+        build.span(1, "join", 10, 181).thread(1).phase(phase);
+        let mut trace = build.trace();
+        trace.links.extend(linked.iter().map(|&target| Link { span: 7, trace: trace.id, target }));
+        rows(critical(&summarise([&trace]))).iter().map(|row| (row.0.to_owned(), row.1)).collect::<Vec<_>>()
+    };
+    let row = |path: &str, time_ns| (path.to_owned(), time_ns);
+    let waited = [row("step/join", 171), row("step/spawn", 10)];
+    let worked = [
+        row("step/spawn/work", 150),
+        row("step/spawn/work/inner", 20),
+        row("step/spawn", 10),
+        row("step/join", 1),
+    ];
+    assert_eq!(paths(Phase::Synchronization, &[]), waited);
+    assert_eq!(paths(Phase::Synchronization, &[3]), worked);
+    // Of several the last that ended while it waited; one that it left running it did not wait for.
+    assert_eq!(paths(Phase::DataWait, &[3, 5]), worked);
+    assert_eq!(paths(Phase::Communication, &[6, 5, 3]), worked);
+    assert_eq!(paths(Phase::Synchronization, &[6]), waited);
+    // Its own parent, itself, nobody; a section that does not wait.
+    assert_eq!(paths(Phase::Synchronization, &[1]), waited);
+    assert_eq!(paths(Phase::Synchronization, &[7, 99]), waited);
+    assert_eq!(paths(Phase::Forward, &[3]), waited);
 }
 
 #[test]
@@ -150,6 +191,39 @@ fn a_suspended_section_does_not_hold_its_thread() {
     assert_eq!(rows(critical(&paths(990))), expected);
     let expected: [Row<'_>; 2] = [("step/fetch", 1000, 1, 0, None), ("step/compute", 0, 0, 1, Some(100))];
     assert_eq!(rows(critical(&paths(0))), expected);
+}
+
+#[test]
+fn suspended_sections_take_turns_on_the_path_where_they_say_when_they_ran() {
+    let paths = |polls: &[(u64, u64, i64, u64)]| {
+        let mut build = Build::new(1);
+        build.step(0, 0, 1000).thread(1);
+        build.span(1, "fetch", 0, 1000).thread(1).figure(Figure::BusyNs, 250).figure(Figure::IdleNs, 750);
+        build.polls(&[(0, 100, 1, 1), (400, 500, 1, 1), (950, 1000, 1, 2)]);
+        build.span(1, "parse", 90, 940).thread(1).figure(Figure::BusyNs, 500).figure(Figure::IdleNs, 350);
+        build.polls(polls);
+        build.span(3, "decode", 600, 700).thread(1);
+        summarise([&build.trace()])
+    };
+    let expected: [Row<'_>; 3] = [
+        ("step/parse", 500, 1, 0, None),
+        ("step/fetch", 400, 1, 0, None),
+        ("step/parse/decode", 100, 1, 0, None),
+    ];
+    assert_eq!(rows(critical(&paths(&[(100, 300, 1, 1), (500, 900, 1, 1)]))), expected);
+    // On another thread it kept nobody waiting; of several entries it is not known when.
+    let alone: [Row<'_>; 3] = [
+        ("step/fetch", 1000, 1, 0, None),
+        ("step/parse", 0, 0, 1, Some(60)),
+        ("step/parse/decode", 0, 0, 1, Some(60)),
+    ];
+    assert_eq!(rows(critical(&paths(&[(100, 300, 2, 1), (500, 900, 2, 1)]))), alone);
+    assert_eq!(rows(critical(&paths(&[(100, 900, 1, 2)]))), alone);
+    assert_eq!(rows(critical(&paths(&[]))), alone);
+    // More than our own layer writes are not looked at.
+    let many: Vec<_> = (0..65).map(|number| (100 + number * 3, 102 + number * 3, 1, 1)).collect();
+    assert_eq!(rows(critical(&paths(&many))), alone);
+    assert_eq!(rows(critical(&paths(&many[..64])))[1].1, 2 * 64);
 }
 
 #[test]
@@ -223,16 +297,16 @@ fn the_path_goes_on_through_a_wait_into_the_batch_that_it_links_to() {
 
 #[test]
 fn of_more_waits_than_are_kept_those_drawn_stand_for_all() {
-    let traces: Vec<Trace> = (1..=300).flat_map(|number| linked(number, number * 1000, true)).collect();
+    let traces: Vec<Trace> = (1..=1_100).flat_map(|number| linked(number, number * 1000, true)).collect();
     let forwards = summarise(&traces);
     let expected: [Row<'_>; 4] = [
-        ("batch/decode", 300 * 550, 300, 0, None),
-        ("step/forward", 300 * 200, 300, 0, None),
-        ("batch", 300 * 130, 300, 0, None),
-        ("step/data_wait", 300 * 120, 300, 0, None),
+        ("batch/decode", 1_100 * 550, 1_100, 0, None),
+        ("step/forward", 1_100 * 200, 1_100, 0, None),
+        ("batch", 1_100 * 130, 1_100, 0, None),
+        ("step/data_wait", 1_100 * 120, 1_100, 0, None),
     ];
     assert_eq!(rows(critical(&forwards)), expected);
-    let said = ThroughBatches { linked_ns: 300 * 800, making_ns: 300 * 680, is_exact: false };
+    let said = ThroughBatches { linked_ns: 1_100 * 800, making_ns: 1_100 * 680, is_exact: false };
     assert_eq!(critical(&forwards).through_batches, Some(said));
     let backwards = summarise(traces.iter().rev());
     assert_eq!(backwards.critical_path, forwards.critical_path);

@@ -1,21 +1,24 @@
 //! Self time, exposed time and phase totals against their definitions, one nanosecond at a time, on random
-//! small forests: overlapping, asynchronous, on several threads, with parents that start late or are missing.
+//! small forests: overlapping, asynchronous, on several threads, with parents that start late or are missing. Critical
+//! paths are held against their own definition elsewhere.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stepscope_core::{Mode, Phase};
+use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Walk};
+use stepscope_core::{Mode, Phase, PhaseClass};
 use stepscope_model::{Figure, PhaseTag, Span, Trace};
 
 use crate::build::{Build, summarise};
 
-const PHASES: [Option<Phase>; 6] = [
+const PHASES: [Option<Phase>; 7] = [
     None,
     None,
     Some(Phase::Forward),
     Some(Phase::Backward),
     Some(Phase::DataWait),
     Some(Phase::Communication),
+    Some(Phase::Synchronization),
 ];
 
 /// A step from 10 on, and spans anywhere around it. Names are distinct, so that each span is a section.
@@ -63,6 +66,62 @@ fn is_inside(trace: &Trace, inner: &Span, outer: &Span) -> bool {
     parent(trace, inner).is_some_and(|around| around.id == outer.id || is_inside(trace, around, outer))
 }
 
+/// Class and phase, those without one last.
+fn class(trace: &Trace, span: &Span) -> (bool, Option<PhaseClass>) {
+    let phase = phase(trace, span);
+    (phase.is_none(), phase.map(Phase::class))
+}
+
+/// The critical path of the step.
+fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
+    let place = |id: u64| trace.spans.iter().position(|span| span.id == id);
+    let thread = |span: &Span| span.figure(Figure::ThreadId).unwrap_or(1);
+    let members: Vec<Member> = trace
+        .spans
+        .iter()
+        .map(|span| {
+            let around = parent(trace, span).filter(|around| thread(around) != thread(span));
+            let past_ns = around.map_or(0, |around| span.end_ns.saturating_sub(around.end_ns));
+            Member {
+                start_ns: span.start_ns,
+                end_ns: span.end_ns,
+                parent: span.parent.and_then(place).map_or(NO_PARENT, |at| at as u32),
+                id: span.id,
+                process: span.process,
+                thread: Some(thread(span)),
+                is_suspended: false,
+                is_detached: 10 * past_ns > span.duration_ns(),
+                awaits: NO_PARENT,
+            }
+        })
+        .collect();
+    let (mut pieces, mut standing) = (Vec::new(), Vec::new());
+    Walk::default().run(&members, place(root.id).unwrap() as u32, &mut pieces, &mut standing);
+    pieces
+}
+
+/// What `best`, to which a moment belongs on the driving thread, waits for on another one.
+fn joined<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64, best: &Span) -> Option<&'a Span> {
+    let piece = pieces.iter().find(|piece| (piece.start_ns..piece.end_ns).contains(&time))?;
+    let mut chain = vec![trace.spans.get(piece.member as usize)?];
+    while !is_driving(chain.last()?) {
+        chain.push(parent(trace, chain.last()?)?);
+    }
+    let waiter = chain.pop()?;
+    let is_open = |span: &&Span| is_driving(span) && active(span, time);
+    let has_work = trace.spans.iter().filter(is_open).any(|inner| is_inside(trace, inner, waiter));
+    if !active(waiter, time) || has_work || !(best.id == waiter.id || is_inside(trace, waiter, best)) {
+        return None;
+    }
+    let is = |phase_: Phase| move |span: &&Span| phase(trace, span) == Some(phase_);
+    if waiter.id == root.id && chain.iter().any(is(Phase::DataWait)) || is(Phase::DataWait)(&best) {
+        return None;
+    }
+    // The innermost of the highest class; they are there from inside out.
+    let first = chain.into_iter().min_by_key(|span| class(trace, span))?;
+    (is(Phase::Synchronization)(&best) || class(trace, first) <= class(trace, best)).then_some(first)
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
 
@@ -87,13 +146,11 @@ proptest! {
         let root = *trace.spans.iter().find(|span| span.parent.is_none()).unwrap();
         let mut exposed: BTreeMap<Option<Phase>, u64> = BTreeMap::new();
         let mut total: BTreeMap<Phase, u64> = BTreeMap::new();
+        let pieces = path(&trace, &root);
         for time in root.start_ns..root.end_ns {
-            let class = |span: &Span| {
-                let phase = phase(&trace, span);
-                (phase.is_none(), phase.map(Phase::class))
-            };
+            let class = |span: &&Span| class(&trace, span);
             let open = || trace.spans.iter().filter(|span| is_driving(span) && active(span, time));
-            let highest = open().map(class).min();
+            let highest = open().map(|span| class(&span)).min();
             let of_class = || open().filter(|span| Some(class(span)) == highest);
             let best = of_class()
                 .filter(|span| !of_class().any(|inner| is_inside(&trace, inner, span)))
@@ -101,6 +158,7 @@ proptest! {
                     let phase = phase(&trace, span);
                     (phase.is_none(), phase.map(|phase| (phase.class(), phase)), span.id)
                 });
+            let best = best.map(|best| joined(&trace, &root, &pieces, time, best).unwrap_or(best));
             *exposed.entry(best.and_then(|span| phase(&trace, span))).or_default() += 1;
             for &known in Phase::ALL {
                 if trace.spans.iter().any(|span| active(span, time) && phase(&trace, span) == Some(known)) {

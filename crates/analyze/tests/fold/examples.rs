@@ -209,3 +209,23 @@ fn phases_over_steps_partition_the_steps() {
     assert_eq!(exposed, [("data_wait", 300), ("forward", 500)]);
     assert_eq!((series.points[1].total_ns, series.points[1].unattributed_ns), (70, 70));
 }
+
+#[test]
+fn a_suspended_span_says_when_it_ran() {
+    let mut build = Build::new(1);
+    build.step(0, 1_000, 2_000).thread(1);
+    build.span(1, "fetch", 1_100, 1_900).thread(1).figure(Figure::IdleNs, 500);
+    build.polls(&[(1_100, 1_200, 1, 1), (1_500, 1_650, 2, 3)]);
+    build.span(1, "forward", 1_900, 2_000).thread(1);
+    let many: Vec<_> = (0..65).map(|number| (1_910 + number, 1_911 + number, 1, 1)).collect();
+    build.span(1, "stream", 1_900, 2_000).thread(1);
+    build.polls(&many);
+    let summary = summarise(&[build.trace()]);
+    let running: Vec<_> = summary.examples[0]
+        .spans
+        .iter()
+        .map(|span| span.running.iter().map(|run| (run.offset_ns, run.duration_ns)).collect::<Vec<_>>())
+        .collect();
+    // Of more intervals than anybody writes nothing is said.
+    assert_eq!(running, [vec![], vec![(100, 100), (500, 150)], vec![], vec![]]);
+}

@@ -16,6 +16,8 @@ const TIGHT: Bounds = Bounds {
     paths: 8,
     points: 3,
     phase_points: 3,
+    memory_sections: 2,
+    memory_cells: 5,
     values: 2,
     custom_phases: 2,
     threads: 2,
@@ -23,6 +25,10 @@ const TIGHT: Bounds = Bounds {
     aggregates: 2,
     losses: 2,
 };
+
+/// Sections are told apart, and few of them are kept.
+const FEW_HELD: Bounds =
+    Bounds { paths: 1_000, phase_points: 3, memory_sections: 2, memory_cells: 5, points: 100, ..TIGHT };
 
 const NAMES: [&str; 8] =
     ["forward", "data_wait", "a", "b", "c", "save_checkpoint", "epoch.started", "load_batch"];
@@ -36,12 +42,13 @@ const KINDS: [SectionKind; 8] = [
     SectionKind::Epoch,
     SectionKind::Request,
 ];
-const FIGURES: [Figure; 8] = [
+const FIGURES: [Figure; 9] = [
     Figure::Samples,
     Figure::AllocBytes,
     Figure::LiveBytes,
     Figure::BatchProduceNs,
     Figure::BatchQueueDepth,
+    Figure::BatchSlotWaitNs,
     Figure::PeakBytes,
     Figure::Step,
     Figure::TraceSpans,
@@ -160,9 +167,8 @@ proptest! {
         items in prop::collection::vec(prop_oneof![3 => traces(), 1 => points()], 1..40),
         seed in any::<u64>(),
         cuts in prop::collection::vec(any::<prop::sample::Index>(), 8),
-        is_tight in any::<bool>(),
+        bounds in prop::sample::select(vec![TIGHT, FEW_HELD, Bounds::default()]),
     ) {
-        let bounds = if is_tight { TIGHT } else { Bounds::default() };
         let config = Config { bounds, ..Config::default() };
         let mut straight = Partial::new(config);
         items.iter().for_each(|item| feed(&mut straight, item));

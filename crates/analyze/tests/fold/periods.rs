@@ -1,7 +1,7 @@
 //! Steps that take longer every so often: from traces to the rows of the summary, in any order and in any parts.
 
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{PeriodCause, PhaseName};
+use stepscope_analyze::summary::{ExampleRole, PeriodCause, PhaseName};
 use stepscope_core::{Mode, Phase};
 use stepscope_model::Trace;
 
@@ -96,4 +96,83 @@ fn modes_are_apart_and_equal_steps_have_no_period() {
     assert_eq!(told(&summarise(&traces)), rows);
     let steady: Vec<Trace> = (1..=400).map(|number| step(number, Mode::Train, 0)).collect();
     assert_eq!(told(&summarise(&steady)), []);
+}
+#[test]
+fn periodic_steps_leave_the_lists_of_the_slowest_to_the_others() {
+    // 100 of 5,000 steps save; slower than the rest, but quicker than those, are twelve others, some of even numbers.
+    let others: Vec<u64> = (1..=12).map(|n| n * n * 31 + 301).collect();
+    let traces: Vec<Trace> = (1..=5_000)
+        .map(|number| match others.binary_search(&number) {
+            Ok(at) => step(number, Mode::Train, 1_000 + 40 * at as u64),
+            Err(_) if number % 50 == 0 => step(number, Mode::Train, 6_000 + number / 50 * 20),
+            Err(_) => step(number, Mode::Train, 0),
+        })
+        .collect();
+    let summary = summarise(&traces);
+    assert_eq!(told(&summary), [(Mode::Train, 50, 50, 100)]);
+    let listed: Vec<u64> = summary.modes[0].slowest.iter().map(|step| step.step.unwrap()).collect();
+    let slowest: Vec<u64> = others.iter().rev().copied().take(9).collect();
+    assert_eq!((listed[0], &listed[1..]), (5_000, &slowest[..]));
+    let of_role = |role: ExampleRole| -> Vec<u64> {
+        summary
+            .examples
+            .iter()
+            .filter(|row| row.roles.contains(&role))
+            .map(|row| row.step.step.unwrap())
+            .collect()
+    };
+    assert_eq!(of_role(ExampleRole::Periodic), [5_000]);
+    let waterfalls = of_role(ExampleRole::Slowest);
+    assert_eq!((waterfalls.len(), waterfalls[0]), (4, slowest[0]));
+    assert!(waterfalls.iter().all(|number| slowest.contains(number)), "{waterfalls:?}");
+    // In parts that overlap in time, and backwards, the same.
+    let (even, odd): (Vec<&Trace>, Vec<&Trace>) =
+        traces.iter().rev().partition(|trace| trace.id[15] % 2 == 0);
+    let mut merged = fold(even);
+    merged.merge(&fold(odd));
+    let merged = merged.finish(None);
+    assert_eq!((&merged.modes, &merged.examples), (&summary.modes, &summary.examples));
+}
+
+#[test]
+fn a_periodic_step_that_is_far_longer_than_the_others_of_its_period_is_slow_by_itself() {
+    let traces: Vec<Trace> = (1..=600)
+        .map(|number| {
+            step(
+                number,
+                Mode::Train,
+                if number == 400 { 30_000 } else { 3_000 * u64::from(number % 20 == 0) },
+            )
+        })
+        .collect();
+    let summary = summarise(&traces);
+    let roles = |number| -> Vec<ExampleRole> {
+        let rows = summary.examples.iter().filter(|row| row.step.step == Some(number));
+        rows.flat_map(|row| row.roles.clone()).collect()
+    };
+    assert_eq!(roles(400), [ExampleRole::Slowest]);
+    assert_eq!(summary.modes[0].slowest.iter().filter(|step| step.step.unwrap() % 20 == 0).count(), 2);
+}
+
+#[test]
+fn a_period_that_begins_late_is_neither_jitter_nor_a_change() {
+    for (every, from, count, writing) in
+        [(50, 400, 1_000, 5_000), (4, 700, 1_000, 900), (10, 800, 1_200, 700)]
+    {
+        let is_long = |number: u64| number >= from && number.is_multiple_of(every);
+        let traces: Vec<Trace> = (1..=count)
+            .map(|number| step(number, Mode::Train, writing * u64::from(is_long(number))))
+            .collect();
+        let summary = summarise(&traces);
+        let steps = (count - from) / every + 1;
+        assert_eq!(told(&summary), [(Mode::Train, every, from, steps)]);
+        let row = &summary.periodic[0];
+        assert_eq!((row.periods[0].since_step, row.usual.count), (Some(from), count - steps));
+        assert_eq!((row.every(from - every), row.every(from)), (None, Some(every)));
+        assert_eq!((&summary.changes[..], summary.modes[0].warmup.steps), (&[][..], 0));
+        let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
+        assert!(
+            report.bottlenecks.iter().all(|found| !["step_jitter", "slower_since"].contains(&found.rule))
+        );
+    }
 }

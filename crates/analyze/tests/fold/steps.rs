@@ -69,6 +69,50 @@ fn modes_are_apart() {
 }
 
 #[test]
+fn steps_that_only_evaluate_are_told_by_their_sections() {
+    // Sections with start, length and phase, of a step of 100 ns; and the mode it is of.
+    type Section = (u64, u64, Option<Phase>);
+    let wait = (0, 10, Some(Phase::DataWait));
+    let evaluate = (10, 50, Some(Phase::Evaluation));
+    let cases: [(&[Section], Mode); 9] = [
+        (&[wait, evaluate], Mode::Eval),
+        (&[(10, 50, Some(Phase::Inference))], Mode::Inference),
+        (&[wait], Mode::Train),
+        // Less than half.
+        (&[wait, (10, 49, Some(Phase::Evaluation))], Mode::Train),
+        (&[wait, (10, 49, Some(Phase::Evaluation)), (60, 1, Some(Phase::Evaluation))], Mode::Eval),
+        (&[evaluate, (60, 20, Some(Phase::Forward))], Mode::Train),
+        (&[evaluate, (60, 20, None)], Mode::Train),
+        (&[evaluate, (60, 20, Some(Phase::Inference))], Mode::Train),
+        (&[], Mode::Train),
+    ];
+    for (sections, mode) in cases {
+        let mut build = Build::new(1);
+        build.step(7, 0, 100);
+        for (name, &(start, length, phase)) in sections.iter().enumerate() {
+            let mut span = build.span(1, &format!("part{name}"), start, start + length);
+            if let Some(phase) = phase {
+                span = span.phase(phase);
+            }
+            let _ = span;
+        }
+        let modes: Vec<Mode> = summarise(&[build.trace()]).modes.iter().map(|row| row.mode).collect();
+        assert_eq!(modes, [mode], "{sections:?}");
+    }
+    // What it names counts, and so do only its own sections.
+    let mut named = Build::new(1);
+    named.step(7, 0, 100).mode(Mode::Inference);
+    named.span(1, "evaluate", 0, 90).phase(Phase::Evaluation);
+    let mut inner = Build::new(2);
+    inner.step(8, 200, 300);
+    inner.span(1, "train", 200, 300);
+    inner.span(2, "evaluate", 200, 290).phase(Phase::Evaluation);
+    let summary = summarise(&[named.trace(), inner.trace()]);
+    let modes: Vec<Mode> = summary.modes.iter().map(|row| row.mode).collect();
+    assert_eq!(modes, [Mode::Train, Mode::Inference]);
+}
+
+#[test]
 fn without_training_the_mode_with_most_steps_is_primary() {
     let mut traces = Vec::new();
     for i in 0..5u64 {

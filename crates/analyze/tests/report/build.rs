@@ -1,8 +1,9 @@
 //! How a report is put together: order and identity of findings, the highest severity, what rules say.
 
+use serde_json::json;
 use stepscope_analyze::report::{Reading, Report, build};
 use stepscope_analyze::rules::{Config, RULES};
-use stepscope_analyze::summary::LossRow;
+use stepscope_analyze::summary::{LossRow, PhaseName};
 use stepscope_core::{LossReason, Phase};
 
 use crate::fixture::{MS, Run, healthy, nothing};
@@ -60,6 +61,33 @@ fn every_rule_has_its_say() {
             assert_eq!(rule.because.is_none(), found, "{}", rule.rule);
         }
     }
+}
+
+#[test]
+fn what_the_slow_calls_of_a_section_do_to_the_steps_is_said_once() {
+    let durations: Vec<u64> = (0..300).map(|step| if step % 15 == 7 { 50 * MS } else { 10 * MS }).collect();
+    let calls: Vec<u64> = (0..15).map(|call| if call == 7 { 41 * MS } else { MS }).collect();
+    let with = |phase| {
+        let run = Run::with_durations(durations.clone()).slow_because(Phase::Forward);
+        let mut summary = run.varying("log", &calls).build();
+        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+        row.phase = Some(PhaseName::Known(phase));
+        report(&summary)
+    };
+    let rules = |report: &Report| -> Vec<_> {
+        let found =
+            report.bottlenecks.iter().filter(|found| ["step_jitter", "slow_calls"].contains(&found.rule));
+        found.map(|found| (found.rule, found.evidence.get("stands_for").cloned())).collect()
+    };
+    let one = with(Phase::Forward);
+    assert_eq!(rules(&one), [("slow_calls", Some(json!(["step_jitter"])))]);
+    let state = one.detailed_metrics.rules.iter().find(|state| state.rule == "step_jitter").unwrap();
+    let because = "what it finds is said by `slow_calls:step/log`";
+    assert_eq!((state.state, state.because.as_deref()), ("fine", Some(because)));
+    // Of another phase than the one in which the slow steps take longer.
+    let both = rules(&with(Phase::Io));
+    assert_eq!(both.len(), 2);
+    assert!(both.iter().all(|(_, stands_for)| stands_for.is_none()));
 }
 
 #[test]

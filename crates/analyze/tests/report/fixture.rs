@@ -4,8 +4,8 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
     BatchSummary, Coverage, CriticalPath, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses,
     MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState,
-    SectionMemory, SectionRow, SlowStep, Stats, StepPhase, Throughput, Trend, TrendPair, WaitSummary, Warmup,
-    WholeSteps, WorkerRow,
+    SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend,
+    TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
 use stepscope_model::Resource;
@@ -232,6 +232,8 @@ impl Run {
                 computing_ns: busy_ns,
                 elapsed_ns,
                 utilisation: Some(busy_share),
+                slot_wait_ns: None,
+                slot_wait_share: None,
                 samples: Some(steps * 64),
                 workers: (0..workers)
                     .map(|thread| WorkerRow {
@@ -240,6 +242,8 @@ impl Run {
                         drives_steps: false,
                         batches: steps / workers,
                         busy_ns: busy_ns / workers,
+                        slot_wait_ns: None,
+                        idle_ns: None,
                         first_ns: 0,
                         last_ns: elapsed_ns,
                     })
@@ -346,6 +350,12 @@ impl Run {
         let steps = usize::try_from(self.steps()).unwrap();
         let calls = stats(durations.iter().copied().cycle().take(steps));
         self.section(&format!("step/{name}"), SectionKind::Section, None, calls, calls.total);
+        let median_ns = calls.p50.unwrap();
+        let slow = durations.iter().cycle().take(steps).filter(|&&ns| ns > 2 * median_ns);
+        let excess_ns = slow.map(|ns| ns - median_ns).sum();
+        let path = format!("step/{name}");
+        let row = self.summary.sections.iter_mut().find(|row| row.path == path).unwrap();
+        row.slow_excess_ns = Some(excess_ns);
         self
     }
 
@@ -396,11 +406,13 @@ impl Run {
             source: stepscope_analyze::summary::FigureSource::Spans,
             stats,
             collapsed_calls: 0,
+            slow_excess_ns: stats.p50.map(|_| 0),
             self_ns: Some(stats.total),
             self_busy_ns: None,
             busy_ns: None,
             idle_ns: None,
             cpu_ns: None,
+            run_queue_ns: None,
             samples: None,
             tokens: None,
             bytes: None,
@@ -437,6 +449,24 @@ impl Run {
 }
 
 /// A run in which nothing is wrong: 10 ms steps, forward, backward, optimizer, a hidden loader.
+/// The steps' threads waited for a processor for so long, by step.
+pub(crate) fn queued(summary: &mut Summary, run_queue_ns: impl Fn(u64) -> u64) {
+    let point = |step| SeriesPoint {
+        step,
+        count: 1,
+        duration_sum_ns: 1,
+        duration_min_ns: 1,
+        duration_max_ns: 1,
+        live_bytes: None,
+        rss_bytes: None,
+        samples: None,
+        wait_ns: 0,
+        run_queue_ns: Some(run_queue_ns(step)),
+    };
+    let points = (0..summary.modes[0].all.count).map(point).collect();
+    summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
+}
+
 pub(crate) fn healthy() -> Run {
     Run::of(200, 10 * MS)
         .phase(Phase::DataWait, "data_wait", 50_000)

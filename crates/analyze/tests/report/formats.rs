@@ -61,6 +61,7 @@ fn full() -> Summary {
             rss_bytes: gauge(30_000_000 + 4_096 * step),
             samples: (!step.is_multiple_of(5)).then_some(128),
             wait_ns: 9_000_000 + step,
+            run_queue_ns: Some(1_000 + step),
         }
     };
     summary.series = vec![StepSeries { mode: Mode::Train, shift: 1, points: (0..200).map(point).collect() }];
@@ -79,6 +80,9 @@ fn hostile(name: &str) -> Summary {
         row.name = name.into();
     }
     summary.batches.loaders[0].name = name.into();
+    let held = summary.memory.by_section.as_mut().unwrap();
+    held.sections[0].path = name.into();
+    held.untold = vec![name.into()];
     summary.values[0].name = name.into();
     let phase = stepscope_analyze::summary::PhaseName::Custom(name.into());
     summary.modes[0].phases[0].phase = phase.clone();

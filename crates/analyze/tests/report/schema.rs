@@ -7,10 +7,10 @@ use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, SCHEMA, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    ChangeCause, ChangeKind, Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan,
-    FigureSum, Gauge, Lane, Limit, PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime,
-    ProcessMemory, SeriesPoint, SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint,
-    ValueSeries,
+    ChangeCause, ChangeKind, ChangeSection, Disagreement, Example, ExampleBatch, ExamplePiece, ExampleRole,
+    ExampleRun, ExampleSpan, FigureSum, Gauge, HeldFigures, HeldPoint, HeldSection, HeldSeries, Lane, Limit,
+    PeriodCause, PeriodicSteps, PhaseName, PhasePoint, PhaseSeries, PhaseTime, ProcessMemory, SeriesPoint,
+    SlowStep, Stats, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 use stepscope_core::{LossReason, Mode, Phase, SectionKind};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -36,6 +36,44 @@ fn assert_valid(report: &Value) {
     assert!(errors.is_empty(), "{errors:#?}");
 }
 
+/// Two sections over two points.
+pub(crate) fn held() -> HeldSeries {
+    let figures = |first_bytes, last_bytes, peak_bytes| HeldFigures {
+        first_bytes,
+        last_bytes,
+        peak_bytes,
+        peak_step: 2,
+    };
+    let section = |path: &str, with_inside, figures| HeldSection { path: path.into(), with_inside, figures };
+    HeldSeries {
+        mode: Mode::Train,
+        shift: 1,
+        sections: vec![
+            section("step/history", false, figures(1_000_000, 9_000_001, 9_000_001)),
+            section("step/forward", true, figures(-20_000, -70_003, -70_003)),
+        ],
+        other: figures(300, 40, 300),
+        total: figures(980_300, 8_930_038, 8_930_038),
+        untold: vec!["fit".into()],
+        points: vec![
+            HeldPoint {
+                step: 0,
+                net_bytes: 980_300,
+                held_bytes: 980_300,
+                sections: vec![1_000_000, -20_000],
+                other_bytes: 300,
+            },
+            HeldPoint {
+                step: 2,
+                net_bytes: 7_949_738,
+                held_bytes: 8_930_038,
+                sections: vec![9_000_001, -70_003],
+                other_bytes: 40,
+            },
+        ],
+    }
+}
+
 /// A report in which no list is empty and no field is null that can be anything else.
 pub(crate) fn full() -> Summary {
     let mut summary = troubled();
@@ -50,6 +88,7 @@ pub(crate) fn full() -> Summary {
         live_last_bytes: Some(3),
         live_max_bytes: Some(4),
     }];
+    summary.memory.by_section = Some(held());
     let gauge = Gauge { count: 1, min: 2, max: 3, mean: 2 };
     summary.series = vec![StepSeries {
         mode: Mode::Train,
@@ -64,6 +103,7 @@ pub(crate) fn full() -> Summary {
             rss_bytes: Some(gauge),
             samples: Some(64),
             wait_ns: 0,
+            run_queue_ns: None,
         }],
     }];
     let exposed = vec![
@@ -117,6 +157,11 @@ pub(crate) fn change(kind: ChangeKind, step: u64) -> StepChange {
             after_ns: 3_800_023,
             step_before_ns: 10_100_009,
             step_after_ns: 12_100_009,
+            section: Some(ChangeSection {
+                path: "step/prepare/decode".into(),
+                before_ns: 1_500_011,
+                after_ns: 3_200_019,
+            }),
         }),
     }
 }
@@ -126,6 +171,7 @@ pub(crate) fn every_50th(usual: Stats) -> PeriodicSteps {
     let period = StepPeriod {
         every: 50,
         first_step: 47,
+        since_step: Some(47),
         steps: 8,
         median_ns: 62 * MS,
         above_ns: 336 * MS,
@@ -150,6 +196,7 @@ pub(crate) fn example(step: u64, role: ExampleRole) -> Example {
         critical_ns,
         is_error: false,
         batch: None,
+        running: vec![],
     };
     let batch = ExampleBatch {
         trace_id: Some("ab".repeat(16)),
@@ -183,7 +230,13 @@ pub(crate) fn example(step: u64, role: ExampleRole) -> Example {
                 batch: Some(batch),
                 ..span("data_wait", Some(0), 0, 0, 4_000_000, 4_000_000)
             },
-            span("forward", Some(0), 0, 4_500_000, 5_000_000, 5_000_000),
+            ExampleSpan {
+                running: vec![
+                    ExampleRun { offset_ns: 4_500_000, duration_ns: 1_000_000 },
+                    ExampleRun { offset_ns: 7_000_000, duration_ns: 2_500_000 },
+                ],
+                ..span("forward", Some(0), 0, 4_500_000, 5_000_000, 5_000_000)
+            },
             ExampleSpan { is_error: true, ..span("log", Some(2), 1, -20, 7_000_000, 0) },
         ],
         critical_path: vec![

@@ -53,65 +53,86 @@ pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
 
 /// Asks `url` with `suffix` behind it; `variable` has named it.
 fn probe(variable: &str, url: &str, suffix: &str, headers: &str) -> Finding {
-    let Some(rest) = url.strip_prefix("http://") else {
-        let text =
-            format!("{variable}={url} is not http://, and the layer has no TLS: nothing would be sent.");
-        return broken(
+    let absent = |error| {
+        broken(
             CHECK,
-            text,
-            "Send to a collector on the same host, http://127.0.0.1:4318, and let it go on by TLS.",
-        );
+            format!("{url} does not answer: {error}."),
+            format!("Start the collector there, or unset {variable} to write to profiles/ instead."),
+        )
     };
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+    match scheme.to_ascii_lowercase().as_str() {
+        "http" => {}
+        "https" => {
+            return match connect(&with_port(authority, 443)) {
+                Ok(_) => note(
+                    CHECK,
+                    format!("{url} takes connections; TLS is not tried here."),
+                    "Build the program with the layer's feature `tls`; it says once on standard error what is wrong with \
+                     a certificate.",
+                ),
+                Err(error) => absent(error),
+            };
+        }
+        _ => {
+            return broken(
+                CHECK,
+                format!("{variable}={url} begins with neither http:// nor https://: nothing would be sent."),
+                "Name the whole URL, as in http://127.0.0.1:4318.",
+            );
+        }
+    }
     let is_base = !suffix.is_empty();
     let target = if is_base {
         format!("/{path}").trim_end_matches('/').to_owned() + suffix
     } else {
         format!("/{path}")
     };
-    let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
-    let address = if has_port { authority.to_owned() } else { format!("{authority}:80") };
-    match exchange(&address, authority, &target, headers) {
+    match exchange(&with_port(authority, 80), authority, &target, headers) {
         Ok(answer) => judge(url, (path, is_base), &answer),
-        Err(error) => broken(
-            CHECK,
-            format!("{url} does not answer: {error}."),
-            format!("Start the collector there, or unset {variable} to write to profiles/ instead."),
-        ),
+        Err(error) => absent(error),
     }
 }
 
-fn exchange(address: &str, host: &str, target: &str, headers: &str) -> std::io::Result<Vec<u8>> {
+fn with_port(authority: &str, default: u16) -> String {
+    let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+    if has_port { authority.to_owned() } else { format!("{authority}:{default}") }
+}
+
+/// A connection to the first address of that name that has one.
+fn connect(address: &str) -> std::io::Result<TcpStream> {
     let mut last = std::io::Error::other("the name has no address");
     for address in address.to_socket_addrs()? {
-        let mut stream = match TcpStream::connect_timeout(&address, LIMIT) {
-            Ok(stream) => stream,
-            Err(error) => {
-                last = error;
-                continue;
-            }
-        };
-        stream.set_read_timeout(Some(LIMIT))?;
-        stream.set_write_timeout(Some(LIMIT))?;
-        let mut request = format!(
-            "POST {target} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/x-protobuf\r\n\
-             content-length: 0\r\nconnection: close\r\n"
-        );
-        for (name, value) in headers.split(',').filter_map(|pair| pair.split_once('=')) {
-            let (name, value) = (name.trim(), decoded(value.trim()));
-            if !name.is_empty() && !format!("{name}{value}").contains(['\r', '\n']) {
-                request.push_str(&format!("{name}: {value}\r\n"));
-            }
-        }
-        request.push_str("\r\n");
-        stream.write_all(request.as_bytes())?;
-        let mut answer = Vec::new();
-        match stream.take(ANSWER_BYTES).read_to_end(&mut answer) {
-            Err(error) if answer.is_empty() => return Err(error),
-            _ => return Ok(answer),
+        match TcpStream::connect_timeout(&address, LIMIT) {
+            Ok(stream) => return Ok(stream),
+            Err(error) => last = error,
         }
     }
     Err(last)
+}
+
+fn exchange(address: &str, host: &str, target: &str, headers: &str) -> std::io::Result<Vec<u8>> {
+    let mut stream = connect(address)?;
+    stream.set_read_timeout(Some(LIMIT))?;
+    stream.set_write_timeout(Some(LIMIT))?;
+    let mut request = format!(
+        "POST {target} HTTP/1.1\r\nhost: {host}\r\ncontent-type: application/x-protobuf\r\n\
+         content-length: 0\r\nconnection: close\r\n"
+    );
+    for (name, value) in headers.split(',').filter_map(|pair| pair.split_once('=')) {
+        let (name, value) = (name.trim(), decoded(value.trim()));
+        if !name.is_empty() && !format!("{name}{value}").contains(['\r', '\n']) {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+    }
+    request.push_str("\r\n");
+    stream.write_all(request.as_bytes())?;
+    let mut answer = Vec::new();
+    match stream.take(ANSWER_BYTES).read_to_end(&mut answer) {
+        Err(error) if answer.is_empty() => Err(error),
+        _ => Ok(answer),
+    }
 }
 
 /// A value of a header, percent-encoded as OpenTelemetry's variables have it.
@@ -244,7 +265,16 @@ mod tests {
         let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
         let found = probe(ENDPOINT, &format!("http://{free}"), "/v1/traces", "");
         assert!(found.state == State::Broken && found.text.contains("refused"), "{found:?}");
-        assert!(probe(ENDPOINT, "https://collector:4318", "/v1/traces", "").text.contains("no TLS"));
-        assert!(probe(ENDPOINT, "collector:4318", "/v1/traces", "").text.contains("not http://"));
+        let found = probe(ENDPOINT, &format!("https://{free}"), "/v1/traces", "");
+        assert!(found.state == State::Broken && found.text.contains("refused"), "{found:?}");
+        assert!(probe(ENDPOINT, "collector:4318", "/v1/traces", "").text.contains("neither http://"));
+    }
+
+    #[test]
+    fn an_endpoint_with_tls_is_looked_for() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("HTTPS://{}", listener.local_addr().unwrap());
+        let found = probe(ENDPOINT, &url, "/v1/traces", "");
+        assert!(found.state == State::Note && found.fix.unwrap().contains("feature `tls`"));
     }
 }

@@ -84,9 +84,21 @@ const SPECIFIED: &[&str] = &[
 
 /// The exporters' variables: [`EXPORTER`], a signal or nothing, and one of these, which the layer follows; for logs,
 /// which it does not make, only SDKs do.
-const EXPORTER_FOLLOWED: &[&str] = &["ENDPOINT", "HEADERS", "COMPRESSION", "TIMEOUT", "PROTOCOL", "INSECURE"];
-/// Those that the layer names as what it cannot do.
-const EXPORTER_REFUSED: &[&str] = &["CERTIFICATE", "CLIENT_KEY", "CLIENT_CERTIFICATE"];
+const EXPORTER_FOLLOWED: &[&str] = &[
+    "ENDPOINT",
+    "HEADERS",
+    "COMPRESSION",
+    "TIMEOUT",
+    "PROTOCOL",
+    "INSECURE",
+    CERTIFICATE,
+    CLIENT_CERTIFICATE,
+    CLIENT_KEY,
+];
+/// Those that name files of TLS.
+const CERTIFICATE: &str = "CERTIFICATE";
+const CLIENT_CERTIFICATE: &str = "CLIENT_CERTIFICATE";
+const CLIENT_KEY: &str = "CLIENT_KEY";
 const EXPORTER: &str = "OTEL_EXPORTER_OTLP_";
 /// The signals that the layer sends.
 const SIGNALS: &[&str] = &["", "TRACES_", "METRICS_"];
@@ -114,6 +126,7 @@ pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
         findings.extend(value_of(name, value.trim()).or_else(|| name_of(name)));
     }
     findings.extend(metrics_alone(environment));
+    findings.extend(half_of_a_pair(environment));
     if findings.is_empty() {
         findings.push(fine(CHECK, "Every setting in the environment is one that is followed."));
     }
@@ -199,8 +212,64 @@ fn value_of(name: &str, value: &str) -> Option<Finding> {
             format!("{name}={value}: an SDK follows it, stepscope's layer does not; it sends http/protobuf."),
             "Have the endpoint take OTLP/HTTP (port 4318 of a collector).",
         )),
+        _ if exporter_s(CERTIFICATE) || exporter_s(CLIENT_CERTIFICATE) => {
+            Some(file_of_tls(name, value, " CERTIFICATE-----"))
+        }
+        _ if exporter_s(CLIENT_KEY) => Some(file_of_tls(name, value, " PRIVATE KEY-----")),
         _ => None,
     }
+}
+
+/// A file that holds what begins with a line that ends so.
+fn file_of_tls(name: &str, path: &str, line: &str) -> Finding {
+    let text = match std::fs::read(path) {
+        Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        Err(error) => {
+            return broken(
+                CHECK,
+                format!("{name}={path} cannot be read: {error}. Nothing would be sent by https://."),
+                "Name a file in PEM that the program may read.",
+            );
+        }
+    };
+    if !text.lines().any(|read| read.starts_with("-----BEGIN ") && read.trim_end().ends_with(line)) {
+        return broken(
+            CHECK,
+            format!("{name}={path} has no line `-----BEGIN{line}`. Nothing would be sent by https://."),
+            "Name a file in PEM; a key must not be under a password.",
+        );
+    }
+    note(
+        CHECK,
+        format!(
+            "{name}={path}: the layer follows it with its feature `tls`; without it, it sends by http:// only."
+        ),
+        "Enable the feature.",
+    )
+}
+
+/// A client's certificate without its key, or the other way round.
+fn half_of_a_pair(environment: &BTreeMap<String, String>) -> impl Iterator<Item = Finding> {
+    let is_set = |name: &str| environment.get(name).is_some_and(|path| !path.trim().is_empty());
+    let halves = SIGNALS.iter().skip(1).filter_map(move |signal| {
+        let either = |end: &str| {
+            let names = [format!("{EXPORTER}{signal}{end}"), format!("{EXPORTER}{end}")];
+            names.into_iter().find(|name| is_set(name))
+        };
+        match (either(CLIENT_CERTIFICATE), either(CLIENT_KEY)) {
+            (Some(half), None) => Some((half, CLIENT_KEY)),
+            (None, Some(half)) => Some((half, CLIENT_CERTIFICATE)),
+            _ => None,
+        }
+    });
+    let halves: BTreeMap<String, &str> = halves.collect();
+    halves.into_iter().map(|(half, other)| {
+        broken(
+            CHECK,
+            format!("{half} is of no use alone. Nothing would be sent by https://."),
+            format!("Set {EXPORTER}{other}, too."),
+        )
+    })
 }
 
 fn name_of(name: &str) -> Option<Finding> {
@@ -215,20 +284,10 @@ fn name_of(name: &str) -> Option<Finding> {
     {
         return None;
     }
-    if exporter_s(name, EXPORTER_REFUSED).is_some() {
-        return Some(note(
-            CHECK,
-            format!("{name} is set; an SDK follows it, stepscope's layer has no TLS."),
-            "Nothing, where it is meant for an SDK; else send to a collector on the same host, and let it go on by TLS.",
-        ));
-    }
     let exporters: Vec<String> = SIGNALS
         .iter()
         .chain([&LOGS])
-        .flat_map(|signal| {
-            let ends = EXPORTER_FOLLOWED.iter().chain(EXPORTER_REFUSED);
-            ends.map(move |end| format!("{EXPORTER}{signal}{end}"))
-        })
+        .flat_map(|signal| EXPORTER_FOLLOWED.iter().map(move |end| format!("{EXPORTER}{signal}{end}")))
         .collect();
     if is_known(SPECIFIED) || exporters.iter().any(|exporter| exporter == name) {
         return Some(note(
@@ -353,7 +412,12 @@ mod tests {
             ("OTEL_EXPORTER_OTLP_TRACES_TIMEOUT", "1s", State::Broken),
             ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", "http://t/v1/traces", State::Fine),
             ("OTEL_EXPORTER_OTLP_TRACES_HEADERS", "a=b", State::Fine),
-            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "c.pem", State::Note),
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/absent/c.pem", State::Broken),
+            (
+                "OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE",
+                concat!(env!("CARGO_MANIFEST_DIR"), "/Cargo.toml"),
+                State::Broken,
+            ),
             ("OTEL_EXPORTER_OTLP_LOGS_ENDPOINT", "http://l", State::Note),
             ("OTEL_TRACES_SAMPLER", "always_on", State::Note),
             ("OTEL_EXPORTER_OTLP_LOGS_CLIENT_KEY", "k", State::Note),
@@ -378,6 +442,33 @@ mod tests {
         ] {
             assert_eq!(lets_sections_through(directives), through, "{directives}");
         }
+    }
+
+    #[test]
+    fn files_of_tls_are_looked_into() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path.into_os_string().into_string().unwrap()
+        };
+        let key = file("key.pem", "-----BEGIN EC PRIVATE KEY-----\nAA==\n-----END EC PRIVATE KEY-----\n");
+        let certificate = file("c.pem", "Subject: CN=a\r\n-----BEGIN CERTIFICATE-----\r\nAA==\r\n");
+        let states = |variables: &[(&str, &String)]| {
+            let given = variables.iter().map(|(end, path)| (format!("{EXPORTER}{end}"), (*path).clone()));
+            let found = check(&given.collect()).into_iter().filter(|finding| finding.check == CHECK);
+            found.map(|finding| finding.state).collect::<Vec<_>>()
+        };
+        assert_eq!(states(&[("CERTIFICATE", &certificate)]), [State::Note]);
+        assert_eq!(states(&[("CERTIFICATE", &key)]), [State::Broken]);
+        let whole = [("CLIENT_CERTIFICATE", &certificate), ("CLIENT_KEY", &key)];
+        assert_eq!(states(&whole), [State::Note, State::Note]);
+        assert_eq!(states(&whole[..1]), [State::Note, State::Broken]);
+        assert_eq!(states(&whole[1..]), [State::Note, State::Broken]);
+        // Each signal has a whole one.
+        let own =
+            [("CLIENT_CERTIFICATE", &certificate), ("TRACES_CLIENT_KEY", &key), ("METRICS_CLIENT_KEY", &key)];
+        assert_eq!(states(&own), [State::Note; 3]);
     }
 
     #[test]
@@ -437,10 +528,10 @@ mod tests {
         let read: BTreeSet<&str> =
             ["of_all(\"", "of_it(\"", "either(\""].iter().flat_map(|call| capitals(source, call)).collect();
         assert_eq!(read, EXPORTER_FOLLOWED.iter().copied().collect());
-        let refused: BTreeSet<&str> =
+        let others: BTreeSet<&str> =
             capitals(source, "\"").into_iter().filter(|name| !read.contains(name)).collect();
         let signals = ["TRACES", "METRICS"];
-        assert_eq!(refused, EXPORTER_REFUSED.iter().copied().chain(signals).collect());
+        assert_eq!(others, signals.into());
         assert_eq!(SIGNALS[1..], signals.map(|signal| format!("{signal}_")));
     }
 }

@@ -52,15 +52,16 @@ fn planted_faults_of_the_surroundings_are_named() {
     let folder = folder("doctor-faults");
     write(&folder, "file", b"");
     let nobody = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
-    let nobody = format!("http://{nobody}");
-    let cases: [(&str, &str, &str, &str); 8] = [
+    let (nobody, nobody_safe) = (format!("http://{nobody}"), format!("https://{nobody}"));
+    let cases: [(&str, &str, &str, &str); 9] = [
         ("STEPSCOPE_LEVLE", "basic", "variables", "STEPSCOPE_LEVLE"),
         ("STEPSCOPE_LEVEL", "off", "variables", "nothing is recorded"),
         ("OTEL_SDK_DISABLED", "true", "variables", "nothing is recorded"),
         ("STEPSCOPE_RING_BYTES", "many", "variables", "whole number"),
         ("STEPSCOPE_DIR", "file/profiles", "directory", "cannot be written"),
         ("OTEL_EXPORTER_OTLP_ENDPOINT", &nobody, "endpoint", "refused"),
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", "https://collector:4318", "endpoint", "no TLS"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", &nobody_safe, "endpoint", "refused"),
+        ("OTEL_EXPORTER_OTLP_CERTIFICATE", "absent.pem", "variables", "cannot be read"),
         ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", &nobody, "endpoint", "refused"),
     ];
     for (name, value, check, words) in cases {

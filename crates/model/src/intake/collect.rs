@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use stepscope_core::identity::TraceId;
-use stepscope_core::{SCHEMA_VERSION, SCOPE_NAME, SectionKind};
+use stepscope_core::{SCHEMA_VERSION, SCOPE_NAME, SectionKind, attr};
 use stepscope_otlp::{
     LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, SpanHead, StatusCode, Value, Visitor,
 };
@@ -119,6 +119,17 @@ impl<'a, O: Output> Collect<'a, O> {
         };
         self.out.issue(IssueKind::BadId, reason);
     }
+
+    #[cold]
+    fn bad_polls(&mut self, head: &SpanHead<'_>) {
+        self.out.issue(IssueKind::Corrupt, || {
+            format!(
+                "{} of span {:?} are no intervals; they were left out",
+                attr::POLLS,
+                value::bounded(head.name, 100)
+            )
+        });
+    }
 }
 
 impl<O: Output> Visitor for Collect<'_, O> {
@@ -193,11 +204,14 @@ impl<O: Output> Visitor for Collect<'_, O> {
             });
             end_ns = start_ns;
         }
-        let draft = &self.drafts.draft;
         // Jaeger knows no spans without a length, which the starts of runs and epochs are: it makes them 1 ns long.
-        if draft.is_repaired() && end_ns.saturating_sub(start_ns) == 1 {
+        if self.drafts.draft.is_repaired() && end_ns.saturating_sub(start_ns) == 1 {
             end_ns = start_ns;
         }
+        if !self.drafts.draft.settle_polls(end_ns.saturating_sub(start_ns)) {
+            self.bad_polls(head);
+        }
+        let draft = &self.drafts.draft;
         let read = draft.fields();
         let mut flags = read.flags;
         if head.status == StatusCode::ERROR {

@@ -5,6 +5,7 @@ use stepscope_core::{Mode, Phase, SectionKind, Signal, attr};
 use stepscope_otlp::{LinkHead, Value};
 
 use super::keys::{Keys, Named, SpanKey, span_keys};
+use super::polls::PollsDraft;
 use super::value;
 use crate::Figure;
 use crate::record::{Fields, MAX_ITEMS, MAX_TEXT, flag};
@@ -33,6 +34,7 @@ pub(crate) struct Draft {
     links: Vec<(TraceId, u64)>,
     values: Vec<(f64, usize)>,
     value_names: String,
+    polls: PollsDraft,
     is_repaired: bool,
     /// Whether anything but figures was set, so that most spans reset nothing.
     has_text: bool,
@@ -57,6 +59,7 @@ impl Default for Draft {
             links: Vec::new(),
             values: Vec::new(),
             value_names: String::new(),
+            polls: PollsDraft::default(),
             is_repaired: false,
             has_text: false,
         }
@@ -89,6 +92,7 @@ impl Draft {
             self.links.clear();
             self.values.clear();
             self.value_names.clear();
+            self.polls.clear();
         }
     }
 
@@ -150,6 +154,10 @@ impl Draft {
                 set(&mut self.loader, value);
             }
             SpanKey::ErrorType => self.signal = value::text(value).and_then(Signal::parse),
+            SpanKey::Polls => {
+                self.has_text = true;
+                self.polls.read(value);
+            }
             SpanKey::Value => self.value(key.rsplit('.').next().unwrap_or(key), value),
         }
     }
@@ -203,6 +211,13 @@ impl Draft {
         self.present & (1 << (Figure::Step as u32)) != 0
     }
 
+    /// Cuts the poll intervals to the length of the span and puts them in order. `false` where they are none: then the
+    /// span has none.
+    #[inline]
+    pub(crate) fn settle_polls(&mut self, duration_ns: u64) -> bool {
+        !self.has_text || self.polls.settle(duration_ns)
+    }
+
     /// The attributes as fields of a record; the head's fields are still zero.
     pub(crate) fn fields(&self) -> Fields<'_> {
         Fields {
@@ -214,7 +229,7 @@ impl Draft {
             kind: self.kind.unwrap_or(SectionKind::Section),
             mode: self.mode,
             phase: self.phase,
-            flags: flag::of_signal(self.signal),
+            flags: flag::of_signal(self.signal) | flag::of_polls(self.polls.intervals()),
             process: 0,
             present: self.present,
             figures: &self.figures,
@@ -226,6 +241,7 @@ impl Draft {
             links: &self.links,
             values: &self.values,
             value_names: &self.value_names,
+            polls: self.polls.intervals(),
         }
     }
 }

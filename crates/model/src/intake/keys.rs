@@ -19,6 +19,7 @@ pub(crate) enum SpanKey {
     ParentPath,
     Loader,
     ErrorType,
+    Polls,
     /// What Jaeger says of a span that it changed.
     Repairs,
     /// The alias of a user metric; the name is what follows the last dot.
@@ -136,6 +137,7 @@ static SPAN: LazyLock<Keys<SpanKey>> = LazyLock::new(|| {
         (attr::PARENT_PATH, SpanKey::ParentPath),
         (attr::BATCH_LOADER, SpanKey::Loader),
         (attr::ERROR_TYPE, SpanKey::ErrorType),
+        (attr::POLLS, SpanKey::Polls),
         (tag::WARNINGS, SpanKey::Repairs),
         (attr::VALUE_PREFIX, SpanKey::Value),
     ]);

@@ -10,6 +10,7 @@ mod forward;
 mod jaeger;
 mod keys;
 mod metric;
+mod polls;
 mod resource;
 mod value;
 

@@ -13,8 +13,8 @@ use std::sync::Arc;
 use stepscope_core::identity::{TraceId, TraceIds, mix};
 use stepscope_core::{SCOPE_NAME, attr};
 use stepscope_model::{
-    Completeness, Figure, IssueKind, MetricPoint, PhaseTag, ReadOptions, ReadOutcome, Reader, Resource, Sink,
-    Trace,
+    Completeness, Figure, IssueKind, MetricPoint, PhaseTag, Poll, ReadOptions, ReadOutcome, Reader, Resource,
+    Sink, Span, Trace,
 };
 
 /// Value of an attribute.
@@ -23,6 +23,7 @@ pub enum Attr {
     Int(i64),
     Str(String),
     Double(f64),
+    Ints(Vec<i64>),
 }
 
 /// A span as generated.
@@ -134,6 +135,7 @@ pub fn step(rank: i64, number: u32, children: u64, random: &mut Random) -> Vec<G
         int(attr::TRACE_SPANS, children as i64 + 1),
         text(attr::THREAD_NAME, "main"),
         (format!("{}loss", attr::VALUE_PREFIX), Attr::Double(0.5)),
+        (attr::POLLS.into(), Attr::Ints(vec![7, 0, 100, 1, 0, 400_000, 300_000, 5])),
     ];
     spans.push(root);
     spans
@@ -185,6 +187,7 @@ pub fn expected(messages: &[GenMessage]) -> Traces {
                         Attr::Int(value) => write!(more, "{key}={value};").unwrap(),
                         Attr::Str(value) => write!(more, "{key}={value};").unwrap(),
                         Attr::Double(value) => write!(more, "{key}={value};").unwrap(),
+                        Attr::Ints(values) => write!(more, "{key}={values:?};").unwrap(),
                     }
                 }
                 write!(more, "error={} links={}", span.is_error, span.links.len()).unwrap();
@@ -193,6 +196,15 @@ pub fn expected(messages: &[GenMessage]) -> Traces {
             (trace, out)
         })
         .collect()
+}
+
+/// The poll intervals of a span as they are written.
+pub fn poll_numbers(trace: &Trace, span: &Span) -> Vec<i64> {
+    let numbers = |poll: &Poll| {
+        let (after_ns, length_ns) = (poll.start_ns - span.start_ns, poll.end_ns - poll.start_ns);
+        [poll.thread.unwrap_or(0), after_ns as i64, length_ns as i64, poll.count as i64]
+    };
+    trace.polls(span.polls).iter().flat_map(numbers).collect()
 }
 
 /// The same for a trace that was read.
@@ -215,6 +227,9 @@ pub fn described(trace: &Trace) -> String {
         }
         if !span.thread_name.is_empty() {
             attributes.insert(attr::THREAD_NAME.into(), trace.text(span.thread_name).to_owned());
+        }
+        if !span.polls.is_empty() {
+            attributes.insert(attr::POLLS.into(), format!("{:?}", poll_numbers(trace, span)));
         }
         for value in trace.values.iter().filter(|value| value.span == span.id) {
             let key = format!("{}{}", attr::VALUE_PREFIX, trace.text(value.name));

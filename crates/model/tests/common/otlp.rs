@@ -30,6 +30,16 @@ fn attribute(key: &str, value: &Attr) -> Vec<u8> {
             varint(&mut any, *number as u64);
         }
         Attr::Double(number) => fixed(&mut any, 4, number.to_bits()),
+        Attr::Ints(numbers) => {
+            let mut list = Vec::new();
+            for &number in numbers {
+                let mut item = Vec::new();
+                varint(&mut item, 3 << 3);
+                varint(&mut item, number as u64);
+                field(&mut list, 1, &item);
+            }
+            field(&mut any, 5, &list);
+        }
     }
     let mut out = Vec::new();
     field(&mut out, 1, key.as_bytes());
@@ -99,6 +109,11 @@ fn json_attributes(attributes: &[(String, Attr)]) -> String {
                 Attr::Str(text) => format!("\"stringValue\":{}", string(text)),
                 Attr::Int(number) => format!("\"intValue\":\"{number}\""),
                 Attr::Double(number) => format!("\"doubleValue\":{number}"),
+                Attr::Ints(numbers) => {
+                    let items: Vec<String> =
+                        numbers.iter().map(|number| format!("{{\"intValue\":\"{number}\"}}")).collect();
+                    format!("\"arrayValue\":{{\"values\":[{}]}}", items.join(","))
+                }
             };
             format!("{{\"key\":{},\"value\":{{{value}}}}}", string(key))
         })

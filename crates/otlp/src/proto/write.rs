@@ -18,7 +18,15 @@ pub(super) fn varint(out: &mut Vec<u8>, value: u64) {
         return;
     }
     let (bytes, len) = varint_bytes(value);
-    out.extend_from_slice(&bytes[..len]);
+    push_part(out, &bytes, len);
+}
+
+/// Appends the first `len` bytes: all ten at once, whose number the compiler knows, and without those beyond.
+#[inline]
+fn push_part(out: &mut Vec<u8>, bytes: &[u8; 10], len: usize) {
+    let end = out.len() + len;
+    out.extend_from_slice(bytes);
+    out.truncate(end);
 }
 
 #[inline]
@@ -117,7 +125,7 @@ pub(super) fn open(out: &mut Vec<u8>, tag: u8, expected: usize) -> Open {
     let width = varint_len(expected as u64);
     out.push(tag);
     let at = out.len();
-    out.extend_from_slice(&[0; 10][..width]);
+    push_part(out, &[0; 10], width);
     Open { at, width }
 }
 
@@ -131,7 +139,7 @@ pub(super) fn close(out: &mut Vec<u8>, open: Open) -> usize {
     if width != open.width {
         resize_gap(out, open, width);
     }
-    out[open.at..open.at + width].copy_from_slice(&bytes[..width]);
+    out[open.at..open.at + width].iter_mut().zip(bytes).for_each(|(byte, new)| *byte = new);
     len
 }
 

@@ -12,7 +12,7 @@ const SECTIONS: u64 = 9;
 
 pub(crate) fn run(first: u64, steps: u64, slow: &str, epoch_steps: u64) {
     let slow: Vec<u64> = slow.split(',').filter_map(|number| number.parse().ok()).collect();
-    let run = stepscope::init();
+    let run = crate::start();
     let has_endpoint = std::env::var_os("OTEL_EXPORTER_OTLP_ENDPOINT").is_some();
     let patience = Duration::from_millis(if has_endpoint { 20 } else { 10_000 });
     let (mut epoch, mut epochs) = (None, 0);

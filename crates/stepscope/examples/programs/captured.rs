@@ -61,7 +61,7 @@ pub(crate) fn run(how: &str) {
         // SAFETY: the handler only calls an async-signal-safe function.
         unsafe { libc::signal(libc::SIGUSR2, handler) };
     }
-    let run = stepscope::init();
+    let run = crate::start();
     let handle = run.handle();
     match how {
         "plan" => (0..40).for_each(one_step),

@@ -32,7 +32,7 @@ fn now() -> Duration {
 /// Steps while the clock is set back by an hour, on by a day, and right again.
 pub(crate) fn run() {
     let start = now();
-    let run = stepscope::init();
+    let run = crate::start();
     for (number, moved_by_s) in [0, -3_600, 86_400, 0].into_iter().enumerate() {
         MOVED_BY_S.store(moved_by_s, Ordering::Relaxed);
         for part in 0..5 {

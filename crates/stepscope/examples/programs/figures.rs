@@ -82,7 +82,7 @@ fn work(rounds: u64) {
 
 /// A run with threads, of which some end while it goes on; figures after its last section, and after its end.
 pub(crate) fn run(when: &str) {
-    let run = stepscope::init();
+    let run = crate::start();
     let handle = run.handle();
     for number in 0..150u64 {
         let _step = step!(number, samples = 16, tokens = number);
@@ -110,7 +110,7 @@ pub(crate) fn run(when: &str) {
 
 /// Figures asked for where it might go wrong.
 pub(crate) fn asked(where_: &str) {
-    let run = stepscope::init();
+    let run = crate::start();
     let handle = run.handle();
     match where_ {
         "inside" => inside(&handle),

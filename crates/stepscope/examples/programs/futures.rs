@@ -123,7 +123,7 @@ pub(crate) fn drive(name: &str, future: impl Future<Output = ()> + Send + 'stati
 }
 
 pub(crate) fn run() {
-    let _run = stepscope::init();
+    let _run = crate::start();
     let (measured, inner_measured) = (Shared::default(), Shared::default());
     let future = outer(4, Arc::clone(&measured), Arc::clone(&inner_measured));
     drive("outer", future, &measured);

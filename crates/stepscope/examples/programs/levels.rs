@@ -42,7 +42,7 @@ fn plain_step(number: u64, level: Level, truth: &mut Truth) {
 
 /// Changes between steps: ten steps at each level.
 pub(crate) fn between(levels: &str) {
-    let run = stepscope::init();
+    let run = crate::start();
     let handle = run.handle();
     let mut truth = Truth::default();
     truth.took("run");
@@ -62,7 +62,7 @@ pub(crate) fn between(levels: &str) {
 
 /// Changes while sections are open, one step each.
 pub(crate) fn within() {
-    let run = stepscope::builder().level(Level::Detailed).install();
+    let run = crate::install(stepscope::builder().level(Level::Detailed));
     let handle = run.handle();
     let mut truth = Truth::default();
     truth.took("run");

@@ -14,7 +14,7 @@ fn nanos(duration: Duration) -> u64 {
 
 /// A loop over an iterator that takes its time, 2 ms for each of `count` items.
 pub(crate) fn iterate(count: u64) {
-    let _run = stepscope::init();
+    let _run = crate::start();
     let slow = (0..count).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
     for number in stepscope::batches(slow) {
         let _step = stepscope::step!(number);
@@ -22,7 +22,7 @@ pub(crate) fn iterate(count: u64) {
 }
 
 pub(crate) fn run(batches: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     let loader = Loader::new("train");
     let (sender, receiver) = sync_channel(4);
     let workers: Vec<_> = (0..2)

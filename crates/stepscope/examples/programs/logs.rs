@@ -58,6 +58,12 @@ macro_rules! log {
 pub(crate) fn run(with: &str, filter: &str) {
     let directives = || EnvFilter::new(std::env::var("RUST_LOG").unwrap_or_default());
     let (layer, guard) = match with {
+        "with" if crate::is_root() => {
+            let guard = around_a_root(filter, directives());
+            work();
+            drop(guard);
+            return;
+        }
         "with" => {
             let (layer, guard) = stepscope::builder().build();
             (Some(layer), Some(guard))
@@ -92,4 +98,28 @@ pub(crate) fn run(with: &str, filter: &str) {
     }
     work();
     drop(guard);
+}
+
+/// As [`run`] with stepscope's own subscriber around the log.
+fn around_a_root(filter: &str, directives: EnvFilter) -> stepscope::Guard {
+    fn install<S>(inner: S) -> stepscope::Guard
+    where
+        S: tracing::Subscriber + Send + Sync + 'static,
+    {
+        let (root, guard) = stepscope::builder().subscriber(inner);
+        root.init();
+        guard
+    }
+
+    match filter {
+        "none" | "below" => install(tracing_subscriber::registry().with(log!())),
+        "global" => install(tracing_subscriber::registry().with(directives).with(log!())),
+        "layer" => install(tracing_subscriber::registry().with(log!().with_filter(directives))),
+        "level" => install(tracing_subscriber::registry().with(log!().with_filter(LevelFilter::DEBUG))),
+        "everything" => {
+            let log = log!().with_span_events(fmt::format::FmtSpan::FULL).with_thread_names(true);
+            install(tracing_subscriber::registry().with(log))
+        }
+        other => panic!("{other}"),
+    }
 }

@@ -4,9 +4,11 @@
 #![expect(clippy::print_stdout, reason = "standard output is how a scenario reports what it did")]
 #![expect(clippy::unwrap_used, reason = "a scenario that cannot go on fails its test")]
 
+mod around;
 mod budget;
 mod captured;
 mod clock;
+mod everything;
 mod figures;
 mod futures;
 mod levels;
@@ -21,11 +23,27 @@ mod process;
 mod profiled;
 mod sieve;
 mod storm;
+mod system;
 mod unusual;
 mod volume;
 
 #[global_allocator]
 static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
+
+/// Whether the programs record through the root subscriber, and not through the layer.
+fn is_root() -> bool {
+    std::env::var("PROGRAMS_WAY").is_ok_and(|way| way == "root")
+}
+
+/// Records with these settings, by the way that was asked for.
+fn install(builder: stepscope::Builder) -> stepscope::Guard {
+    if is_root() { builder.install_root() } else { builder.install() }
+}
+
+/// Records with the defaults and the environment's settings.
+fn start() -> stepscope::Guard {
+    if is_root() { install(stepscope::builder()) } else { stepscope::init() }
+}
 
 /// Says what the program itself counted or measured.
 fn say(name: &str, value: u64) {
@@ -38,9 +56,11 @@ fn main() {
     let number = |position: usize| argument(position).parse::<u64>().unwrap();
     match argument(0) {
         "plain" => {
-            let _run = stepscope::init();
+            let _run = start();
             say("formatted", plain::train(number(1)));
         }
+        "around" => around::run(argument(1), argument(2)),
+        "strays" => around::strays(),
         "captured" => captured::run(argument(1)),
         "figures" => figures::run(argument(1)),
         "figures_asked" => figures::asked(argument(1)),
@@ -70,6 +90,8 @@ fn main() {
         "crowd" => volume::crowd(number(1)),
         "storm" => storm::run(number(1), number(2)),
         "clock" => clock::run(),
+        "everything" => everything::run(number(1)),
+        "system" => system::run(),
         "together" => unusual::together(),
         "outlive" => unusual::outlive(),
         "ids" => unusual::ids(number(1)),

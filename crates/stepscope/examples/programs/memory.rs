@@ -64,6 +64,6 @@ fn one_step(spans: bool, number: u64) {
 }
 
 pub(crate) fn run(kind: &str) {
-    let _run = stepscope::init();
+    let _run = crate::start();
     (0..5).for_each(|number| one_step(kind == "span", number));
 }

@@ -127,7 +127,7 @@ fn share(path: &str) {
 pub(crate) fn run() {
     // Panics are part of the scenario: nobody needs to read of them.
     std::panic::set_hook(Box::new(|_| ()));
-    let run = stepscope::init();
+    let run = crate::start();
     took("run");
     for epoch in 0..2_u64 {
         let _epoch = stepscope::epoch!(epoch);

@@ -11,7 +11,7 @@ fn spin(rounds: u64) {
 }
 
 pub(crate) fn run() {
-    let _run = stepscope::init();
+    let _run = crate::start();
     for number in 0..50_u64 {
         let _step = step!(number);
         for part in 0..3 {

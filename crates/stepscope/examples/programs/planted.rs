@@ -17,7 +17,7 @@ const PLANTED: Duration = Duration::from_micros(2_000);
 /// What waking up costs on a machine with nothing else to do, at most.
 const USUALLY_LATE: Duration = Duration::from_micros(400);
 
-/// One call in so many of the slow ones is slow.
+/// One call in so many of the slow ones is slow, at no regular distance.
 const RARELY: u64 = 40;
 
 /// One batch in so many takes as long to make as several steps; in the mean they keep up.
@@ -96,8 +96,14 @@ fn is_long(number: u64, seed: u64) -> bool {
     hash.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32 < u64::from(u32::MAX) / LONG_STEPS
 }
 
+/// Whether a step has one of the slow calls: the 8th, 61st, 100th and so on, as nothing that is meant to come again does.
+fn is_slow(number: u64) -> bool {
+    let window = number / RARELY;
+    number % RARELY == (window * window * 13 + 7) % RARELY
+}
+
 pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     let loader = Loader::new("train");
     let ahead = match plant {
         "prefetch" => 64,
@@ -140,15 +146,13 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
             let _read = section!("read_batch", phase = DataLoading);
             late += device.call(PLANTED * 5);
         }
+        // In two stages: no section alone explains it.
+        let is_longer = plant == "jitter" && is_long(number, seed);
+        let longer = if is_longer { PLANTED * LONG_STEPS as u32 } else { Duration::ZERO };
         {
             let _forward = section!("forward", phase = Forward);
             compute(&mut weights, &batch);
-            let longer = if plant == "jitter" && is_long(number, seed) {
-                PLANTED * LONG_STEPS as u32
-            } else {
-                Duration::ZERO
-            };
-            late += device.call(PASS + longer);
+            late += device.call(PASS + longer * 3 / 5);
             if plant == "warmup" && number < FIRST {
                 let _compile = section!("compile_kernels");
                 sleep(PLANTED * 75);
@@ -162,7 +166,7 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
         }
         {
             let _backward = section!("backward", phase = Backward);
-            late += device.call(PASS);
+            late += device.call(PASS + longer * 2 / 5);
         }
         match plant {
             "communication" => {
@@ -197,7 +201,7 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
         {
             let _log = section!("log");
             sleep(Duration::from_micros(100));
-            if plant == "calls" && number % RARELY == RARELY / 2 {
+            if plant == "calls" && is_slow(number) {
                 sleep(PLANTED * 40);
             }
         }

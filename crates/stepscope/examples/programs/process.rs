@@ -176,9 +176,9 @@ pub(crate) fn run(how: &str) {
     }
     let guard = match how {
         "no_hooks" => {
-            stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false).install()
+            crate::install(stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false))
         }
-        _ => stepscope::init(),
+        _ => crate::start(),
     };
     work(0..5);
     match how {
@@ -217,6 +217,15 @@ pub(crate) fn run(how: &str) {
         "late_handler" => {
             handle(libc::SIGINT);
             wait_for_parent();
+        }
+        "stopped" => {
+            {
+                let _step = step!(5);
+                let _span = tracing::info_span!("while_stopped").entered();
+                let _section = section!("section_while_stopped");
+                wait_for_parent();
+            }
+            work(6..8);
         }
         "killed" => {
             assert!(guard.flush(Duration::from_secs(10)).is_complete());
@@ -271,7 +280,7 @@ pub(crate) fn run(how: &str) {
             drop(again);
         }
         "twice" => {
-            let (second, other) = (stepscope::init(), stepscope::init());
+            let (second, other) = (crate::start(), crate::start());
             assert!(guard.is_recording() && !second.is_recording() && !other.is_recording());
             drop((second, other));
             work(5..8);

@@ -133,7 +133,7 @@ async fn fails(measured: Shared) {
 }
 
 pub(crate) fn run(steps: u64) {
-    let _run = stepscope::init();
+    let _run = crate::start();
     for step in 0..steps {
         let _step = stepscope::step!(step);
         black_box(step_work(step));

@@ -14,7 +14,7 @@ use crate::say;
 const LONG: Duration = Duration::from_millis(6);
 
 pub(crate) fn run(steps: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     let mut truth: BTreeMap<&str, u64> = BTreeMap::new();
     let mut took = |path| *truth.entry(path).or_default() += 1;
     took("run");

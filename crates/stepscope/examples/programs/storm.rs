@@ -218,7 +218,7 @@ fn play(seed: u64, turns: u64) -> Vec<Arc<Modelled>> {
 }
 
 pub(crate) fn run(seed: u64, operations: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     let threads: Vec<_> = (0..THREADS)
         .map(|number| {
             let work = move || play(seed * THREADS + number, operations / THREADS);

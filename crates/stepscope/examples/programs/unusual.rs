@@ -23,7 +23,7 @@ fn on_thread<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
 
 /// A span that eight threads are in at the same time, each with children of its own and more than once.
 pub(crate) fn together() {
-    let _run = stepscope::init();
+    let _run = crate::start();
     let shared = info_span!("shared", last = tracing::field::Empty);
     let start = Instant::now();
     let (everybody_is_in, may_leave) = (Barrier::new(8), Barrier::new(8));
@@ -53,7 +53,7 @@ pub(crate) fn together() {
 
 /// Children that end after what is around them: a span, a step, a section, a thread.
 pub(crate) fn outlive() {
-    let run = stepscope::init();
+    let run = crate::start();
     let start = Instant::now();
     let child = {
         let _parent = info_span!("parent").entered();
@@ -92,7 +92,7 @@ pub(crate) fn outlive() {
 
 /// Ids of spans that are gone, and that come back as other spans.
 pub(crate) fn ids(rounds: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     let mut gone = None;
     let mut ids = std::collections::HashSet::new();
     for number in 0..rounds {
@@ -103,7 +103,7 @@ pub(crate) fn ids(rounds: u64) {
         outer.in_scope(|| {
             let inner = info_span!("inner", number);
             gone = inner.id();
-            inner.in_scope(|| ());
+            inner.in_scope(|| tracing::warn!("inside"));
         });
         if number % 2_000 == 0 {
             let _ = run.flush(Duration::from_secs(10));
@@ -130,18 +130,29 @@ impl std::fmt::Debug for Talkative {
     }
 }
 
-/// Beside a log that formats everything, above or below the layer.
-pub(crate) fn reentrant(order: &str) {
+/// Records beside a log that formats everything, above or below it.
+fn beside_a_log(order: &str) -> stepscope::Guard {
+    let log = || fmt::layer().with_writer(std::io::sink);
+    if crate::is_root() {
+        let (root, run) = stepscope::builder().subscriber(tracing_subscriber::registry().with(log()));
+        root.init();
+        return run;
+    }
     let (layer, run) = stepscope::builder().build();
     match order {
         "above" => {
-            tracing_subscriber::registry().with(layer).with(fmt::layer().with_writer(std::io::sink)).init();
+            tracing_subscriber::registry().with(layer).with(fmt::layer().with_writer(std::io::sink)).init()
         }
-        "below" => {
-            tracing_subscriber::registry().with(fmt::layer().with_writer(std::io::sink)).with(layer).init();
-        }
+        "below" => tracing_subscriber::registry().with(log()).with(layer).init(),
         other => panic!("{other}"),
     }
+    run
+}
+
+/// Beside a log that formats everything, above or below the layer.
+pub(crate) fn reentrant(order: &str) {
+    let run = beside_a_log(order);
+
     for number in 0..10_u64 {
         let _step = step!(number);
         // (A value that is recorded later may not log beside `fmt`: that one formats it with the span locked.)
@@ -156,7 +167,7 @@ pub(crate) fn reentrant(order: &str) {
 
 /// Threads that leave more behind at once than their rings hold.
 pub(crate) fn overfull(threads: u64, sections: u64) {
-    let _run = stepscope::init();
+    let _run = crate::start();
     for number in 0..threads {
         on_thread(&format!("hasty-{number}"), move || {
             for _ in 0..sections {

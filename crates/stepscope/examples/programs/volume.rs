@@ -6,7 +6,7 @@ use stepscope::{section, step};
 use crate::say;
 
 pub(crate) fn wide(sections: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     {
         let _step = step!(0);
         let _outer = section!("outer");
@@ -25,7 +25,7 @@ pub(crate) fn wide(sections: u64) {
 
 /// As `wide`, by `tracing` spans of two threads inside of one.
 pub(crate) fn wide_spans(sections: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     {
         let step = tracing::info_span!("step", stepscope.step = 0);
         let outer = tracing::info_span!(parent: &step, "outer");
@@ -49,7 +49,7 @@ pub(crate) fn wide_spans(sections: u64) {
 
 /// Spans of many names.
 pub(crate) fn names(count: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     for number in 0..count {
         let name = format!("name-{number}");
         tracing::info_span!("named", otel.name = name).in_scope(|| ());
@@ -62,7 +62,7 @@ pub(crate) fn names(count: u64) {
 
 /// Sections outside of any step.
 pub(crate) fn alone(sections: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     for number in 0..sections {
         let _alone = section!("alone");
         let _part = section!("part");
@@ -75,7 +75,7 @@ pub(crate) fn alone(sections: u64) {
 
 /// Faster than anybody can take it, by `tracing` spans of a whole step each.
 pub(crate) fn flood(steps: u64) {
-    let _run = stepscope::init();
+    let _run = crate::start();
     for number in 0..steps {
         let _step = step!(number);
         for _ in 0..20 {
@@ -86,7 +86,7 @@ pub(crate) fn flood(steps: u64) {
 }
 
 pub(crate) fn threads(count: u64) {
-    let _run = stepscope::init();
+    let _run = crate::start();
     for round in 0..count / 20 {
         let threads: Vec<_> = (0..20)
             .map(|number| {
@@ -110,7 +110,7 @@ pub(crate) fn threads(count: u64) {
 
 /// More open spans than there is room for.
 pub(crate) fn crowd(spans: u64) {
-    let run = stepscope::init();
+    let run = crate::start();
     let parent = tracing::info_span!("parent");
     let open: Vec<_> = (0..spans).map(|_| tracing::info_span!(parent: &parent, "open")).collect();
     let _ = run.flush(std::time::Duration::from_secs(10));

@@ -76,6 +76,32 @@ impl Compression {
     }
 }
 
+/// What a variable says, with its name for what may have to be told of it.
+#[cfg(feature = "tls")]
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    pub name: String,
+    pub value: String,
+}
+
+#[cfg(feature = "tls")]
+impl std::fmt::Display for Named {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}={}", self.name, self.value)
+    }
+}
+
+/// Files of TLS, in PEM.
+#[cfg(feature = "tls")]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct TlsFiles {
+    /// Whom to trust; those whom the system trusts where it is absent.
+    pub certificate: Option<Named>,
+    /// Who this end is, where a receiver asks: its certificate with those that lead to its authority, and its key.
+    pub client_certificate: Option<Named>,
+    pub client_key: Option<Named>,
+}
+
 /// Where and how the messages of one signal go.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Signal {
@@ -87,6 +113,8 @@ pub(crate) struct Signal {
     pub protocol: Protocol,
     /// An endpoint that names no scheme is one without TLS. Only gRPC has such endpoints.
     pub insecure: bool,
+    #[cfg(feature = "tls")]
+    pub tls: TlsFiles,
 }
 
 /// The settings of the transport.
@@ -107,6 +135,8 @@ impl Default for Otlp {
             timeout: TIMEOUT,
             protocol: Protocol::Http,
             insecure: false,
+            #[cfg(feature = "tls")]
+            tls: TlsFiles::default(),
         };
         Self { endpoint: None, traces: signal.clone(), metrics: signal }
     }
@@ -166,10 +196,17 @@ impl Otlp {
                 None => {}
             }
             read.insecure = either("INSECURE").is_some_and(|(_, text)| text.eq_ignore_ascii_case("true"));
-            for what in ["CERTIFICATE", "CLIENT_CERTIFICATE", "CLIENT_KEY"] {
-                if let Some((name, _)) = either(what) {
-                    warn(format!("{name} is ignored: there is no TLS here (send to a local collector)"));
-                }
+            let files =
+                [either("CERTIFICATE"), either("CLIENT_CERTIFICATE"), either("CLIENT_KEY")].into_iter();
+            #[cfg(feature = "tls")]
+            {
+                let mut files = files.map(|file| file.map(|(name, value)| Named { name, value }));
+                let mut next = || files.next().flatten();
+                read.tls = TlsFiles { certificate: next(), client_certificate: next(), client_key: next() };
+            }
+            #[cfg(not(feature = "tls"))]
+            for (name, _) in files.flatten() {
+                warn(format!("{name} needs the feature `tls` of the crate stepscope: ignored"));
             }
             read
         };
@@ -243,6 +280,27 @@ mod tests {
         assert_eq!(warnings.len(), 1);
     }
 
+    #[cfg(feature = "tls")]
+    #[test]
+    fn a_signal_may_have_its_own_files() {
+        let (otlp, warnings) = read(&[
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca.pem"),
+            ("OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE", "/own.pem"),
+            ("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "/client.pem"),
+            ("OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY", "/key.pem"),
+        ]);
+        assert_eq!(warnings, [""; 0]);
+        let files = |files: TlsFiles| {
+            [files.certificate, files.client_certificate, files.client_key]
+                .map(|named| named.map_or_else(String::new, |named| named.to_string()))
+        };
+        let client = "OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE=/client.pem";
+        let (all, key) =
+            ("OTEL_EXPORTER_OTLP_CERTIFICATE=/ca.pem", "OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY=/key.pem");
+        assert_eq!(files(otlp.traces.tls), [all, client, key]);
+        assert_eq!(files(otlp.metrics.tls), ["OTEL_EXPORTER_OTLP_METRICS_CERTIFICATE=/own.pem", client, ""]);
+    }
+
     #[cfg(feature = "grpc")]
     #[test]
     fn a_signal_may_have_its_own_protocol() {
@@ -281,7 +339,9 @@ mod tests {
             #[cfg(not(feature = "zstd"))]
             ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
+            #[cfg(not(feature = "tls"))]
             ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca.pem"),
+            #[cfg(not(feature = "tls"))]
             ("OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY", "/key.pem"),
         ] {
             let (otlp, warnings) = read(&[(name, value)]);

@@ -5,8 +5,9 @@ use stepscope_core::{Mode, SectionKind, attr};
 use stepscope_otlp::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
 
 use crate::attrs::{Entries, Entry, FieldValue};
-use crate::callsite::Source;
+use crate::callsite::{Known, Source};
 use crate::names::ThreadNames;
+use crate::polls;
 use crate::record::{RootRecord, SectionRecord};
 use crate::recorder::Recorder;
 
@@ -14,7 +15,7 @@ use crate::recorder::Recorder;
 #[derive(Debug)]
 pub(crate) struct Context<'a> {
     pub recorder: &'a Recorder,
-    pub callsites: &'a [Source],
+    pub callsites: &'a [Known],
     pub threads: &'a ThreadNames,
     pub cpus: Option<u64>,
 }
@@ -48,7 +49,8 @@ pub(crate) fn write_span(
     entries: &[u8],
 ) {
     let recorder = context.recorder;
-    let source = context.callsites.get(record.callsite as usize);
+    let callsite = context.callsites.get(record.callsite as usize);
+    let source = callsite.map(|callsite| &callsite.source);
     let mut name = source.map_or("unknown", |source| source.name());
     let mut status = if record.is_error { StatusCode::ERROR } else { StatusCode::UNSET };
     let (mut status_message, mut span_kind) = ("", SpanKind::INTERNAL);
@@ -83,10 +85,11 @@ pub(crate) fn write_span(
                 }
             }
             Entry::Link(trace, span) => write_link(visitor, &trace, span),
+            Entry::Polls(bytes) => polls::write(visitor, record, bytes),
         }
     }
-    if let (Some(source), true) = (source, recorder.config.locations && record.kind != SectionKind::Run) {
-        write_location(visitor, *source);
+    if let (Some(callsite), true) = (callsite, recorder.config.locations && record.kind != SectionKind::Run) {
+        write_location(visitor, callsite);
     }
     if let Some(root) = &record.root {
         write_root(visitor, context, record, root);
@@ -125,7 +128,7 @@ fn is_overridden(
         Entry::UserValue(name, _) => {
             rest.any(|later| matches!(later, Entry::UserValue(other, _) if other == name))
         }
-        Entry::Event(..) | Entry::Link(..) => false,
+        Entry::Event(..) | Entry::Link(..) | Entry::Polls(_) => false,
     }
 }
 
@@ -145,6 +148,7 @@ fn is_ours(key: &str, context: &Context<'_>, record: &SectionRecord) -> bool {
         | attr::PARENT_PATH
         | attr::BUSY_NS
         | attr::IDLE_NS
+        | attr::POLLS
         | attr::CPU_NS
         | attr::MEM_ALLOC_BYTES
         | attr::MEM_FREE_BYTES
@@ -221,16 +225,15 @@ fn write_field(visitor: &mut impl Visitor, key: &str, value: FieldValue<'_>) {
     }
 }
 
-fn write_location(visitor: &mut impl Visitor, source: Source) {
+fn write_location(visitor: &mut impl Visitor, Known { source, function }: &Known) {
     if let Some(file) = source.file() {
         visitor.span_attribute(attr::CODE_FILE_PATH, Value::Str(file));
     }
     if let Some(line) = source.line() {
         visitor.span_attribute(attr::CODE_LINE_NUMBER, Value::Int(i64::from(line)));
     }
-    if let Source::Span(metadata) = source {
-        let function = format!("{}::{}", source.module(), metadata.name());
-        visitor.span_attribute(attr::CODE_FUNCTION_NAME, Value::Str(&function));
+    if let Some(function) = function {
+        visitor.span_attribute(attr::CODE_FUNCTION_NAME, Value::Str(function));
     }
 }
 

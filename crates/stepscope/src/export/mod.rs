@@ -3,6 +3,7 @@
 
 pub(crate) mod directory;
 pub(crate) mod encode;
+pub(crate) mod handover;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod keep;

@@ -16,8 +16,14 @@ const FIRST_STEPS: u64 = 200;
 /// One trace in this many is kept whole, chosen by the sampling bits of its id.
 const SAMPLE: u64 = 20;
 
-/// Words of records that may wait.
-const MAX_WAITING_WORDS: usize = 1 << 21;
+/// Words of records that may wait: 32 MiB.
+const MAX_WAITING_WORDS: usize = 1 << 22;
+
+/// Words that a record takes beside its entries; a list has room for as many again.
+const WORDS_OF_RECORD: usize = size_of::<Waiting>() / 4;
+
+/// Words that a trace takes beside its records; the table has room for as many again.
+const WORDS_OF_TRACE: usize = size_of::<(TraceId, Trace)>() / 4;
 
 /// A record that waits.
 #[derive(Debug, Clone)]
@@ -62,7 +68,7 @@ pub(crate) struct Thinner {
 }
 
 fn words(entries: &[u8]) -> usize {
-    32 + entries.len() / 8
+    WORDS_OF_RECORD + entries.len() / 8
 }
 
 impl Thinner {
@@ -90,7 +96,11 @@ impl Thinner {
         }
         self.waiting_words += words(entries);
         let keeps = is_first || self.keeps(record);
-        let trace = self.waiting.entry(record.trace_id).or_default();
+        let waiting_words = &mut self.waiting_words;
+        let trace = self.waiting.entry(record.trace_id).or_insert_with(|| {
+            *waiting_words += WORDS_OF_TRACE;
+            Trace::default()
+        });
         if record.root.is_some_and(|root| root.announces) {
             trace.root = Some(Root { waiting, keeps, is_late: false });
         } else {
@@ -133,7 +143,7 @@ impl Thinner {
         let trace = self.waiting.remove(id)?;
         let root = trace.root.iter().map(|root| &root.waiting);
         let words: usize = trace.children.iter().chain(root).map(|waiting| words(&waiting.entries)).sum();
-        self.waiting_words = self.waiting_words.saturating_sub(words);
+        self.waiting_words = self.waiting_words.saturating_sub(words + WORDS_OF_TRACE);
         Some(trace)
     }
 

@@ -55,9 +55,23 @@ fn a_wait_leads_to_its_batch() {
         // The memory of the batch alone: the vector, and nothing of what travels with it.
         assert_eq!(batch.int(attr::MEM_ALLOC_BYTES), Some(10_000));
     }
+    // What a thread says of the time since its last batch is no more than that; of its first one nothing can be said.
+    let mut by_thread: BTreeMap<Option<i64>, Vec<_>> = BTreeMap::new();
+    for batch in batches.values() {
+        by_thread.entry(batch.int(attr::THREAD_ID)).or_default().push(batch);
+    }
+    for batches in by_thread.values_mut() {
+        batches.sort_by_key(|batch| batch.start_ns);
+        assert_eq!(batches[0].int(attr::BATCH_SLOT_WAIT_NS), None);
+        for pair in batches.windows(2) {
+            let waited = u64::try_from(pair[1].int(attr::BATCH_SLOT_WAIT_NS).unwrap()).unwrap();
+            assert!(waited <= pair[1].start_ns - pair[0].end_ns, "{waited} {pair:?}");
+        }
+    }
     // After the step that waited for it the queue was full.
     let deepest = recording.named("data_wait").filter_map(|wait| wait.int(attr::BATCH_QUEUE_DEPTH)).max();
     assert!(deepest >= Some(6), "{deepest:?}");
+    assert!(batches.values().any(|batch| batch.int(attr::BATCH_SLOT_WAIT_NS) > Some(0)));
 }
 
 #[test]

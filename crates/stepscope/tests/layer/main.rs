@@ -21,6 +21,13 @@ mod memory;
 mod plain;
 mod process;
 mod profiled;
+mod soak;
 mod storm;
+mod system;
+#[cfg(feature = "tls")]
+mod tls;
 mod transport;
 mod unusual;
+
+/// How the programs record: through the layer. (Through the root subscriber: `tests/root`.)
+const WAY: &str = "layer";

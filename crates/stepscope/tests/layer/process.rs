@@ -2,6 +2,8 @@
 //! us.
 
 use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout};
+use std::time::{Duration, Instant};
 
 use stepscope_core::attr;
 
@@ -71,18 +73,63 @@ fn interrupted(how: &str, signal: i32) -> Ended {
 }
 
 fn interrupt(mut program: Program, signal: i32) -> Ended {
-    let mut child = program.start();
-    let mut line = String::new();
-    let mut stdout = BufReader::new(child.stdout.take().unwrap());
-    stdout.read_line(&mut line).unwrap();
-    assert_eq!(line, "ready\n");
-    let kill = format!("kill -{signal} {}", child.id());
-    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    let (mut child, stdout) = start(&mut program);
+    send(signal, child.id());
     // Standard input stays open: only the signal can end it.
     let stdin = child.stdin.take();
     let output = child.wait_with_output().unwrap();
     drop((stdin, stdout));
     program.end(output)
+}
+
+fn send(signal: i32, process: u32) {
+    let kill = format!("kill -{signal} {process}");
+    assert!(std::process::Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+}
+
+/// Starts the program and waits until it says that everything is in place.
+fn start(program: &mut Program) -> (Child, BufReader<ChildStdout>) {
+    let mut child = program.start();
+    let (mut line, mut stdout) = (String::new(), BufReader::new(child.stdout.take().unwrap()));
+    stdout.read_line(&mut line).unwrap();
+    assert_eq!(line, "ready\n");
+    (child, stdout)
+}
+
+#[test]
+fn a_process_that_is_stopped_goes_on_where_it_was() {
+    let collector = Collector::start(|_, _| Answer::Accept);
+    let mut program =
+        Program::new(&["process", "stopped"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
+    let (child, stdout) = start(&mut program);
+    send(libc::SIGSTOP, child.id());
+    let stat = format!("/proc/{}/stat", child.id());
+    // Its state is behind the name, which is in parentheses.
+    while !std::fs::read_to_string(&stat).unwrap().contains(") T ") {
+        std::thread::yield_now();
+    }
+    let begin = Instant::now();
+    std::thread::sleep(Duration::from_millis(700));
+    let stopped = begin.elapsed();
+    send(libc::SIGCONT, child.id());
+    // It ends once its standard input is closed, which the waiting does.
+    let ended = program.end(child.wait_with_output().unwrap());
+    drop(stdout);
+    assert!(ended.status.success(), "{:?} {}", ended.status, ended.stderr);
+    assert_eq!(ended.stderr, "");
+    let recording = ended.recording();
+    check::all(&recording);
+    check::account(&recording, "otlp");
+    assert_eq!(recording.exported("otlp"), recording.spans.len() as u64);
+    assert_eq!(step_numbers(&recording), up_to(8));
+    // Time went on: what was open meanwhile took as long, and nothing else did.
+    let stopped_ns = u64::try_from(stopped.as_nanos()).unwrap();
+    for name in ["while_stopped", "section_while_stopped"] {
+        // (Two clocks: the system's may be bent.)
+        assert!(recording.only(name).duration_ns() + 1_000_000 >= stopped_ns, "{name}: {stopped_ns}");
+    }
+    let steps = recording.steps();
+    assert!(steps.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns), "{steps:?}");
 }
 
 #[test]

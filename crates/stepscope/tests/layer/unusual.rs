@@ -4,7 +4,7 @@
 use stepscope_core::{attr, metric};
 
 use crate::common::collector::{Answer, Collector};
-use crate::common::{Program, Span, check};
+use crate::common::{Ended, Program, Span, check};
 
 fn int(span: &Span, key: &str) -> u64 {
     u64::try_from(span.int(key).unwrap()).unwrap()
@@ -61,7 +61,8 @@ fn children_that_outlive_their_parents_end_on_their_own() {
 fn ids_of_spans_that_are_gone_lead_nowhere_and_may_come_back() {
     let rounds = 20_000;
     let ended = Program::new(&["ids", &rounds.to_string()]).succeed();
-    assert!(ended.truth()["ids"] < rounds, "no id came back: {:?}", ended.truth());
+    // (The root subscriber's own do not, for a long time.)
+    assert_eq!(ended.truth()["ids"] < rounds, crate::WAY == "layer", "{:?}", ended.truth());
     let recording = ended.recording();
     check::all(&recording);
     let run = recording.only("run");
@@ -73,6 +74,8 @@ fn ids_of_spans_that_are_gone_lead_nowhere_and_may_come_back() {
     for inner in recording.named("inner") {
         let parent = spans[&inner.parent.unwrap()];
         assert_eq!((parent.name.as_str(), parent.int("number")), ("outer", inner.int("number")));
+        // Ids go through all bits that they have, and lead to their span with each.
+        assert_eq!(inner.events.len(), 1, "{inner:?}");
     }
     assert_eq!(recording.named("inner").count() as u64, rounds);
     let cause = recording.only("cause");
@@ -135,4 +138,36 @@ fn a_system_clock_that_is_set_moves_nothing() {
         }
     }
     assert!(recording.named("part").all(|part| part.duration_ns() < 1_000_000_000));
+}
+
+/// Everything that is recorded is the program's own, and the account of each place is right.
+fn assert_own(ended: &Ended) {
+    assert_eq!(ended.stderr, "");
+    let recording = ended.recording();
+    check::all(&recording);
+    let spans = ended.truth()["spans"];
+    assert_eq!(recording.spans.len() as u64, spans);
+    let own = ["run", "run.started", "step", "traced", "detail"];
+    for span in &recording.spans {
+        assert!(own.contains(&span.name.as_str()) && span.events.is_empty(), "{span:?}");
+    }
+    for sink in ["otlp", "exporter"] {
+        check::account(&recording, sink);
+        assert_eq!((recording.exported(sink), recording.all_dropped(sink)), (spans, 0), "{sink}");
+    }
+    assert!(ended.truth()["exports"] > 1 && ended.truth()["exported"] == spans, "{:?}", ended.truth());
+}
+
+#[test]
+fn whoever_exports_is_not_recorded_where_everything_else_is() {
+    let everything = || Program::new(&["everything", "100"]);
+    let collector = Collector::start(|_, _| Answer::Accept);
+    assert_own(&everything().env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url()).succeed());
+    // (What speaks HTTP/2 has spans of its own for each frame.)
+    #[cfg(feature = "grpc")]
+    {
+        let collector = crate::common::grpc::Grpc::start(|_, _| crate::common::grpc::Reply::Accept);
+        let program = everything().env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
+        assert_own(&program.env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").succeed());
+    }
 }

@@ -2,7 +2,7 @@
 //! latest first, is the greatest; the rest of the window is the member's own. Every chain is tried, so that no order of
 //! trying matters; only for few members.
 
-use super::{Member, NO_PARENT};
+use super::{Member, NO_PARENT, Stint};
 
 /// A section that may be in a chain, cut to the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,6 +17,7 @@ struct Link {
 /// A window: of whom, and what ran on its thread while it was suspended.
 struct Window<'a> {
     members: &'a [Member],
+    stints: &'a [Stint],
     at: usize,
     start_ns: u64,
     end_ns: u64,
@@ -25,15 +26,20 @@ struct Window<'a> {
 
 /// The path through member 0, latest piece first.
 pub(super) fn path(members: &[Member]) -> Vec<(u32, u64, u64)> {
+    path_with(members, &[])
+}
+
+/// The same, where it is known when some members ran.
+pub(super) fn path_with(members: &[Member], stints: &[Stint]) -> Vec<(u32, u64, u64)> {
     let mut path = Vec::new();
     let own = Link { start_ns: members[0].start_ns, end_ns: members[0].end_ns, member: 0, moved_ns: 0 };
-    follow(members, own, &[], &mut path);
+    follow(members, stints, own, &[], &mut path);
     path.sort_by_key(|piece| std::cmp::Reverse(piece.1));
     path
 }
 
-fn follow(members: &[Member], own: Link, guests: &[Link], path: &mut Vec<(u32, u64, u64)>) {
-    let window = Window::new(members, own, guests);
+fn follow(members: &[Member], stints: &[Stint], own: Link, guests: &[Link], path: &mut Vec<(u32, u64, u64)>) {
+    let window = Window::new(members, stints, own, guests);
     let mut best = Vec::new();
     window.extend(&mut Vec::new(), &mut best);
     let placed = window.place(&best);
@@ -46,16 +52,25 @@ fn follow(members: &[Member], own: Link, guests: &[Link], path: &mut Vec<(u32, u
         let invited: Vec<Link> = window
             .links
             .iter()
-            .filter(|other| window.is_guest_of(other, chosen))
+            .flat_map(|other| window.guests_of(other, chosen))
             .map(|other| Link {
                 start_ns: other.start_ns - later_ns.min(other.start_ns),
                 end_ns: other.end_ns - later_ns,
                 moved_ns: other.moved_ns + later_ns,
-                ..*other
+                ..other
             })
             .collect();
         point_ns = link.start_ns;
-        follow(members, link, &invited, path);
+        let own = &members[link.member];
+        let awaited = members.get(own.awaits as usize).filter(|awaited| awaited.end_ns <= own.end_ns);
+        let awaited = awaited.map(|awaited| Link {
+            start_ns: awaited.start_ns.saturating_sub(link.moved_ns),
+            end_ns: awaited.end_ns.saturating_sub(link.moved_ns),
+            member: own.awaits as usize,
+            moved_ns: link.moved_ns,
+        });
+        let invited: Vec<Link> = invited.into_iter().chain(awaited).collect();
+        follow(members, stints, link, &invited, path);
     }
     if own.start_ns < point_ns {
         path.push((own.member as u32, own.start_ns, point_ns));
@@ -63,9 +78,9 @@ fn follow(members: &[Member], own: Link, guests: &[Link], path: &mut Vec<(u32, u
 }
 
 impl<'a> Window<'a> {
-    fn new(members: &'a [Member], own: Link, guests: &[Link]) -> Self {
-        let mut window =
-            Self { members, at: own.member, start_ns: own.start_ns, end_ns: own.end_ns, links: Vec::new() };
+    fn new(members: &'a [Member], stints: &'a [Stint], own: Link, guests: &[Link]) -> Self {
+        let Link { start_ns, end_ns, member: at, .. } = own;
+        let mut window = Self { members, stints, at, start_ns, end_ns, links: Vec::new() };
         let children = members.iter().enumerate().filter(|(at, child)| {
             child.parent == own.member as u32 && !child.is_detached && *at != own.member
         });
@@ -136,15 +151,63 @@ impl<'a> Window<'a> {
             && events.filter(|time| between.contains(time)).count() == 2
     }
 
-    /// Whether `other` ran on the thread of `own` while this was suspended.
-    fn is_guest_of(&self, other: &Link, own: &Link) -> bool {
+    /// When `other` ran on the thread that `own` waited for while it was suspended.
+    fn guests_of(&self, other: &Link, own: &Link) -> Vec<Link> {
         let (ran, waited) = (&self.members[other.member], &self.members[own.member]);
-        waited.is_suspended
-            && !ran.is_suspended
-            && waited.thread.is_some()
-            && (ran.process, ran.thread) == (waited.process, waited.thread)
-            && self.key(other) < self.key(own)
-            && other.end_ns > own.start_ns
+        let is_near =
+            ran.process == waited.process && self.key(other) < self.key(own) && other.end_ns > own.start_ns;
+        if !is_near || !waited.is_suspended || waited.thread.is_none() {
+            return Vec::new();
+        }
+        let earlier = |time_ns: u64| time_ns.saturating_sub(other.moved_ns);
+        let of = |member: usize| self.stints.iter().filter(move |stint| stint.member == member as u32);
+        let runs: Vec<(u64, u64, Option<i64>)> = if ran.is_suspended {
+            let whole = of(other.member).filter(|stint| stint.is_whole);
+            whole.map(|stint| (stint.start_ns, stint.end_ns, stint.thread)).collect()
+        } else {
+            vec![(ran.start_ns, ran.end_ns, ran.thread)]
+        };
+        let bounds = of(own.member).flat_map(|stint| [stint.start_ns, stint.end_ns]);
+        let bounds: Vec<u64> = bounds.chain([waited.start_ns, waited.end_ns]).collect();
+        // Which thread it waits for between two neighbouring bounds: that of the first stint which is not over.
+        let thread = |from: u64, to: u64| {
+            let is_open = waited.start_ns <= from && to <= waited.end_ns;
+            match of(own.member).find(|stint| stint.end_ns > from) {
+                Some(next) if next.is_whole && next.start_ns <= from => None,
+                Some(next) => next.thread.or(waited.thread).filter(|_| is_open),
+                None => waited.thread.filter(|_| is_open),
+            }
+        };
+        let mut guests: Vec<Link> = Vec::new();
+        for (from, to, on) in runs {
+            let mut times: Vec<u64> =
+                bounds.iter().copied().filter(|time| (from..=to).contains(time)).chain([from, to]).collect();
+            times.sort_unstable();
+            times.dedup();
+            let mut parts: Vec<(u64, u64)> = Vec::new();
+            if from == to {
+                let near = |&(before, after): &(u64, u64)| {
+                    thread(before, after) == on && before <= from && from <= after
+                };
+                let mut sorted = bounds.clone();
+                sorted.sort_unstable();
+                sorted.dedup();
+                let is_near = sorted.windows(2).map(|pair| (pair[0], pair[1])).any(|pair| near(&pair));
+                parts.extend((on.is_some() && is_near).then_some((from, to)));
+            }
+            for pair in times.windows(2).filter(|pair| on.is_some() && thread(pair[0], pair[1]) == on) {
+                match parts.last_mut() {
+                    Some(last) if last.1 == pair[0] => last.1 = pair[1],
+                    _ => parts.push((pair[0], pair[1])),
+                }
+            }
+            for (start, end) in parts {
+                let (start_ns, end_ns) = (earlier(start).max(other.start_ns), earlier(end).min(other.end_ns));
+                let is_there = start_ns < end_ns || start == end && start_ns == end_ns;
+                guests.extend(is_there.then_some(Link { start_ns, end_ns, ..*other }));
+            }
+        }
+        guests
     }
 
     /// What held the thread of a section that is on the path from `start_ns` on.

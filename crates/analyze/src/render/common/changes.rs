@@ -26,9 +26,13 @@ pub(crate) fn much(change: &StepChange) -> String {
     format!("{} {word}", percent(change.relative().abs()))
 }
 
-/// Because of what: `preprocessing 2.00 ms → 3.40 ms`; empty where nothing is known.
+/// Because of what: `preprocessing 2.00 ms → 3.40 ms`, and of that in which section; empty where nothing is known.
 pub(crate) fn because(change: &StepChange) -> String {
     let Some(cause) = &change.cause else { return String::new() };
     let phase = cause.phase.as_ref().map_or("(no phase)", |phase| phase.as_str());
-    format!("{phase} {} → {}", duration(cause.before_ns), duration(cause.after_ns))
+    let times = |before_ns, after_ns| format!("{} → {}", duration(before_ns), duration(after_ns));
+    let section = cause
+        .section_that_explains()
+        .map(|section| format!(", of it {} {}", section.path, times(section.before_ns, section.after_ns)));
+    format!("{phase} {}{}", times(cause.before_ns, cause.after_ns), section.unwrap_or_default())
 }

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::report::Report;
-use crate::summary::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleSpan, Lane};
+use crate::summary::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane};
 
 pub(super) fn examples(report: &Report) -> String {
     Table::<&Example>::new()
@@ -56,6 +56,21 @@ pub(super) fn spans(report: &Report) -> String {
         .column("batch_trace_id", |row| batch(row).and_then(|batch| batch.trace_id.as_ref()).into())
         .column("batch_produce_ns", |row| batch(row).and_then(|batch| batch.produce_ns).into())
         .column("batch_queue_ns", |row| batch(row).and_then(|batch| batch.queue_ns).into())
+        .of(rows)
+}
+
+pub(super) fn runs(report: &Report) -> String {
+    let rows = report.examples.iter().flat_map(|example| {
+        let spans = example.spans.iter().zip(0..);
+        spans.flat_map(move |(span, number)| span.running.iter().map(move |run| (example, number, run)))
+    });
+    Table::<(&Example, u64, &ExampleRun)>::new()
+        .column("mode", |row| row.0.mode.as_str().into())
+        .column("step", |row| row.0.step.step.into())
+        .column("trace_id", |row| row.0.step.trace_id.as_str().into())
+        .column("span", |row| row.1.into())
+        .column("offset_ns", |row| row.2.offset_ns.into())
+        .column("duration_ns", |row| row.2.duration_ns.into())
         .of(rows)
 }
 

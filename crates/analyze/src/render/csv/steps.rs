@@ -5,8 +5,8 @@ use crate::render::common::names::word;
 use crate::render::common::periods::every;
 use crate::report::Report;
 use crate::summary::{
-    Gauge, ModeSummary, PeriodicSteps, PhaseName, PhasePoint, PhaseRow, PhaseSeries, PhaseSum, SeriesPoint,
-    SlowStep, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    ChangeSection, Gauge, ModeSummary, PeriodicSteps, PhaseName, PhasePoint, PhaseRow, PhaseSeries, PhaseSum,
+    SeriesPoint, SlowStep, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 
 /// One row: the run, the verdict, and the figures it rests on.
@@ -127,6 +127,7 @@ pub(super) fn series(report: &Report) -> String {
         .column("duration_min_ns", |row| row.1.duration_min_ns.into())
         .column("duration_max_ns", |row| row.1.duration_max_ns.into())
         .column("wait_ns", |row| row.1.wait_ns.into())
+        .column("run_queue_ns", |row| row.1.run_queue_ns.into())
         .column("samples", |row| row.1.samples.into());
     let gauges: [Named<SeriesPoint, Option<Gauge>>; 2] =
         [("live", |point| point.live_bytes), ("rss", |point| point.rss_bytes)];
@@ -161,6 +162,10 @@ pub(super) fn phase_series(report: &Report) -> String {
         .of(rows)
 }
 
+fn section_of(change: &StepChange) -> Option<&ChangeSection> {
+    change.cause.as_ref()?.section.as_ref()
+}
+
 pub(super) fn changes(report: &Report) -> String {
     Table::<&StepChange>::new()
         .column("mode", |row| row.mode.as_str().into())
@@ -181,6 +186,9 @@ pub(super) fn changes(report: &Report) -> String {
         .column("cause_after_ns", |row| row.cause.as_ref().map(|cause| cause.after_ns).into())
         .column("cause_step_before_ns", |row| row.cause.as_ref().map(|cause| cause.step_before_ns).into())
         .column("cause_step_after_ns", |row| row.cause.as_ref().map(|cause| cause.step_after_ns).into())
+        .column("cause_section_path", |row| section_of(row).map(|section| section.path.as_str()).into())
+        .column("cause_section_before_ns", |row| section_of(row).map(|section| section.before_ns).into())
+        .column("cause_section_after_ns", |row| section_of(row).map(|section| section.after_ns).into())
         .of(&report.detailed_metrics.changes)
 }
 
@@ -191,6 +199,7 @@ pub(super) fn periods(report: &Report) -> String {
         .column("mode", |row| row.0.mode.as_str().into())
         .column("every", |row| row.1.every.into())
         .column("first_step", |row| row.1.first_step.into())
+        .column("since_step", |row| row.1.since_step.into())
         .column("steps", |row| row.1.steps.into())
         .column("median_ns", |row| row.1.median_ns.into())
         .column("above_ns", |row| row.1.above_ns.into())

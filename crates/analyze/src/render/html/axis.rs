@@ -22,6 +22,14 @@ impl Axis {
         Self::between(0.0, max, round(rough / unit) * unit)
     }
 
+    /// Around zero and all values between two, in whole steps of 1, 2 or 5 of a power of ten (of `base`).
+    pub(super) fn signed(low: f64, high: f64, base: f64) -> Self {
+        let (low, high) = (low.min(0.0), high.max(0.0));
+        let rough = ((high - low) / INTERVALS).max(1.0);
+        let unit = base.powf((rough.ln() / base.ln() + 1e-9).floor());
+        Self::between(low, high, round(rough / unit) * unit)
+    }
+
     /// Around values of any range.
     pub(super) fn around(low: f64, high: f64) -> Self {
         // Halves, so that the difference of the extremes of the type is finite.
@@ -143,6 +151,23 @@ mod tests {
         let loss = Axis::around(0.003_975, 7.6457);
         let told: Vec<String> = loss.ticks.iter().map(|tick| loss.plain(*tick)).collect();
         assert_eq!(told, ["0", "2", "4", "6", "8"]);
+    }
+
+    #[test]
+    fn axes_of_what_can_be_missing_have_a_zero() {
+        let mib = 1024.0 * 1024.0;
+        let axis = Axis::signed(-27.0 * mib, 60.0 * mib, 1024.0);
+        assert_eq!(axis.ticks, [-50.0 * mib, 0.0, 50.0 * mib, 100.0 * mib]);
+        assert_eq!(axis.share(0.0), 1.0 / 3.0);
+        assert_eq!(Axis::signed(5.0 * mib, 60.0 * mib, 1024.0).ticks[0], 0.0);
+        assert_eq!(Axis::signed(0.0, 0.0, 1024.0).ticks, [0.0, 1.0]);
+        assert_eq!(Axis::signed(-1.0, 1.0, 1024.0).ticks, [-1.0, 0.0, 1.0]);
+        assert_eq!(Axis::signed(-3.0, -2.0, 1024.0).ticks.last(), Some(&0.0));
+        for (low, high) in [(i64::MIN as f64, i64::MAX as f64), (-1.0, 0.0), (0.0, 1.0)] {
+            let axis = Axis::signed(low, high, 1024.0);
+            assert!((2..=9).contains(&axis.ticks.len()), "{axis:?}");
+            assert!(axis.ticks[0] <= low && *axis.ticks.last().unwrap() >= high, "{axis:?}");
+        }
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             }
         };
         let cause = change.cause.as_ref();
+        let section = cause.and_then(|cause| cause.section.as_ref());
         let phase = cause.map_or_else(
             || "not known".into(),
             |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
@@ -33,6 +34,9 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             phase,
             ns(&format!("{place}/cause/before_ns"), cause.map(|cause| cause.before_ns)),
             ns(&format!("{place}/cause/after_ns"), cause.map(|cause| cause.after_ns)),
+            section.map_or_else(|| "not known".into(), |section| code(&section.path)),
+            ns(&format!("{place}/cause/section/before_ns"), section.map(|section| section.before_ns)),
+            ns(&format!("{place}/cause/section/after_ns"), section.map(|section| section.after_ns)),
         ]
     });
     table(
@@ -43,6 +47,9 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             ">Median before",
             ">Median after",
             "Phase that moved most",
+            ">In a step before",
+            ">After",
+            "Section of it that moved most",
             ">In a step before",
             ">After",
         ],

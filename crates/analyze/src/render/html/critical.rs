@@ -44,10 +44,11 @@ pub(super) fn render(report: &Report, out: &mut String) {
     if let Some(through) = &critical.through_batches {
         paragraph(
             &format!(
-                "Of {} of waits on the path that link to their batch, {} are time of the sections that made it{}.",
+                "Of {} of waits on the path that link to their batch, {}{} are time of the sections that made it{}.",
                 ns("critical_path/through_batches/linked_ns", through.linked_ns),
+                if through.is_exact { "" } else { "about " },
                 ns("critical_path/through_batches/making_ns", through.making_ns),
-                if through.is_exact { "" } else { ", by the batches that were drawn" }
+                if through.is_exact { "" } else { ": as of the batches that were drawn" }
             ),
             out,
         );

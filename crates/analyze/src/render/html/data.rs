@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::marks::Marks;
 use super::palette::Palette;
-use super::plots::{exposed_ns, phase_series, series};
+use super::plots::{exposed_ns, held_lines, held_series, phase_series, series};
 use super::sha256::base64;
 use crate::render::common::names::printable;
 use crate::report::Report;
@@ -37,6 +37,18 @@ impl Columns {
             let change = value - before;
             before = value;
             self.varint((((change << 1) ^ (change >> 63)) as u64) + 1);
+        }
+        self.header.push(json!({ "name": name, "rows": rows, "kind": "integers" }));
+    }
+
+    /// The same of values of either sign.
+    fn signed(&mut self, name: &str, values: impl Iterator<Item = i64>) {
+        let (mut before, mut rows) = (0_i64, 0_u64);
+        for value in values {
+            rows += 1;
+            let value = value.clamp(-(MAX as i64), MAX as i64);
+            self.varint(zigzag(value - before) + 1);
+            before = value;
         }
         self.header.push(json!({ "name": name, "rows": rows, "kind": "integers" }));
     }
@@ -114,6 +126,15 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }
         let names: Vec<String> = phases.iter().map(|phase| printable(phase)).collect();
         plots.push(json!({ "id": "phases", "names": names }));
+    }
+    if let Some(held) = held_series(report) {
+        columns.integers("held_step", held.points.iter().map(|point| Some(point.step)));
+        let mut lines = Vec::new();
+        for (at, (name, class, bytes)) in held_lines(held).into_iter().enumerate() {
+            columns.signed(&format!("held_{at}"), bytes.into_iter());
+            lines.push(json!({ "name": printable(&name), "color": class }));
+        }
+        plots.push(json!({ "id": "held", "lines": lines }));
     }
     let (texts, examples) = examples::encode(report, &mut columns);
     for (at, series) in report.detailed_metrics.values.iter().enumerate() {

@@ -2,11 +2,15 @@
 //! rules say; notes.
 
 use super::page::{close, code, escape, figure, ns, number, open, paragraph, prose, share, table};
+use super::plots::held_series;
 use crate::render::common::evidence::{items, labelled};
 use crate::report::{Bottleneck, BottleneckType, Report};
 
 /// The rule whose finding is seen where it begins, rather than in how steps are spread.
 const SLOWER_SINCE: &str = "slower_since";
+
+/// The rule whose finding is seen in what sections hold, where that is known.
+const MEMORY_GROWTH: &str = "memory_growth";
 
 /// Severity from which a finding stands out, and from which it alarms.
 const NOTICE: f64 = 10.0;
@@ -19,7 +23,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     }
     out.push_str("<ol class=\"findings\">\n");
     for (at, finding) in report.bottlenecks.iter().enumerate() {
-        one(at, finding, out);
+        one(at, report, finding, out);
     }
     out.push_str("</ol>\n");
     if !report.notes.is_empty() {
@@ -30,7 +34,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     close(out);
 }
 
-fn one(at: usize, finding: &Bottleneck, out: &mut String) {
+fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
     let (class, degree) = match finding.severity {
         severity if severity >= ALARM => ("alarm", "severe"),
         severity if severity >= NOTICE => ("notice", "notable"),
@@ -71,14 +75,17 @@ fn one(at: usize, finding: &Bottleneck, out: &mut String) {
             out,
         );
     }
-    let (plot, what) = shown_in(finding);
+    let (plot, what) = shown_in(report, finding);
     paragraph(&format!("<a class=\"see\" href=\"#{plot}\">See it in {what}</a>"), out);
     evidence(&place, finding, out);
     out.push_str("</li>\n");
 }
 
 /// The part of the page that shows what a finding is about.
-fn shown_in(finding: &Bottleneck) -> (&'static str, &'static str) {
+fn shown_in(report: &Report, finding: &Bottleneck) -> (&'static str, &'static str) {
+    if finding.rule == MEMORY_GROWTH && held_series(report).is_some() {
+        return ("plot-held", "what sections hold over the steps");
+    }
     if finding.rule == SLOWER_SINCE {
         return ("plot-steps", "the step times");
     }

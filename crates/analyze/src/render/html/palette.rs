@@ -13,6 +13,9 @@ use crate::summary::PhaseName;
 /// Colours that are left for words of users.
 const OWN: usize = 4;
 
+/// Lines of sections: four colours, each whole and dashed.
+const SECTIONS: usize = 8;
+
 /// What no phase covers, and sections without one.
 pub(super) const NO_PHASE: &str = "plain";
 
@@ -20,6 +23,9 @@ pub(super) const NO_PHASE: &str = "plain";
 pub(super) const STEP: &str = "s0";
 pub(super) const RESIDENT: &str = "s1";
 pub(super) const LIVE: &str = "s2";
+/// What all sections hold, and what those do that are not told apart.
+pub(super) const HELD: &str = "all";
+pub(super) const HELD_OTHER: &str = "plain";
 /// Values of the user's own.
 pub(super) const VALUE: &str = "s3";
 
@@ -47,15 +53,7 @@ impl<'a> Palette<'a> {
         names.dedup();
         let (known, words): (Vec<&str>, Vec<&str>) =
             names.into_iter().partition(|name| Phase::parse(name).is_some());
-        let mut own: BTreeMap<&str, usize> = BTreeMap::new();
-        // By a hash, so that a word keeps its colour from report to report; the next free one where it is taken.
-        for word in words {
-            let first = hash(word) % OWN;
-            let is_free = |color: &usize| !own.values().any(|taken| taken == color);
-            let free = (first..first + OWN).map(|color| color % OWN).find(is_free);
-            own.insert(word, free.unwrap_or(first));
-        }
-        Self { own, known }
+        Self { own: shared(words.into_iter(), OWN), known }
     }
 
     /// The class of a phase.
@@ -82,6 +80,27 @@ impl<'a> Palette<'a> {
     }
 }
 
+/// Of each word one of so many colours: by a hash, so that a word keeps its colour from report to report; the next free
+/// one where it is taken.
+fn shared<'a>(words: impl Iterator<Item = &'a str>, colors: usize) -> BTreeMap<&'a str, usize> {
+    let mut taken: BTreeMap<&str, usize> = BTreeMap::new();
+    for word in words {
+        let first = hash(word) % colors;
+        let is_free = |color: &usize| !taken.values().any(|taken| taken == color);
+        let free = (first..first + colors).map(|color| color % colors).find(is_free);
+        taken.insert(word, free.unwrap_or(first));
+    }
+    taken
+}
+
+/// The classes of the lines of sections, in their order.
+pub(super) fn of_sections(paths: &[&str]) -> Vec<String> {
+    let mut sorted = paths.to_vec();
+    sorted.sort_unstable();
+    let colors = shared(sorted.into_iter(), SECTIONS);
+    paths.iter().map(|path| format!("m{}", colors.get(path).copied().unwrap_or(0))).collect()
+}
+
 /// FNV-1a, folded: the upper bits of short words differ little.
 fn hash(word: &str) -> usize {
     let all = word.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
@@ -103,6 +122,18 @@ mod tests {
             assert_eq!(alone.class(name.as_str()), all.class(name.as_str()));
             assert_eq!(all.class(name.as_str()), format!("c{at}"));
         }
+    }
+
+    #[test]
+    fn a_section_keeps_its_line_and_eight_have_one_each() {
+        let paths: Vec<String> = (0..8).map(|n| format!("step/section {n}")).collect();
+        let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
+        let mut all = of_sections(&paths);
+        for (path, class) in paths.iter().zip(&all).take(1) {
+            assert_eq!(of_sections(&[path]), std::slice::from_ref(class));
+        }
+        all.sort();
+        assert_eq!(all, ["m0", "m1", "m2", "m3", "m4", "m5", "m6", "m7"]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Figures over step numbers, drawn small: step times, waiting, memory, the user's own values. The script draws the same data again, with zoom. Which columns belong to which plot is said in
+//! Figures over step numbers, drawn small: step times, waiting, memory, what sections hold, the user's own values. The script draws the same data again, with zoom. Which columns belong to which plot is said in
 //! `data-plot`, which names a plot of the data.
 
 use std::collections::BTreeSet;
@@ -12,7 +12,7 @@ use super::svg::{self, Bucket, Line, Scale, bands, buckets, buckets_within};
 use super::{changes, periods};
 use crate::report::Report;
 use crate::report::units::{bytes, duration};
-use crate::summary::{Gauge, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
+use crate::summary::{Gauge, HeldPoint, HeldSeries, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
 
 /// Buckets of areas, of which there are as many as phases.
 const AREA_BUCKETS: usize = 200;
@@ -201,7 +201,8 @@ pub(super) fn memory(report: &Report, out: &mut String) {
     ];
     let lines: Vec<Line<'_>> = all.into_iter().filter(|line| !line.buckets.is_empty()).collect();
     if lines.is_empty() {
-        return paragraph("No step says how much memory there was.", out);
+        paragraph("No step says how much memory there was.", out);
+        return held(report, out);
     }
     let mut drawing = String::new();
     let scale = Scale { base: 1_024.0, unit: bytes };
@@ -213,6 +214,71 @@ pub(super) fn memory(report: &Report, out: &mut String) {
         keys.join(", ")
     );
     figure("plot-memory", "memory", "At the ends of steps", &caption, &drawing, out);
+    held(report, out);
+}
+
+/// What sections hold over the steps.
+pub(super) fn held_series(report: &Report) -> Option<&HeldSeries> {
+    report.memory.as_ref()?.by_section.as_ref().filter(|held| !held.points.is_empty())
+}
+
+/// The lines of what sections hold: names, classes, and bytes by point; those that hold least come first and lie below.
+pub(super) fn held_lines(held: &HeldSeries) -> Vec<(String, String, Vec<i64>)> {
+    let paths: Vec<&str> = held.sections.iter().map(|section| section.path.as_str()).collect();
+    let of = |bytes: &dyn Fn(&HeldPoint) -> i64| held.points.iter().map(bytes).collect::<Vec<i64>>();
+    let mut lines = vec![
+        ("All sections".to_owned(), palette::HELD.to_owned(), of(&|point| point.held_bytes)),
+        ("All others".to_owned(), palette::HELD_OTHER.to_owned(), of(&|point| point.other_bytes)),
+    ];
+    let sections = held.sections.iter().zip(palette::of_sections(&paths)).enumerate().rev();
+    lines.extend(sections.map(|(at, (section, class))| {
+        let inside = if section.with_inside { ", with all inside" } else { "" };
+        let bytes = of(&|point| point.sections.get(at).copied().unwrap_or(0));
+        (format!("{}{inside}", section.path), class, bytes)
+    }));
+    lines
+}
+
+fn held(report: &Report, out: &mut String) {
+    let Some(held) = held_series(report) else { return };
+    let lines = held_lines(held);
+    let merged: Vec<Vec<Bucket>> = lines
+        .iter()
+        .map(|(_, _, bytes)| {
+            let points = held.points.iter().zip(bytes).map(|(point, &bytes)| {
+                let bytes = bytes as f64;
+                (Bucket { step: point.step, min: bytes, mean: bytes, max: bytes }, 1)
+            });
+            buckets_within(svg::buckets_of_each(lines.len()), &points.collect::<Vec<_>>())
+        })
+        .collect();
+    let drawn: Vec<Line<'_>> = lines
+        .iter()
+        .zip(&merged)
+        .map(|((label, class, _), buckets)| Line { label, class, buckets })
+        .collect();
+    let mut drawing = String::new();
+    svg::signed("Memory that sections hold, over step numbers", &drawn, &mut drawing);
+    let keys: Vec<String> = lines
+        .iter()
+        .rev()
+        .map(|(label, class, _)| svg::keyed_line(class, &escape(label).replace('/', "/<wbr>")))
+        .collect();
+    let mut caption = format!(
+        "Memory that sections hold: allocated by them and not freed by them since the run began. {}. Where one \
+         rises and all together stay level, others free what it allocates, and fall. What other threads do is at the \
+         step in which it ended.",
+        keys.join(", ")
+    );
+    if report.summary.coverage.partly_read().is_some() {
+        caption.push_str(" Only steps that were read count.");
+    }
+    if !held.untold.is_empty() {
+        let paths: Vec<String> = held.untold.iter().map(|path| super::page::path(path)).collect();
+        caption
+            .push_str(&format!(" Not told, because steps or batches may be inside: {}.", paths.join(", ")));
+    }
+    figure("plot-held", "held", "Held by sections", &caption, &drawing, out);
 }
 
 pub(super) fn values(report: &Report, out: &mut String) {
@@ -231,7 +297,7 @@ pub(super) fn values(report: &Report, out: &mut String) {
                 (bucket, point.count)
             })
             .collect();
-        let merged = buckets(&points);
+        let merged = buckets_within(svg::buckets_of_each(values.len()), &points);
         let place = format!("detailed_metrics/values/{at}");
         let last = series.points.last();
         let shown = last.map(|point| {
@@ -241,13 +307,19 @@ pub(super) fn values(report: &Report, out: &mut String) {
                 &plain(point.mean),
             )
         });
+        let not_finite = (series.not_finite > 0).then(|| {
+            format!(
+                " Values that are no numbers: {}.",
+                count(&format!("{place}/not_finite"), series.not_finite)
+            )
+        });
         let mut drawing = String::new();
         svg::line(&format!("{} over step numbers", series.name), palette::VALUE, &merged, &mut drawing);
         let caption = format!(
-            "{} over step numbers; at the end {}. Values that are no numbers: {}.",
+            "{} over step numbers; at the end {}.{}",
             super::page::code(&series.name),
             shown.as_deref().unwrap_or(super::page::UNKNOWN),
-            count(&format!("{place}/not_finite"), series.not_finite)
+            not_finite.unwrap_or_default()
         );
         let heading = super::page::code(&series.name);
         figure(&format!("plot-value-{at}"), &format!("value-{at}"), &heading, &caption, &drawing, out);

@@ -22,7 +22,7 @@ pub(super) fn ranks(report: &Report, out: &mut String) {
             match (row.ended, row.ended_by) {
                 (true, Some(signal)) => format!("yes, by {signal}"),
                 (true, None) => "yes".into(),
-                (false, _) => "no".into(),
+                (false, _) => "no end was read".into(),
             },
         ]
     });

@@ -22,7 +22,7 @@ pub(super) fn flame(report: &Report, out: &mut String) {
              <div id=\"flame-graph\" hidden></div>\n<p id=\"flame-said\" class=\"said\" role=\"status\"></p>\n",
         );
         paragraph(
-            "The wider, the longer: time of all calls, children below. Children that ran at the same time as each other \
+            "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that ran at the same time as each other \
              share the width of their parent. The table of sections holds the same in words.",
             out,
         );

@@ -4,9 +4,9 @@ use super::page::{bytes, close, code, count, figure, known, ns, number, open, pa
 use super::palette::{self, Palette};
 use super::svg;
 use crate::render::common::periods;
-use crate::report::Report;
 use crate::report::units::signed_bytes;
-use crate::summary::{ModeSummary, PhaseName, PhaseSum};
+use crate::report::{Memory, Report};
+use crate::summary::{HeldFigures, ModeSummary, PhaseName, PhaseSum};
 
 /// Phases named of a slow step.
 const PHASES: usize = 4;
@@ -64,10 +64,11 @@ pub(super) fn phases(report: &Report, out: &mut String) {
         );
         paragraph(
             &format!(
-                "Exposed is time of the training thread in a phase while nothing of higher rank runs there, in {} steps \
+                "Exposed is time of the training thread in a phase while nothing of higher rank runs there, in {} {} \
                  read with all their sections. Work of other threads is exposed only where the training thread waits \
                  for it.",
-                count("summary/whole/steps", summary.whole.steps)
+                count("summary/whole/steps", summary.whole.steps),
+                if summary.whole.steps == 1 { "step" } else { "steps" },
             ),
             out,
         );
@@ -124,9 +125,10 @@ fn phase_sums(report: &Report, out: &mut String) {
     );
     paragraph(
         &format!(
-            "By the sums of sections of {} steps, all modes and warm-up included, on whatever thread; {} of them were \
+            "By the sums of sections of {} {}, all modes and warm-up included, on whatever thread; {} of them were \
              read with their sections.",
             count("summary/input/steps", summary.input.steps),
+            if summary.input.steps == 1 { "step" } else { "steps" },
             count("summary/coverage/whole_steps", summary.coverage.whole_steps),
         ),
         out,
@@ -181,6 +183,7 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
             count(&format!("{place}/produce/count"), row.produce.count),
             row.workers.len().to_string(),
             share(&format!("{place}/utilisation"), row.utilisation),
+            share(&format!("{place}/slot_wait_share"), row.slot_wait_share),
             ns(&format!("{place}/produce/p50"), row.produce.p50),
             ns(&format!("{place}/produce/p95"), row.produce.p95),
             ns(&format!("{place}/busy_ns"), row.busy_ns),
@@ -196,6 +199,7 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
             ">Batches",
             ">Workers",
             ">Busy",
+            ">Waiting for a place",
             ">Median to make",
             ">p95 to make",
             ">Busy in all",
@@ -231,6 +235,38 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
     close(out);
 }
 
+/// Ends and extremes of what sections hold.
+fn held(memory: &Memory, out: &mut String) {
+    let Some(held) = &memory.by_section else { return };
+    let place = "memory/by_section";
+    let row = |name: String, place: String, row: &HeldFigures| {
+        let bytes = |name: &str, bytes: i64| figure(&format!("{place}/{name}"), bytes, &signed_bytes(bytes));
+        [
+            name,
+            bytes("first_bytes", row.first_bytes),
+            bytes("last_bytes", row.last_bytes),
+            bytes("peak_bytes", row.peak_bytes),
+            count(&format!("{place}/peak_step"), row.peak_step),
+        ]
+    };
+    let paths: Vec<&str> = held.sections.iter().map(|section| section.path.as_str()).collect();
+    let sections = held.sections.iter().zip(palette::of_sections(&paths)).enumerate();
+    let sections = sections.map(|(at, (section, class))| {
+        let inside = if section.with_inside { " with all inside" } else { "" };
+        let name = svg::keyed_line(&class, &format!("{}{inside}", super::page::path(&section.path)));
+        row(name, format!("{place}/sections/{at}"), &section.figures)
+    });
+    let name = svg::keyed_line;
+    let others = row(name(palette::HELD_OTHER, "all others"), format!("{place}/other"), &held.other);
+    let all = row(name(palette::HELD, "all sections"), format!("{place}/total"), &held.total);
+    table(
+        "Memory that sections hold",
+        ["Section", ">After the first point", ">After the last", ">Farthest from zero", ">At step"],
+        sections.chain([others, all]),
+        out,
+    );
+}
+
 /// Closes the part that the plots of memory opened.
 pub(super) fn memory(report: &Report, out: &mut String) {
     let Some(memory) = &report.memory else {
@@ -254,6 +290,7 @@ pub(super) fn memory(report: &Report, out: &mut String) {
             ])
         });
     table("Memory at the ends of steps", ["Memory", ">First", ">Last", ">Most", ">Growth a step"], rows, out);
+    held(memory, out);
     let rows = memory.processes.iter().enumerate().map(|(at, row)| {
         let place = format!("memory/processes/{at}");
         [

@@ -6,7 +6,7 @@
 use super::axis::{Axis, short, step_name, steps};
 use super::marks::Marks;
 use super::page::escape;
-use crate::report::units::percent;
+use crate::report::units::{bytes, percent};
 
 /// Height of a plot in pixels, and its margins; what is left and right of it is in the style.
 pub(super) const HEIGHT: f64 = 220.0;
@@ -19,6 +19,11 @@ const INSIDE: f64 = 1_000.0;
 
 /// Buckets of a plot: more than a page shows nobody sees.
 pub(super) const BUCKETS: usize = 400;
+
+/// Buckets of each of so many lines of one kind: all together as many as three have, so that a page stays small.
+pub(super) fn buckets_of_each(lines: usize) -> usize {
+    (3 * BUCKETS / lines.max(1)).clamp(24, BUCKETS)
+}
 
 /// The figures of some neighbouring steps.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,6 +67,14 @@ pub(super) fn key(class: &str) -> String {
 /// A colour and what it stands for, which stay on one line.
 pub(super) fn keyed(class: &str, html: &str) -> String {
     format!("<span class=\"word\">{}{html}</span>", key(class))
+}
+
+/// The look of a line and what it stands for, which may be a long path.
+pub(super) fn keyed_line(class: &str, html: &str) -> String {
+    format!(
+        "<span class=\"key-line\"><svg class=\"key long\" viewBox=\"0 0 24 10\" aria-hidden=\"true\">\
+         <line class=\"line {class}\" x2=\"24\" y1=\"5\" y2=\"5\"/></svg>\u{a0}{html}</span>"
+    )
 }
 
 /// A bar of a share of one.
@@ -158,6 +171,9 @@ pub(super) fn anchor(share: f64) -> &'static str {
     }
 }
 
+/// Width of an area of a single step.
+const COLUMN: f64 = 20.0;
+
 /// Opens what stretches.
 fn open_inside(out: &mut String) {
     out.push_str(&format!(
@@ -200,16 +216,16 @@ fn plot(
     open_inside(out);
     for line in lines.iter().filter(|_| is_area) {
         let (Some(first), Some(last)) = (line.buckets.first(), line.buckets.last()) else { continue };
-        let top: Vec<String> = line
-            .buckets
-            .iter()
-            .map(|one| format!("{:.1},{:.1}", place.x(one.step), place.y(one.mean)))
-            .collect();
+        // A single one is as wide as can be seen.
+        let more = if line.buckets.len() == 1 { COLUMN } else { 0.0 };
+        let at = |one: &Bucket, more| format!("{:.1},{:.1}", place.x(one.step) + more, place.y(one.mean));
+        let mut top: Vec<String> = line.buckets.iter().map(|one| at(one, 0.0)).collect();
+        top.extend((more > 0.0).then(|| at(last, more)));
         out.push_str(&format!(
             "<polygon class=\"area {}\" points=\"{} {:.1},{bottom:.1} {:.1},{bottom:.1}\"><title>{}</title></polygon>\n",
             line.class,
             top.join(" "),
-            place.x(last.step),
+            place.x(last.step) + more,
             place.x(first.step),
             escape(line.label),
             bottom = place.y(0.0),
@@ -232,8 +248,12 @@ struct Place<'a> {
 }
 
 impl Place<'_> {
+    /// A single step is in the middle.
     fn share(&self, step: u64) -> f64 {
-        step.saturating_sub(self.first) as f64 / self.last.saturating_sub(self.first).max(1) as f64
+        if self.first == self.last {
+            return 0.5;
+        }
+        step.saturating_sub(self.first) as f64 / self.last.saturating_sub(self.first) as f64
     }
 
     fn x(&self, step: u64) -> f64 {
@@ -255,10 +275,13 @@ fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
     let at = |step: u64, value: f64| format!("{:.1},{:.1}", place.x(step), place.y(value));
     let upper = line.buckets.iter().map(|one| at(one.step, one.max));
     let lower = line.buckets.iter().rev().map(|one| at(one.step, one.min));
-    let mean: Vec<String> = line.buckets.iter().map(|one| at(one.step, one.mean)).collect();
+    let mut mean: Vec<String> = line.buckets.iter().map(|one| at(one.step, one.mean)).collect();
+    // A line to itself is a point, where its ends are round.
+    let dot = if mean.len() == 1 { " dot" } else { "" };
+    mean.extend(mean.first().filter(|_| mean.len() == 1).cloned());
     let band: Vec<String> = upper.chain(lower).collect();
     out.push_str(&format!(
-        "<polygon class=\"band {class}\" points=\"{}\"/>\n<polyline class=\"line {class}\" points=\"{}\"><title>{}</title></polyline>\n",
+        "<polygon class=\"band {class}\" points=\"{}\"/>\n<polyline class=\"line{dot} {class}\" points=\"{}\"><title>{}</title></polyline>\n",
         band.join(" "),
         mean.join(" "),
         escape(line.label),
@@ -281,6 +304,26 @@ pub(super) fn line(title: &str, class: &str, buckets: &[Bucket], out: &mut Strin
     step_ticks(&place, out);
     open_inside(out);
     band(&Line { label: title, class, buckets }, &place, out);
+    out.push_str("</svg>\n</svg>\n");
+}
+
+/// Lines of bytes that can be missing over step numbers.
+pub(super) fn signed(title: &str, lines: &[Line<'_>], out: &mut String) {
+    let all = || lines.iter().flat_map(|line| line.buckets);
+    let low = all().map(|bucket| bucket.min).fold(0.0, f64::min);
+    let high = all().map(|bucket| bucket.max).fold(0.0, f64::max);
+    let axis = Axis::signed(low, high, 1_024.0);
+    let first = all().map(|bucket| bucket.step).min().unwrap_or(0);
+    let last = all().map(|bucket| bucket.step).max().unwrap_or(0);
+    let place = Place { first, last, top: TOP, axis: &axis };
+    open("", title, HEIGHT, out);
+    for tick in &axis.ticks {
+        let sign = if *tick < 0.0 { "−" } else { "" };
+        level(place.y(*tick), &format!("{sign}{}", short(&bytes(tick.abs() as u64))), out);
+    }
+    step_ticks(&place, out);
+    open_inside(out);
+    lines.iter().for_each(|line| band(line, &place, out));
     out.push_str("</svg>\n</svg>\n");
 }
 

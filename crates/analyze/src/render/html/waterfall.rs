@@ -3,15 +3,17 @@
 
 mod layout;
 
+use stepscope_core::Phase;
+
 use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, paragraph, path, table};
 use super::palette::Palette;
 use super::svg;
 use crate::render::common::names::named;
 use crate::report::Report;
-use crate::report::units::duration;
+use crate::report::units::{duration, things};
 use crate::summary::{Example, ExampleRole, ExampleSpan, Lane};
 
-pub(super) use layout::{Rows, rows};
+pub(super) use layout::{Making, Rows, makings, rows};
 
 /// Rows of the table that is there without scripts.
 const ROWS: usize = 40;
@@ -54,8 +56,9 @@ pub(super) fn render(report: &Report, out: &mut String) {
     out.push_str("<p id=\"waterfall-said\" class=\"said\" role=\"status\"></p>\n");
     out.push_str(&format!(
         "<figcaption>Shown is <span id=\"waterfall-title\">{}, {} of {} spans</span>. Spans stand by thread, children \
-         below their parents. The thin bar below a span marks the critical path: what held up the end of the step.\
-         </figcaption>\n</figure>\n",
+         below their parents. The thin bar below a span marks the critical path: what held up the end of the step. \
+         Where a span was suspended, it is light. \
+         Batches that loaders were making while the step waited for them have a lane of their own.</figcaption>\n</figure>\n",
         escape(&title(report, shown)),
         shown.spans.len(),
         shown.spans_in_step
@@ -158,10 +161,30 @@ fn batch(place: &str, span: &ExampleSpan) -> String {
     )
 }
 
+/// For how long a span ran that was suspended.
+fn running_words(span: &ExampleSpan) -> Option<String> {
+    let sum = span.running.iter().fold(0u64, |sum, run| sum.saturating_add(run.duration_ns));
+    let parts = things(span.running.len() as u64, "part", "parts");
+    (!span.running.is_empty())
+        .then(|| format!("ran for {} in {parts} and was suspended otherwise", duration(sum)))
+}
+
+/// What stands at the lane of batches.
+const MAKINGS: &str = "loaders: batches that were waited for";
+
+/// A batch in words.
+pub(super) fn making_words(example: &Example, making: &Making) -> String {
+    let wait = example.spans.get(making.span).map(|span| named(&span.name)).unwrap_or_default();
+    format!("the batch that {wait} waited for, made in {}", duration(making.duration_ns))
+}
+
 fn draw(palette: &Palette<'_>, example: &Example, out: &mut String) {
     let Rows { of_spans, by_lane } = rows(example);
     let total: usize = by_lane.iter().sum();
-    let height = HEAD + by_lane.len() as f64 * HEAD + total as f64 * ROW + 4.0;
+    let makings = makings(example);
+    let makings_rows = makings.iter().map(|making| making.row + 1).max().unwrap_or(0);
+    let lanes = by_lane.len() + usize::from(makings_rows > 0);
+    let height = HEAD + lanes as f64 * HEAD + (total + makings_rows) as f64 * ROW + 4.0;
     let whole_ns = example.step.duration_ns.max(1) as f64;
     let x = |offset_ns: f64| 100.0 * (offset_ns / whole_ns).clamp(0.0, 1.0);
     svg::open(" waterfall", "Waterfall of the spans of a step", height, out);
@@ -187,6 +210,20 @@ fn draw(palette: &Palette<'_>, example: &Example, out: &mut String) {
         tops.push(top + HEAD);
         top += HEAD + *rows as f64 * ROW;
     }
+    if makings_rows > 0 {
+        let y = top + HEAD - 5.0;
+        out.push_str(&format!("<text class=\"lane\" x=\"0\" y=\"{y:.0}\">{MAKINGS}</text>\n"));
+    }
+    for making in &makings {
+        let class = palette.class(Phase::DataLoading.as_str());
+        let from = x(making.offset_ns as f64);
+        let width = (x(making.offset_ns as f64 + making.duration_ns as f64) - from).max(0.1);
+        let y = top + HEAD + making.row as f64 * ROW;
+        out.push_str(&format!(
+            "<rect class=\"{class}\" x=\"{from:.2}%\" y=\"{y:.1}\" width=\"{width:.2}%\" height=\"{BAR}\"><title>{}</title></rect>\n",
+            escape(&making_words(example, making))
+        ));
+    }
     let y = |span: usize| {
         let lane = example.spans.get(span).and_then(|span| tops.get(usize::try_from(span.lane).ok()?));
         lane.copied().unwrap_or(HEAD) + of_spans.get(span).copied().unwrap_or(0) as f64 * ROW
@@ -197,12 +234,22 @@ fn draw(palette: &Palette<'_>, example: &Example, out: &mut String) {
         let width = (to - from).max(0.1);
         let class = palette.of_phase(span.phase.as_ref());
         let name = named(&span.name);
+        let light = if span.running.is_empty() { "" } else { "light " };
         out.push_str(&format!(
-            "<rect class=\"{class}\" x=\"{from:.2}%\" y=\"{:.1}\" width=\"{width:.2}%\" height=\"{BAR}\"><title>{}, {}</title></rect>\n",
+            "<rect class=\"{light}{class}\" x=\"{from:.2}%\" y=\"{:.1}\" width=\"{width:.2}%\" height=\"{BAR}\"><title>{}, {}{}</title></rect>\n",
             y(n),
             escape(&name),
-            escape(&duration(span.duration_ns))
+            escape(&duration(span.duration_ns)),
+            escape(&running_words(span).map(|words| format!(", {words}")).unwrap_or_default())
         ));
+        for run in &span.running {
+            let from = x(run.offset_ns as f64);
+            out.push_str(&format!(
+                "<rect class=\"{class}\" x=\"{from:.2}%\" y=\"{:.1}\" width=\"{:.2}%\" height=\"{BAR}\"/>\n",
+                y(n),
+                (x(run.offset_ns as f64 + run.duration_ns as f64) - from).max(0.1)
+            ));
+        }
         let room = (width / 100.0 * WIDTH / LETTER) as usize;
         if room >= 4 {
             // A drawing inside cuts what has no room.

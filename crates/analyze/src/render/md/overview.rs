@@ -2,7 +2,7 @@
 
 use super::super::common::recording::ended_in_order;
 use super::page::{Page, code, known, prose};
-use crate::report::units::{bytes, count, duration, percent, rate};
+use crate::report::units::{bytes, count, duration, percent, rate, things};
 use crate::report::{Report, Run, coverage};
 use crate::summary::Throughput;
 
@@ -26,8 +26,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let mut text: Vec<String> =
             parts.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
         text.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
-        let of =
-            summary.coverage.partly_read().map(|_| format!(" (of the {} steps read)", count(summary.steps)));
+        let of = summary
+            .coverage
+            .partly_read()
+            .map(|_| format!(" (of the {} read)", things(summary.steps, "step", "steps")));
         rows.push(row("Step time", format!("{}{}", text.join(", "), of.unwrap_or_default())));
     }
     rows.extend(throughput(&summary.throughput).map(|text| row("Throughput", text)));

@@ -30,9 +30,9 @@ pub(super) fn phases(report: &Report, page: &mut Page) {
         });
         page.table(["Phase", ">Share", ">Time", ">Calls"], rows);
         page.block(&format!(
-            "By the sums of sections of {} steps, all modes and warm-up included; {} of them were read with their \
+            "By the sums of sections of {}, all modes and warm-up included; {} of them were read with their \
              sections.",
-            count(summary.input.steps),
+            things(summary.input.steps, "step", "steps"),
             count(summary.coverage.whole_steps)
         ));
     } else if summary.whole.total_ns > 0 {
@@ -57,8 +57,8 @@ pub(super) fn phases(report: &Report, page: &mut Page) {
         });
         page.table(["Phase", ">Exposed", ">Time", ">On any thread", ">Time"], rows.chain(rest));
         page.block(&format!(
-            "Exposed: on the training thread while nothing of higher rank runs there, in {} steps.",
-            count(summary.whole.steps)
+            "Exposed: on the training thread while nothing of higher rank runs there, in {}.",
+            things(summary.whole.steps, "step", "steps")
         ));
     }
     // Phases that only occur inside sections of others have no sections of their own.
@@ -228,4 +228,16 @@ pub(super) fn memory(report: &Report, page: &mut Page) {
         ]
     });
     page.table([">Rank", "Host", ">Resident at most", ">Live at most"], rows);
+    let Some(held) = &memory.by_section else { return };
+    page.heading(3, "Memory held by sections");
+    let all = [("all others".to_owned(), held.other), ("all sections".to_owned(), held.total)];
+    let sections = held.sections.iter().map(|row| {
+        let inside = if row.with_inside { " with all inside" } else { "" };
+        (format!("{}{inside}", code(&row.path)), row.figures)
+    });
+    let rows = sections.chain(all).map(|(name, row)| {
+        let [first, last, peak] = [row.first_bytes, row.last_bytes, row.peak_bytes].map(signed_bytes);
+        [name, first, last, peak, count(row.peak_step)]
+    });
+    page.table(["Section", ">First", ">Last", ">Peak", ">At step"], rows);
 }

@@ -25,11 +25,12 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let name = left(&elide(name, NAME), NAME);
         format!("  {name} {} {}", right(&percent(share), 8), right(&per_window(ns), 10))
     };
-    let large = critical.sections.iter().filter(|row| row.share >= SMALL);
-    for section in large.clone().take(ON_PATH) {
+    let large = critical.sections.iter().filter(|row| row.share >= SMALL).take(ON_PATH);
+    for section in large.clone() {
         page.plain(&row(&named(&section.path), section.share, section.on_path_ns));
     }
-    page.more(large.count(), ON_PATH, "section", "sections");
+    let on_path = critical.sections.iter().filter(|row| row.on_path_ns > 0).count();
+    page.more(on_path, large.count(), "section", "sections");
     let other = 1.0 - critical.explained_share;
     if other >= SMALL {
         let name = format!("(the {} itself, in no section)", critical.window);
@@ -40,9 +41,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         waits(parts, page);
     }
     if let Some(through) = &critical.through_batches {
-        let sampled = if through.is_exact { "" } else { ", by the batches that were drawn" };
+        let (about, drawn) =
+            if through.is_exact { ("", "") } else { ("about ", ": as of the batches that were drawn") };
         let text = format!(
-            "of {} of waits that link to their batch, {} are time of the sections that made it{sampled}",
+            "of {} of waits that link to their batch, {about}{} are time of the sections that made it{drawn}",
             duration(through.linked_ns),
             duration(through.making_ns)
         );

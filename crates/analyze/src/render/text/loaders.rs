@@ -24,11 +24,15 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             page.paragraph(Look::Plain, "  ", &format!("{}: no batch was read{waits}", loader.name));
             continue;
         }
+        let slots = loader
+            .slot_wait_share
+            .map(|share| format!(", waiting for a place in the queue {}", percent(share)));
         let text = format!(
-            "{} by {}, busy {} of the time; a batch takes p50 {}, p95 {}",
+            "{} by {}, busy {} of the time{}; a batch takes p50 {}, p95 {}",
             things(loader.produce.count, "batch", "batches"),
             things(loader.workers.len() as u64, "worker", "workers"),
             known(loader.utilisation, percent),
+            slots.unwrap_or_default(),
             known(loader.produce.p50, duration),
             known(loader.produce.p95, duration),
         );

@@ -1,4 +1,5 @@
 //! What several rules share. No rule lives here.
 
 pub(super) mod tail;
+pub(super) mod taken;
 pub(super) mod waits;

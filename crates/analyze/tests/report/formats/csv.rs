@@ -107,7 +107,7 @@ fn every_figure_of_a_section_is_in_its_row() {
         ("alloc/peak_bytes", "peak_bytes"),
         ("alloc", "alloc_bytes"),
     ]);
-    for figure in ["busy_ns", "idle_ns", "cpu_ns", "samples", "tokens", "bytes", "flops"] {
+    for figure in ["busy_ns", "idle_ns", "cpu_ns", "run_queue_ns", "samples", "tokens", "bytes", "flops"] {
         map.insert(format!("{figure}/sum"), figure.to_owned());
         map.insert(format!("{figure}/spans"), format!("{figure}_spans"));
     }
@@ -163,6 +163,36 @@ fn every_point_of_a_series_is_a_row() {
         ("0", "", "0.5")
     );
     assert_eq!((values[1]["step"].as_str(), values[1]["count"].as_str()), ("", "2"));
+}
+
+#[test]
+fn what_sections_hold_has_its_rows() {
+    let report = report_of(&full());
+    let (json, tables) = (json_of(&report), tables(&report));
+    let held = &json["memory"]["by_section"];
+    let rows = &tables["memory_sections.csv"];
+    let whats: Vec<&str> = rows.iter().map(|row| row["what"].as_str()).collect();
+    assert_eq!(whats, ["section", "section", "other", "total"]);
+    let map = names(&[("path", "section")]);
+    for (section, row) in held["sections"].as_array().unwrap().iter().zip(rows) {
+        compare("sections", section, row, &map);
+    }
+    compare("other", &held["other"], &rows[2], &map);
+    compare("total", &held["total"], &rows[3], &map);
+    let mut rows = tables["memory_over_steps.csv"].iter();
+    for point in held["points"].as_array().unwrap() {
+        let bytes = point["sections"].as_array().unwrap().iter().chain([&point["other_bytes"]]);
+        let paths = ["step/history", "step/forward", ""];
+        for (path, bytes) in paths.iter().zip(bytes) {
+            let row = rows.next().unwrap();
+            let expected = [&point["step"], &point["net_bytes"], &point["held_bytes"], bytes].map(cell);
+            let columns =
+                ["step", "all_net_bytes", "all_held_bytes", "held_bytes"].map(|name| row[name].clone());
+            assert_eq!((columns, row["section"].as_str()), (expected, *path));
+            assert_eq!((row["mode"].as_str(), row["step_numbers"].as_str()), ("train", "2"));
+        }
+    }
+    assert!(rows.next().is_none());
 }
 
 #[test]

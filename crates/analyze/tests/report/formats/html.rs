@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use flate2::{Decompress, FlushDecompress};
 use serde_json::Value;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::Example;
+use stepscope_analyze::summary::{Example, ValuePoint, ValueSeries};
 
 use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
 use crate::fixture::{MS, Run, healthy, nothing};
@@ -171,6 +171,12 @@ fn the_data_are_the_series() {
                 points.iter().map(|point| point.rss_bytes.map(|gauge| gauge.max - gauge.min)).collect()
             }
             "rss_mean_off" => points.iter().map(|point| point.rss_bytes.map(|_| 0)).collect(),
+            "held_step" => vec![Some(0), Some(2)],
+            // From below: all, all others, the smaller section first. Less than nothing wraps around.
+            "held_0" => vec![Some(980_300), Some(8_930_038)],
+            "held_1" => vec![Some(300), Some(40)],
+            "held_2" => [-20_000_i64, -70_003].map(|bytes| Some(bytes as u64)).to_vec(),
+            "held_3" => vec![Some(1_000_000), Some(9_000_001)],
             "value-0_step" => vec![Some(0)],
             "phases_step" => summary.phase_series[0].points.iter().map(|point| Some(point.step)).collect(),
             "phases_steps" => vec![Some(1), Some(1)],
@@ -216,6 +222,9 @@ fn example_column(example: &Example, figure: &str, texts: &Value) -> Vec<Option<
         "error" => vec![Some(0), Some(0), Some(0), Some(1)],
         "produce" => vec![None, Some(3_000_001), None, None],
         "queue" => vec![None, Some(500_003), None, None],
+        "run_span" => vec![Some(2), Some(2)],
+        "run_offset" => vec![Some(9_000_000), Some(14_000_000)],
+        "run_duration" => vec![Some(1_000_000), Some(2_500_000)],
         "piece_span" => vec![Some(1), Some(0), Some(2), Some(0)],
         "piece_offset" => vec![Some(0), Some(4_000_000), Some(4_500_000), Some(9_500_000)],
         "piece_duration" => vec![Some(4_000_000), Some(500_000), Some(5_000_000), Some(500_000)],
@@ -227,8 +236,11 @@ fn example_column(example: &Example, figure: &str, texts: &Value) -> Vec<Option<
 fn a_step_is_drawn_and_told_without_scripts() {
     let page = page(&full());
     let drawing = between(&page, "<svg class=\"plot waterfall\"", "</div>");
-    // Four spans; four pieces of the critical path.
-    assert_eq!(drawing.matches("<rect").count(), 8);
+    // Four spans, two intervals in which one of them ran, a batch; four pieces of the critical path.
+    assert_eq!(drawing.matches("<rect").count(), 11);
+    assert!(drawing.contains("ran for 3.50 ms in 2 parts and was suspended otherwise"));
+    assert!(drawing.contains(">loaders: batches that were waited for</text>"));
+    assert!(drawing.contains("<title>the batch that data_wait waited for, made in 3.00 ms</title>"));
     assert_eq!(drawing.matches("<rect class=\"path\"").count(), 4);
     assert!(
         drawing.contains(">data_wait</text>") && drawing.contains(">thread main (the step&#39;s)</text>")
@@ -267,6 +279,24 @@ fn inflate(packed: &[u8], length: u64) -> Vec<u8> {
     Decompress::new(true).decompress_vec(packed, &mut bytes, FlushDecompress::Finish).unwrap();
     assert_eq!(bytes.len() as u64, length);
     bytes
+}
+
+#[test]
+fn many_values_do_not_make_a_page_large() {
+    let mut summary = full();
+    let points = (0..4_000).map(|step| {
+        let mean = f64::from(step % 97) + 0.123_456;
+        let step = u64::try_from(step).unwrap();
+        ValuePoint { step, count: 1, mean, min: mean, max: mean, last: mean }
+    });
+    let points: Vec<ValuePoint> = points.collect();
+    let template = ValueSeries { points, ..summary.values[0].clone() };
+    summary.values =
+        (0..64).map(|at| ValueSeries { name: format!("value {at:02}"), ..template.clone() }).collect();
+    let page = page(&summary);
+    assert_eq!(page.matches("id=\"plot-value-").count(), 64);
+    let data = between(&page, "id=\"data\">", "</script>").len();
+    assert!(page.len() - data < 400_000, "{} bytes", page.len() - data);
 }
 
 #[test]

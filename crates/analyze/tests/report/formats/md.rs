@@ -93,6 +93,17 @@ fn numbers_are_those_of_the_report() {
             assert_shows(cell, &json["memory"][name][figure], name);
         }
     }
+    let held = table(&text, "Memory held by sections", "Section");
+    let by_section = &json["memory"]["by_section"];
+    let rows = by_section["sections"].as_array().unwrap().iter();
+    let rows: Vec<&Value> = rows.chain([&by_section["other"], &by_section["total"]]).collect();
+    assert_eq!((held.len(), held[0][0].as_str()), (rows.len(), "step/history"));
+    assert_eq!(held[1][0], "step/forward` with all inside");
+    for (row, figures) in held.iter().zip(rows) {
+        for (cell, name) in row[1..].iter().zip(["first_bytes", "last_bytes", "peak_bytes", "peak_step"]) {
+            assert_shows(cell, &figures[name], &row[0]);
+        }
+    }
 }
 
 #[test]

@@ -412,3 +412,13 @@ fn every_part_of_a_gain_is_named() {
     let sharing = "15 % is what loaders that compute beside the step may cost it";
     assert_eq!(because(3 * MS), format!("40 % is waiting; {sharing}; {quicker}"));
 }
+
+#[test]
+fn a_long_wait_is_a_finding_whatever_its_share() {
+    let run = |wait_ms| Run::of(100, 60_000 * MS).phase(Phase::DataWait, "data_wait", wait_ms * MS).build();
+    let [finding] = found(RULE, &run(1_200)).try_into().unwrap();
+    assert_eq!((finding.severity, finding.phase.as_deref()), (2.0, Some("data_wait")));
+    assert_eq!(finding.evidence.get("waiting_per_step_ns"), Some(&json!(1_200 * MS)));
+    assert_eq!(fine(RULE, &run(120)), "0.20 % of the step time is spent waiting for batches, 120 ms a step");
+    assert_eq!(fine(RULE, &run(99)), "0.17 % of the step time is spent waiting for batches");
+}

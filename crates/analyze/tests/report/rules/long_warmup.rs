@@ -3,7 +3,7 @@
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy, same};
+use crate::fixture::{MS, Run, healthy, queued, same};
 
 const RULE: &str = "long_warmup";
 
@@ -21,6 +21,18 @@ fn first_steps_that_take_long_are_found_with_their_section() {
     let advice = &finding.recommendation;
     assert!(advice.contains("204 ms in its slowest call and 4.00 ms in the usual one"), "{advice}");
     assert!(advice.ends_with("The first 10 steps take 2.00 s more than as many usual ones."), "{advice}");
+}
+
+#[test]
+fn what_others_on_the_machine_take_is_told_and_no_fault() {
+    let with = |taken_ns: u64| {
+        let mut summary = Run::of(190, 10 * MS).warmup(&[210 * MS; 10]).build();
+        summary.modes[0].warmup.steady_step = Some(10);
+        queued(&mut summary, |step| if step < 10 { taken_ns } else { 5 * MS });
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.severity
+    };
+    assert_eq!((with(100 * MS), with(99 * MS)), (9.0, 50.0));
 }
 
 #[test]

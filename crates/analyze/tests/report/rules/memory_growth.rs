@@ -135,6 +135,7 @@ fn numbers_that_begin_anew_are_counted_on_or_not_judged() {
             rss_bytes: None,
             samples: None,
             wait_ns: 0,
+            run_queue_ns: None,
         };
         let points = vec![point(0), point(499)];
         summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];

@@ -1,9 +1,11 @@
 //! Fixtures of `slow_calls`.
 
-use stepscope_core::Phase;
+use serde_json::json;
+use stepscope_analyze::summary::{InSteps, PeriodCause, PeriodicSteps, PhaseName, StepPeriod};
+use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy};
+use crate::fixture::{MS, Run, healthy, queued};
 
 const RULE: &str = "slow_calls";
 
@@ -27,6 +29,17 @@ fn a_few_slow_calls_are_found() {
 }
 
 #[test]
+fn what_others_on_the_machine_may_have_taken_is_told_and_no_fault() {
+    let with = |taken_ns: u64| {
+        let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
+        queued(&mut summary, |step| if step % 20 == 7 { taken_ns } else { 0 });
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.severity
+    };
+    assert_eq!((with(20 * MS), with(19 * MS)), (9.0, 20.0));
+}
+
+#[test]
 fn of_nested_sections_the_innermost_is_named() {
     let outer: Vec<u64> = spikes().into_iter().map(|ns| ns + MS).collect();
     let run = Run::of(200, 10 * MS).varying("log", &outer).varying("log/flush", &spikes());
@@ -47,6 +60,15 @@ fn usual_variation_and_regular_work_are_fine() {
 }
 
 #[test]
+fn usual_calls_above_the_median_cost_nothing() {
+    // Most calls take 1 or 1.9 ms; of 200 one is slow.
+    let mut calls: Vec<u64> = [MS, 19 * MS / 10, MS].into_iter().cycle().take(200).collect();
+    calls[77] = 31 * MS;
+    let summary = Run::of(200, 10 * MS).varying("forward", &calls).build();
+    assert_eq!(fine(RULE, &summary), "the slow calls of step/forward cost most, 1.5 % of the step time");
+}
+
+#[test]
 fn slow_calls_of_the_first_steps_are_warmup() {
     let once: Vec<u64> = (0..200).map(|call| if call == 0 { 900 * MS } else { MS }).collect();
     let run = || Run::of(200, 10 * MS).varying("forward", &once);
@@ -56,11 +78,70 @@ fn slow_calls_of_the_first_steps_are_warmup() {
 }
 
 #[test]
+fn what_comes_again_every_so_many_steps_is_no_rarity() {
+    let run = || Run::of(200, 10 * MS).varying("log", &spikes());
+    // Every twentieth of 200 steps takes 40 ms more.
+    let with = |phase: Option<Phase>, above_ns: u64| {
+        let mut summary = run().build();
+        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+        row.phase = Some(PhaseName::Known(Phase::Io));
+        let cause = PeriodCause { phase: phase.map(PhaseName::Known), usual_ns: MS, periodic_ns: 41 * MS };
+        let period = StepPeriod {
+            every: 20,
+            first_step: 7,
+            since_step: None,
+            steps: 10,
+            median_ns: 50 * MS,
+            above_ns,
+            cause: Some(cause),
+        };
+        let usual = summary.modes[0].steady;
+        summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: vec![period] }];
+        summary
+    };
+    let because = "the slow calls of step/log cost most, 0 % of the step time";
+    assert_eq!(fine(RULE, &with(Some(Phase::Io), 400 * MS)), because);
+    // What is beyond it is still rare: 20 % less 10 %.
+    let [rest] = found(RULE, &with(Some(Phase::Io), 200 * MS)).try_into().unwrap();
+    assert_eq!(rest.severity, 10.0);
+    // A period of another phase explains nothing of it.
+    for other in [Some(Phase::Checkpoint), None] {
+        assert_eq!(found(RULE, &with(other, 400 * MS)).len(), 1, "{other:?}");
+    }
+}
+
+#[test]
+fn long_calls_of_another_mode_are_not_slow_ones_of_training() {
+    let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
+    let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+    let all = row.in_steps[0];
+    let mut part = |mode, calls, total_ns| {
+        let part = InSteps { mode, steps: calls, calls, total_ns, driving_ns: total_ns, ..all };
+        row.in_steps.retain(|part| part.mode != mode);
+        row.in_steps.push(part);
+    };
+    // The ten slow ones.
+    part(Mode::Train, 190, 190 * MS);
+    part(Mode::Eval, 10, 410 * MS);
+    let said = fine(RULE, &summary);
+    assert_eq!(said, "the slow calls of step/log cost most, 0 % of the step time");
+    // Five of them each: 200 ms of the 2 s of training.
+    let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+    for part in &mut row.in_steps {
+        part.calls = if part.mode == Mode::Train { 195 } else { 5 };
+        part.total_ns = 200 * MS + part.calls * MS;
+        part.driving_ns = part.total_ns;
+    }
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!((finding.severity, finding.evidence.get("above_median_ns")), (10.0, Some(&json!(200 * MS))));
+}
+
+#[test]
 fn checkpoints_and_waits_are_left_to_their_rules() {
     for phase in [Phase::Checkpoint, Phase::DataWait] {
         let mut summary = Run::of(200, 10 * MS).varying("part", &spikes()).build();
         let row = summary.sections.iter_mut().find(|row| row.name == "part").unwrap();
-        row.phase = Some(stepscope_analyze::summary::PhaseName::Known(phase));
+        row.phase = Some(PhaseName::Known(phase));
         assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
     }
 }

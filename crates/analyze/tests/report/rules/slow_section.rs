@@ -5,7 +5,7 @@ use stepscope_analyze::summary::InSteps;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy};
+use crate::fixture::{MS, Run, healthy, stats};
 
 const RULE: &str = "slow_section";
 
@@ -110,4 +110,24 @@ fn phases_with_a_rule_of_their_own_are_left_to_it() {
             .build();
         assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
     }
+}
+
+#[test]
+fn calls_of_which_one_in_ten_is_long_are_notes() {
+    // 20 calls of 50 take 1.2 s, the others nothing to speak of; then 4 of them.
+    let notes = |long: u64, own: u64| {
+        let durations = (0..50).map(|step| if step < long { 1_200 * MS } else { MS });
+        let mut summary = Run::of(50, 4_000 * MS).phase(Phase::Forward, "forward", 100 * MS).build();
+        let row = summary.sections.iter_mut().find(|row| row.path == "step/forward").unwrap();
+        row.stats = stats(durations);
+        row.self_ns = Some(row.stats.total / 100 * own);
+        slow_section::notes(&summary, &Config::default())
+            .into_iter()
+            .map(|note| note.text)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(notes(20, 100), ["step/forward takes 1.20 s or longer in one of ten calls."]);
+    assert_eq!(notes(4, 100), [""; 0]);
+    // What is inside takes most of it.
+    assert_eq!(notes(20, 40), [""; 0]);
 }

@@ -6,7 +6,7 @@ use stepscope_analyze::summary::{ChangeKind, StepChange};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run};
+use crate::fixture::{MS, Run, queued};
 use crate::schema::change;
 
 const RULE: &str = "slower_since";
@@ -30,6 +30,29 @@ fn then(step: u64, to_step: u64, before_ms: u64, after_ms: u64) -> StepChange {
 }
 
 #[test]
+fn what_others_on_the_machine_take_is_told_and_no_fault() {
+    let with = |taken_ns: u64| {
+        let mut summary = slower();
+        for (level, change) in summary.changes.iter_mut().enumerate() {
+            assert_eq!(level, 0);
+            change.after_ns = 30 * MS;
+            change.cause = None;
+        }
+        queued(&mut summary, |step| if step < 120 { MS } else { MS + taken_ns });
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    // 20 ms more, of which half.
+    let others = with(10 * MS);
+    assert_eq!((others.severity, others.evidence.get("taken_by_others_share")), (9.0, Some(&json!(0.5))));
+    let advice =
+        "50 % of it is time in which the steps' thread could have run and something else had the processor";
+    assert!(others.recommendation.starts_with(advice), "{}", others.recommendation);
+    let own = with(10 * MS - 1);
+    assert!(own.severity > 40.0 && own.evidence.get("taken_by_others_share").is_none(), "{own:?}");
+}
+
+#[test]
 fn a_lasting_slowdown_is_found_with_its_phase() {
     let [finding] = found(RULE, &slower()).try_into().unwrap();
     assert_eq!(finding.title, "Slower since step 120: steps take 20 % longer than before.");
@@ -37,11 +60,31 @@ fn a_lasting_slowdown_is_found_with_its_phase() {
     assert_eq!(finding.evidence.get("longer_share"), Some(&json!(0.2)));
     // 1.800006 of 2 ms.
     assert_eq!(finding.evidence.get("explained_share"), Some(&json!(0.9)));
-    assert!(finding.recommendation.starts_with("`preprocessing` takes 3.80 ms of a step instead of 2.00 ms"));
+    assert_eq!(finding.section.as_deref(), Some("step/prepare/decode"));
+    let advice = &finding.recommendation;
+    assert!(
+        advice.starts_with("`step/prepare/decode` takes 3.20 ms of a step instead of 1.50 ms"),
+        "{advice}"
+    );
     // 80 of 200 steps take 2 ms longer, in a mean of 10.8 ms: 0.8 / 10.8.
     let gain = finding.predicted_gain.unwrap();
     assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (800_000, 10 * MS));
     assert_eq!(finding.severity, 7.0);
+}
+
+#[test]
+fn where_no_section_explains_it_the_phase_is_told() {
+    let mut summary = slower();
+    // A third of what the phase grew by.
+    let mut section = summary.changes[0].cause.as_ref().unwrap().section.clone().unwrap();
+    section.after_ns = 2_100_017;
+    for section in [Some(section), None] {
+        summary.changes[0].cause.as_mut().unwrap().section = section;
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        assert_eq!((finding.section.as_deref(), finding.phase.as_deref()), (None, Some("preprocessing")));
+        let advice = &finding.recommendation;
+        assert!(advice.starts_with("`preprocessing` takes 3.80 ms of a step instead of 2.00 ms"), "{advice}");
+    }
 }
 
 #[test]
@@ -96,18 +139,32 @@ fn a_phase_that_explains_little_is_not_named() {
 }
 
 #[test]
-fn what_slows_all_of_a_step_is_the_machines_and_not_severe() {
-    let mut summary = slower();
-    let change = &mut summary.changes[0];
-    // From 10 to 15 ms, of which one phase takes six tenths before and after.
-    change.after_ns = 15 * MS;
-    let cause = change.cause.as_mut().unwrap();
-    (cause.before_ns, cause.after_ns) = (6 * MS, 9 * MS);
-    (cause.step_before_ns, cause.step_after_ns) = (10 * MS, 15 * MS);
-    let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.predicted_gain.unwrap().share > 0.15);
+fn what_slows_all_of_a_step_by_little_may_be_the_machines_clock_and_is_not_severe() {
+    // From 10 ms at step 20 of 200, of which one phase takes six tenths before and after.
+    let all_of_it = |after_ms: u64| {
+        let mut summary = slower();
+        let change = &mut summary.changes[0];
+        (change.step, change.steps_before, change.steps_after) = (20, 20, 180);
+        change.after_ns = after_ms * MS / 100;
+        let cause = change.cause.as_mut().unwrap();
+        (cause.before_ns, cause.after_ns) = (6 * MS, after_ms * MS * 6 / 1_000);
+        (cause.step_before_ns, cause.step_after_ns) = (10 * MS, after_ms * MS / 100);
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    let finding = all_of_it(1_240);
+    let gain = finding.predicted_gain.unwrap().share;
+    assert!(gain > 0.15, "{gain}");
     assert_eq!((finding.phase, finding.severity), (None, 9.0));
     assert!(finding.recommendation.starts_with("No phase explains it"), "{}", finding.recommendation);
+    // More than any clock does: as severe as what it costs.
+    for after_ms in [1_250, 3_000] {
+        let finding = all_of_it(after_ms);
+        let gain = finding.predicted_gain.unwrap().share;
+        assert!(gain > 0.15 && finding.severity == (gain * 100.0).round(), "{gain}: {}", finding.severity);
+        assert_eq!(finding.phase, None);
+    }
+    let mut summary = slower();
     // The rest grew by a tenth while the step grew by a fifth: that phase it is.
     let change = &mut summary.changes[0];
     change.after_ns = 12 * MS;

@@ -6,7 +6,7 @@ use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, StepChange, StepPeri
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run};
+use crate::fixture::{MS, Run, queued};
 use crate::schema::change;
 
 const RULE: &str = "step_jitter";
@@ -29,6 +29,22 @@ fn slow_steps_are_explained_by_their_phase() {
     assert!(finding.recommendation.contains("write checkpoints in a thread"), "{}", finding.recommendation);
     let gain = finding.predicted_gain.unwrap();
     assert!(gain.step_time_ns.abs_diff(10 * MS) < MS / 10, "{gain:?}");
+}
+
+#[test]
+fn what_others_on_the_machine_take_is_told_and_no_fault() {
+    let with = |taken_ns: u64| {
+        let mut summary = every_tenth(60 * MS).build();
+        queued(&mut summary, |step| if step % 10 == 9 { taken_ns } else { 0 });
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    // Steps take 5 ms above the median on average.
+    let others = with(45 * MS);
+    let share = others.evidence.get("taken_by_others_share").unwrap().as_f64().unwrap();
+    assert!(others.severity == 9.0 && (share - 0.9).abs() < 0.02, "{others:?}");
+    assert!(others.recommendation.contains("something else had the processor"), "{others:?}");
+    assert!(with(24 * MS).severity > 30.0);
 }
 
 #[test]
@@ -80,6 +96,7 @@ fn periodic(durations: Vec<u64>, phase: Phase) -> Summary {
     let period = StepPeriod {
         every: 10,
         first_step: 9,
+        since_step: None,
         steps,
         median_ns: 60 * MS,
         above_ns: steps * 50 * MS,
@@ -147,6 +164,37 @@ fn steps_are_compared_with_the_level_that_they_are_on() {
     let expected = (31.2 - 18.0) / 31.2;
     let gain = finding.predicted_gain.unwrap();
     assert!((gain.share - expected).abs() < 0.001, "{gain:?}");
+}
+
+#[test]
+fn beside_periodic_steps_levels_are_no_jitter_either() {
+    // 10 ms, from number 120 on 40 ms; every tenth step takes 60 ms because it is meant to.
+    let step = |step, slow_ns| match step {
+        _ if step % 10 == 9 => 60 * MS,
+        _ if step % 10 == 4 => slow_ns,
+        ..120 => 10 * MS,
+        _ => 40 * MS,
+    };
+    let summary = |slow_ns| {
+        let durations = (0..200).map(|number| {
+            if slow_ns == 0 && number % 10 == 4 { step(number + 1, 0) } else { step(number, slow_ns) }
+        });
+        let mut summary = periodic(durations.collect(), Phase::Checkpoint);
+        summary.changes =
+            vec![StepChange { steps_before: 120, after_ns: 40 * MS, ..change(ChangeKind::Sudden, 120) }];
+        summary
+    };
+    assert!(
+        fine(RULE, &summary(0)).starts_with("p95 is 1.00 times the longest level"),
+        "{}",
+        fine(RULE, &summary(0))
+    );
+    let [finding] = found(RULE, &summary(200 * MS)).try_into().unwrap();
+    assert!(
+        finding.title.starts_with("Steps vary: p95 is 5.0 times the longest level of the run"),
+        "{}",
+        finding.title
+    );
 }
 
 #[test]

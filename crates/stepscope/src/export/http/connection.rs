@@ -1,4 +1,6 @@
-//! A connection to a receiver, in the version of HTTP that its protocol takes.
+//! A connection to a receiver, in the version of HTTP that its protocol takes, with TLS where its URL says so.
+
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 use http_body_util::Full;
@@ -6,12 +8,20 @@ use hyper::body::Incoming;
 use hyper::client::conn::{TrySendError, http1};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
+use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::target::Target;
 
 /// One that is made, for one request at a time: should it break, no other request is in doubt.
 #[derive(Debug)]
-pub(super) enum Connection {
+pub(super) struct Connection {
+    sender: Sender,
+    /// Why the receiver wants none of it, where it has said so after all.
+    refusal: Arc<OnceLock<String>>,
+}
+
+#[derive(Debug)]
+enum Sender {
     Http1(http1::SendRequest<Full<Bytes>>),
     #[cfg(feature = "grpc")]
     Http2(hyper::client::conn::http2::SendRequest<Full<Bytes>>),
@@ -28,10 +38,24 @@ impl Connection {
         };
         // Requests are whole when they are written: there is nothing to wait for.
         let _ = stream.set_nodelay(true);
-        Self::greet(target, stream).await.map_err(|error| error.to_string())
+        let refusal = Arc::default();
+        #[cfg(feature = "tls")]
+        if let Some(tls) = &target.tls {
+            let greeting = tls.greet(&target.host, stream, Arc::clone(&refusal));
+            let stream = match tokio::time::timeout(timeout, greeting).await {
+                Ok(stream) => stream?,
+                Err(_) => return Err(format!("no end of the TLS handshake within {timeout:?}")),
+            };
+            return Self::greet(target, stream, refusal).await.map_err(|error| error.to_string());
+        }
+        Self::greet(target, stream, refusal).await.map_err(|error| error.to_string())
     }
 
-    async fn greet(target: &Target, stream: tokio::net::TcpStream) -> hyper::Result<Self> {
+    async fn greet(
+        target: &Target,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        refusal: Arc<OnceLock<String>>,
+    ) -> hyper::Result<Self> {
         let stream = TokioIo::new(stream);
         #[cfg(feature = "grpc")]
         if target.protocol.is_grpc() {
@@ -42,20 +66,25 @@ impl Connection {
                 .handshake(stream)
                 .await?;
             tokio::spawn(connection);
-            return Ok(Self::Http2(sender));
+            return Ok(Self { sender: Sender::Http2(sender), refusal });
         }
         let _ = target;
         let (sender, connection) = http1::handshake(stream).await?;
         tokio::spawn(connection);
-        Ok(Self::Http1(sender))
+        Ok(Self { sender: Sender::Http1(sender), refusal })
+    }
+
+    /// Why the receiver wants none of it and has taken nothing, where it has said so.
+    pub(super) fn refusal(&self) -> Option<String> {
+        self.refusal.get().cloned()
     }
 
     /// Waits until a request may be sent; an error where none can be any more.
     pub(super) async fn ready(&mut self) -> hyper::Result<()> {
-        match self {
-            Self::Http1(sender) => sender.ready().await,
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.ready().await,
             #[cfg(feature = "grpc")]
-            Self::Http2(sender) => sender.ready().await,
+            Sender::Http2(sender) => sender.ready().await,
         }
     }
 
@@ -64,10 +93,10 @@ impl Connection {
         &mut self,
         request: Request<Full<Bytes>>,
     ) -> Result<Response<Incoming>, TrySendError<Request<Full<Bytes>>>> {
-        match self {
-            Self::Http1(sender) => sender.try_send_request(request).await,
+        match &mut self.sender {
+            Sender::Http1(sender) => sender.try_send_request(request).await,
             #[cfg(feature = "grpc")]
-            Self::Http2(sender) => sender.try_send_request(request).await,
+            Sender::Http2(sender) => sender.try_send_request(request).await,
         }
     }
 }

@@ -10,6 +10,7 @@ use hyper::{Method, Request, StatusCode, header};
 use stepscope_otlp::proto::decode_export_response;
 
 use super::connection::Connection;
+use super::pack::Body;
 use super::target::Target;
 
 /// A response may be this long; it only carries a count and a message.
@@ -44,7 +45,7 @@ enum Exchange {
 /// again. `is_sent` is set while the receiver may have got it.
 pub(super) async fn send(
     target: Arc<Target>,
-    body: Bytes,
+    body: Body,
     kept: Option<Connection>,
     is_sent: Arc<AtomicBool>,
 ) -> (Outcome, Option<Connection>) {
@@ -71,7 +72,7 @@ pub(super) async fn send(
 async fn exchange(
     mut connection: Connection,
     target: &Target,
-    body: &Bytes,
+    body: &Body,
     is_sent: &AtomicBool,
 ) -> Exchange {
     let request = match request(target, body) {
@@ -83,7 +84,7 @@ async fn exchange(
     };
     let answer = async {
         if let Err(error) = connection.ready().await {
-            return Exchange::NotSent(error.to_string());
+            return Exchange::NotSent(connection.refusal().unwrap_or_else(|| error.to_string()));
         }
         is_sent.store(true, Ordering::Relaxed);
         let response = match connection.send(request).await {
@@ -91,9 +92,10 @@ async fn exchange(
             Err(mut error) => {
                 let is_back = error.take_message().is_some();
                 let error = error.into_error();
-                if is_back || was_not_taken(&error) {
+                let refusal = connection.refusal();
+                if is_back || refusal.is_some() || was_not_taken(&error) {
                     is_sent.store(false, Ordering::Relaxed);
-                    return Exchange::NotSent(with_causes(&error));
+                    return Exchange::NotSent(refusal.unwrap_or_else(|| with_causes(&error)));
                 }
                 return Exchange::Answered(Outcome::Unknown(with_causes(&error)), None);
             }
@@ -148,7 +150,7 @@ fn with_causes(error: &hyper::Error) -> String {
     text
 }
 
-fn request(target: &Target, body: &Bytes) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+fn request(target: &Target, body: &Body) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
     #[cfg(feature = "grpc")]
     if target.protocol.is_grpc() {
         return super::grpc::request(target, body);
@@ -159,13 +161,13 @@ fn request(target: &Target, body: &Bytes) -> Result<Request<Full<Bytes>>, hyper:
         .header(header::HOST, target.authority())
         .header(header::CONTENT_TYPE, "application/x-protobuf")
         .header(header::USER_AGENT, concat!("stepscope/", env!("CARGO_PKG_VERSION")));
-    if let Some(name) = target.compression.name() {
+    if let Some(name) = body.compression.name() {
         request = request.header(header::CONTENT_ENCODING, name);
     }
     for (name, value) in &target.headers {
         request = request.header(name, value);
     }
-    request.body(Full::new(body.clone()))
+    request.body(Full::new(body.bytes.clone()))
 }
 
 fn judge(status: StatusCode, retry_after: Option<&header::HeaderValue>, body: &[u8]) -> Outcome {

@@ -10,6 +10,7 @@ use hyper::{Method, Request, StatusCode};
 use stepscope_otlp::proto::{decode_export_response, decode_retry_delay};
 
 use super::exchange::Outcome;
+use super::pack::Body;
 use super::target::Target;
 use crate::identity::percent_decode;
 
@@ -22,21 +23,21 @@ const CONTENT_TYPE: &str = "application/grpc";
 const MOST_DIGITS: u128 = 99_999_999;
 
 /// A call of the target's method, with the user's headers as metadata.
-pub(super) fn request(target: &Target, body: &Bytes) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
+pub(super) fn request(target: &Target, body: &Body) -> Result<Request<Full<Bytes>>, hyper::http::Error> {
     let mut request = Request::builder()
         .method(Method::POST)
-        .uri(format!("http://{}{}", target.authority(), target.path))
+        .uri(format!("{}://{}{}", target.scheme(), target.authority(), target.path))
         .header(header::CONTENT_TYPE, CONTENT_TYPE)
         .header(header::TE, "trailers")
         .header(header::USER_AGENT, concat!("stepscope/", env!("CARGO_PKG_VERSION")))
         .header("grpc-timeout", timeout(target.timeout));
-    if let Some(name) = target.compression.name() {
+    if let Some(name) = body.compression.name() {
         request = request.header("grpc-encoding", name);
     }
     for (name, value) in &target.headers {
         request = request.header(name, value);
     }
-    request.body(Full::new(body.clone()))
+    request.body(Full::new(body.bytes.clone()))
 }
 
 /// The deadline as gRPC writes it.

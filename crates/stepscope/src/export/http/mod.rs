@@ -1,4 +1,4 @@
-//! The OTLP sink: protobuf over HTTP/1.1 or gRPC, on the background thread's own current-thread runtime. A few requests
+//! The OTLP sink: protobuf over HTTP/1.1 or gRPC, with TLS where asked for, on the background thread's own current-thread runtime. A few requests
 //! at once over connections that are kept, a bounded queue behind them; failed requests are tried again with growing
 //! pauses. What one request goes through is in `exchange`, where it goes in `target`, its bytes in `pack`.
 
@@ -8,6 +8,8 @@ mod exchange;
 mod grpc;
 mod pack;
 mod target;
+#[cfg(feature = "tls")]
+mod tls;
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -16,7 +18,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use stepscope_core::LossReason;
 
 use super::encode::{Context, write_span};
@@ -27,6 +28,7 @@ use crate::config::Format;
 use crate::record::SectionRecord;
 use connection::Connection;
 use exchange::Outcome;
+use pack::Body;
 use target::Target;
 pub(crate) use target::Targets;
 
@@ -35,6 +37,9 @@ const MESSAGE_BYTES: usize = 1 << 20;
 
 /// Bytes of messages that may wait.
 const QUEUE_BYTES: usize = 16 << 20;
+
+/// Where a collector takes gRPC.
+const GRPC_PORT: u16 = 4317;
 
 /// Requests at once, to a receiver that answers.
 const MAX_IN_FLIGHT: usize = 4;
@@ -50,7 +55,7 @@ struct Batch {
     /// Messages are numbered from 1 in the order in which they are made.
     number: u64,
     target: Arc<Target>,
-    body: Bytes,
+    body: Body,
     /// 0: a message of metrics.
     spans: u64,
     /// A try has failed in a manner that leaves open whether the receiver has it.
@@ -124,7 +129,7 @@ impl HttpSink {
         self.last += 1;
         let body = pack::pack(&target, message);
         let batch = Batch { number: self.last, target, body, spans, is_in_doubt: false };
-        self.queue_bytes += batch.body.len();
+        self.queue_bytes += batch.body.bytes.len();
         self.queue.push_back(batch);
         self.bound_queue();
     }
@@ -132,7 +137,7 @@ impl HttpSink {
     fn bound_queue(&mut self) {
         while self.queue_bytes > QUEUE_BYTES {
             let Some(oldest) = self.queue.pop_front() else { break };
-            self.queue_bytes -= oldest.body.len();
+            self.queue_bytes -= oldest.body.bytes.len();
             self.drop_batch(&oldest, LossReason::ExportFailed);
             let text = format!(
                 "{}:{} takes spans more slowly than they come; what does not fit into {} MiB is dropped and counted",
@@ -181,8 +186,10 @@ impl HttpSink {
             }
             Outcome::Retry { why, pause, is_in_doubt } => {
                 let text = format!(
-                    "could not send to {}:{}: {why}; the program goes on, losses are counted",
-                    self.traces_to.host, self.traces_to.port
+                    "could not send to {}:{}: {why}{}; the program goes on, losses are counted",
+                    batch.target.host,
+                    batch.target.port,
+                    self.hint(&batch, &why)
                 );
                 warn_once(&mut self.warned, &text);
                 // At once is when a receiver that has just said no would do so again.
@@ -194,7 +201,7 @@ impl HttpSink {
                 self.tries = self.tries.saturating_add(u32::from(self.is_well || self.in_flight.is_empty()));
                 self.is_well = false;
                 batch.is_in_doubt |= is_in_doubt;
-                self.queue_bytes += batch.body.len();
+                self.queue_bytes += batch.body.bytes.len();
                 self.queue.push_front(batch);
                 // The bound holds for what came back, too.
                 self.bound_queue();
@@ -206,15 +213,21 @@ impl HttpSink {
             }
             Outcome::Unknown(why) => {
                 self.drop_batch(&batch, LossReason::ExportUnknown);
-                // Who has never answered may be no gRPC server.
-                let is_strange = batch.target.protocol.is_grpc() && self.counts.exported == 0;
-                let hint = if is_strange { " (a collector takes gRPC on port 4317)" } else { "" };
+                let hint = self.hint(&batch, &why);
                 let text =
                     format!("the connection broke before the answer: {why}{hint}; spans may be missing");
                 warn_once(&mut self.warned, &text);
                 (self.tries, self.is_well) = (0, false);
             }
         }
+    }
+
+    /// What to look at where a receiver has never taken anything: it may be no gRPC server. How that shows, as a broken
+    /// connection or one that could not be used, is a matter of time.
+    fn hint(&self, batch: &Batch, why: &str) -> &'static str {
+        let is_strange = batch.target.protocol.is_grpc() && self.counts.exported == 0;
+        let is_usual = batch.target.port == GRPC_PORT || why.contains("4317");
+        if is_strange && !is_usual { " (a collector takes gRPC on port 4317)" } else { "" }
     }
 
     /// Exponential, with up to a quarter of jitter from the clock's low bits.
@@ -236,7 +249,7 @@ impl HttpSink {
             let has_metrics = self.in_flight.iter().any(|request| request.batch.spans == 0);
             let next = self.queue.iter().position(|batch| batch.spans > 0 || !has_metrics);
             let Some(batch) = next.and_then(|index| self.queue.remove(index)) else { return };
-            self.queue_bytes -= batch.body.len();
+            self.queue_bytes -= batch.body.bytes.len();
             let kept = self.idle.iter().rposition(|(target, _)| target.is_same_place(&batch.target));
             let kept = kept.map(|index| self.idle.swap_remove(index).1);
             let is_sent = Arc::new(AtomicBool::new(false));

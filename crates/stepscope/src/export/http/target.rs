@@ -1,7 +1,11 @@
 //! Where requests go: an endpoint's URL taken apart, with what is sent along with every request.
 
+#[cfg(feature = "tls")]
+use std::sync::Arc;
 use std::time::Duration;
 
+#[cfg(feature = "tls")]
+use super::tls::Tls;
 use crate::config::otlp::{Compression, Otlp, Protocol, Signal};
 
 /// The paths of one signal, in OTLP/HTTP behind a base and in gRPC.
@@ -26,6 +30,9 @@ pub(crate) struct Target {
     pub headers: Vec<(String, String)>,
     pub compression: Compression,
     pub timeout: Duration,
+    /// Connections are such with TLS.
+    #[cfg(feature = "tls")]
+    pub tls: Option<Arc<Tls>>,
 }
 
 /// Where all requests go.
@@ -53,25 +60,26 @@ impl Target {
     /// `added` is put behind the URL's path.
     fn parse(url: &str, added: &str, paths: &Paths, signal: &Signal) -> Result<Self, String> {
         let is_grpc = signal.protocol.is_grpc();
-        let rest = match url.split_once("://") {
-            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => rest,
+        let (is_tls, rest) = match url.split_once("://") {
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
+            Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
             // OpenTelemetry has gRPC endpoints without a scheme be such with TLS, unless told otherwise.
-            None if is_grpc && signal.insecure => url,
-            None if is_grpc => {
-                return Err(format!("the endpoint {url} has no scheme, which means TLS: say http://{url}"));
-            }
-            _ => {
-                return Err(format!(
-                    "the endpoint {url} does not start with http:// (this build has no TLS: send to a local collector)"
-                ));
-            }
+            None if is_grpc => (!signal.insecure, url),
+            _ => return Err(format!("the endpoint {url} does not start with http:// or https://")),
         };
+        #[cfg(not(feature = "tls"))]
+        if is_tls {
+            return Err(format!(
+                "the endpoint {url} wants TLS: enable the feature `tls` of the crate stepscope, or send by http:// to a \
+                 collector on this host that goes on by TLS"
+            ));
+        }
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
                 (host, port.parse().map_err(|_| format!("the endpoint {url} has no valid port"))?)
             }
-            _ => (authority, 80),
+            _ => (authority, if is_tls { 443 } else { 80 }),
         };
         let host = host.trim_matches(['[', ']']);
         if host.is_empty() {
@@ -86,7 +94,19 @@ impl Target {
             headers: signal.headers.clone(),
             compression: signal.compression,
             timeout: signal.timeout,
+            #[cfg(feature = "tls")]
+            tls: if is_tls { Some(Arc::new(Tls::new(&signal.tls, is_grpc)?)) } else { None },
         })
+    }
+
+    /// The scheme of a URL, as requests over HTTP/2 carry it.
+    #[cfg(feature = "grpc")]
+    pub(crate) fn scheme(&self) -> &'static str {
+        #[cfg(feature = "tls")]
+        if self.tls.is_some() {
+            return "https";
+        }
+        "http"
     }
 
     /// Host and port as a URL has them.
@@ -97,6 +117,10 @@ impl Target {
 
     /// Whether a connection to one is a connection to the other.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
+        #[cfg(feature = "tls")]
+        if self.tls != other.tls {
+            return false;
+        }
         (self.protocol, self.port, &self.host) == (other.protocol, other.port, &other.host)
     }
 }
@@ -127,7 +151,8 @@ mod tests {
         assert_eq!(parse("http://localhost:4318"), Ok(("localhost".into(), 4318, "/v1/traces".into())));
         assert_eq!(parse("http://[::1]:4318/"), Ok(("::1".into(), 4318, "/v1/traces".into())));
         assert_eq!(parse("http://host/otlp/"), Ok(("host".into(), 80, "/otlp/v1/traces".into())));
-        assert!(parse("https://host").is_err_and(|error| error.contains("TLS")));
+        #[cfg(not(feature = "tls"))]
+        assert!(parse("https://host").is_err_and(|error| error.contains("feature `tls`")));
         assert!(parse("host:4318").is_err());
         assert!(parse("http://:4318").is_err());
         assert!(parse("http://host:port").is_err());
@@ -176,8 +201,10 @@ mod tests {
             assert_eq!(parse(url, false), Ok("host:4317".into()));
         }
         assert_eq!(parse("host:4317", true), Ok("host:4317".into()));
-        assert!(parse("host:4317", false).is_err_and(|error| error.contains("http://host:4317")));
-        assert!(parse("https://host:4317", true).is_err_and(|error| error.contains("TLS")));
+        #[cfg(not(feature = "tls"))]
+        for (url, insecure) in [("host:4317", false), ("https://host:4317", true)] {
+            assert!(parse(url, insecure).is_err_and(|error| error.contains("feature `tls`")), "{url}");
+        }
         assert!(parse("unix:///tmp/socket", true).is_err());
     }
 }

@@ -7,6 +7,8 @@ pub(crate) mod collector;
 pub(crate) mod grpc;
 pub(crate) mod program;
 pub(crate) mod recording;
+#[cfg(feature = "tls")]
+pub(crate) mod tls;
 
 pub(crate) use program::{Ended, Program};
 pub(crate) use recording::{Attribute, Recording, Span};

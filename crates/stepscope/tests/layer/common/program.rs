@@ -34,7 +34,12 @@ fn example(name: &str) -> PathBuf {
 impl Program {
     /// The scenario `arguments` (name first) of the example `programs`.
     pub(crate) fn new(arguments: &[&str]) -> Self {
-        let mut command = Command::new(example("programs"));
+        Self::of_example("programs", arguments)
+    }
+
+    /// Another example with these arguments.
+    pub(crate) fn of_example(name: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(example(name));
         command.args(arguments);
         Self::of(command)
     }
@@ -49,6 +54,7 @@ impl Program {
     fn of(mut command: Command) -> Self {
         let directory = tempfile::tempdir().unwrap();
         command.env_clear().env("STEPSCOPE_DIR", directory.path().join("profiles"));
+        command.env("PROGRAMS_WAY", crate::WAY);
         command.current_dir(directory.path());
         Self { command, directory }
     }

@@ -17,6 +17,7 @@ pub(crate) enum Attribute {
     Bool(bool),
     Int(i64),
     Double(f64),
+    Ints(Vec<i64>),
 }
 
 pub(crate) type Attributes = BTreeMap<String, Attribute>;
@@ -47,6 +48,13 @@ impl Span {
     pub(crate) fn int(&self, key: &str) -> Option<i64> {
         match self.attributes.get(key)? {
             Attribute::Int(value) => Some(*value),
+            other => panic!("{key} is {other:?}"),
+        }
+    }
+
+    pub(crate) fn ints(&self, key: &str) -> Option<&[i64]> {
+        match self.attributes.get(key)? {
+            Attribute::Ints(values) => Some(values),
             other => panic!("{key} is {other:?}"),
         }
     }
@@ -275,7 +283,14 @@ fn owned(value: Value<'_>) -> Attribute {
         Value::Bool(value) => Attribute::Bool(value),
         Value::Int(value) => Attribute::Int(value),
         Value::Double(value) => Attribute::Double(value),
-        Value::Empty | Value::Bytes(_) | Value::Array(_) | Value::Map(_) => {
+        Value::Array(items) => {
+            let int = |item: &Value<'_>| match item {
+                Value::Int(number) => *number,
+                other => panic!("{other:?} in a list"),
+            };
+            Attribute::Ints(items.iter().map(int).collect())
+        }
+        Value::Empty | Value::Bytes(_) | Value::Map(_) => {
             panic!("{value:?} is never written")
         }
     }

@@ -55,16 +55,29 @@ pub(super) fn encode(report: &Report, columns: &mut Columns) -> (Vec<String>, Ve
         add("error", &mut spans().map(|span| Some(span.is_error.into())));
         add("produce", &mut spans().map(|span| batch(span, |batch| batch.produce_ns)));
         add("queue", &mut spans().map(|span| batch(span, |batch| batch.queue_ns)));
+        let runs = || {
+            let spans = example.spans.iter().zip(0u64..);
+            spans.flat_map(|(span, at)| span.running.iter().map(move |run| (at, run)))
+        };
+        add("run_span", &mut runs().map(|(at, _)| Some(at)));
+        add("run_offset", &mut runs().map(|(_, run)| Some(zigzag(run.offset_ns))));
+        add("run_duration", &mut runs().map(|(_, run)| Some(run.duration_ns)));
         let pieces = || example.critical_path.iter();
         add("piece_span", &mut pieces().map(|piece| Some(piece.span)));
         add("piece_offset", &mut pieces().map(|piece| Some(piece.offset_ns)));
         add("piece_duration", &mut pieces().map(|piece| Some(piece.duration_ns)));
         let lanes = example.lanes.iter().enumerate();
+        let makings = waterfall::makings(example);
+        let makings = makings.iter().map(|one| {
+            let words = printable(&waterfall::making_words(example, one));
+            json!({ "row": one.row, "offset": one.offset_ns, "duration": one.duration_ns, "words": words })
+        });
         headers.push(json!({
             "title": printable(&waterfall::title(report, example)),
             "primary": Some(example.mode.as_str()) == report.summary.mode,
             "lanes": lanes.map(|(at, lane)| printable(&waterfall::lane_name(lane, at))).collect::<Vec<_>>(),
             "rows": by_lane,
+            "makings": makings.collect::<Vec<_>>(),
             "duration": example.step.duration_ns,
             "spans": example.spans_in_step,
         }));

@@ -1,4 +1,5 @@
-//! Where the spans of a step are drawn: in the lane of their thread, each below its parent and where nothing else is.
+//! Where the spans of a step are drawn: in the lane of their thread, each below its parent and where nothing else is; and
+//! batches that loaders made while the step waited for them, in a lane of their own.
 
 use crate::summary::Example;
 
@@ -42,15 +43,64 @@ pub(in crate::render::html) fn rows(example: &Example) -> Rows {
     laid
 }
 
+/// A batch while it was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::render::html) struct Making {
+    /// Place of the span that waited for it.
+    pub(in crate::render::html) span: usize,
+    /// Its row within the lane.
+    pub(in crate::render::html) row: usize,
+    /// When it was begun, after the start of the step.
+    pub(in crate::render::html) offset_ns: i64,
+    pub(in crate::render::html) duration_ns: u64,
+}
+
+/// The batches that were being made while spans waited for them. A batch is taken as the wait ends, so that its times are
+/// known backwards from there.
+pub(in crate::render::html) fn makings(example: &Example) -> Vec<Making> {
+    let mut ends: Vec<i128> = Vec::new();
+    let mut waits: Vec<(i128, u64, usize)> = Vec::new();
+    for (at, span) in example.spans.iter().enumerate() {
+        let Some((batch, duration_ns)) =
+            span.batch.as_ref().and_then(|batch| Some((batch, batch.produce_ns?)))
+        else {
+            continue;
+        };
+        let waited = i128::from(span.offset_ns);
+        let ready = waited + i128::from(span.duration_ns) - i128::from(batch.queue_ns.unwrap_or(0));
+        let is_in_step = ready > 0 && ready - i128::from(duration_ns) < i128::from(example.step.duration_ns);
+        if ready > waited && is_in_step && duration_ns > 0 {
+            waits.push((ready - i128::from(duration_ns), duration_ns, at));
+        }
+    }
+    waits.sort_unstable();
+    let row_of = |(start, duration_ns, span): (i128, u64, usize)| {
+        let row = ends.iter().position(|end| *end <= start).unwrap_or(ends.len());
+        if row == ends.len() {
+            ends.push(i128::MIN);
+        }
+        if let Some(end) = ends.get_mut(row) {
+            *end = start + i128::from(duration_ns);
+        }
+        let offset_ns = i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX });
+        Making { span, row, offset_ns, duration_ns }
+    };
+    waits.into_iter().map(row_of).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use stepscope_core::Mode;
 
     use super::*;
-    use crate::summary::{ExampleSpan, Lane, SlowStep};
+    use crate::summary::{ExampleBatch, ExampleSpan, Lane, SlowStep};
 
     /// Spans as (parent, lane, start, end).
     fn laid(spans: &[(Option<u64>, u64, i64, i64)]) -> Rows {
+        rows(&example(spans))
+    }
+
+    fn example(spans: &[(Option<u64>, u64, i64, i64)]) -> Example {
         let span = |&(parent, lane, start, end): &(Option<u64>, u64, i64, i64)| ExampleSpan {
             name: String::new(),
             parent,
@@ -61,8 +111,9 @@ mod tests {
             critical_ns: 0,
             is_error: false,
             batch: None,
+            running: vec![],
         };
-        rows(&Example {
+        Example {
             mode: Mode::Train,
             roles: vec![],
             is_warmup: false,
@@ -80,7 +131,25 @@ mod tests {
             lanes: vec![Lane { thread_id: None, thread_name: None }; 2],
             spans: spans.iter().map(span).collect(),
             critical_path: vec![],
-        })
+        }
+    }
+
+    #[test]
+    fn batches_are_drawn_where_they_were_made_while_somebody_waited() {
+        let mut step =
+            example(&[(None, 0, 0, 100), (Some(0), 0, 0, 40), (Some(0), 0, 60, 90), (Some(0), 0, 90, 95)]);
+        let mut waits = |span: usize, produce_ns, queue_ns| {
+            step.spans[span].batch = Some(ExampleBatch { trace_id: None, produce_ns, queue_ns });
+        };
+        // Ready at 35 and begun 60 before; ready at 90 after 70; ready before the wait began.
+        waits(1, Some(60), Some(5));
+        waits(2, Some(70), None);
+        waits(3, Some(10), Some(5));
+        let drawn: Vec<_> =
+            makings(&step).iter().map(|one| (one.span, one.row, one.offset_ns, one.duration_ns)).collect();
+        assert_eq!(drawn, [(1, 0, -25, 60), (2, 1, 20, 70)]);
+        step.spans[2].batch = Some(ExampleBatch { trace_id: None, produce_ns: None, queue_ns: Some(1) });
+        assert_eq!(makings(&step).len(), 1);
     }
 
     #[test]

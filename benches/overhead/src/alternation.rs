@@ -1,0 +1,190 @@
+//! Steps with and without stepscope in one process, in the order without, with, with, without: whatever the machine does
+//! meanwhile does it to both.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use stepscope::{Guard, Level};
+use tracing::Dispatch;
+
+use crate::clocks::{cpu_ns_of, process_cpu_ns, thread_cpu_ns};
+use crate::statistics::mean_and_bound;
+
+/// Steps that warm up, and count for nothing.
+const WARM_UP: usize = 200;
+
+/// Steps of a run for callgrind that it does not count.
+pub(crate) const UNCOUNTED: usize = 5;
+
+/// Where callgrind counts.
+#[inline(never)]
+fn counted<R>(step: impl FnOnce() -> R) -> R {
+    step()
+}
+
+/// How stepscope records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// Not at all.
+    None,
+    /// By the root subscriber, at `basic`.
+    Root,
+    /// By the layer on `Registry`.
+    Layer(Level),
+}
+
+impl Mode {
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        match text {
+            "none" => Some(Self::None),
+            "root" => Some(Self::Root),
+            _ => Level::parse(text).map(Self::Layer),
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Root => "root",
+            Self::Layer(level) => level.as_str(),
+        }
+    }
+
+    fn level(self) -> Level {
+        match self {
+            Self::None => Level::Off,
+            Self::Root => Level::Basic,
+            Self::Layer(level) => level,
+        }
+    }
+}
+
+/// What a step took.
+#[derive(Debug, Clone, Copy)]
+struct Step {
+    wall_ns: f64,
+    thread_ns: f64,
+}
+
+/// See the module.
+pub(crate) struct Alternation {
+    mode: Mode,
+    alternates: bool,
+    run: Option<Guard>,
+    _directory: tempfile::TempDir,
+    steps: Vec<Step>,
+    /// One more than callgrind still is not to count.
+    uncounted: usize,
+    /// CPU time of the process and of the recorder's thread when the warm-up was over.
+    since: (u64, u64),
+}
+
+impl Alternation {
+    /// Steps with and without.
+    pub(crate) fn between(mode: Mode) -> std::io::Result<Self> {
+        Self::new(mode, true)
+    }
+
+    /// Each step with.
+    pub(crate) fn always(mode: Mode) -> std::io::Result<Self> {
+        Self::new(mode, false)
+    }
+
+    fn new(mode: Mode, alternates: bool) -> std::io::Result<Self> {
+        let directory = tempfile::tempdir()?;
+        let builder = stepscope::builder().level(mode.level()).directory(directory.path());
+        let run = match mode {
+            Mode::None => None,
+            Mode::Root => Some(builder.install_root()),
+            Mode::Layer(_) => Some(builder.install()),
+        };
+        Ok(Self {
+            mode,
+            alternates,
+            run,
+            _directory: directory,
+            steps: Vec::with_capacity(1 << 16),
+            uncounted: UNCOUNTED + 1,
+            since: (0, 0),
+        })
+    }
+
+    /// Does a step, with stepscope or without.
+    pub(crate) fn step<R>(&mut self, step: impl FnOnce() -> R) -> R {
+        if !self.alternates {
+            self.uncounted = self.uncounted.saturating_sub(1);
+            return if self.uncounted > 0 { step() } else { counted(step) };
+        }
+        if self.steps.len() == WARM_UP {
+            self.since = (process_cpu_ns(), cpu_ns_of("stepscope"));
+        }
+        let is_without = matches!(self.steps.len() % 4, 0 | 3);
+        let level = if is_without { Level::Off } else { self.mode.level() };
+        if let Some(run) = &self.run {
+            run.handle().set_level(level);
+        }
+        // As if no subscriber had been installed, but for the spans' way to one that does nothing.
+        let _without = is_without.then(|| tracing::dispatcher::set_default(&Dispatch::none()));
+        let (start, start_ns) = (Instant::now(), thread_cpu_ns());
+        let result = step();
+        let thread_ns = (thread_cpu_ns() - start_ns) as f64;
+        self.steps.push(Step { wall_ns: start.elapsed().as_nanos() as f64, thread_ns });
+        result
+    }
+
+    /// What came out, in a line.
+    pub(crate) fn finish(self) -> Comparison {
+        let (process_ns, recorder_ns) = self.since;
+        if let Some(run) = &self.run {
+            let _ = run.flush(Duration::from_secs(10));
+        }
+        let recorder_ns = cpu_ns_of("stepscope").saturating_sub(recorder_ns) as f64;
+        let process_ns = process_cpu_ns().saturating_sub(process_ns) as f64;
+        let (rounds, _) = self.steps.get(WARM_UP..).unwrap_or_default().as_chunks::<4>();
+        let compare = |figure: fn(&Step) -> f64| {
+            let without: Vec<f64> = rounds.iter().map(|[a, _, _, d]| (figure(a) + figure(d)) / 2.0).collect();
+            let with = rounds.iter().map(|[_, b, c, _]| (figure(b) + figure(c)) / 2.0);
+            let differences: Vec<f64> = with.zip(&without).map(|(with, without)| with - without).collect();
+            let (usual, _) = mean_and_bound(&without);
+            let (mean, bound) = mean_and_bound(&differences);
+            (usual, 100.0 * mean / usual, 100.0 * bound / usual)
+        };
+        let (wall_ns, wall, wall_bound) = compare(|step| step.wall_ns);
+        let (thread_ns, thread, thread_bound) = compare(|step| step.thread_ns);
+        let steps = rounds.len() * 4;
+        // The recorder's thread works for half of the steps.
+        let per_step = |ns: f64| ns / steps.max(1) as f64;
+        let background_ns = 2.0 * per_step(recorder_ns);
+        let process =
+            (thread / 100.0 * thread_ns + background_ns) / (per_step(process_ns) - background_ns / 2.0);
+        Comparison { steps, wall_ns, wall, wall_bound, thread, thread_bound, process: 100.0 * process }
+    }
+}
+
+/// Differences in percent of what it is without.
+pub(crate) struct Comparison {
+    steps: usize,
+    wall_ns: f64,
+    wall: f64,
+    wall_bound: f64,
+    thread: f64,
+    thread_bound: f64,
+    process: f64,
+}
+
+impl fmt::Display for Comparison {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} steps of {:.0} us: step time {:+.3} % (at most {:+.3} %), its thread's CPU time {:+.3} % (at most \
+             {:+.3} %), the process' {:+.3} %",
+            self.steps,
+            self.wall_ns / 1e3,
+            self.wall,
+            self.wall_bound,
+            self.thread,
+            self.thread_bound,
+            self.process
+        )
+    }
+}

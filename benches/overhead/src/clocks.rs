@@ -1,0 +1,31 @@
+//! CPU time of threads, and of which one it is.
+
+use std::fs;
+
+/// CPU time by one of the system's clocks.
+fn cpu_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable for the duration of the call.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+/// CPU time of the calling thread.
+pub(crate) fn thread_cpu_ns() -> u64 {
+    cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// CPU time of all threads.
+pub(crate) fn process_cpu_ns() -> u64 {
+    cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
+}
+
+/// CPU time of the process' threads of this name, by the scheduler.
+pub(crate) fn cpu_ns_of(name: &str) -> u64 {
+    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+    let named = threads.filter(|thread| {
+        fs::read_to_string(thread.path().join("comm")).is_ok_and(|comm| comm.trim() == name)
+    });
+    let cpu_ns = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
+    named.filter_map(|thread| cpu_ns(fs::read_to_string(thread.path().join("schedstat")).ok()?)).sum()
+}

@@ -1,0 +1,72 @@
+//! What profiling costs a training run: the networks of the examples with burn and candle, trained with and without
+//! stepscope. How it is run, and what is compared, is in README.md.
+//!
+//! `overhead-bench time FRAMEWORK MODE STEPS` alternates between steps with and without; `overhead-bench work …` only
+//! works, for profilers; `overhead-bench count FRAMEWORK` has callgrind count that work's instructions in every mode.
+
+mod alternation;
+mod candle;
+mod clocks;
+mod count;
+mod statistics;
+mod training;
+
+use std::process::ExitCode;
+
+use alternation::{Alternation, Mode};
+
+#[global_allocator]
+static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
+
+/// Trains for so many steps; each step of the loop goes through the alternation.
+type Train = fn(&mut Alternation, usize) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+
+const FRAMEWORKS: [(&str, Train); 2] = [("burn", training::burn), ("candle", candle::train)];
+
+const USAGE: &str =
+    "usage: overhead-bench time|work burn|candle none|root|basic|detailed|comprehensive [STEPS]
+       overhead-bench count burn|candle [STEPS]";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match run(&arguments) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What the examples would be told on their command line.
+fn options(steps: usize) -> examples_common::Options {
+    let out = std::path::PathBuf::from("profiles");
+    examples_common::Options { steps, seed: 1, plant: None, out, recorded: true }
+}
+
+fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    // Both frameworks hand work to a pool: here it is this thread, so that a step is what this thread does.
+    rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
+    let [verb, framework, rest @ ..] = arguments else { return Err(USAGE.into()) };
+    let train = FRAMEWORKS.iter().find(|(name, _)| name == framework).ok_or(USAGE)?.1;
+    if verb == "count" {
+        let steps = rest.first().map(|steps| steps.parse()).transpose()?;
+        return count::compare(framework, steps.unwrap_or(10));
+    }
+    let [mode, rest @ ..] = rest else { return Err(USAGE.into()) };
+    let mode = Mode::parse(mode).ok_or(USAGE)?;
+    let steps = rest.first().map(|steps| steps.parse()).transpose()?;
+    match verb.as_str() {
+        "time" => {
+            let mut alternation = Alternation::between(mode)?;
+            train(&mut alternation, steps.unwrap_or(4_000))?;
+            println!("{framework:7} {:14} {}", mode.name(), alternation.finish());
+        }
+        "work" => {
+            let mut alternation = Alternation::always(mode)?;
+            train(&mut alternation, steps.unwrap_or(100))?;
+        }
+        _ => return Err(USAGE.into()),
+    }
+    Ok(())
+}

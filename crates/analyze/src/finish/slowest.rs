@@ -1,0 +1,59 @@
+//! The slowest steps of a mode, as they are listed: without warm-up, and without most of those that take as long every so
+//! often.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::numbering::Numbering;
+use super::periods::Periods;
+use super::steps::{SteadySteps, slow};
+use crate::config::SLOWEST_STEPS;
+use crate::run::{Instance, RunAcc};
+use crate::steps::StepRecord;
+use crate::summary::SlowStep;
+
+/// Periodic steps that are listed at most: the slowest ones, one of each period.
+const PERIODIC: usize = 2;
+
+/// The list of a mode that has periods, slowest first: of each number the longest step, and of equals the smallest.
+pub(super) fn beside(
+    run: &RunAcc,
+    periods: &Periods,
+    instances: &BTreeMap<&Instance, SteadySteps>,
+    numbering: &Numbering,
+) -> Vec<SlowStep> {
+    let mode = periods.mode as usize;
+    // Of instances that were left out nothing is said, and which they are is not known there.
+    let beyond = run.slow.get(mode).filter(|_| !run.is_cut).into_iter().flat_map(|slow| slow.kept());
+    let kept = instances.iter().flat_map(|(instance, steps)| {
+        let acc = run.instances.get(*instance).and_then(|acc| acc.steps.get(mode));
+        let kept = acc.into_iter().flat_map(|acc| acc.kept.iter().skip(steps.warmup_steps()));
+        kept.chain(&steps.sums.slowest)
+    });
+    let mut all: Vec<(Reverse<u64>, &StepRecord)> =
+        beyond.chain(kept).map(|record| (Reverse(record.duration_ns()), record)).collect();
+    all.sort_unstable();
+    all.dedup();
+    let mut numbers = BTreeSet::new();
+    let mut periodic = BTreeSet::new();
+    let mut usual = 0;
+    let mut listed: Vec<&StepRecord> = Vec::new();
+    for (_, record) in all {
+        let number = record.place().map(|place| numbering.number(place));
+        if number.is_some_and(|number| !numbers.insert(number)) {
+            continue;
+        }
+        match number.and_then(|number| periods.of_step(number, record.duration_ns())) {
+            Some(period) if periodic.len() < PERIODIC && periodic.insert(period) => listed.push(record),
+            Some(_) => {}
+            None if usual < SLOWEST_STEPS => {
+                usual += 1;
+                listed.push(record);
+            }
+            None => {}
+        }
+    }
+    // The quickest make room for periodic ones.
+    listed.truncate(SLOWEST_STEPS);
+    listed.into_iter().map(slow).collect()
+}

@@ -1,0 +1,397 @@
+//! What `tracing`'s calls about spans and events do here, whichever subscriber of ours they come through: spans become
+//! sections. How one becomes part of a program's subscriber is in `layer` and `root`.
+//!
+//! A span has a key in here: the id that another subscriber gave it, or one of ours ([`crate::slab`]).
+
+use std::sync::Arc;
+
+use stepscope_core::{LossReason, PathId, SectionKind};
+use tracing::level_filters::LevelFilter;
+use tracing::span::{Attributes, Record};
+use tracing::{Event, Level, Metadata};
+
+use crate::attrs::Entry;
+use crate::callsite::Source;
+use crate::clock::now_ns;
+use crate::key;
+use crate::memory;
+use crate::open::{Open, Parent, Spec, flag};
+use crate::recorder::Recorder;
+use crate::slab;
+use crate::state::ThreadState;
+use crate::thread;
+use crate::visit::{EventVisitor, OTEL_NAME, PlainVisitor, SpanVisitor};
+
+/// Events less severe than this are nothing to a section.
+const MAX_EVENT_LEVEL: Level = Level::WARN;
+
+/// The calls, and the recorder that they reach.
+#[derive(Debug, Clone)]
+pub(crate) struct Hooks {
+    /// `None`: recording is off, or another recorder is at work in this process.
+    recorder: Option<Arc<Recorder>>,
+}
+
+impl Hooks {
+    pub(crate) fn new(recorder: Option<Arc<Recorder>>) -> Self {
+        Self { recorder }
+    }
+
+    /// The recorder, when this thread and this moment are to be recorded.
+    #[inline]
+    fn active(&self) -> Option<&Arc<Recorder>> {
+        self.recorder.as_ref().filter(|recorder| recorder.is_current() && !thread::is_suppressed())
+    }
+
+    /// As [`active`](Self::active), for something new: at level `off` there is none.
+    #[inline]
+    fn beginning(&self) -> Option<&Arc<Recorder>> {
+        self.recorder.as_ref().filter(|recorder| recorder.is_beginning() && !thread::is_suppressed())
+    }
+
+    /// The most verbose level of what is wanted, `None` where nothing is.
+    pub(crate) fn max_level(&self) -> Option<LevelFilter> {
+        self.recorder.as_ref().map(|recorder| recorder.config.max_level)
+    }
+
+    /// Whether what a callsite makes is ever of use.
+    pub(crate) fn wants(&self, metadata: &Metadata<'_>) -> bool {
+        let Some(recorder) = &self.recorder else { return false };
+        match metadata.is_span() {
+            true => *metadata.level() <= recorder.config.max_level,
+            false => *metadata.level() <= MAX_EVENT_LEVEL,
+        }
+    }
+
+    /// Whether spans have ids of ours.
+    pub(crate) fn has_own_spans(&self) -> bool {
+        self.recorder.as_ref().is_some_and(|recorder| recorder.own_spans.is_used())
+    }
+
+    /// A span that another subscriber has given the id `key`.
+    #[inline]
+    pub(crate) fn new_span(&self, attributes: &Attributes<'_>, key: u64) {
+        let Some(recorder) = self.beginning() else { return };
+        let _own = memory::own_call();
+        if *attributes.metadata().level() > recorder.config.max_level {
+            return;
+        }
+        let explicit = explicit_parent(recorder, attributes);
+        let Some(open) = recorder.spans.insert(key) else {
+            recorder.lose(LossReason::OpenSpans, 1);
+            return;
+        };
+        let begun = thread::with(recorder, |state| {
+            let around = begin(recorder, state, attributes, explicit, open)?;
+            if recorder.own_spans.is_used() {
+                hold_own(recorder, state, open, around);
+            }
+            Some(())
+        });
+        match begun {
+            Some(Some(())) => {}
+            Some(None) => recorder.lose(LossReason::OpenSpans, 1),
+            None => {
+                // Not begun, whoever had the slot before.
+                open.reset(0, 0);
+                recorder.lose(LossReason::ThreadTeardown, 1);
+            }
+        }
+    }
+
+    /// A span that gets an id of ours; that of nobody where it is not recorded. `hold` makes sure of the parent where
+    /// that is a span of another subscriber: it must not end before this one.
+    #[inline]
+    pub(crate) fn new_own_span(&self, attributes: &Attributes<'_>, hold: impl FnOnce(u64)) -> u64 {
+        let Some((key, held)) = self.begin_own(attributes) else { return self.nobody() };
+        if held != 0 && !key::is_own_span(held) {
+            hold(held);
+        }
+        key
+    }
+
+    #[cold]
+    fn nobody(&self) -> u64 {
+        self.recorder.as_ref().map_or_else(slab::nobody, |recorder| recorder.own_spans.nobody())
+    }
+
+    #[inline]
+    fn begin_own(&self, attributes: &Attributes<'_>) -> Option<(u64, u64)> {
+        let recorder = self.beginning()?;
+        let _own = memory::own_call();
+        if *attributes.metadata().level() > recorder.config.max_level {
+            return None;
+        }
+        let explicit = explicit_parent(recorder, attributes);
+        let begun = thread::with(recorder, |state| {
+            let place = state.slots.take(&recorder.own_spans)?;
+            let (key, open) = recorder.own_spans.start(place)?;
+            let Some(around) = begin(recorder, state, attributes, explicit, open) else {
+                recorder.own_spans.release(key);
+                state.slots.free(&recorder.own_spans, place);
+                return None;
+            };
+            hold_own(recorder, state, open, around);
+            if open.held() == 0 && around != 0 && !key::is_section(around) {
+                open.set_held(around);
+            }
+            Some((key, open.held()))
+        });
+        match begun {
+            Some(Some(begun)) => return Some(begun),
+            Some(None) => recorder.lose(LossReason::OpenSpans, 1),
+            None => recorder.lose(LossReason::ThreadTeardown, 1),
+        }
+        None
+    }
+
+    /// One handle more of a span with an id of ours.
+    #[inline]
+    pub(crate) fn clone_own(&self, key: u64) {
+        if let Some(recorder) = &self.recorder {
+            recorder.own_spans.hold(key);
+        }
+    }
+
+    /// One handle less of a span with an id of ours, which ends with its last one. If that was it: the span that it
+    /// has kept from ending, 0 for none.
+    #[inline]
+    pub(crate) fn close_own(&self, key: u64) -> Option<u64> {
+        let recorder = self.recorder.as_ref()?;
+        let (place, open) = recorder.own_spans.release(key)?;
+        let _own = memory::own_call();
+        let held = open.held();
+        let free = |state: &mut ThreadState| state.slots.free(&recorder.own_spans, place);
+        // (Nothing begins any more in a recorder that is not current: then nobody misses the place.)
+        if recorder.is_current() && !end(recorder, open, free) {
+            recorder.own_spans.free(place);
+        }
+        Some(held)
+    }
+
+    /// A span whose id another subscriber gave it has ended there; returns the span that it has kept from ending, 0 for
+    /// none.
+    #[inline]
+    pub(crate) fn close(&self, key: u64) -> u64 {
+        // Not `active`: a slot must be freed even when recording has just stopped.
+        let Some(recorder) = &self.recorder else { return 0 };
+        let _own = memory::own_call();
+        let Some((slot, open)) = recorder.spans.find_slot(key) else { return 0 };
+        let held = open.held();
+        if recorder.is_current() && open.trace().is_some() {
+            end(recorder, open, |_| ());
+        }
+        recorder.spans.free(slot);
+        held
+    }
+
+    pub(crate) fn record(&self, key: u64, values: &Record<'_>) {
+        let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
+        let Some(open) = recorder.open_span(key) else { return };
+        let owned = thread::with(recorder, |state| open.is_owned_by(state.number)).unwrap_or(false);
+        // Kind and step are settled at the start; a phase may still come.
+        let mut spec = Spec::default();
+        values.record(&mut SpanVisitor {
+            open,
+            owned,
+            spec: &mut spec,
+            name: &mut None,
+            formatted: &recorder.config.formatted_fields,
+        });
+        if spec.phase.is_some() {
+            open.set_phase(owned, spec.phase);
+        }
+    }
+
+    pub(crate) fn follows_from(&self, key: u64, follows: u64) {
+        let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
+        // A span that has ended already is not known any more: then there is nothing to link to.
+        let Some(cause) = recorder.span_parent(follows) else { return };
+        let Some(about) = recorder.traces.about(cause.trace) else { return };
+        thread::with(recorder, |state| {
+            let (open, owned) = state.open(key)?;
+            open.push(owned, Entry::Link(about.id, cause.span_id));
+            Some(())
+        });
+    }
+
+    pub(crate) fn event(&self, event: &Event<'_>) {
+        if *event.metadata().level() > MAX_EVENT_LEVEL {
+            return;
+        }
+        let Some(recorder) = self.beginning() else { return };
+        let _own = memory::own_call();
+        let is_error = *event.metadata().level() == Level::ERROR;
+        // Formatted before any state of ours is borrowed: a message may log by itself.
+        let mut visitor = EventVisitor::default();
+        event.record(&mut visitor);
+        let entry = Entry::Event(now_ns(), is_error, &visitor.message);
+        let explicit = (!event.is_contextual()).then(|| event.parent().map(tracing::Id::into_u64));
+        thread::with(recorder, |state| {
+            let key = match explicit {
+                Some(explicit) => explicit?,
+                None => state.entered().next()?.0,
+            };
+            let (open, owned) = state.open(key)?;
+            open.push(owned, entry);
+            if is_error {
+                open.set_error(owned, true);
+            }
+            Some(())
+        });
+    }
+
+    /// Whether the span is one that is recorded.
+    #[inline]
+    pub(crate) fn enter(&self, key: u64) -> bool {
+        let Some(recorder) = self.active() else { return false };
+        let _own = memory::own_call();
+        let Some(section) = recorder.open_span(key).and_then(|open| open.as_parent(key)) else {
+            return false;
+        };
+        thread::with(recorder, |state| state.enter_span(section));
+        true
+    }
+
+    #[inline]
+    pub(crate) fn exit(&self, key: u64) {
+        let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
+        thread::with(recorder, |state| {
+            let Some(stay) = state.leave(key) else {
+                state.leave_stranger(key);
+                return;
+            };
+            if let Some(open) = recorder.open_span(key) {
+                state.add_stay(open, &stay);
+            }
+        });
+    }
+
+    /// A span that is not recorded, of another subscriber beside which some are, is entered.
+    #[cold]
+    pub(crate) fn enter_stranger(&self, key: u64) {
+        let Some(recorder) = self.active() else { return };
+        let _own = memory::own_call();
+        thread::with(recorder, |state| state.enter_stranger(key));
+    }
+
+    /// The innermost span that is entered on this thread, if it is one with an id of ours.
+    pub(crate) fn current_own(&self) -> Option<(u64, &'static Metadata<'static>)> {
+        let recorder = self.active()?;
+        let _own = memory::own_call();
+        let key = thread::with(recorder, |state| state.innermost_span()).flatten()?;
+        let open = recorder.own_spans.find(key)?;
+        match recorder.source(open.callsite())? {
+            Source::Span(metadata) => Some((key, metadata)),
+            Source::Section(_) => None,
+        }
+    }
+}
+
+fn explicit_parent(recorder: &Recorder, attributes: &Attributes<'_>) -> Option<Option<Parent>> {
+    attributes.parent().map(|id| recorder.span_parent(id.into_u64()))
+}
+
+/// Has a new span keep the span around it from ending, if that one has an id of ours. `around`: the key of the section
+/// around it.
+#[inline]
+fn hold_own(recorder: &Recorder, state: &ThreadState, open: &Open, around: u64) {
+    let around = if key::is_section(around) { state.innermost_span().unwrap_or(0) } else { around };
+    if key::is_own_span(around) && recorder.own_spans.hold(around) {
+        open.set_held(around);
+    }
+}
+
+/// Begins the section of a new span; returns the key of the one around it, 0 for none, or `None` when there is no room
+/// for its trace. `explicit`: the parent that it was given, if that one is recorded.
+#[inline]
+fn begin(
+    recorder: &Arc<Recorder>,
+    state: &mut ThreadState,
+    attributes: &Attributes<'_>,
+    explicit: Option<Option<Parent>>,
+    open: &Open,
+) -> Option<u64> {
+    let metadata = attributes.metadata();
+    open.reset(state.number, state.shared.id);
+    let parent = match explicit {
+        Some(parent) => parent,
+        None if attributes.is_contextual() => state.current(),
+        None => None,
+    };
+    let around = parent.filter(Parent::takes_work);
+    let path = around.map_or(PathId::ROOT, |parent| parent.path);
+    let has_begun = match state.plain_place(path, metadata) {
+        Some(place) => {
+            attributes.record(&mut PlainVisitor(open));
+            state.begin_plain(open, place, None, around)
+        }
+        None => begin_special(recorder, state, attributes, open, parent),
+    };
+    has_begun.then(|| parent.map_or(0, |parent| parent.key))
+}
+
+/// Ends the section of a span that has begun, and runs `then` on the thread's state; `false` where there is none.
+#[inline]
+fn end(recorder: &Arc<Recorder>, open: &Open, then: impl FnOnce(&mut ThreadState)) -> bool {
+    let kind = open.kind();
+    let ended = thread::with(recorder, |state| {
+        state.finish(open);
+        then(state);
+    });
+    if ended.is_none() {
+        recorder.lose(LossReason::ThreadTeardown, 1);
+        let (exported, held) = (flag::EXPORTED, flag::EXPORTED | flag::IS_ROOT);
+        if let Some(trace) = open.trace() {
+            recorder.traces.abandon(trace, open.has(exported), open.has(held));
+        }
+    }
+    if kind == SectionKind::Epoch {
+        recorder.end_epoch();
+    }
+    ended.is_some()
+}
+
+/// Begins a span whose fields or name say what it is.
+#[cold]
+fn begin_special(
+    recorder: &Arc<Recorder>,
+    state: &mut ThreadState,
+    attributes: &Attributes<'_>,
+    open: &Open,
+    parent: Option<Parent>,
+) -> bool {
+    let metadata = attributes.metadata();
+    let (mut spec, mut name) = (Spec::default(), None);
+    attributes.record(&mut SpanVisitor {
+        open,
+        owned: true,
+        spec: &mut spec,
+        name: &mut name,
+        formatted: &recorder.config.formatted_fields,
+    });
+    recognise_step(recorder, metadata, parent, &mut spec);
+    let begun = state.begin(open, Source::Span(metadata), name.as_deref(), &spec, parent);
+    if spec.kind() == SectionKind::Epoch {
+        recorder.set_epoch(spec.epoch);
+        state.mark(Source::Section(&crate::recorder::EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
+    }
+    if let Some(name) = name {
+        open.push(true, Entry::Field(OTEL_NAME, name.as_str().into()));
+    }
+    begun
+}
+
+/// A span with a configured name is a step, unless it is inside of one.
+fn recognise_step(recorder: &Recorder, metadata: &Metadata<'_>, parent: Option<Parent>, spec: &mut Spec) {
+    if spec.kind.is_none() && recorder.config.step_spans.iter().any(|name| name == metadata.name()) {
+        let around = parent.and_then(|parent| recorder.traces.about(parent.trace));
+        if around.is_none_or(|around| around.root_kind != SectionKind::Step) {
+            spec.kind = Some(SectionKind::Step);
+            spec.step = spec.step.or_else(|| Some(recorder.count_step()));
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Identities of spans, for what is beside the layer: logs, other tracers, requests to other processes.
+
+use std::fmt;
+
+use crate::thread;
+
+/// What names a span everywhere. Written out it is a `traceparent` of W3C Trace Context.
+///
+/// ```
+/// # std::env::set_current_dir(std::env::temp_dir())?;
+/// let _run = stepscope::init();
+/// let _step = stepscope::step!(0);
+/// let ids = stepscope::current_ids().expect("a section is entered");
+/// assert_eq!(ids.to_string().len(), "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03".len());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpanIds {
+    /// Id of the trace.
+    pub trace_id: [u8; 16],
+    /// Id of the span in it.
+    pub span_id: [u8; 8],
+}
+
+impl fmt::Display for SpanIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (trace, span) = (u128::from_be_bytes(self.trace_id), u64::from_be_bytes(self.span_id));
+        // Sampled and random, as our spans are.
+        write!(f, "00-{trace:032x}-{span:016x}-03")
+    }
+}
+
+/// Of the innermost section that is entered on this thread, or, where it leaves no span, of the one around it that does.
+/// `None` outside of all sections, and where nothing is recorded.
+#[must_use]
+pub fn current_ids() -> Option<SpanIds> {
+    thread::with_current(|state| {
+        let current = state.current()?;
+        let about = state.recorder.traces.about(current.trace)?;
+        Some(SpanIds { trace_id: about.id, span_id: current.span_id.to_be_bytes() })
+    })?
+}

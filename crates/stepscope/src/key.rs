@@ -1,0 +1,66 @@
+//! Keys of open sections: a span has the id that its subscriber gave it, a `section!` and a span of the root subscriber
+//! have keys of ours. They are told apart by the bits in which a registry's ids have the number of a thread, of which
+//! it has at most 4,096: ours have larger ones. (Its ids have all other bits in use, the highest ones, too.)
+
+/// What ours have, and no id of a registry.
+const OURS: u64 = 1 << 50;
+/// Beside that, what those of `section!` have.
+const SECTION: u64 = 1 << 49;
+/// All bits of a thread's number.
+const THREAD: u64 = 0x1fff << THREAD_SHIFT;
+const THREAD_SHIFT: u32 = 38;
+const THREAD_BITS: u32 = 13;
+
+/// The key of a thread's `number`th `section!`.
+#[inline]
+pub(crate) fn of_section(number: u64) -> u64 {
+    spread(number) | OURS | SECTION
+}
+
+/// The key of a span of the root subscriber with this number, of 51 bits.
+#[inline]
+pub(crate) fn of_own_span(number: u64) -> u64 {
+    spread(number) | OURS
+}
+
+#[inline]
+pub(crate) fn is_section(key: u64) -> bool {
+    key & THREAD == OURS | SECTION
+}
+
+#[inline]
+pub(crate) fn is_own_span(key: u64) -> bool {
+    key & THREAD == OURS
+}
+
+/// The number behind a key.
+#[inline]
+pub(crate) fn number(key: u64) -> u64 {
+    let low = key & ((1 << THREAD_SHIFT) - 1);
+    low | key >> (THREAD_SHIFT + THREAD_BITS) << THREAD_SHIFT
+}
+
+/// A number in the bits that are not a thread's; without those that have no room.
+#[inline]
+fn spread(number: u64) -> u64 {
+    let low = number & ((1 << THREAD_SHIFT) - 1);
+    low | number >> THREAD_SHIFT << (THREAD_SHIFT + THREAD_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_are_told_apart_and_lead_back() {
+        for number in [0, 1, 77, (1 << 38) - 1, 1 << 38, (1 << 51) - 1] {
+            let (section, span) = (of_section(number), of_own_span(number));
+            assert!(is_section(section) && !is_own_span(section));
+            assert!(is_own_span(span) && !is_section(span));
+            assert_eq!((self::number(section), self::number(span)), (number, number));
+        }
+        // The largest id of a registry: its last thread, and all other bits.
+        let largest = !THREAD | 4_095 << THREAD_SHIFT;
+        assert!(!is_section(largest) && !is_own_span(largest) && !is_own_span(0));
+    }
+}

@@ -1,0 +1,184 @@
+//! What the operating system counts for a thread between the begin and the end of a section: time in the run queue,
+//! context switches, page faults, bytes read and written. CPU time is elsewhere: it is summed over the stays in a
+//! section, while these figures are of sections that were entered once, on the thread that began them.
+//!
+//! A system that does not count something, or does not let it be read, leaves that figure away.
+
+use std::fs::File;
+
+use stepscope_core::attr;
+
+use crate::attrs::{Encode, Entry, FieldValue};
+use crate::sys;
+
+/// Sections begun and not ended whose readings are kept; those of the outermost beyond are given up.
+const MAX_STARTED: usize = 128;
+
+/// What is read of a thread at once.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Reading {
+    run_queue_ns: Option<u64>,
+    usage: Option<Usage>,
+    /// Read and written, where they were asked for.
+    io_bytes: Option<[u64; 2]>,
+}
+
+/// Counts of one thread since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
+}
+
+/// What is counted inside a section, for its span.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Counted {
+    start: Reading,
+    end: Reading,
+}
+
+impl Counted {
+    /// Hands over the words of an entry for each figure. `off_cpu_ns` is the section's time without CPU time: systems
+    /// count a thread that moves between processors as waiting for longer than that.
+    pub(crate) fn encode(&self, off_cpu_ns: u64, mut put: impl FnMut(u64)) {
+        let Self { start, end } = self;
+        let usage = start.usage.zip(end.usage);
+        let of_usage = |of: fn(&Usage) -> u64| usage.map(|(start, end)| (of(&start), of(&end)));
+        let io = |at: usize| start.io_bytes.zip(end.io_bytes).map(|(start, end)| (start[at], end[at]));
+        let figures = [
+            (attr::RUN_QUEUE_NS, start.run_queue_ns.zip(end.run_queue_ns)),
+            (attr::SWITCHES_VOLUNTARY, of_usage(|usage| usage.voluntary_switches)),
+            (attr::SWITCHES_INVOLUNTARY, of_usage(|usage| usage.involuntary_switches)),
+            (attr::FAULTS_MINOR, of_usage(|usage| usage.minor_faults)),
+            (attr::FAULTS_MAJOR, of_usage(|usage| usage.major_faults)),
+            (attr::IO_READ_BYTES, io(0)),
+            (attr::IO_WRITE_BYTES, io(1)),
+        ];
+        for (key, figure) in figures {
+            // A count that goes backwards is none.
+            if let Some(value) = figure.and_then(|(start, end)| end.checked_sub(start)) {
+                let value = if key == attr::RUN_QUEUE_NS { value.min(off_cpu_ns) } else { value };
+                Entry::Field(key, FieldValue::Uint(value)).encode(&mut put);
+            }
+        }
+    }
+}
+
+/// A file of the calling thread under `/proc`, kept open: reading it again is one call.
+#[derive(Debug, Default)]
+enum Source {
+    #[default]
+    Unopened,
+    Open(File),
+    Refused,
+}
+
+impl Source {
+    fn read<'a>(&mut self, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
+        if let Self::Unopened = self {
+            *self = File::open(name).map_or(Self::Refused, Self::Open);
+        }
+        let Self::Open(file) = self else { return None };
+        let read = std::os::unix::fs::FileExt::read_at(file, buffer, 0).ok()?;
+        std::str::from_utf8(buffer.get(..read)?).ok()
+    }
+}
+
+/// The readings of one thread.
+#[derive(Debug, Default)]
+pub(crate) struct Readings {
+    run_queue: Source,
+    io: Source,
+    /// Span ids with what was read when they began, the innermost last.
+    started: Vec<(u64, Reading)>,
+}
+
+impl Readings {
+    fn read(&mut self, with_io: bool) -> Reading {
+        let mut buffer = [0; 512];
+        let run_queue_ns =
+            self.run_queue.read("/proc/thread-self/schedstat", &mut buffer).and_then(run_queue_ns);
+        let io_bytes =
+            if with_io { self.io.read("/proc/thread-self/io", &mut buffer).and_then(io_bytes) } else { None };
+        Reading { run_queue_ns, usage: sys::thread_usage(), io_bytes }
+    }
+
+    /// A section begins.
+    #[cold]
+    pub(crate) fn begin(&mut self, span_id: u64, with_io: bool) {
+        let reading = self.read(with_io);
+        if self.started.len() == MAX_STARTED {
+            self.started.remove(0);
+        }
+        self.started.push((span_id, reading));
+    }
+
+    /// A section ends: what has been counted since it began, if it began on this thread.
+    #[cold]
+    pub(crate) fn end(&mut self, span_id: u64) -> Option<Counted> {
+        let at = self.started.iter().rposition(|&(id, _)| id == span_id)?;
+        let (_, start) = self.started.remove(at);
+        let end = self.read(start.io_bytes.is_some());
+        Some(Counted { start, end })
+    }
+}
+
+/// `/proc/…/schedstat`: nanoseconds on a processor, nanoseconds in the run queue, time slices.
+fn run_queue_ns(text: &str) -> Option<u64> {
+    text.split_ascii_whitespace().nth(1)?.parse().ok()
+}
+
+/// `/proc/…/io`, its first two lines: bytes read and written by system calls, from and to caches, pipes and sockets too.
+fn io_bytes(text: &str) -> Option<[u64; 2]> {
+    let of = |key: &str| {
+        let value = text.lines().find_map(|line| line.strip_prefix(key))?;
+        value.trim().parse().ok()
+    };
+    Some([of("rchar:")?, of("wchar:")?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_system_writes_is_read() {
+        assert_eq!(run_queue_ns("58112917 4711 162\n"), Some(4711));
+        assert_eq!(run_queue_ns(""), None);
+        let text = "rchar: 3980\nwchar: 12\nsyscr: 9\nsyscw: 0\nread_bytes: 0\nwrite_bytes: 0\n";
+        assert_eq!(io_bytes(text), Some([3980, 12]));
+        assert_eq!(io_bytes("rchar: 3980\n"), None);
+    }
+
+    #[test]
+    fn readings_belong_to_their_section_and_are_bounded() {
+        let mut readings = Readings::default();
+        (0..1_000).for_each(|id| readings.begin(id, false));
+        assert_eq!(readings.started.len(), MAX_STARTED);
+        assert!(readings.end(1).is_none(), "given up");
+        assert!(readings.end(998).is_some() && readings.end(998).is_none());
+        assert!(readings.end(999).is_some(), "out of order");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn bytes_and_faults_of_the_thread_are_counted() {
+        let mut readings = Readings::default();
+        readings.begin(1, true);
+        let pages = std::hint::black_box(vec![1u8; 4 << 20]);
+        let file = std::env::temp_dir().join(format!("stepscope-os-{}", std::process::id()));
+        std::fs::write(&file, pages.get(..100_000).unwrap()).unwrap();
+        let read = std::fs::read(&file).unwrap();
+        std::fs::remove_file(&file).unwrap();
+        assert_eq!(read.len(), 100_000);
+        let Some(Counted { start, end }) = readings.end(1) else { panic!("it began here") };
+        let (before, after) = (start.usage.unwrap(), end.usage.unwrap());
+        assert!(after.minor_faults > before.minor_faults, "{before:?} {after:?}");
+        // Where the system does not let it be read there is none.
+        if let Some((before, after)) = start.io_bytes.zip(end.io_bytes) {
+            assert!(after[0] - before[0] >= 100_000 && after[1] - before[1] >= 100_000);
+        }
+    }
+}

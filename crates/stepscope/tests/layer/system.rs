@@ -1,0 +1,60 @@
+//! What the operating system counts inside sections.
+
+use stepscope_core::attr;
+
+use crate::common::program::Program;
+
+/// Counts that every Linux has; the others may be refused.
+const ALWAYS: [&str; 4] =
+    [attr::SWITCHES_VOLUNTARY, attr::SWITCHES_INVOLUNTARY, attr::FAULTS_MINOR, attr::FAULTS_MAJOR];
+
+#[test]
+fn sections_that_sleep_compute_touch_memory_and_write_are_told_apart() {
+    let recording = Program::new(&["system"]).env("STEPSCOPE_LEVEL", "comprehensive").succeed().recording();
+    let each = |name: &str, key: &str| -> Vec<i64> {
+        let found: Vec<i64> = recording.named(name).map(|span| span.int(key).unwrap()).collect();
+        assert_eq!(found.len(), 3, "{name} {key}");
+        found
+    };
+    assert!(each("sleeping", attr::SWITCHES_VOLUNTARY).iter().all(|&count| count >= 1));
+    assert!(each("computing", attr::SWITCHES_VOLUNTARY).iter().all(|&count| count == 0));
+    // With pages of 2 MiB, the largest that come by themselves, 16 MiB are 8.
+    assert!(each("touching", attr::FAULTS_MINOR)[0] >= 7);
+    assert!(each("computing", attr::FAULTS_MAJOR).iter().all(|&count| count == 0));
+    if recording.named("writing").all(|span| span.int(attr::IO_READ_BYTES).is_some()) {
+        for key in [attr::IO_READ_BYTES, attr::IO_WRITE_BYTES] {
+            assert!(each("writing", key).iter().all(|&bytes| bytes >= 100_000), "{key}");
+            assert!(each("sleeping", key).iter().all(|&bytes| bytes < 10_000), "{key}");
+        }
+    }
+    // A step has counted at least what its sections have.
+    for step in recording.steps() {
+        let inside = recording.spans.iter().filter(|span| span.parent == Some(step.id));
+        let sum: i64 = inside.map(|span| span.int(attr::SWITCHES_VOLUNTARY).unwrap()).sum();
+        assert!(step.int(attr::SWITCHES_VOLUNTARY).unwrap() >= sum && sum >= 1);
+    }
+}
+
+#[test]
+fn below_comprehensive_only_coarse_sections_ask_the_system() {
+    for (level, steps_do) in [("basic", false), ("detailed", true)] {
+        let recording = Program::new(&["system"]).env("STEPSCOPE_LEVEL", level).succeed().recording();
+        for span in &recording.spans {
+            let is_asked = steps_do && recording.steps().iter().any(|step| step.id == span.id);
+            for key in ALWAYS {
+                assert_eq!(span.int(key).is_some(), is_asked, "{level} {key} {span:?}");
+            }
+            assert_eq!(span.int(attr::IO_READ_BYTES), None, "{level}");
+        }
+    }
+}
+
+#[test]
+fn no_thread_waits_for_a_processor_for_longer_than_it_has_none() {
+    let program = Program::new(&["system"]).env("STEPSCOPE_LEVEL", "comprehensive");
+    for span in program.succeed().recording().spans {
+        let Some(run_queue_ns) = span.int(attr::RUN_QUEUE_NS) else { continue };
+        let duration_ns = i64::try_from(span.end_ns - span.start_ns).unwrap();
+        assert!(run_queue_ns <= (duration_ns - span.int(attr::CPU_NS).unwrap()).max(0), "{span:?}");
+    }
+}
