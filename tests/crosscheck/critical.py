@@ -13,8 +13,10 @@ import names
 class Part:
     """A section in a window: when, and what ran on its thread while it was suspended. All times in one process."""
 
-    def __init__(self, node, begin, finish, is_guest=False):
+    def __init__(self, node, begin, finish, is_guest=False, is_before=False):
         self.node, self.begin, self.finish, self.is_guest = node, begin, finish, is_guest
+        # Whether only what of the section came before another one is meant.
+        self.is_before = is_before
         self.guests = []
 
     @property
@@ -25,7 +27,7 @@ class Part:
         """Cut to a window; none outside of it."""
         is_moment = self.begin == self.finish and start <= self.begin <= end
         if is_moment or (self.begin < end and self.finish > start):
-            return Part(self.node, max(self.begin, start), min(self.finish, end), self.is_guest)
+            return Part(self.node, max(self.begin, start), min(self.finish, end), self.is_guest, self.is_before)
         return None
 
 
@@ -71,7 +73,7 @@ def step_back(part, holders, pieces, on, beside):
         pieces.append((part.node, child.finish, point))
         if is_suspended(child.node):
             child.guests = [guest for one in waiting for guest in ran_meanwhile(one, child)]
-        child.guests += holders.awaited(child.node)
+        child.guests += holders.awaited(child)
         on.append(child)
         point, chosen = child.begin, child
         held = holders.of(child, part)
@@ -89,13 +91,14 @@ class Holders:
             node = work.pop()
             self.by_id[node.span.id] = node
             work.extend(node.children)
-            is_inner = node is not root and node.parent.thread == node.thread
-            if node.thread is not None and not is_inner and not is_suspended(node) and node.span.start < node.span.end:
-                self.stays.setdefault(node.thread, []).append(node)
+            is_inner = node is not root and lane(node.parent) == lane(node)
+            if not is_inner and not is_suspended(node) and node.span.start < node.span.end:
+                self.stays.setdefault(lane(node), []).append(node)
 
-    def awaited(self, node):
-        """What a section that waits links to within its trace: the last that ended meanwhile, not around all of it."""
-        own = node.span
+    def awaited(self, part):
+        """What a section that waits links to within its trace, the last that ended meanwhile, not around all of it; and what
+        came before that in the sections around it alone."""
+        node, own = part.node, part.node.span
         if node.phase not in WAITS:
             return []
         targets = [self.by_id.get(target) for trace, target in own.links if trace == own.trace]
@@ -107,21 +110,46 @@ class Holders:
             and (own.start < one.span.start or end_of(one) < end_of(node))
         ]
         last = max(ended, key=lambda one: (end_of(one), one.span.start, one.span.id), default=None)
-        return [] if last is None else [Part(last, last.span.start, end_of(last), True)]
+        if last is None:
+            return []
+        found, inner, both = [Part(last, last.span.start, end_of(last), True)], last, with_above(node)
+        while inner.parent is not None and inner not in both and inner.parent not in both:
+            outer = inner.parent
+            before = Part(outer, outer.span.start, min(end_of(outer), inner.span.start), True, True)
+            if before.begin < before.finish < part.finish:
+                found.append(before)
+            inner = outer
+        return found
 
     def of(self, part, around):
         """What had the thread of a section on the path until less than 1 % of its parent's time before it began."""
         own = part.node
-        if own.thread in (None, around.node.thread) or not around.begin < part.begin < around.finish:
+        is_elsewhere = own.thread != around.node.thread
+        if own.thread is None:
+            is_elsewhere = part.is_guest and own.parent in with_above(around.node)
+        if not is_elsewhere or not around.begin < part.begin < around.finish:
             return None
-        stays = self.stays.get(own.thread, [])
+        stays = self.stays.get(lane(own), [])
         ended = [stay for stay in stays if stay.span.end <= own.span.start]
         held = max(ended, key=lambda stay: (stay.span.end, stay.span.start, stay.span.id), default=None)
         if held is None or 100 * (own.span.start - held.span.end) >= around.finish - around.begin:
             return None
-        if held.parent is own.parent and not went_past(held, held.parent):
+        if held.parent is own.parent is around.node and not went_past(held, held.parent):
             return None
         return Part(held, held.span.start, held.span.end, True).within(around.begin, part.begin)
+
+
+def lane(node):
+    """The thread of a section; where it is not known, its parent."""
+    return ("below", node.parent) if node.thread is None else ("thread", node.thread)
+
+
+def with_above(node):
+    """A section and those around it."""
+    found = [node]
+    while found[-1].parent is not None:
+        found.append(found[-1].parent)
+    return found
 
 
 WAITS = "data_wait", "synchronization", "communication"
@@ -130,7 +158,8 @@ WAITS = "data_wait", "synchronization", "communication"
 def candidates(part):
     """The children that may have held up their parent and what ran while it was suspended, last to end first."""
     found = [Part(child, child.span.start, end_of(child)) for child in part.node.children if not went_past(child, part.node)]
-    found = [one.within(part.begin, part.finish) for one in found + part.guests]
+    found = [one for one in found + part.guests if not part.is_before or one.finish <= part.finish]
+    found = [one.within(part.begin, part.finish) for one in found]
     return sorted(filter(None, found), key=lambda one: one.key, reverse=True)
 
 

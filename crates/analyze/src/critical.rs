@@ -17,7 +17,9 @@
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
 //!   path, and the child before, between and after them. Where its [`Stint`]s are known, only those that ran between two
 //!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
-//! - A section that [awaits](Member::awaits) another one, which ended while it waited, was held up by that one.
+//! - A section that [awaits](Member::awaits) another one, which ended while it waited, was held up by that one; before that
+//!   began, by what came before it in the sections around it, up to one that is around both, and on its thread, or,
+//!   where threads are not known, by the one before it of the same parent.
 //! - Clocks of different processes disagree a little: a child that ends within 1 % of the parent's duration
 //!   after the next one's start, in another process and with nothing else beginning or ending in between, came
 //!   before it all the same; it is moved back by the overlap. (The rule of the CRISP tool, whose exclusive times
@@ -32,6 +34,8 @@ mod stints;
 mod sums;
 
 use std::cmp::Reverse;
+
+use stepscope_core::path::MAX_DEPTH;
 
 pub use edge::Edge;
 use hold::Holders;
@@ -130,6 +134,8 @@ struct Frame {
     slack_ns: Option<u64>,
     /// Its range of guests.
     guests: (u32, u32),
+    /// As for candidates.
+    is_part: bool,
 }
 
 /// A child cut to its parent.
@@ -141,6 +147,8 @@ struct Candidate {
     member: u32,
     process: u32,
     is_guest: bool,
+    /// Whether only what of it came before one of its children is meant: children that ended later take no part.
+    is_part: bool,
 }
 
 /// What held the thread of a child.
@@ -228,6 +236,7 @@ impl Walk {
             moved_ns: 0,
             slack_ns: None,
             guests: (0, 0),
+            is_part: false,
         });
         // The path first: what is on it is not beside it.
         while let Some(frame) = self.work.pop().or_else(|| self.beside.pop()) {
@@ -322,6 +331,7 @@ impl Walk {
                     moved_ns: frame.moved_ns,
                     slack_ns: Some(frame.slack_ns.unwrap_or(0).saturating_add(room_ns)),
                     guests: (0, 0),
+                    is_part: false,
                 });
                 continue;
             }
@@ -339,6 +349,7 @@ impl Walk {
                 moved_ns: held.map_or(frame.moved_ns.saturating_add(moved_ns), |held| held.moved_ns),
                 slack_ns: frame.slack_ns,
                 guests: (0, 0),
+                is_part: child.is_part,
             };
             if is_on_path {
                 below.guests = self.invite(members, &child, index, (moved_ns, below.moved_ns));
@@ -357,6 +368,8 @@ impl Walk {
         if !self.follows(Edge::Child) {
             return;
         }
+        let fits = |child: &Candidate| !frame.is_part || child.end_ns <= frame.end_ns;
+        let cut = |child: Candidate| child.within(frame.start_ns, frame.end_ns).filter(|_| fits(&child));
         let at = frame.member as usize;
         let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
         let Some((&first, &last)) = range else { return };
@@ -365,11 +378,11 @@ impl Walk {
                 continue;
             };
             let child = candidate(child, index).moved(frame.moved_ns);
-            self.candidates.extend(child.within(frame.start_ns, frame.end_ns));
+            self.candidates.extend(cut(child));
         }
         let (first, last) = frame.guests;
         for &guest in self.guests.get(first as usize..last as usize).unwrap_or_default() {
-            self.candidates.extend(guest.within(frame.start_ns, frame.end_ns));
+            self.candidates.extend(cut(guest));
         }
         self.candidates.sort_unstable_by_key(|child| Reverse(child.key()));
     }
@@ -392,8 +405,37 @@ impl Walk {
         if let Some(awaited) = awaited.filter(|awaited| awaited.end_ns <= own.end_ns) {
             self.guests
                 .push(Candidate { is_guest: true, ..candidate(awaited, own.awaits).moved(all_moved_ns) });
+            if self.follows(Edge::Before) {
+                self.invite_before(members, child, awaited, (moved_ns, all_moved_ns));
+            }
         }
         (first, self.guests.len() as u32)
+    }
+
+    /// What came before `awaited` in the sections around it that are not around `child` as well.
+    fn invite_before(
+        &mut self,
+        members: &[Member],
+        child: &Candidate,
+        awaited: &Member,
+        (moved_ns, all_moved_ns): (u64, u64),
+    ) {
+        let mut below = awaited;
+        for _ in 0..MAX_DEPTH {
+            let Some(around) = members.get(below.parent as usize) else { break };
+            if is_around(members, below.parent, child.member) {
+                break;
+            }
+            let before = candidate(around, below.parent);
+            let before = Candidate { end_ns: before.end_ns.min(below.start_ns), ..before };
+            let before = Candidate { is_guest: true, is_part: true, ..before };
+            let at = before.moved(all_moved_ns);
+            // The time to be explained has to become less.
+            if before.start_ns < before.end_ns && at.end_ns < child.end_ns - moved_ns {
+                self.guests.push(at);
+            }
+            below = around;
+        }
     }
 
     /// Those that ran on the thread of `child` while it was suspended.
@@ -438,24 +480,33 @@ impl Walk {
         start_ns: u64,
     ) -> Option<Held> {
         let (own, parent) = (members.get(child.member as usize)?, members.get(frame.member as usize)?);
-        let is_elsewhere = (own.process, own.thread) != (parent.process, parent.thread);
+        // What is awaited may be on a thread that is not known; what came before it in a parent that is not around both is in
+        // that one's path.
+        let is_elsewhere = match own.thread {
+            Some(_) => (own.process, own.thread) != (parent.process, parent.thread),
+            None => {
+                let is_guest = child.is_guest && self.follows(Edge::Before);
+                is_guest && is_around(members, own.parent, frame.member)
+            }
+        };
         // At the window's ends nothing is left to explain, and the window has to become smaller.
         let is_inside = frame.start_ns < start_ns && start_ns < frame.end_ns;
-        if own.thread.is_none() || !is_elsewhere || !is_inside || !self.follows(Edge::SameThread) {
+        if !is_elsewhere || !is_inside || !self.follows(Edge::SameThread) {
             return None;
         }
         let index = self.holders.before(members, own)?;
         let held = members.get(index as usize)?;
         let idle_ns = own.start_ns - held.end_ns;
         let at_once = idle_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns;
-        // Children of the same parent are candidates already.
-        let is_sibling = held.parent == own.parent && !held.is_detached;
+        // Children of the same parent are candidates already, but for those of a parent elsewhere.
+        let is_child = own.parent == frame.member || !self.follows(Edge::Before);
+        let is_sibling = held.parent == own.parent && !held.is_detached && is_child;
         if !at_once || is_sibling {
             return None;
         }
         let moved_ns = own.start_ns.saturating_sub(start_ns);
         let held = candidate(held, index).moved(moved_ns).within(frame.start_ns, start_ns)?;
-        Some(Held { candidate: held, moved_ns })
+        Some(Held { candidate: Candidate { is_guest: child.is_guest, ..held }, moved_ns })
     }
 
     /// Whether `child` came before `next` although it seems to end after its start.
@@ -495,7 +546,14 @@ fn candidate(member: &Member, index: u32) -> Candidate {
         member: index,
         process: member.process,
         is_guest: false,
+        is_part: false,
     }
+}
+
+/// Whether a member is another, or around it.
+fn is_around(members: &[Member], outer: u32, inner: u32) -> bool {
+    let above = |at: &u32| members.get(*at as usize).map(|member| member.parent);
+    std::iter::successors(Some(inner), above).take(MAX_DEPTH.into()).any(|at| at == outer)
 }
 
 #[cfg(test)]

@@ -15,10 +15,12 @@ pub enum Edge {
     Suspended,
     /// A section waits for the end of one that it links to.
     Link,
+    /// What is linked to began when what came before it had ended, on its parent or next to it.
+    Before,
 }
 
 impl Edge {
     /// All kinds.
-    pub const ALL: [Self; 6] =
-        [Self::Child, Self::Order, Self::Clocks, Self::SameThread, Self::Suspended, Self::Link];
+    pub const ALL: [Self; 7] =
+        [Self::Child, Self::Order, Self::Clocks, Self::SameThread, Self::Suspended, Self::Link, Self::Before];
 }

@@ -3,11 +3,18 @@
 
 use super::{Member, NO_PARENT};
 
+/// Where a section is, among others that can only come one after the other: the process and the thread; where that is not
+/// known, the parent.
+type Lane = (u32, Option<i64>);
+
+fn lane(member: &Member) -> Lane {
+    (if member.thread.is_some() { member.process } else { member.parent }, member.thread)
+}
+
 /// A stay on a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Stay {
-    process: u32,
-    thread: i64,
+    lane: Lane,
     end_ns: u64,
     start_ns: u64,
     id: u64,
@@ -32,13 +39,12 @@ impl Holders {
         if !self.is_read {
             self.read(members);
         }
-        let thread = (member.process, member.thread?);
+        let lane = lane(member);
         let after = self.stays.partition_point(|stay| {
-            (stay.process, stay.thread) < thread
-                || ((stay.process, stay.thread) == thread && stay.end_ns <= member.start_ns)
+            stay.lane < lane || (stay.lane == lane && stay.end_ns <= member.start_ns)
         });
         let last = self.stays.get(after.checked_sub(1)?)?;
-        ((last.process, last.thread) == thread).then_some(last.member)
+        (last.lane == lane).then_some(last.member)
     }
 
     /// A section holds its thread from outside of it: its parent is on another. What was suspended meanwhile held none.
@@ -46,14 +52,15 @@ impl Holders {
         self.is_read = true;
         self.stays.clear();
         for (member, index) in members.iter().zip(0u32..) {
-            let Some(thread) = member.thread.filter(|_| !member.is_suspended) else { continue };
+            if member.is_suspended {
+                continue;
+            }
             let parent = Some(member.parent).filter(|&parent| parent != NO_PARENT);
             let parent = parent.and_then(|parent| members.get(parent as usize));
-            let is_first = parent
-                .is_none_or(|parent| (parent.process, parent.thread) != (member.process, member.thread));
+            let is_first = parent.is_none_or(|parent| lane(parent) != lane(member));
             if is_first && member.start_ns < member.end_ns {
-                let &Member { process, start_ns, end_ns, id, .. } = member;
-                self.stays.push(Stay { process, thread, start_ns, end_ns, id, member: index });
+                let &Member { start_ns, end_ns, id, .. } = member;
+                self.stays.push(Stay { lane: lane(member), start_ns, end_ns, id, member: index });
             }
         }
         self.stays.sort_unstable();

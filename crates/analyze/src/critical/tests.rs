@@ -238,7 +238,7 @@ fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
 type Fixture = (Edge, Vec<Member>, &'static [(u32, u64, u64)]);
 
 /// A step that needs each kind of edge.
-fn fixtures() -> [Fixture; 6] {
+fn fixtures() -> [Fixture; 7] {
     let root = on(1, member(0, 1000, NO_PARENT, 1));
     let suspended = Member { is_suspended: true, ..on(1, member(0, 1000, 0, 2)) };
     let far = Member { process: 1, ..member(500, 900, 0, 3) };
@@ -287,6 +287,21 @@ fn fixtures() -> [Fixture; 6] {
             ],
             &[(0, 901, 1000), (3, 900, 901), (2, 800, 900), (4, 400, 800), (2, 100, 400), (1, 0, 100)],
         ),
+        (
+            Edge::Before,
+            vec![
+                root,
+                on(1, member(0, 100, 0, 2)),
+                // A thread that produces one after the other; the last is waited for.
+                Member { is_detached: true, ..on(2, member(50, 1200, 1, 3)) },
+                on(2, member(60, 400, 2, 4)),
+                on(2, member(420, 800, 2, 5)),
+                on(3, member(60, 900, 2, 6)), // beside it
+                on(2, member(800, 1200, 2, 7)),
+                Member { awaits: 4, ..on(1, member(100, 1000, 0, 8)) },
+            ],
+            &[(7, 800, 1000), (4, 420, 800), (2, 400, 420), (3, 100, 400), (1, 0, 100)],
+        ),
     ]
 }
 
@@ -299,9 +314,48 @@ fn each_kind_of_edge_is_needed() {
         assert_eq!(search::path(&members), expected, "{edge:?}");
         assert_ne!(walk_by(Walk::without(edge), &members).0, expected, "{edge:?}");
         for other in Edge::ALL.into_iter().filter(|other| ![edge, Edge::Child, Edge::Order].contains(other)) {
-            assert_eq!(walk_by(Walk::without(other), &members).0, expected, "{edge:?} without {other:?}");
+            let is_in_link = (edge, other) == (Edge::Before, Edge::Link);
+            assert!(
+                is_in_link || walk_by(Walk::without(other), &members).0 == expected,
+                "{edge:?} without {other:?}"
+            );
         }
     }
+}
+
+#[test]
+fn what_came_before_what_is_awaited_is_on_the_path() {
+    // Two items by one thread, or by nobody known, one of which is waited for.
+    let path = |thread: Option<i64>, first_end_ns: u64| {
+        let produced = |member: Member| Member { thread, ..member };
+        let members = [
+            on(1, member(0, 1000, NO_PARENT, 1)),
+            on(1, member(0, 100, 0, 2)),
+            produced(member(150, 300, 0, 3)),
+            produced(member(300, first_end_ns, 0, 4)),
+            produced(member(600, 900, 0, 5)),
+            Member { awaits: 4, ..on(1, member(100, 1000, 0, 6)) },
+        ];
+        let pieces = walk(&members).0;
+        assert_eq!(pieces, search::path(&members));
+        pieces
+    };
+    let all = [
+        (5, 900, 1000),
+        (4, 600, 900),
+        (5, 599, 600),
+        (3, 300, 599),
+        (2, 150, 300),
+        (5, 100, 150),
+        (1, 0, 100),
+    ];
+    assert_eq!(path(Some(2), 599), all);
+    assert_eq!(path(None, 599), all);
+    // What ended long before it began did not hold it up, and what goes on beside it neither.
+    let alone = [(5, 900, 1000), (4, 600, 900), (5, 100, 600), (1, 0, 100)];
+    assert_eq!(path(Some(2), 590), alone);
+    assert_eq!(path(None, 590), alone);
+    assert_eq!(path(None, 601), alone);
 }
 
 #[test]

@@ -157,6 +157,45 @@ fn a_wait_goes_on_to_what_it_links_to_within_its_trace() {
 }
 
 #[test]
+fn a_wait_goes_on_to_what_came_before_what_it_links_to() {
+    // A producer that makes one item after the other, each in two sections; the step waits for the second item.
+    let paths = |is_threaded: bool, is_around: bool| {
+        let mut build = Build::new(1);
+        build.span(0, "request", 0, 1000);
+        let (around, name, end) = if is_around { (2, "producer", 890) } else { (1, "start", 20) };
+        build.span(1, name, 10, end);
+        for (name, start, end) in
+            [("make", 20, 300), ("pack", 300, 420), ("make", 421, 700), ("pack", 700, 880)]
+        {
+            build.span(around, name, start, end);
+        }
+        build.span(1, "receive", 5, 900).phase(Phase::Synchronization);
+        for span in build.0.spans.iter_mut().filter(|_| is_threaded) {
+            span.set_figure(Figure::ThreadId, if [1, 7].contains(&span.id) { 1 } else { 2 });
+        }
+        build.0.links = vec![Link { span: 7, trace: build.0.id, target: 6 }];
+        let summary = summarise([&build.foreign().trace()]);
+        let mut times: Vec<_> =
+            rows(critical(&summary)).iter().map(|row| (row.0.to_owned(), row.1)).collect();
+        times.retain(|time| time.1 > 0);
+        (times, critical(&summary).other_ns)
+    };
+    let row = |path: &str, time_ns| (path.to_owned(), time_ns);
+    let made =
+        |around: &str| [row(&format!("{around}/make"), 280 + 279), row(&format!("{around}/pack"), 120 + 180)];
+    // What lies between two items is the wait's own, or the producer's where that is around them.
+    let [make, pack] = made("request");
+    let alone =
+        (vec![make.clone(), pack.clone(), row("request/receive", 5 + 1 + 20), row("request/start", 10)], 105);
+    assert_eq!(paths(true, false), alone);
+    assert_eq!(paths(false, false), alone);
+    let [make, pack] = made("request/producer");
+    let around = (vec![make, pack, row("request/receive", 5 + 20), row("request/producer", 10 + 1)], 105);
+    assert_eq!(paths(true, true), around);
+    assert_eq!(paths(false, true), around);
+}
+
+#[test]
 fn a_section_waits_for_the_thread_that_another_holds() {
     let mut build = Build::new(1);
     build.step(0, 0, 1000).thread(1);

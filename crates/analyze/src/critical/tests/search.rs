@@ -2,7 +2,7 @@
 //! latest first, is the greatest; the rest of the window is the member's own. Every chain is tried, so that no order of
 //! trying matters; only for few members.
 
-use super::{Member, NO_PARENT, Stint};
+use super::{Member, Stint};
 
 /// A section that may be in a chain, cut to the window.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,6 +12,10 @@ struct Link {
     member: usize,
     /// How far it was moved back.
     moved_ns: u64,
+    /// Whether it is no child of the window's.
+    is_guest: bool,
+    /// Whether it is there only with what ended before something else began in it.
+    is_part: bool,
 }
 
 /// A window: of whom, and what ran on its thread while it was suspended.
@@ -32,10 +36,51 @@ pub(super) fn path(members: &[Member]) -> Vec<(u32, u64, u64)> {
 /// The same, where it is known when some members ran.
 pub(super) fn path_with(members: &[Member], stints: &[Stint]) -> Vec<(u32, u64, u64)> {
     let mut path = Vec::new();
-    let own = Link { start_ns: members[0].start_ns, end_ns: members[0].end_ns, member: 0, moved_ns: 0 };
+    let own = link(members, 0);
     follow(members, stints, own, &[], &mut path);
     path.sort_by_key(|piece| std::cmp::Reverse(piece.1));
     path
+}
+
+fn link(members: &[Member], member: usize) -> Link {
+    let Member { start_ns, end_ns, .. } = members[member];
+    Link { start_ns, end_ns, member, moved_ns: 0, is_guest: false, is_part: false }
+}
+
+/// Earlier by so much.
+fn earlier(link: Link, by_ns: u64) -> Link {
+    Link {
+        start_ns: link.start_ns.saturating_sub(by_ns),
+        end_ns: link.end_ns.saturating_sub(by_ns),
+        moved_ns: link.moved_ns + by_ns,
+        ..link
+    }
+}
+
+/// A member and all around it, outwards.
+fn around(members: &[Member], member: usize) -> Vec<usize> {
+    let above = |at: &usize| Some(members[*at].parent as usize).filter(|&at| at < members.len());
+    std::iter::successors(Some(member), above).collect()
+}
+
+/// What a member that is in the window as `own` waited for, and what came before that in those around it alone.
+fn awaited(members: &[Member], own: &Link) -> Vec<Link> {
+    let waiter = &members[own.member];
+    let at = waiter.awaits as usize;
+    if members.get(at).is_none_or(|awaited| awaited.end_ns > waiter.end_ns) {
+        return Vec::new();
+    }
+    let both = around(members, own.member);
+    let path: Vec<usize> = around(members, at).into_iter().take_while(|at| !both.contains(at)).collect();
+    // Where it is around the waiter itself, it is alone.
+    let befores = path.windows(2).filter_map(|pair| {
+        let (inner, outer) = (&members[pair[0]], &members[pair[1]]);
+        let end_ns = inner.start_ns.min(outer.end_ns);
+        let part = Link { end_ns, is_part: true, ..link(members, pair[1]) };
+        (part.start_ns < end_ns).then(|| earlier(part, own.moved_ns)).filter(|part| part.end_ns < own.end_ns)
+    });
+    let all = std::iter::once(earlier(link(members, at), own.moved_ns)).chain(befores);
+    all.map(|link| Link { is_guest: true, ..link }).collect()
 }
 
 fn follow(members: &[Member], stints: &[Stint], own: Link, guests: &[Link], path: &mut Vec<(u32, u64, u64)>) {
@@ -53,23 +98,10 @@ fn follow(members: &[Member], stints: &[Stint], own: Link, guests: &[Link], path
             .links
             .iter()
             .flat_map(|other| window.guests_of(other, chosen))
-            .map(|other| Link {
-                start_ns: other.start_ns - later_ns.min(other.start_ns),
-                end_ns: other.end_ns - later_ns,
-                moved_ns: other.moved_ns + later_ns,
-                ..other
-            })
+            .map(|other| Link { is_guest: true, ..earlier(other, later_ns) })
             .collect();
         point_ns = link.start_ns;
-        let own = &members[link.member];
-        let awaited = members.get(own.awaits as usize).filter(|awaited| awaited.end_ns <= own.end_ns);
-        let awaited = awaited.map(|awaited| Link {
-            start_ns: awaited.start_ns.saturating_sub(link.moved_ns),
-            end_ns: awaited.end_ns.saturating_sub(link.moved_ns),
-            member: own.awaits as usize,
-            moved_ns: link.moved_ns,
-        });
-        let invited: Vec<Link> = invited.into_iter().chain(awaited).collect();
+        let invited: Vec<Link> = invited.into_iter().chain(awaited(members, &link)).collect();
         follow(members, stints, link, &invited, path);
     }
     if own.start_ns < point_ns {
@@ -84,14 +116,10 @@ impl<'a> Window<'a> {
         let children = members.iter().enumerate().filter(|(at, child)| {
             child.parent == own.member as u32 && !child.is_detached && *at != own.member
         });
-        let children = children.map(|(member, child)| Link {
-            start_ns: child.start_ns.saturating_sub(own.moved_ns),
-            end_ns: child.end_ns.saturating_sub(own.moved_ns),
-            member,
-            moved_ns: own.moved_ns,
-        });
+        let children = children.map(|(member, _)| earlier(link(members, member), own.moved_ns));
         let all: Vec<Link> = children.chain(guests.iter().copied()).collect();
-        window.links = all.into_iter().filter_map(|link| window.cut(link, own.end_ns)).collect();
+        let all = all.into_iter().filter(|link| !own.is_part || link.end_ns <= own.end_ns);
+        window.links = all.filter_map(|link| window.cut(link, own.end_ns)).collect();
         window
     }
 
@@ -214,33 +242,31 @@ impl<'a> Window<'a> {
     fn holder(&self, link: &Link, start_ns: u64) -> Option<Link> {
         let (own, around) = (&self.members[link.member], &self.members[self.at]);
         let thread = |member: &Member| (member.process, member.thread);
-        own.thread?;
-        if thread(own) == thread(around) || start_ns <= self.start_ns || start_ns >= self.end_ns {
+        let is_elsewhere = match own.thread {
+            Some(_) => thread(own) != thread(around),
+            None => link.is_guest && self::around(self.members, self.at).contains(&(own.parent as usize)),
+        };
+        if !is_elsewhere || start_ns <= self.start_ns || start_ns >= self.end_ns {
             return None;
         }
         let stays = |member: &&Member| {
-            let is_inner =
-                member.parent != NO_PARENT && thread(&self.members[member.parent as usize]) == thread(member);
-            thread(member) == thread(own)
-                && !member.is_suspended
-                && !is_inner
-                && member.start_ns < member.end_ns
+            let parent = self.members.get(member.parent as usize);
+            let is_near = match own.thread {
+                Some(_) => thread(member) == thread(own) && parent.is_none_or(|up| thread(up) != thread(own)),
+                None => member.thread.is_none() && member.parent == own.parent,
+            };
+            is_near && !member.is_suspended && member.start_ns < member.end_ns
         };
         let before = self.members.iter().filter(stays).filter(|stay| stay.end_ns <= own.start_ns);
         let held = before.max_by_key(|stay| (stay.end_ns, stay.start_ns, stay.id))?;
-        let is_sibling = held.parent == own.parent && !held.is_detached;
+        let is_sibling = held.parent == own.parent && !held.is_detached && own.parent == self.at as u32;
         let idle_ns = own.start_ns - held.end_ns;
         if is_sibling || 100 * idle_ns >= self.end_ns - self.start_ns {
             return None;
         }
         let moved_ns = own.start_ns - start_ns;
         let member = self.members.iter().position(|member| member.id == held.id)?;
-        let link = Link {
-            start_ns: held.start_ns.saturating_sub(moved_ns),
-            end_ns: held.end_ns.saturating_sub(moved_ns),
-            member,
-            moved_ns,
-        };
-        self.cut(link, start_ns)
+        let is_guest = link.is_guest;
+        self.cut(Link { is_guest, ..earlier(self::link(self.members, member), moved_ns) }, start_ns)
     }
 }
