@@ -205,7 +205,9 @@ impl Walk {
         pieces: &mut Vec<Piece>,
         standing: &mut Vec<Standing>,
     ) {
-        self.stints.extend_from_slice(stints);
+        if self.follows(Edge::Polls) {
+            self.stints.extend_from_slice(stints);
+        }
         self.run(members, root, pieces, standing);
         self.stints.clear();
     }

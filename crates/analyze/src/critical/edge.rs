@@ -1,4 +1,5 @@
-//! The kinds of edges that the walk follows. The walk itself is in the module above.
+//! The kinds of edges that paths follow. The walk through one trace is in the module above, the way from trace to trace in
+//! the one beside.
 
 /// Why the path goes from one section on to another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,14 +14,33 @@ pub enum Edge {
     SameThread,
     /// While a section was suspended, another ran on its thread.
     Suspended,
+    /// Suspended sections ran in turn, in intervals that are known.
+    Polls,
     /// A section waits for the end of one that it links to.
     Link,
     /// What is linked to began when what came before it had ended, on its parent or next to it.
     Before,
+    /// A wait goes on into the batch that it links to, in a trace of its own.
+    Batch,
+    /// A wait goes on into another trace that it links to.
+    Trace,
+    /// What came before a trace is in those that its root links to.
+    Stage,
 }
 
 impl Edge {
     /// All kinds.
-    pub const ALL: [Self; 7] =
-        [Self::Child, Self::Order, Self::Clocks, Self::SameThread, Self::Suspended, Self::Link, Self::Before];
+    pub const ALL: [Self; 11] = [
+        Self::Child,
+        Self::Order,
+        Self::Clocks,
+        Self::SameThread,
+        Self::Suspended,
+        Self::Polls,
+        Self::Link,
+        Self::Before,
+        Self::Batch,
+        Self::Trace,
+        Self::Stage,
+    ];
 }

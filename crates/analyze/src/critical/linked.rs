@@ -11,6 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::{TraceId, mix};
 
+use super::Edge;
+
 /// Traces kept that are waited for or are batches.
 const TRACES: usize = 1_024;
 /// Traces kept that are neither: of many nobody waits for any.
@@ -186,10 +188,11 @@ impl Linked {
         }
     }
 
-    fn find(&self, trace: &TraceId) -> End<'_> {
+    fn find(&self, trace: &TraceId, without: Option<Edge>) -> End<'_> {
         let key = key(trace);
-        let made = self.kept.get(&key).and_then(|ends| ends.made.as_ref()).or_else(|| self.others.get(&key));
-        match made {
+        let batch = || self.kept.get(&key).filter(|_| without != Some(Edge::Batch))?.made.as_ref();
+        let other = || self.others.get(&key).filter(|_| without != Some(Edge::Trace));
+        match batch().or_else(other) {
             Some(made) => End::Read(made),
             None if self.admits(trace) => End::Absent,
             None => End::Beyond,
@@ -198,11 +201,17 @@ impl Linked {
 
     /// Puts the ends together, for one kind of window.
     pub(crate) fn through(&self, kind: usize) -> Through {
+        self.through_without(None, kind)
+    }
+
+    /// The same without one kind of edge.
+    fn through_without(&self, without: Option<Edge>, kind: usize) -> Through {
         let mut through = Through::default();
         for ends in self.kept.values() {
             let mut traces: BTreeMap<(&str, &str), u128> = BTreeMap::new();
             for wait in ends.waits.iter().filter(|wait| usize::from(wait.kind) == kind) {
-                let mut path = Path { linked: self, stages: Vec::new(), left: FOLLOWED, made: Vec::new() };
+                let mut path =
+                    Path { linked: self, without, stages: Vec::new(), left: FOLLOWED, made: Vec::new() };
                 if path.follow(&wait.links, wait.start_ns, wait.end_ns).is_none() {
                     continue;
                 }
@@ -224,6 +233,8 @@ impl Linked {
 /// The path of one wait.
 struct Path<'a> {
     linked: &'a Linked,
+    /// The kind of edge that is not followed.
+    without: Option<Edge>,
     /// The traces that are being gone through.
     stages: Vec<TraceId>,
     /// How often it may go on yet.
@@ -244,7 +255,7 @@ impl<'a> Path<'a> {
         let mut last: Option<((bool, u64, TraceId), &'a Made)> = None;
         // What waits for itself did not.
         for trace in links.iter().filter(|trace| !self.stages.contains(trace)) {
-            let made = match linked.find(trace) {
+            let made = match linked.find(trace, self.without) {
                 End::Read(made) => made,
                 End::Absent => continue,
                 End::Beyond => return None,
@@ -257,7 +268,8 @@ impl<'a> Path<'a> {
         }
         let Some(((_, _, trace), made)) = last else { return Some(0) };
         self.stages.push(trace);
-        let mut moved_ns = self.follow(&made.links, start_ns, end_ns.min(made.start_ns))?;
+        let before: &[TraceId] = if self.without == Some(Edge::Stage) { &[] } else { &made.links };
+        let mut moved_ns = self.follow(before, start_ns, end_ns.min(made.start_ns))?;
         for piece in &made.pieces {
             let (start_ns, end_ns) = (piece.start_ns.max(start_ns), piece.end_ns.min(end_ns));
             if start_ns < end_ns {
@@ -286,4 +298,4 @@ fn draw(batch: &TraceId) -> u64 {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

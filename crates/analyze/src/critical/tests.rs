@@ -26,11 +26,7 @@ fn on(thread: i64, member: Member) -> Member {
 }
 
 fn walk(members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
-    walk_by(Walk::default(), members)
-}
-
-fn walk_by(walk: Walk, members: &[Member]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
-    walk_with(walk, members, &[])
+    walk_with(Walk::default(), members, &[])
 }
 
 fn walk_with(mut walk: Walk, members: &[Member], stints: &[Stint]) -> (Vec<(u32, u64, u64)>, Vec<Standing>) {
@@ -235,10 +231,15 @@ fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
 }
 
 /// What the members of a fixture are on the path, and which kind of edge it needs for that.
-type Fixture = (Edge, Vec<Member>, &'static [(u32, u64, u64)]);
+type Fixture = (Edge, Vec<Member>, Vec<Stint>, &'static [(u32, u64, u64)]);
+
+/// A time in which a member ran on the first thread.
+fn stint(member: u32, start_ns: u64, end_ns: u64) -> Stint {
+    Stint { member, start_ns, end_ns, thread: Some(1), is_whole: true }
+}
 
 /// A step that needs each kind of edge.
-fn fixtures() -> [Fixture; 7] {
+fn fixtures() -> [Fixture; 8] {
     let root = on(1, member(0, 1000, NO_PARENT, 1));
     let suspended = Member { is_suspended: true, ..on(1, member(0, 1000, 0, 2)) };
     let far = Member { process: 1, ..member(500, 900, 0, 3) };
@@ -246,16 +247,19 @@ fn fixtures() -> [Fixture; 7] {
         (
             Edge::Child,
             vec![root, on(1, member(100, 900, 0, 2))],
+            vec![],
             &[(0, 900, 1000), (1, 100, 900), (0, 0, 100)],
         ),
         (
             Edge::Order,
             vec![root, on(1, member(0, 500, 0, 2)), on(1, member(500, 1000, 0, 3))],
+            vec![],
             &[(2, 500, 1000), (1, 0, 500)],
         ),
         (
             Edge::Clocks,
             vec![root, member(100, 505, 0, 2), far],
+            vec![],
             &[(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)],
         ),
         (
@@ -268,12 +272,26 @@ fn fixtures() -> [Fixture; 7] {
                 on(1, member(100, 1000, 0, 4)),
                 on(2, member(700, 1000, 3, 5)),
             ],
+            vec![],
             &[(4, 700, 1000), (3, 699, 700), (2, 100, 699), (1, 0, 100)],
         ),
         (
             Edge::Suspended,
             vec![root, suspended, on(1, member(100, 900, 0, 3)), on(2, member(100, 950, 0, 4))],
+            vec![],
             &[(1, 900, 1000), (2, 100, 900), (1, 0, 100)],
+        ),
+        (
+            Edge::Polls,
+            vec![root, suspended, Member { id: 3, start_ns: 90, end_ns: 950, ..suspended }],
+            vec![
+                stint(1, 0, 100),
+                stint(1, 400, 500),
+                stint(1, 900, 1000),
+                stint(2, 100, 300),
+                stint(2, 500, 850),
+            ],
+            &[(1, 850, 1000), (2, 500, 850), (1, 300, 500), (2, 100, 300), (1, 0, 100)],
         ),
         (
             Edge::Link,
@@ -285,6 +303,7 @@ fn fixtures() -> [Fixture; 7] {
                 Member { awaits: 2, ..on(1, member(100, 901, 0, 4)) },
                 on(2, member(400, 800, 2, 5)),
             ],
+            vec![],
             &[(0, 901, 1000), (3, 900, 901), (2, 800, 900), (4, 400, 800), (2, 100, 400), (1, 0, 100)],
         ),
         (
@@ -300,6 +319,7 @@ fn fixtures() -> [Fixture; 7] {
                 on(2, member(800, 1200, 2, 7)),
                 Member { awaits: 4, ..on(1, member(100, 1000, 0, 8)) },
             ],
+            vec![],
             &[(7, 800, 1000), (4, 420, 800), (2, 400, 420), (3, 100, 400), (1, 0, 100)],
         ),
     ]
@@ -308,17 +328,22 @@ fn fixtures() -> [Fixture; 7] {
 #[test]
 fn each_kind_of_edge_is_needed() {
     let fixtures = fixtures();
-    assert_eq!(fixtures.each_ref().map(|fixture| fixture.0), Edge::ALL);
-    for (edge, members, expected) in fixtures {
-        assert_eq!(walk(&members).0, expected, "{edge:?}");
-        assert_eq!(search::path(&members), expected, "{edge:?}");
-        assert_ne!(walk_by(Walk::without(edge), &members).0, expected, "{edge:?}");
-        for other in Edge::ALL.into_iter().filter(|other| ![edge, Edge::Child, Edge::Order].contains(other)) {
-            let is_in_link = (edge, other) == (Edge::Before, Edge::Link);
-            assert!(
-                is_in_link || walk_by(Walk::without(other), &members).0 == expected,
-                "{edge:?} without {other:?}"
-            );
+    let between = linked::tests::EDGES.map(|fixture| fixture.0);
+    let edges: Vec<Edge> = fixtures.iter().map(|fixture| fixture.0).chain(between).collect();
+    assert_eq!(edges, Edge::ALL);
+    for (edge, members, stints, expected) in fixtures {
+        let path = |walk: Walk| walk_with(walk, &members, &stints).0;
+        assert_eq!(path(Walk::default()), expected, "{edge:?}");
+        assert_eq!(search::path_with(&members, &stints), expected, "{edge:?}");
+        assert_ne!(path(Walk::without(edge)), expected, "{edge:?}");
+        let needed = match edge {
+            Edge::Polls => Edge::Suspended,
+            Edge::Before => Edge::Link,
+            _ => edge,
+        };
+        let needed = [edge, needed, Edge::Child, Edge::Order];
+        for other in Edge::ALL.into_iter().filter(|other| !needed.contains(other)) {
+            assert_eq!(path(Walk::without(other)), expected, "{edge:?} without {other:?}");
         }
     }
 }
@@ -381,13 +406,6 @@ fn a_thread_that_lay_idle_or_changed_between_sections_kept_nobody_waiting() {
 
 #[test]
 fn suspended_sections_that_took_turns_on_a_thread_are_on_the_path_in_turn() {
-    let stint = |member: u32, start_ns: u64, end_ns: u64| Stint {
-        member,
-        start_ns,
-        end_ns,
-        thread: Some(1),
-        is_whole: true,
-    };
     let suspended = |member: Member| Member { is_suspended: true, ..on(1, member) };
     let mut members = vec![
         on(1, member(0, 1000, NO_PARENT, 1)),
