@@ -85,7 +85,7 @@ class Holders:
     ids, for those that wait for others."""
 
     def __init__(self, root):
-        self.stays, self.by_id = {}, {}
+        self.root, self.stays, self.by_id = root, {}, {}
         work = [root]
         while work:
             node = work.pop()
@@ -96,20 +96,8 @@ class Holders:
                 self.stays.setdefault(lane(node), []).append(node)
 
     def awaited(self, part):
-        """What a section that waits links to within its trace, the last that ended meanwhile, not around all of it; and what
-        came before that in the sections around it alone."""
-        node, own = part.node, part.node.span
-        if node.phase not in WAITS:
-            return []
-        targets = [self.by_id.get(target) for trace, target in own.links if trace == own.trace]
-        ended = [
-            one
-            for one in targets
-            if one is not None
-            and own.start < end_of(one) <= end_of(node)
-            and (own.start < one.span.start or end_of(one) < end_of(node))
-        ]
-        last = max(ended, key=lambda one: (end_of(one), one.span.start, one.span.id), default=None)
+        """What a section waited for, and what came before that in the sections around it alone."""
+        node, last = part.node, self.waited_for(part.node)
         if last is None:
             return []
         found, inner, both = [Part(last, last.span.start, end_of(last), True)], last, with_above(node)
@@ -120,6 +108,63 @@ class Holders:
                 found.append(before)
             inner = outer
         return found
+
+    def waiters(self):
+        """The sections of the root's thread that waited for others."""
+        own = [node for node in self.by_id.values() if node is not self.root and node.thread == self.root.thread]
+        return [node for node in own if self.waited_for(node) is not None]
+
+    def waited_for(self, node):
+        return self.linked(node) or self.worked(node)
+
+    def linked(self, node):
+        """What a section that waits links to within its trace: the last that ended meanwhile, not around all of it."""
+        own = node.span
+        if node.phase not in WAITS:
+            return None
+        targets = [self.by_id.get(target) for trace, target in own.links if trace == own.trace]
+        ended = [
+            one
+            for one in targets
+            if one is not None
+            and own.start < end_of(one) <= end_of(node)
+            and (own.start < one.span.start or end_of(one) < end_of(node))
+        ]
+        return max(ended, key=by_end, default=None)
+
+    def worked(self, node):
+        """What ended last on another thread, below a section around both, while one of the root's thread seems to have
+        waited: it used less than a tenth of a processor, or, where that is not known or is less than half, it ended with a
+        thread that had worked for half of its time. Loading beside the root is nobody's."""
+        driver, own = self.root.thread, node.span
+        length = end_of(node) - own.start
+        if node is self.root or node.thread != driver or is_suspended(node):
+            return None
+        if any(within(child, node) for child in node.children):
+            return None
+        others = [
+            one
+            for one in self.by_id.values()
+            if one is not self.root
+            and one.thread != driver
+            and one.parent.thread == driver
+            and not (one.parent is self.root and one.phase in ("data_loading", "data_wait"))
+            and one.parent in with_above(node)[1:]
+            and node.phase in (None, "synchronization", "communication", one.phase)
+            and one.span.start < end_of(one)
+            and own.start < end_of(one) <= end_of(node)
+        ]
+        last = max(others, key=by_end, default=None)
+        if last is None:
+            return None
+        processor = own.get(names.CPU_NS)
+        if processor is not None and processor * 10 < length:
+            return last
+        if processor is not None and processor * 2 >= length:
+            return None
+        busy = sum(within(one, node) for one in others if one.thread == last.thread)
+        woke = end_of(node) - end_of(last) <= max(length // 100, min(50_000, length // 4))
+        return last if woke and busy * 2 >= length else None
 
     def of(self, part, around):
         """What had the thread of a section on the path until less than 1 % of its parent's time before it began."""
@@ -137,6 +182,15 @@ class Holders:
         if held.parent is own.parent is around.node and not went_past(held, held.parent):
             return None
         return Part(held, held.span.start, held.span.end, True).within(around.begin, part.begin)
+
+
+def by_end(node):
+    return end_of(node), node.span.start, node.span.id
+
+
+def within(one, other):
+    """For how long a section went on while another did."""
+    return max(0, min(end_of(one), end_of(other)) - max(one.span.start, other.span.start))
 
 
 def lane(node):

@@ -4,7 +4,8 @@ inside it that is open; of several innermost ones, which only asynchronous secti
 vocabulary's order, then the smallest id.
 
 Where the critical path is in another thread, below a section of the driving thread in which nothing else is open there,
-that section waits, and the moment goes to what it waits for: of what is on the other thread and around it, again the
+that section waits, or another inside it that waited for what a section beside it did, and the moment goes to what it
+waits for: of what is on the other thread and around it, again the
 innermost of the highest class. Not where the moment belongs to a section that is no part of this, to a wait for data, or
 to a higher class (but to synchronization, which is for whatever it waits for); nor to loading that nothing but the root
 waits for."""
@@ -51,8 +52,10 @@ def joined(root, nodes):
     """[(start, end, who waits, for what)] by time."""
     elsewhere = {node for node in nodes if node.thread != root.thread}
     found, pieces = [], []
+    waiters = []
     if elsewhere:
         critical.path(root, pieces)
+        waiters = sorted(critical.Holders(root).waiters(), key=lambda one: (one.span.start, -one.span.end, one.span.id))
     for node, begin, finish in pieces:
         if node not in elsewhere or begin >= finish:
             continue
@@ -60,6 +63,9 @@ def joined(root, nodes):
         while chain[-1].parent in elsewhere:
             chain.append(chain[-1].parent)
         waiter = chain[-1].parent
+        before = [one for one in waiters if one.span.start <= begin][-1:]
+        if before and finish <= critical.end_of(before[0]) and waiter.span.start <= before[0].span.start:
+            waiter = before[0]
         if waiter is root and any(one.phase in ("data_loading", "data_wait") for one in chain):
             continue
         found.append((begin, finish, waiter, min(chain, key=lambda one: names.class_rank(one.phase))))

@@ -7,6 +7,7 @@ mod example;
 mod group;
 mod place;
 mod slots;
+mod workers;
 
 use stepscope_core::{Level, Mode, SectionKind};
 use stepscope_model::{Completeness, Figure, Span, Trace};
@@ -49,6 +50,9 @@ pub(crate) struct Fold {
     joins: Vec<Joined>,
     exposed: Vec<u64>,
     paths: critical::Paths,
+    workers: Vec<workers::Worked>,
+    /// Sections of the driving thread that waited for others: from, to, place among the members of the sweep; by start.
+    waiters: Vec<(u64, u64, u32)>,
     families: place::Families,
     /// By path: the last group that had it, and how often.
     seen: Vec<(u64, u64)>,

@@ -30,7 +30,7 @@ pub(super) const STINTS: usize = 64;
 #[derive(Debug, Clone, Default)]
 pub(super) struct Paths {
     walk: Walk,
-    members: Vec<Member>,
+    pub(super) members: Vec<Member>,
     stints: Vec<Stint>,
     /// Place among the members, by span.
     places: Vec<u32>,
@@ -307,6 +307,8 @@ impl Fold {
             let node = members.get(at).and_then(|&index| nodes.get(index as usize));
             node.is_some_and(|node| WAITS.map(known).contains(&node.slot))
         });
+        self.await_workers(trace, anchor);
+        let Self { paths, members, .. } = self;
         let root = paths.places.get(anchor as usize).copied().unwrap_or(NO_PARENT);
         for &index in members.iter() {
             if let Some(slot) = paths.places.get_mut(index as usize) {

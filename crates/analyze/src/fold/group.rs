@@ -251,17 +251,28 @@ impl Fold {
 
     /// Takes down what of the path that was walked last the driving thread waited for, and whose time that is.
     fn join(&mut self, anchor: u32) {
+        self.waiters.clear();
+        for (&index, member) in self.members.iter().zip(&self.paths.members) {
+            let own = self.nodes.get(index as usize).filter(|node| node.anchor == anchor && node.is_driving);
+            let own = own.filter(|_| index != anchor);
+            if let Some(node) = own.filter(|_| member.awaits != crate::critical::NO_PARENT) {
+                self.waiters.push((node.start_ns, node.end_ns, node.member));
+            }
+        }
         // From the end backwards.
         for piece in self.paths.pieces.iter().rev() {
             let index = self.members.get(piece.member as usize);
             let node = index.and_then(|&index| self.nodes.get(index as usize));
-            let Some(node) = node.filter(|node| node.anchor == anchor && !node.is_driving && !node.is_beside)
-            else {
+            let Some(node) = node.filter(|node| node.anchor == anchor && !node.is_driving) else { continue };
+            let Some(driver) = self.nodes.get(node.driver as usize) else { continue };
+            // Where what is around it on the driving thread is around one that waited, this is who did.
+            let before = self.waiters.partition_point(|waiter| waiter.0 <= piece.start_ns);
+            let waiter = before.checked_sub(1).and_then(|last| self.waiters.get(last));
+            let waiter = waiter.filter(|waiter| piece.end_ns <= waiter.1 && driver.start_ns <= waiter.0);
+            if node.is_beside && waiter.is_none() {
                 continue;
-            };
-            let Some(waiter) = self.nodes.get(node.driver as usize).map(|driver| driver.member) else {
-                continue;
-            };
+            }
+            let waiter = waiter.map_or(driver.member, |waiter| waiter.2);
             let slot = self.nodes.get(node.carrier as usize).map_or(node.slot, |carrier| carrier.slot);
             let rank = self.slots.rank(slot);
             self.joins.push(Joined { start_ns: piece.start_ns, end_ns: piece.end_ns, waiter, rank });

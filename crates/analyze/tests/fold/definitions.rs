@@ -72,6 +72,36 @@ fn class(trace: &Trace, span: &Span) -> (bool, Option<PhaseClass>) {
     (phase.is_none(), phase.map(Phase::class))
 }
 
+/// For how many moments both were active.
+fn common_ns(one: &Span, other: &Span) -> u64 {
+    (one.start_ns..one.end_ns).filter(|&time| active(other, time)).count() as u64
+}
+
+/// What a section of the driving thread waited for on another one, where nothing says so.
+fn waited_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span> {
+    let around = |span: &Span| parent(trace, span).map(|around| around.id);
+    let has_parts = trace.spans.iter().any(|part| around(part) == Some(own.id) && common_ns(part, own) > 0);
+    if own.id == root.id || !is_driving(own) || has_parts {
+        return None;
+    }
+    let may_be = |other: &&Span| {
+        let Some(outer) = parent(trace, other).filter(|outer| is_driving(outer)) else { return false };
+        let phase = |span: &Span| phase(trace, span);
+        let loads = outer.id == root.id && phase(other) == Some(Phase::DataWait);
+        let waits = [None, Some(Phase::Synchronization), Some(Phase::Communication), phase(other)];
+        !is_driving(other) && !loads && is_inside(trace, own, outer) && waits.contains(&phase(own))
+    };
+    let ended = |other: &&Span| {
+        other.start_ns < other.end_ns && own.start_ns < other.end_ns && other.end_ns <= own.end_ns
+    };
+    let others: Vec<&Span> = trace.spans.iter().filter(may_be).filter(ended).collect();
+    let last = *others.iter().max_by_key(|other| (other.end_ns, other.start_ns, other.id))?;
+    let worked_ns: u64 = others.iter().map(|other| common_ns(other, own)).sum();
+    // There is one other thread, and all is so short that a quarter of it is less than 50 µs.
+    let is_at_end = own.end_ns - last.end_ns <= own.duration_ns() / 4;
+    (is_at_end && worked_ns * 2 >= own.duration_ns()).then_some(last)
+}
+
 /// The critical path of the step.
 fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
     let place = |id: u64| trace.spans.iter().position(|span| span.id == id);
@@ -91,7 +121,9 @@ fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
                 thread: Some(thread(span)),
                 is_suspended: false,
                 is_detached: 10 * past_ns > span.duration_ns(),
-                awaits: NO_PARENT,
+                awaits: waited_for(trace, root, span)
+                    .and_then(|last| place(last.id))
+                    .map_or(NO_PARENT, |at| at as u32),
             }
         })
         .collect();
@@ -107,7 +139,15 @@ fn joined<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64, best: 
     while !is_driving(chain.last()?) {
         chain.push(parent(trace, chain.last()?)?);
     }
-    let waiter = chain.pop()?;
+    let driver = chain.pop()?;
+    // One inside of it that waited for what is beside it.
+    let waits = |span: &&Span| waited_for(trace, root, span).is_some() && span.start_ns <= piece.start_ns;
+    let within = trace
+        .spans
+        .iter()
+        .rfind(waits)
+        .filter(|span| driver.start_ns <= span.start_ns && piece.end_ns <= span.end_ns);
+    let waiter = within.unwrap_or(driver);
     let is_open = |span: &&Span| is_driving(span) && active(span, time);
     let has_work = trace.spans.iter().filter(is_open).any(|inner| is_inside(trace, inner, waiter));
     if !active(waiter, time) || has_work || !(best.id == waiter.id || is_inside(trace, waiter, best)) {

@@ -1,6 +1,7 @@
 //! Exposed time and phase totals of steps.
 
 use stepscope_core::{Mode, Phase};
+use stepscope_model::{Figure, Link};
 
 use crate::build::{Build, summarise};
 
@@ -183,6 +184,78 @@ fn loading_counts_where_a_section_joins_it() {
     build.span(1, "load_batch", 60, 100).thread(2);
     let expected = [("data_loading".into(), 30), ("preprocessing".into(), 20)];
     assert_eq!(exposed(build), (expected.into(), 50));
+}
+
+/// A step whose thread is in `name` from 300 to 900 µs while another one's section, below the step as well, is in `all_reduce`.
+fn beside(name: &str, all_reduce_us: (u64, u64), cpu_us: Option<i64>) -> Build {
+    let mut build = Build::new(1);
+    let us = |time: u64| time * 1_000;
+    build.step(0, 0, us(1_000)).thread(1);
+    build.span(1, "forward", 0, us(300)).thread(1);
+    build.span(1, "all_reduce", us(all_reduce_us.0), us(all_reduce_us.1)).thread(2);
+    let wait = build.span(1, name, us(300), us(900)).thread(1);
+    if let Some(cpu_us) = cpu_us {
+        wait.figure(Figure::CpuNs, cpu_us * 1_000);
+    }
+    build.span(1, "optimizer", us(900), us(1_000)).thread(1);
+    build
+}
+
+#[test]
+fn a_section_that_ends_with_another_threads_work_waited_for_it() {
+    let forward = ("forward".to_owned(), 300_000);
+    let optimizer = ("optimizer".to_owned(), 100_000);
+    let communication = |ns| ("communication".to_owned(), ns);
+    let waited = |ns| (vec![communication(ns), forward.clone(), optimizer.clone()], 600_000 - ns);
+    let own = (vec![forward.clone(), optimizer.clone()], 600_000);
+    assert_eq!(exposed(beside("wait_comm", (250, 895), None)), waited(595_000));
+    // It ended long before, or was no more than a part of it.
+    assert_eq!(exposed(beside("wait_comm", (250, 840), None)), own);
+    assert_eq!(exposed(beside("wait_comm", (650, 895), None)), own);
+    // Who uses no processor waits, and who does works.
+    assert_eq!(exposed(beside("wait_comm", (350, 840), Some(1))), waited(490_000));
+    assert_eq!(exposed(beside("wait_comm", (250, 895), Some(300))), own);
+    // A section that synchronizes; one of a phase of its own.
+    let synchronization = ("synchronization".to_owned(), 5_000);
+    let synchronized = [communication(595_000), forward.clone(), optimizer.clone(), synchronization];
+    assert_eq!(exposed(beside("synchronize", (250, 895), None)), (synchronized.into(), 0));
+    assert_eq!(exposed(beside("backward", (250, 895), None)).0[0], ("backward".into(), 600_000));
+    // Loading beside the step says nothing of it.
+    assert_eq!(exposed(beside("wait_comm", (250, 895), None)), waited(595_000));
+    let mut loading = beside("wait_comm", (250, 895), None);
+    loading.0.spans[2].phase = stepscope_model::PhaseTag::Known(Phase::DataLoading);
+    assert_eq!(exposed(loading), own);
+    // But where it says that it waited for it.
+    let mut loading = beside("synchronize", (250, 895), None);
+    loading.0.spans[2].phase = stepscope_model::PhaseTag::Known(Phase::DataLoading);
+    loading.0.links = vec![Link { span: 4, trace: loading.0.id, target: 3 }];
+    assert_eq!(exposed(loading).0[0], ("data_loading".into(), 595_000));
+}
+
+#[test]
+fn a_scope_is_what_its_threads_did_one_after_the_other() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 1_000_000).thread(1);
+    build.span(1, "preprocess", 0, 600_000).thread(1);
+    // Two threads, each of which makes several items.
+    for (thread, name, start, end) in [
+        (2, "augment", 10_000, 250_000),
+        (2, "tokenize", 251_000, 400_000),
+        (2, "augment", 400_000, 598_000),
+        (3, "augment", 10_000, 500_000),
+    ] {
+        build.span(1, name, start, end).thread(thread).phase(Phase::Preprocessing);
+    }
+    build.span(1, "forward", 600_000, 1_000_000).thread(1);
+    let summary = summarise([&build.trace()]);
+    let part = |path: &str| summary.section(path).unwrap().in_mode(Mode::Train).unwrap().exposed_ns;
+    assert_eq!(part("step/augment"), 240_000 + 198_000);
+    assert_eq!(part("step/tokenize"), 149_000);
+    assert_eq!(part("step/preprocess"), 10_000 + 1_000 + 2_000);
+    assert_eq!(part("step/forward"), 400_000);
+    let critical = summary.critical_path.unwrap();
+    let on_path = |path: &str| critical.sections.iter().find(|row| row.path == path).unwrap().on_path_ns;
+    assert_eq!(["step/augment", "step/tokenize", "step/preprocess"].map(on_path), [438_000, 149_000, 13_000]);
 }
 
 #[test]

@@ -1,0 +1,99 @@
+//! Sections in which the driving thread waited for what other threads did beside it, below a section around both: nothing
+//! links them, so that it is told from the time. Where the path goes then is decided by the walk.
+
+use stepscope_core::Phase;
+use stepscope_core::path::MAX_DEPTH;
+use stepscope_model::{Figure, Trace};
+
+use super::Fold;
+use super::place::Node;
+use super::slots::{ABSENT, known};
+use crate::critical::NO_PARENT;
+
+/// Who uses a processor for less than one in so many parts of its time waits; who uses it for half of it or more works.
+const IDLE_PART: u64 = 10;
+/// By how much a wait ends after what it waited for: one in so many parts of it, or so long.
+const WAKE_PART: u64 = 100;
+const WAKE_NS: u64 = 50_000;
+/// A short wait ends within one in so many parts of it.
+const SHORT_PART: u64 = 4;
+
+/// What another thread did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Worked {
+    end_ns: u64,
+    start_ns: u64,
+    id: u64,
+    /// Its place among the members.
+    place: u32,
+    /// Its index, and that of the section around it.
+    index: u32,
+    around: u32,
+}
+
+impl Fold {
+    /// Has sections of the driving thread, where they seem to have waited, await the last that ended meanwhile.
+    pub(super) fn await_workers(&mut self, trace: &Trace, anchor: u32) {
+        let Self { paths, nodes, members, workers, .. } = self;
+        workers.clear();
+        let is_driving = |index: u32| nodes.get(index as usize).is_some_and(|node| node.is_driving);
+        for ((place, &index), member) in (0..).zip(members.iter()).zip(&paths.members) {
+            let Some(node) = nodes.get(index as usize) else { continue };
+            let is_elsewhere = node.anchor == anchor && !node.is_driving && is_driving(node.parent);
+            if is_elsewhere && !node.is_beside && node.start_ns < node.end_ns {
+                let &Node { start_ns, end_ns, parent: around, .. } = node;
+                workers.push(Worked { end_ns, start_ns, id: member.id, place, index, around });
+            }
+        }
+        if workers.is_empty() {
+            return;
+        }
+        workers.sort_unstable();
+        for (&index, member) in members.iter().zip(&mut paths.members) {
+            let Some((node, span)) = nodes.get(index as usize).zip(trace.spans.get(index as usize)) else {
+                continue;
+            };
+            let is_own = node.anchor == anchor && node.is_driving && index != anchor;
+            // What is inside it says what it did.
+            if !is_own || node.covered_ns > 0 || member.is_suspended || member.awaits != NO_PARENT {
+                continue;
+            }
+            let cpu_ns = span.amount(Figure::CpuNs);
+            if let Some(last) = last_within(nodes, workers, node, cpu_ns) {
+                member.awaits = last;
+            }
+        }
+    }
+}
+
+/// The place of what `own` waited for among what other threads did.
+fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u64>) -> Option<u32> {
+    let may_wait = |worked: &Worked| {
+        let other = nodes.get(worked.index as usize)?;
+        let waits = [ABSENT, known(Phase::Synchronization), known(Phase::Communication), other.slot];
+        (waits.contains(&own.slot) && is_around(nodes, worked.around, own)).then_some(other)
+    };
+    let ended = workers.partition_point(|worked| worked.end_ns <= own.end_ns);
+    let meanwhile = workers.get(..ended)?.iter().rev().take_while(|worked| worked.end_ns > own.start_ns);
+    let mut meanwhile = meanwhile.filter_map(|worked| Some((worked, may_wait(worked)?)));
+    let (last, other) = meanwhile.next()?;
+    let within_ns = |node: &Node| node.end_ns - node.start_ns.max(own.start_ns);
+    let duration_ns = own.duration_ns();
+    if cpu_ns.is_some_and(|cpu_ns| cpu_ns.saturating_mul(IDLE_PART) < duration_ns) {
+        return Some(last.place);
+    }
+    // Of which it is not known whether it worked: whether it ended with a thread that had worked for half of the time.
+    let wake_ns = (duration_ns / WAKE_PART).max(WAKE_NS.min(duration_ns / SHORT_PART));
+    let of_thread =
+        meanwhile.filter(|(_, node)| node.thread == other.thread).map(|(_, node)| within_ns(node));
+    let worked_ns = of_thread.fold(within_ns(other), u64::saturating_add);
+    let may_be = cpu_ns.is_none_or(|cpu_ns| cpu_ns.saturating_mul(2) < duration_ns);
+    let is_last = own.end_ns - last.end_ns <= wake_ns && worked_ns.saturating_mul(2) >= duration_ns;
+    (may_be && is_last).then_some(last.place)
+}
+
+/// Whether a section is around another.
+fn is_around(nodes: &[Node], outer: u32, inner: &Node) -> bool {
+    let above = |at: &u32| nodes.get(*at as usize).map(|node| node.parent);
+    std::iter::successors(Some(inner.parent), above).take(MAX_DEPTH.into()).any(|at| at == outer)
+}
