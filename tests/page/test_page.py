@@ -39,6 +39,28 @@ def at(report, place):
     return report
 
 
+def checker(test):
+    """The source of the accessibility checker, without which the test is skipped."""
+    path = os.environ.get("STEPSCOPE_AXE")
+    if not path:
+        test.assertNotIn("STEPSCOPE_AXE_NEEDED", os.environ, "no accessibility checker")
+        test.skipTest("SKIPPED: STEPSCOPE_AXE names no axe.min.js")
+    return pathlib.Path(path).read_text()
+
+
+def checked(window, source):
+    """What the checker finds on the page that is open, all of it unfolded."""
+    window.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    window.run(source)
+    return window.run_async(
+        "const done = arguments[arguments.length - 1];"
+        "const told = (v, nodes) => [v.id, nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))];"
+        # Of contrast also what it cannot tell; of words in drawings it never can, nor of what is scrolled away.
+        "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text'));"
+        "axe.run(document).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
+        "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
+
+
 # Words of plots that are too small to be read, or outside of the screen.
 LOST = """
     const wide = document.documentElement.clientWidth;
@@ -344,6 +366,10 @@ class Page(unittest.TestCase):
     def test_the_flame_graph_searches_zooms_and_turns(self):
         boxes = "return [...document.querySelectorAll('#flame-graph .box')].map(b => b.title)"
         all_boxes = self.run_js(boxes)
+        # It begins with the steps; what else there is lies outside.
+        self.assertTrue(all_boxes[0].startswith("step, "), all_boxes[0])
+        self.assertRegex(all_boxes[1], r"% of step$")
+        self.assertFalse(any(title.startswith("queue_send,") for title in all_boxes), all_boxes)
         self.assertTrue(any(title.startswith("forward") for title in all_boxes), all_boxes)
         # A box is as wide as its part of its parent.
         total = {row["path"]: row["total"] for row in self.report["sections"]}
@@ -358,7 +384,15 @@ class Page(unittest.TestCase):
         self.assertIn("zoom=", self.run_js("return location.hash"))
         self.assertEqual(self.run_js("return parseFloat(document.querySelector('#flame-graph .box').style.width)"), 100)
         self.browser.press("Escape")
-        self.assertEqual(len(self.run_js(boxes)), len(all_boxes))
+        everything = self.run_js(boxes)
+        self.assertTrue(any(title.startswith("queue_send,") for title in everything), everything)
+        self.assertGreater(len(everything), len(all_boxes))
+        self.assertRegex(everything[1], r"% of all$")
+        # That is kept in the address, and the steps are what an address without it shows.
+        address = self.run_js("return location.hash")
+        self.assertIn("zoom=", address)
+        self.open(address)
+        self.assertEqual(self.run_js(boxes)[0], everything[0])
         self.browser.click("#flame-tools label:nth-of-type(3) input")
         first = self.run_js("return [...document.querySelectorAll('#flame-graph .box')].slice(1, 2).map(b => b.title)")
         slowest = {}
@@ -366,6 +400,30 @@ class Page(unittest.TestCase):
             if row["kind"] not in ("run", "epoch"):
                 slowest[row["name"]] = slowest.get(row["name"], 0) + (row["self_ns"] or row["self_busy_ns"] or 0)
         self.assertTrue(first[0].startswith(max(slowest, key=slowest.get) + ","), first)
+
+    def test_it_goes_to_the_peak_of_the_memory(self):
+        link = "#plot-memory a[data-look]"
+        step = int(self.run_js("return document.querySelector(arguments[0]).dataset.look", link))
+        [series] = [one for one in self.report["detailed_metrics"]["series"] if one["mode"] == self.report["summary"]["mode"]]
+        most = max(point["live_bytes"]["max"] for point in series["points"] if point["live_bytes"])
+        self.assertEqual(step, next(point["step"] for point in series["points"] if point["live_bytes"] and point["live_bytes"]["max"] == most))
+        # Also out of a part of the steps that does not hold it; then all plots say what there was.
+        self.open("#steps=1-2")
+        self.browser.click(link)
+        said = "return [...document.querySelectorAll('#' + arguments[0] + ' .said')].map(one => one.textContent)"
+        for plot in ("plot-steps", "plot-memory", "plot-held"):
+            [words_] = self.run_js(said, plot)
+            self.assertTrue(words_.startswith(f"Step {step:,}: "), (plot, words_))
+
+    def test_lists_of_sections_are_in_their_orders(self):
+        lists = self.run_js("return [...document.querySelectorAll('#ranked table')].map(one => [...one.querySelectorAll('tbody tr')].map("
+                            "row => [row.querySelector('code').textContent, ...[...row.querySelectorAll('data')].map(d => Number(d.value))]))")
+        parts = [row for row in self.report["sections"] if row["kind"] in ("section", "micro_step")]
+        own, calls, vary = lists
+        expected = sorted((row["self_ns"] or row["self_busy_ns"] or 0 for row in parts), reverse=True)[:10]
+        self.assertEqual([value for _, value, _ in own], [value for value in expected if value > 0])
+        self.assertEqual([value for _, value, *_ in calls], sorted((row["count"] for row in parts), reverse=True)[:10])
+        self.assertEqual([path for path, *_ in vary], self.report["detailed_metrics"]["most_variable_sections"][:10])
 
     def test_the_address_holds_what_is_shown(self):
         self.open("#filter=forward&sort=2a&steps=10-60&search=back&inverted=1")
@@ -486,25 +544,12 @@ class Page(unittest.TestCase):
             self.assertFalse(bare.run("return document.documentElement.dataset.ready === 'yes'"))
 
     def test_the_accessibility_checker_finds_nothing(self):
-        path = os.environ.get("STEPSCOPE_AXE")
-        if not path:
-            self.assertNotIn("STEPSCOPE_AXE_NEEDED", os.environ, "no accessibility checker")
-            self.skipTest("SKIPPED: STEPSCOPE_AXE names no axe.min.js")
-        source = pathlib.Path(path).read_text()
-        for scheme, width in (("light", 1280), ("dark", 1280), ("light", 320)):
-            self.browser.media(prefers_color_scheme=scheme)
+        source = checker(self)
+        for scheme, width, forced in (("light", 1280, "none"), ("dark", 1280, "none"), ("light", 320, "none"), ("light", 1280, "active"), ("dark", 1280, "active")):
+            self.browser.media(prefers_color_scheme=scheme, forced_colors=forced)
             self.browser.resize(width, 900)
             self.open()
-            self.run_js("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-            self.run_js(source)
-            found = self.browser.run_async(
-                "const done = arguments[arguments.length - 1];"
-                "const told = (v, nodes) => [v.id, nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))];"
-                # Of contrast also what it cannot tell; of words in drawings it never can, nor of what is scrolled away.
-                "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text'));"
-                "axe.run(document).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
-                "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
-            self.assertEqual(found, [], (scheme, width))
+            self.assertEqual(checked(self.browser, source), [], (scheme, width, forced))
             for words_ in (".tick", ".lane"):
                 ink, paper = self.run_js("const words = document.querySelector('svg.plot ' + arguments[0]);"
                                          "return [getComputedStyle(words).fill, getComputedStyle(document.body).backgroundColor]", words_)
@@ -579,6 +624,13 @@ class Marked(unittest.TestCase):
         at_ = next(number for number, one in enumerate(self.report["bottlenecks"]) if one["rule"] == "slower_since")
         link = self.browser.run("return document.querySelector('#finding-' + arguments[0] + ' .see').getAttribute('href')", at_)
         self.assertEqual(link, "#plot-steps")
+
+    def test_the_accessibility_checker_finds_nothing(self):
+        self.assertEqual(checked(self.browser, checker(self)), [])
+
+    def test_nothing_is_scrolled_away_on_a_wide_screen(self):
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
+                                          ".map(one => one.getAttribute('aria-label'))"), [])
 
     def test_ticks_are_round(self):
         ticks = self.browser.run("return [...document.querySelectorAll('svg.plot:not(.waterfall) .tick:not(.change):not(.percentile)')].map(t => t.textContent)")

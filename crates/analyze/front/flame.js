@@ -12,16 +12,22 @@ function namesOf(path) {
   return names;
 }
 
+/** The time of all calls in a row of the table of sections. */
+const totalOf = (row) => Number(row.cells[3].querySelector('data')?.value ?? 0);
+
 class Flame {
   constructor(rows, changed) {
     Object.assign(this, { changed, zoomed: '', words: '', own: false, inverted: false });
     const skipped = new Set(['run', 'epoch']);
     this.sections = rows.filter((row) => !skipped.has(row.dataset.kind)).map((row) => ({
       names: namesOf(row.dataset.path),
-      total: Number(row.cells[3].querySelector('data')?.value ?? 0),
+      total: totalOf(row),
       own: Number(row.cells[4].querySelector('data')?.value ?? 0),
       phase: row.dataset.phase,
     }));
+    // What comes first is the step: beside it lie loaders that wait, and what the program does once.
+    const steps = rows.filter((row) => row.dataset.kind === 'step').sort((a, b) => totalOf(b) - totalOf(a));
+    this.home = this.zoomed = steps[0]?.dataset.path ?? '';
     this.place = document.getElementById('flame-graph');
     this.said = document.getElementById('flame-said');
     this.color = phaseColors();
@@ -33,7 +39,7 @@ class Flame {
   tools(place) {
     this.search = element('input', { type: 'search', id: 'flame-search', oninput: () => { this.words = this.search.value; this.draw(); this.changed(); } });
     const box = (label, name) => {
-      const input = element('input', { type: 'checkbox', onchange: () => { this[name] = input.checked; this.zoomed = ''; this.draw(); this.changed(); } });
+      const input = element('input', { type: 'checkbox', onchange: () => { this[name] = input.checked; this.zoomed = this.inverted ? '' : this.home; this.draw(); this.changed(); } });
       place.append(element('label', {}, input, ` ${label}`));
       return input;
     };
@@ -101,6 +107,9 @@ class Flame {
     const root = this.tree();
     const top = (this.zoomed && this.find(root, this.zoomed)) || root;
     if (top === root) this.zoomed = '';
+    // Inside of the steps shares are of these.
+    const isInside = this.home !== '' && (top.key === this.home || top.key.startsWith(`${this.home}/`));
+    const base = (isInside && !this.inverted && this.find(root, this.home)) || root;
     const words = this.words.trim().toLowerCase();
     const boxes = [];
     let depth = 0;
@@ -114,17 +123,17 @@ class Flame {
         hits += 1;
         if (!inHit) hitValue += node.value;
       }
-      const share = root.value > 0 ? node.value / root.value : 0;
+      const share = base.value > 0 ? node.value / base.value : 0;
       const own = this.inverted ? '' : `, itself ${duration(node.own)}`;
-      const label = node === root ? `all, ${duration(node.value)}` : `${node.name}, ${duration(node.value)}${own}, ${percent(share)} of all`;
+      const label = node === root ? `all, ${duration(node.value)}` : `${node.name}, ${duration(node.value)}${own}, ${percent(share)} of ${base.name}`;
       const box = element('button', { type: 'button', class: `box ${node === root ? 'plain' : this.color(node.phase)}${isHit ? ' hit' : words ? ' miss' : ''}`, title: label, 'aria-label': label, tabindex: boxes.length ? -1 : 0, onclick: () => this.zoom(node.key) }, width > 3 ? node.name : '');
       Object.assign(box.style, { left: `${left}%`, width: `${width}%`, top: `${level * 1.6}rem` });
       boxes.push(box);
       const children = [...node.children.values()].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
-      const whole = Math.max(node.value, children.reduce((sum, one) => sum + one.value, 0), 1);
+      const all = Math.max(node.value, children.reduce((sum, one) => sum + one.value, 0), 1);
       let at = left;
       for (const one of children) {
-        const part = width * one.value / whole;
+        const part = width * one.value / all;
         lay(one, at, part, level + 1, inHit || isHit);
         at += part;
       }
@@ -132,7 +141,7 @@ class Flame {
     lay(top, 0, 100, 0, false);
     this.place.style.height = `${(depth + 1) * 1.6}rem`;
     this.place.replaceChildren(...boxes);
-    const found = words ? `${wholeNumber(hits)} found, ${percent(root.value > 0 ? hitValue / root.value : 0)} of all. ` : '';
+    const found = words ? `${wholeNumber(hits)} found, ${percent(base.value > 0 ? hitValue / base.value : 0)} of ${base.name}. ` : '';
     this.said.textContent = `${found}${top === root ? 'All sections' : `Inside ${top.key}`}. Arrow keys move, Enter zooms, Escape shows all.`;
   }
 }

@@ -51,6 +51,9 @@ class Zoom {
   }
 }
 
+/** Moves the cursor of all plots, once they are there. */
+let look = () => {};
+
 function startPlots(data) {
   const shown = plotsOf(data);
   const ends = [...shown.values()].filter((plot) => plot.steps?.length).flatMap(({ steps }) => [steps[0], steps[steps.length - 1]]);
@@ -60,6 +63,10 @@ function startPlots(data) {
     const plot = shown.get(figure.dataset.plot);
     if (plot?.steps?.length && plot.lines.length) zoom.plots.push(new Plot(figure, plot, zoom));
   }
+  look = (step) => {
+    if (step < zoom.range[0] || step > zoom.range[1]) zoom.all();
+    zoom.look(step);
+  };
   const [from, to] = (state.get('steps') ?? '').split('-').map(Number);
   zoom.set(Number.isFinite(from) ? from : zoom.first, Number.isFinite(to) ? to : zoom.last);
 }
@@ -76,18 +83,20 @@ function startSections() {
   if (sort) table.sort(Number(sort[1]), sort[2] === 'd');
   table.filter(false);
   const flame = new Flame(table.rows, () => remember({
-    zoom: flame.zoomed, search: flame.words, own: flame.own ? 1 : '', inverted: flame.inverted ? 1 : '',
+    zoom: flame.zoomed === flame.home ? '' : flame.zoomed || '/', search: flame.words, own: flame.own ? 1 : '', inverted: flame.inverted ? 1 : '',
   }));
   flame.words = flame.search.value = state.get('search') ?? '';
   flame.own = flame.ownBox.checked = state.has('own');
   flame.inverted = flame.invertedBox.checked = state.has('inverted');
-  flame.zoomed = state.get('zoom') ?? '';
+  if (flame.inverted) flame.zoomed = '';
+  if (state.has('zoom')) flame.zoomed = state.get('zoom');
   flame.draw();
   document.addEventListener('click', (event) => {
     const link = event.target.closest?.('a[href^="#"]');
     if (!link) return;
     event.preventDefault();
     if (link.dataset.section) table.find(link.dataset.section);
+    if (link.dataset.look) look(Number(link.dataset.look));
     go(link.getAttribute('href').slice(1));
   });
   // Paper has no filters: all rows are printed.

@@ -2,8 +2,9 @@
 
 /** A path of names, which may break behind its slashes and nowhere else. */
 function codePath(path) {
-  const parts = path.split(/(?<=\/)/).flatMap((part) => [part, document.createElement('wbr')]);
-  return element('code', { class: 'path' }, ...parts);
+  const shown = shortened(path);
+  const parts = shown.split(/(?<=\/)/).flatMap((part) => [part, document.createElement('wbr')]);
+  return element('code', { class: 'path', title: shown === path ? null : path }, ...parts);
 }
 
 /** Rows of the sections that are in the data only, as the document would hold them. */

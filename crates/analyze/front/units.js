@@ -68,7 +68,18 @@ function breaking(path) {
   return path.split('/').flatMap((name, at, names) => (at + 1 < names.length ? [`${name}/`, element('wbr')] : [name]));
 }
 
-/** The same for drawings. */
+/** A path whose long names are cut in their middles, as `names::shortened` does. */
+function shortened(path) {
+  const longest = 72;
+  const cut = (name) => {
+    const letters = [...name];
+    if (letters.length <= longest) return name;
+    return [...letters.slice(0, longest * 2 / 3), '…', ...letters.slice(1 - longest / 3)].join('');
+  };
+  return path.split('/').map(cut).join('/');
+}
+
+/** An element of a drawing. */
 function drawn(name, attributes = {}, ...children) {
   const made = document.createElementNS('http://www.w3.org/2000/svg', name);
   for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);

@@ -35,6 +35,9 @@ function examplesOf({ columns, texts, examples }) {
   });
 }
 
+/** What a lane is called: many threads have names that say what they are. */
+const threadWords = (name) => (/^thread\b/i.test(name) ? name : `thread ${name}`);
+
 class Waterfall {
   constructor(examples, changed) {
     this.figure = document.getElementById('plot-waterfall');
@@ -103,7 +106,7 @@ class Waterfall {
     const { lanes } = this.shown;
     const parts = [span.name, duration(span.duration), `begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`];
     if (span.phase) parts.push(`phase ${span.phase}`);
-    if (lanes.length > 1) parts.push(`on thread ${lanes[span.lane]}`);
+    if (lanes.length > 1) parts.push(`on ${threadWords(lanes[span.lane])}`);
     parts.push(span.critical > 0 ? `on the critical path for ${duration(span.critical)}` : 'not on the critical path');
     if (span.produce !== null) parts.push(`its batch was made in ${duration(span.produce)}`);
     if (span.queue !== null) parts.push(`which lay in the queue for ${duration(span.queue)}`);
@@ -133,7 +136,7 @@ class Waterfall {
     const tops = [];
     let top = 1.4;
     lanes.forEach((name, lane) => {
-      put(element('span', { class: 'lane' }, `thread ${name}`), 0, top);
+      put(element('span', { class: 'lane' }, threadWords(name)), 0, top);
       tops.push(top + 1.4);
       top += 1.4 + rows[lane] * 1.8;
     });

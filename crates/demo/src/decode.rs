@@ -7,7 +7,7 @@ use crate::error::DemoError;
 use crate::options::{Options, Slow};
 
 /// Images of a batch taken from the archive each time [`Slow::Loader`] opens it.
-const IMAGES_PER_OPEN: usize = 8;
+const IMAGES_PER_OPEN: usize = 4;
 
 /// While more batches than this are queued, a busy loader reads the archive once more.
 const ENOUGH_QUEUED: usize = 1;
@@ -98,7 +98,7 @@ mod tests {
         let memory = Decoder::Memory.decode(&digits, &indices, || 0).unwrap();
         let slow = Decoder::Archive.decode(&digits, &indices, || 0).unwrap();
         assert_eq!(memory.samples, slow.samples);
-        assert_eq!((memory.archive_lines, slow.archive_lines), (0, 8 * 1797));
+        assert_eq!((memory.archive_lines, slow.archive_lines), (0, 16 * 1797));
     }
 
     #[test]

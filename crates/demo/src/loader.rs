@@ -212,9 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn the_planted_slow_loader_parses_the_archive_eight_times_a_batch() {
+    fn the_planted_slow_loader_parses_the_archive_sixteen_times_a_batch() {
         let slow = batches(|o| (o.slow, o.steps) = (Some(crate::Slow::Loader), Some(2)));
-        assert_eq!(slow.iter().map(|batch| batch.archive_lines).collect::<Vec<_>>(), [8 * 1797; 2]);
+        assert_eq!(slow.iter().map(|batch| batch.archive_lines).collect::<Vec<_>>(), [16 * 1797; 2]);
     }
 
     #[test]

@@ -15,6 +15,7 @@ mod page;
 mod palette;
 mod periods;
 mod plots;
+mod ranked;
 mod recording;
 mod sections;
 mod sha256;
@@ -63,6 +64,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     waterfall::render(report, &mut body);
     sections::flame(report, &mut body);
     sections::table(report, &mut body);
+    ranked::render(report, &mut body);
     plots::memory(report, &mut body);
     steps::memory(report, &mut body);
     plots::values(report, &mut body);

@@ -85,11 +85,17 @@ fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
     let needed = summary.input.min_steps;
     if summary.input.steps < needed {
         let read = coverage::read(&summary.coverage).map(|read| format!("; {read}"));
+        // What is seen so far is no verdict, and still the first thing to look at.
+        let so_far = summary.input.share.filter(|share| *share >= WORTH_SAYING);
         return format!(
-            "Too few steps to judge: {} after warm-up, {} are needed{}.",
+            "Too few steps to judge: {} after warm-up, {} are needed{}.{}",
             summary.input.steps,
             needed,
-            read.unwrap_or_default()
+            read.unwrap_or_default(),
+            so_far.map_or_else(String::new, |share| format!(
+                " So far {} of their time is input.",
+                percent(share)
+            ))
         );
     }
     if mode.whole.steps == 0 && summary.input.source == FigureSource::Spans {
@@ -106,6 +112,9 @@ fn unjudged(summary: &Summary, mode: &ModeSummary) -> String {
     }
     "The steps take no time: nothing to judge.".into()
 }
+
+/// Share of the time that input takes from which a run of too few steps says it.
+const WORTH_SAYING: f64 = 0.05;
 
 /// Share of the input time from which one part of it is said to be all.
 const NEARLY_ALL: f64 = 0.9;

@@ -201,6 +201,10 @@ fn input_without_steps_or_runs_says_so() {
     assert!(
         text(&Run::of(7, MS).build()).starts_with("Too few steps to judge: 7 after warm-up, 20 are needed.")
     );
+    let mut waits = Run::of(7, MS).build();
+    waits.input.share = Some(0.4);
+    let first: String = text(&waits).lines().take(2).collect::<Vec<_>>().join(" ");
+    assert!(first.ends_with("20 are needed. So far 40 % of their time is input."), "{first}");
 }
 
 #[test]

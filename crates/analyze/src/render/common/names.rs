@@ -18,6 +18,24 @@ pub(crate) fn named(text: &str) -> String {
     if text.is_empty() { "(no name)".into() } else { printable(text) }
 }
 
+/// Letters of a name that a page shows: whole names of programs, not whole signatures of kernels.
+const LONGEST: usize = 72;
+
+/// A path whose long names are cut in their middles: kernels differ in how their names begin and in how they end.
+#[must_use]
+pub(crate) fn shortened(path: &str) -> String {
+    path.split('/').map(cut).collect::<Vec<_>>().join("/")
+}
+
+fn cut(name: &str) -> String {
+    let letters: Vec<char> = name.chars().collect();
+    if letters.len() <= LONGEST {
+        return name.to_owned();
+    }
+    let (head, tail) = (LONGEST * 2 / 3, LONGEST / 3 - 1);
+    letters[..head].iter().chain(&['…']).chain(&letters[letters.len() - tail..]).collect()
+}
+
 fn breaks_layout(letter: char) -> bool {
     letter.is_control()
         || matches!(letter as u32,
@@ -47,6 +65,14 @@ mod tests {
     #[test]
     fn an_empty_name_is_no_blank() {
         assert_eq!((named(""), named("a\n")), ("(no name)".into(), "a�".into()));
+    }
+
+    #[test]
+    fn long_names_are_cut_in_the_middle() {
+        let whole = format!("{}{}", "a".repeat(36), "b".repeat(36));
+        assert_eq!(shortened(&format!("step/{whole}")), format!("step/{whole}"));
+        let long = format!("step/{}ü{}/add", "a".repeat(60), "b".repeat(30));
+        assert_eq!(shortened(&long), format!("step/{}…{}/add", "a".repeat(48), "b".repeat(23)));
     }
 
     #[test]

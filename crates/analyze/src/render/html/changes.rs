@@ -1,6 +1,6 @@
 //! Where step times change, below their plot.
 
-use super::page::{code, known, ns, table};
+use super::page::{code, known, ns, path, table};
 use crate::render::common::changes;
 use crate::report::Report;
 use crate::report::units::count;
@@ -26,17 +26,25 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             || "not known".into(),
             |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
         );
+        let moved = |name: &str, before: Option<u64>, after: Option<u64>| {
+            format!(
+                "{} to {}",
+                ns(&format!("{place}{name}/before_ns"), before),
+                ns(&format!("{place}{name}/after_ns"), after)
+            )
+        };
         [
             steps,
             format!("<span class=\"word\">{}</span>", changes::much(change)),
-            ns(&format!("{place}/before_ns"), change.before_ns),
-            ns(&format!("{place}/after_ns"), change.after_ns),
+            moved("", Some(change.before_ns), Some(change.after_ns)),
             phase,
-            ns(&format!("{place}/cause/before_ns"), cause.map(|cause| cause.before_ns)),
-            ns(&format!("{place}/cause/after_ns"), cause.map(|cause| cause.after_ns)),
-            section.map_or_else(|| "not known".into(), |section| code(&section.path)),
-            ns(&format!("{place}/cause/section/before_ns"), section.map(|section| section.before_ns)),
-            ns(&format!("{place}/cause/section/after_ns"), section.map(|section| section.after_ns)),
+            moved("/cause", cause.map(|cause| cause.before_ns), cause.map(|cause| cause.after_ns)),
+            section.map_or_else(|| "not known".into(), |section| path(&section.path)),
+            moved(
+                "/cause/section",
+                section.map(|section| section.before_ns),
+                section.map(|section| section.after_ns),
+            ),
         ]
     });
     table(
@@ -44,14 +52,11 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
         [
             "Steps",
             "Change",
-            ">Median before",
-            ">Median after",
+            ">Median step",
             "Phase that moved most",
-            ">In a step before",
-            ">After",
+            ">In a step",
             "Section of it that moved most",
-            ">In a step before",
-            ">After",
+            ">In a step",
         ],
         rows,
         out,

@@ -73,7 +73,7 @@ pub(super) fn facts(report: &Report, out: &mut String) {
     facts.push(("Ended in order", ended_in_order(run)));
     let words = |value: &Option<String>| value.as_deref().map_or_else(|| UNKNOWN.into(), escape);
     facts.push(("Program", words(&run.service)));
-    facts.push(("Host", escape(&run.hosts.join(", "))));
+    facts.push(("Host", words(&Some(run.hosts.join(", ")).filter(|hosts| !hosts.is_empty()))));
     facts.push(("Level", words(&run.level)));
     out.push_str("<dl class=\"facts\">\n");
     for (title, html) in facts {

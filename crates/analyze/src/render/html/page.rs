@@ -1,6 +1,6 @@
 //! The parts of a page: escaped text, figures that say where they come from, tables, sections.
 
-use crate::render::common::names::printable;
+use crate::render::common::names::{printable, shortened};
 use crate::report::units;
 
 /// Text as text, in content and in quoted attributes alike.
@@ -33,9 +33,12 @@ pub(super) fn code(name: &str) -> String {
     format!("<code>{}</code>", escape(name))
 }
 
-/// A path of names, which may break behind its slashes and nowhere else.
+/// A path of names, which may break behind its slashes and nowhere else. Long names are cut in the middle, and whole in
+/// what is shown beside the mouse.
 pub(super) fn path(path: &str) -> String {
-    format!("<code class=\"path\">{}</code>", escape(path).replace('/', "/<wbr>"))
+    let shown = shortened(path);
+    let whole = if shown == path { String::new() } else { format!(" title=\"{}\"", escape(path)) };
+    format!("<code class=\"path\"{whole}>{}</code>", escape(&shown).replace('/', "/<wbr>"))
 }
 
 /// Units that stay with their number.

@@ -154,6 +154,9 @@ pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
         merged.iter_mut().for_each(|bucket| bucket.max = bucket.mean);
         merged
     };
+    if series.points.iter().all(|point| point.wait_ns == 0) {
+        return close(out);
+    }
     let step = of(mean);
     let wait = of(|point| point.wait_ns as f64 / point.count.max(1) as f64);
     let mut drawing = String::new();
@@ -176,7 +179,7 @@ pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
 /// Opens the part of memory, which the tables close.
 pub(super) fn memory(report: &Report, out: &mut String) {
     open("memory", "Memory", out);
-    let Some((_, series)) = series(report) else { return };
+    let Some((at, series)) = series(report) else { return };
     let of = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
         let points: Vec<(Bucket, u64)> = series
             .points
@@ -210,11 +213,35 @@ pub(super) fn memory(report: &Report, out: &mut String) {
     let keys: Vec<String> = lines.iter().map(|line| svg::keyed(line.class, line.label)).collect();
     let caption = format!(
         "Memory at the ends of steps: {}. Live is what the program allocated and did not free; resident is what the \
-         system gave it.",
-        keys.join(", ")
+         system gave it.{}",
+        keys.join(", "),
+        peak(at, series)
     );
     figure("plot-memory", "memory", "At the ends of steps", &caption, &drawing, out);
     held(report, out);
+}
+
+/// Where most memory was, with a link that moves the cursor of all plots there.
+fn peak(at: usize, series: &StepSeries) -> String {
+    let figures: [(&str, &str, fn(&SeriesPoint) -> Option<Gauge>); 2] = [
+        ("live_bytes", "live", |point| point.live_bytes),
+        ("rss_bytes", "resident", |point| point.rss_bytes),
+    ];
+    let most = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
+        let known = series.points.iter().enumerate().filter_map(|(n, point)| Some((gauge(point)?.max, n)));
+        // Of equals the first.
+        known.rev().max_by_key(|&(max, _)| max)
+    };
+    let found = figures.into_iter().find_map(|(name, word, gauge)| Some((name, word, most(gauge)?)));
+    let Some((name, word, (max, n))) = found else { return String::new() };
+    let Some(point) = series.points.get(n) else { return String::new() };
+    let place = format!("detailed_metrics/series/{at}/points/{n}");
+    format!(
+        " Most was {word} <a href=\"#plot-memory\" data-look=\"{}\">at step {}</a>: {}.",
+        point.step,
+        count(&format!("{place}/step"), point.step),
+        super::page::bytes(&format!("{place}/{name}/max"), max)
+    )
 }
 
 /// What sections hold over the steps.

@@ -123,6 +123,12 @@ pub(super) fn lane_name(lane: &Lane, at: usize) -> String {
     }
 }
 
+/// What a lane is called: many threads have names that say what they are.
+fn thread_words(name: &str) -> String {
+    let says = name.get(..6).is_some_and(|word| word.eq_ignore_ascii_case("thread"));
+    if says { name.to_owned() } else { format!("thread {name}") }
+}
+
 fn spans(at: usize, example: &Example, out: &mut String) {
     let rows = example.spans.iter().enumerate().take(ROWS).map(|(n, span)| {
         let place = format!("examples/{at}/spans/{n}");
@@ -203,9 +209,9 @@ fn draw(palette: &Palette<'_>, example: &Example, out: &mut String) {
     for (at, rows) in by_lane.iter().enumerate() {
         let name = example.lanes.get(at).map(|lane| lane_name(lane, at)).unwrap_or_default();
         out.push_str(&format!(
-            "<text class=\"lane\" x=\"0\" y=\"{:.0}\">thread {}</text>\n",
+            "<text class=\"lane\" x=\"0\" y=\"{:.0}\">{}</text>\n",
             top + HEAD - 5.0,
-            escape(&name)
+            escape(&thread_words(&name))
         ));
         tops.push(top + HEAD);
         top += HEAD + *rows as f64 * ROW;
