@@ -1,4 +1,5 @@
-//! Which sections leave no span although the level gives them one: by name, target, depth, duration, sampling and rate.
+//! Which sections leave no span although the level gives them one: by name, target, depth, duration, memory, sampling
+//! and rate.
 //! They count in the sums all the same. What the choice does to a section is in `state` and `finish`.
 
 use std::str::FromStr;
@@ -30,6 +31,7 @@ pub struct Filter {
     names: Vec<String>,
     targets: Vec<String>,
     min_duration: Duration,
+    min_memory_bytes: u64,
     max_depth: u16,
     one_in: u32,
     one_in_of: Vec<(String, u32)>,
@@ -42,6 +44,7 @@ impl Default for Filter {
             names: Vec::new(),
             targets: Vec::new(),
             min_duration: Duration::ZERO,
+            min_memory_bytes: 0,
             max_depth: u16::MAX,
             one_in: 1,
             one_in_of: Vec::new(),
@@ -72,6 +75,14 @@ impl Filter {
     /// leaves as a span or is still open.
     pub fn min_duration(mut self, duration: Duration) -> Self {
         self.min_duration = duration;
+        self
+    }
+
+    /// Leaves out sections that allocated less (`memory=64KiB`; `B`, `KiB`, `MiB`, `GiB`), with all inside of them, under
+    /// the same conditions. Beside [`min_duration`](Self::min_duration) only those that are below both. Where nothing counts
+    /// allocations, it leaves out none.
+    pub fn min_memory_bytes(mut self, bytes: u64) -> Self {
+        self.min_memory_bytes = bytes;
         self
     }
 
@@ -119,6 +130,7 @@ impl Filter {
             "name" => self.without_name(value),
             "target" => self.without_target(value),
             "min" => self.min_duration(duration(value)?),
+            "memory" => self.min_memory_bytes(bytes(value)?),
             "depth" => self.max_depth(value.parse().ok()?),
             "sample" => self.sample(one_in()?),
             "rate" => self.max_rate(value.parse().ok()?),
@@ -144,12 +156,28 @@ impl Filter {
     }
 }
 
-/// A number and a unit.
-fn duration(text: &str) -> Option<Duration> {
+/// A number and its unit.
+fn measured(text: &str) -> Option<(u64, &str)> {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (number, unit) = text.split_at_checked(digits)?;
-    let number = number.parse().ok()?;
-    match unit.trim() {
+    Some((number.parse().ok()?, unit.trim()))
+}
+
+fn bytes(text: &str) -> Option<u64> {
+    let (number, unit) = measured(text)?;
+    let of_one = match unit {
+        "B" => 0,
+        "KiB" => 10,
+        "MiB" => 20,
+        "GiB" => 30,
+        _ => return None,
+    };
+    number.checked_mul(1 << of_one)
+}
+
+fn duration(text: &str) -> Option<Duration> {
+    let (number, unit) = measured(text)?;
+    match unit {
         "ns" => Some(Duration::from_nanos(number)),
         "us" | "µs" => Some(Duration::from_micros(number)),
         "ms" => Some(Duration::from_millis(number)),
@@ -176,7 +204,7 @@ impl std::fmt::Display for FilterError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             formatter,
-            "{:?} is none of name=NAME, target=TARGET, min=20us, depth=3, sample=100, sample:NAME=100, rate=5000",
+            "{:?} is none of name=NAME, target=TARGET, min=20us, memory=64KiB, depth=3, sample=100, sample:NAME=100, rate=5000",
             self.0
         )
     }
@@ -229,7 +257,8 @@ impl Sieve {
         if self.filter.max_rate != u32::MAX && !self.has_room(now_ns() / NS_PER_S) {
             return flag::BY_SAMPLING;
         }
-        flag::EXPORTED | if self.min_duration_ns > 0 { flag::MAY_BE_SHORT } else { 0 }
+        let may_be_small = self.min_duration_ns > 0 || self.filter.min_memory_bytes > 0;
+        flag::EXPORTED | if may_be_small { flag::MAY_BE_SMALL } else { 0 }
     }
 
     /// Whether one more may leave in this second; it is counted.
@@ -242,9 +271,11 @@ impl Sieve {
         self.window.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
-    /// Whether a section of this duration is too short.
-    pub(crate) fn is_short(&self, duration_ns: u64) -> bool {
-        duration_ns < self.min_duration_ns
+    /// Whether a section is below all bounds that there are. Memory that is not known is below none.
+    pub(crate) fn is_small(&self, duration_ns: u64, alloc_bytes: Option<u64>) -> bool {
+        let is_short = self.min_duration_ns == 0 || duration_ns < self.min_duration_ns;
+        let min_bytes = self.filter.min_memory_bytes;
+        is_short && (min_bytes == 0 || alloc_bytes.is_some_and(|bytes| bytes < min_bytes))
     }
 }
 
@@ -256,11 +287,12 @@ mod tests {
 
     #[test]
     fn every_part_is_understood_and_others_are_named() {
-        let text = "name=tiny, target=hyper::proto ,min=250us,depth=4,sample=10,sample:hot=1000,rate=99";
+        let text = "name=tiny, target=hyper::proto ,min=250us,memory=64 KiB,depth=4,sample=10,sample:hot=1000,rate=99";
         let expected = Filter::new()
             .without_name("tiny")
             .without_target("hyper::proto")
             .min_duration(Duration::from_micros(250))
+            .min_memory_bytes(65_536)
             .max_depth(4)
             .sample(10)
             .sample_name("hot", 1_000)
@@ -277,6 +309,9 @@ mod tests {
             "min=20",
             "min=fast",
             "min=-1us",
+            "memory=64",
+            "memory=1kB",
+            "memory=99999999999GiB",
             "depth=deep",
             "depth=-1",
             "sample=0",
@@ -290,6 +325,20 @@ mod tests {
         assert_eq!((filter, refused), (Filter::new().max_depth(2), wrong.map(str::to_owned).to_vec()));
         let error = Filter::from_str("depth=2,size=3").unwrap_err().to_string();
         assert!(error.starts_with("\"size=3\" is none of name=NAME"), "{error}");
+    }
+
+    #[test]
+    fn what_is_below_all_bounds_is_small() {
+        let is_small = |text: &str, duration_ns, bytes| {
+            Sieve::new(&text.parse().unwrap()).unwrap().is_small(duration_ns, bytes)
+        };
+        assert!(is_small("min=1us", 999, Some(u64::MAX)) && !is_small("min=1us", 1_000, Some(0)));
+        assert!(is_small("memory=1KiB", u64::MAX, Some(1_023)) && !is_small("memory=1KiB", 0, Some(1_024)));
+        assert!(is_small("min=1us,memory=2B", 999, Some(1)));
+        assert!(
+            !is_small("min=1us,memory=2B", 999, Some(2)) && !is_small("min=1us,memory=2B", 1_000, Some(1))
+        );
+        assert!(!is_small("memory=1KiB", 0, None) && !is_small("min=1us,memory=1KiB", 0, None));
     }
 
     #[test]

@@ -93,7 +93,7 @@ impl ThreadState {
                 memory: total.stay.memory,
             },
         );
-        if bits & flag::MAY_BE_SHORT != 0 && self.is_short(open, trace, end_ns) {
+        if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, end_ns, total) {
             self.shared.leave_out(LossReason::Filtered);
         } else if bits & flag::EXPORTED != 0 {
             let is_written = is_simple(open, total) && self.write_simple(open, end_ns, total);
@@ -112,13 +112,14 @@ impl ThreadState {
         }
     }
 
-    /// Whether a section that might be too short is so, and can be left out: it did not fail, nothing inside needs it,
+    /// Whether a section that might be too small is so, and can be left out: it did not fail, nothing inside needs it,
     /// and no count that includes it was given.
     #[cold]
-    fn is_short(&self, open: &Open, trace: TraceRef, end_ns: u64) -> bool {
-        let is_short = |sieve: &Sieve| sieve.is_short(end_ns.saturating_sub(open.start_ns()));
+    fn is_small(&self, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) -> bool {
+        let alloc_bytes = total.stay.memory.map(|memory| memory.alloc_bytes);
+        let is_small = |sieve: &Sieve| sieve.is_small(end_ns.saturating_sub(open.start_ns()), alloc_bytes);
         let is_wanted = open.has(flag::IS_ERROR | flag::IS_PART) || !open.is_hollow();
-        if is_wanted || !self.recorder.sieve.as_ref().is_some_and(is_short) {
+        if is_wanted || !self.recorder.sieve.as_ref().is_some_and(is_small) {
             return false;
         }
         let Some(state) = self.recorder.traces.get(trace) else { return false };
@@ -130,7 +131,7 @@ impl ThreadState {
         let is_left_out = state.take_back_one();
         if is_left_out
             && let Some(around) = self.find_around(open.around(), open.parent_span_id())
-            && around.has(flag::MAY_BE_SHORT)
+            && around.has(flag::MAY_BE_SMALL)
         {
             around.count_inside(false);
         }

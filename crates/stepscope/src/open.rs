@@ -258,8 +258,8 @@ pub(crate) mod flag {
     pub(crate) const BY_FILTER: u64 = 1 << 26;
     /// As `BY_LEVEL`, because it is none of those sampled.
     pub(crate) const BY_SAMPLING: u64 = 1 << 27;
-    /// It leaves as a span, if it does not turn out too short.
-    pub(crate) const MAY_BE_SHORT: u64 = 1 << 28;
+    /// It leaves as a span, if it does not turn out too small.
+    pub(crate) const MAY_BE_SMALL: u64 = 1 << 28;
     /// Why a section that leaves no span is counted as left out; none of them in a run that was told to have none.
     pub(crate) const LEFT_OUT: u64 = BY_LEVEL | BY_FILTER | BY_SAMPLING;
 }

@@ -260,7 +260,7 @@ impl ThreadState {
         if leaving & flag::EXPORTED != 0 {
             self.count_inside(parent);
         }
-        if leaving & flag::MAY_BE_SHORT != 0 {
+        if leaving & flag::MAY_BE_SMALL != 0 {
             open.may_be_short(parent.map_or(0, |parent| parent.key));
         }
         if leaving & flag::LEFT_OUT != 0
@@ -273,7 +273,7 @@ impl ThreadState {
 
     /// Counts one more section inside of `parent`, which leaves as a span for that alone.
     fn count_inside(&self, parent: Option<&Parent>) {
-        if let Some(parent) = parent.filter(|parent| parent.leaving() & flag::MAY_BE_SHORT != 0)
+        if let Some(parent) = parent.filter(|parent| parent.leaving() & flag::MAY_BE_SMALL != 0)
             && let Some(open) = self.find_around(parent.key, parent.span_id)
         {
             open.count_inside(true);

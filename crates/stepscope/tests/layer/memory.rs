@@ -78,6 +78,30 @@ fn spans_of_tracing_are_exact_once_the_registry_is_warm() {
 }
 
 #[test]
+fn a_filter_by_memory_leaves_what_allocates() {
+    let program = || Program::new(&["memory", "section"]);
+    let full = program().succeed().recording();
+    let recording = program().env("STEPSCOPE_FILTER", "memory=4KiB").succeed().recording();
+    check::traces(&recording);
+    check::account(&recording, "directory");
+    let mut names: Vec<&str> =
+        recording.spans.iter().filter(|span| span.kind() == "section").map(|span| &*span.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    // What failed leaves whatever it allocated.
+    let is_large = |span: &&Span| span.int(attr::MEM_ALLOC_BYTES).is_some_and(|bytes| bytes >= 4_096);
+    let leaves = |span: &&Span| span.kind() == "section" && (span.status == 2 || is_large(span));
+    let mut expected: Vec<&str> = full.spans.iter().filter(leaves).map(|span| &*span.name).collect();
+    expected.sort_unstable();
+    expected.dedup();
+    assert_eq!(names, expected);
+    assert!(names.contains(&"inner") && !names.contains(&"grow"), "{names:?}");
+    for name in [metric::SECTION_COUNT, metric::SECTION_ALLOC, metric::SECTION_FREE] {
+        assert_eq!(recording.by_path(name), full.by_path(name), "{name}");
+    }
+}
+
+#[test]
 fn sums_of_allocations_are_those_of_the_spans() {
     let recording = Program::new(&["memory", "section"]).succeed().recording();
     let paths = check::paths(&recording);
