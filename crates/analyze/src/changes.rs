@@ -5,9 +5,11 @@
 //! `cycle`. Intervals to look at are those of seeded binary segmentation
 //! (Kovács, Bühlmann, Li, Munk, "Seeded binary segmentation", Biometrika 110 (2023), 249–256), the most significant
 //! first; how significant a maximum over all places is, see `scan`; step times follow each other, so variances are
-//! multiplied by what blocks of neighbours vary more than single ones, see `noise`.
+//! multiplied by what blocks of neighbours vary more than single ones, see `noise`; what is much larger than slow noise is
+//! told by its size, see `jump`.
 
 mod cycle;
+mod jump;
 mod noise;
 mod scan;
 mod shape;

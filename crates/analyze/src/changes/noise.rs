@@ -5,13 +5,17 @@
 //! The estimate is that of batch means (Schmeiser, "Batch size effects in the analysis of simulation output",
 //! Operations Research 30 (1982), 556–568), over all batch sizes, of which the largest counts. Over the whole series it
 //! is taken from differences of neighbouring batches, as the Allan variance is, with the median instead of the
-//! mean: a few changes of level are in a few differences only.
+//! mean: a few changes of level are in a few differences only. In an interval, residuals are what is left without its
+//! levels.
 
 /// Batches that a size needs: fewer say nothing of their variance.
 const MIN_BATCHES: usize = 32;
 
 /// Batches of the residuals of an interval, which is shorter.
 const MIN_LOCAL_BATCHES: usize = 8;
+
+/// The largest share of a value that the next one keeps.
+const LARGEST_SHARE: f64 = 0.98;
 
 /// Points around which the series is taken to have one level.
 const LEVEL: usize = 32;
@@ -51,7 +55,18 @@ pub(super) fn of_residuals(residuals: &[f64]) -> f64 {
         let means = residuals.chunks_exact(size).map(|batch| batch.iter().sum::<f64>() / size as f64);
         size as f64 * mean_square(means) / variance
     });
-    factors.fold(1.0, f64::max)
+    factors.fold(of_neighbours(residuals, variance), f64::max)
+}
+
+/// The factor, were each value a share of the one before it and something new (an autoregression of first order): short
+/// intervals have no batches as long as slow noise lasts. The share is estimated with its bias taken off (Kendall, "Note
+/// on bias in the estimation of autocorrelation", Biometrika 41 (1954), 403–404).
+fn of_neighbours(residuals: &[f64], variance: f64) -> f64 {
+    let count = residuals.len() as f64;
+    let products = residuals.iter().zip(residuals.iter().skip(1)).map(|(a, b)| a * b);
+    let share = products.sum::<f64>() / (count * variance);
+    let share = (share + (1.0 + 3.0 * share) / count).clamp(0.0, LARGEST_SHARE);
+    (1.0 + share) / (1.0 - share)
 }
 
 fn mean_square(values: impl Iterator<Item = f64>) -> f64 {
@@ -60,7 +75,7 @@ fn mean_square(values: impl Iterator<Item = f64>) -> f64 {
 }
 
 /// The lower median; 0 of nothing.
-fn median(values: &[f64]) -> f64 {
+pub(super) fn median(values: &[f64]) -> f64 {
     let mut sorted = values.to_vec();
     let middle = sorted.len().saturating_sub(1) / 2;
     if sorted.is_empty() { 0.0 } else { *sorted.select_nth_unstable_by(middle, f64::total_cmp).1 }

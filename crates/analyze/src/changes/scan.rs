@@ -4,14 +4,18 @@
 //! The probability that the maximum over all places exceeds `z` without a change is, for a large interval of which
 //! the places reach from share `h` to share `1 − l`,
 //! `z·exp(−z²/2)/√(2π) · ((1 − 1/z²)·ln((1−h)(1−l)/(h·l)) + 4/z²)`
-//! (Csörgő, Horváth, "Limit Theorems in Change-Point Analysis" (1997), §1.3, after Vostrikova 1981).
+//! (Csörgő, Horváth, "Limit Theorems in Change-Point Analysis" (1997), §1.3, after Vostrikova 1981). What ranks leave
+//! unclear may be clear by its size, see `jump`.
 
+use super::jump::Jumps;
 use super::{MIN_SIDE, SIGNIFICANCE, noise};
 
 /// A series with what every interval of it needs.
 pub(super) struct Scan<'a> {
     values: &'a [u64],
+    logarithms: Vec<f64>,
     inflation: f64,
+    jumps: Jumps,
 }
 
 /// A place in an interval.
@@ -27,7 +31,8 @@ struct Candidate {
 impl<'a> Scan<'a> {
     pub(super) fn new(values: &'a [u64]) -> Self {
         let logarithms: Vec<f64> = values.iter().map(|&value| (value.max(1) as f64).ln()).collect();
-        Self { values, inflation: noise::of_series(&logarithms) }
+        let (inflation, jumps) = (noise::of_series(&logarithms), Jumps::of(&logarithms));
+        Self { values, logarithms, inflation, jumps }
     }
 
     /// The factor of variances over the whole series.
@@ -82,11 +87,15 @@ impl<'a> Scan<'a> {
             sum += rank;
         }
         // What is unclear without any dependence is not clearer with it.
-        if place == 0 || tail(best / self.inflation.sqrt(), ranks.len()) > limit {
+        if place == 0 || tail(best, ranks.len()) > limit {
+            return None;
+        }
+        let by_size = self.by_size(from, from + place, to);
+        if tail(best / self.inflation.sqrt(), ranks.len()).min(by_size) > limit {
             return None;
         }
         let z = best / self.inflation.max(residual_inflation(values, &ranks, place)).sqrt();
-        let p_value = tail(z, ranks.len());
+        let p_value = tail(z, ranks.len()).min(by_size);
         (p_value <= limit).then_some(Candidate { from, at: from + place, to, p_value, z })
     }
 
@@ -97,7 +106,15 @@ impl<'a> Scan<'a> {
         let ranks = centred_ranks(values);
         let sum: f64 = ranks.iter().take(at - from).sum();
         let z = standardised(sum, at - from, ranks.len(), deviation(&ranks));
-        tail(z / self.inflation.max(residual_inflation(values, &ranks, at - from)).sqrt(), ranks.len())
+        let by_ranks =
+            tail(z / self.inflation.max(residual_inflation(values, &ranks, at - from)).sqrt(), ranks.len());
+        by_ranks.min(self.by_size(from, at, to))
+    }
+
+    /// The same by how far the levels are apart, instead of by ranks.
+    fn by_size(&self, from: usize, at: usize, to: usize) -> f64 {
+        let level = |from: usize, to: usize| noise::median(self.logarithms.get(from..to).unwrap_or_default());
+        self.jumps.tail(from, at, to, level(at, to) - level(from, at))
     }
 }
 

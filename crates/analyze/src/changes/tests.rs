@@ -4,6 +4,7 @@ use super::{Change, MIN_POINTS, changes, median};
 use crate::generated::{Noise, Random, length, noisy_machine};
 
 mod oracle;
+mod slow_noise;
 
 /// Points within which a planted change is found.
 const WITHIN: usize = 5;

@@ -18,7 +18,9 @@ pub(super) const RULE: Rule = Rule {
               that leaves the cache, memory that runs short.",
         how: "Over the mean time of each step number after warm-up (all ranks together): seeded binary segmentation \
               with Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each \
-              other, at a probability of 0.001 for any change in a run without one. Places are told by medians, so \
+              other, at a probability of 0.001 for any change in a run without one; and, where noise is so slow that \
+              ranks say little, changes that are larger than all jumps between ten steps and the ten before elsewhere, \
+              by as much as that probability takes. Places are told by medians, so \
               that outliers and periodic slow steps are no changes; where steps go round (every other one is a \
               multiple), each place of the round by itself. No change is what lasts for less than 20 steps or a twentieth \
               of the run (100 steps where the run begins or ends with it, 40 for a quick beginning and between two \
