@@ -1,8 +1,9 @@
 //! Steps or a drift: several changes in one direction after each other, or one, are told as a drift where a straight
-//! line explains the values better than the levels do, by Schwarz's criterion (BIC) with absolute deviations (the
-//! likelihood of Laplace noise). The line is that of Theil and Sen, over medians of groups.
+//! line, or a level that goes over into one, explains the values better than the levels do, by Schwarz's criterion (BIC)
+//! with absolute deviations (the likelihood of Laplace noise). The line is that of Theil and Sen, over medians of groups;
+//! after a level that of least squares over these.
 
-use super::{Change, median};
+use super::{Change, MIN_POINTS, median};
 
 /// Groups that the line is drawn through.
 const GROUPS: usize = 64;
@@ -19,49 +20,84 @@ pub(super) fn join_drifts(values: &[u64], inflation: f64, changes: &mut Vec<Chan
     }
 }
 
-/// The drift that explains a run of changes in one direction better than they do themselves.
+/// The drift that explains a run of changes in one direction better than they do themselves: from its beginning on, or
+/// from some point on.
 fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<Change> {
     let (first, last) = run.first().zip(run.last())?;
     let part = values.get(first.from..last.to)?;
-    let (slope, offset) = line(part)?;
-    let at = |index: usize| offset + slope * index as f64;
-    let by_line: f64 = part.iter().enumerate().map(|(index, &value)| (value as f64 - at(index)).abs()).sum();
     let deviations = |from: usize, to: usize, level: u64| -> f64 {
         let level_values = values.get(from..to).unwrap_or_default();
         level_values.iter().map(|&value| value.abs_diff(level) as f64).sum()
     };
     let by_levels = run.iter().map(|change| deviations(change.at, change.to, change.after)).sum::<f64>()
         + deviations(first.from, first.at, first.before);
-    if by_line <= 0.0 || by_levels <= 0.0 {
+    if by_levels <= 0.0 {
         return None;
     }
-    // As many values as are independent. A line has two figures; levels have one each, and their places.
+    // As many values as are independent. Levels have a figure each, and their places.
     let count = part.len() as f64 / inflation.max(1.0);
     let criterion = |sum: f64, figures: usize| 2.0 * count * (sum / count).ln() + figures as f64 * count.ln();
-    let is_better = criterion(by_line, 2) < criterion(by_levels, 2 * run.len() + 1);
+    let lines = [Some((line(part)?, 2)), bend(part).map(|bend| (bend, 3))];
+    let lines = lines.into_iter().flatten().map(|(line, figures)| (criterion(line.off(part), figures), line));
+    let (least, line) = lines.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let end = |value: f64| value.round().max(0.0) as u64;
-    is_better.then(|| Change {
-        from: first.from,
-        at: first.from,
+    (least < criterion(by_levels, 2 * run.len() + 1)).then(|| Change {
+        from: first.from + line.from,
+        at: first.from + line.from,
         to: last.to,
-        before: end(at(0)),
-        after: end(at(part.len().saturating_sub(1))),
+        before: end(line.at(line.from)),
+        after: end(line.at(part.len().saturating_sub(1))),
         is_gradual: true,
         p_value: run.iter().map(|change| change.p_value).fold(1.0, f64::min),
     })
 }
 
-/// Slope and offset of the line through `values` over their positions.
-fn line(values: &[u64]) -> Option<(f64, f64)> {
+/// A level from which a line goes off at `from`.
+struct Line {
+    from: usize,
+    level: f64,
+    slope: f64,
+}
+
+impl Line {
+    fn at(&self, index: usize) -> f64 {
+        self.level + self.slope * index.saturating_sub(self.from) as f64
+    }
+
+    /// The sum of the values' deviations from it.
+    fn off(&self, values: &[u64]) -> f64 {
+        values.iter().enumerate().map(|(index, &value)| (value as f64 - self.at(index)).abs()).sum()
+    }
+}
+
+/// Middles and medians of groups of neighbours.
+fn points(values: &[u64]) -> impl Iterator<Item = (f64, f64)> {
     let size = values.len().div_ceil(GROUPS).max(1);
-    let points: Vec<(f64, f64)> = values
-        .chunks(size)
-        .zip(0usize..)
-        .map(|(group, index)| {
-            let middle = (index * size) as f64 + (group.len() as f64 - 1.0) / 2.0;
-            (middle, median(group) as f64)
-        })
-        .collect();
+    values.chunks(size).zip(0usize..).map(move |(group, index)| {
+        ((index * size) as f64 + (group.len() as f64 - 1.0) / 2.0, median(group) as f64)
+    })
+}
+
+/// The level and the line from the end of a group on that leave least: the median before, and least squares after it.
+fn bend(values: &[u64]) -> Option<Line> {
+    let size = values.len().div_ceil(GROUPS).max(1);
+    let places = (size..values.len()).step_by(size);
+    let lines = places.filter(|&from| from >= MIN_POINTS && from + MIN_POINTS <= values.len()).map(|from| {
+        let level = median(values.get(..from).unwrap_or_default()) as f64;
+        let along = |(middle, value): (f64, f64)| (middle - from as f64, value - level);
+        let after = points(values).map(along).filter(|&(middle, _)| middle > 0.0);
+        let (products, squares) = after.fold((0.0, 0.0), |(products, squares), (middle, value)| {
+            (products + middle * value, squares + middle * middle)
+        });
+        let line = Line { from, level, slope: products / squares.max(f64::MIN_POSITIVE) };
+        (line.off(values), line)
+    });
+    lines.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, line)| line)
+}
+
+/// The line through `values` over their positions.
+fn line(values: &[u64]) -> Option<Line> {
+    let points: Vec<(f64, f64)> = points(values).collect();
     let mut slopes: Vec<f64> = Vec::with_capacity(points.len() * points.len() / 2);
     for (index, a) in points.iter().enumerate() {
         slopes.extend(points.iter().skip(index + 1).map(|b| (b.1 - a.1) / (b.0 - a.0)));
@@ -70,5 +106,5 @@ fn line(values: &[u64]) -> Option<(f64, f64)> {
     let slope = *slopes.get(slopes.len() / 2)?;
     let mut offsets: Vec<f64> = points.iter().map(|point| point.1 - slope * point.0).collect();
     offsets.sort_by(f64::total_cmp);
-    Some((slope, *offsets.get(offsets.len() / 2)?))
+    Some(Line { from: 0, level: *offsets.get(offsets.len() / 2)?, slope })
 }

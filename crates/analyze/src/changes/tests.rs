@@ -226,6 +226,28 @@ fn a_drift_is_one_change() {
 }
 
 #[test]
+fn a_level_that_begins_to_grow_drifts_from_there_on() {
+    for (count, place, growth) in [(400, 200, 0.4), (400, 100, 0.6), (400, 300, 0.4), (2_000, 1_000, 0.5)] {
+        let is_told = |seed: &u64| {
+            let after = |index: usize| index.saturating_sub(place) as f64 / (count - place) as f64;
+            let series =
+                Noise::new(*seed, 0.03, 0.3 * (seed % 2) as f64).series(count, |at| 1.0 + growth * after(at));
+            let found = changes(&series);
+            let [Change { from, at, to, before, after, is_gradual: true, .. }] = found.as_slice() else {
+                return false;
+            };
+            let grown = *after as f64 / *before as f64;
+            from == at
+                && at.abs_diff(place) <= count / 20
+                && *to == count
+                && (grown - 1.0 - growth).abs() < 0.05
+        };
+        let told = (0..50).filter(is_told).count();
+        assert!(told >= 46, "{told} of 50: {growth} from {place} of {count}");
+    }
+}
+
+#[test]
 fn long_series_tell_the_single_step() {
     let place = 40_009;
     let series = Noise::new(3, 0.02, 0.3).series(65_536, |index| if index < place { 1.0 } else { 1.05 });

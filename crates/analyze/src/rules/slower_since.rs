@@ -24,8 +24,8 @@ pub(super) const RULE: Rule = Rule {
               that outliers and periodic slow steps are no changes; where steps go round (every other one is a \
               multiple), each place of the round by itself. No change is what lasts for less than 20 steps or a twentieth \
               of the run (100 steps where the run begins or ends with it, 40 for a quick beginning and between two \
-              changes in one direction), or differs by less than 3 %. A drift is \
-              told from a change by Schwarz's criterion. A finding needs a level that all later ones stay above. The \
+              changes in one direction), or differs by less than 3 %. A drift, \
+              from the beginning of a level or from some step of it on, is told from a change by Schwarz's criterion. A finding needs a level that all later ones stay above. The \
               phase named is the one whose exposed time in a step grew most, if it accounts for at least half of what \
               steps grew, and the rest of the step grew by at most half as large a share; the section named is the one \
               of that phase whose own exposed time grew most, where that is half of it. Where no phase does, all of \
