@@ -33,8 +33,15 @@ class WarmUp(unittest.TestCase):
         self.assertEqual(told([500] * 5 + [100] * 4 + [500] * 5 + [100] * 86), 5)
 
     def test_steps_scatter_by_four_median_deviations(self):
-        scattered = [90, 100, 110] * 32
+        scattered = [80, 90, 100, 110, 120] * 20
         self.assertEqual((told([140] * 4 + scattered), told([141] * 4 + scattered)), (0, 4))
+
+    def test_the_highest_eighth_bounds_what_steps_scatter(self):
+        # No more than two and a half times what it lies above the usual step, and no less than that.
+        self.assertEqual((told([125] * 4 + [90, 100, 110] * 32), told([126] * 4 + [90, 100, 110] * 32)), (0, 4))
+        rare = ([100] * 4 + [150]) * 20
+        self.assertEqual((told([150] * 4 + rare), told([151] * 4 + rare)), (0, 4))
+        self.assertEqual(told([300] * 4 + [100, 150, 150, 100, 100, 150, 100, 150] * 12), 4)
 
     def test_of_few_steps_half_as_much_again(self):
         self.assertEqual((told([150] + [100] * 18), told([151] + [100] * 18), told([150] + [100] * 19)), (0, 1, 1))

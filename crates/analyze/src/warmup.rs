@@ -2,7 +2,8 @@
 //! steps or runs, and looks at the first values only, so that changes later on do not matter.
 //!
 //! What is usual is the median of what comes after those that can be warm-up, and *distinct* is what lies above it by
-//! more than the values there scatter. The end is where the sum of what the first values lie above that border is
+//! more than the values there scatter (by their median deviation, within bounds by the highest of them, as values can be
+//! at two levels). The end is where the sum of what the first values lie above that border is
 //! largest, each counted up to a limit (a robust CUSUM: Page, "Continuous inspection schemes", Biometrika 41 (1954),
 //! 100–115): single quick steps do not end a warm-up, single slow ones do not prolong it. Then the warm-up is compared
 //! with every stretch of as many values after it: where more than one in [`RARE`] is as slow, it is what this series
@@ -39,6 +40,10 @@ const FEW: u64 = 20;
 /// Median absolute deviations above the usual value within which values scatter: 2.7 standard deviations of a normal
 /// distribution.
 const SCATTER: u128 = 4;
+
+/// Values scatter by as much at least as the highest eighth of them lies above the usual one, and by so many times as much
+/// at most: where they are at two levels, their median deviation is next to nothing, or all that these are apart.
+const HIGH: (u128, u128) = (5, 2);
 
 /// Usual values in a row that end a warm-up, whatever follows.
 const IN_A_ROW: i128 = 3;
@@ -81,6 +86,13 @@ pub(crate) fn warm_up(first: &[Early], count: u64) -> usize {
     last.copied().unwrap_or(0)
 }
 
+/// What one in eight of the values exceeds.
+fn high(values: &[u64]) -> u64 {
+    let mut sorted = values.to_vec();
+    let at = sorted.len().saturating_sub(1) * 7 / 8;
+    if sorted.is_empty() { 0 } else { *sorted.select_nth_unstable(at).1 }
+}
+
 /// What is usual after the beginning of a series.
 struct Usual {
     value: u64,
@@ -93,7 +105,9 @@ impl Usual {
         let value = median(after);
         let scatter = median(&after.iter().map(|other| other.abs_diff(value)).collect::<Vec<_>>());
         let least = value / if count < FEW { LEAST_SHARE_OF_FEW } else { LEAST_SHARE };
-        let border = u128::from(least).max(u128::from(scatter) * SCATTER).max(1);
+        let high = u128::from(high(after).saturating_sub(value));
+        let border = (u128::from(scatter) * SCATTER).min(high * HIGH.0 / HIGH.1).max(high);
+        let border = u128::from(least).max(border).max(1);
         Self { value, border: border.cast_signed() }
     }
 
