@@ -310,6 +310,23 @@ def checkpoint_stalls(finding, report, steps):
     return saved, saved, (steps.total + between) // steps.count, None
 
 
+def between_steps(finding, report, steps):
+    elapsed, unnamed, unrecorded = between(report, steps)
+    saved = (unrecorded if "nothing is recorded" in finding["title"] else unnamed) // steps.count
+    return saved, saved, elapsed // steps.count, None
+
+
+def between(report, steps):
+    """From first steps to last ones, and what of it is in sections without a phase, and in none."""
+    elapsed = sum(rank["throughput"]["elapsed_ns"] for rank in report["ranks"])
+    others = sum(mode["all"]["total"] for mode in report["detailed_metrics"]["modes"] if mode is not steps.mode)
+    named, unnamed = (
+        sum(row["stats"]["total"] for row in steps.outside if (row["phase"] is None) == is_unnamed) for is_unnamed in (False, True)
+    )
+    left = max(0, elapsed - steps.mode["steady_ns"] - others - named)
+    return elapsed, min(unnamed, left), max(0, left - unnamed)
+
+
 def wait(phase):
     """A phase that holds up the training thread, inside steps and between them."""
 
@@ -447,14 +464,15 @@ def spans_lost(finding, report, steps):
 
 # What only single steps tell.
 BY_SPANS = (
-    "step_jitter", "slower_since", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls", "long_warmup",
+    "step_jitter", "slower_since", "between_steps", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls",
+    "long_warmup",
 )
 
 RULES = {
     rule.__name__: rule
     for rule in (
-        input_bound, slow_preprocessing, slow_section, step_jitter, slower_since, checkpoint_stalls, memory_growth,
-        spans_lost, host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
+        input_bound, slow_preprocessing, slow_section, step_jitter, slower_since, between_steps, checkpoint_stalls,
+        memory_growth, spans_lost, host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
     )
 }
 # The phases that a rule of their own judges, and from which share on.

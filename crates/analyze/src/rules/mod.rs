@@ -69,6 +69,7 @@ macro_rules! registry {
 
 mod common;
 
+pub mod between_steps;
 pub mod checkpoint_stalls;
 pub mod communication_waits;
 pub mod deep_prefetch;
@@ -98,6 +99,7 @@ registry! {
     step_jitter,
     long_warmup,
     slower_since,
+    between_steps,
     checkpoint_stalls,
     memory_growth,
     deep_prefetch,

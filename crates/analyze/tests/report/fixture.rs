@@ -203,17 +203,26 @@ impl Run {
     }
 
     /// Puts sections of a phase between the steps.
-    pub(crate) fn between(mut self, phase: Phase, name: &str, durations: &[u64]) -> Self {
+    pub(crate) fn between(self, phase: Phase, name: &str, durations: &[u64]) -> Self {
+        self.outside(Some(phase), name, durations)
+    }
+
+    /// Puts sections without a phase between the steps.
+    pub(crate) fn between_untagged(self, name: &str, durations: &[u64]) -> Self {
+        self.outside(None, name, durations)
+    }
+
+    fn outside(mut self, phase: Option<Phase>, name: &str, durations: &[u64]) -> Self {
         let stats = stats(durations.iter().copied());
         self.summary.outside.push(OutsideRow {
-            phase: Some(PhaseName::Known(phase)),
+            phase: phase.map(PhaseName::Known),
             stats,
             exposed_ns: stats.total,
         });
-        if phase.is_input() {
+        if phase.is_some_and(Phase::is_input) {
             self.summary.input.between_ns += stats.total;
         }
-        self.section(name, SectionKind::Section, Some(phase), stats, 0);
+        self.section(name, SectionKind::Section, phase, stats, 0);
         self.judge_input();
         self
     }

@@ -1,5 +1,6 @@
 //! Every rule: found, fine, not enough data.
 
+mod between_steps;
 mod checkpoint_stalls;
 mod communication_waits;
 mod deep_prefetch;

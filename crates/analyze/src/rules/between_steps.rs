@@ -1,0 +1,225 @@
+//! Rule `between_steps`: time passes between steps that no phase explains.
+
+use stepscope_core::Mode;
+
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{count, duration, percent, things};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::summary::{SectionRow, StepNumbers, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "between_steps",
+    since: "0.1.0",
+    name: "Time between steps",
+    kind: BottleneckType::Compute,
+    doc: Doc {
+        finds: "Time between steps in which no section is recorded, or sections that name no phase.",
+        why: "The steps' own times do not show it: a run whose steps take 20 ms each can take twice as long as all of \
+              them together.",
+        how: "The time from the start of each process' first step after warm-up to the end of its last one, less its \
+              steps: those of other modes count as a whole. What the outermost sections on threads that drive steps \
+              take in it is taken off, those with a phase, which other rules judge, and those without one, which this \
+              rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
+              have been, and where sections without a phase last a quarter longer than all of it, as some do that \
+              follow the last step. The section named is the longest one without a phase that is in no step, if it \
+              takes at least half of that time. The gain takes all of the time away.",
+        advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io` or another), \
+                 so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
+                 thread. Where nothing is recorded, begin with sections around all that the loop does from the end of \
+                 one step to the start of the next.",
+        example: "48 % of the time passes between steps in sections without a phase.\n\
+                  \x20   dump: 200 times, 19.2 ms each\n\
+                  Written by a thread of its own, the run took 4.1 s instead of 7.9 s.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the time from the first step to the last one from which time between steps is a finding.
+    min_share: f64 = 0.05;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.between_steps;
+    let steps = match Steps::read(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    if let Some((read, all)) = read_of(summary, &steps) {
+        return Verdict::unknown(format!(
+            "{} of {} were read: what is between them may be the others",
+            count(read),
+            things(all, "step", "steps")
+        ));
+    }
+    let between = Between::of(summary, &steps);
+    if between.elapsed_ns == 0 {
+        return Verdict::unknown("when steps ran is not known");
+    }
+    let is_much = |ns: u64| between.share(ns) >= thresholds.min_share;
+    if is_much(between.left_ns) && between.outside_ns > between.left_ns.saturating_add(between.left_ns / 4) {
+        return Verdict::unknown(
+            "sections without a phase last longer than what is between steps: which of them is there is not known",
+        );
+    }
+    // What was lost may have been recorded between steps.
+    let are_lost = summary.lost_spans() > 0 || summary.coverage.partly_whole().is_some();
+    let named = is_much(between.unnamed_ns).then(|| unnamed(&between, &steps)).flatten();
+    let rest = (is_much(between.unrecorded_ns) && !are_lost).then(|| unrecorded(&between, &steps)).flatten();
+    let found: Vec<Finding> = [named, rest].into_iter().flatten().collect();
+    if !found.is_empty() {
+        return Verdict::Found(found);
+    }
+    let rest_ns = between.unnamed_ns.saturating_add(between.unrecorded_ns);
+    let rest = percent(between.share(rest_ns));
+    if is_much(between.unrecorded_ns) {
+        return Verdict::unknown(format!(
+            "{rest} of the time passes between steps, and sections were lost: they may have been there"
+        ));
+    }
+    Verdict::fine(match rest_ns {
+        0 => "no time between steps is without a phase".into(),
+        _ => format!("{rest} of the time passes between steps in no phase"),
+    })
+}
+
+/// Read steps and all there were, where some are missing: by what processes counted, or else by their numbers.
+fn read_of(summary: &Summary, steps: &Steps<'_>) -> Option<(u64, u64)> {
+    let (mode, coverage) = (steps.mode, &summary.coverage);
+    let by_numbers = || {
+        let (first, last) = mode.step_range.filter(|_| mode.numbers == StepNumbers::Unique)?;
+        let all = last.saturating_sub(first).saturating_add(1);
+        // Steps of other modes may be counted along.
+        let read = summary.modes.iter().fold(0u64, |sum, row| sum.saturating_add(row.all.count));
+        (coverage.recorded_steps.is_none() && all > read).then_some((read, all))
+    };
+    coverage.partly_read().or_else(by_numbers)
+}
+
+/// The time between the steady steps, over all processes.
+struct Between<'a> {
+    /// From the first step to the last one.
+    elapsed_ns: u64,
+    /// Of it, neither in steps nor in outermost sections with a phase.
+    left_ns: u64,
+    /// Outermost sections without a phase, some of which may follow the last step.
+    outside_ns: u64,
+    /// What they take of `left_ns`.
+    unnamed_ns: u64,
+    /// In none.
+    unrecorded_ns: u64,
+    /// The section that takes most of `unnamed_ns`.
+    section: Option<&'a SectionRow>,
+}
+
+impl<'a> Between<'a> {
+    fn of(summary: &'a Summary, steps: &Steps<'_>) -> Self {
+        let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
+        let elapsed_ns = sum(&mut summary.instances.iter().map(|row| row.throughput.elapsed_ns));
+        let is_other = |mode: Mode| mode != steps.mode.mode;
+        let others = summary.modes.iter().filter(|row| is_other(row.mode)).map(|row| row.all.total);
+        let others_ns = sum(&mut others.into_iter());
+        let between_ns = elapsed_ns.saturating_sub(steps.mode.steady_ns).saturating_sub(others_ns);
+        let outside = |has_phase: bool| {
+            let rows = summary.outside.iter().filter(move |row| row.phase.is_some() == has_phase);
+            sum(&mut rows.map(|row| row.stats.total))
+        };
+        let (named_ns, unnamed_ns) = (outside(true), outside(false));
+        let left_ns = between_ns.saturating_sub(named_ns);
+        Self {
+            elapsed_ns,
+            left_ns,
+            outside_ns: unnamed_ns,
+            unnamed_ns: unnamed_ns.min(left_ns),
+            unrecorded_ns: left_ns.saturating_sub(unnamed_ns),
+            section: longest(summary, unnamed_ns),
+        }
+    }
+
+    fn share(&self, ns: u64) -> f64 {
+        ns as f64 / self.elapsed_ns.max(1) as f64
+    }
+
+    fn gain(&self, ns: u64, steps: &Steps<'_>) -> Option<Gain> {
+        let gain = Gain::upper_bound(steps.per_step(ns), steps.per_step(self.elapsed_ns))?;
+        Some(gain.of(TimeBase::TrainingTime))
+    }
+
+    fn evidence(&self, ns: u64, steps: &Steps<'_>) -> Evidence {
+        Evidence::new()
+            .with("between_share", rounded(self.share(ns), 6))
+            .with("between_ns", ns)
+            .with("elapsed_ns", self.elapsed_ns)
+            .with("steps", steps.count())
+    }
+}
+
+/// The longest section without a phase that is in no step, where it takes at least half of `all_ns`: of those around each
+/// other the outermost.
+fn longest(summary: &Summary, all_ns: u64) -> Option<&SectionRow> {
+    let rows = summary.sections.iter().filter(|row| {
+        row.is_part() && row.phase.is_none() && row.in_steps.is_empty() && row.stats.total <= all_ns
+    });
+    // Of equals the first path, which is the shorter one of two around each other.
+    let longest = rows.max_by(|a, b| a.stats.total.cmp(&b.stats.total).then_with(|| b.path.cmp(&a.path)))?;
+    (longest.stats.total >= all_ns / 2 && longest.stats.total > 0).then_some(longest)
+}
+
+fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
+    let ns = between.unnamed_ns;
+    let gain = between.gain(ns, steps)?;
+    let section = between.section;
+    let what = section.map_or_else(
+        || "Give the sections between steps a phase".into(),
+        |row| {
+            format!(
+                "`{}` takes {} in {}: give it a phase",
+                row.path,
+                duration(row.stats.total),
+                things(row.stats.count, "call", "calls")
+            )
+        },
+    );
+    Some(Finding {
+        title: format!(
+            "{} of the time passes between steps in sections without a phase.",
+            percent(between.share(ns))
+        ),
+        severity: gain.severity(),
+        section: section.map(|row| row.path.clone()),
+        phase: None,
+        rank: None,
+        evidence: between
+            .evidence(ns, steps)
+            .with_known("calls", section.map(|row| row.stats.count))
+            .with_known("call_p50_ns", section.and_then(|row| row.stats.p50)),
+        recommendation: format!(
+            "{what}, do it less often, or let another thread do it while the steps go on."
+        ),
+        predicted_gain: Some(gain),
+    })
+}
+
+fn unrecorded(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
+    let ns = between.unrecorded_ns;
+    let gain = between.gain(ns, steps)?;
+    Some(Finding {
+        title: format!(
+            "{} of the time passes between steps, where nothing is recorded.",
+            percent(between.share(ns))
+        ),
+        severity: gain.severity(),
+        section: None,
+        phase: None,
+        rank: None,
+        evidence: between.evidence(ns, steps),
+        recommendation: format!(
+            "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
+             loading, logging, saving, evaluation.",
+            duration(steps.per_step(ns))
+        ),
+        predicted_gain: Some(gain),
+    })
+}

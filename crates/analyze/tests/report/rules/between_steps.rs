@@ -1,0 +1,89 @@
+//! Fixtures of `between_steps`.
+
+use serde_json::json;
+use stepscope_analyze::Summary;
+use stepscope_core::{Mode, Phase};
+
+use super::{fine, found, unknown};
+use crate::fixture::{MS, Run, same};
+
+const RULE: &str = "between_steps";
+
+/// 100 steps of 10 ms that take `elapsed_ms` from the first to the last.
+fn run(elapsed_ms: u64) -> Run {
+    let mut run = Run::of(100, 10 * MS);
+    run.summary.instances[0].throughput.elapsed_ns = elapsed_ms * MS;
+    run
+}
+
+#[test]
+fn time_in_which_nothing_is_recorded_is_found() {
+    let [finding] = found(RULE, &run(2_000).build()).try_into().unwrap();
+    assert_eq!(finding.title, "50 % of the time passes between steps, where nothing is recorded.");
+    assert_eq!((finding.severity, finding.section, finding.phase), (50.0, None, None));
+    assert_eq!(finding.evidence.get("between_ns"), Some(&json!(1_000 * MS)));
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns, gain.share), (10 * MS, 10 * MS, 0.5));
+    assert!(finding.recommendation.contains("10.0 ms on average"), "{}", finding.recommendation);
+}
+
+#[test]
+fn sections_without_a_phase_are_named() {
+    // 1,000 ms of steps, 600 ms of dumps, 200 ms of checkpoints, 200 ms of nothing.
+    let summary = run(2_000)
+        .between_untagged("dump", &[30 * MS; 20])
+        .between(Phase::Checkpoint, "checkpoint", &[200 * MS])
+        .build();
+    let [dump, nothing] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(dump.title, "30 % of the time passes between steps in sections without a phase.");
+    assert_eq!((dump.severity, dump.section.as_deref()), (30.0, Some("dump")));
+    assert_eq!(dump.evidence.get("calls"), Some(&json!(20)));
+    assert!(dump.recommendation.starts_with("`dump` takes 600 ms in 20 calls: "), "{}", dump.recommendation);
+    assert_eq!((nothing.severity, nothing.section), (10.0, None));
+}
+
+#[test]
+fn what_other_rules_judge_is_fine() {
+    let summary = run(1_500).between(Phase::Checkpoint, "checkpoint", &[500 * MS]).build();
+    assert_eq!(fine(RULE, &summary), "no time between steps is without a phase");
+    assert_eq!(fine(RULE, &run(1_040).build()), "3.8 % of the time passes between steps in no phase");
+    // Steps of another mode between them.
+    let mut summary = run(1_500).build();
+    let mut eval = summary.modes[0].clone();
+    (eval.mode, eval.all) = (Mode::Eval, same(50, 10 * MS));
+    summary.modes.push(eval);
+    assert_eq!(fine(RULE, &summary), "no time between steps is without a phase");
+}
+
+#[test]
+fn several_processes_are_added_up() {
+    let mut summary: Summary = run(1_000).build();
+    let second = summary.instances[0].clone();
+    summary.instances.push(second);
+    let mode = &mut summary.modes[0];
+    (mode.steady_ns, mode.steady) = (1_500 * MS, same(200, 7_500_000));
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.severity, 25.0);
+}
+
+#[test]
+fn steps_that_were_not_read_may_be_between_the_others() {
+    let mut summary = run(2_000).build();
+    summary.coverage.recorded_steps = Some(200);
+    assert!(unknown(RULE, &summary).starts_with("100 of 200 steps were read"));
+    // Nobody counted them, but numbers are missing.
+    summary.coverage.recorded_steps = None;
+    summary.modes[0].step_range = Some((0, 199));
+    assert!(unknown(RULE, &summary).starts_with("100 of 200 steps were read"));
+    // Something long follows the last step, or is between others.
+    let summary = run(1_100).between_untagged("export", &[500 * MS]).build();
+    assert!(unknown(RULE, &summary).starts_with("sections without a phase last longer"));
+    // Sections were lost, perhaps there.
+    let mut summary = run(2_000).build();
+    summary.coverage.whole_steps = 90;
+    assert!(
+        unknown(RULE, &summary).starts_with("50 % of the time passes between steps, and sections were lost")
+    );
+    assert!(unknown(RULE, &Run::of(5, 10 * MS).build()).contains("5 steps"));
+    assert_eq!(unknown(RULE, &run(0).build()), "when steps ran is not known");
+}
