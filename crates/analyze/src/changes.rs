@@ -13,8 +13,10 @@ mod jump;
 mod noise;
 mod scan;
 mod shape;
+mod visible;
 
 use self::scan::Scan;
+pub use self::visible::smallest_visible;
 
 /// Points beyond this are looked at as medians of groups of neighbours; where a change is, is then told by single ones.
 const MAX_POINTS: usize = 2_048;

@@ -2,6 +2,7 @@
 
 use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
 use super::{Config, Doc, Rule, Steps};
+use crate::changes::smallest_visible;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{ChangeCause, ChangeKind, ChangeSection, StepChange, Summary};
@@ -19,18 +20,20 @@ pub(super) const RULE: Rule = Rule {
         how: "Over the mean time of each step number after warm-up (all ranks together): seeded binary segmentation \
               with Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each \
               other, at a probability of 0.001 for any change in a run without one; and, where noise is so slow that \
-              ranks say little, changes that are larger than all jumps between ten steps and the ten before elsewhere, \
-              by as much as that probability takes. Places are told by medians, so \
-              that outliers and periodic slow steps are no changes; where steps go round (every other one is a \
-              multiple), each place of the round by itself. No change is what lasts for less than 20 steps or a twentieth \
-              of the run (100 steps where the run begins or ends with it, 40 for a quick beginning and between two \
-              changes in one direction), or differs by less than 3 %. A drift, \
-              from the beginning of a level or from some step of it on, is told from a change by Schwarz's criterion. A finding needs a level that all later ones stay above. The \
-              phase named is the one whose exposed time in a step grew most, if it accounts for at least half of what \
-              steps grew, and the rest of the step grew by at most half as large a share; the section named is the one \
-              of that phase whose own exposed time grew most, where that is half of it. Where no phase does, all of \
-              the step is slower: while that is by less than a quarter it may be no more than the machine's clock, and \
-              the severity is at most 9; so it is where at least half of what steps grew is time in which their threads \
+              ranks say little, changes that are larger than all jumps between ten steps and the ten before \
+              elsewhere, by as much as that probability takes. Places are told by medians, so that outliers and \
+              periodic slow steps are no changes; where steps go round (every other one is a multiple), each place \
+              of the round by itself. No change is what lasts for less than 20 steps or a twentieth of the run (100 \
+              steps where the run begins or ends with it, 40 for a quick beginning and between two changes in one \
+              direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
+              it on, is told from a change by Schwarz's criterion. Where nothing changes, the second half of the \
+              same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
+              found is told. A finding needs a level that all later ones stay above. The phase named is the one \
+              whose exposed time in a step grew most, if it accounts for at least half of what steps grew, and the \
+              rest of the step grew by at most half as large a share; the section named is the one of that phase \
+              whose own exposed time grew most, where that is half of it. Where no phase does, all of the step is \
+              slower: while that is by less than a quarter it may be no more than the machine's clock, and the \
+              severity is at most 9; so it is where at least half of what steps grew is time in which their threads \
               waited for a processor.",
         advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
                  searched, a file that is appended to, a larger batch, a second stage of training. Where no phase \
@@ -49,6 +52,8 @@ thresholds! {
     explained_share: f64 = 0.5;
     /// What steps take more, as a share of before, up to which it may be the machine's clock where no phase explains it.
     machine_share: f64 = 0.25;
+    /// Steps are fine if a change by this share would have been seen.
+    visible_share: f64 = 0.25;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 100;
 }
@@ -83,17 +88,35 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if !found.is_empty() {
         return Verdict::Found(found);
     }
-    Verdict::fine(match (lasting.first(), changes.is_empty()) {
-        (Some(lasting), _) => {
-            format!(
-                "since step {} steps take {} longer",
-                count(lasting.change.step),
-                percent(lasting.share())
-            )
+    match (lasting.first(), changes.is_empty()) {
+        (Some(lasting), _) => Verdict::fine(format!(
+            "since step {} steps take {} longer",
+            count(lasting.change.step),
+            percent(lasting.share())
+        )),
+        (None, false) => Verdict::fine("step times change, but do not stay longer"),
+        (None, true) => unchanged(summary, &steps, thresholds),
+    }
+}
+
+/// Fine, if a change would have been seen.
+fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> Verdict {
+    const KEPT: &str = "step times keep their level";
+    let Some(series) = summary.series.iter().find(|series| series.mode == steps.mode.mode) else {
+        return Verdict::fine(KEPT);
+    };
+    let first = steps.mode.warmup.steady_step.unwrap_or(0);
+    let points = series.points.iter().filter(|point| point.count > 0 && point.step >= first);
+    let times: Vec<u64> = points.map(|point| point.duration_sum_ns / point.count).collect();
+    match smallest_visible(&times) {
+        Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
+            Verdict::fine(format!("{KEPT}: a change of {seen} % in the middle would have been seen"))
         }
-        (None, false) => "step times change, but do not stay longer".into(),
-        (None, true) => "step times keep their level".into(),
-    })
+        Some(seen) => {
+            Verdict::unknown(format!("steps vary so much that no change of less than {seen} % would be seen"))
+        }
+        None => Verdict::unknown("steps vary so much that not even a change of 100 % would be seen"),
+    }
 }
 
 /// A change to longer steps, as far as it lasts to the end.

@@ -120,6 +120,27 @@ fn only_what_lasts_counts() {
 }
 
 #[test]
+fn what_would_not_have_been_seen_is_not_fine() {
+    let with = |duration_ns: &dyn Fn(u64) -> u64| {
+        let mut summary = slower();
+        summary.changes.clear();
+        queued(&mut summary, |_| 0);
+        for point in &mut summary.series[0].points {
+            point.duration_sum_ns = duration_ns(point.step);
+        }
+        summary
+    };
+    let noise = |step: u64| step * 7_919 % 13 * MS / 50;
+    assert_eq!(
+        fine(RULE, &with(&|step| 10 * MS + noise(step))),
+        "step times keep their level: a change of 5 % in the middle would have been seen"
+    );
+    // Eight steps each at one of five levels.
+    let wandering = with(&|step| [10, 20, 14, 26, 12][(step / 8 % 5) as usize] * MS + noise(step));
+    assert_eq!(unknown(RULE, &wandering), "steps vary so much that not even a change of 100 % would be seen");
+}
+
+#[test]
 fn little_is_fine_and_said() {
     let mut summary = slower();
     summary.changes[0].after_ns = 10_400_000;
