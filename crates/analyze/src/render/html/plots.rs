@@ -223,11 +223,10 @@ pub(super) fn memory(report: &Report, out: &mut String) {
 
 /// Where most memory was, with a link that moves the cursor of all plots there.
 fn peak(at: usize, series: &StepSeries) -> String {
-    let figures: [(&str, &str, fn(&SeriesPoint) -> Option<Gauge>); 2] = [
-        ("live_bytes", "live", |point| point.live_bytes),
-        ("rss_bytes", "resident", |point| point.rss_bytes),
-    ];
-    let most = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
+    type Figure = fn(&SeriesPoint) -> Option<Gauge>;
+    let live: Figure = |point| point.live_bytes;
+    let figures = [("live_bytes", "live", live), ("rss_bytes", "resident", |point| point.rss_bytes)];
+    let most = |gauge: Figure| {
         let known = series.points.iter().enumerate().filter_map(|(n, point)| Some((gauge(point)?.max, n)));
         // Of equals the first.
         known.rev().max_by_key(|&(max, _)| max)
