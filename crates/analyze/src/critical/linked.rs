@@ -39,6 +39,8 @@ pub(crate) struct Waited {
     pub(crate) path: Box<str>,
     /// What it links to: at least one.
     pub(crate) links: Vec<TraceId>,
+    /// Whether it may work on what it links to, so that it waited only for what ended meanwhile.
+    pub(crate) must_end: bool,
 }
 
 /// A piece of the critical path of a trace that may be waited for.
@@ -49,6 +51,8 @@ pub(crate) struct Piece {
     pub(crate) path: Box<str>,
     /// What it waited for; empty where it did not wait.
     pub(crate) links: Vec<TraceId>,
+    /// As for waits.
+    pub(crate) must_end: bool,
 }
 
 /// How such a trace was made.
@@ -212,7 +216,7 @@ impl Linked {
             for wait in ends.waits.iter().filter(|wait| usize::from(wait.kind) == kind) {
                 let mut path =
                     Path { linked: self, without, stages: Vec::new(), left: FOLLOWED, made: Vec::new() };
-                if path.follow(&wait.links, wait.start_ns, wait.end_ns).is_none() {
+                if path.follow((&wait.links, wait.must_end), wait.start_ns, wait.end_ns).is_none() {
                     continue;
                 }
                 let waited_ns = wait.end_ns.saturating_sub(wait.start_ns);
@@ -246,7 +250,12 @@ struct Path<'a> {
 impl<'a> Path<'a> {
     /// Goes on from a wait between two times. Gives how long of it other sections are on the path; nothing where a trace
     /// is needed for which there was no room.
-    fn follow(&mut self, links: &'a [TraceId], start_ns: u64, end_ns: u64) -> Option<u64> {
+    fn follow(
+        &mut self,
+        (links, must_end): (&'a [TraceId], bool),
+        start_ns: u64,
+        end_ns: u64,
+    ) -> Option<u64> {
         if links.is_empty() || start_ns >= end_ns || self.stages.len() >= STAGES || self.left == 0 {
             return Some(0);
         }
@@ -260,6 +269,9 @@ impl<'a> Path<'a> {
                 End::Absent => continue,
                 End::Beyond => return None,
             };
+            if must_end && !(start_ns < made.end_ns && made.end_ns <= end_ns) {
+                continue;
+            }
             // The one that ended last, but not after the wait.
             let order = (made.end_ns <= end_ns, made.end_ns, *trace);
             if last.is_none_or(|(least, _)| least < order) {
@@ -269,11 +281,11 @@ impl<'a> Path<'a> {
         let Some(((_, _, trace), made)) = last else { return Some(0) };
         self.stages.push(trace);
         let before: &[TraceId] = if self.without == Some(Edge::Stage) { &[] } else { &made.links };
-        let mut moved_ns = self.follow(before, start_ns, end_ns.min(made.start_ns))?;
+        let mut moved_ns = self.follow((before, false), start_ns, end_ns.min(made.start_ns))?;
         for piece in &made.pieces {
             let (start_ns, end_ns) = (piece.start_ns.max(start_ns), piece.end_ns.min(end_ns));
             if start_ns < end_ns {
-                let elsewhere_ns = self.follow(&piece.links, start_ns, end_ns)?;
+                let elsewhere_ns = self.follow((&piece.links, piece.must_end), start_ns, end_ns)?;
                 let own_ns = (end_ns - start_ns).saturating_sub(elsewhere_ns);
                 if own_ns > 0 {
                     self.made.push((&piece.path, own_ns));

@@ -12,7 +12,8 @@ use crate::critical::{
     LINKS, LinkedPiece, Made, Member, NO_PARENT, PIECES, Piece, Standing, Stint, TRACES, Waited, Walk,
 };
 
-/// OpenTelemetry's numbers of the span kinds at both ends of a queue.
+/// OpenTelemetry's numbers of the span kinds at both ends of a queue, and of calls.
+const CLIENT: i32 = 3;
 const PRODUCER: i32 = 4;
 const CONSUMER: i32 = 5;
 
@@ -163,7 +164,7 @@ impl Fold {
             for piece in self.paths.pieces.iter().filter(|_| !self.paths.waits.is_empty()) {
                 let Some(&index) = self.members.get(piece.member as usize) else { continue };
                 let is_wait = trace.spans.get(index as usize).zip(self.nodes.get(index as usize));
-                if is_wait.is_some_and(|(span, node)| self.waits_elsewhere(span, index, node)) {
+                if is_wait.is_some_and(|(span, node)| self.waits_elsewhere(trace, span, index, node)) {
                     self.waited(trace, index, (piece.start_ns, piece.end_ns), kind, target);
                 }
             }
@@ -176,9 +177,11 @@ impl Fold {
     }
 
     /// Whether a section waits for what it links to in other traces. What a root links to is where it came from.
-    pub(super) fn waits_elsewhere(&self, span: &Span, index: u32, node: &Node) -> bool {
-        let is_waiting = WAITS.map(known).contains(&node.slot) && span.kind != SectionKind::Batch;
-        is_waiting && node.anchor != index && self.paths.has_links(span.id)
+    pub(super) fn waits_elsewhere(&self, trace: &Trace, span: &Span, index: u32, node: &Node) -> bool {
+        let is_waiting = is_wait(node) && span.kind != SectionKind::Batch;
+        (is_waiting || takes_messages(trace, span, node))
+            && node.anchor != index
+            && self.paths.has_links(span.id)
     }
 
     /// Adds a piece of the path on which a section waited for what it links to.
@@ -203,7 +206,8 @@ impl Fold {
         if target.linked.admits_wait(&links) {
             let tree = target.sections.tree();
             let path = join(tree.names(node.path)).into();
-            target.linked.waited(Waited { start_ns, end_ns, kind: kind as u8, path, links });
+            let must_end = !is_wait(node);
+            target.linked.waited(Waited { start_ns, end_ns, kind: kind as u8, path, links, must_end });
         }
     }
 
@@ -234,14 +238,21 @@ impl Fold {
             };
             let Some(node) = self.nodes.get(index as usize).filter(|node| !node.is_orphan) else { continue };
             let path: Box<str> = join(tree.names(node.path)).into();
-            let span = trace.spans.get(index as usize).filter(|span| self.waits_elsewhere(span, index, node));
+            let span =
+                trace.spans.get(index as usize).filter(|span| self.waits_elsewhere(trace, span, index, node));
             let links = span.map(|span| self.paths.links_of(span.id)).unwrap_or_default();
             // From the end backwards.
             match made.last_mut() {
                 Some(last) if (&last.path, &last.links, last.start_ns) == (&path, &links, piece.end_ns) => {
                     last.start_ns = piece.start_ns
                 }
-                _ => made.push(LinkedPiece { start_ns: piece.start_ns, end_ns: piece.end_ns, path, links }),
+                _ => made.push(LinkedPiece {
+                    start_ns: piece.start_ns,
+                    end_ns: piece.end_ns,
+                    path,
+                    links,
+                    must_end: !is_wait(node),
+                }),
             }
         }
         let mut links = self.paths.links_of(root.id);
@@ -305,7 +316,8 @@ impl Fold {
         }
         paths.await_links(|at| {
             let node = members.get(at).and_then(|&index| nodes.get(index as usize));
-            node.is_some_and(|node| WAITS.map(known).contains(&node.slot))
+            let span = members.get(at).and_then(|&index| trace.spans.get(index as usize));
+            node.zip(span).is_some_and(|(node, span)| is_wait(node) || takes_messages(trace, span, node))
         });
         self.await_workers(trace, anchor);
         let Self { paths, members, .. } = self;
@@ -336,6 +348,22 @@ impl Fold {
         }
         paths.own_ns.get(root as usize).copied().unwrap_or(0)
     }
+}
+
+/// Whether a section waits, by its phase.
+fn is_wait(node: &Node) -> bool {
+    WAITS.map(known).contains(&node.slot)
+}
+
+/// Whether a section without a phase of its own takes messages, by OpenTelemetry's conventions: then it waited for those that
+/// it links to, if they were sent meanwhile. It may work on them as well.
+fn takes_messages(trace: &Trace, span: &Span, node: &Node) -> bool {
+    let receives = |word: Option<&str>| matches!(word, Some("receive" | "poll"));
+    let is_receipt = || {
+        let mut words = trace.text(span.name).split_whitespace();
+        receives(words.next()) || receives(words.last())
+    };
+    !node.is_tagged && (span.span_kind == CONSUMER || (span.span_kind == CLIENT && is_receipt()))
 }
 
 /// Whether a trace of our own links to its run's there, as each of its roots does.

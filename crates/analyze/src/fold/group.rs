@@ -52,7 +52,7 @@ impl Fold {
                 continue;
             }
             self.span(trace, span, node, mode, target);
-            if self.waits_elsewhere(span, index, node) {
+            if self.waits_elsewhere(trace, span, index, node) {
                 self.paths.waits.push(index);
             }
             if node.is_wait {

@@ -175,6 +175,79 @@ fn of_several_batches_the_one_that_ended_last_is_followed() {
     }
 }
 
+/// OpenTelemetry's kinds of spans.
+const CLIENT: i32 = 3;
+const PRODUCER: i32 = 4;
+const CONSUMER: i32 = 5;
+
+/// Sections and their time on the path of a step with a section from 100 to 900 that links to `publish` of a trace whose root
+/// ends then.
+fn of_message(name: &str, kind: i32, phase: Option<Phase>, root_end_ns: u64) -> Vec<(String, u64)> {
+    let (mut step, mut sender) = (stage(1), stage(2));
+    step.step(1, 0, 1100).thread(1);
+    let wait = step.span(1, name, 100, 900).thread(1);
+    if let Some(phase) = phase {
+        wait.phase(phase);
+    }
+    step.0.spans[1].span_kind = kind;
+    step.0.links = vec![Link { span: 2, trace: sender.0.id, target: 3 }];
+    sender.span(0, "handle", 50, root_end_ns);
+    sender.span(1, "render", 200, 600);
+    sender.span(1, "publish", 600, 800);
+    sender.0.spans[2].span_kind = PRODUCER;
+    times(&summarise(&[step.foreign().trace(), sender.foreign().trace()]))
+}
+
+#[test]
+fn who_takes_a_message_waited_until_it_was_sent() {
+    let row = |path: &str, ns| (path.to_owned(), ns);
+    let sent = [row("handle", 100 + 10), row("handle/publish", 200), row("handle/render", 400)];
+    for (name, kind) in
+        [("process orders", CONSUMER), ("orders receive", CONSUMER), ("receive orders", CLIENT)]
+    {
+        let expected = [&sent[..], &[row(&format!("step/{name}"), 90)]].concat();
+        assert_eq!(of_message(name, kind, None, 810), expected);
+    }
+    // Who sends, calls, or says what else it does did not wait.
+    for (name, kind, phase) in [
+        ("send orders", CLIENT, None),
+        ("receive", PRODUCER, None),
+        ("process", CONSUMER, Some(Phase::Forward)),
+    ] {
+        assert_eq!(of_message(name, kind, phase, 810), [row(&format!("step/{name}"), 800)]);
+    }
+    // Who sent it went on to work: of that nobody says when it was sent, and of the section it is known that it works too.
+    assert_eq!(of_message("process", CONSUMER, None, 950), [row("step/process", 800)]);
+    // What only waits did so for what was at work, and never beyond its own end.
+    let sent = [row("handle", 100 + 100), row("handle/publish", 200), row("handle/render", 400)];
+    assert_eq!(of_message("process", CONSUMER, Some(Phase::DataWait), 950), sent);
+}
+
+#[test]
+fn a_message_within_a_trace_is_waited_for_until_it_was_sent() {
+    let path = |kind: i32| {
+        let mut build = stage(1);
+        build.span(0, "request", 0, 1000);
+        build.span(1, "handle", 50, 950);
+        build.span(2, "render", 200, 600);
+        build.span(2, "publish", 600, 800);
+        build.span(1, "process", 100, 960);
+        (build.0.spans[3].span_kind, build.0.spans[4].span_kind) = (PRODUCER, kind);
+        build.0.links = vec![Link { span: 5, trace: build.0.id, target: 4 }];
+        times(&summarise(&[build.foreign().trace()]))
+    };
+    let row = |path: &str, ns| (path.to_owned(), ns);
+    // After it was sent the time is its own, whatever the sender did then.
+    let sent = [
+        row("request/handle", 100),
+        row("request/handle/publish", 200),
+        row("request/handle/render", 400),
+        row("request/process", 160),
+    ];
+    assert_eq!(path(CONSUMER), sent);
+    assert_eq!(path(CLIENT), [row("request/process", 860)]);
+}
+
 #[test]
 fn a_wait_for_a_section_that_is_no_batch_is_followed_as_well() {
     let path = |is_linked: bool| {

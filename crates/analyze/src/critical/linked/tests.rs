@@ -21,7 +21,8 @@ fn made(name: u8, start_ns: u64, root: &[u8], pieces: &[(u64, Vec<u8>)]) -> Made
         .map(|((length_ns, links), place)| {
             let start_ns = at_ns;
             at_ns += length_ns;
-            Piece { start_ns, end_ns: at_ns, path: format!("{name}/{place}").into(), links: ids(links) }
+            let path = format!("{name}/{place}").into();
+            Piece { start_ns, end_ns: at_ns, path, links: ids(links), must_end: false }
         })
         .collect();
     made.reverse();
@@ -29,7 +30,7 @@ fn made(name: u8, start_ns: u64, root: &[u8], pieces: &[(u64, Vec<u8>)]) -> Made
 }
 
 fn wait(start_ns: u64, end_ns: u64, links: &[u8]) -> Waited {
-    Waited { start_ns, end_ns, kind: 0, path: "wait".into(), links: ids(links) }
+    Waited { start_ns, end_ns, kind: 0, path: "wait".into(), links: ids(links), must_end: false }
 }
 
 type Traces = BTreeMap<u8, (bool, Made)>;
@@ -50,29 +51,31 @@ fn fold(traces: &Traces, waits: &[Waited]) -> Linked {
 /// Whose a moment of a wait from `start` to `end` is; nobody else's where nothing that it links to says more.
 fn owner<'a>(
     traces: &'a Traces,
-    links: &[TraceId],
+    (links, must_end): (&[TraceId], bool),
     (start, end): (u64, u64),
     moment: u64,
     behind: &[u8],
 ) -> Option<&'a str> {
     let numbers = links.iter().map(|link| link[0]).filter(|number| !behind.contains(number));
     let read = numbers.filter_map(|number| Some((number, &traces.get(&number)?.1)));
+    let read = read.filter(|(_, made)| !must_end || (start < made.end_ns && made.end_ns <= end));
     let (in_time, late): (Vec<_>, Vec<_>) = read.partition(|(_, made)| made.end_ns <= end);
     let of = if in_time.is_empty() { late } else { in_time };
     let (number, made) = of.into_iter().max_by_key(|(number, made)| (made.end_ns, *number))?;
     let behind: Vec<u8> = behind.iter().copied().chain([number]).collect();
     if moment < made.start_ns {
-        return owner(traces, &made.links, (start, end.min(made.start_ns)), moment, &behind);
+        return owner(traces, (&made.links, false), (start, end.min(made.start_ns)), moment, &behind);
     }
     let piece = made.pieces.iter().find(|piece| (piece.start_ns..piece.end_ns).contains(&moment))?;
     let within = (piece.start_ns.max(start), piece.end_ns.min(end));
-    Some(owner(traces, &piece.links, within, moment, &behind).unwrap_or(&piece.path))
+    Some(owner(traces, (&piece.links, piece.must_end), within, moment, &behind).unwrap_or(&piece.path))
 }
 
 fn expected(traces: &Traces, wait: &Waited) -> BTreeMap<String, u128> {
     let mut sums = BTreeMap::new();
     for moment in wait.start_ns..wait.end_ns {
-        if let Some(path) = owner(traces, &wait.links, (wait.start_ns, wait.end_ns), moment, &[]) {
+        let links = (&*wait.links, wait.must_end);
+        if let Some(path) = owner(traces, links, (wait.start_ns, wait.end_ns), moment, &[]) {
             *sums.entry(path.to_owned()).or_default() += 1;
         }
     }
@@ -103,13 +106,14 @@ proptest! {
         made_ in prop::collection::vec(any_made(), 1..5),
         start_ns in 0u64..40,
         length_ns in 1u64..60,
+        must_end in any::<bool>(),
         links in any_links().prop_filter("a wait links to something", |links| !links.is_empty()),
     ) {
         let traces: Traces = (1..)
             .zip(&made_)
             .map(|(number, (is_batch, start, root, pieces))| (number, (*is_batch, made(number, *start, root, pieces))))
             .collect();
-        let wait = wait(start_ns, start_ns + length_ns, &links);
+        let wait = Waited { must_end, ..wait(start_ns, start_ns + length_ns, &links) };
         let at_once = fold(&traces, std::slice::from_ref(&wait));
         prop_assert_eq!(making(&at_once), expected(&traces, &wait));
         prop_assert_eq!(at_once.through(0).kept_ns["wait"], u128::from(length_ns));
