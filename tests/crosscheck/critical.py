@@ -150,6 +150,7 @@ class Holders:
             and one.parent.thread == driver
             and not (one.parent is self.root and one.phase in ("data_loading", "data_wait"))
             and one.parent in with_above(node)[1:]
+            and one not in with_above(node)
             and node.phase in (None, "synchronization", "communication", one.phase)
             and one.span.start < end_of(one)
             and own.start < end_of(one) <= end_of(node)

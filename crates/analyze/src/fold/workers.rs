@@ -71,7 +71,8 @@ fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u6
     let may_wait = |worked: &Worked| {
         let other = nodes.get(worked.index as usize)?;
         let waits = [ABSENT, known(Phase::Synchronization), known(Phase::Communication), other.slot];
-        (waits.contains(&own.slot) && is_around(nodes, worked.around, own)).then_some(other)
+        let is_beside = is_around(nodes, worked.around, own) && !is_around(nodes, worked.index, own);
+        (waits.contains(&own.slot) && is_beside).then_some(other)
     };
     let ended = workers.partition_point(|worked| worked.end_ns <= own.end_ns);
     let meanwhile = workers.get(..ended)?.iter().rev().take_while(|worked| worked.end_ns > own.start_ns);

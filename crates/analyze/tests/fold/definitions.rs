@@ -89,7 +89,8 @@ fn waited_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span>
         let phase = |span: &Span| phase(trace, span);
         let loads = outer.id == root.id && phase(other) == Some(Phase::DataWait);
         let waits = [None, Some(Phase::Synchronization), Some(Phase::Communication), phase(other)];
-        !is_driving(other) && !loads && is_inside(trace, own, outer) && waits.contains(&phase(own))
+        let is_beside = is_inside(trace, own, outer) && !is_inside(trace, own, other);
+        !is_driving(other) && !loads && is_beside && waits.contains(&phase(own))
     };
     let ended = |other: &&Span| {
         other.start_ns < other.end_ns && own.start_ns < other.end_ns && other.end_ns <= own.end_ns
