@@ -131,9 +131,9 @@ impl<'a> Search<'a> {
             |large: usize| large >= MIN_MEMBERS && all.chance_ln(large, large) <= SIGNIFICANCE.ln();
         let mut best: Option<(f64, Period)> = None;
         for every in candidates(&large) {
-            for (first, (members, large_members)) in self.classes(every, &large, is_possible) {
-                let whole = Class { since: None, members, large: large_members };
-                let late = self.late(every, first, whole, all).filter(|late| late.begins_within(&whole));
+            let classes = self.classes(every, &large, is_possible);
+            for ((first, whole), late) in classes.iter().copied().zip(self.late(every, &classes, all)) {
+                let late = late.filter(|late| late.begins_within(&whole));
                 let found = [late, Some(whole)].into_iter().flatten().find_map(|class| {
                     let period = Period { every, first, since: class.since };
                     let chance = self.chance_ln(&period, class, &large, known)? + class.starts_ln(&whole);
@@ -173,26 +173,22 @@ impl<'a> Search<'a> {
         Among { values: count(self.numbers), large: count(large) }
     }
 
-    /// A class from that of its values on with which it most likely began (a large one that is followed by one), where
-    /// before it as large a share is as of all other values, and after it nearly all.
-    fn late(&self, every: u64, first: u64, whole: Class, all: Among) -> Option<Class> {
-        let period = Period { every, first, since: None };
-        let usual = all.usual(whole.large, whole.members);
-        let (gain, loss) = ((AS_A_RULE / usual).ln(), ((1.0 - AS_A_RULE) / (1.0 - usual)).ln());
-        let (mut class, mut likelihood) = (Class { since: None, members: 0, large: 0 }, 0.0);
-        let mut best: Option<(f64, Class)> = None;
-        let mut is_followed = false;
+    /// Each class from that of its values on with which it most likely began; see [`Beginning`].
+    fn late(&self, every: u64, wholes: &[(u64, Class)], all: Among) -> Vec<Option<Class>> {
+        let begun = wholes.iter().map(|(first, whole)| (first % every, Beginning::of(whole, all)));
+        let mut begun: BTreeMap<u64, Beginning> = begun.collect();
+        // One pass for all classes of a distance: there may be as many as it is long.
         let values = self.numbers.iter().zip(self.above.iter().zip(&self.limits)).rev();
-        for (&number, (above, limit)) in values.filter(|(number, _)| period.holds(**number)) {
-            let is_large = above > limit;
-            likelihood += if is_large { gain } else { loss };
-            (class.members, class.large) = (class.members + 1, class.large + usize::from(is_large));
-            if is_large && is_followed && best.is_none_or(|(most, _)| most <= likelihood) {
-                best = Some((likelihood, Class { since: Some(number), ..class }));
+        for (&number, (above, limit)) in values.filter(|_| !wholes.is_empty()) {
+            if let Some(beginning) = begun.get_mut(&(number % every)) {
+                beginning.add(number, above > limit);
             }
-            is_followed = is_large;
         }
-        best.map(|(_, class)| class).filter(|class| class.members < whole.members)
+        let late = |(first, whole): &(u64, Class)| {
+            let (_, class) = begun.get(&(first % every))?.best?;
+            (class.members < whole.members).then_some(class)
+        };
+        wholes.iter().map(late).collect()
     }
 
     fn large(&self) -> impl Iterator<Item = u64> {
@@ -200,20 +196,15 @@ impl<'a> Search<'a> {
         values.filter(|(_, (above, limit))| above > limit).map(|(&number, _)| number)
     }
 
-    /// By the first number of each class that has enough large values: how many it has, and how many of them are.
-    fn classes(
-        &self,
-        every: u64,
-        large: &[u64],
-        is_enough: impl Fn(usize) -> bool,
-    ) -> BTreeMap<u64, (usize, usize)> {
+    /// The classes that have enough large values, with their first numbers.
+    fn classes(&self, every: u64, large: &[u64], is_enough: impl Fn(usize) -> bool) -> Vec<(u64, Class)> {
         let mut by_remainder: BTreeMap<u64, (Option<u64>, usize, usize)> = BTreeMap::new();
         for number in large {
             by_remainder.entry(number % every).or_default().2 += 1;
         }
         by_remainder.retain(|_, (_, _, large)| is_enough(*large));
         if by_remainder.is_empty() {
-            return BTreeMap::new();
+            return Vec::new();
         }
         for &number in self.numbers {
             if let Some((first, members, _)) = by_remainder.get_mut(&(number % every)) {
@@ -222,7 +213,11 @@ impl<'a> Search<'a> {
             }
         }
         let classes = by_remainder.into_values();
-        classes.filter_map(|(first, members, large)| Some((first?, (members, large)))).collect()
+        let class = |members, large| Class { since: None, members, large };
+        let classes = classes.filter_map(|(first, members, large)| Some((first?, class(members, large))));
+        let mut classes: Vec<(u64, Class)> = classes.collect();
+        classes.sort_by_key(|&(first, _)| first);
+        classes
     }
 
     /// Takes off the values of a class what they have above the others, and lets them scatter as they do.
@@ -290,6 +285,39 @@ impl Class {
         let usual = before.saturating_sub(whole.large.saturating_sub(self.large));
         let left_out = (self.members.saturating_sub(self.large) as f64 + 1.0) / (self.members as f64 + 2.0);
         binomial_ln(usual, before, left_out) + self.starts_ln(whole) <= SIGNIFICANCE.ln()
+    }
+}
+
+/// Where a class most likely began, found from its last value backwards: with a large one that is followed by one, where
+/// before it as large a share is as of all other values, and after it nearly all.
+struct Beginning {
+    /// What a large value adds to the logarithm of the likelihood that the class has begun, and another.
+    gain: f64,
+    loss: f64,
+    likelihood: f64,
+    class: Class,
+    is_followed: bool,
+    best: Option<(f64, Class)>,
+}
+
+impl Beginning {
+    fn of(whole: &Class, all: Among) -> Self {
+        let usual = all.usual(whole.large, whole.members);
+        let (gain, loss) = ((AS_A_RULE / usual).ln(), ((1.0 - AS_A_RULE) / (1.0 - usual)).ln());
+        let class = Class { since: None, members: 0, large: 0 };
+        Self { gain, loss, likelihood: 0.0, class, is_followed: false, best: None }
+    }
+
+    /// The value before those that were added.
+    fn add(&mut self, number: u64, is_large: bool) {
+        self.likelihood += if is_large { self.gain } else { self.loss };
+        self.class.members += 1;
+        self.class.large += usize::from(is_large);
+        let is_likely = self.best.is_none_or(|(most, _)| most <= self.likelihood);
+        if is_large && self.is_followed && is_likely {
+            self.best = Some((self.likelihood, Class { since: Some(number), ..self.class }));
+        }
+        self.is_followed = is_large;
     }
 }
 
