@@ -74,7 +74,7 @@ fn slow_preprocessing_reads_the_training_set_for_every_image() {
 #[test]
 fn slow_and_busy_loaders_read_the_archive_in_every_batch() {
     let (_, slow) = weights(|o| o.slow = Some(Slow::Loader));
-    assert_eq!(slow.work.archive_lines, slow.steps * 8 * 1797);
+    assert_eq!(slow.work.archive_lines, slow.steps * 16 * 1797);
     let (_, busy) = weights(|o| o.busy_loaders = true);
     assert!(busy.work.archive_lines >= busy.steps * 1797, "{busy:?}");
 }
