@@ -4,11 +4,22 @@
 
 use serde_json::Value;
 
-use crate::planted::{SEEDS, STEPS, findings, mean_ns, train};
+use crate::planted::{SEEDS, STEPS, findings, mean_ns, train_once};
 use crate::program::alone;
 
 /// The first slow step.
 const FROM: u64 = STEPS * 3 / 5;
+
+/// A run, of several the first that the machine let be, or the last; and whether it did.
+fn train(plant: &str, seed: u64) -> (Value, bool) {
+    let mut run = train_once(plant, seed);
+    for _ in 0..4 {
+        if run.1 {
+            run = train_once(plant, seed);
+        }
+    }
+    (run.0, !run.1)
+}
 
 fn named(report: &Value) -> Vec<&Value> {
     let is_named = |finding: &&Value| finding["rule"] == "slower_since" && !finding["phase"].is_null();
