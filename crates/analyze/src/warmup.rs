@@ -106,7 +106,10 @@ impl Usual {
         let scatter = median(&after.iter().map(|other| other.abs_diff(value)).collect::<Vec<_>>());
         let least = value / if count < FEW { LEAST_SHARE_OF_FEW } else { LEAST_SHARE };
         let high = u128::from(high(after).saturating_sub(value));
-        let border = (u128::from(scatter) * SCATTER).min(high * HIGH.0 / HIGH.1).max(high);
+        let by_scatter = u128::from(scatter) * SCATTER;
+        // Levels that are further apart are so as warm-up is.
+        let is_level = high <= u128::from(value) * 5 / 4;
+        let border = if is_level { by_scatter.min(high * HIGH.0 / HIGH.1).max(high) } else { by_scatter };
         let border = u128::from(least).max(border).max(1);
         Self { value, border: border.cast_signed() }
     }

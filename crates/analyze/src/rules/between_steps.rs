@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
                  one step to the start of the next.",
         example: "48 % of the time passes between steps in sections without a phase.\n\
                   \x20   dump: 200 times, 19.2 ms each\n\
-                  Written by a thread of its own, the run took 4.1 s instead of 7.9 s.",
+                  Let a thread of its own write what `dump` does.",
     },
     check,
 };

@@ -457,7 +457,6 @@ impl Run {
     }
 }
 
-/// A run in which nothing is wrong: 10 ms steps, forward, backward, optimizer, a hidden loader.
 /// The steps' threads waited for a processor for so long, by step.
 pub(crate) fn queued(summary: &mut Summary, run_queue_ns: impl Fn(u64) -> u64) {
     let point = |step| SeriesPoint {
@@ -476,6 +475,7 @@ pub(crate) fn queued(summary: &mut Summary, run_queue_ns: impl Fn(u64) -> u64) {
     summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
 }
 
+/// A run in which nothing is wrong: 10 ms steps, forward, backward, optimizer, a hidden loader.
 pub(crate) fn healthy() -> Run {
     Run::of(200, 10 * MS)
         .phase(Phase::DataWait, "data_wait", 50_000)
