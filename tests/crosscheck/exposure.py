@@ -75,21 +75,12 @@ def joined(root, nodes):
 def waits(join, chosen, open_sections):
     """Whether a moment that belongs to `chosen` goes to what is joined then."""
     _, _, waiter, other = join
-    if waiter not in open_sections or chosen not in [waiter, *above(waiter)]:
+    if waiter not in open_sections or chosen not in critical.with_above(waiter):
         return False
-    if any(waiter in above(node) for node in open_sections):
+    if any(waiter in critical.with_above(node)[1:] for node in open_sections):
         return False
     is_higher = names.class_rank(chosen.phase) < names.class_rank(other.phase)
     return chosen.phase != "data_wait" and (chosen.phase == "synchronization" or not is_higher)
-
-
-def above(node):
-    """The sections around one."""
-    found = []
-    while node.parent is not None:
-        node = node.parent
-        found.append(node)
-    return found
 
 
 def winner(open_sections):

@@ -1,8 +1,8 @@
 """What sections hold over the steps, from the spans: what each left allocated itself, at the step in which it ended, added
 up. What another thread or a section between steps left is where it ended, as exactly as points of series tell."""
 
+import figures
 import names
-import numbering
 import traces
 
 # Points of a series, and sections times points; sections that are told apart.
@@ -30,12 +30,7 @@ class Group:
 def net(node):
     """Allocated less freed by the section itself: without what sections inside did on its thread. Those that were left
     elsewhere may say more than it; then nothing is its own."""
-    left = 0
-    for key, sign in ((names.ALLOC_BYTES, 1), (names.FREE_BYTES, -1)):
-        if node.span.get(key) is not None:
-            inside = sum(child.span.get(key) or 0 for child in node.children if child.thread == node.thread)
-            left += sign * max(0, node.span.get(key) - inside)
-    return left
+    return figures.own(node, names.ALLOC_BYTES) - figures.own(node, names.FREE_BYTES)
 
 
 def groups(nodes):
@@ -77,8 +72,7 @@ class Held:
             self.paths |= set(nets) - {None}
             end, number = max(span.start, span.end), span.get(names.STEP)
             if is_step and number is not None:
-                mode = span.get(names.MODE, names.DEFAULT_MODE)
-                self.steps.setdefault(mode, []).append(((span.get(names.EPOCH) or 0, number), end, nets))
+                self.steps.setdefault(figures.mode_of(anchor), []).append(((span.get(names.EPOCH) or 0, number), end, nets))
             else:
                 self.elsewhere.append((end, nets))
 

@@ -127,7 +127,7 @@ def add(made, root):
         node = node if at < PIECES - 1 else root
         links = links_of(node) if is_wait(node) else ()
         if joined and joined[-1][0] == end and joined[-1][2:] == (node.path, links):
-            start, end = start, joined.pop()[1]
+            end = joined.pop()[1]
         joined.append((start, end, node.path, links))
     if joined:
         one = root.span.start, critical.end_of(root), came_from(root), tuple(joined)

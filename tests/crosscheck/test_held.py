@@ -131,6 +131,16 @@ class Held(unittest.TestCase):
         steps, rows, _ = held.series(run_of(found), "train", 0)
         self.assertEqual((steps, rows), ([1, 2], [("step", True, [10, 10])]))
 
+    def test_steps_whose_sections_all_evaluate_are_no_training(self):
+        root = memory(70, 0, **{KIND: "step", "stepscope.step": 2, "stepscope.trace.spans": 2})
+        rows = (1, 0, "step", 2_000, 2_100, root), (2, 1, "validate", 2_000, 2_090, memory(70, 0))
+        run = run_of([*step(1, 10), *trace(2, *rows), *step(3, 20)])
+        told = {mode: [step for step, _, _ in steps] for mode, steps in run.held.steps.items()}
+        self.assertEqual(told, {"train": [(0, 1), (0, 3)], "eval": [(0, 2)]})
+        # Of the steps beside it what they left is at the only point: 10, 70 and 20.
+        steps, rows, _ = held.series(run, "eval", 0)
+        self.assertEqual((steps, rows), ([2], [("step", True, [100])]))
+
     def test_nothing_is_told_where_numbers_are_repeated(self):
         run = run_of(spans())
         self.assertEqual(differences(None, run, {"train": "repeated"}), [])
