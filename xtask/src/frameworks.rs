@@ -1,5 +1,6 @@
-//! The integrations, examples and benches, each a workspace of its own: format, tests, builds, and `examples/check.py`, which
-//! runs them and holds the reports against what was planted. What is judged is there, not here.
+//! The integrations and examples, each a workspace of its own: format, tests, builds, and `examples/check.py`, which runs
+//! them and holds the reports against what was planted. What is judged is there, not here. Of the benches, which are
+//! workspaces as well, that of spans does a little; the others are for people to run.
 
 use crate::Outcome;
 use crate::process::{cargo, command, root, run};
