@@ -97,6 +97,7 @@ fn modes_are_apart_and_equal_steps_have_no_period() {
     let steady: Vec<Trace> = (1..=400).map(|number| step(number, Mode::Train, 0)).collect();
     assert_eq!(told(&summarise(&steady)), []);
 }
+
 #[test]
 fn periodic_steps_leave_the_lists_of_the_slowest_to_the_others() {
     // 100 of 5,000 steps save; slower than the rest, but quicker than those, are twelve others, some of even numbers.

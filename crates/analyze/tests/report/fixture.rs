@@ -457,9 +457,9 @@ impl Run {
     }
 }
 
-/// The steps' threads waited for a processor for so long, by step.
-pub(crate) fn queued(summary: &mut Summary, run_queue_ns: impl Fn(u64) -> u64) {
-    let point = |step| SeriesPoint {
+/// One step of a series, of which nothing is known but that it was.
+pub(crate) fn point(step: u64) -> SeriesPoint {
+    SeriesPoint {
         step,
         count: 1,
         duration_sum_ns: 1,
@@ -469,9 +469,14 @@ pub(crate) fn queued(summary: &mut Summary, run_queue_ns: impl Fn(u64) -> u64) {
         rss_bytes: None,
         samples: None,
         wait_ns: 0,
-        run_queue_ns: Some(run_queue_ns(step)),
-    };
-    let points = (0..summary.modes[0].all.count).map(point).collect();
+        run_queue_ns: None,
+    }
+}
+
+/// The steps' threads waited for a processor for so long, by step.
+pub(crate) fn queued(summary: &mut Summary, run_queue_ns: impl Fn(u64) -> u64) {
+    let waited = |step| SeriesPoint { run_queue_ns: Some(run_queue_ns(step)), ..point(step) };
+    let points = (0..summary.modes[0].all.count).map(waited).collect();
     summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
 }
 

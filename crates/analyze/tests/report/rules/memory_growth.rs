@@ -5,11 +5,11 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::report::Verdict;
 use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks, notes};
 use stepscope_analyze::rules::{Config, find};
-use stepscope_analyze::summary::{FigureSource, SeriesPoint, StepNumbers, StepSeries};
+use stepscope_analyze::summary::{FigureSource, StepNumbers, StepSeries};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy};
+use crate::fixture::{MS, Run, healthy, point};
 
 const RULE: &str = "memory_growth";
 
@@ -125,18 +125,6 @@ fn numbers_that_begin_anew_are_counted_on_or_not_judged() {
         let mut summary = run().live(3_000_000, 134_000.0, 133_000.0, 1e-12).build();
         summary.modes[0].numbers = numbers;
         summary.modes[0].step_range = Some((0, 9));
-        let point = |step: u64| SeriesPoint {
-            step,
-            count: 1,
-            duration_sum_ns: 1,
-            duration_min_ns: 1,
-            duration_max_ns: 1,
-            live_bytes: None,
-            rss_bytes: None,
-            samples: None,
-            wait_ns: 0,
-            run_queue_ns: None,
-        };
         let points = vec![point(0), point(499)];
         summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
         summary

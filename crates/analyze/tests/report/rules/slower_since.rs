@@ -33,11 +33,9 @@ fn then(step: u64, to_step: u64, before_ms: u64, after_ms: u64) -> StepChange {
 fn what_others_on_the_machine_take_is_told_and_no_fault() {
     let with = |taken_ns: u64| {
         let mut summary = slower();
-        for (level, change) in summary.changes.iter_mut().enumerate() {
-            assert_eq!(level, 0);
-            change.after_ns = 30 * MS;
-            change.cause = None;
-        }
+        let [change] = &mut summary.changes[..] else { panic!("one change") };
+        change.after_ns = 30 * MS;
+        change.cause = None;
         queued(&mut summary, |step| if step < 120 { MS } else { MS + taken_ns });
         let [finding] = found(RULE, &summary).try_into().unwrap();
         finding
