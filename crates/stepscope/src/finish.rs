@@ -95,6 +95,9 @@ impl ThreadState {
         );
         if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, end_ns, total) {
             self.shared.leave_out(LossReason::Filtered);
+            if bits & flag::READ != 0 {
+                self.readings.end(open.span_id(), false);
+            }
         } else if bits & flag::EXPORTED != 0 {
             let is_written = is_simple(open, total) && self.write_simple(open, end_ns, total);
             if !is_written {
@@ -196,8 +199,8 @@ impl ThreadState {
     #[cold]
     fn export(&mut self, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
         let mut words = std::mem::take(&mut self.scratch);
-        if let Some(counted) = self.readings.end(open.span_id())
-            && total.enters == 1
+        if open.has(flag::READ)
+            && let Some(counted) = self.readings.end(open.span_id(), total.enters == 1)
         {
             let duration_ns = end_ns.saturating_sub(open.start_ns());
             let off_cpu_ns = duration_ns.saturating_sub(total.stay.cpu_ns.unwrap_or(0));
@@ -378,9 +381,9 @@ impl ThreadState {
 /// Whether all of a section's figures are in the words of its record that [`ThreadState::write_simple`] writes.
 #[inline]
 fn is_simple(open: &Open, total: &Total) -> bool {
-    let is_root = open.bits() & (flag::IS_ROOT | flag::IS_PART | flag::POLLED) != 0;
+    let has_more = open.bits() & (flag::IS_ROOT | flag::IS_PART | flag::POLLED | flag::READ) != 0;
     let is_plain = open.bits() & 0xff == SectionKind::Section as u64;
-    !is_root && is_plain && !open.has_rest() && total.stay.cpu_ns.is_none()
+    !has_more && is_plain && !open.has_rest() && total.stay.cpu_ns.is_none()
 }
 
 #[cfg(test)]

@@ -260,6 +260,8 @@ pub(crate) mod flag {
     pub(crate) const BY_SAMPLING: u64 = 1 << 27;
     /// It leaves as a span, if it does not turn out too small.
     pub(crate) const MAY_BE_SMALL: u64 = 1 << 28;
+    /// Beyond those: what the system had counted at its begin is kept by the thread that began it, until it ends there.
+    pub(crate) const READ: u64 = 1 << 32;
     /// Why a section that leaves no span is counted as left out; none of them in a run that was told to have none.
     pub(crate) const LEFT_OUT: u64 = BY_LEVEL | BY_FILTER | BY_SAMPLING;
 }

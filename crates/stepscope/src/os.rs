@@ -115,13 +115,12 @@ impl Readings {
         self.started.push((span_id, reading));
     }
 
-    /// A section ends: what has been counted since it began, if it began on this thread.
+    /// A section ends: what has been counted since it began, if it began on this thread, and that is wanted.
     #[cold]
-    pub(crate) fn end(&mut self, span_id: u64) -> Option<Counted> {
+    pub(crate) fn end(&mut self, span_id: u64, is_wanted: bool) -> Option<Counted> {
         let at = self.started.iter().rposition(|&(id, _)| id == span_id)?;
         let (_, start) = self.started.remove(at);
-        let end = self.read(start.io_bytes.is_some());
-        Some(Counted { start, end })
+        is_wanted.then(|| Counted { start, end: self.read(start.io_bytes.is_some()) })
     }
 }
 
@@ -157,9 +156,10 @@ mod tests {
         let mut readings = Readings::default();
         (0..1_000).for_each(|id| readings.begin(id, false));
         assert_eq!(readings.started.len(), MAX_STARTED);
-        assert!(readings.end(1).is_none(), "given up");
-        assert!(readings.end(998).is_some() && readings.end(998).is_none());
-        assert!(readings.end(999).is_some(), "out of order");
+        assert!(readings.end(1, true).is_none(), "given up");
+        assert!(readings.end(998, true).is_some() && readings.end(998, true).is_none());
+        assert!(readings.end(999, true).is_some(), "out of order");
+        assert!(readings.end(997, false).is_none() && readings.end(997, true).is_none(), "forgotten");
     }
 
     #[cfg(target_os = "linux")]
@@ -173,7 +173,7 @@ mod tests {
         let read = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
         assert_eq!(read.len(), 100_000);
-        let Some(Counted { start, end }) = readings.end(1) else { panic!("it began here") };
+        let Some(Counted { start, end }) = readings.end(1, true) else { panic!("it began here") };
         let (before, after) = (start.usage.unwrap(), end.usage.unwrap());
         assert!(after.minor_faults > before.minor_faults, "{before:?} {after:?}");
         // Where the system does not let it be read there is none.

@@ -414,6 +414,7 @@ impl ThreadState {
         let is_asked = with_io || is_coarse && self.recorder.is_at(Level::Detailed);
         if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
             self.readings.begin(open.span_id(), with_io);
+            open.set_flag(flag::READ);
         }
     }
 

@@ -1,12 +1,16 @@
-//! The short way into the ring writes what the long one does.
+//! The short way into the ring writes what the long one does, and neither leaves anything behind.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use stepscope_core::Level;
 
 use super::*;
 use crate::aggregate::MemorySums;
 use crate::attrs::FieldValue;
 use crate::callsite::Callsite;
 use crate::config::Config;
+use crate::filter::Filter;
 use crate::identity::{Given, Identity};
 use crate::recorder::Recorder;
 
@@ -60,4 +64,29 @@ fn a_simple_record_is_the_record() {
         assert_eq!((record.is_error, record.phase), (has(0), spec.phase));
     }
     assert_eq!(state.shared.emitted.load(Ordering::Relaxed), 64);
+}
+
+#[test]
+fn sections_without_figures_push_out_none_of_those_around_them() {
+    for (filter, left_out) in
+        [(Filter::new(), 0), (Filter::new().min_duration(Duration::from_secs(100)), 200)]
+    {
+        let config = Config { level: Level::Comprehensive, filter, ..Config::default() };
+        let recorder = Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None)));
+        let mut state = ThreadState::new(recorder);
+        let (step, inside) = (Open::default(), Open::default());
+        step.reset(state.number, 11);
+        let spec = Spec { step: Some(0), ..Spec::default() };
+        assert!(state.begin(&step, Source::Section(&SITE), None, &spec, None));
+        for _ in 0..200 {
+            inside.reset(state.number, 11);
+            let around = step.as_parent(1);
+            assert!(state.begin(&inside, Source::Section(&SITE), None, &Spec::default(), around));
+            // It was never entered.
+            state.finish(&inside);
+        }
+        let filtered = &state.shared.left_out[LossReason::Filtered as usize];
+        assert_eq!(filtered.load(Ordering::Relaxed), left_out);
+        assert!(state.readings.end(step.span_id(), true).is_some(), "{left_out}");
+    }
 }

@@ -50,6 +50,18 @@ fn below_comprehensive_only_coarse_sections_ask_the_system() {
 }
 
 #[test]
+fn a_step_has_its_figures_however_many_sections_inside_leave_no_span() {
+    let program = Program::new(&["wide", "1000"]).env("STEPSCOPE_LEVEL", "comprehensive");
+    let recording = program.env("STEPSCOPE_FILTER", "min=100s").succeed().recording();
+    assert_eq!((recording.steps().len(), recording.named("part").count()), (2, 0));
+    for step in recording.steps() {
+        for key in ALWAYS {
+            assert!(step.int(key).is_some(), "{key} {step:?}");
+        }
+    }
+}
+
+#[test]
 fn no_thread_waits_for_a_processor_for_longer_than_it_has_none() {
     let program = Program::new(&["system"]).env("STEPSCOPE_LEVEL", "comprehensive");
     for span in program.succeed().recording().spans {
