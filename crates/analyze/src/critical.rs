@@ -37,6 +37,7 @@ use std::cmp::Reverse;
 
 use stepscope_core::path::MAX_DEPTH;
 
+use crate::forest;
 pub use edge::Edge;
 use hold::Holders;
 pub use stints::Stint;
@@ -554,8 +555,8 @@ fn candidate(member: &Member, index: u32) -> Candidate {
 
 /// Whether a member is another, or around it.
 fn is_around(members: &[Member], outer: u32, inner: u32) -> bool {
-    let above = |at: &u32| members.get(*at as usize).map(|member| member.parent);
-    std::iter::successors(Some(inner), above).take(MAX_DEPTH.into()).any(|at| at == outer)
+    let parent_of = |at: u32| members.get(at as usize).map(|member| member.parent);
+    forest::is_around(parent_of, outer, inner, MAX_DEPTH.into())
 }
 
 #[cfg(test)]

@@ -23,16 +23,12 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use crate::config::Config;
+use crate::narrow::{narrow, narrow_signed};
 use crate::run::{InstanceAcc, RunAcc, RunKey};
 use crate::summary::{
     BatchSummary, Coverage, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
     WaitSummary,
 };
-
-/// A time or count of an accumulator in a summary; saturates.
-fn narrow(value: u128) -> u64 {
-    u64::try_from(value).unwrap_or(u64::MAX)
-}
 
 /// `part / whole`; 0 where there is nothing.
 fn share(part: u128, whole: u128) -> f64 {

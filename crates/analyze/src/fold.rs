@@ -18,11 +18,11 @@ use crate::forest::{Forest, NONE};
 use crate::held::{Held, Nets};
 use crate::merge::Merge;
 
+use crate::by_path::ByPath;
 use crate::points::{PhasePoint, Place, Points, StepPoint};
 use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::sections::SectionAcc;
 use crate::slow::Slow;
-use crate::spent::OfStep;
 use crate::steps::StepRecord;
 use crate::sweep::{Joined, Member, Sweep};
 use crate::values::Said;
@@ -59,7 +59,7 @@ pub(crate) struct Fold {
     group: u64,
     record: StepRecord,
     /// Exposed time of the step at hand by section.
-    spent: OfStep,
+    spent: ByPath<u64>,
     nets: Nets,
     /// Whether every span of the trace at hand was read, so that own times and phases are known.
     is_whole: bool,

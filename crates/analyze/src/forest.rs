@@ -7,6 +7,11 @@ use stepscope_model::Span;
 /// No parent in this trace.
 pub(crate) const NONE: u32 = u32::MAX;
 
+/// Whether a node is another, or around it: found among the first `most` that `parent_of` leads to, itself included.
+pub(crate) fn is_around(parent_of: impl Fn(u32) -> Option<u32>, outer: u32, inner: u32, most: usize) -> bool {
+    std::iter::successors(Some(inner), |&at| parent_of(at)).take(most).any(|at| at == outer)
+}
+
 /// Ancestors of the previous span that are tried before ids are searched.
 const HOPS: usize = 8;
 

@@ -6,6 +6,7 @@ mod wire;
 
 use std::collections::BTreeMap;
 
+use crate::by_path::ByPath;
 use crate::config::Bounds;
 use crate::merge::Merge;
 use crate::paths::PathTree;
@@ -14,12 +15,10 @@ use crate::points::{Place, Points};
 /// The column of sections that are not told apart.
 const OTHER: usize = 0;
 
-/// What the sections of one group left allocated, by path. Empty between groups.
+/// What the sections of one group left allocated. Empty between groups.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Nets {
-    by_path: Vec<i128>,
-    /// Paths that were added to; of those whose sum came back to zero some twice.
-    touched: Vec<u32>,
+    by_path: ByPath<i128>,
     /// Of sections without a known path.
     pub(crate) unplaced: i128,
 }
@@ -27,40 +26,18 @@ pub(crate) struct Nets {
 impl Nets {
     /// Adds what a section left allocated.
     pub(crate) fn add(&mut self, path: u32, net: i128) {
-        let index = path as usize;
-        if index >= self.by_path.len() {
-            self.by_path.resize(index + 1, 0);
-        }
-        if let Some(sum) = self.by_path.get_mut(index) {
-            if *sum == 0 {
-                self.touched.push(path);
-            }
-            *sum = sum.wrapping_add(net);
-        }
+        self.by_path.add(path, |sum| sum.wrapping_add(net));
     }
 
     /// Whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
-        self.touched.is_empty() && self.unplaced == 0
+        self.by_path.is_empty() && self.unplaced == 0
     }
 
     /// Forgets everything.
     pub(crate) fn clear(&mut self) {
-        for path in self.touched.drain(..) {
-            if let Some(sum) = self.by_path.get_mut(path as usize) {
-                *sum = 0;
-            }
-        }
+        self.by_path.clear();
         self.unplaced = 0;
-    }
-
-    /// Paths with what is not zero, each once; a path is zero from then on.
-    fn drain(&mut self) -> impl Iterator<Item = (u32, i128)> {
-        let Self { by_path, touched, .. } = self;
-        touched.drain(..).filter_map(|path| {
-            let sum = std::mem::take(by_path.get_mut(path as usize)?);
-            (sum != 0).then_some((path, sum))
-        })
     }
 }
 
@@ -114,7 +91,7 @@ impl Merge for HeldPoint {
 pub(crate) struct Held {
     /// Columns by identity; [`OTHER`] is none of them.
     columns: BTreeMap<u64, usize>,
-    /// Column of each path of the run, so that paths are looked up once; 0 where it is not known yet.
+    /// Column of each path of the run, so that paths are looked up once; [`OTHER`] where it is not known yet.
     known: Vec<usize>,
     /// By mode, at the places of steps.
     steps: [Points<HeldPoint>; 3],
@@ -149,9 +126,8 @@ impl Held {
         bounds: &Bounds,
     ) {
         // All of them before any is looked up: one may take another's place.
-        for &path in &nets.touched {
-            let is_zero = nets.by_path.get(path as usize).is_none_or(|&net| net == 0);
-            if !is_zero && self.known.get(path as usize).is_none_or(|&column| column == OTHER) {
+        for (path, _) in nets.by_path.iter() {
+            if self.known.get(path as usize).is_none_or(|&column| column == OTHER) {
                 self.meet(tree, path, bounds);
             }
         }
@@ -166,7 +142,7 @@ impl Held {
             if nets.unplaced != 0 {
                 point.add(OTHER, std::mem::take(&mut nets.unplaced));
             }
-            for (path, net) in nets.drain() {
+            for (path, net) in nets.by_path.drain() {
                 let column = known.get(path as usize).copied().filter(|&column| column != OTHER);
                 let column = column.or_else(|| columns.get(&tree.id(path)).copied());
                 point.add(column.unwrap_or(OTHER), net);

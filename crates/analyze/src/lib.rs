@@ -7,6 +7,7 @@
 
 mod aggregates;
 mod batches;
+mod by_path;
 pub mod changes;
 mod config;
 pub mod critical;
@@ -20,6 +21,7 @@ mod generated;
 mod held;
 mod losses;
 mod merge;
+mod narrow;
 mod outside;
 mod partial;
 mod paths;

@@ -32,6 +32,11 @@ fn coarser((epoch, step): Key, shift: u32, by: u32) -> Key {
     (epoch.checked_shr(by - of_step).unwrap_or(0), if of_step < by { 0 } else { step >> of_step })
 }
 
+/// Step numbers that a point of a series with this shift can hold.
+pub(crate) const fn numbers(shift: u32) -> u64 {
+    1 << if shift < 63 { shift } else { 63 }
+}
+
 /// A series. The shift is the smallest that keeps the number of points within the bound; more steps can only
 /// raise it, so it depends on the set of step numbers only.
 #[derive(Debug, Clone, Serialize, Deserialize)]

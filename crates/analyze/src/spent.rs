@@ -68,44 +68,6 @@ impl Merge for Spent {
     }
 }
 
-/// Time of the sections of one step, by paths of a tree. Nothing is in it between steps.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct OfStep {
-    by_path: Vec<u64>,
-    touched: Vec<u32>,
-}
-
-impl OfStep {
-    /// Adds time of a path.
-    #[inline]
-    pub(crate) fn add(&mut self, path: u32, ns: u64) {
-        let index = path as usize;
-        if index >= self.by_path.len() {
-            self.by_path.resize(index + 1, 0);
-        }
-        if let Some(sum) = self.by_path.get_mut(index).filter(|_| ns > 0) {
-            if *sum == 0 {
-                self.touched.push(path);
-            }
-            *sum = sum.saturating_add(ns);
-        }
-    }
-
-    /// Every path with its time.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u32, u64)> {
-        self.touched.iter().filter_map(|&path| Some((path, *self.by_path.get(path as usize)?)))
-    }
-
-    /// Forgets everything.
-    pub(crate) fn clear(&mut self) {
-        for path in self.touched.drain(..) {
-            if let Some(sum) = self.by_path.get_mut(path as usize) {
-                *sum = 0;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -133,17 +95,5 @@ mod tests {
         let mut twice = of(0..60);
         twice.absorb(&of((0..60).rev()));
         assert_eq!((twice.of(7), twice.of(60)), (Some(16), Some(0)));
-    }
-
-    #[test]
-    fn a_step_leaves_nothing_behind() {
-        let mut step = OfStep::default();
-        for (path, ns) in [(7, 5), (2, 1), (7, 6), (3, 0)] {
-            step.add(path, ns);
-        }
-        assert_eq!(step.iter().collect::<Vec<_>>(), [(7, 11), (2, 1)]);
-        step.clear();
-        step.add(2, 4);
-        assert_eq!(step.iter().collect::<Vec<_>>(), [(2, 4)]);
     }
 }

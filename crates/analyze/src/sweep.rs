@@ -14,6 +14,8 @@ use std::collections::BTreeSet;
 
 use stepscope_core::{Phase, PhaseClass};
 
+use crate::forest;
+
 /// No parent among the members.
 pub(crate) const NO_PARENT: u32 = u32::MAX;
 
@@ -273,9 +275,9 @@ impl Sweep {
 
 /// Whether a member is another, or around it.
 fn is_around(members: &[Member], outer: u32, inner: u32) -> bool {
-    let above = |at: &u32| members.get(*at as usize).map(|member| member.parent);
+    let parent_of = |at: u32| members.get(at as usize).map(|member| member.parent);
     // No chain of parents is longer than there are members.
-    std::iter::successors(Some(inner), above).take(members.len()).any(|at| at == outer)
+    forest::is_around(parent_of, outer, inner, members.len())
 }
 
 #[cfg(test)]

@@ -303,8 +303,8 @@ fn key(trace: &TraceId) -> Key {
 }
 
 /// The number by which traces are drawn.
-fn draw(batch: &TraceId) -> u64 {
-    let (high, low) = batch.split_at(8);
+fn draw(trace: &TraceId) -> u64 {
+    let (high, low) = trace.split_at(8);
     let word = |bytes: &[u8]| bytes.iter().fold(0u64, |word, &byte| word << 8 | u64::from(byte));
     mix(mix(word(high)) ^ word(low))
 }

@@ -9,7 +9,7 @@ use super::narrow;
 use super::numbering::Numbering;
 use super::steps::Steady;
 use crate::changes::{self, Change};
-use crate::points::PhasePoint as PhasePointAcc;
+use crate::points::{PhasePoint as PhasePointAcc, numbers};
 use crate::run::RunAcc;
 use crate::spent::id_inside;
 use crate::summary::{
@@ -36,18 +36,17 @@ pub(super) fn of(
             // Points of several steps that are partly warm-up are left out.
             let points: Vec<&SeriesPoint> =
                 series.points.iter().filter(|point| point.count > 0 && point.step >= first).collect();
-            let times: Vec<u64> = points.iter().map(|point| mean_ns(point)).collect();
+            let times: Vec<u64> = points.iter().map(|point| point.mean_ns()).collect();
             let phases = phases.iter().find(|row| row.mode == series.mode);
             let found = changes::changes(&times);
+            if found.is_empty() {
+                return Vec::new();
+            }
             let spent = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
             let of = |change| row(series, &points, phases, &spent, &change);
             found.into_iter().filter_map(of).collect::<Vec<_>>()
         })
         .collect()
-}
-
-fn mean_ns(point: &SeriesPoint) -> u64 {
-    point.duration_sum_ns.checked_div(point.count).unwrap_or(0)
 }
 
 fn row(
@@ -61,7 +60,7 @@ fn row(
         let part = points.get(from..to).unwrap_or_default();
         part.iter().fold(0u64, |sum, point| sum.saturating_add(point.count))
     };
-    let step_numbers = 1u64 << series.shift.min(63);
+    let step_numbers = numbers(series.shift);
     let from_step = points.get(change.from)?.step;
     let step = points.get(change.at)?.step;
     let last = points.get(change.to.checked_sub(1)?)?.step;
@@ -132,9 +131,9 @@ struct Sections<'a> {
 impl<'a> Sections<'a> {
     fn of(run: &RunAcc, numbering: &Numbering, mode: Mode, rows: &'a [SectionRow]) -> Self {
         let series = run.phase_series.get(mode as usize);
-        let shift = series.map_or(0, |series| series.shift.min(63));
+        let shift = series.map_or(0, |series| series.shift);
         let points = series.map(|series| numbering.points(series)).unwrap_or_default();
-        Self { points, last: (1u64 << shift) - 1, rows }
+        Self { points, last: numbers(shift) - 1, rows }
     }
 
     /// The section of a phase that moved most between the two sides, in means of a step; of equals the first path.
@@ -173,7 +172,7 @@ struct Means<'a> {
 impl<'a> Means<'a> {
     /// Of the points that lie between these steps with all their numbers.
     fn of(series: &'a PhaseSeries, (from, to): (u64, u64)) -> Option<Self> {
-        let last = (1u64 << series.shift.min(63)) - 1;
+        let last = numbers(series.shift) - 1;
         let is_inside = |point: &&PhasePoint| point.step >= from && point.step.saturating_add(last) <= to;
         let points: Vec<&PhasePoint> = series.points.iter().filter(is_inside).collect();
         let steps = points.iter().fold(0u64, |sum, point| sum.saturating_add(point.steps));

@@ -7,6 +7,7 @@ use stepscope_core::Mode;
 use stepscope_core::path::join;
 
 use super::aggregates::totals;
+use super::narrow_signed;
 use super::numbering::Numbering;
 use super::sections::Elsewhere;
 use crate::held::HeldPoint;
@@ -180,25 +181,19 @@ fn peak(nets: &Row) -> (usize, i128) {
     })
 }
 
-fn narrow(bytes: i128) -> i64 {
-    i64::try_from(bytes).unwrap_or(if bytes < 0 { i64::MIN } else { i64::MAX })
-}
-
 fn figures(nets: &Row, steps: &[u64]) -> HeldFigures {
     let (at, bytes) = peak(nets);
     HeldFigures {
-        first_bytes: nets.first().copied().map_or(0, narrow),
-        last_bytes: held(nets).last().map_or(0, narrow),
-        peak_bytes: narrow(bytes),
+        first_bytes: nets.first().copied().map_or(0, narrow_signed),
+        last_bytes: held(nets).last().map_or(0, narrow_signed),
+        peak_bytes: narrow_signed(bytes),
         peak_step: steps.get(at).copied().unwrap_or(0),
     }
 }
 
 fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: Tree<'_>) -> HeldSeries {
     let size = |shown: &Shown| peak(&shown.row).1.unsigned_abs();
-    // Stable: equal rows stay in the order of their paths.
-    rows.sort_by(|a, b| a.path.cmp(&b.path));
-    rows.sort_by_key(|shown| std::cmp::Reverse(size(shown)));
+    rows.sort_by_cached_key(|shown| (std::cmp::Reverse(size(shown)), shown.path.clone()));
     let least = rows.first().map_or(0, size).div_ceil(SMALL).max(1);
     let shown = rows.iter().take(SHOWN).take_while(|shown| size(shown) >= least).count();
     let mut other: Row = vec![0; steps.len()];
@@ -210,10 +205,10 @@ fn written(mode: Mode, shift: u32, steps: Vec<u64>, mut rows: Vec<Shown>, tree: 
     let points = steps.iter().zip(&all).zip(held(&all).zip(held(&other))).enumerate();
     let points = points.map(|(at, ((&step, &net), (sum, other)))| Point {
         step,
-        net_bytes: narrow(net),
-        held_bytes: narrow(sum),
-        sections: by_section.iter().map(|row| row.get(at).copied().map_or(0, narrow)).collect(),
-        other_bytes: narrow(other),
+        net_bytes: narrow_signed(net),
+        held_bytes: narrow_signed(sum),
+        sections: by_section.iter().map(|row| row.get(at).copied().map_or(0, narrow_signed)).collect(),
+        other_bytes: narrow_signed(other),
     });
     HeldSeries {
         mode,

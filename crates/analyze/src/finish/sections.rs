@@ -8,8 +8,8 @@ use stepscope_core::{Level, Mode, Phase, SectionKind};
 use stepscope_model::Figure;
 
 use super::aggregates::{Total, totals};
-use super::narrow;
 use super::orphans::Grafted;
+use super::{narrow, narrow_signed};
 use crate::paths::{PathTree, ROOT};
 use crate::phases::PhaseKey;
 use crate::run::RunAcc;
@@ -303,8 +303,7 @@ fn memory(acc: &SectionAcc, total: Option<&Total>, may_miss: bool) -> Option<Sec
         alloc_count: inclusive(count),
         self_alloc_bytes: self_alloc.map(narrow),
         self_free_bytes: self_free.map(narrow),
-        self_net_bytes: net
-            .map(|net| i64::try_from(net).unwrap_or(if net < 0 { i64::MIN } else { i64::MAX })),
+        self_net_bytes: net.map(narrow_signed),
         peak_bytes: acc.peak,
     })
 }

@@ -3,7 +3,7 @@
 use stepscope_core::identity::{TraceId, instance_and_sequence};
 use stepscope_core::path::join;
 use stepscope_core::{Phase, SectionKind};
-use stepscope_model::{Figure, Span, Trace};
+use stepscope_model::{Figure, Poll, Span, Trace};
 
 use super::place::{Node, Role};
 use super::slots::known;
@@ -25,7 +25,7 @@ const WAITS: [Phase; 3] = [Phase::DataWait, Phase::Synchronization, Phase::Commu
 const PAST_PART: u64 = 10;
 
 /// A span with more poll intervals counts as one whose stints are not known; our own layer writes fewer.
-pub(super) const STINTS: usize = 64;
+const STINTS: usize = 64;
 
 /// Memory that is reused from window to window.
 #[derive(Debug, Clone, Default)]
@@ -47,6 +47,8 @@ pub(super) struct Paths {
     ids: Vec<(u64, u32)>,
     /// The members of the group at hand that wait for what they link to in other traces.
     pub(super) waits: Vec<u32>,
+    /// The group and the window that were walked last, and its place among the members: `pieces` are those of it.
+    walked: Option<(u64, u32, u32)>,
 }
 
 impl Paths {
@@ -77,8 +79,12 @@ impl Paths {
         }
         self.ids.extend(self.members.iter().zip(0u32..).map(|(member, place)| (member.id, place)));
         self.ids.sort_unstable();
-        for at in (0..self.members.len()).filter(|&at| is_waiting(at)) {
+        for at in 0..self.members.len() {
             let Some(&waiter) = self.members.get(at) else { continue };
+            // Few have links.
+            if self.links_within(waiter.id).next().is_none() || !is_waiting(at) {
+                continue;
+            }
             let targets = self.links_within(waiter.id).filter_map(|id| {
                 let place = self.ids.binary_search_by_key(&id, |&(other, _)| other).ok()?;
                 let &(_, place) = self.ids.get(place)?;
@@ -111,7 +117,7 @@ impl Paths {
 
     /// Whether a span links to other traces.
     fn has_links(&self, span: u64) -> bool {
-        self.links.binary_search_by_key(&span, |&(other, _)| other).is_ok()
+        !self.links.is_empty() && self.links.binary_search_by_key(&span, |&(other, _)| other).is_ok()
     }
 }
 
@@ -178,10 +184,10 @@ impl Fold {
 
     /// Whether a section waits for what it links to in other traces. What a root links to is where it came from.
     pub(super) fn waits_elsewhere(&self, trace: &Trace, span: &Span, index: u32, node: &Node) -> bool {
-        let is_waiting = is_wait(node) && span.kind != SectionKind::Batch;
-        (is_waiting || takes_messages(trace, span, node))
-            && node.anchor != index
+        let is_waiting = || is_wait(node) && span.kind != SectionKind::Batch;
+        node.anchor != index
             && self.paths.has_links(span.id)
+            && (is_waiting() || takes_messages(trace, span, node))
     }
 
     /// Adds a piece of the path on which a section waited for what it links to.
@@ -227,15 +233,18 @@ impl Fold {
         if !is_admitted {
             return;
         }
-        self.walk(trace, anchor);
+        let member = self.walk(trace, anchor);
         let tree = target.sections.tree();
         let mut made: Vec<LinkedPiece> = Vec::new();
-        for (piece, at) in self.paths.pieces.iter().zip(0usize..) {
-            let index = if at < PIECES - 1 {
-                self.members.get(piece.member as usize).copied().unwrap_or(anchor)
-            } else {
-                anchor
-            };
+        let pieces = &self.paths.pieces;
+        let (kept, before) = pieces.split_at(pieces.len().min(PIECES - 1));
+        let before = before.first().zip(before.last()).map(|(last, first)| Piece {
+            member,
+            start_ns: first.start_ns,
+            end_ns: last.end_ns,
+        });
+        for piece in kept.iter().copied().chain(before) {
+            let index = self.members.get(piece.member as usize).copied().unwrap_or(anchor);
             let Some(node) = self.nodes.get(index as usize).filter(|node| !node.is_orphan) else { continue };
             let path: Box<str> = join(tree.names(node.path)).into();
             let span =
@@ -272,8 +281,15 @@ impl Fold {
         root.is_some_and(|root| self.paths.links_within(root.id).next().is_some())
     }
 
-    /// Walks the window of `anchor` and gives its place among the members.
+    /// Walks the window of `anchor`, a member of the group at hand, and gives its place among the members. Once a
+    /// group, whoever asks.
     pub(super) fn walk(&mut self, trace: &Trace, anchor: u32) -> u32 {
+        let group = self.group;
+        let walked = self.paths.walked.filter(|&(of, window, _)| (of, window) == (group, anchor));
+        walked.map_or_else(|| self.walk_anew(trace, anchor), |(_, _, root)| root)
+    }
+
+    fn walk_anew(&mut self, trace: &Trace, anchor: u32) -> u32 {
         let Self { paths, nodes, members, .. } = self;
         paths.members.clear();
         paths.stints.clear();
@@ -294,8 +310,7 @@ impl Fold {
             let above = Some(node.parent as usize).filter(|_| index != anchor);
             let parent = above.and_then(|above| Some((trace.spans.get(above)?, nodes.get(above)?)));
             let member = paths.members.len() as u32;
-            let polls = Some(trace.polls(span.polls)).filter(|polls| polls.len() <= STINTS);
-            paths.stints.extend(polls.unwrap_or_default().iter().map(|poll| Stint {
+            paths.stints.extend(running(trace, span).iter().map(|poll| Stint {
                 member,
                 start_ns: poll.start_ns,
                 end_ns: poll.end_ns,
@@ -320,7 +335,7 @@ impl Fold {
             node.zip(span).is_some_and(|(node, span)| is_wait(node) || takes_messages(trace, span, node))
         });
         self.await_workers(trace, anchor);
-        let Self { paths, members, .. } = self;
+        let Self { paths, members, group, .. } = self;
         let root = paths.places.get(anchor as usize).copied().unwrap_or(NO_PARENT);
         for &index in members.iter() {
             if let Some(slot) = paths.places.get_mut(index as usize) {
@@ -328,6 +343,7 @@ impl Fold {
             }
         }
         paths.walk.run_with(&paths.members, &paths.stints, root, &mut paths.pieces, &mut paths.standing);
+        paths.walked = Some((*group, anchor, root));
         root
     }
 
@@ -348,6 +364,12 @@ impl Fold {
         }
         paths.own_ns.get(root as usize).copied().unwrap_or(0)
     }
+}
+
+/// When a span ran, where it says so.
+pub(super) fn running<'a>(trace: &'a Trace, span: &Span) -> &'a [Poll] {
+    let polls = trace.polls(span.polls);
+    if polls.len() <= STINTS { polls } else { &[] }
 }
 
 /// Whether a section waits, by its phase.

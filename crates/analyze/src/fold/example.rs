@@ -3,15 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use stepscope_model::{Figure, Poll, Span, Trace};
+use stepscope_model::{Figure, Span, Trace};
 
 use super::Fold;
-use super::critical::STINTS;
+use super::critical::running;
 use super::place::Node;
 use crate::config::{EXAMPLE_BYTES, EXAMPLE_SPANS};
 use crate::examples::{
     Batch, Example, ExamplePiece, ExampleSpan, Lane, MAX_PIECES, NO_PARENT, RUN_BYTES, SPAN_BYTES, text_of,
 };
+use crate::narrow::narrow_signed;
 use crate::paths::shorten;
 
 /// Texts of an example, each once.
@@ -150,14 +151,7 @@ impl Around {
 
 /// A time after the start of the step.
 fn after(time_ns: u64, window: &Node) -> i64 {
-    let offset = i128::from(time_ns) - i128::from(window.start_ns);
-    i64::try_from(offset).unwrap_or(if offset < 0 { i64::MIN } else { i64::MAX })
-}
-
-/// When a span ran, where it says so.
-fn running<'a>(trace: &'a Trace, span: &Span) -> &'a [Poll] {
-    let polls = trace.polls(span.polls);
-    if polls.len() <= STINTS { polls } else { &[] }
+    narrow_signed(i128::from(time_ns) - i128::from(window.start_ns))
 }
 
 /// What a span says of the batch that it waited for.

@@ -105,9 +105,10 @@ impl Fold {
         if node.parent == NONE && !span.parent_path.is_empty() {
             // A part of the section around it, in another trace.
             let around = target.sections.tree().parent(node.path);
-            let around = target.sections.acc(if node.is_collapsed { node.path } else { around });
-            around.selfless = around.selfless.saturating_add(1);
-            self.continues(span, node, target);
+            let around = if node.is_collapsed { node.path } else { around };
+            let acc = target.sections.acc(around);
+            acc.selfless = acc.selfless.saturating_add(1);
+            self.continues(span, around);
         }
         let acc = target.acc(node);
         let net = acc.add(
@@ -159,11 +160,10 @@ impl Fold {
     }
 
     /// What a part of a section in a further trace left allocated is in the figures of that section as well.
-    fn continues(&mut self, span: &Span, node: &Node, target: &Target<'_>) {
+    fn continues(&mut self, span: &Span, around: u32) {
         let amount = |figure| i128::from(span.amount(figure).unwrap_or(0));
         let net = amount(Figure::AllocBytes) - amount(Figure::FreeBytes);
         if net != 0 {
-            let around = if node.is_collapsed { node.path } else { target.sections.tree().parent(node.path) };
             self.nets.add(around, -net);
         }
     }
@@ -238,8 +238,8 @@ impl Fold {
                 sum.exposed_ns += exposed_ns;
             }
             if let Some(mode) = mode.filter(|_| !is_boundary) {
-                if !node.is_orphan {
-                    self.spent.add(node.path, exposed_ns);
+                if exposed_ns > 0 && !node.is_orphan {
+                    self.spent.add(node.path, |sum| sum.saturating_add(exposed_ns));
                 }
                 let acc = target.acc(node);
                 if let Some(part) = acc.in_steps.get_mut(mode) {

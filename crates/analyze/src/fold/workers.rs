@@ -9,6 +9,7 @@ use super::Fold;
 use super::place::Node;
 use super::slots::{ABSENT, known};
 use crate::critical::NO_PARENT;
+use crate::forest;
 
 /// Who uses a processor for less than one in so many parts of its time waits; who uses it for half of it or more works.
 const IDLE_PART: u64 = 10;
@@ -95,6 +96,6 @@ fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u6
 
 /// Whether a section is around another.
 fn is_around(nodes: &[Node], outer: u32, inner: &Node) -> bool {
-    let above = |at: &u32| nodes.get(*at as usize).map(|node| node.parent);
-    std::iter::successors(Some(inner.parent), above).take(MAX_DEPTH.into()).any(|at| at == outer)
+    let parent_of = |at: u32| nodes.get(at as usize).map(|node| node.parent);
+    forest::is_around(parent_of, outer, inner.parent, MAX_DEPTH.into())
 }

@@ -1,7 +1,7 @@
 //! Rule `long_warmup`: the first steps take so much longer than the others that it costs a good part of the run.
 
 use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
-use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
+use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
@@ -107,7 +107,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     });
     Verdict::Found(vec![Finding {
         title: format!("{} of the training time is warm-up.", percent(share)),
-        severity: if others.is_some() { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
+        severity: capped(&gain, others.is_some()),
         section: section.map(|row| row.path.clone()),
         phase: section.and_then(|row| row.phase.as_ref()).map(|phase| phase.as_str().to_owned()),
         rank: None,

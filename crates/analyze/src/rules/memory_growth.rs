@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Config, Doc, Rule, Steps};
+use crate::narrow::narrow_signed;
 use crate::report::units::{bytes, count, duration, signed_bytes, things};
 use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, rounded, severity};
 use crate::summary::{
@@ -132,8 +133,7 @@ fn fine(summary: &Summary) -> String {
         (None, Some(rss)) => ("resident", rss),
         (None, None) => return "memory does not grow".into(),
     };
-    let change =
-        i64::try_from(i128::from(pair.last_bytes) - i128::from(pair.first_bytes)).unwrap_or(i64::MAX);
+    let change = narrow_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
     format!(
         "{kind} memory changed by {} from the first step to the last, without lasting growth",
         signed_bytes(change)

@@ -4,7 +4,7 @@
 use stepscope_core::Phase;
 
 use super::common::tail::{innermost, warmup_excess_ns};
-use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
+use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -75,13 +75,13 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         above_ns(row, &steps).saturating_sub(warmup_ns).saturating_sub(periodic_ns)
     };
     let tails = tails.map(|row| (row, rare_ns(row))).collect();
+    let taken = Taken::of(summary, steps.mode.mode);
     let mut most = None;
     let mut findings = Vec::new();
     for (row, above_ns) in innermost(tails) {
         let Some(share) = share(row, above_ns, &steps) else { continue };
         most = most.or(Some((row, share)));
         if share >= thresholds.min_share {
-            let taken = Taken::of(summary, steps.mode.mode);
             let others = taken.and_then(|taken| most_of(taken.between(0, u64::MAX).0, above_ns));
             findings.extend(finding(row, above_ns, (share, others), &steps));
         }
@@ -161,7 +161,7 @@ fn finding(
             steps.base().as_str(),
             count(ratio.round() as u64)
         ),
-        severity: if others.is_some() { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
+        severity: capped(&gain, others.is_some()),
         section: Some(row.path.clone()),
         phase: row.phase.as_ref().map(|phase| phase.as_str().to_owned()),
         rank: None,

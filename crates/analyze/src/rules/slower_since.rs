@@ -1,11 +1,11 @@
 //! Rule `slower_since`: from some step on steps take longer, and never again as short as before.
 
-use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
+use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::changes::smallest_visible;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ChangeCause, ChangeKind, ChangeSection, StepChange, Summary};
+use crate::summary::{ChangeCause, ChangeKind, ChangeSection, SeriesPoint, StepChange, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slower_since",
@@ -80,10 +80,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let lasting: Vec<Lasting<'_>> =
         (0..changes.len()).filter_map(|index| Lasting::of(changes.get(index..)?)).collect();
     let least = |lasting: &Lasting<'_>| lasting.share() >= thresholds.min_change_share;
+    let taken = Taken::of(summary, steps.mode.mode);
     let found: Vec<Finding> = lasting
         .iter()
         .filter(|lasting| least(lasting))
-        .filter_map(|lasting| finding(lasting, &steps, thresholds, Taken::of(summary, steps.mode.mode)))
+        .filter_map(|lasting| finding(lasting, &steps, thresholds, taken))
         .collect();
     if !found.is_empty() {
         return Verdict::Found(found);
@@ -107,7 +108,7 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
     };
     let first = steps.mode.warmup.steady_step.unwrap_or(0);
     let points = series.points.iter().filter(|point| point.count > 0 && point.step >= first);
-    let times: Vec<u64> = points.map(|point| point.duration_sum_ns / point.count).collect();
+    let times: Vec<u64> = points.map(SeriesPoint::mean_ns).collect();
     match smallest_visible(&times) {
         Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
             Verdict::fine(format!("{KEPT}: a change of {seen} % in the middle would have been seen"))
@@ -200,7 +201,7 @@ fn finding(
         .with_known("section_after_ns", section.map(|section| section.after_ns));
     Some(Finding {
         title,
-        severity: if of_the_machine { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
+        severity: capped(&gain, of_the_machine),
         section: section.map(|section| section.path.clone()),
         phase: phase.map(|phase| phase.as_str().to_owned()),
         rank: None,

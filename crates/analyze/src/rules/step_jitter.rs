@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Phase;
 
-use super::common::taken::{ADVICE, OF_THE_MACHINE, Taken, most_of};
+use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -135,7 +135,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             ratio(tail),
             percent(gain.share)
         ),
-        severity: if others.is_some() { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() },
+        severity: capped(&gain, others.is_some()),
         section: None,
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         rank: None,

@@ -56,6 +56,14 @@ pub struct SeriesPoint {
     pub run_queue_ns: Option<u64>,
 }
 
+impl SeriesPoint {
+    /// Mean duration of its steps, rounded down; 0 where there are none.
+    #[must_use]
+    pub fn mean_ns(&self) -> u64 {
+        self.duration_sum_ns.checked_div(self.count).unwrap_or(0)
+    }
+}
+
 /// Exposed time by phase of the whole steps of one mode over step numbers, `2^shift` numbers a point. Coarser than
 /// [`StepSeries`]: a plot of areas shows no more.
 #[derive(Debug, Clone, PartialEq, Serialize)]

@@ -2,6 +2,7 @@
 
 use super::page::{Look, Page};
 use super::width::left;
+use crate::narrow::narrow_signed;
 use crate::report::Report;
 use crate::report::units::{bytes, signed_bytes};
 use crate::summary::TrendPair;
@@ -42,8 +43,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
 }
 
 fn line(pair: &TrendPair) -> String {
-    let change =
-        i64::try_from(i128::from(pair.last_bytes) - i128::from(pair.first_bytes)).unwrap_or(i64::MAX);
+    let change = narrow_signed(i128::from(pair.last_bytes) - i128::from(pair.first_bytes));
     let mut text = format!(
         "{} at first, {} at last ({}), {} at most",
         bytes(pair.first_bytes),

@@ -5,13 +5,15 @@
 
 use stepscope_core::Mode;
 
+use crate::points::numbers;
+use crate::report::Gain;
 use crate::summary::{SeriesPoint, Summary};
 
 /// Share of what a rule finds from which it is the others' doing.
 const MOSTLY: f64 = 0.5;
 
 /// The highest severity of what the machine or others on it have done: it stays out of the report's first sentence.
-pub(in crate::rules) const OF_THE_MACHINE: f64 = 9.0;
+const OF_THE_MACHINE: f64 = 9.0;
 
 /// What to do about it.
 pub(in crate::rules) const ADVICE: &str = "the steps' thread could have run and something else had the processor: measure \
@@ -31,7 +33,7 @@ impl<'a> Taken<'a> {
     pub(in crate::rules) fn of(summary: &'a Summary, mode: Mode) -> Option<Self> {
         let series = summary.series.iter().find(|series| series.mode == mode)?;
         let is_known = series.points.iter().any(|point| point.run_queue_ns.is_some());
-        is_known.then(|| Self { points: &series.points, last: (1u64 << series.shift.min(63)) - 1 })
+        is_known.then(|| Self { points: &series.points, last: numbers(series.shift) - 1 })
     }
 
     /// Of the steps from one number to another, all together; and how many steps these are.
@@ -48,6 +50,11 @@ impl<'a> Taken<'a> {
         let (ns, steps) = self.between(from, to);
         ns.checked_div(steps)
     }
+}
+
+/// The severity of a finding with this gain, which may be the doing of the machine or of others on it.
+pub(in crate::rules) fn capped(gain: &Gain, is_theirs: bool) -> f64 {
+    if is_theirs { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() }
 }
 
 /// The share of `excess_ns` that is `taken_ns`, where that is most of it.

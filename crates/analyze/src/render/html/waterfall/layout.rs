@@ -1,6 +1,7 @@
 //! Where the spans of a step are drawn: in the lane of their thread, each below its parent and where nothing else is; and
 //! batches that loaders made while the step waited for them, in a lane of their own.
 
+use crate::narrow::narrow_signed;
 use crate::summary::Example;
 
 /// Rows of a waterfall.
@@ -76,14 +77,12 @@ pub(in crate::render::html) fn makings(example: &Example) -> Vec<Making> {
     waits.sort_unstable();
     let row_of = |(start, duration_ns, span): (i128, u64, usize)| {
         let row = ends.iter().position(|end| *end <= start).unwrap_or(ends.len());
-        if row == ends.len() {
-            ends.push(i128::MIN);
+        let until = start + i128::from(duration_ns);
+        match ends.get_mut(row) {
+            Some(end) => *end = until,
+            None => ends.push(until),
         }
-        if let Some(end) = ends.get_mut(row) {
-            *end = start + i128::from(duration_ns);
-        }
-        let offset_ns = i64::try_from(start).unwrap_or(if start < 0 { i64::MIN } else { i64::MAX });
-        Making { span, row, offset_ns, duration_ns }
+        Making { span, row, offset_ns: narrow_signed(start), duration_ns }
     };
     waits.into_iter().map(row_of).collect()
 }
