@@ -282,12 +282,15 @@ impl Hooks {
     pub(crate) fn current_own(&self) -> Option<(u64, &'static Metadata<'static>)> {
         let recorder = self.active()?;
         let _own = memory::own_call();
-        let key = thread::with(recorder, |state| state.innermost_span()).flatten()?;
-        let open = recorder.own_spans.find(key)?;
-        match recorder.source(open.callsite())? {
-            Source::Span(metadata) => Some((key, metadata)),
-            Source::Section(_) => None,
-        }
+        let found = thread::with(recorder, |state| {
+            let key = state.innermost_span()?;
+            let open = recorder.own_spans.find(key)?;
+            match state.source(open.callsite())? {
+                Source::Span(metadata) => Some((key, metadata)),
+                Source::Section(_) => None,
+            }
+        });
+        found.flatten()
     }
 }
 

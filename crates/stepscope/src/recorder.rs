@@ -8,7 +8,7 @@ use stepscope_core::identity::{TraceId, TraceIds, instance_and_sequence, mix};
 use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
 
 use crate::aggregate::{Aggregates, MAX_PATHS};
-use crate::callsite::{Callsite, Known, Source};
+use crate::callsite::{Callsite, Source};
 use crate::capture::{Capture, Captures};
 use crate::clock::{Anchor, now_ns};
 use crate::config::Config;
@@ -403,9 +403,9 @@ impl Recorder {
         u32::try_from(lock(&self.paths).info.len()).unwrap_or(u32::MAX)
     }
 
-    /// The callsite with this number.
-    pub(crate) fn source(&self, callsite: u32) -> Option<Source> {
-        lock(&self.paths).callsites.get(callsite as usize).copied()
+    /// The callsites from number `first` on, for somebody who has those before.
+    pub(crate) fn sources_from(&self, first: usize) -> Vec<Source> {
+        lock(&self.paths).callsites.get(first..).unwrap_or_default().to_vec()
     }
 
     /// The section of span `key`, if it is recorded; as long as somebody has a handle of that span.
@@ -417,12 +417,6 @@ impl Recorder {
     /// What children of span `key` need to know, if it is recorded and has not ended.
     pub(crate) fn span_parent(&self, key: u64) -> Option<Parent> {
         if key::is_own_span(key) { self.own_spans.parent(key) } else { self.spans.parent(key) }
-    }
-
-    /// Appends the callsites that `known` lacks.
-    pub(crate) fn update_callsites(&self, known: &mut Vec<Known>) {
-        let paths = lock(&self.paths);
-        known.extend(paths.callsites.get(known.len()..).unwrap_or_default().iter().copied().map(Known::from));
     }
 
     /// Makes the calling thread known to the background thread; returns what they share and its number.

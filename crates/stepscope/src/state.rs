@@ -49,6 +49,8 @@ pub(crate) struct ThreadState {
     frames: Vec<Frame>,
     depth: usize,
     places: Places,
+    /// Callsites by their numbers, as far as this thread was asked for them.
+    sources: Vec<Source>,
     pub(crate) traces: TracePool,
     pub(crate) slots: Slots,
     /// Spans of another subscriber that are entered here and not recorded, each with the number of frames below it.
@@ -86,6 +88,7 @@ impl ThreadState {
             frames: Vec::with_capacity(KEPT_FRAMES),
             depth: 0,
             places: Places::default(),
+            sources: Vec::new(),
             traces: TracePool::default(),
             slots: Slots::default(),
             strangers: Vec::new(),
@@ -144,6 +147,14 @@ impl ThreadState {
         }
         let open = find_open(self.entered_frames(), &self.recorder, key)?;
         Some((open, open.is_owned_by(self.number)))
+    }
+
+    /// The callsite with this number.
+    pub(crate) fn source(&mut self, callsite: u32) -> Option<Source> {
+        if self.sources.len() <= callsite as usize {
+            self.sources.extend(self.recorder.sources_from(self.sources.len()));
+        }
+        self.sources.get(callsite as usize).copied()
     }
 
     #[inline]

@@ -259,7 +259,8 @@ impl Worker {
         if let Some((record, rest)) = SectionRecord::unpack(&words) {
             attrs::unpack(rest, &mut self.entries);
             if self.callsites.len() <= record.callsite as usize {
-                self.recorder.update_callsites(&mut self.callsites);
+                let lacking = self.recorder.sources_from(self.callsites.len());
+                self.callsites.extend(lacking.into_iter().map(Known::from));
             }
             let entries = std::mem::take(&mut self.entries);
             let source = self.callsites.get(record.callsite as usize).map(|known| known.source);
