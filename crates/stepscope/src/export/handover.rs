@@ -80,22 +80,21 @@ impl HandoverSink {
     }
 
     fn enqueue(&mut self) {
-        let mut traces = std::mem::replace(&mut self.traces, Message::new(Encoder::traces(Format::Protobuf)));
-        let (message, spans) = traces.finish();
-        if spans > 0 {
-            self.last += 1;
-            let batch = Batch { number: self.last, request: message.to_vec(), spans };
-            if self.shared.put(batch) {
-                let text = format!(
-                    "the program's exporter takes spans more slowly than they come; what does not fit into {} MiB is \
-                     dropped and counted",
-                    QUEUE_BYTES >> 20
-                );
-                warn_once(&mut self.warned_slow, &text);
-            }
-            traces.clear();
+        let (message, spans) = self.traces.finish();
+        if spans == 0 {
+            return;
         }
-        self.traces = traces;
+        self.last += 1;
+        let batch = Batch { number: self.last, request: message.to_vec(), spans };
+        self.traces.clear();
+        if self.shared.put(batch) {
+            let text = format!(
+                "the program's exporter takes spans more slowly than they come; what does not fit into {} MiB is \
+                 dropped and counted",
+                QUEUE_BYTES >> 20
+            );
+            warn_once(&mut self.warned_slow, &text);
+        }
     }
 
     /// Says that nothing more comes.
@@ -179,7 +178,8 @@ impl Shared {
             }
         }
         let _ = catch_unwind(AssertUnwindSafe(|| exporter.shutdown()));
-        drop(exporter);
+        // How it is dropped is the program's, too.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(exporter)));
         lock(&self.state).has_ended = true;
         self.changed.notify_all();
     }

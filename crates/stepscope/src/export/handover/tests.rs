@@ -81,3 +81,32 @@ fn what_is_under_way_at_the_end_is_in_doubt_and_counted_once() {
     assert_eq!(sink.counts(), counts);
     assert_eq!((sink.settled(), sink.work(Instant::now())), (3, false));
 }
+
+/// Panics wherever it can at the end.
+#[derive(Debug)]
+struct Panics;
+
+impl Exporter for Panics {
+    fn export(&mut self, _: &[u8], _: u64) -> Exported {
+        Exported::Taken
+    }
+
+    fn shutdown(&mut self) {
+        panic!("asked to end");
+    }
+}
+
+impl Drop for Panics {
+    fn drop(&mut self) {
+        panic!("dropped");
+    }
+}
+
+#[test]
+fn nobody_waits_for_an_exporter_that_panics_at_the_end() {
+    let mut sink = HandoverSink::create(Box::new(Panics)).unwrap();
+    sink.shared.put(batch(1, 1));
+    sink.end(Instant::now() + std::time::Duration::from_secs(60));
+    assert!(lock(&sink.shared.state).has_ended);
+    assert_eq!(sink.counts().exported, 10);
+}
