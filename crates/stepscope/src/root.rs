@@ -78,9 +78,18 @@ impl<S: Subscriber> RootSubscriber<S> {
         &self.inner
     }
 
+    /// Whether there is no inner subscriber.
+    #[inline]
+    fn is_alone() -> bool {
+        TypeId::of::<S>() == TypeId::of::<NoSubscriber>()
+    }
+
     /// Whether the inner subscriber wants something of this callsite now.
     #[inline]
     fn is_wanted(&self, metadata: &Metadata<'_>) -> bool {
+        if Self::is_alone() {
+            return false;
+        }
         match self.wanted.get(metadata) {
             Wanted::Never => false,
             Wanted::Always => true,
@@ -90,8 +99,7 @@ impl<S: Subscriber> RootSubscriber<S> {
 
     /// The most verbose level that the inner subscriber takes; `None` where it does not say.
     fn inner_hint(&self) -> Option<LevelFilter> {
-        let is_nobody = TypeId::of::<S>() == TypeId::of::<NoSubscriber>();
-        if is_nobody { Some(LevelFilter::OFF) } else { self.inner.max_level_hint() }
+        if Self::is_alone() { Some(LevelFilter::OFF) } else { self.inner.max_level_hint() }
     }
 
     /// One handle less of a span. If that was the last one: the span that it has kept from ending, 0 for none.
