@@ -99,10 +99,9 @@ attributes! {
     POLLS = "stepscope.polls", Ints, "", Span, Contract, [];
     /// CPU time of the section's thread.
     CPU_NS = "stepscope.cpu_ns", Int, "ns", Span, Contract, [];
-    /// Time for which the section's thread could have run and had no processor: others had them. No more than
-    /// the time that is no CPU time. This and the figures of
-    /// the system below: of steps and other coarse sections from `detailed` on, of all sections at `comprehensive`, where
-    /// the section was entered once, on the thread that began it.
+    /// Time for which the section's thread could have run and had no processor: others had them. No more than the time
+    /// that is no CPU time. This and the figures of the system below: of steps and other coarse sections from `detailed`
+    /// on, of all sections at `comprehensive`, where the section was entered once, on the thread that began it.
     RUN_QUEUE_NS = "stepscope.run_queue_ns", Int, "ns", Span, Contract, [];
     /// How often the section's thread gave up its processor to wait for something.
     SWITCHES_VOLUNTARY = "stepscope.context_switches.voluntary", Int, "{context_switch}", Span, Contract, [];

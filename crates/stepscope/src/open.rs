@@ -219,7 +219,7 @@ pub(crate) struct Open {
     /// How much of `words` is in use: words, entries in units of [`ENTRY`], [`FULL`].
     used: Word,
     words: [Word; WORDS],
-    /// Of one that may be too short: the key of the section around it, and the sections inside that are open or have
+    /// Of one that may be too small: the key of the section around it, and the sections inside that are open or have
     /// left as spans.
     around: Word,
     inside: Word,
@@ -356,23 +356,23 @@ impl Open {
         self.held.get()
     }
 
-    /// Prepares for the case that it turns out too short, inside of the section with key `around`.
-    pub(crate) fn may_be_short(&self, around: u64) {
+    /// Prepares for the case that it turns out too small, inside of the section with key `around`.
+    pub(crate) fn may_be_small(&self, around: u64) {
         self.around.set(around);
         self.inside.set(0);
     }
 
-    /// The key of the section around one that may be too short.
+    /// The key of the section around one that may be too small.
     pub(crate) fn around(&self) -> u64 {
         self.around.get()
     }
 
-    /// Of one that may be too short: counts a section inside, or one less. On any thread.
+    /// Of one that may be too small: counts a section inside, or one less. On any thread.
     pub(crate) fn count_inside(&self, is_more: bool) {
         self.inside.count(is_more);
     }
 
-    /// Whether nothing inside of one that may be too short needs it.
+    /// Whether nothing inside of one that may be too small needs it.
     pub(crate) fn is_hollow(&self) -> bool {
         self.inside.get() == 0
     }

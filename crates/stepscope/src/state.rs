@@ -272,7 +272,7 @@ impl ThreadState {
             self.count_inside(parent);
         }
         if leaving & flag::MAY_BE_SMALL != 0 {
-            open.may_be_short(parent.map_or(0, |parent| parent.key));
+            open.may_be_small(parent.map_or(0, |parent| parent.key));
         }
         if leaving & flag::LEFT_OUT != 0
             && let Some(trace) = parent.and_then(|parent| self.recorder.traces.get(parent.trace))

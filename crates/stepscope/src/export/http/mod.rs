@@ -1,6 +1,7 @@
-//! The OTLP sink: protobuf over HTTP/1.1 or gRPC, with TLS where asked for, on the background thread's own current-thread runtime. A few requests
-//! at once over connections that are kept, a bounded queue behind them; failed requests are tried again with growing
-//! pauses. What one request goes through is in `exchange`, where it goes in `target`, its bytes in `pack`.
+//! The OTLP sink: protobuf over HTTP/1.1 or gRPC, with TLS where asked for, on the background thread's own
+//! current-thread runtime. A few requests at once over connections that are kept, a bounded queue behind them; failed
+//! requests are tried again with growing pauses. What one request goes through is in `exchange`, where it goes in
+//! `target`, its bytes in `pack`.
 
 mod connection;
 mod exchange;
