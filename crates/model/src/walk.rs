@@ -1,6 +1,7 @@
 //! The files of a directory, at any depth, sorted by path, and parts of such a list. Links are not followed: what
 //! they lead to is in the directory already, or does not belong to it.
 
+use std::collections::VecDeque;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -28,7 +29,7 @@ impl Found {
 /// The files of a directory, or some of them; for [`Reader::read_listing`](crate::Reader::read_listing).
 #[derive(Debug, Default)]
 pub struct Listing {
-    pub(crate) found: Vec<Found>,
+    pub(crate) found: VecDeque<Found>,
     /// Bytes of all files of the directory.
     pub(crate) total_bytes: u64,
 }
@@ -39,7 +40,7 @@ impl Listing {
     /// # Errors
     /// If there is none.
     pub fn of(directory: &Path) -> Result<Self, ReadError> {
-        let mut found = Vec::new();
+        let mut found = VecDeque::new();
         walk(directory, 0, &mut found);
         if !found.iter().any(|found| matches!(found, Found::File(..))) {
             let failed = found.into_iter().find_map(|found| match found {
@@ -67,8 +68,8 @@ impl Listing {
             let part = (middle * parts / u128::from(total_bytes.max(1))).min(parts - 1);
             before += found.bytes();
             match lists.last_mut() {
-                Some((last, list)) if *last == part => list.found.push(found),
-                _ => lists.push((part, Self { found: vec![found], total_bytes })),
+                Some((last, list)) if *last == part => list.found.push_back(found),
+                _ => lists.push((part, Self { found: [found].into(), total_bytes })),
             }
         }
         let mut lists: Vec<Self> = lists.into_iter().map(|(_, list)| list).collect();
@@ -89,8 +90,8 @@ impl Listing {
     /// Takes its first file out of it, as a list of its own.
     #[must_use]
     pub fn take_first(&mut self) -> Option<Self> {
-        let first = (!self.found.is_empty()).then(|| self.found.remove(0))?;
-        Some(Self { found: vec![first], total_bytes: self.total_bytes })
+        let first = self.found.pop_front()?;
+        Some(Self { found: [first].into(), total_bytes: self.total_bytes })
     }
 
     /// Takes the files out of it that make up the latter half of its bytes, at least `least_bytes` of them, and leaves
@@ -103,7 +104,7 @@ impl Listing {
             before += found.bytes();
             before >= bytes.div_ceil(2)
         })?;
-        let half: u64 = self.found[middle + 1..].iter().map(Found::bytes).sum();
+        let half: u64 = self.found.range(middle + 1..).map(Found::bytes).sum();
         (half > 0 && half >= least_bytes)
             .then(|| Self { found: self.found.split_off(middle + 1), total_bytes: self.total_bytes })
     }
@@ -120,16 +121,16 @@ impl Listing {
     }
 }
 
-fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) {
+fn walk(directory: &Path, depth: usize, found: &mut VecDeque<Found>) {
     let entries = match fs::read_dir(directory) {
         Ok(entries) => entries,
-        Err(error) => return found.push(Found::Failed(directory.to_path_buf(), error)),
+        Err(error) => return found.push_back(Found::Failed(directory.to_path_buf(), error)),
     };
     let mut sorted = Vec::new();
     for entry in entries {
         match entry.and_then(|entry| Ok((entry.path(), entry.file_type()?))) {
             Ok(entry) => sorted.push(entry),
-            Err(error) => found.push(Found::Failed(directory.to_path_buf(), error)),
+            Err(error) => found.push_back(Found::Failed(directory.to_path_buf(), error)),
         }
     }
     sorted.sort_by(|a, b| a.0.cmp(&b.0));
@@ -138,7 +139,7 @@ fn walk(directory: &Path, depth: usize, found: &mut Vec<Found>) {
             walk(&path, depth + 1, found);
         } else if kind.is_file() {
             let size = fs::metadata(&path).map_or(0, |meta| meta.len());
-            found.push(Found::File(path, size));
+            found.push_back(Found::File(path, size));
         }
     }
 }
