@@ -3,7 +3,7 @@
 //! They count in the sums all the same. What the choice does to a section is in `state` and `finish`.
 
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use crate::aggregate::MAX_PATHS;
@@ -11,6 +11,7 @@ use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::open::flag;
 use crate::places::Place;
+use crate::rate::Rate;
 
 /// Which sections leave no span of their own, though they count in the sums: for [`Builder::filter`](crate::Builder::filter)
 /// and, as text, `STEPSCOPE_FILTER`.
@@ -35,7 +36,8 @@ pub struct Filter {
     max_depth: u16,
     one_in: u32,
     one_in_of: Vec<(String, u32)>,
-    max_rate: u32,
+    max_rate: Option<u32>,
+    budget_ppm: Option<u32>,
 }
 
 impl Default for Filter {
@@ -48,7 +50,8 @@ impl Default for Filter {
             max_depth: u16::MAX,
             one_in: 1,
             one_in_of: Vec::new(),
-            max_rate: u32::MAX,
+            max_rate: None,
+            budget_ppm: None,
         }
     }
 }
@@ -104,10 +107,26 @@ impl Filter {
         self
     }
 
-    /// Lets no more than so many sections leave in a second (`rate=5000`); steps and their like come on top.
+    /// Lets no more than so many sections leave in a second (`rate=5000`): of paths that are called often one in so many,
+    /// of the others all. Steps and their like come on top.
     pub fn max_rate(mut self, spans_per_second: u32) -> Self {
-        self.max_rate = spans_per_second;
+        self.max_rate = Some(spans_per_second);
         self
+    }
+
+    /// Lets spans take no more than this part of a processor's time (`budget=1%`, here in millionths: 10,000), as
+    /// [`max_rate`](Self::max_rate) does, each counted as 1 µs: so much of the step's time at most, on whichever threads
+    /// they end.
+    pub fn budget_ppm(mut self, millionths: u32) -> Self {
+        self.budget_ppm = Some(millionths);
+        self
+    }
+
+    /// Sections that may leave in a second, if there is a bound.
+    fn per_second(&self) -> Option<u32> {
+        let of_budget = |ppm: u32| u64::from(ppm) * NS_PER_MILLIONTH / SPAN_COST_NS;
+        let budget = self.budget_ppm.map(|ppm| u32::try_from(of_budget(ppm)).unwrap_or(u32::MAX));
+        self.max_rate.into_iter().chain(budget).min()
     }
 
     /// What the parts of `text` say that can be understood; the others are handed to `refuse`.
@@ -134,6 +153,7 @@ impl Filter {
             "depth" => self.max_depth(value.parse().ok()?),
             "sample" => self.sample(one_in()?),
             "rate" => self.max_rate(value.parse().ok()?),
+            "budget" => self.budget_ppm(millionths(value)?),
             _ => self.sample_name(key.strip_prefix("sample:").filter(|name| !name.is_empty())?, one_in()?),
         })
     }
@@ -154,6 +174,24 @@ impl Filter {
         }
         self.one_in_of.iter().rfind(|(of, _)| of == name).map_or(self.one_in, |&(_, one_in)| one_in)
     }
+}
+
+/// What a span is counted as by a budget: more than it takes in `benches/spans`, on the thread and behind it.
+const SPAN_COST_NS: u64 = 1_000;
+
+/// A millionth of a second.
+const NS_PER_MILLIONTH: u64 = 1_000;
+
+/// A percentage with up to four decimals.
+fn millionths(text: &str) -> Option<u32> {
+    let number = text.strip_suffix('%')?.trim_end();
+    let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
+    let are_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !are_digits(whole) || !are_digits(decimals) || decimals.len() > 4 {
+        return None;
+    }
+    let parts: u32 = format!("{decimals:0<4}").parse().ok()?;
+    whole.parse::<u32>().ok()?.checked_mul(10_000)?.checked_add(parts)
 }
 
 /// A number and its unit.
@@ -204,7 +242,8 @@ impl std::fmt::Display for FilterError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(
             formatter,
-            "{:?} is none of name=NAME, target=TARGET, min=20us, memory=64KiB, depth=3, sample=100, sample:NAME=100, rate=5000",
+            "{:?} is none of name=NAME, target=TARGET, min=20us, memory=64KiB, depth=3, sample=100, sample:NAME=100, rate=5000, \
+             budget=1%",
             self.0
         )
     }
@@ -219,11 +258,8 @@ pub(crate) struct Sieve {
     min_duration_ns: u64,
     /// Sections of each path that were to be sampled.
     seen: Box<[AtomicU32]>,
-    /// A second of the clock, and the sections that have left in it.
-    window: AtomicU64,
+    rate: Option<Rate>,
 }
-
-const NS_PER_S: u64 = 1_000_000_000;
 
 impl Sieve {
     /// `None` for a filter that lets everything pass.
@@ -232,7 +268,7 @@ impl Sieve {
             filter: filter.clone(),
             min_duration_ns: u64::try_from(filter.min_duration.as_nanos()).unwrap_or(u64::MAX),
             seen: (0..MAX_PATHS).map(|_| AtomicU32::new(0)).collect(),
-            window: AtomicU64::new(0),
+            rate: filter.per_second().map(Rate::new),
         })
     }
 
@@ -254,21 +290,16 @@ impl Sieve {
                 }
             }
         }
-        if self.filter.max_rate != u32::MAX && !self.has_room(now_ns() / NS_PER_S) {
+        if self.rate.as_ref().is_some_and(|rate| !rate.admits(place.path, now_ns())) {
             return flag::BY_SAMPLING;
         }
         let may_be_small = self.min_duration_ns > 0 || self.filter.min_memory_bytes > 0;
         flag::EXPORTED | if may_be_small { flag::MAY_BE_SMALL } else { 0 }
     }
 
-    /// Whether one more may leave in this second; it is counted.
-    fn has_room(&self, second: u64) -> bool {
-        let second = second & u64::from(u32::MAX);
-        let one_more = |window: u64| {
-            let left = if window >> 32 == second { window & u64::from(u32::MAX) } else { 0 };
-            (left < u64::from(self.filter.max_rate)).then_some(second << 32 | (left + 1))
-        };
-        self.window.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    /// The bound in a second, where there is one.
+    pub(crate) fn rate(&self) -> Option<&Rate> {
+        self.rate.as_ref()
     }
 
     /// Whether a section is below all bounds that there are. Memory that is not known is below none.
@@ -287,7 +318,7 @@ mod tests {
 
     #[test]
     fn every_part_is_understood_and_others_are_named() {
-        let text = "name=tiny, target=hyper::proto ,min=250us,memory=64 KiB,depth=4,sample=10,sample:hot=1000,rate=99";
+        let text = "name=tiny, target=hyper::proto ,min=250us,memory=64 KiB,depth=4,sample=10,sample:hot=1000,rate=99,budget=2.5%";
         let expected = Filter::new()
             .without_name("tiny")
             .without_target("hyper::proto")
@@ -296,7 +327,8 @@ mod tests {
             .max_depth(4)
             .sample(10)
             .sample_name("hot", 1_000)
-            .max_rate(99);
+            .max_rate(99)
+            .budget_ppm(25_000);
         assert_eq!(text.parse(), Ok(expected));
         assert_eq!("".parse(), Ok(Filter::new()));
         for (text, ms) in [("min=2s", 2_000), ("min=3ms", 3), ("min=4000000 ns", 4)] {
@@ -318,6 +350,12 @@ mod tests {
             "sample:=3",
             "sample:a=b",
             "rate=1.5",
+            "budget=1",
+            "budget=%",
+            "budget=1.%",
+            "budget=1.00001%",
+            "budget=-1%",
+            "budget=999999%",
         ];
         let mut refused = Vec::new();
         let text = format!("{},depth=2", wrong.join(","));
@@ -364,9 +402,15 @@ mod tests {
     }
 
     #[test]
-    fn a_second_has_room_for_so_many() {
-        let sieve = Sieve::new(&Filter::new().max_rate(3)).unwrap();
-        let taken = |second| (0..10).filter(|_| sieve.has_room(second)).count();
-        assert_eq!((taken(0), taken(0), taken(1), taken(7)), (3, 0, 3, 3));
+    fn a_budget_is_a_rate() {
+        for (text, per_second) in [
+            ("budget=1%", 10_000),
+            ("budget=0.25 %", 2_500),
+            ("budget=200%,rate=7", 7),
+            ("budget=0.0001%", 1),
+        ] {
+            assert_eq!(text.parse::<Filter>().unwrap().per_second(), Some(per_second), "{text}");
+        }
+        assert_eq!(Filter::new().sample(2).per_second(), None);
     }
 }

@@ -54,6 +54,7 @@ mod open;
 mod os;
 mod places;
 mod polls;
+mod rate;
 mod record;
 mod recorder;
 mod ring;

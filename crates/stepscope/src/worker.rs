@@ -19,8 +19,10 @@ use crate::export::handover::HandoverSink;
 #[cfg(feature = "http")]
 use crate::export::http::HttpSink;
 use crate::export::publish::Snapshot;
+use crate::filter::Sieve;
 use crate::memory;
 use crate::names::ThreadNames;
+use crate::rate::SHARE_INTERVAL;
 use crate::record::SectionRecord;
 use crate::recorder::Recorder;
 use crate::sys;
@@ -84,6 +86,8 @@ struct Worker {
     callsites: Vec<Known>,
     cpus: Option<u64>,
     demands: Demands,
+    /// When the bound in a second was last shared out.
+    shared: Instant,
     words: Vec<u64>,
     entries: Vec<u8>,
 }
@@ -100,6 +104,7 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
         callsites: Vec::new(),
         cpus,
         demands,
+        shared: Instant::now(),
         words: Vec::new(),
         entries: Vec::new(),
     };
@@ -122,6 +127,7 @@ impl Worker {
             clock.keep();
             let (asked, end) = control.take();
             let is_busy = self.drain();
+            self.share();
             let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
             if end.is_some() || signal.is_some() {
                 let deadline = end.unwrap_or_else(|| Instant::now() + self.recorder.config.exit_timeout);
@@ -173,6 +179,16 @@ impl Worker {
                 !is_done
             });
             control.wait_until(until);
+        }
+    }
+
+    /// Shares out the bound in a second, when it is time.
+    fn share(&mut self) {
+        let Some(rate) = self.recorder.sieve.as_ref().and_then(Sieve::rate) else { return };
+        let since = self.shared.elapsed();
+        if since >= SHARE_INTERVAL {
+            self.shared = Instant::now();
+            rate.share(since);
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use stepscope::{section, step};
 use tracing::info_span;
@@ -68,4 +68,25 @@ pub(crate) fn run(steps: u64) {
     }
     drop(run);
     truth.iter().for_each(|(path, &count)| say(path, count));
+}
+
+/// Steps for so long, each with many calls of one section and one of another.
+pub(crate) fn hot(ms: u64) {
+    const HOT: u64 = 2_000;
+    let run = crate::start();
+    let begun = Instant::now();
+    let mut steps = 0;
+    while begun.elapsed() < Duration::from_millis(ms) {
+        let _step = step!(steps);
+        for _ in 0..HOT {
+            let _hot = section!("hot");
+        }
+        let _rare = section!("rare");
+        sleep(Duration::from_millis(5));
+        steps += 1;
+    }
+    drop(run);
+    for (path, count) in [("run", 1), ("step", steps), ("step/hot", steps * HOT), ("step/rare", steps)] {
+        say(path, count);
+    }
 }

@@ -179,6 +179,24 @@ fn a_rate_bounds_what_leaves_in_a_second() {
     assert!((40..=40 * seconds).contains(&sections), "{sections} in {seconds} s");
 }
 
+/// As long as it takes for the number to be shared out a few times.
+#[test]
+fn a_rate_keeps_what_is_called_now_and_then() {
+    let program = Program::new(&["hot", "2500"]).env("STEPSCOPE_RING_BYTES", "8000000");
+    let recording = exact(&program.env("STEPSCOPE_FILTER", "budget=0.1%").succeed());
+    let run = recording.only("run");
+    let is_late = |span: &&Span| span.start_ns - run.start_ns > 1_500_000_000;
+    let rare = |span: &&Span| span.name == "rare";
+    let called = recording.by_path(metric::SECTION_COUNT);
+    let spans = spans_by_path(&recording);
+    let late = recording.spans.iter().filter(rare).filter(is_late).count();
+    let of_steps = recording.steps().into_iter().filter(is_late).count();
+    // Whoever comes first would have had all of each second. A machine that stalls may call more after it.
+    assert!(of_steps > 0 && late * 5 >= of_steps * 4, "{late} in {of_steps} steps, {spans:?} of {called:?}");
+    let seconds = run.duration_ns() as i64 / 1_000_000_000 + 2;
+    assert!(spans["step/hot"] < 1_000 * seconds && called["step/hot"] > 4 * spans["step/hot"]);
+}
+
 /// Sections in every unusual way, on several threads, ended out of order, with panics.
 #[test]
 fn unusual_sections_are_left_out_like_others() {
