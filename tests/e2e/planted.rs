@@ -51,6 +51,9 @@ const ADVICE: [(&str, &str); 2] =
 /// A twentieth of the time for which steps without a fault wait.
 const LATE_US: u64 = STEPS * 2_000 / 20;
 
+/// By what share of the step time the means of five runs of equal programs differ.
+const UNSURE_SHARE: f64 = 0.02;
+
 /// Trains with a fault, or with none, and gives the report of a run that the machine let be: repeated while the program
 /// itself saw that its answers came late, since others had the processors.
 fn train(plant: &str, seed: u64) -> Value {
@@ -103,9 +106,10 @@ fn share(finding: &Value, name: &str) -> Option<f64> {
 #[test]
 fn each_planted_fault_is_found_with_its_section_and_gain() {
     let _alone = alone();
+    let mut excess = [(); PLANTS.len()].map(|()| Vec::new());
     for seed in SEEDS {
         let without = train("none", seed);
-        for plant in &PLANTS {
+        for (plant, excess) in PLANTS.iter().zip(&mut excess) {
             let with = train(plant.name, seed);
             let is_it = |finding: &&Value| finding["rule"] == plant.rule;
             let others: Vec<&Value> = findings(&with).iter().map(|finding| &finding["id"]).collect();
@@ -149,7 +153,14 @@ fn each_planted_fault_is_found_with_its_section_and_gain() {
                 "seed {seed}: {} at most {bound}, {measured} gained",
                 plant.rule
             );
+            excess.push(measured - bound);
         }
+    }
+    // One run may meet a slower machine than the other; in the mean a bound is one.
+    for (plant, excess) in PLANTS.iter().zip(&excess).filter(|(_, excess)| !excess.is_empty()) {
+        let mean = excess.iter().sum::<f64>() / excess.len() as f64;
+        println!("{}: {:.1} % more gained than predicted, in the mean", plant.name, mean * 100.0);
+        assert!(mean <= UNSURE_SHARE, "{}: {:.1} % more gained than predicted", plant.name, mean * 100.0);
     }
 }
 
