@@ -1,6 +1,6 @@
 //! Planted changes are found within five points, and none in series without: stated noise, fixed seeds.
 
-use super::{Change, MIN_POINTS, changes, median};
+use super::{Change, MIN_POINTS, changes, median, smallest_visible};
 use crate::generated::{Noise, Random, length, noisy_machine};
 
 mod oracle;
@@ -37,6 +37,23 @@ fn periodic_steps_and_single_ones_are_no_changes() {
             Noise::new(seed, 0.03, 0.3).series(count, |index| if short.contains(&index) { 2.0 } else { 1.0 });
         assert_eq!(changes(&disturbed), [], "seed {seed}, {short:?} of {count}");
     }
+}
+
+#[test]
+fn a_change_that_is_missed_is_not_one_that_would_have_been_seen() {
+    let mut missed = 0;
+    for seed in 0..30 {
+        for (ratio, percent) in [(1.2, 20), (1.0 / 1.2, 20)] {
+            let later = |index: usize| if index >= 250 { ratio } else { 1.0 };
+            let series = Noise::new(seed, 0.3, 0.0).series(500, later);
+            if changes(&series).is_empty() {
+                missed += 1;
+                let seen = smallest_visible(&series);
+                assert!(seen.is_none_or(|seen| seen >= percent), "seed {seed}, {ratio}: {seen:?}");
+            }
+        }
+    }
+    assert!(missed > 20, "{missed}: too few to tell");
 }
 
 #[test]

@@ -1,24 +1,26 @@
-//! How large a change has to be to be told: tried out on a series that shows none, with its second half longer.
+//! How large a change has to be to be told: tried out on a series that shows none, with its second half longer, and shorter.
 
 use super::{MAX_POINTS, changes, median};
 
 /// What is tried, per cent.
 const TRIED: [u64; 8] = [5, 10, 15, 20, 25, 50, 75, 100];
 
-/// The smallest change in the middle of `values` that is told, per cent; absent where none of up to 100 is.
+/// The smallest change in the middle of `values` that is told, per cent, whether values become longer or shorter; absent
+/// where none of up to 100 is. Both, since a change that is there and is not told adds to one and takes from the other.
 #[must_use]
 pub fn smallest_visible(values: &[u64]) -> Option<u64> {
     let coarse: Vec<u64> = values.chunks(values.len().div_ceil(MAX_POINTS).max(1)).map(median).collect();
     let middle = coarse.len() / 2;
     let is_told = |percent: &u64| {
-        let longer = |value: u64| {
-            u64::try_from(u128::from(value) * u128::from(100 + percent) / 100).unwrap_or(u64::MAX)
+        let longer = |value: &u64| {
+            u64::try_from(u128::from(*value) * u128::from(100 + percent) / 100).unwrap_or(u64::MAX)
         };
         let (before, after) = coarse.split_at(middle);
-        let planted: Vec<u64> =
-            before.iter().copied().chain(after.iter().map(|&value| longer(value))).collect();
         let is_it = |at: usize| at.abs_diff(middle) <= coarse.len() / 10;
-        changes(&planted).iter().any(|change| change.after > change.before && is_it(change.at))
+        let rises: Vec<u64> = before.iter().copied().chain(after.iter().map(longer)).collect();
+        let falls: Vec<u64> = before.iter().map(longer).chain(after.iter().copied()).collect();
+        changes(&rises).iter().any(|change| change.after > change.before && is_it(change.at))
+            && changes(&falls).iter().any(|change| change.after < change.before && is_it(change.at))
     };
     TRIED.get(TRIED.partition_point(|percent| !is_told(percent))).copied()
 }

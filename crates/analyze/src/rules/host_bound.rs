@@ -18,7 +18,8 @@ pub(super) const RULE: Rule = Rule {
                 of training.",
         why: "Where a step does not wait for input and is slow all the same, what is left is the loop around the stages: \
               bookkeeping, allocation, launches, logging. Nobody looks there, since it has no name.",
-        how: "The time of the critical path on which the step's own span is, nested sections excluded, divided by the time \
+        how: "The time of the critical path on which the step's own span is, nested sections excluded, and no more than the \
+              step's thread was in no section, divided by the time \
               of the steps and the input between them; warm-up is in both. The stages have to be known (one of forward, \
               backward, optimizer and so on), and phases have to cover a good part of the step: else regular stages cannot be \
               told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
@@ -62,8 +63,13 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         );
     }
     let covered = 1.0 - mode.unattributed_ns as f64 / mode.whole.total_ns.max(1) as f64;
-    let share = steps.share_inside(paths.other_ns, paths.total_ns);
-    let own_ns = paths.other_ns / paths.windows.max(1);
+    // Where the path leaves a thread that is in a section for what ended later elsewhere, what was before is the step's.
+    let is_step = |row: &&SectionRow| row.kind == SectionKind::Step;
+    let exposed = summary.sections.iter().filter(is_step).filter_map(|row| row.in_mode(mode.mode));
+    let exposed_ns = exposed.fold(0u64, |sum, part| sum.saturating_add(part.exposed_ns));
+    let other_ns = paths.other_ns.min(exposed_ns);
+    let share = steps.share_inside(other_ns, paths.total_ns);
+    let own_ns = other_ns / paths.windows.max(1);
     if share < thresholds.min_share || own_ns < thresholds.min_own_ns {
         return Verdict::fine(format!(
             "{} of {} is code of the step between its sections",
@@ -85,7 +91,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let gain = gain.of(steps.base());
     let input_share = summary.input.share;
     // Of equals the first path.
-    let is_step = |row: &&SectionRow| row.kind == SectionKind::Step;
     let step = summary.sections.iter().rev().filter(is_step).max_by_key(|row| row.stats.total);
     let against = input_share.map_or_else(String::new, |input| format!(" Input takes {}.", percent(input)));
     Verdict::Found(vec![Finding {

@@ -22,7 +22,10 @@ pub(super) const RULE: Rule = Rule {
         why: "In a run on several ranks every rank waits for the slowest step of all. On one rank jitter is \
               time that the usual step shows to be unnecessary, and it hides real changes from you.",
         how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A finding \
-              needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. Where \
+              needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. What \
+              hits fewer steps than percentiles see is a tail where those of the ten slowest that are beyond the limit \
+              of p99 cost as much by themselves; fewer than four of these may be chance, and the severity is at most 9. \
+              Where \
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
               ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
@@ -98,7 +101,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::unknown("steps have no duration");
     };
     let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
-    if !has_tail || gain.share < thresholds.min_share {
+    let rare = Rare::of(steps.mode, periodic, usual_ns, thresholds);
+    let is_rare = !has_tail && rare.share >= thresholds.min_share;
+    if !(has_tail || is_rare) || gain.share < thresholds.min_share {
         return Verdict::fine(format!(
             "p95 is {:.2} times {usual}, p99 {:.2} times; {} of the step time lies above {usuals}{}",
             ratio(p95),
@@ -108,7 +113,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ));
     }
     let by_p95 = ratio(p95) >= thresholds.min_p95_ratio;
-    let (name, tail) = if by_p95 { ("p95", p95) } else { ("p99", p99) };
+    let (name, tail) = match (by_p95, is_rare) {
+        (true, _) => ("p95", p95),
+        (false, false) => ("p99", p99),
+        (false, true) => ("the longest", stats.max.unwrap_or(p99)),
+    };
     let cause = Cause::of(steps.mode, periodic).filter(|cause| cause.share >= thresholds.explained_share);
     let evidence = Evidence::new()
         .with("p50_ns", p50)
@@ -121,6 +130,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("robust_cv_ratio", stats.robust_cv.map(|cv| rounded(cv, 4)))
         .with_known("longest_level_ns", levels.as_ref().map(|levels| levels.highest_ns))
         .with("above_median_share", gain.share)
+        .with_known("rare_steps", is_rare.then_some(rare.steps))
         .with_known("periodic_steps_left_out", periodic.map(PeriodicSteps::steps))
         .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
         .with_known("explained_share", cause.as_ref().map(|cause| rounded(cause.share, 3)));
@@ -135,7 +145,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             ratio(tail),
             percent(gain.share)
         ),
-        severity: capped(&gain, others.is_some()),
+        severity: capped(&gain, others.is_some() || (is_rare && rare.steps < FEW)),
         section: None,
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         rank: None,
@@ -146,6 +156,45 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         },
         predicted_gain: Some(gain),
     }])
+}
+
+/// Slow steps that are fewer than this may be chance.
+const FEW: usize = 4;
+
+/// The slowest steps that are no periodic ones, and beyond the limit of p99.
+struct Rare {
+    steps: usize,
+    /// What they take above the usual, as a share of all steps' time.
+    share: f64,
+}
+
+impl Rare {
+    fn of(
+        mode: &ModeSummary,
+        periodic: Option<&PeriodicSteps>,
+        usual_ns: u64,
+        thresholds: &Thresholds,
+    ) -> Self {
+        let first = mode.warmup.steady_step.unwrap_or(0);
+        let beyond = aperiodic(mode, periodic)
+            .filter(|step| step.step.is_none_or(|step| step >= first))
+            .filter(|step| step.duration_ns as f64 >= thresholds.min_p99_ratio * usual_ns as f64);
+        let (steps, above_ns) = beyond.fold((0, 0u64), |(steps, above_ns), step| {
+            (steps + 1, above_ns.saturating_add(step.duration_ns.saturating_sub(usual_ns)))
+        });
+        Self { steps, share: above_ns as f64 / mode.steady_ns.max(1) as f64 }
+    }
+}
+
+/// The slowest steps that are of no period.
+fn aperiodic<'a>(
+    mode: &'a ModeSummary,
+    periodic: Option<&'a PeriodicSteps>,
+) -> impl Iterator<Item = &'a SlowStep> {
+    mode.slowest.iter().filter(move |step| {
+        let of_a_period = periodic.zip(step.step).and_then(|(periodic, step)| periodic.every(step));
+        of_a_period.is_none()
+    })
 }
 
 /// What steps take where a run changed: medians, one before the first change and one after each.
@@ -217,15 +266,12 @@ impl Cause {
     /// Of the slowest steps that are of no period.
     fn of(mode: &ModeSummary, periodic: Option<&PeriodicSteps>) -> Option<Self> {
         let usual_ns = mode.steady.p50?;
-        let is_of_a_period = |step: &&SlowStep| {
-            periodic.zip(step.step).is_some_and(|(periodic, step)| periodic.every(step).is_some())
-        };
         let count = mode.whole.steps.max(1);
         let usual: BTreeMap<&str, u64> =
             mode.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns / count)).collect();
         let mut excess: BTreeMap<&str, u64> = BTreeMap::new();
         let mut all_excess = 0u64;
-        for step in mode.slowest.iter().filter(|step| !is_of_a_period(step)) {
+        for step in aperiodic(mode, periodic) {
             all_excess = all_excess.saturating_add(step.duration_ns.saturating_sub(usual_ns));
             for part in &step.phases {
                 let phase = part.phase.as_str();

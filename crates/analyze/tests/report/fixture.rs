@@ -329,6 +329,8 @@ impl Run {
         let mode = &self.summary.modes[0];
         let (windows, total_ns) = (mode.all.count, mode.all.total);
         let other_ns = per_step_ns * windows;
+        let step = self.summary.sections.iter_mut().find(|row| row.path == "step").unwrap();
+        step.in_steps[0].exposed_ns = other_ns;
         self.summary.critical_path = Some(CriticalPath {
             window: "step",
             mode: Some(Mode::Train),

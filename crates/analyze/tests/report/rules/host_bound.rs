@@ -25,6 +25,14 @@ fn code_between_the_sections_is_found() {
 }
 
 #[test]
+fn what_the_path_leaves_to_a_step_whose_thread_is_in_a_section_is_not_its_code() {
+    let mut summary = run().build();
+    let step = summary.sections.iter_mut().find(|row| row.path == "step").unwrap();
+    step.in_steps[0].exposed_ns = 100 * MS;
+    assert!(fine(RULE, &summary).starts_with("10 % of the step time"));
+}
+
+#[test]
 fn a_step_of_sections_is_fine() {
     let because = "0.50 % of the step time is code of the step between its sections";
     assert_eq!(fine(RULE, &healthy().build()), because);

@@ -82,6 +82,25 @@ fn a_tail_that_costs_little_is_fine() {
 }
 
 #[test]
+fn what_percentiles_do_not_see_is_found_by_what_it_costs() {
+    let with = |slow: usize, slow_ns: u64| {
+        let mut durations = vec![10 * MS; 1_000];
+        (0..slow).for_each(|at| durations[77 + at * 200] = slow_ns);
+        let [finding] = found(RULE, &Run::with_durations(durations).build()).try_into().unwrap();
+        finding
+    };
+    // 9.99 s of 20 s above the median.
+    let one = with(1, 10_000 * MS);
+    // Of percentiles the places in the histogram are known.
+    assert!(one.title.starts_with("Steps vary: the longest is 99"), "{}", one.title);
+    assert!(one.title.ends_with(" times the median, which costs 50 % of the step time."), "{}", one.title);
+    assert_eq!((one.severity, one.evidence.get("rare_steps")), (9.0, Some(&json!(1))));
+    // 4 times 0.99 s of 13.96 s.
+    let four = with(4, 1_000 * MS);
+    assert_eq!((four.severity, four.evidence.get("rare_steps")), (28.0, Some(&json!(4))));
+}
+
+#[test]
 fn percentiles_of_few_steps_mean_little() {
     let summary = Run::with_durations((0..99).map(|step| (1 + step % 10) * MS).collect()).build();
     assert!(unknown(RULE, &summary).contains("99 steps"));
