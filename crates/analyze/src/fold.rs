@@ -57,6 +57,8 @@ pub(crate) struct Fold {
     /// By path: the last group that had it, and how often.
     seen: Vec<(u64, u64)>,
     group: u64,
+    /// Which spans have steps inside of them; empty where none has.
+    around_steps: Vec<bool>,
     record: StepRecord,
     /// Exposed time of the step at hand by section.
     spent: ByPath<u64>,

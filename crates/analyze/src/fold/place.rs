@@ -24,7 +24,7 @@ pub(super) enum Role {
     Step,
     /// An outermost section that is no step.
     Outside,
-    /// A run or epoch: what is directly inside it stands for itself.
+    /// A run or epoch, or what another program has around its steps: what is directly inside it stands for itself.
     Container,
     /// Says that a run or epoch has begun; no section.
     Marker,
@@ -111,6 +111,7 @@ impl Fold {
     /// Places every span. Paths are good until the sections are cut.
     pub(super) fn place(&mut self, trace: &Trace, sections: &mut Sections, orphans: &mut Sections) {
         self.families.of(trace, &self.forest.parents);
+        self.find_around_steps(trace);
         self.slots.clear();
         self.nodes.clear();
         self.nodes.resize(trace.spans.len(), Node::NOWHERE);
@@ -118,7 +119,8 @@ impl Fold {
             let Some(span) = trace.spans.get(index as usize) else { continue };
             let parent_index = self.forest.parents.get(index as usize).copied().unwrap_or(NONE);
             let parent = self.nodes.get(parent_index as usize).map(Around::of);
-            let role = role(trace, span, parent.as_ref());
+            let is_around = self.around_steps.get(index as usize).is_some_and(|&is_around| is_around);
+            let role = role(trace, span, parent.as_ref(), is_around);
             let name = trace.text(span.name);
             let family = self.families.find(span).filter(|_| parent.is_none());
             let starts = span.kind.starts_trace() || role == Role::Step;
@@ -176,6 +178,26 @@ impl Fold {
             }
         }
         self.slots.rank_customs();
+    }
+
+    /// Marks the spans that have steps inside of them. Those of our own layer begin traces of their own.
+    fn find_around_steps(&mut self, trace: &Trace) {
+        self.around_steps.clear();
+        let is_step = |span: &Span| span.kind == SectionKind::Step;
+        if trace.is_ours || !trace.spans.iter().any(|span| is_step(span) && span.parent.is_some()) {
+            return;
+        }
+        self.around_steps.resize(trace.spans.len(), false);
+        // Children come after their parents.
+        for &index in self.forest.order.iter().rev() {
+            let index = index as usize;
+            let is_around = self.around_steps.get(index).is_some_and(|&is_around| is_around);
+            if is_around || trace.spans.get(index).is_some_and(is_step) {
+                let parent =
+                    self.forest.parents.get(index).and_then(|&at| self.around_steps.get_mut(at as usize));
+                parent.into_iter().for_each(|parent| *parent = true);
+            }
+        }
     }
 
     /// Of a span on another thread than its anchor's: [`Node::carrier`] and [`Node::is_beside`].
@@ -264,7 +286,7 @@ impl Around {
     }
 }
 
-fn role(trace: &Trace, span: &Span, parent: Option<&Around>) -> Role {
+fn role(trace: &Trace, span: &Span, parent: Option<&Around>, is_around_steps: bool) -> Role {
     if span.kind == SectionKind::Step {
         return Role::Step;
     }
@@ -288,6 +310,8 @@ fn role(trace: &Trace, span: &Span, parent: Option<&Around>) -> Role {
             let is_orphan = parent.is_none() && span.parent.is_some() && trace.is_ours;
             if is_foreign_step {
                 Role::Step
+            } else if is_around_steps {
+                Role::Container
             } else if is_orphan || !span.parent_path.is_empty() {
                 Role::Other
             } else {

@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::narrow::narrow_signed;
 use crate::report::units::{bytes, count, duration, signed_bytes, things};
 use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, rounded, severity};
@@ -171,10 +171,7 @@ impl Growth {
         let live =
             memory.live.as_ref().and_then(|pair| trends(pair, span, thresholds.min_growth_bytes, thresholds));
         if steps.mode.numbers == StepNumbers::Repeated {
-            return Err(Verdict::unknown(
-                "steps share their numbers, so that nobody knows which comes after which; number them through, or \
-                 open an epoch with `stepscope::epoch!` where their numbers begin anew",
-            ));
+            return Err(Verdict::unknown(NUMBERS_REPEAT));
         }
         let (verdict, pair, (whole, tail)) = match (live, &memory.live) {
             (Some(found), Some(pair)) => (LeakVerdict::Growing, pair, found),

@@ -170,6 +170,11 @@ fn told(ns: u64, mean_ns: u64) -> Option<String> {
     (share >= TOLD).then(|| percent(share))
 }
 
+/// Why rules that look at steps in their order say nothing.
+pub(crate) const NUMBERS_REPEAT: &str = "steps share their numbers, so that nobody knows which comes after which; number \
+                                         them through, or open an epoch with `stepscope::epoch!` where their numbers \
+                                         begin anew";
+
 /// The steps that rules judge, and what phases cost them.
 pub(crate) struct Steps<'a> {
     summary: &'a Summary,

@@ -1,11 +1,11 @@
 //! Rule `slower_since`: from some step on steps take longer, and never again as short as before.
 
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::smallest_visible;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ChangeCause, ChangeKind, ChangeSection, SeriesPoint, StepChange, Summary};
+use crate::summary::{ChangeCause, ChangeKind, ChangeSection, SeriesPoint, StepChange, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slower_since",
@@ -74,6 +74,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     if steps.mode.step_range.is_none() {
         return Verdict::unknown("steps have no numbers, so that nothing can be said over them");
+    }
+    if steps.mode.numbers == StepNumbers::Repeated {
+        return Verdict::unknown(NUMBERS_REPEAT);
     }
     let changes: Vec<&StepChange> =
         summary.changes.iter().filter(|change| change.mode == steps.mode.mode).collect();

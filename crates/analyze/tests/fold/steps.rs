@@ -1,7 +1,7 @@
 //! Steps: warm-up, modes, throughput, the slowest.
 
 use stepscope_analyze::summary::Warmup;
-use stepscope_core::{Mode, Phase};
+use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::{Figure, Trace};
 
 use crate::build::{Build, bare_step, process, summarise};
@@ -197,15 +197,14 @@ fn steps_inside_one_foreign_trace_are_all_found() {
         build.span(1, "data_wait", i * 100, i * 100 + 20);
         build
             .span(1, "step", i * 100 + 20, i * 100 + 100)
-            .kind(stepscope_core::SectionKind::Step)
+            .kind(SectionKind::Step)
             .figure(Figure::Step, i as i64);
     }
     let summary = summarise(&[build.foreign().trace()]);
     assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 400);
-    let none = summary.outside.iter().find(|row| row.phase.is_none()).unwrap();
-    assert_eq!(none.exposed_ns, 500, "without the steps and the waits inside");
-    let wait = summary.outside.iter().find(|row| row.phase.is_some()).unwrap();
-    assert_eq!(wait.exposed_ns, 100);
+    let [wait] = &summary.outside[..] else { panic!("{:?}", summary.outside) };
+    // The first is before them.
+    assert_eq!((wait.phase.is_some(), wait.stats.count, wait.exposed_ns), (true, 4, 80));
 }
 
 #[test]
@@ -249,4 +248,32 @@ fn periodic_steps_are_no_warm_up_unless_they_take_longer_than_others_of_their_pe
     assert_eq!(periodic(300), (0, 50, 0, 8));
     assert_eq!(periodic(449), (0, 50, 0, 8));
     assert_eq!(periodic(450), (1, 50, 50, 7));
+}
+
+#[test]
+fn what_another_program_has_around_its_steps_is_not_between_them() {
+    let mut build = Build::new(1);
+    build.span(0, "main", 0, 1_300).thread(1);
+    build.span(1, "train", 0, 1_200).thread(1);
+    for step in 0..10 {
+        let (at, id) = (120 * step, 3 + 3 * step);
+        build
+            .span(2, "train_step", at, at + 90)
+            .kind(SectionKind::Step)
+            .figure(Figure::Step, step as i64)
+            .thread(1);
+        build.span(id, "forward", at, at + 80).thread(1);
+        build.span(2, "load_batch", at + 90, at + 110).thread(1);
+    }
+    let summary = summarise([&build.foreign().trace()]);
+    let mode = summary.mode(Mode::Train).unwrap();
+    assert_eq!((mode.all.count, mode.all.total), (10, 900));
+    let [outside] = &summary.outside[..] else { panic!("{:?}", summary.outside) };
+    assert_eq!((outside.stats.count, outside.stats.total, outside.exposed_ns), (10, 200, 200));
+    // Each is a section all the same, with what is in none of the others.
+    let own = |path: &str| summary.section(path).map(|row| (row.stats.count, row.stats.total, row.self_ns));
+    assert_eq!(own("main"), Some((1, 1_300, Some(100))));
+    assert_eq!(own("main/train"), Some((1, 1_200, Some(100))));
+    let paths = summary.critical_path.as_ref().unwrap();
+    assert_eq!((paths.mode, paths.windows, paths.total_ns), (Some(Mode::Train), 10, 900));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{ChangeKind, StepChange};
+use stepscope_analyze::summary::{ChangeKind, StepChange, StepNumbers};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -206,5 +206,8 @@ fn parts_of_a_run_and_steps_without_numbers_are_not_judged() {
     let mut summary = slower();
     summary.modes[0].step_range = None;
     assert!(unknown(RULE, &summary).contains("no numbers"));
+    let mut summary = slower();
+    summary.modes[0].numbers = StepNumbers::Repeated;
+    assert!(unknown(RULE, &summary).starts_with("steps share their numbers"));
     assert!(unknown(RULE, &Run::of(99, MS).build()).contains("99 steps"));
 }
