@@ -57,7 +57,7 @@ thresholds! {
     noted_wait_ns: u64 = 100_000_000;
     /// Share of their time from which loader threads count as busy all the time.
     busy_share: f64 = 0.85;
-    /// Finished batches in the queue (median) from which loaders are ahead, whatever the step waits for.
+    /// Finished batches in the queue (median) from which loaders are ahead, if the step usually waits all the same.
     ready_batches: u64 = 2;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
@@ -265,11 +265,19 @@ impl<'a> Producers<'a> {
         self.one_of.map_or(("The loaders".into(), "are"), |one| (format!("The loader `{}`", one.name), "is"))
     }
 
+    /// Whether the usual wait is no shorter than half of the mean: else few long ones make up for most of the time, and
+    /// what the queue usually holds says nothing of these.
+    fn waits_usually(&self) -> bool {
+        let wait = &self.waits.wait;
+        wait.p50.zip(wait.mean).is_none_or(|(p50, mean)| p50 as f64 * 2.0 >= mean)
+    }
+
     fn own_advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
         let (subject, are) = self.subject();
         if let (Some(depth), Some(queue_ns)) = (self.waits.depth.p50, self.waits.queue.p50)
             && depth >= thresholds.ready_batches
             && queue_ns >= step_ns
+            && self.waits_usually()
         {
             return format!(
                 "Batches lay ready when the step took them ({} in the queue, for {}), so more or faster loaders \

@@ -8,7 +8,7 @@ use stepscope_analyze::summary::{BatchSummary, FigureSource, FigureSum, HeldUp, 
 use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy, same};
+use crate::fixture::{MS, Run, healthy, same, stats};
 
 const RULE: &str = "input_bound";
 
@@ -131,6 +131,11 @@ fn waits_while_batches_lie_ready_are_not_the_loaders_fault() {
     summary.waits.queue = same(100, 30 * MS);
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert!(finding.recommendation.starts_with("Batches lay ready"), "{}", finding.recommendation);
+    // Of the few for which the step waits none did, whatever the queue holds at most times.
+    summary.waits.wait = stats((0..100).map(|wait| if wait % 20 == 0 { 20 * MS } else { 1_000 }));
+    summary.batches.loaders[0].utilisation = Some(0.7);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.recommendation.contains("deepen the queue"), "{}", finding.recommendation);
 }
 
 #[test]
