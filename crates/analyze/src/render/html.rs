@@ -52,7 +52,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     overview::header(report, &mut body);
     body.push_str("<main id=\"content\" tabindex=\"-1\">\n");
     overview::facts(report, &mut body);
-    if report.run.id.is_some() {
+    if report.has_run() {
         findings::render(report, &mut body);
     }
     steps::phases(report, &mut body);
@@ -79,7 +79,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
 
 /// The page around its parts. The policy allows the one style and the one script that are in it, by their hashes.
 fn document(report: &Report, body: &str, data: &str) -> String {
-    let title = report.run.id.as_deref().unwrap_or("no run");
+    let title = report.run_name();
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
         sha256::base64_digest(SCRIPT.as_bytes()),

@@ -18,7 +18,7 @@ pub(super) const RENDERER: Renderer =
 fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     let mut page = Page::default();
     overview::render(report, &mut page);
-    if report.run.id.is_some() {
+    if report.has_run() {
         findings::render(report, &mut page);
     }
     tables::phases(report, &mut page);

@@ -32,7 +32,7 @@ fn render(report: &Report, options: Options) -> Result<String, RenderError> {
         phases::render(report, &mut page);
     }
     critical::render(report, &mut page);
-    if report.run.id.is_some() {
+    if report.has_run() {
         findings::render(report, &mut page);
     }
     sections::render(report, &mut page);

@@ -92,6 +92,19 @@ pub struct Report {
 }
 
 impl Report {
+    /// Whether there is a run at all; the input need not say what it is called.
+    #[must_use]
+    pub fn has_run(&self) -> bool {
+        self.run.id.is_some() || self.run.spans > 0 || !self.sections.is_empty()
+    }
+
+    /// What the run is called; one without a name is told from none.
+    #[must_use]
+    pub fn run_name(&self) -> &str {
+        let without = if self.has_run() { "a run without a name" } else { "no run" };
+        self.run.id.as_deref().unwrap_or(without)
+    }
+
     /// The highest severity of its findings.
     #[must_use]
     pub fn max_severity(&self) -> Option<f64> {

@@ -10,8 +10,9 @@ use stepscope_analyze::render::{self, File, Options, Output};
 use stepscope_analyze::report::{Report, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{Gauge, SeriesPoint, StepSeries};
-use stepscope_core::Mode;
+use stepscope_core::{Mode, Phase};
 
+use crate::fixture::{MS, Run};
 use crate::text::damaged;
 
 /// Names that try to be more than names.
@@ -94,4 +95,18 @@ fn hostile(name: &str) -> Summary {
     summary.phase_series[0].points[0].exposed[0].phase = phase.clone();
     summary.modes[0].slowest[0].phases[0].phase = phase;
     summary
+}
+
+#[test]
+fn a_run_without_a_name_is_a_run() {
+    let mut summary = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 8 * MS).build();
+    summary.run.id.clear();
+    let report = report_of(&summary);
+    assert!(report.has_run() && report.bottlenecks.iter().any(|row| row.rule == "input_bound"));
+    for format in ["text", "md", "html"] {
+        let text = text_in(format, &report);
+        for part in ["a run without a name", "Findings", "waiting for batches"] {
+            assert!(text.contains(part), "{format}, {part}: {text}");
+        }
+    }
 }

@@ -20,7 +20,7 @@ const PARTS: [(&str, &str); 10] = [
 ];
 
 pub(super) fn header(report: &Report, out: &mut String) {
-    let run = report.run.id.as_deref().map_or_else(|| "no run".into(), code);
+    let run = report.run.id.as_deref().map_or_else(|| prose(report.run_name()), code);
     out.push_str(&format!(
         "<header>\n<p class=\"brand\">stepscope · {run}</p>\n<h1>{}</h1>\n<nav aria-label=\"Parts of the report\"><ul>",
         prose(&report.summary.verdict)
@@ -33,7 +33,7 @@ pub(super) fn header(report: &Report, out: &mut String) {
 
 pub(super) fn facts(report: &Report, out: &mut String) {
     let (run, summary) = (&report.run, &report.summary);
-    if run.id.is_none() {
+    if !report.has_run() {
         return;
     }
     open("run", "The run", out);

@@ -3,16 +3,16 @@
 use super::super::common::recording::ended_in_order;
 use super::page::{Page, code, known, prose};
 use crate::report::units::{bytes, count, duration, percent, rate, things};
-use crate::report::{Report, Run, coverage};
+use crate::report::{Report, coverage};
 use crate::summary::Throughput;
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let summary = &report.summary;
     page.heading(2, &prose(&summary.verdict));
-    if report.run.id.is_none() {
+    if !report.has_run() {
         return;
     }
-    let mut rows = vec![row("Run", who(&report.run))];
+    let mut rows = vec![row("Run", who(report))];
     if let Some(mode) = summary.mode {
         rows.push(row("Steps", format!("{} ({mode})", count(summary.steps))));
         rows.extend(coverage::read(&summary.coverage).map(|text| row("Read", text)));
@@ -40,8 +40,9 @@ fn row(name: &str, text: String) -> [String; 2] {
     [name.into(), text]
 }
 
-fn who(run: &Run) -> String {
-    let mut parts = vec![known(run.id.as_deref(), code)];
+fn who(report: &Report) -> String {
+    let run = &report.run;
+    let mut parts = vec![run.id.as_deref().map_or_else(|| prose(report.run_name()), code)];
     if run.attempt > 0 {
         parts.push(format!("attempt {}", run.attempt));
     }

@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         _ => Look::Heading,
     };
     page.paragraph(look, "", &summary.verdict);
-    if report.run.id.is_none() {
+    if !report.has_run() {
         return;
     }
     page.blank();
@@ -55,7 +55,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
 fn run(report: &Report, page: &mut Page) {
     let run = &report.run;
     let summary = &report.summary;
-    let mut who = vec![run.id.clone().unwrap_or_default()];
+    let mut who = vec![report.run_name().to_owned()];
     if run.attempt > 0 {
         who.push(format!("attempt {}", run.attempt));
     }
