@@ -54,10 +54,12 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Source, CliError> {
     let Some(path) = path.or_else(|| here.is_file().then_some(here)) else { return Ok(Source::default()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::Input(format!("failed to read {}: {error}", path.display())))?;
-    let wrong = |error: toml::de::Error| {
-        CliError::Usage(format!("{} does not fit: {error}", path.display()).trim_end().to_owned())
-    };
-    let config = toml::from_str(&text).map_err(wrong)?;
-    let said = toml::from_str(&text).map_err(wrong)?;
+    let wrong = |what: &str| CliError::Usage(format!("{} does not fit: {}", path.display(), what.trim_end()));
+    let unread = |error: toml::de::Error| wrong(&error.to_string());
+    let config: Config = toml::from_str(&text).map_err(unread)?;
+    let said = toml::from_str(&text).map_err(unread)?;
+    if let Some(fault) = config.rules.fault() {
+        return Err(wrong(&fault));
+    }
     Ok(Source { config, file: Some(path.into()), said })
 }

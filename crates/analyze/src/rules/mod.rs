@@ -63,6 +63,17 @@ macro_rules! registry {
                     _ => Vec::new(),
                 }
             }
+
+            /// What is wrong with a threshold that lies where none can, with its rule; absent where all can be. Shares and
+            /// probabilities lie within 0 and 1, all others are finite and not negative.
+            #[must_use]
+            pub fn fault(&self) -> Option<String> {
+                let of = |rule: &Rule| {
+                    let fault = self.thresholds(rule.id).iter().find_map(common::range::fault)?;
+                    Some(format!("[rules.{}] {fault}", rule.id))
+                };
+                RULES.iter().find_map(of)
+            }
         }
     };
 }

@@ -23,6 +23,9 @@ Thresholds are set in `stepscope.toml`, a table a rule:
 min_share = 0.1
 ```
 
+Keys that end in `_share` are parts of one (0.1 for 10 %) and lie within 0 and 1, as probabilities (`_p_value`) do; all others
+are finite and not negative. Anything else is an error.
+
 ";
 
 /// The document that the registry makes.

@@ -59,3 +59,32 @@ fn thresholds_are_read_by_rule_and_key() {
         assert!(serde_json::from_str::<Config>(wrong).is_err(), "{wrong}");
     }
 }
+
+#[test]
+fn thresholds_lie_where_they_can() {
+    let fault = |text: &str| serde_json::from_str::<Config>(text).unwrap().fault();
+    assert_eq!(Config::default().fault(), None);
+    let share = |value: &str| format!(r#"{{"slow_section": {{"long_call_min_share": {value}}}}}"#);
+    for (value, said) in [("10", "10"), ("-0.1", "-0.1"), ("1.001", "1.001")] {
+        let expected = format!(
+            "[rules.slow_section] `long_call_min_share = {said}` is not within 0 and 1; a share is a part of one: 0.1 \
+             for 10 %"
+        );
+        assert_eq!(fault(&share(value)), Some(expected));
+    }
+    assert_eq!((fault(&share("0")), fault(&share("1"))), (None, None));
+    let probability = fault(r#"{"memory_growth": {"max_p_value": 5}}"#).unwrap();
+    assert!(probability.contains("`max_p_value = 5` is not within 0 and 1; a probability"), "{probability}");
+    // What is no share may be more than one.
+    assert_eq!(fault(r#"{"slow_calls": {"min_ratio": 200}}"#), None);
+    let negative = fault(r#"{"slow_calls": {"min_ratio": -1}}"#);
+    assert_eq!(negative.unwrap(), "[rules.slow_calls] `min_ratio = -1` is not a number from 0 on");
+    for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut config = Config::default();
+        config.io_stalls.slow_bytes_per_s = value;
+        assert!(config.fault().unwrap().starts_with("[rules.io_stalls] `slow_bytes_per_s = "), "{value}");
+        let mut config = Config::default();
+        config.spans_lost.min_share = value;
+        assert!(config.fault().unwrap().starts_with("[rules.spans_lost] `min_share = "), "{value}");
+    }
+}

@@ -63,7 +63,13 @@ fn mistakes_are_told() {
     write(&folder, "threshold.toml", b"[rules.input_bound]\nmin_shaer = 0.1\n");
     write(&folder, "type.toml", b"[rules.input_bound]\nmin_share = \"high\"\n");
     write(&folder, "syntax.toml", b"[rules\n");
+    write(&folder, "percent.toml", b"[rules.input_bound]\nmin_share = 10\n");
     let cases = [
+        (
+            "percent.toml",
+            2,
+            "percent.toml does not fit: [rules.input_bound] `min_share = 10` is not within 0 and 1",
+        ),
         ("rule.toml", 2, "no_such_rule"),
         ("threshold.toml", 2, "min_shaer"),
         ("type.toml", 2, "min_share"),

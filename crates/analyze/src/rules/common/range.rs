@@ -1,0 +1,22 @@
+//! Within what thresholds must lie. The end of a key says what it is, and by that what it can be.
+
+use crate::rules::Threshold;
+
+/// Ends of keys whose values are parts of one, and what to say where one is not.
+const PARTS_OF_ONE: [(&str, &str); 2] = [
+    ("_share", "a share is a part of one: 0.1 for 10 %"),
+    ("_p_value", "a probability is a part of one: 0.01 for one in a hundred"),
+];
+
+/// What is wrong with the value of a threshold, and what is allowed; absent where it can be.
+pub(in crate::rules) fn fault(threshold: &Threshold) -> Option<String> {
+    let part = PARTS_OF_ONE.iter().find(|(end, _)| threshold.key.ends_with(end));
+    let most = part.map_or(f64::MAX, |_| 1.0);
+    // What is no number is not within either.
+    let is_within = threshold.value.parse().is_ok_and(|value: f64| (0.0..=most).contains(&value));
+    let allowed = match part {
+        Some((_, hint)) => format!("not within 0 and 1; {hint}"),
+        None => "not a number from 0 on".into(),
+    };
+    (!is_within).then(|| format!("`{} = {}` is {allowed}", threshold.key, threshold.value))
+}
