@@ -1,11 +1,15 @@
 //! Rule `slower_since`: from some step on steps take longer, and never again as short as before.
 
+use stepscope_core::SectionKind;
+
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::smallest_visible;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ChangeCause, ChangeKind, ChangeSection, SeriesPoint, StepChange, StepNumbers, Summary};
+use crate::summary::{
+    ChangeCause, ChangeKind, ChangeSection, SectionRow, SeriesPoint, StepChange, StepNumbers, Summary,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "slower_since",
@@ -28,13 +32,14 @@ pub(super) const RULE: Rule = Rule {
               direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
               it on, is told from a change by Schwarz's criterion. Where nothing changes, the second half of the \
               same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
-              found is told. A finding needs a level that all later ones stay above. The phase named is the one \
-              whose exposed time in a step grew most, if it accounts for at least half of what steps grew, and the \
-              rest of the step grew by at most half as large a share; the section named is the one of that phase \
-              whose own exposed time grew most, where that is half of it. Where no phase does, all of the step is \
-              slower: while that is by less than a quarter it may be no more than the machine's clock, and the \
-              severity is at most 9; so it is where at least half of what steps grew is time in which their threads \
-              waited for a processor.",
+              found is told. A finding needs a level that all later ones stay above: what steps take after it is the \
+              lowest of these. The phase named is the one whose exposed time in a step grew most, in the mean of all \
+              steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
+              half of what steps grew, and the rest of the step grew by at most half as large a share; the section \
+              named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
+              does, all of the step is slower: while that is by less than a quarter it may be no more than the \
+              machine's clock, and the severity is at most 9; so it is where at least half of what steps grew is time \
+              in which their threads waited for a processor.",
         advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
                  searched, a file that is appended to, a larger batch, a second stage of training. Where no phase \
                  explains it, all of the step is slower: clock speed and heat, other programs on the machine, memory.",
@@ -126,7 +131,9 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
 /// A change to longer steps, as far as it lasts to the end.
 struct Lasting<'a> {
     change: &'a StepChange,
-    /// What every later level takes more.
+    /// The lowest level since.
+    after_ns: u64,
+    /// What it takes more than the level before.
     more_ns: u64,
     /// Time that this costs over all steps since.
     all_ns: u128,
@@ -136,12 +143,12 @@ impl<'a> Lasting<'a> {
     /// Of the first of these changes; the others follow it.
     fn of(changes: &[&'a StepChange]) -> Option<Self> {
         let (&change, later) = changes.split_first()?;
-        let least = changes.iter().map(|change| change.after_ns).min()?;
-        let more_ns = least.checked_sub(change.before_ns).filter(|&more_ns| more_ns > 0)?;
+        let after_ns = changes.iter().map(|change| change.after_ns).min()?;
+        let more_ns = after_ns.checked_sub(change.before_ns).filter(|&more_ns| more_ns > 0)?;
         let since = later.iter().map(|change| u128::from(change.steps_after)).sum::<u128>();
         let here = u128::from(change.steps_after) * u128::from(more_ns);
         let here = if change.kind == ChangeKind::Gradual { here / 2 } else { here };
-        Some(Self { change, more_ns, all_ns: here.saturating_add(since * u128::from(more_ns)) })
+        Some(Self { change, after_ns, more_ns, all_ns: here.saturating_add(since * u128::from(more_ns)) })
     }
 
     fn share(&self) -> f64 {
@@ -194,7 +201,7 @@ fn finding(
     let evidence = Evidence::new()
         .with("since_step", change.step)
         .with("before_ns", change.before_ns)
-        .with("after_ns", change.after_ns)
+        .with("after_ns", lasting.after_ns)
         .with("longer_share", rounded(lasting.share(), 6))
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
@@ -211,31 +218,32 @@ fn finding(
         evidence,
         recommendation: match others {
             Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
-            None => advice(change, cause),
+            None => advice(lasting, cause, steps.summary),
         },
         predicted_gain: Some(gain),
     })
 }
 
-fn advice(change: &StepChange, cause: Option<&ChangeCause>) -> String {
+fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary) -> String {
+    let change = lasting.change;
     let since = match change.kind {
         ChangeKind::Sudden => format!("began at step {}", count(change.step)),
         ChangeKind::Gradual => "grows with the steps".into(),
     };
     let section = cause.and_then(ChangeCause::section_that_explains);
     match (cause, section) {
-        (Some(_), Some(ChangeSection { path, before_ns, after_ns })) => format!(
-            "`{path}` takes {} of a step instead of {}: look for what {since} in it, such as a collection that is \
-             searched, a cache that is full, larger input.",
-            duration(*after_ns),
-            duration(*before_ns)
-        ),
-        (Some(ChangeCause { phase: Some(phase), before_ns, after_ns, .. }), None) => format!(
-            "`{phase}` takes {} of a step instead of {}: look for what {since} in it, such as a collection that is \
-             searched, a cache that is full, larger input.",
-            duration(*after_ns),
-            duration(*before_ns)
-        ),
+        (Some(_), Some(ChangeSection { path, before_ns, after_ns })) => {
+            let is_step = |row: &SectionRow| row.kind == SectionKind::Step && row.path == *path;
+            let grown = if summary.sections.iter().any(is_step) {
+                "What the step does outside of its sections".into()
+            } else {
+                format!("`{path}`")
+            };
+            grown_advice(&grown, &compared(lasting, *before_ns, *after_ns), &since)
+        }
+        (Some(ChangeCause { phase: Some(phase), before_ns, after_ns, .. }), None) => {
+            grown_advice(&format!("`{phase}`"), &compared(lasting, *before_ns, *after_ns), &since)
+        }
         (Some(_), None) => format!(
             "What grew is time that no section with a phase covers: give the parts of the step sections, and look \
              for what {since}."
@@ -248,5 +256,30 @@ fn advice(change: &StepChange, cause: Option<&ChangeCause>) -> String {
              {}, and memory that runs short.",
             if change.kind == ChangeKind::Sudden { "began then" } else { "take more and more" }
         ),
+    }
+}
+
+fn grown_advice(what: &str, compared: &str, since: &str) -> String {
+    format!(
+        "{what} takes {compared}: look for what {since} in it, such as a collection that is searched, a cache that is \
+         full, larger input."
+    )
+}
+
+/// What a part of the step takes, beside what it took: both as means, of steps that are named where they are others than
+/// those of the times in evidence.
+fn compared(lasting: &Lasting<'_>, before_ns: u64, after_ns: u64) -> String {
+    let change = lasting.change;
+    let (before, after) = (duration(before_ns), duration(after_ns));
+    let between = |from: u64| format!("steps {} to {}", count(from), count(change.to_step));
+    match change.kind {
+        ChangeKind::Gradual => format!(
+            "{after} of a step on average in the last third of {} instead of {before} in the first third",
+            between(change.from_step)
+        ),
+        ChangeKind::Sudden if lasting.after_ns < change.after_ns => {
+            format!("{after} of a step in {} instead of {before}", between(change.step))
+        }
+        ChangeKind::Sudden => format!("{after} of a step instead of {before}"),
     }
 }
