@@ -148,6 +148,8 @@ struct Growth {
     steps: u64,
     first_bytes: u64,
     candidates: Vec<(String, i64)>,
+    /// Whether sections say what they leave behind.
+    is_told: bool,
 }
 
 impl Growth {
@@ -210,6 +212,7 @@ impl Growth {
             steps: span.saturating_add(1),
             first_bytes: pair.first_bytes,
             candidates,
+            is_told: summary.sections.iter().any(|row| left_bytes(row).is_some()),
         }))
     }
 
@@ -272,7 +275,7 @@ impl Growth {
                 .with_known("hours_to_limit", hours_left.map(|hours| rounded(hours, 2)))
                 .with_known("section_net_per_step_bytes", own)
                 .with("other_candidates", others),
-            recommendation: advice(&self.leak, hours_left),
+            recommendation: advice(&self.leak, self.is_told, hours_left),
             predicted_gain: None,
         }
     }
@@ -306,11 +309,15 @@ fn span(mode: &ModeSummary, summary: &Summary) -> u64 {
     range.map_or(0, |(first, last)| last.saturating_sub(first))
 }
 
+/// What a section itself allocated and did not free over the run, where it says so.
+fn left_bytes(row: &SectionRow) -> Option<i64> {
+    row.memory?.self_net_bytes
+}
+
 /// Sections that leave memory behind, net bytes a step; nearest to the growth first, then by path.
 fn candidates(summary: &Summary, steps: u64, numbers: u64, slope: f64) -> Vec<(String, i64)> {
     let all = numbers.saturating_mul(summary.state.instances.max(1));
-    let net =
-        |row: &SectionRow| Some(row.memory?.self_net_bytes? / behind(row, &summary.coverage, steps, all));
+    let net = |row: &SectionRow| Some(left_bytes(row)? / behind(row, &summary.coverage, steps, all));
     let mut candidates: Vec<(String, i64)> = summary
         .sections
         .iter()
@@ -349,7 +356,7 @@ fn by_rate(bytes_per_hour: Option<f64>) -> f64 {
     }
 }
 
-fn advice(leak: &Leak, hours_left: Option<f64>) -> String {
+fn advice(leak: &Leak, is_told: bool, hours_left: Option<f64>) -> String {
     let time = hours_left.map_or(String::new(), |hours| {
         format!(" The limit is reached in {}.", duration((hours * 3.6e12).min(1e19) as u64))
     });
@@ -357,6 +364,10 @@ fn advice(leak: &Leak, hours_left: Option<f64>) -> String {
         (Some(section), _) => format!(
             "Look at what `{section}` keeps: histories, caches without bound, values collected by step. Clear \
              or bound it, or keep numbers instead of tensors.{time}"
+        ),
+        (None, LeakVerdict::Growing) if !is_told => format!(
+            "In which section is not known, as none says what it allocates and frees: record with `stepscope::Alloc` as \
+             the global allocator, and put sections around what runs by step.{time}"
         ),
         (None, LeakVerdict::Growing) => format!(
             "No section leaves about as much behind: the memory is allocated outside of sections or freed by \

@@ -61,6 +61,23 @@ fn no_section_is_named_when_none_fits() {
 }
 
 #[test]
+fn where_sections_say_nothing_of_memory_nothing_is_said_of_them() {
+    let mut unsaid = run().live(0, 134_000.0, 134_000.0, 1e-12).leaves("step/forward", 1_000).build();
+    let row = unsaid.sections.iter_mut().find(|row| row.name == "forward").unwrap();
+    // Its children were not read.
+    row.memory.as_mut().unwrap().self_net_bytes = None;
+    for summary in [unsaid, run().live(0, 134_000.0, 134_000.0, 1e-12).build()] {
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        let advice = &finding.recommendation;
+        assert!(
+            advice.starts_with("In which section is not known, as none says what it allocates"),
+            "{advice}"
+        );
+        assert!(advice.contains("`stepscope::Alloc`"), "{advice}");
+    }
+}
+
+#[test]
 fn resident_memory_alone_is_a_suspicion() {
     let summary = run().rss(50_000_000, 134_000.0, 134_000.0, 1e-12).build();
     let [finding] = found(RULE, &summary).try_into().unwrap();
