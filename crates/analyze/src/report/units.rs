@@ -57,6 +57,12 @@ pub fn bytes(count: u64) -> String {
     format!("{} {name}", significant(value))
 }
 
+/// Bytes a second: `1.50 KiB/s`.
+#[must_use]
+pub fn byte_rate(per_second: f64) -> String {
+    format!("{}/s", bytes(per_second.max(0.0).round() as u64))
+}
+
 /// A change in bytes, with its sign.
 #[must_use]
 pub fn signed_bytes(change: i64) -> String {

@@ -4,7 +4,7 @@
 use stepscope_core::SectionKind;
 
 use super::{Config, Doc, Rule, Steps, TOLD};
-use crate::report::units::{bytes, count, duration, percent};
+use crate::report::units::{bytes, count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
 use crate::steps::WAITING;
 use crate::summary::{SectionRow, Summary};
@@ -77,7 +77,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let holds = held_bytes.map_or_else(String::new, |held| format!(", which hold about {}", bytes(held)));
     let least = (enough / 2).max(1);
     Verdict::Found(vec![Finding {
-        title: format!("Loaders are {} batches ahead of steps that do not wait{holds}.", count(depth)),
+        title: format!(
+            "Loaders are {} ahead of steps that do not wait{holds}.",
+            things(depth, "batch", "batches")
+        ),
         severity: severity(thresholds.severity),
         section: largest_batch(summary).map(|row| row.path.clone()),
         phase: None,

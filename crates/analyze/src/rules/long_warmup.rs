@@ -121,11 +121,21 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with_known("taken_by_others_share", others.map(|share| rounded(share, 3))),
         recommendation: match others {
             Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
-            None => format!(
-                "{what} The first {} {} more than as many usual ones.",
-                things(longest, "step takes", "steps take"),
-                duration(excess_ns)
-            ),
+            None => {
+                let above = duration(excess_ns);
+                match (mode.warmup.steps, longest) {
+                    (1, _) => format!("{what} The first step takes {above} more than a usual one."),
+                    (all, 1) => {
+                        format!(
+                            "{what} The first steps of {all} ranks take {above} more than as many usual ones."
+                        )
+                    }
+                    _ => format!(
+                        "{what} The first {} steps take {above} more than as many usual ones.",
+                        count(longest)
+                    ),
+                }
+            }
         },
         predicted_gain: Some(gain),
     }])

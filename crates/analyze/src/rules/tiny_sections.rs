@@ -1,7 +1,7 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{SectionRow, Summary};
 
@@ -133,10 +133,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with("section_cost_ns", thresholds.section_cost_ns)
             .with("steps", tiny.steps),
         recommendation: format!(
-            "Put one section around the loop that `{}` is in: it runs {} times a step, {} each, and recording takes about \
+            "Put one section around the loop that `{}` is in: it runs {} a step, {} each, and recording takes about \
              as long.{}",
             row.path,
-            count(per_step(calls)),
+            things(per_step(calls), "time", "times"),
             each_ns.map_or_else(|| "very briefly".into(), duration),
             steps.caveat()
         ),

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::report::units::{bytes, count, duration, percent, signed_bytes};
+use crate::report::units::{byte_rate, bytes, count, duration, percent, signed_bytes};
 
 /// A figure of evidence in words: its key without the unit, and its value in it; empty where it says nothing.
 pub(crate) fn figure(key: &str, value: &Value) -> String {
@@ -19,6 +19,8 @@ pub(crate) fn labelled(key: &str, value: &Value) -> Option<(String, String)> {
                 Some((label, "ns")) => (label, duration(whole)),
                 Some((label, "bytes")) if plain < 0.0 => (label, signed_bytes(plain.round() as i64)),
                 Some((label, "bytes")) => (label, bytes(whole)),
+                _ if key == "bytes" => (key, bytes(whole)),
+                _ if key == "bytes_per_s" => ("throughput", byte_rate(plain)),
                 // A share of nothing is no evidence.
                 Some((_, "share")) if plain == 0.0 => return None,
                 Some((label, "share")) => (label, percent(plain)),
@@ -65,5 +67,27 @@ fn item(value: &Value) -> String {
         }
         Value::String(text) => text.clone(),
         other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn figures_are_told_in_their_units() {
+        let cases = [
+            ("wait_p50_ns", json!(2_000_000), "wait p50 2.00 ms"),
+            ("held_bytes", json!(2_048), "held 2.00 KiB"),
+            ("bytes", json!(1_200_000), "bytes 1.14 MiB"),
+            ("bytes_per_s", json!(2_000_636.0), "throughput 1.91 MiB/s"),
+            ("steps", json!(1_200), "steps 1,200"),
+            ("lost_share", json!(0.0), ""),
+        ];
+        for (key, value, words) in cases {
+            assert_eq!(figure(key, &value), words, "{key}");
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::super::common::recording::ended_in_order;
 use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, prose, share};
-use crate::report::units::{bytes, rate};
+use crate::report::units::{byte_rate, rate};
 use crate::report::{Report, coverage};
 
 /// Parts of the page that its navigation names: id, title.
@@ -63,8 +63,7 @@ pub(super) fn facts(report: &Report, out: &mut String) {
         );
     }
     if let Some(value) = done.bytes_per_second.filter(|value| *value >= 0.0) {
-        let words = format!("{}/s", bytes(value.round() as u64));
-        facts.push(("Bytes", figure("summary/throughput/bytes_per_second", value, &words)));
+        facts.push(("Bytes", figure("summary/throughput/bytes_per_second", value, &byte_rate(value))));
     }
     facts.push(("Elapsed", ns("run/elapsed_ns", run.elapsed_ns)));
     facts.push(("Epochs ended", count("run/epochs_ended", run.epochs_ended)));

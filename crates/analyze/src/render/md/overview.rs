@@ -2,7 +2,7 @@
 
 use super::super::common::recording::ended_in_order;
 use super::page::{Page, code, known, prose};
-use crate::report::units::{bytes, count, duration, percent, rate, things};
+use crate::report::units::{byte_rate, count, duration, percent, rate, things};
 use crate::report::{Report, coverage};
 use crate::summary::Throughput;
 
@@ -63,6 +63,6 @@ fn throughput(done: &Throughput) -> Option<String> {
     let mut parts: Vec<String> =
         rates.iter().filter_map(|(name, per_second)| per_second.map(|value| rate(value, name))).collect();
     let transfer = done.bytes_per_second.filter(|value| value.is_finite() && *value >= 0.0);
-    parts.extend(transfer.map(|value| format!("{}/s", bytes(value.round() as u64))));
+    parts.extend(transfer.map(byte_rate));
     (!parts.is_empty()).then(|| parts.join(", "))
 }

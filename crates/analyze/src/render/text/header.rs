@@ -2,7 +2,7 @@
 
 use super::page::{Look, Page};
 use super::width::left;
-use crate::report::units::{count, duration, percent, rate, things};
+use crate::report::units::{byte_rate, count, duration, percent, rate, things};
 use crate::report::{Report, Run};
 use crate::summary::{InputVerdict, Throughput};
 
@@ -131,7 +131,7 @@ fn throughput(done: &Throughput, is_bound: bool) -> Vec<String> {
         }
     }
     if let Some(bytes) = done.bytes_per_second.filter(|rate| rate.is_finite() && *rate >= 0.0) {
-        parts.push(format!("{bound}{}/s", crate::report::units::bytes(bytes.round() as u64)));
+        parts.push(format!("{bound}{}", byte_rate(bytes)));
     }
     parts.extend(done.steps_per_second.map(|per_second| format!("{bound}{}", rate(per_second, "steps"))));
     parts

@@ -36,6 +36,22 @@ fn what_others_on_the_machine_take_is_told_and_no_fault() {
 }
 
 #[test]
+fn one_step_of_warm_up_is_told_as_one() {
+    let [finding] = found(RULE, &Run::of(190, 10 * MS).warmup(&[2_010 * MS]).build()).try_into().unwrap();
+    let advice = &finding.recommendation;
+    assert!(advice.ends_with(" The first step takes 2.00 s more than a usual one."), "{advice}");
+    // And one of each rank.
+    let mut summary = Run::of(190, 10 * MS).warmup(&[1_010 * MS; 2]).build();
+    summary.modes[0].warmup.max_per_instance = 1;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    let advice = &finding.recommendation;
+    assert!(
+        advice.ends_with(" The first steps of 2 ranks take 2.00 s more than as many usual ones."),
+        "{advice}"
+    );
+}
+
+#[test]
 fn what_only_the_first_steps_do_is_named() {
     let compiling: Vec<u64> = (0..200).map(|call| if call < 10 { 204 * MS } else { 4 * MS }).collect();
     let run = Run::of(190, 10 * MS).warmup(&[210 * MS; 10]).varying("forward", &compiling);
