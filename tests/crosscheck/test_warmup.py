@@ -36,6 +36,11 @@ class WarmUp(unittest.TestCase):
         scattered = [80, 90, 100, 110, 120] * 20
         self.assertEqual((told([140] * 4 + scattered), told([141] * 4 + scattered)), (0, 4))
 
+    def test_levels_that_are_as_far_apart_as_warm_up_bound_nothing(self):
+        # Excess of the highest eighth: 124 and 126 of 100.
+        near, far = [100] * 6 + [224] * 2, [100] * 6 + [226] * 2
+        self.assertEqual((warmup.level(near, 100), warmup.level(far, 100)), ((100, 124), (100, 10)))
+
     def test_the_highest_eighth_bounds_what_steps_scatter(self):
         # No more than two and a half times what it lies above the usual step, and no less than that.
         self.assertEqual((told([125] * 4 + [90, 100, 110] * 32), told([126] * 4 + [90, 100, 110] * 32)), (0, 4))

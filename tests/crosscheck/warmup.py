@@ -10,8 +10,9 @@ FIRST, MOST, LARGEST_SHARE = 256, 224, 4
 # A border above the usual step: this part of it (of fewer than so many steps another), and as many median deviations.
 LEAST_SHARE, FEW, LEAST_SHARE_OF_FEW, DEVIATIONS = 10, 20, 2, 4
 
-# Steps scatter by at least what this share of them is exceeded by above the usual one, and by so many times that at most.
-HIGH, MOST_OF_HIGH = (7, 8), (5, 2)
+# Steps scatter by at least what this share of them is exceeded by above the usual one, and by so many times that at most,
+# unless that is more than this share of the usual one.
+HIGH, MOST_OF_HIGH, LEVELS_APART = (7, 8), (5, 2), (5, 4)
 
 # Usual steps in a row that end it, and one in how many stretches may be as slow.
 IN_A_ROW, RARE = 3, 50
@@ -66,7 +67,9 @@ def level(after, count):
     usual = lower_median(after)
     deviation = lower_median([abs(ns - usual) for ns in after])
     high = sorted(after)[(len(after) - 1) * HIGH[0] // HIGH[1]] - usual
-    border = max(min(DEVIATIONS * deviation, high * MOST_OF_HIGH[0] // MOST_OF_HIGH[1]), high)
+    border = DEVIATIONS * deviation
+    if high * LEVELS_APART[1] <= usual * LEVELS_APART[0]:
+        border = max(min(border, high * MOST_OF_HIGH[0] // MOST_OF_HIGH[1]), high)
     return usual, max(usual // (LEAST_SHARE_OF_FEW if count < FEW else LEAST_SHARE), border, 1)
 
 
