@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use stepscope_testkit::TempFolder;
 
-use crate::program::{alone, output, parse, stepscope};
+use crate::program::{Tries, alone, output, parse, stepscope};
 
 /// Long enough for the slow first steps to be few, short enough for five seeds of each kind.
 const STEPS: &str = "440";
@@ -38,7 +38,8 @@ fn disturbed_share(report: &Value) -> f64 {
 
 /// A run on a machine that lets it: repeated while another process takes the training thread's processor.
 fn undisturbed_demo(folder: &Path, seed: u32, options: &[&str]) -> Value {
-    for _ in 0..20 {
+    let mut tries = Tries::at_least(20);
+    while tries.more() {
         let report = demo(folder, seed, options);
         let share = disturbed_share(&report);
         if share < 0.03 {
@@ -127,8 +128,8 @@ fn assert_first(seed: u32, slow: &Value, plain: [&Value; 2], plant: &Plant) -> G
 /// these two, equal programs, tell of a machine that changes its speed, or the machine was faster in both than in the one
 /// between; every measurement counts in the mean.
 fn measure(folder: &Path, seed: u32, plant: &Plant, plain: &mut Value, measured: &mut Vec<Gain>) {
-    let mut not_bounds = 0;
-    for _ in 0..12 {
+    let (mut not_bounds, mut tries) = (0, Tries::at_least(12));
+    while tries.more() {
         let slow = undisturbed_demo(folder, seed, &["--slow", plant.option]);
         let before = std::mem::replace(plain, unplanted_demo(folder, seed));
         let apart = (median_ns(plain) / median_ns(&before)).ln().abs();

@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use stepscope_testkit::{TempFolder, binaries, process};
 
-use crate::program::{LIMIT, alone, clean, report};
+use crate::program::{LIMIT, Tries, alone, clean, report};
 
 /// Long enough for percentiles, short enough for sixty runs.
 pub(crate) const STEPS: u64 = 240;
@@ -57,7 +57,8 @@ const UNSURE_SHARE: f64 = 0.02;
 /// Trains with a fault, or with none, and gives the report of a run that the machine let be: repeated while the program
 /// itself saw that its answers came late, since others had the processors.
 fn train(plant: &str, seed: u64) -> Value {
-    for _ in 0..30 {
+    let mut tries = Tries::at_least(30);
+    while tries.more() {
         let (report, is_late) = train_once(plant, seed);
         // Many spans keep the background thread busy, which is a part of that fault.
         if !is_late || plant == "tiny" {

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use stepscope_testkit::{binaries, process};
@@ -71,6 +72,36 @@ pub(crate) fn assert_valid(report: &Value) {
 
 pub(crate) fn parse(text: &str) -> Value {
     serde_json::from_str(text).unwrap_or_else(|error| panic!("not JSON: {error}: {text:.300}"))
+}
+
+/// For how long all tests together go on trying on a machine that is too busy to judge times.
+const PATIENCE: Duration = Duration::from_secs(8 * 60);
+
+/// Tries of a run whose times are judged.
+pub(crate) struct Tries {
+    /// Left, whatever time they take.
+    least: u32,
+    begun: Instant,
+}
+
+impl Tries {
+    /// So many, and more while there is time.
+    pub(crate) fn at_least(least: u32) -> Self {
+        Self { least, begun: Instant::now() }
+    }
+
+    /// Whether to try once more.
+    pub(crate) fn more(&mut self) -> bool {
+        static SPENT_MS: AtomicU64 = AtomicU64::new(0);
+        let took_ms = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.begun = Instant::now();
+        if let Some(left) = self.least.checked_sub(1) {
+            self.least = left;
+            return true;
+        }
+        let spent_ms = SPENT_MS.fetch_add(took_ms, Ordering::Relaxed) + took_ms;
+        Duration::from_millis(spent_ms) < PATIENCE
+    }
 }
 
 /// Tests that judge times hold this, so that they do not disturb each other.
