@@ -1,9 +1,8 @@
-//! Which sections leave no span although the level gives them one: by name, target, depth, duration, memory, sampling
-//! and rate.
-//! They count in the sums all the same. What the choice does to a section is in `state` and `finish`.
+//! Which sections leave no span although the level gives them one: by name, target, depth, duration, memory,
+//! sampling and rate. They count in the sums all the same. What the choice does to a section is in `state` and `finish`.
 
 use std::str::FromStr;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use crate::aggregate::MAX_PATHS;
@@ -11,7 +10,7 @@ use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::open::flag;
 use crate::places::Place;
-use crate::rate::Rate;
+use crate::rate::{Rate, is_turn};
 
 /// Which sections leave no span of their own, though they count in the sums: for [`Builder::filter`](crate::Builder::filter)
 /// and, as text, `STEPSCOPE_FILTER`.
@@ -115,8 +114,7 @@ impl Filter {
     }
 
     /// Lets spans take no more than this part of a processor's time (`budget=1%`, here in millionths: 10,000), as
-    /// [`max_rate`](Self::max_rate) does, each counted as 1 µs: so much of the step's time at most, on whichever threads
-    /// they end.
+    /// [`max_rate`](Self::max_rate) does, each counted as 1 µs, on whichever threads they end.
     pub fn budget_ppm(mut self, millionths: u32) -> Self {
         self.budget_ppm = Some(millionths);
         self
@@ -176,7 +174,8 @@ impl Filter {
     }
 }
 
-/// What a span is counted as by a budget: more than it takes in `benches/spans`, on the thread and behind it.
+/// What a span is counted as by a budget: about what it takes in `benches/spans` with its sending, and so more than it
+/// takes of the thread that it is on.
 const SPAN_COST_NS: u64 = 1_000;
 
 /// A millionth of a second.
@@ -284,13 +283,12 @@ impl Sieve {
             1 => {}
             one_in => {
                 let seen = self.seen.get(place.path.0 as usize);
-                let before = seen.map_or(0, |seen| seen.fetch_add(1, Ordering::Relaxed));
-                if !before.is_multiple_of(one_in) {
+                if !seen.is_none_or(|seen| is_turn(seen, one_in)) {
                     return flag::BY_SAMPLING;
                 }
             }
         }
-        if self.rate.as_ref().is_some_and(|rate| !rate.admits(place.path, now_ns())) {
+        if self.rate.as_ref().is_some_and(|rate| !rate.admits(place.path, now_ns)) {
             return flag::BY_SAMPLING;
         }
         let may_be_small = self.min_duration_ns > 0 || self.filter.min_memory_bytes > 0;

@@ -39,16 +39,12 @@ impl Rate {
         Self { per_second, seen: by_path(), wanted: by_path(), one_in: by_path(), window: AtomicU64::new(0) }
     }
 
-    /// Whether a section of a path leaves at this time of the clock; it is counted.
-    pub(crate) fn admits(&self, path: PathId, now_ns: u64) -> bool {
+    /// Whether a section of a path leaves; it is counted. The clock is asked only where it is the path's turn.
+    pub(crate) fn admits(&self, path: PathId, now_ns: impl FnOnce() -> u64) -> bool {
         let index = path.0 as usize;
-        if let (Some(seen), Some(one_in)) = (self.seen.get(index), self.one_in.get(index)) {
-            let before = seen.fetch_add(1, Ordering::Relaxed);
-            if !before.is_multiple_of(one_in.load(Ordering::Relaxed).max(1)) {
-                return false;
-            }
-        }
-        self.has_room(now_ns / NS_PER_S)
+        let of_path = self.seen.get(index).zip(self.one_in.get(index));
+        let is_turn = |(seen, one_in): (_, &AtomicU32)| is_turn(seen, one_in.load(Ordering::Relaxed));
+        of_path.is_none_or(is_turn) && self.has_room(now_ns() / NS_PER_S)
     }
 
     /// Whether one more may leave in this second; it is counted.
@@ -79,6 +75,11 @@ impl Rate {
             one_in.store(u32::try_from(parts).unwrap_or(u32::MAX), Ordering::Relaxed);
         }
     }
+}
+
+/// Counts one more, and says whether it is the first, or one of those that are so many apart.
+pub(crate) fn is_turn(seen: &AtomicU32, one_in: u32) -> bool {
+    seen.fetch_add(1, Ordering::Relaxed).is_multiple_of(one_in.max(1))
 }
 
 /// The highest level at which all that is wanted up to it is no more than `room`; 0 where there is none.
@@ -125,7 +126,7 @@ mod tests {
             for ((path, &calls), left) in (0..).zip(calls).zip(&mut left) {
                 let is_called = (tick + 1) * calls / 100_000 > tick * calls / 100_000;
                 let now_ns = number * NS_PER_S + tick * 10_000;
-                if is_called && rate.admits(PathId(path), now_ns) {
+                if is_called && rate.admits(PathId(path), || now_ns) {
                     left.0 += 1;
                     left.1 += u64::from(tick >= 90_000);
                 }
@@ -174,11 +175,11 @@ mod tests {
         for per_second in [0, 1, u32::MAX] {
             let rate = Rate::new(per_second);
             for since in [Duration::ZERO, Duration::MAX] {
-                rate.admits(PathId(0), 0);
-                rate.admits(PathId(u32::MAX), u64::MAX);
+                rate.admits(PathId(0), || 0);
+                rate.admits(PathId(u32::MAX), || u64::MAX);
                 rate.share(since);
             }
-            assert_eq!(rate.admits(PathId(7), 5 * NS_PER_S), per_second > 0);
+            assert_eq!(rate.admits(PathId(7), || 5 * NS_PER_S), per_second > 0);
         }
     }
 }

@@ -19,8 +19,7 @@ pub(super) const RULE: Rule = Rule {
         why: "Where a step does not wait for input and is slow all the same, what is left is the loop around the stages: \
               bookkeeping, allocation, launches, logging. Nobody looks there, since it has no name.",
         how: "The time of the critical path on which the step's own span is, nested sections excluded, and no more than the \
-              step's thread was in no section, divided by the time \
-              of the steps and the input between them; warm-up is in both. The stages have to be known (one of forward, \
+              step's thread was in no section, divided by the time of the steps and the input between them; warm-up is in both. The stages have to be known (one of forward, \
               backward, optimizer and so on), and phases have to cover a good part of the step: else regular stages cannot be \
               told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
               The limit is that from which TensorFlow's profiler calls a program highly host bound.",

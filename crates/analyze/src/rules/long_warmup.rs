@@ -19,7 +19,8 @@ pub(super) const RULE: Rule = Rule {
               test. In a long run it weighs little.",
         how: "Warm-up is found from the step times of each process: the first steps that lie above the usual one, the \
               median of what follows them, by more than steps scatter there (four median deviations, but no less than the \
-              highest eighth of them lies above it, and no more than two and a half times that, unless that is more than one and a quarter of it; and a tenth of it at \
+              highest eighth of them lies above it, and no more than two and a half times that, unless \
+              that is more than one and a quarter of it; and a tenth of it at \
               least); a quarter of all at most, and never more than 224: what lasts longer is a change. What later steps do now and then, or every so \
               often, is none. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
               above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \

@@ -24,8 +24,7 @@ pub(super) const RULE: Rule = Rule {
         how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A finding \
               needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. What \
               hits fewer steps than percentiles see is a tail where those of the ten slowest that are beyond the limit \
-              of p99 cost as much by themselves; fewer than four of these may be chance, and the severity is at most 9. \
-              Where \
+              of p99 cost as much by themselves; fewer than four of these may be chance, and the severity is at most 9. Where \
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
               ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
