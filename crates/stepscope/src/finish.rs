@@ -95,9 +95,6 @@ impl ThreadState {
         );
         if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, end_ns, total) {
             self.shared.leave_out(LossReason::Filtered);
-            if bits & flag::READ != 0 {
-                self.readings.end(open.span_id(), false);
-            }
         } else if bits & flag::EXPORTED != 0 {
             let is_written = is_simple(open, total) && self.write_simple(open, end_ns, total);
             if !is_written {
@@ -199,9 +196,11 @@ impl ThreadState {
     #[cold]
     fn export(&mut self, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
         let mut words = std::mem::take(&mut self.scratch);
-        if open.has(flag::READ)
-            && let Some(counted) = self.readings.end(open.span_id(), total.enters == 1)
+        if total.enters == 1
+            && open.is_owned_by(self.number)
+            && let Some(start) = open.reading()
         {
+            let counted = self.reader.since(start);
             let duration_ns = end_ns.saturating_sub(open.start_ns());
             let off_cpu_ns = duration_ns.saturating_sub(total.stay.cpu_ns.unwrap_or(0));
             counted.encode(off_cpu_ns, |word| words.push(word));

@@ -12,6 +12,7 @@ use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
 use crate::aggregate::MemorySums;
 use crate::attrs::{self, Attrs, Declared, Encode, FieldValue};
+use crate::os::Reading;
 use crate::polls::Polls;
 use crate::trace::TraceRef;
 use crate::word::Word;
@@ -230,6 +231,8 @@ pub(crate) struct Open {
     rest: Mutex<Rest>,
     /// Of whichever section has used them last.
     polls: Mutex<Polls>,
+    /// What the system had counted for the owner at its begin.
+    reading: Mutex<Reading>,
 }
 
 /// What an open section is, beside its kind: flags.
@@ -260,7 +263,7 @@ pub(crate) mod flag {
     pub(crate) const BY_SAMPLING: u64 = 1 << 27;
     /// It leaves as a span, if it does not turn out too small.
     pub(crate) const MAY_BE_SMALL: u64 = 1 << 28;
-    /// Beyond those: what the system had counted at its begin is kept by the thread that began it, until it ends there.
+    /// Beyond those: it knows what the system had counted at its begin.
     pub(crate) const READ: u64 = 1 << 32;
     /// Why a section that leaves no span is counted as left out; none of them in a run that was told to have none.
     pub(crate) const LEFT_OUT: u64 = BY_LEVEL | BY_FILTER | BY_SAMPLING;
@@ -288,6 +291,7 @@ impl Default for Open {
             has_rest: Word::default(),
             rest: Mutex::default(),
             polls: Mutex::default(),
+            reading: Mutex::default(),
         }
     }
 }
@@ -388,6 +392,16 @@ impl Open {
             self.rss_start_bytes.set(bytes);
             self.set_flag(flag::HAS_RSS);
         }
+    }
+
+    /// What the system had counted for the owner at its begin.
+    pub(crate) fn set_reading(&self, reading: Reading) {
+        *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = reading;
+        self.set_flag(flag::READ);
+    }
+
+    pub(crate) fn reading(&self) -> Option<Reading> {
+        self.has(flag::READ).then(|| *self.reading.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     #[inline]

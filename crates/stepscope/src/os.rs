@@ -11,12 +11,9 @@ use stepscope_core::attr;
 use crate::attrs::{Encode, Entry, FieldValue};
 use crate::sys;
 
-/// Sections begun and not ended whose readings are kept; those of the outermost beyond are given up.
-const MAX_STARTED: usize = 128;
-
 /// What is read of a thread at once.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Reading {
+pub(crate) struct Reading {
     run_queue_ns: Option<u64>,
     usage: Option<Usage>,
     /// Read and written, where they were asked for.
@@ -86,17 +83,16 @@ impl Source {
     }
 }
 
-/// The readings of one thread.
+/// Reads what is counted for one thread. What it read at the begin of a section stays with that section.
 #[derive(Debug, Default)]
-pub(crate) struct Readings {
+pub(crate) struct Reader {
     run_queue: Source,
     io: Source,
-    /// Span ids with what was read when they began, the innermost last.
-    started: Vec<(u64, Reading)>,
 }
 
-impl Readings {
-    fn read(&mut self, with_io: bool) -> Reading {
+impl Reader {
+    #[cold]
+    pub(crate) fn read(&mut self, with_io: bool) -> Reading {
         let mut buffer = [0; 512];
         let run_queue_ns =
             self.run_queue.read("/proc/thread-self/schedstat", &mut buffer).and_then(run_queue_ns);
@@ -105,22 +101,9 @@ impl Readings {
         Reading { run_queue_ns, usage: sys::thread_usage(), io_bytes }
     }
 
-    /// A section begins.
-    #[cold]
-    pub(crate) fn begin(&mut self, span_id: u64, with_io: bool) {
-        let reading = self.read(with_io);
-        if self.started.len() == MAX_STARTED {
-            self.started.remove(0);
-        }
-        self.started.push((span_id, reading));
-    }
-
-    /// A section ends: what has been counted since it began, if it began on this thread, and that is wanted.
-    #[cold]
-    pub(crate) fn end(&mut self, span_id: u64, is_wanted: bool) -> Option<Counted> {
-        let at = self.started.iter().rposition(|&(id, _)| id == span_id)?;
-        let (_, start) = self.started.remove(at);
-        is_wanted.then(|| Counted { start, end: self.read(start.io_bytes.is_some()) })
+    /// What has been counted since `start`, read on this thread.
+    pub(crate) fn since(&mut self, start: Reading) -> Counted {
+        Counted { start, end: self.read(start.io_bytes.is_some()) }
     }
 }
 
@@ -151,29 +134,19 @@ mod tests {
         assert_eq!(io_bytes("rchar: 3980\n"), None);
     }
 
-    #[test]
-    fn readings_belong_to_their_section_and_are_bounded() {
-        let mut readings = Readings::default();
-        (0..1_000).for_each(|id| readings.begin(id, false));
-        assert_eq!(readings.started.len(), MAX_STARTED);
-        assert!(readings.end(1, true).is_none(), "given up");
-        assert!(readings.end(998, true).is_some() && readings.end(998, true).is_none());
-        assert!(readings.end(999, true).is_some(), "out of order");
-        assert!(readings.end(997, false).is_none() && readings.end(997, true).is_none(), "forgotten");
-    }
-
     #[cfg(target_os = "linux")]
     #[test]
     fn bytes_and_faults_of_the_thread_are_counted() {
-        let mut readings = Readings::default();
-        readings.begin(1, true);
-        let pages = std::hint::black_box(vec![1u8; 4 << 20]);
+        let mut reader = Reader::default();
+        let start = reader.read(true);
+        // Larger than what an allocator keeps for the next one.
+        let pages = std::hint::black_box(vec![1u8; 40 << 20]);
         let file = std::env::temp_dir().join(format!("stepscope-os-{}", std::process::id()));
         std::fs::write(&file, pages.get(..100_000).unwrap()).unwrap();
         let read = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
         assert_eq!(read.len(), 100_000);
-        let Some(Counted { start, end }) = readings.end(1, true) else { panic!("it began here") };
+        let Counted { start, end } = reader.since(start);
         let (before, after) = (start.usage.unwrap(), end.usage.unwrap());
         assert!(after.minor_faults > before.minor_faults, "{before:?} {after:?}");
         // Where the system does not let it be read there is none.

@@ -12,7 +12,7 @@ use crate::clock::now_ns;
 use crate::key;
 use crate::memory::{self, Counters, PeakToken};
 use crate::open::{Open, Parent, Spec, Start, Stay, flag};
-use crate::os::Readings;
+use crate::os::Reader;
 use crate::places::{Place, Places};
 use crate::recorder::{Gate, Recorder};
 use crate::slab::Slots;
@@ -60,7 +60,7 @@ pub(crate) struct ThreadState {
     /// For the entries of what is written.
     pub(crate) scratch: Vec<u64>,
     /// What the system counts for this thread.
-    pub(crate) readings: Readings,
+    pub(crate) reader: Reader,
     span_base: u64,
     spans: u64,
     sections: u64,
@@ -94,7 +94,7 @@ impl ThreadState {
             strangers: Vec::new(),
             spare: None,
             scratch: Vec::new(),
-            readings: Readings::default(),
+            reader: Reader::default(),
             spans: 0,
             sections: 0,
         }
@@ -424,8 +424,7 @@ impl ThreadState {
         let with_io = self.recorder.is_at(Level::Comprehensive);
         let is_asked = with_io || is_coarse && self.recorder.is_at(Level::Detailed);
         if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
-            self.readings.begin(open.span_id(), with_io);
-            open.set_flag(flag::READ);
+            open.set_reading(self.reader.read(with_io));
         }
     }
 

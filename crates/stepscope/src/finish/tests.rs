@@ -7,7 +7,7 @@ use stepscope_core::Level;
 
 use super::*;
 use crate::aggregate::MemorySums;
-use crate::attrs::FieldValue;
+use crate::attrs::{self, FieldValue};
 use crate::callsite::Callsite;
 use crate::config::Config;
 use crate::filter::Filter;
@@ -66,27 +66,57 @@ fn a_simple_record_is_the_record() {
     assert_eq!(state.shared.emitted.load(Ordering::Relaxed), 64);
 }
 
+/// The records that a thread has written: span ids, and whether they have page faults, which every Linux counts.
+fn counted(state: &ThreadState) -> Vec<(u64, bool)> {
+    let (mut words, mut bytes, mut found) = (Vec::new(), Vec::new(), Vec::new());
+    while state.shared.ring.pop(&mut words) {
+        let (record, attached) = SectionRecord::unpack(&words).unwrap();
+        attrs::unpack(attached, &mut bytes);
+        let is_fault = |entry: Entry<'_>| matches!(entry, Entry::Field(attr::FAULTS_MINOR, _));
+        found.push((record.span_id, attrs::Entries::new(&bytes, None).any(is_fault)));
+    }
+    found
+}
+
+#[cfg(target_os = "linux")]
 #[test]
-fn sections_without_figures_push_out_none_of_those_around_them() {
+fn a_step_has_its_figures_however_many_sections_inside_end_without_theirs() {
     for (filter, left_out) in
-        [(Filter::new(), 0), (Filter::new().min_duration(Duration::from_secs(100)), 200)]
+        [(Filter::new(), 0), (Filter::new().min_duration(Duration::from_secs(100)), 400)]
     {
         let config = Config { level: Level::Comprehensive, filter, ..Config::default() };
         let recorder = Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None)));
-        let mut state = ThreadState::new(recorder);
+        let (mut state, mut elsewhere) =
+            (ThreadState::new(Arc::clone(&recorder)), ThreadState::new(recorder));
         let (step, inside) = (Open::default(), Open::default());
         step.reset(state.number, 11);
         let spec = Spec { step: Some(0), ..Spec::default() };
         assert!(state.begin(&step, Source::Section(&SITE), None, &spec, None));
-        for _ in 0..200 {
+        for number in 0..400 {
             inside.reset(state.number, 11);
             let around = step.as_parent(1);
             assert!(state.begin(&inside, Source::Section(&SITE), None, &Spec::default(), around));
-            // It was never entered.
-            state.finish(&inside);
+            if number % 2 == 0 {
+                // It was never entered.
+                state.finish(&inside);
+            } else {
+                inside.add(true, &Stay::default());
+                elsewhere.finish(&inside);
+            }
         }
-        let filtered = &state.shared.left_out[LossReason::Filtered as usize];
-        assert_eq!(filtered.load(Ordering::Relaxed), left_out);
-        assert!(state.readings.end(step.span_id(), true).is_some(), "{left_out}");
+        step.add(true, &Stay::default());
+        state.finish(&step);
+        let filtered = |state: &ThreadState| {
+            state.shared.left_out[LossReason::Filtered as usize].load(Ordering::Relaxed)
+        };
+        assert_eq!(filtered(&state) + filtered(&elsewhere), left_out);
+        let (here, there) = (counted(&state), counted(&elsewhere));
+        assert_eq!(here.len() + there.len(), 401 - left_out as usize);
+        assert!(
+            there.iter().all(|&(_, is_counted)| !is_counted),
+            "what another thread has counted is not its"
+        );
+        assert_eq!(here.last(), Some(&(step.span_id(), true)));
+        assert!(here.iter().filter(|&&(_, is_counted)| is_counted).count() == 1, "{here:?}");
     }
 }
