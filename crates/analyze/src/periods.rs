@@ -1,7 +1,7 @@
 //! Periods of a series: values that are larger every so often, at a fixed distance. Knows nothing of steps or runs.
 //!
-//! A value is large by what it lies above the median of those around it, so that neither a change of level nor a drift is
-//! one. A class of numbers (those with one remainder by a period) is periodic where nearly all of its values are large,
+//! A value is large by what it lies above the median of those around it (of every other value, above that of those
+//! between), so that neither a change of level nor a drift is one. A class of numbers (those with one remainder by a period) is periodic where nearly all of its values are large,
 //! and more of them than chance explains: by Chernoff's bound of the binomial distribution, at the share of large
 //! values among the others, over all classes that could have been looked at. A class may be periodic from one of its numbers
 //! on (checkpoints begin when there is something to save): then so it is judged among the values from there on, over all
@@ -14,8 +14,8 @@ use std::collections::BTreeMap;
 /// Values that are too few to tell a period.
 const MIN_VALUES: usize = 60;
 
-/// The shortest period: of every other value nobody can say which is the usual one.
-pub const MIN_EVERY: u64 = 3;
+/// The shortest period. Of every other value the shorter ones are the usual ones.
+pub const MIN_EVERY: u64 = 2;
 
 /// Values that a class needs.
 pub const MIN_MEMBERS: usize = 4;
@@ -30,8 +30,11 @@ pub const MIN_LATE_PERCENT: usize = 80;
 /// The share of a class's values that are large once it has begun, where nothing else is known.
 const AS_A_RULE: f64 = 0.9;
 
-/// A large value is longer than those around it by at least this per cent.
-pub const MIN_PERCENT: u64 = 10;
+/// A large value is at least so many times as large as those around it.
+const LARGER: f64 = 1.1;
+
+/// Where values of every other number deviate so many times as far as the others, it is these that tell what is usual.
+const APART: f64 = 2.0;
 
 /// The probability of seeing any period in a series without one.
 pub const SIGNIFICANCE: f64 = 1e-3;
@@ -73,14 +76,6 @@ impl Period {
         };
         has_begun && self.every > 0 && number % self.every == self.first % self.every
     }
-
-    /// Whether both together are a period too short to be one: every fourth value, and the one in the middle between
-    /// two of these, are every other one.
-    fn is_every_other_with(&self, other: &Self) -> bool {
-        self.every == other.every
-            && self.every / 2 < MIN_EVERY
-            && 2 * (self.first % self.every).abs_diff(other.first % other.every) == self.every
-    }
 }
 
 /// The periods of `values` at those `numbers`, which rise; the rarest first.
@@ -96,8 +91,6 @@ pub fn periods(numbers: &[u64], values: &[u64]) -> Vec<Period> {
         search.take_off(&period);
         found.push(period);
     }
-    let all = found.clone();
-    found.retain(|period| !all.iter().any(|other| period.is_every_other_with(other)));
     found.sort_by_key(|period| (std::cmp::Reverse(period.every), period.first));
     found
 }
@@ -116,10 +109,11 @@ impl<'a> Search<'a> {
         for (block, start) in values.chunks(BLOCK).zip((0_usize..).step_by(BLOCK)) {
             let from = start.saturating_sub(AROUND);
             let to = (start + BLOCK + AROUND).min(values.len());
-            let usual = crate::changes::median(values.get(from..to).unwrap_or(block)).max(1) as f64;
+            let around = numbers.get(from..to).zip(values.get(from..to)).unwrap_or((&[], block));
+            let usual = of_lower(around, LARGER, |values| crate::changes::median(values) as f64).max(1.0);
             above.extend(block.iter().map(|&value| value as f64 / usual - 1.0));
         }
-        let limit = (USUAL * median_size(&above)).max(MIN_PERCENT as f64 / 100.0);
+        let limit = (USUAL * of_lower((numbers, &above), APART, median_size)).max(LARGER - 1.0);
         Self { numbers, limits: vec![limit; above.len()], above }
     }
 
@@ -354,6 +348,22 @@ fn binomial_ln(large: usize, members: usize, usual: f64) -> f64 {
     }
     let rest = if share < 1.0 { (1.0 - share) * ((1.0 - share) / (1.0 - usual)).ln() } else { 0.0 };
     -(members as f64) * (share * (share / usual).ln() + rest)
+}
+
+/// The level of values by number: where that of every other number is `apart` times as high as that of those between,
+/// the lower one.
+fn of_lower<T: Copy>((numbers, values): (&[u64], &[T]), apart: f64, level: impl Fn(&[T]) -> f64) -> f64 {
+    let of_parity = |parity: u64| -> Vec<T> {
+        let mine = numbers.iter().zip(values).filter(|(number, _)| *number % 2 == parity);
+        mine.map(|(_, value)| *value).collect()
+    };
+    let (even, odd) = (of_parity(0), of_parity(1));
+    if even.is_empty() || odd.is_empty() {
+        return level(values);
+    }
+    let (even, odd) = (level(&even), level(&odd));
+    let lower = even.min(odd);
+    if even.max(odd) >= apart * lower { lower } else { level(values) }
 }
 
 /// The lower median of the absolute values; 0 of nothing.

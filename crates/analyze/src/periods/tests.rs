@@ -100,16 +100,28 @@ fn none_is_told_where_there_is_none() {
 }
 
 #[test]
-fn of_every_other_value_nobody_can_say_which_is_the_usual_one() {
+fn of_every_other_value_the_longer_ones_are_periodic() {
     for seed in 0..50 {
-        let count = length(seed).max(600);
-        let level = |index: usize| if index % 2 == 1 { 1.6 } else { 1.0 };
+        // Whichever of both there are more of.
+        let (count, long) = (length(seed).max(600) + seed as usize % 3, seed as usize % 2);
+        let level = |index: usize| if index % 2 == long { 1.6 } else { 1.0 };
         let series = Noise::new(seed, 0.02, 0.3).series(count, level);
-        assert_eq!(of(&series), [], "seed {seed}, {count}");
-        // One that is longer still is told.
+        assert_eq!(of(&series), [(2, long as u64)], "seed {seed}, {count}");
+        // One that is longer still is told besides.
         let series = Noise::new(seed, 0.02, 0.3)
             .series(count, |index| level(index) * if index % 50 == 49 { 3.0 } else { 1.0 });
-        assert_eq!(of(&series), [(50, 49)], "seed {seed}, {count}");
+        assert_eq!(of(&series), [(50, 49), (2, long as u64)], "seed {seed}, {count}");
+    }
+}
+
+#[test]
+fn values_that_are_of_two_sizes_at_random_alternate_not() {
+    for seed in 0..50 {
+        let count = length(seed).max(600);
+        let mut random = Random(seed ^ 0x2b);
+        let is_long: Vec<bool> = (0..count).map(|_| random.unit() < 0.5).collect();
+        let level = |index: usize| if is_long[index] { 3.0 } else { 1.0 };
+        assert_eq!(of(&Noise::new(seed, 0.02, 0.3).series(count, level)), [], "seed {seed}, {count}");
     }
 }
 
