@@ -87,7 +87,8 @@ fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
 const SAYS_IT: f64 = 0.75;
 
 /// Leaves out findings of which another one says the cause: that some steps take longer where the slow calls of one
-/// section or a change are most of it, and that a section takes long where its slow calls do. What stays says what it
+/// section or a change are most of it, and that a section takes long where its slow calls do, by themselves or as those that
+/// make steps vary. What stays says what it
 /// stands for.
 fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
     let direct =
@@ -95,7 +96,7 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
     let is_cause = |cause: &Bottleneck, other: &Bottleneck| {
         let is_its = match (cause.rule, other.rule) {
             ("slow_calls" | "slower_since", "step_jitter") => cause.phase == other.phase,
-            ("slow_calls", "slow_section") => cause.section == other.section,
+            ("slow_calls" | "step_jitter", "slow_section") => cause.section == other.section,
             _ => false,
         };
         is_its && direct(cause) >= SAYS_IT * direct(other)

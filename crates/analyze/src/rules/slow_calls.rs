@@ -3,7 +3,7 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::{innermost, warmup_excess_ns};
+use super::common::tail::{innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent};
@@ -131,11 +131,7 @@ fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
 
 /// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.
 fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
-    const MOSTLY: f64 = 0.9;
-    let part = row.in_mode(steps.mode.mode)?;
-    if part.total_ns == 0 || (part.driving_ns as f64) < MOSTLY * part.total_ns as f64 {
-        return None;
-    }
+    let part = row.in_mode(steps.mode.mode).filter(|part| is_driving(part))?;
     let inside = steps.share_inside(part.driving_ns, steps.mode.whole_all.total_ns);
     let all_ns = if row.in_steps.len() > 1 { part.total_ns } else { row.stats.total };
     Some(inside * (above_ns as f64 / all_ns.max(1) as f64).min(1.0))

@@ -1,15 +1,16 @@
 //! Rule `step_jitter`: steps that should take the same time do not. What makes single steps slow is told
-//! where a phase explains it.
+//! where a phase or a section explains it.
 
 use std::collections::BTreeMap;
 
 use stepscope_core::Phase;
 
+use super::common::tail::{innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SlowStep, StepChange, Summary};
+use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
@@ -30,12 +31,13 @@ pub(super) const RULE: Rule = Rule {
               ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
               tail is compared with the longest level, and the mean with that of the levels. The phase named is the \
               one that explains the slowest steps: where their exposed time exceeds that of the average step most, if \
-              it accounts for at least half of the excess. Where slow calls of one section of this phase, or a change \
+              it accounts for at least half of the excess. Where none does, the section is named whose calls of more than twice \
+              the median take at least half of what all steps take above theirs. Where slow calls of one section of this phase, or a change \
               in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
               time in which the steps' threads waited for a processor, the severity is at most 9.",
         advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
-                 more loaders), checkpoints (write them in another thread), evaluation. Where none does, all \
-                 of the step is slower at times: other processes, clock changes, samples of varying length.",
+                 more loaders), checkpoints (write them in another thread), evaluation. Where a section does, look at its slowest \
+                 calls. Where none does, all of the step is slower at times: other processes, clock changes, samples of varying length.",
         example: "Steps vary: p95 is 3.1 times the median, which costs 18 % of the step time.\n\
                   \x20   The slow steps are explained by `checkpoint`.\n\
                   Written by a thread of its own, p95 fell to 1.1 times the median.",
@@ -118,6 +120,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         (false, true) => ("the longest", stats.max.unwrap_or(p99)),
     };
     let cause = Cause::of(steps.mode, periodic).filter(|cause| cause.share >= thresholds.explained_share);
+    let slow = match &cause {
+        None => SlowCalls::of(summary, steps.mode, above_ns.saturating_mul(stats.count)),
+        Some(_) => None,
+    };
+    let slow = slow.filter(|slow| slow.share >= thresholds.explained_share);
+    let share = cause.as_ref().map(|cause| cause.share).or(slow.as_ref().map(|slow| slow.share));
     let evidence = Evidence::new()
         .with("p50_ns", p50)
         .with("p95_ns", p95)
@@ -132,7 +140,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("rare_steps", is_rare.then_some(rare.steps))
         .with_known("periodic_steps_left_out", periodic.map(PeriodicSteps::steps))
         .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
-        .with_known("explained_share", cause.as_ref().map(|cause| rounded(cause.share, 3)));
+        .with_known("explained_share", share.map(|share| rounded(share, 3)));
     let others = Taken::of(summary, steps.mode.mode).and_then(|taken| {
         let first = steps.mode.warmup.steady_step.unwrap_or(0);
         most_of(taken.mean_between(first, u64::MAX)?, above_ns)
@@ -145,13 +153,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             percent(gain.share)
         ),
         severity: capped(&gain, others.is_some() || (is_rare && rare.steps < FEW)),
-        section: None,
+        section: slow.as_ref().map(|slow| slow.row.path.clone()),
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         rank: None,
         evidence,
         recommendation: match others {
             Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
-            None => advice(cause.as_ref(), p50, steps.mode.whole.steps > 0),
+            None => match slow {
+                Some(slow) => slow.advice(),
+                None => advice(cause.as_ref(), p50, steps.mode.whole.steps > 0),
+            },
         },
         predicted_gain: Some(gain),
     }])
@@ -283,5 +294,36 @@ impl Cause {
         let (phase, above) = excess.into_iter().rev().max_by_key(|&(_, above)| above)?;
         (all_excess > 0)
             .then(|| Self { phase: phase.to_owned(), share: (above as f64 / all_excess as f64).min(1.0) })
+    }
+}
+
+/// A section whose slow calls take most of what steps take above the usual.
+struct SlowCalls<'a> {
+    row: &'a SectionRow,
+    share: f64,
+}
+
+impl<'a> SlowCalls<'a> {
+    /// The one whose slow calls take most, of `above_ns` that all steps take above the usual; of those around each other the
+    /// innermost. What the first steps take above the usual may be in them and is left out.
+    fn of(summary: &'a Summary, mode: &ModeSummary, above_ns: u64) -> Option<Self> {
+        let is_inside = |row: &&SectionRow| row.is_part() && row.in_mode(mode.mode).is_some_and(is_driving);
+        let slow =
+            summary.sections.iter().filter(is_inside).filter_map(|row| Some((row, row.slow_excess_ns?)));
+        let (row, slow_ns) = innermost(slow.collect()).into_iter().next()?;
+        let slow_ns = slow_ns.saturating_sub(warmup_excess_ns(mode));
+        (above_ns > 0).then(|| Self { row, share: (slow_ns as f64 / above_ns as f64).min(1.0) })
+    }
+
+    fn advice(&self) -> String {
+        let stats = &self.row.stats;
+        format!(
+            "The slow steps are explained by slow calls of `{}` ({} of what steps take above the usual): look at what it \
+             does in calls that take up to {} and not in the usual one, {}.",
+            self.row.path,
+            percent(self.share),
+            stats.max.map_or_else(|| "unknown".into(), duration),
+            stats.p50.map_or_else(|| "unknown".into(), duration)
+        )
     }
 }

@@ -91,6 +91,19 @@ fn what_the_slow_calls_of_a_section_do_to_the_steps_is_said_once() {
 }
 
 #[test]
+fn a_section_that_makes_steps_vary_is_said_once() {
+    // 20 ms in every eighth call: too many to be few, so that only steps and the section's share tell it.
+    let durations: Vec<u64> = (0..320).map(|step| if step % 8 == 7 { 29 * MS } else { 9 * MS }).collect();
+    let calls: Vec<u64> = (0..8).map(|call| if call == 7 { 20 * MS } else { MS / 5 }).collect();
+    let run = Run::with_durations(durations).phase(Phase::Forward, "forward", 8 * MS).varying("lock", &calls);
+    let report = report(&run.build());
+    let said: Vec<_> =
+        report.bottlenecks.iter().map(|found| (found.rule, found.section.as_deref())).collect();
+    assert_eq!(said, [("step_jitter", Some("step/lock"))]);
+    assert_eq!(report.bottlenecks[0].evidence.get("stands_for"), Some(&json!(["slow_section"])));
+}
+
+#[test]
 fn equal_findings_are_ordered_by_identity() {
     let summary = Run::of(100, 10 * MS)
         .phase(Phase::Forward, "forward", 6 * MS)

@@ -2,7 +2,7 @@
 
 use stepscope_core::path::split;
 
-use crate::summary::{ModeSummary, SectionRow, Stats};
+use crate::summary::{InSteps, ModeSummary, SectionRow, Stats};
 
 /// Time above that of calls which all take as long as the median one. Calls below the median make it less.
 pub(in crate::rules) fn above_usual_ns(stats: &Stats) -> u64 {
@@ -13,6 +13,12 @@ pub(in crate::rules) fn above_usual_ns(stats: &Stats) -> u64 {
 pub(in crate::rules) fn warmup_excess_ns(mode: &ModeSummary) -> u64 {
     let usual_ns = mode.steady.p50.unwrap_or(0);
     mode.warmup.total_ns.saturating_sub(usual_ns.saturating_mul(mode.warmup.steps))
+}
+
+/// Whether a section's calls in steps run on the steps' thread, all but a few.
+pub(in crate::rules) fn is_driving(part: &InSteps) -> bool {
+    const MOSTLY: f64 = 0.9;
+    part.total_ns > 0 && part.driving_ns as f64 >= MOSTLY * part.total_ns as f64
 }
 
 /// Share of a section's time above the usual from which a section inside it explains it.

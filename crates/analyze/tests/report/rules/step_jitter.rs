@@ -72,6 +72,28 @@ fn slowness_without_a_phase_is_said_to_have_none() {
 }
 
 #[test]
+fn slowness_of_a_section_without_a_phase_is_its_own() {
+    let lock = |slow_ns: u64| {
+        let mut durations = vec![MS; 10];
+        durations[9] = slow_ns;
+        every_tenth(60 * MS).varying("lock", &durations).build()
+    };
+    let [finding] = found(RULE, &lock(41 * MS)).try_into().unwrap();
+    // Twenty calls take 40 ms above the usual each, the steps 50 ms.
+    assert_eq!(finding.section.as_deref(), Some("step/lock"));
+    let share = finding.evidence.get("explained_share").unwrap().as_f64().unwrap();
+    assert!((share - 0.8).abs() < 0.02, "{share}");
+    assert!(finding.recommendation.contains("slow calls of `step/lock` (80 %"), "{}", finding.recommendation);
+    // Less than half of it explains nothing, nor do calls on another thread.
+    let [finding] = found(RULE, &lock(21 * MS)).try_into().unwrap();
+    assert!(finding.section.is_none() && finding.recommendation.starts_with("No phase explains"));
+    let mut elsewhere = lock(41 * MS);
+    elsewhere.sections.iter_mut().flat_map(|row| &mut row.in_steps).for_each(|part| part.driving_ns = 0);
+    let [finding] = found(RULE, &elsewhere).try_into().unwrap();
+    assert_eq!(finding.section, None);
+}
+
+#[test]
 fn a_tail_that_costs_little_is_fine() {
     // One step in ten is 1.4 times as long.
     assert!(fine(RULE, &every_tenth(14 * MS).build()).contains("p95 is 1.4"));
