@@ -115,6 +115,12 @@ attributes! {
     IO_READ_BYTES = "stepscope.io.read_bytes", Int, "By", Span, Contract, [];
     /// Bytes that the section's thread wrote by system calls; at `comprehensive`.
     IO_WRITE_BYTES = "stepscope.io.write_bytes", Int, "By", Span, Contract, [];
+    /// Bytes that all processes of the network namespace (the container, or the machine) received meanwhile through its
+    /// interfaces, loopback aside: systems do not count them for one process. Of steps and other coarse sections, at
+    /// `comprehensive`.
+    NETWORK_RECEIVE_BYTES = "stepscope.system.network.receive_bytes", Int, "By", Span, Contract, [];
+    /// Bytes that all processes of the network namespace sent meanwhile, as above.
+    NETWORK_TRANSMIT_BYTES = "stepscope.system.network.transmit_bytes", Int, "By", Span, Contract, [];
     /// Bytes allocated inside the section by the threads that were in it, nested sections included.
     MEM_ALLOC_BYTES = "stepscope.mem.alloc_bytes", Int, "By", Span, Contract, [];
     /// Bytes freed inside the section by the threads that were in it, nested sections included.

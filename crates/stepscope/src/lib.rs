@@ -50,6 +50,7 @@ mod levels;
 mod loader;
 mod memory;
 mod names;
+mod network;
 mod open;
 mod os;
 mod places;

@@ -1,14 +1,16 @@
 //! What the operating system counts for a thread between the begin and the end of a section: time in the run queue,
-//! context switches, page faults, bytes read and written. CPU time is elsewhere: it is summed over the stays in a
+//! context switches, page faults, bytes read and written; and for its network namespace bytes received and sent. CPU time is elsewhere: it is summed over the stays in a
 //! section, while these figures are of sections that were entered once, on the thread that began them.
 //!
 //! A system that does not count something, or does not let it be read, leaves that figure away.
 
 use std::fs::File;
+use std::os::unix::fs::FileExt;
 
 use stepscope_core::attr;
 
 use crate::attrs::{Encode, Entry, FieldValue};
+use crate::network::{Network, Traffic};
 use crate::sys;
 
 /// What is read of a thread at once.
@@ -18,6 +20,15 @@ pub(crate) struct Reading {
     usage: Option<Usage>,
     /// Read and written, where they were asked for.
     io_bytes: Option<[u64; 2]>,
+    /// Where it was asked for.
+    traffic: Option<Traffic>,
+}
+
+/// What is read beside that which costs little.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Asked {
+    pub io: bool,
+    pub traffic: bool,
 }
 
 /// Counts of one thread since it began.
@@ -44,6 +55,8 @@ impl Counted {
         let usage = start.usage.zip(end.usage);
         let of_usage = |of: fn(&Usage) -> u64| usage.map(|(start, end)| (of(&start), of(&end)));
         let io = |at: usize| start.io_bytes.zip(end.io_bytes).map(|(start, end)| (start[at], end[at]));
+        let traffic = start.traffic.zip(end.traffic).and_then(|(start, end)| end.since(&start));
+        let network = |at: usize| traffic.map(|bytes| (0, bytes[at]));
         let figures = [
             (attr::RUN_QUEUE_NS, start.run_queue_ns.zip(end.run_queue_ns)),
             (attr::SWITCHES_VOLUNTARY, of_usage(|usage| usage.voluntary_switches)),
@@ -52,6 +65,8 @@ impl Counted {
             (attr::FAULTS_MAJOR, of_usage(|usage| usage.major_faults)),
             (attr::IO_READ_BYTES, io(0)),
             (attr::IO_WRITE_BYTES, io(1)),
+            (attr::NETWORK_RECEIVE_BYTES, network(0)),
+            (attr::NETWORK_TRANSMIT_BYTES, network(1)),
         ];
         for (key, figure) in figures {
             // A count that goes backwards is none.
@@ -65,7 +80,7 @@ impl Counted {
 
 /// A file of the calling thread under `/proc`, kept open: reading it again is one call.
 #[derive(Debug, Default)]
-enum Source {
+pub(crate) enum Source {
     #[default]
     Unopened,
     Open(File),
@@ -73,13 +88,29 @@ enum Source {
 }
 
 impl Source {
-    fn read<'a>(&mut self, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
+    fn file(&mut self, name: &str) -> Option<&File> {
         if let Self::Unopened = self {
             *self = File::open(name).map_or(Self::Refused, Self::Open);
         }
-        let Self::Open(file) = self else { return None };
-        let read = std::os::unix::fs::FileExt::read_at(file, buffer, 0).ok()?;
+        if let Self::Open(file) = self { Some(file) } else { None }
+    }
+
+    /// What one call gives.
+    fn read<'a>(&mut self, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
+        let read = self.file(name)?.read_at(buffer, 0).ok()?;
         std::str::from_utf8(buffer.get(..read)?).ok()
+    }
+
+    /// All of a file that gives a page at a time; `None` if there is no room for it.
+    pub(crate) fn read_whole<'a>(&mut self, name: &str, buffer: &'a mut [u8]) -> Option<&'a str> {
+        let (file, mut len) = (self.file(name)?, 0);
+        loop {
+            let room = buffer.get_mut(len..).filter(|room| !room.is_empty())?;
+            match file.read_at(room, len as u64).ok()? {
+                0 => return std::str::from_utf8(buffer.get(..len)?).ok(),
+                read => len += read,
+            }
+        }
     }
 }
 
@@ -88,22 +119,28 @@ impl Source {
 pub(crate) struct Reader {
     run_queue: Source,
     io: Source,
+    network: Network,
 }
 
 impl Reader {
     #[cold]
-    pub(crate) fn read(&mut self, with_io: bool) -> Reading {
+    pub(crate) fn read(&mut self, asked: Asked) -> Reading {
         let mut buffer = [0; 512];
         let run_queue_ns =
             self.run_queue.read("/proc/thread-self/schedstat", &mut buffer).and_then(run_queue_ns);
-        let io_bytes =
-            if with_io { self.io.read("/proc/thread-self/io", &mut buffer).and_then(io_bytes) } else { None };
-        Reading { run_queue_ns, usage: sys::thread_usage(), io_bytes }
+        let io_bytes = if asked.io {
+            self.io.read("/proc/thread-self/io", &mut buffer).and_then(io_bytes)
+        } else {
+            None
+        };
+        let traffic = if asked.traffic { self.network.read() } else { None };
+        Reading { run_queue_ns, usage: sys::thread_usage(), io_bytes, traffic }
     }
 
     /// What has been counted since `start`, read on this thread.
     pub(crate) fn since(&mut self, start: Reading) -> Counted {
-        Counted { start, end: self.read(start.io_bytes.is_some()) }
+        let asked = Asked { io: start.io_bytes.is_some(), traffic: start.traffic.is_some() };
+        Counted { start, end: self.read(asked) }
     }
 }
 
@@ -138,7 +175,7 @@ mod tests {
     #[test]
     fn bytes_and_faults_of_the_thread_are_counted() {
         let mut reader = Reader::default();
-        let start = reader.read(true);
+        let start = reader.read(Asked { io: true, traffic: true });
         // Larger than what an allocator keeps for the next one.
         let pages = std::hint::black_box(vec![1u8; 40 << 20]);
         let file = std::env::temp_dir().join(format!("stepscope-os-{}", std::process::id()));

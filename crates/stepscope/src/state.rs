@@ -12,7 +12,7 @@ use crate::clock::now_ns;
 use crate::key;
 use crate::memory::{self, Counters, PeakToken};
 use crate::open::{Open, Parent, Spec, Start, Stay, flag};
-use crate::os::Reader;
+use crate::os::{Asked, Reader};
 use crate::places::{Place, Places};
 use crate::recorder::{Gate, Recorder};
 use crate::slab::Slots;
@@ -421,10 +421,10 @@ impl ThreadState {
         if is_coarse {
             open.set_rss_start(memory::rss_bytes());
         }
-        let with_io = self.recorder.is_at(Level::Comprehensive);
-        let is_asked = with_io || is_coarse && self.recorder.is_at(Level::Detailed);
+        let is_full = self.recorder.is_at(Level::Comprehensive);
+        let is_asked = is_full || is_coarse && self.recorder.is_at(Level::Detailed);
         if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
-            open.set_reading(self.reader.read(with_io));
+            open.set_reading(self.reader.read(Asked { io: is_full, traffic: is_full && is_coarse }));
         }
     }
 

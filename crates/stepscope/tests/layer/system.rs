@@ -8,9 +8,23 @@ use crate::common::program::Program;
 const ALWAYS: [&str; 4] =
     [attr::SWITCHES_VOLUNTARY, attr::SWITCHES_INVOLUNTARY, attr::FAULTS_MINOR, attr::FAULTS_MAJOR];
 
+const NETWORK: [&str; 2] = [attr::NETWORK_RECEIVE_BYTES, attr::NETWORK_TRANSMIT_BYTES];
+
+/// What has gone through all interfaces so far: received, sent.
+fn through_the_network() -> [i64; 2] {
+    let table = std::fs::read_to_string("/proc/net/dev").unwrap();
+    let rows = table.lines().skip(2).map(|line| line.split_once(':').unwrap().1);
+    let column = |at: usize| {
+        rows.clone().map(|row| row.split_ascii_whitespace().nth(at).unwrap().parse::<i64>().unwrap()).sum()
+    };
+    [column(0), column(8)]
+}
+
 #[test]
 fn sections_that_sleep_compute_touch_memory_and_write_are_told_apart() {
+    let before = through_the_network();
     let recording = Program::new(&["system"]).env("STEPSCOPE_LEVEL", "comprehensive").succeed().recording();
+    let after = through_the_network();
     let each = |name: &str, key: &str| -> Vec<i64> {
         let found: Vec<i64> = recording.named(name).map(|span| span.int(key).unwrap()).collect();
         assert_eq!(found.len(), 3, "{name} {key}");
@@ -26,6 +40,13 @@ fn sections_that_sleep_compute_touch_memory_and_write_are_told_apart() {
             assert!(each("writing", key).iter().all(|&bytes| bytes >= 100_000), "{key}");
             assert!(each("sleeping", key).iter().all(|&bytes| bytes < 10_000), "{key}");
         }
+    }
+    // The network is of everybody who sees it: steps have no more of it than the machine.
+    for (key, of_machine) in NETWORK.into_iter().zip([0, 1].map(|at| after[at] - before[at])) {
+        let of_steps: Vec<i64> = recording.steps().iter().filter_map(|step| step.int(key)).collect();
+        assert!(of_steps.iter().sum::<i64>() <= of_machine, "{key} {of_steps:?} {of_machine}");
+        assert!(of_steps.len() == 3 || !std::path::Path::new("/sys/class/net").exists(), "{of_steps:?}");
+        assert!(recording.named("writing").all(|span| span.int(key).is_none()));
     }
     // A step has counted at least what its sections have.
     for step in recording.steps() {
@@ -45,6 +66,7 @@ fn below_comprehensive_only_coarse_sections_ask_the_system() {
                 assert_eq!(span.int(key).is_some(), is_asked, "{level} {key} {span:?}");
             }
             assert_eq!(span.int(attr::IO_READ_BYTES), None, "{level}");
+            assert_eq!(NETWORK.map(|key| span.int(key)), [None, None], "{level}");
         }
     }
 }
