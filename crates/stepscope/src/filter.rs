@@ -156,6 +156,11 @@ impl Filter {
         })
     }
 
+    /// Whether any sections are sampled.
+    fn samples(&self) -> bool {
+        self.one_in > 1 || self.one_in_of.iter().any(|&(_, one_in)| one_in > 1)
+    }
+
     /// One in how many sections of `source`, called `name`, at this depth leaves; 0: none.
     fn one_in(&self, source: Source, name: &str, depth: usize) -> u32 {
         let is_below = |target: &String| {
@@ -255,7 +260,7 @@ impl std::error::Error for FilterError {}
 pub(crate) struct Sieve {
     filter: Filter,
     min_duration_ns: u64,
-    /// Sections of each path that were to be sampled.
+    /// Sections of each path that were to be sampled; of none where nothing is sampled.
     seen: Box<[AtomicU32]>,
     rate: Option<Rate>,
 }
@@ -266,7 +271,7 @@ impl Sieve {
         (*filter != Filter::default()).then(|| Self {
             filter: filter.clone(),
             min_duration_ns: u64::try_from(filter.min_duration.as_nanos()).unwrap_or(u64::MAX),
-            seen: (0..MAX_PATHS).map(|_| AtomicU32::new(0)).collect(),
+            seen: (0..if filter.samples() { MAX_PATHS } else { 0 }).map(|_| AtomicU32::new(0)).collect(),
             rate: filter.per_second().map(Rate::new),
         })
     }
@@ -397,6 +402,9 @@ mod tests {
             assert_eq!(sieve.leaving(place(2)), expected, "{number}");
         }
         assert_eq!(sieve.leaving(place(3)), flag::EXPORTED);
+        let counters = |text: &str| Sieve::new(&text.parse().unwrap()).unwrap().seen.len();
+        assert_eq!(counters("rate=100,min=1us,sample:hot=1"), 0, "nothing is sampled");
+        assert_eq!(counters("sample:hot=2"), MAX_PATHS);
     }
 
     #[test]
