@@ -6,7 +6,29 @@ use crate::{sys, ticks};
 /// Monotonic nanoseconds; the unit of every time inside the layer.
 #[inline]
 pub(crate) fn now_ns() -> u64 {
+    #[cfg(test)]
+    if let Some(ns) = told::ns() {
+        return ns;
+    }
     ticks::now_ns().unwrap_or_else(sys::monotonic_ns)
+}
+
+/// Time as a test tells it, for its own thread.
+#[cfg(test)]
+pub(crate) mod told {
+    use std::cell::Cell;
+
+    thread_local! {
+        static NS: Cell<Option<u64>> = const { Cell::new(None) };
+    }
+
+    pub(crate) fn set(ns: u64) {
+        NS.set(Some(ns));
+    }
+
+    pub(crate) fn ns() -> Option<u64> {
+        NS.get()
+    }
 }
 
 /// Maps monotonic nanoseconds to nanoseconds since the Unix epoch.

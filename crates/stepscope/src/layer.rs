@@ -72,3 +72,6 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         self.hooks.close(id.into_u64());
     }
 }
+
+#[cfg(test)]
+mod tests;
