@@ -3,6 +3,7 @@ evidence, the share that their title names, the section that they are about, the
 
 from fractions import Fraction
 
+import memory
 import stats
 
 SECTIONS = ("section", "micro_step")
@@ -221,31 +222,46 @@ def checkpoint_stalls(finding, report, steps):
 def memory_growth(finding, report, steps, hourly):
     """`hourly` steps an hour."""
     leak = report["leaks"][0]
-    pair = report["memory"]["live" if leak["verdict"] == "growing" else "rss"]
-    slope = pair["whole"]["slope_per_step"]
-    of = finding["evidence"].get("steps", 0)
-    candidates = leaving_behind(report, steps.mode["all"]["count"], of * max(1, len(report["ranks"])), slope)
+    figure = "live" if leak["verdict"] == "growing" else "rss"
+    pair = report["memory"][figure]
+    line, tail = memory.growth(pair, figure) or (pair["whole"], pair["tail"])
+    slope, numbers = line["slope_per_step"], numbers_of(report, steps)
+    of = line["to_step"] - line["from_step"] + 1
+    # Growth that began late is what was left in all steps.
+    share = 1 if line == pair["whole"] else of / numbers
+    candidates = leaving_behind(report, steps.mode["all"]["count"], numbers * max(1, len(report["ranks"])), share, slope)
     section, net = candidates[0] if candidates else (None, None)
     if leak["verdict"] != "growing" or section is None or abs(net - Fraction(slope)) > MAX_DEVIATION * Fraction(slope):
         section = net = None
     expected = {
         "growth_per_step_bytes": stats.rounded(slope, 3),
-        "slope_low_bytes": stats.rounded(pair["whole"]["confidence_interval"][0], 3),
-        "slope_high_bytes": stats.rounded(pair["whole"]["confidence_interval"][1], 3),
-        "p_value": pair["whole"]["p_value"],
-        "last_third_per_step_bytes": stats.rounded(pair["tail"]["slope_per_step"], 3),
-        "growth_bytes": int(stats.rounded(slope * of, 0)),
-        "first_bytes": pair["first_bytes"],
-        "last_bytes": pair["last_bytes"],
+        "slope_low_bytes": stats.rounded(line["confidence_interval"][0], 3),
+        "slope_high_bytes": stats.rounded(line["confidence_interval"][1], 3),
+        "p_value": line["p_value"],
+        "last_third_per_step_bytes": stats.rounded(tail["slope_per_step"], 3),
+        "from_step": line["from_step"],
+        "steps": of,
+        "growth_bytes": memory.grown(line),
+        "first_bytes": line["first_bytes"],
+        "last_bytes": line["last_bytes"],
         "growth_per_hour_bytes": int(stats.rounded(Fraction(slope) * hourly, 0)) if hourly else None,
         "section_net_per_step_bytes": net,
     }
     return expected, None, section
 
 
-def leaving_behind(report, steps, numbers, slope):
-    """(section, bytes a step) of those that keep memory, nearest to the growth first, then by path. Sums are about all
-    steps that there were, by their `numbers` where not all of them were read."""
+def numbers_of(report, steps):
+    """Steps of the run, by their numbers; where these begin anew in each epoch, counted on by the points of the series."""
+    first, last = steps.mode["step_range"]
+    if steps.mode.get("numbers") == "by_epoch":
+        points = next(one["points"] for one in report["detailed_metrics"]["series"] if one["mode"] == steps.mode["mode"])
+        first, last = points[0]["step"], points[-1]["step"]
+    return last - first + 1
+
+
+def leaving_behind(report, steps, numbers, share, slope):
+    """(section, bytes a step) of those that keep memory, nearest to the growth first, then by path: of a `share` of the
+    steps. Sums are about all steps that there were, by their `numbers` where not all of them were read."""
     coverage, found = report["summary"]["coverage"], []
     for row in report["sections"]:
         net = (row["alloc"] or {}).get("self_net_bytes")
@@ -255,7 +271,7 @@ def leaving_behind(report, steps, numbers, slope):
         if row["source"] == "aggregates" and (coverage["recorded_steps"] or 0) > coverage["read_steps"]:
             behind = numbers
         if net is not None and net // max(1, behind) > 0:
-            found.append((row["path"], net // max(1, behind)))
+            found.append((row["path"], int(net // max(1, behind) / share)))
     return sorted(found, key=lambda one: (abs(one[1] - slope), one[0]))
 
 

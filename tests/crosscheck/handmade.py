@@ -338,7 +338,7 @@ def report():
     ]
     rules = [{"rule": rule, "state": "found" if rule in ("input_bound", "spans_lost") else "fine"} for rule in findings.RULES]
     # Three points after warm-up have no trend.
-    few = {"whole": None, "tail": None}
+    few = {"whole": None, "tail": None, "late": None}
     memory = {
         "live": {"first_bytes": 100, "last_bytes": 400, "max_bytes": 400, **few},
         "rss": {"first_bytes": 1000, "last_bytes": 4000, "max_bytes": 4000, **few},

@@ -1,6 +1,7 @@
 """The report's memory: ends and extremes over the steps, trends, the processes' own gauges, and growth that goes on.
-Trends are computed here from their published definitions: the slope of P. K. Sen (1968) with his confidence interval,
-the test of H. B. Mann (1945) and M. G. Kendall (1975) with its correction for ties."""
+Trends are computed here from the definitions that `crates/analyze/src/trend.rs` names: the slope of P. K. Sen (1968)
+through levels of blocks, and the error of a line through a walk under noise against Student's distribution, which is
+computed here from the incomplete beta function."""
 
 import math
 from fractions import Fraction
@@ -9,21 +10,28 @@ import names
 import numbering
 import stats
 
-# Below so many points there is no trend; more than the most are averaged in groups of neighbours.
+# Below so many points there is no trend.
 MIN_POINTS = 4
-MAX_POINTS = 512
 
-# Two-sided 95 % quantile of the normal distribution.
-Z_95 = 1.959963984540054
+# Blocks, and whether the smallest value of each stands for it or its median.
+VIEWS = ((16, False), (10, True), (5, True))
 
-# The report's p-values come from an approximation of the complementary error function of this relative error.
-ERFC_ERROR = Fraction(1, 10**6)
+# By how much variances are multiplied, and the smallest probability that is told.
+LINE, SMALLEST_P = Fraction(6, 5), 1e-9
+
+# How exactly probabilities are known: those of the series that the report uses are differences from one.
+P_ERROR, P_SLACK = Fraction(1, 10**6), Fraction(1, 10**13)
+
+# Growth that begins late: groups that the hinge is drawn through, points and share of all on either side of it, what it
+# must leave of a line's deviations at most, the rate before it at most, and by how much its probability is multiplied.
+GROUPS, SIDE, LEAST, LEAST_SHARE, BETTER, LEVEL, PLACES = 64, 20, 32, 16, 0.6, 0.5, 8
 
 # What makes a trend growth, as `stepscope explain memory_growth` lists it.
 MAX_P_VALUE = 0.01
 MIN_BYTES_PER_STEP = 64
 MIN_GROWTH_BYTES = {"live": 1_000_000, "rss": 33_554_432}
 MIN_TAIL_RATIO = 0.5
+MIN_FREED_RATIO = 2
 MIN_STEPS = 100
 MIN_READ_STEPS = 30
 
@@ -39,7 +47,7 @@ def compare_memory(report, run, sums, beginnings, compare):
     for figure in ("live", "rss"):
         expected = pair(run, primary, shift, figure, beginnings)
         if expected and kinds(report).get(primary) == "repeated":
-            expected |= {"whole": None, "tail": None}
+            expected |= {"whole": None, "tail": None, "late": None}
         pair_of(listed[figure], figure, expected, compare)
     known = sums.gauge_processes()
     at_steps = largest_at_steps(run, primary) if len(known | set(run.processes)) == 1 else (None, None)
@@ -92,54 +100,120 @@ def pair(run, mode, shift, figure, beginnings):
     first_steady = max((numbering.at(step) for step in first if step.number is not None), default=0)
     means = [(key, sum(values) // len(values)) for key, values in sorted(points.items())]
     steady = [point for point in means if point[0] >= first_steady]
-    tail = []
-    if steady:
-        begin, end = steady[0][0], steady[-1][0]
-        tail = [point for point in steady if 3 * (end - point[0]) <= end - begin]
+    whole = trend(steady)
     return {
         "first_bytes": means[0][1],
         "last_bytes": means[-1][1],
         "max_bytes": max(map(max, points.values())),
-        "whole": trend(steady),
-        "tail": trend(tail),
+        "whole": whole,
+        "tail": trend(last_third(steady)),
+        "late": whole and late(steady, whole),
     }
+
+
+def last_third(points):
+    if not points:
+        return []
+    begin, end = points[0][0], points[-1][0]
+    return [point for point in points if 3 * (end - point[0]) <= end - begin]
 
 
 def trend(points):
-    """{n, slope, ends of its interval, p-value} of (x, y) in ascending x; None of too few."""
-    if len(points) < MIN_POINTS:
+    """The clearest line of (x, y) in ascending x, as the report has it; None of too few."""
+    found = [line for blocks, is_floor in VIEWS if (line := view(points, blocks, is_floor))]
+    if not found:
         return None
-    size = -(-len(points) // MAX_POINTS)
-    groups = [points[start : start + size] for start in range(0, len(points), size)]
-    xs = [Fraction(sum(x for x, _ in group), len(group)) for group in groups]
-    ys = [Fraction(sum(y for _, y in group), len(group)) for group in groups]
-    n, score, slopes = len(groups), 0, []
-    # Exact, and quick where no group was averaged.
-    if size == 1:
-        xs, ys = list(map(int, xs)), list(map(int, ys))
-    for later in range(n):
-        for earlier in range(later):
-            rise = ys[later] - ys[earlier]
-            score += (rise > 0) - (rise < 0)
-            slopes.append(float(rise / (xs[later] - xs[earlier])))
-    slopes.sort()
-    middle = len(slopes) // 2
-    slope = slopes[middle] if len(slopes) % 2 else (slopes[middle - 1] + slopes[middle]) / 2
-    ties = [ys.count(value) for value in set(ys)]
-    variance = Fraction(n * (n - 1) * (2 * n + 5) - sum(t * (t - 1) * (2 * t + 5) for t in ties), 18)
-    sigma = math.sqrt(variance)
-    # The score is corrected by one for continuity, towards no trend.
-    z = (abs(score) - 1) / sigma if sigma and score else 0
-    spread = Z_95 * sigma
-    # Ranks from 1: (N - spread) / 2 and (N + spread) / 2 + 1.
-    low = max(math.floor((len(slopes) - spread) / 2), 1)
-    high = min(math.ceil((len(slopes) + spread) / 2) + 1, len(slopes))
+    clearest = min(found, key=lambda line: line["p_value"])
+    return clearest | {"p_value": min(1.0, clearest["p_value"] * len(VIEWS))}
+
+
+def view(points, blocks, is_floor):
+    count = len(points)
+    if count < MIN_POINTS:
+        return None
+    blocks = min(blocks, count)
+    parts = [points[at * count // blocks : (at + 1) * count // blocks] for at in range(blocks)]
+    if is_floor:
+        levels = [min(part, key=lambda point: point[1]) for part in parts]
+    else:
+        levels = [(Fraction(sum(x for x, _ in part), len(part)), stats.middle([y for _, y in part])) for part in parts]
+    pairs = [(a, b) for at, a in enumerate(levels) for b in levels[at + 1 :]]
+    slope = stats.middle([Fraction(b[1] - a[1]) / (b[0] - a[0]) for a, b in pairs])
+    offset = stats.middle([y - slope * x for x, y in levels])
+    # What the line leaves of the increments.
+    rest = [b[1] - a[1] - slope * (b[0] - a[0]) for a, b in zip(levels, levels[1:])]
+    steps = len(rest)
+    variance = Fraction(sum(one * one for one in rest), steps - 1)
+    neighbours = Fraction(sum(a * b for a, b in zip(rest, rest[1:])), steps - 1)
+    walk, noise = max(variance + 2 * neighbours, 0), max(-neighbours, 0)
+    error = math.sqrt(LINE * steps * (walk + 12 * noise / (blocks * (blocks + 1)))) / float(levels[-1][0] - levels[0][0])
+    p_value, freedom = 1.0, blocks // 2
+    if slope:
+        p_value = max(SMALLEST_P, stats.student(abs(float(slope)) / error, freedom) if error else 0)
+    reach = stats.student_quantile(0.05, freedom) * error
+    ends = [max(0, stats.rounded(offset + slope * x, 0)) for x in (points[0][0], points[-1][0])]
     return {
-        "n": n,
-        "slope_per_step": slope,
-        "confidence_interval": [slopes[low - 1], slopes[high - 1]],
-        "p_value": math.erfc(z / math.sqrt(2)),
+        "n": count,
+        "from_step": points[0][0],
+        "to_step": points[-1][0],
+        "first_bytes": int(ends[0]),
+        "last_bytes": int(ends[1]),
+        "slope_per_step": float(slope),
+        "confidence_interval": [float(slope) - reach, float(slope) + reach],
+        "p_value": p_value,
     }
+
+
+def late(points, whole):
+    """Growth from some point on, where a level that goes over into a line describes the points better than a line."""
+    values = [value for _, value in points]
+    found = hinge(values)
+    if found is None:
+        return None
+    off, place = found
+    before, after = points[:place], points[place:]
+    slope = whole["slope_per_step"]
+    offsets = [value - slope * step for step, value in points]
+    offset = stats.middle(offsets)
+    if len(after) < max(LEAST, len(points) // LEAST_SHARE) or off >= BETTER * sum(abs(one - offset) for one in offsets):
+        return None
+    growth, half = trend(after), len(before) // 2
+    (x1, y1), (x2, y2) = ([stats.middle(list(one)) for one in zip(*part)] for part in (before[:half], before[half:]))
+    if growth["slope_per_step"] <= 0 or float(y2 - y1) / float(x2 - x1) > LEVEL * growth["slope_per_step"]:
+        return None
+    highest = freed = 0
+    for group in groups(values[:place], len(values)):
+        highest = max(highest, lower_median(group))
+        freed = max(freed, highest - lower_median(group))
+    growth["p_value"] = min(1.0, growth["p_value"] * PLACES)
+    return {"growth": growth, "tail": trend(last_third(after)), "freed_bytes": freed}
+
+
+def groups(values, count):
+    size = max(1, -(-count // GROUPS))
+    return [values[start : start + size] for start in range(0, len(values), size)]
+
+
+def lower_median(values):
+    return sorted(values)[(len(values) - 1) // 2]
+
+
+def hinge(values):
+    """(sum of deviations, place) of the level and the line that leave least: the median before, least squares after."""
+    best, start, middles = None, 0, []
+    for group in groups(values, len(values)):
+        middles.append((start + (len(group) - 1) / 2, lower_median(group)))
+        start += len(group)
+    for place in range(-(-len(values) // GROUPS), len(values), -(-len(values) // GROUPS)):
+        if not SIDE <= place <= len(values) - SIDE:
+            continue
+        level = lower_median(values[:place])
+        along = [(at - place, value - level) for at, value in middles if at > place]
+        slope = sum(at * value for at, value in along) / sum(at * at for at, _ in along)
+        off = sum(abs(value - (level + slope * max(0, at - place))) for at, value in enumerate(values))
+        if best is None or off < best[0]:
+            best = off, place
+    return best
 
 
 def pair_of(got, figure, expected, compare):
@@ -149,33 +223,57 @@ def pair_of(got, figure, expected, compare):
         return
     for name in ("first_bytes", "last_bytes", "max_bytes"):
         compare.equal(where, name, got[name], expected[name])
-    for part in ("whole", "tail"):
-        trend_of(f"{where}, {part} trend", got[part], expected[part], compare)
+    parts = [("whole", got["whole"], expected["whole"]), ("tail", got["tail"], expected["tail"])]
+    compare.equal(where, "late", got["late"] is not None, expected["late"] is not None)
+    if got["late"] and expected["late"]:
+        compare.equal(where, "freed_bytes", got["late"]["freed_bytes"], expected["late"]["freed_bytes"])
+        parts += [(f"late {part}", got["late"][part], expected["late"][part]) for part in ("growth", "tail")]
+    for part, mine, theirs in parts:
+        trend_of(f"{where}, {part} trend", mine, theirs, compare)
 
 
 def trend_of(where, got, expected, compare):
     if got is None or expected is None:
         compare.equal(where, "in the report", got is not None, expected is not None)
         return
-    compare.equal(where, "n", got["n"], expected["n"])
+    for name in ("n", "from_step", "to_step"):
+        compare.equal(where, name, got[name], expected[name])
+    # A half may be rounded up or down.
+    for name in ("first_bytes", "last_bytes"):
+        compare.close(where, name, got[name], expected[name], Fraction(1, 10**12), Fraction(1, 2))
     compare.close(where, "slope_per_step", got["slope_per_step"], expected["slope_per_step"])
+    # As exact as the slope: an interval may begin near zero.
+    slack = abs(Fraction(expected["confidence_interval"][1])) * Fraction(1, 10**9)
     for end, mine in zip(got["confidence_interval"], expected["confidence_interval"]):
-        compare.close(where, "confidence_interval", end, mine)
-    compare.close(where, "p_value", got["p_value"], expected["p_value"], ERFC_ERROR, Fraction(1, 10**300))
+        compare.close(where, "confidence_interval", end, mine, absolute=slack)
+    compare.close(where, "p_value", got["p_value"], expected["p_value"], P_ERROR, P_SLACK)
 
 
-def grows(pair, figure, span):
-    """Whether a trend is growth that goes on."""
-    if pair is None or pair["whole"] is None or pair["tail"] is None:
-        return False
-    whole, slope = pair["whole"], pair["whole"]["slope_per_step"]
-    return (
-        whole["p_value"] <= MAX_P_VALUE
-        and whole["confidence_interval"][0] > 0
-        and slope >= MIN_BYTES_PER_STEP
-        and slope * span >= MIN_GROWTH_BYTES[figure]
-        and pair["tail"]["slope_per_step"] >= MIN_TAIL_RATIO * slope
-    )
+def lines(pair):
+    """The lines that growth may be, each with its last third: one that begins late first."""
+    late = pair["late"]
+    if late and grown(late["growth"]) >= MIN_FREED_RATIO * late["freed_bytes"]:
+        yield late["growth"], late["tail"]
+    if pair["whole"] and pair["tail"]:
+        yield pair["whole"], pair["tail"]
+
+
+def grown(line):
+    return max(0, line["last_bytes"] - line["first_bytes"])
+
+
+def growth(pair, figure):
+    """The line of growth that goes on, with its last third."""
+    for line, tail in lines(pair) if pair else ():
+        if (
+            line["p_value"] <= MAX_P_VALUE
+            and line["confidence_interval"][0] > 0
+            and line["slope_per_step"] >= MIN_BYTES_PER_STEP
+            and grown(line) >= MIN_GROWTH_BYTES[figure]
+            and tail["slope_per_step"] >= MIN_TAIL_RATIO * line["slope_per_step"]
+        ):
+            return line, tail
+    return None
 
 
 def growths(report, run, compare):
@@ -189,15 +287,15 @@ def growths(report, run, compare):
     stand_for_all = (coverage["recorded_steps"] or 0) > coverage["read_steps"] and span >= MIN_STEPS
     is_known = kinds(report).get(mode) != "repeated"
     if is_known and report["summary"]["steps"] >= (MIN_READ_STEPS if stand_for_all else MIN_STEPS):
-        figure = next((name for name in ("live", "rss") if grows(report["memory"][name], name, span)), None)
+        figure = next((name for name in ("live", "rss") if growth(report["memory"][name], name)), None)
     verdicts = {"live": ["growing"], "rss": ["suspected"], None: []}
     compare.equal(where, "verdicts", [leak["verdict"] for leak in listed], verdicts[figure])
     for leak in listed[: figure is not None]:
-        whole = report["memory"][figure]["whole"]
-        ends = zip(leak["confidence_interval"], whole["confidence_interval"])
-        for got, mine in ((leak["bytes_per_step"], whole["slope_per_step"]), *ends):
+        line, _ = growth(report["memory"][figure], figure)
+        ends = zip(leak["confidence_interval"], line["confidence_interval"])
+        for got, mine in ((leak["bytes_per_step"], line["slope_per_step"]), *ends):
             compare.close(where, "slope and its interval", got, stats.rounded(mine, 3))
-        compare.equal(where, "p_value", leak["p_value"], whole["p_value"])
+        compare.equal(where, "p_value", leak["p_value"], line["p_value"])
         compare.equal(where, "live_bytes", leak["live_bytes"], report["memory"][figure]["last_bytes"])
         # The finding's is computed.
         sections = [finding["section"] for finding in report["bottlenecks"] if finding["rule"] == "memory_growth"]

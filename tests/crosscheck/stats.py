@@ -1,7 +1,8 @@
 """Exact statistics of lists of integers: nearest-rank quantiles, moments, logarithmic buckets."""
 
 from fractions import Fraction
-from math import floor, isqrt
+from functools import cache
+from math import exp, floor, isqrt, lgamma, log, log1p
 
 # A histogram of 64 buckets an octave answers with the bucket's geometric middle: off by at most 2^(1/128) - 1.
 HISTOGRAM_ERROR = Fraction(55, 10_000)
@@ -42,6 +43,50 @@ def mad(ordered):
     """Median absolute deviation from the nearest-rank median."""
     median = quantile(ordered, 1, 2)
     return None if median is None else quantile(sorted(abs(value - median) for value in ordered), 1, 2)
+
+
+def middle(values):
+    """The median; of an even number of values, the mean of the middle two."""
+    ordered, half = sorted(values), len(values) // 2
+    if len(values) % 2:
+        return ordered[half]
+    pair = ordered[half - 1] + ordered[half]
+    return pair / 2 if isinstance(pair, float) else Fraction(pair, 2)
+
+
+def student(t, freedom):
+    """Probability outside of ±t of Student's distribution: the incomplete beta function at f / (f + t²) of f / 2 and 1 / 2,
+    by the continued fraction of DLMF 8.17.22, evaluated from its end."""
+    a, b, x = freedom / 2, 0.5, freedom / (freedom + t * t)
+    if x >= (a + 1) / (a + b + 2):
+        return 1 - beta(b, a, 1 - x)
+    return beta(a, b, x)
+
+
+def beta(a, b, x, depth=400):
+    """The regularised incomplete beta function for x below its mean."""
+    if x <= 0:
+        return 0.0
+    value = 1.0
+    for term in range(depth, 0, -1):
+        half = term // 2
+        if term % 2:
+            factor = -(a + half) * (a + b + half) / ((a + 2 * half) * (a + 2 * half + 1))
+        else:
+            factor = half * (b - half) / ((a + 2 * half - 1) * (a + 2 * half))
+        value = 1 + factor * x / value
+    whole = lgamma(a + b) - lgamma(a) - lgamma(b)
+    return exp(whole + a * log(x) + b * log1p(-x)) / (a * value)
+
+
+@cache
+def student_quantile(probability, freedom):
+    """The t outside of which is this probability."""
+    low, high = 0.0, 1000.0
+    for _ in range(64):
+        half = (low + high) / 2
+        low, high = (half, high) if student(half, freedom) > probability else (low, half)
+    return high
 
 
 def bucket(value):

@@ -24,6 +24,13 @@ class Statistics(unittest.TestCase):
         self.assertIsNone(stats.std([3]))
         self.assertEqual(stats.mad([1, 3, 5, 9]), 2)
 
+    def test_student(self):
+        # Abramowitz and Stegun, table 26.10, two-sided.
+        for probability, freedom, t in ((0.05, 1, 12.706), (0.05, 5, 2.571), (0.01, 2, 9.925), (0.001, 8, 5.041)):
+            self.assertAlmostEqual(stats.student_quantile(probability, freedom), t, 3)
+        self.assertAlmostEqual(stats.student(1e9, 8), 0, 12)
+        self.assertAlmostEqual(stats.student(1e-9, 8), 1, 8)
+
     def test_buckets(self):
         self.assertEqual([stats.bucket(v) for v in (1, 2, 3, 4, 1024)], [-1, 63, 101, 127, 639])
         # 2^(6 + 1/64) = 64.697: 64 closes its octave, 65 lies in the second bucket above it.

@@ -16,6 +16,7 @@ mod shape;
 mod visible;
 
 use self::scan::Scan;
+pub(crate) use self::shape::{bend, medians};
 pub use self::visible::smallest_visible;
 
 /// Points beyond this are looked at as medians of groups of neighbours; where a change is, is then told by single ones.

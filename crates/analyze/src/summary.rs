@@ -24,7 +24,8 @@ pub use input::{
     BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow,
 };
 pub use memory::{
-    HeldFigures, HeldPoint, HeldSection, HeldSeries, MemorySummary, ProcessMemory, Trend, TrendPair,
+    HeldFigures, HeldPoint, HeldSection, HeldSeries, LateGrowth, MemorySummary, ProcessMemory, Trend,
+    TrendPair,
 };
 pub use period::{PeriodCause, PeriodicSteps, StepPeriod};
 pub use phase::{PhaseName, PhaseRow, PhaseSource, PhaseSum};

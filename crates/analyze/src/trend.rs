@@ -1,100 +1,132 @@
-//! Robust trend of a series: Theil–Sen slope, its confidence interval, and the Mann–Kendall test.
+//! Robust trend of a series that may wander: a line's slope, its confidence interval, and a test of whether it rises or
+//! falls at all. Knows nothing of steps or runs; where a series begins to grow late is told in `late`.
 //!
-//! Sources: P. K. Sen, "Estimates of the Regression Coefficient Based on Kendall's Tau", JASA 63 (1968),
-//! 1379–1389 (slope and interval); H. B. Mann, "Nonparametric Tests Against Trend", Econometrica 13 (1945),
-//! 245–259, and M. G. Kendall, "Rank Correlation Methods" (1975) (test, variance with ties); the complementary
-//! error function is `erfcc` of Press et al., "Numerical Recipes", 2nd ed., §6.2 (relative error < 1.2e-7).
+//! Memory depends on what it was before: it wanders (what is allocated stays for a while), it scatters (batches of
+//! different length), and it goes up and down (caches and lists that are cleared). A test that takes values as
+//! independent, as that of Mann and Kendall does, finds trends in all of these. So the series is cut into a few blocks of
+//! neighbours, each with one level: its median, and its smallest value, which a sawtooth leaves as it is wherever a block
+//! holds one of its teeth. The line through the levels is that of Theil and Sen (P. K. Sen, "Estimates of the Regression
+//! Coefficient Based on Kendall's Tau", JASA 63 (1968), 1379–1389). What it leaves of the increments from level to level
+//! is taken for a walk under noise (the local level model: A. C. Harvey, "Forecasting, Structural Time Series Models and
+//! the Kalman Filter" (1989), §2.3): with `g0` their variance and `g1` the covariance of neighbours, `−g1` is the
+//! variance of the noise, which goes back with the next increment, and `g0 + 2·g1` that of the walk, which stays (the
+//! long-run variance: W. K. Newey, K. D. West, Econometrica 55 (1987), 703–708, of one lag, without weights). Over
+//! `m` increments between `n = m + 1` levels a walk moves the ends by `m` times its variance, and noise a line of least
+//! squares by `12·m/(n·(n + 1))` times its own; a fifth is added, by which a line through a walk is less certain than its
+//! ends. The slope in its standard errors is compared with Student's distribution.
+//!
+//! Several views of one series are looked at, and the clearest counts, at so many times its probability.
+
+pub(crate) mod late;
+mod student;
 
 use crate::summary::Trend;
-
-/// Points beyond this are averaged in groups of neighbours, which bounds the pairs at 131,000.
-const MAX_POINTS: usize = 512;
 
 /// Fewer points have no trend.
 pub const MIN_POINTS: usize = 4;
 
-/// Two-sided 95 % quantile of the normal distribution.
-const Z_95: f64 = 1.959_963_984_540_054;
+/// Smaller probabilities are not told apart.
+const SMALLEST_P: f64 = 1e-9;
 
-/// The trend of `points` (x ascending, y); absent below [`MIN_POINTS`], or where all x are equal.
-#[must_use]
-pub fn trend(points: &[(f64, f64)]) -> Option<Trend> {
-    if points.len() < MIN_POINTS {
-        return None;
-    }
-    let points = thinned(points);
-    let n = points.len();
-    let mut slopes = Vec::with_capacity(n * (n - 1) / 2);
-    let mut score = 0i64;
-    for (i, &(x1, y1)) in points.iter().enumerate() {
-        for &(x2, y2) in points.iter().skip(i + 1) {
-            if x2 > x1 {
-                slopes.push((y2 - y1) / (x2 - x1));
-            }
-            score += i64::from(y2 > y1) - i64::from(y2 < y1);
-        }
-    }
-    let variance = variance(&points);
-    let deviation = variance.sqrt();
-    // One off towards zero: the score is an integer, the normal distribution is not.
-    let z = if deviation > 0.0 { (score - score.signum()) as f64 / deviation } else { 0.0 };
-    let p_value = erfc(z.abs() / std::f64::consts::SQRT_2).min(1.0);
-    // Sen: the interval's ends are the slopes of rank (N ∓ z·σ)/2, the upper one plus 1.
-    let spread = Z_95 * deviation;
-    let last = slopes.len().checked_sub(1)?;
-    let pairs = slopes.len() as f64;
-    // Four of them are needed, not the order of all.
-    let mut ranked = |rank: usize| *slopes.select_nth_unstable_by(rank.min(last), f64::total_cmp).1;
-    let slope = match (last / 2, last.div_ceil(2)) {
-        (middle, upper) if middle == upper => ranked(middle),
-        (lower, upper) => f64::midpoint(ranked(lower), ranked(upper)),
-    };
-    let low = ranked((((pairs - spread) / 2.0).floor() - 1.0).max(0.0) as usize);
-    let high = ranked(((pairs + spread) / 2.0).ceil().max(0.0) as usize);
-    Some(Trend { n: n as u64, slope_per_step: slope, confidence_interval: (low, high), p_value })
+/// By how much variances are multiplied: a line through a walk against its ends.
+const LINE: f64 = 1.2;
+
+/// Two-sided probability outside of the confidence interval.
+const OUTSIDE: f64 = 0.05;
+
+/// What stands for a block of neighbours.
+#[derive(Debug, Clone, Copy)]
+enum Level {
+    /// The median: least moved by noise.
+    Middle,
+    /// The smallest value, where it is: not moved by what is freed again.
+    Floor,
 }
 
-fn thinned(points: &[(f64, f64)]) -> Vec<(f64, f64)> {
-    let size = points.len().div_ceil(MAX_POINTS).max(1);
-    points
-        .chunks(size)
-        .map(|group| {
-            let n = group.len() as f64;
-            let sum = group.iter().fold((0.0, 0.0), |sum, point| (sum.0 + point.0, sum.1 + point.1));
-            (sum.0 / n, sum.1 / n)
-        })
+/// Blocks, and what stands for each. Fewer blocks hold longer teeth of a sawtooth.
+const VIEWS: [(usize, Level); 3] = [(16, Level::Middle), (10, Level::Floor), (5, Level::Floor)];
+
+/// The trend of `points` (x ascending, y); absent below [`MIN_POINTS`].
+#[must_use]
+pub fn trend(points: &[(u64, u64)]) -> Option<Trend> {
+    let views = VIEWS.iter().filter_map(|&(blocks, level)| view(points, blocks, level));
+    // The first of the clearest.
+    let clearest = views.min_by(|a, b| a.p_value.total_cmp(&b.p_value))?;
+    Some(Trend { p_value: (clearest.p_value * VIEWS.len() as f64).min(1.0), ..clearest })
+}
+
+fn view(points: &[(u64, u64)], blocks: usize, level: Level) -> Option<Trend> {
+    let levels = levels(points, blocks.min(points.len()), level);
+    let ((first, _), (last, _)) = points.first().zip(points.last())?;
+    let (begin, end) = (levels.first()?.0, levels.last()?.0);
+    if points.len() < MIN_POINTS || begin >= end {
+        return None;
+    }
+    let mut slopes = Vec::with_capacity(levels.len() * levels.len() / 2);
+    for (index, &(x1, y1)) in levels.iter().enumerate() {
+        slopes.extend(levels.iter().skip(index + 1).map(|&(x2, y2)| (y2 - y1) / (x2 - x1)));
+    }
+    let slope = middle(slopes);
+    let offset = middle(levels.iter().map(|&(x, y)| y - slope * x).collect());
+    let error = error(&levels, slope) / (end - begin);
+    // The variance is known from two figures.
+    let freedom = levels.len() / 2;
+    let p_value = match () {
+        () if slope == 0.0 => 1.0,
+        () if error > 0.0 => student::outside(slope.abs() / error, freedom).max(SMALLEST_P),
+        () => SMALLEST_P,
+    };
+    let reach = student::quantile(OUTSIDE, freedom) * error;
+    let at = |x: u64| (offset + slope * x as f64).round().max(0.0) as u64;
+    Some(Trend {
+        n: points.len() as u64,
+        from_step: *first,
+        to_step: *last,
+        first_bytes: at(*first),
+        last_bytes: at(*last),
+        slope_per_step: slope,
+        confidence_interval: (slope - reach, slope + reach),
+        p_value,
+    })
+}
+
+/// Places and levels of blocks of neighbours.
+fn levels(points: &[(u64, u64)], blocks: usize, level: Level) -> Vec<(f64, f64)> {
+    let ends = (0..blocks).map(|block| (block * points.len() / blocks, (block + 1) * points.len() / blocks));
+    let of = |block: &[(u64, u64)]| match level {
+        Level::Middle => {
+            let sum: u128 = block.iter().map(|point| u128::from(point.0)).sum();
+            let values = block.iter().map(|point| point.1 as f64).collect();
+            Some((sum as f64 / block.len() as f64, middle(values)))
+        }
+        Level::Floor => block.iter().min_by_key(|point| point.1).map(|&(x, y)| (x as f64, y as f64)),
+    };
+    ends.filter_map(|(from, to)| points.get(from..to).filter(|block| !block.is_empty()).and_then(of))
         .collect()
 }
 
-/// Variance of the Mann–Kendall score: `[n(n−1)(2n+5) − Σ t(t−1)(2t+5)] / 18` over groups of `t` ties.
-fn variance(points: &[(f64, f64)]) -> f64 {
-    let term = |t: usize| {
-        let t = t as f64;
-        t * (t - 1.0) * (2.0 * t + 5.0)
-    };
-    let mut values: Vec<f64> = points.iter().map(|point| point.1).collect();
-    values.sort_by(f64::total_cmp);
-    let ties: f64 = values.chunk_by(|a, b| a == b).map(|group| term(group.len())).sum();
-    (term(points.len()) - ties) / 18.0
+/// Standard error of what a line of this slope rises from the first level to the last.
+fn error(levels: &[(f64, f64)], slope: f64) -> f64 {
+    let rest: Vec<f64> =
+        levels.iter().zip(levels.iter().skip(1)).map(|(a, b)| b.1 - a.1 - slope * (b.0 - a.0)).collect();
+    let (count, increments) = (levels.len() as f64, rest.len() as f64);
+    let mean = |sum: f64| sum / (increments - 1.0);
+    let variance = mean(rest.iter().map(|value| value * value).sum());
+    let neighbours = mean(rest.iter().zip(rest.iter().skip(1)).map(|(a, b)| a * b).sum());
+    let walk = (variance + 2.0 * neighbours).max(0.0) * increments;
+    let noise = (-neighbours).max(0.0) * 12.0 * increments / (count * (count + 1.0));
+    (LINE * (walk + noise)).sqrt()
 }
 
-/// Complementary error function for x ≥ 0.
-fn erfc(x: f64) -> f64 {
-    let t = 1.0 / (1.0 + 0.5 * x);
-    let series = [
-        -1.265_512_23,
-        1.000_023_68,
-        0.374_091_96,
-        0.096_784_18,
-        -0.186_288_06,
-        0.278_868_07,
-        -1.135_203_98,
-        1.488_515_87,
-        -0.822_152_23,
-        0.170_872_77,
-    ];
-    let polynomial = series.iter().rev().fold(0.0, |sum, &coefficient| sum * t + coefficient);
-    t * (-x * x + polynomial).exp()
+/// The median; of an even number of values, the mean of the middle two. 0 of nothing.
+fn middle(mut values: Vec<f64>) -> f64 {
+    let Some(last) = values.len().checked_sub(1) else { return 0.0 };
+    values.sort_unstable_by(f64::total_cmp);
+    let at = |index: usize| values.get(index).copied().unwrap_or(0.0);
+    match (last / 2, last.div_ceil(2)) {
+        (lower, upper) if lower == upper => at(lower),
+        (lower, upper) => f64::midpoint(at(lower), at(upper)),
+    }
 }
 
 #[cfg(test)]

@@ -53,8 +53,9 @@ fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<Change> {
 }
 
 /// A level from which a line goes off at `from`.
-struct Line {
-    from: usize,
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) from: usize,
     level: f64,
     slope: f64,
 }
@@ -65,9 +66,14 @@ impl Line {
     }
 
     /// The sum of the values' deviations from it.
-    fn off(&self, values: &[u64]) -> f64 {
+    pub(crate) fn off(&self, values: &[u64]) -> f64 {
         values.iter().enumerate().map(|(index, &value)| (value as f64 - self.at(index)).abs()).sum()
     }
+}
+
+/// Medians of groups of neighbours, each as large as the line is drawn through in a series of `count` values.
+pub(crate) fn medians(values: &[u64], count: usize) -> Vec<u64> {
+    values.chunks(count.div_ceil(GROUPS).max(1)).map(median).collect()
 }
 
 /// Middles and medians of groups of neighbours.
@@ -79,7 +85,7 @@ fn points(values: &[u64]) -> impl Iterator<Item = (f64, f64)> {
 }
 
 /// The level and the line from the end of a group on that leave least: the median before, and least squares after it.
-fn bend(values: &[u64]) -> Option<Line> {
+pub(crate) fn bend(values: &[u64]) -> Option<Line> {
     let size = values.len().div_ceil(GROUPS).max(1);
     let places = (size..values.len()).step_by(size);
     let lines = places.filter(|&from| from >= MIN_POINTS && from + MIN_POINTS <= values.len()).map(|from| {

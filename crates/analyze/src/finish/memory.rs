@@ -5,6 +5,7 @@ use super::steps::Steady;
 use crate::losses::ProcessGauge;
 use crate::run::RunAcc;
 use crate::summary::{Gauge, MemorySummary, ProcessMemory, SeriesPoint, StepSeries, TrendPair};
+use crate::trend::late::{last_third, late};
 use crate::trend::trend;
 
 /// Memory of the primary mode's steps and of the processes.
@@ -12,7 +13,7 @@ pub(super) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
     let pair = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
         let pair = trends(series?, steps.first_step(series?.mode).unwrap_or(0), gauge)?;
         let is_told = steps.numbers.tell_apart(series?.mode);
-        Some(if is_told { pair } else { TrendPair { whole: None, tail: None, ..pair } })
+        Some(if is_told { pair } else { TrendPair { whole: None, tail: None, late: None, ..pair } })
     };
     let mut processes: Vec<ProcessMemory> = run
         .instances
@@ -51,19 +52,15 @@ pub(super) fn summary(run: &RunAcc, series: Option<&StepSeries>, steps: &Steady<
 fn trends(series: &StepSeries, first: u64, gauge: fn(&SeriesPoint) -> Option<Gauge>) -> Option<TrendPair> {
     let all: Vec<(u64, Gauge)> =
         series.points.iter().filter_map(|point| gauge(point).map(|gauge| (point.step, gauge))).collect();
-    let points: Vec<(f64, f64)> = all
-        .iter()
-        .filter(|(step, _)| *step >= first)
-        .map(|&(step, gauge)| (step as f64, gauge.mean as f64))
-        .collect();
-    let ends = points.first().zip(points.last());
-    let tail_from = ends.map_or(0.0, |(first, last)| last.0 - (last.0 - first.0) / 3.0);
-    let tail: Vec<(f64, f64)> = points.iter().copied().filter(|point| point.0 >= tail_from).collect();
+    let points: Vec<(u64, u64)> =
+        all.iter().filter(|(step, _)| *step >= first).map(|&(step, gauge)| (step, gauge.mean)).collect();
+    let whole = trend(&points);
     Some(TrendPair {
         first_bytes: all.first()?.1.mean,
         last_bytes: all.last()?.1.mean,
         max_bytes: all.iter().map(|(_, gauge)| gauge.max).max()?,
-        whole: trend(&points),
-        tail: trend(&tail),
+        whole,
+        tail: trend(last_third(&points)),
+        late: whole.and_then(|whole| late(&points, &whole)),
     })
 }

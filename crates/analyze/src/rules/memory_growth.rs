@@ -24,13 +24,18 @@ pub(super) const RULE: Rule = Rule {
                 section that leaves about as much behind a step.",
         why: "A run that would take days dies after hours, usually without a message that names the cause.",
         how: "The live bytes of the process (allocated and not freed, by the counting allocator) at the ends \
-              of steps. The slope is the Theil-Sen estimate, its significance by the Mann-Kendall test, both \
-              after warm-up. A finding needs significance, a positive confidence interval, a growth over the \
-              run and a slope above the limits, and a last third that still grows at a good part of the \
-              slope (caches that fill up level off). Without live bytes, or where they do not grow, resident \
-              memory is looked at in the same way; then the finding is called suspected, because resident \
-              memory also grows without a leak. Severity is 100 below an hour to the limit, 70 below a day, \
-              otherwise by the rate an hour.",
+              of steps, after warm-up, in blocks of neighbouring steps: their medians, and their smallest values, \
+              which memory that is cleared now and then comes back to. The slope is the Theil-Sen estimate of the \
+              line through these; its probability and confidence interval are those of a line through what wanders \
+              by itself (a walk under noise), not of independent values. A finding needs a low probability, a growth \
+              and a slope above the limits, and a last third that still grows at a good part of the slope (caches \
+              that fill up level off). Where a level that goes over into a line describes memory better, the line is \
+              judged alone, from that step on, and must exceed what was freed before by far: memory that was cleared \
+              before may be cleared again. A leak beneath what is cleared is told after five to ten clearings, or once \
+              it is larger. Without live bytes, or where they do not grow, resident memory is looked at in the same \
+              way; then the finding is called suspected, because resident memory also grows without a leak. \
+              Severity is 100 below an hour to the limit, 70 below a day, otherwise by the rate an hour. The evidence's \
+              first and last bytes are those of the line, at its first and last step.",
         advice: "Look at what the section named keeps: histories, caches without bound, tensors that hold on \
                  to their graph, metrics collected by step. Clear or bound it, or keep numbers instead of \
                  tensors.",
@@ -47,12 +52,14 @@ thresholds! {
     max_p_value: f64 = 0.01;
     /// Slope below which growth is no leak, bytes a step.
     min_bytes_per_step: f64 = 64.0;
-    /// Growth over the run below which it is no leak, bytes.
+    /// Growth below which it is no leak, bytes.
     min_growth_bytes: u64 = 1_000_000;
     /// The same for resident memory, which moves in larger amounts.
     min_rss_growth_bytes: u64 = 33_554_432;
-    /// Slope of the last third of the run, as a part of the whole slope, from which growth goes on.
+    /// Slope of the last third of the growth, as a part of the whole slope, from which growth goes on.
     min_tail_ratio: f64 = 0.5;
+    /// Growth that begins late, in times of the most that was freed before it.
+    min_freed_ratio: f64 = 2.0;
     /// How near to the growth a section's own balance must be to be named: difference as a part of the growth.
     max_section_deviation: f64 = 0.5;
     /// Memory that the process may use, bytes; 0 where unknown.
@@ -143,10 +150,9 @@ fn fine(summary: &Summary) -> String {
 /// What grows and which sections may be why.
 struct Growth {
     leak: Leak,
-    whole: Trend,
-    tail: Trend,
-    steps: u64,
-    first_bytes: u64,
+    line: Line,
+    /// Steps of the run, by their numbers.
+    numbers: u64,
     candidates: Vec<(String, i64)>,
     /// Whether sections say what they leave behind.
     is_told: bool,
@@ -170,47 +176,42 @@ impl Growth {
                 "steps carry no memory figures; install `stepscope::Alloc` as the global allocator",
             ));
         }
-        let live =
-            memory.live.as_ref().and_then(|pair| trends(pair, span, thresholds.min_growth_bytes, thresholds));
         if steps.mode.numbers == StepNumbers::Repeated {
             return Err(Verdict::unknown(NUMBERS_REPEAT));
         }
-        let (verdict, pair, (whole, tail)) = match (live, &memory.live) {
-            (Some(found), Some(pair)) => (LeakVerdict::Growing, pair, found),
-            _ => {
-                let min_bytes = thresholds.min_rss_growth_bytes;
-                match memory
-                    .rss
-                    .as_ref()
-                    .and_then(|pair| Some((pair, trends(pair, span, min_bytes, thresholds)?)))
-                {
-                    Some((pair, found)) => (LeakVerdict::Suspected, pair, found),
-                    None => return Ok(None),
-                }
-            }
-        };
-        let slope = whole.slope_per_step;
-        let candidates = candidates(summary, steps.mode.all.count, span.saturating_add(1), slope);
+        let kinds = [
+            (LeakVerdict::Growing, &memory.live, thresholds.min_growth_bytes),
+            (LeakVerdict::Suspected, &memory.rss, thresholds.min_rss_growth_bytes),
+        ];
+        let found = kinds.into_iter().find_map(|(verdict, pair, least)| {
+            let pair = pair.as_ref()?;
+            Some((verdict, pair, line(pair, least, thresholds)?))
+        });
+        let Some((verdict, pair, line)) = found else { return Ok(None) };
+        let trend = line.trend;
+        let slope = trend.slope_per_step;
+        let numbers = span.saturating_add(1);
+        // What is left behind in all steps was left since the growth began.
+        let since = if line.is_late { steps_of(&trend) as f64 / numbers as f64 } else { 1.0 };
+        let candidates = candidates(summary, steps.mode.all.count, numbers, since, slope);
         let section = candidates
             .first()
             .filter(|(_, net)| (*net as f64 - slope).abs() <= thresholds.max_section_deviation * slope)
             .filter(|_| verdict == LeakVerdict::Growing)
             .map(|(path, _)| path.clone());
-        let interval = whole.confidence_interval;
+        let interval = trend.confidence_interval;
         Ok(Some(Self {
             leak: Leak {
                 section,
                 verdict,
                 bytes_per_step: rounded(slope, 3),
                 confidence_interval: (rounded(interval.0, 3), rounded(interval.1, 3)),
-                p_value: whole.p_value,
+                p_value: trend.p_value,
                 live_bytes: pair.last_bytes,
                 stacks: Vec::new(),
             },
-            whole,
-            tail,
-            steps: span.saturating_add(1),
-            first_bytes: pair.first_bytes,
+            line,
+            numbers,
             candidates,
             is_told: summary.sections.iter().any(|row| left_bytes(row).is_some()),
         }))
@@ -218,15 +219,16 @@ impl Growth {
 
     fn finding(self, summary: &Summary, config: &Config) -> Finding {
         let thresholds = &config.memory_growth;
-        let growth_bytes = (self.whole.slope_per_step * self.steps as f64).round() as u64;
+        let Line { trend, tail, is_late } = self.line;
+        let (growth_bytes, steps) = (grown(&trend), steps_of(&trend));
         let instances = summary.state.instances.max(1) as f64;
         let done = summary.primary().map(|mode| mode.throughput).unwrap_or_default();
         let steps_per_second = match summary.coverage.partly_read() {
             // Of sampled steps the numbers say how many there were.
-            Some(_) if done.elapsed_ns > 0 => Some(self.steps as f64 / (done.elapsed_ns as f64 / 1e9)),
+            Some(_) if done.elapsed_ns > 0 => Some(self.numbers as f64 / (done.elapsed_ns as f64 / 1e9)),
             _ => done.steps_per_second.map(|rate| rate / instances),
         };
-        let bytes_per_hour = steps_per_second.map(|rate| self.whole.slope_per_step * rate * 3_600.0);
+        let bytes_per_hour = steps_per_second.map(|rate| trend.slope_per_step * rate * 3_600.0);
         let left =
             (thresholds.limit_bytes > 0).then(|| thresholds.limit_bytes.saturating_sub(self.leak.live_bytes));
         let hours_left =
@@ -249,13 +251,14 @@ impl Growth {
         if suspected {
             points /= 2.0;
         }
-        let slope = bytes(self.whole.slope_per_step.max(0.0).round() as u64);
+        let slope = bytes(trend.slope_per_step.max(0.0).round() as u64);
+        let since = if is_late { format!(" since step {}", count(trend.from_step)) } else { String::new() };
         let what = if suspected { "Resident memory grows (a leak is suspected)" } else { "Memory grows" };
         Finding {
             title: format!(
-                "{what} by {slope} a step, {} in {}.",
+                "{what} by {slope} a step{since}, {} in {}.",
                 bytes(growth_bytes),
-                things(self.steps, "step", "steps")
+                things(steps, "step", "steps")
             ),
             severity: severity(points),
             section: self.leak.section.clone(),
@@ -266,11 +269,12 @@ impl Growth {
                 .with("slope_low_bytes", self.leak.confidence_interval.0)
                 .with("slope_high_bytes", self.leak.confidence_interval.1)
                 .with("p_value", self.leak.p_value)
-                .with("last_third_per_step_bytes", rounded(self.tail.slope_per_step, 3))
+                .with("last_third_per_step_bytes", rounded(tail.slope_per_step, 3))
+                .with("from_step", trend.from_step)
+                .with("steps", steps)
                 .with("growth_bytes", growth_bytes)
-                .with("first_bytes", self.first_bytes)
-                .with("last_bytes", self.leak.live_bytes)
-                .with("steps", self.steps)
+                .with("first_bytes", trend.first_bytes)
+                .with("last_bytes", trend.last_bytes)
                 .with_known("growth_per_hour_bytes", bytes_per_hour.map(|rate| rate.round() as u64))
                 .with_known("hours_to_limit", hours_left.map(|hours| rounded(hours, 2)))
                 .with_known("section_net_per_step_bytes", own)
@@ -281,21 +285,42 @@ impl Growth {
     }
 }
 
-/// The trends of a pair that grows by the definition of the rule.
-fn trends(
-    pair: &TrendPair,
-    steps: u64,
-    min_growth_bytes: u64,
-    thresholds: &Thresholds,
-) -> Option<(Trend, Trend)> {
-    let (whole, tail) = (pair.whole?, pair.tail?);
-    let slope = whole.slope_per_step;
-    let grows = whole.p_value <= thresholds.max_p_value
-        && whole.confidence_interval.0 > 0.0
-        && slope >= thresholds.min_bytes_per_step
-        && slope * steps as f64 >= min_growth_bytes as f64
-        && tail.slope_per_step >= thresholds.min_tail_ratio * slope;
-    grows.then_some((whole, tail))
+/// The line of a growth.
+#[derive(Debug, Clone, Copy)]
+struct Line {
+    trend: Trend,
+    /// Over its last third.
+    tail: Trend,
+    /// Whether memory had a level before it.
+    is_late: bool,
+}
+
+/// The line of a pair that grows by the definition of the rule: one that begins late, where there is one, or that of the
+/// whole.
+fn line(pair: &TrendPair, min_growth_bytes: u64, thresholds: &Thresholds) -> Option<Line> {
+    let late = pair
+        .late
+        .filter(|late| grown(&late.growth) as f64 >= thresholds.min_freed_ratio * late.freed_bytes as f64);
+    let late = late.map(|late| Line { trend: late.growth, tail: late.tail, is_late: true });
+    let whole = pair.whole.zip(pair.tail).map(|(trend, tail)| Line { trend, tail, is_late: false });
+    let grows = |Line { trend, tail, .. }: &Line| {
+        trend.p_value <= thresholds.max_p_value
+            && trend.confidence_interval.0 > 0.0
+            && trend.slope_per_step >= thresholds.min_bytes_per_step
+            && grown(trend) >= min_growth_bytes
+            && tail.slope_per_step >= thresholds.min_tail_ratio * trend.slope_per_step
+    };
+    late.filter(grows).or_else(|| whole.filter(grows))
+}
+
+/// What a line rises from its first step to its last.
+const fn grown(trend: &Trend) -> u64 {
+    trend.last_bytes.saturating_sub(trend.first_bytes)
+}
+
+/// Steps of a line, by their numbers.
+const fn steps_of(trend: &Trend) -> u64 {
+    trend.to_step.saturating_sub(trend.from_step).saturating_add(1)
 }
 
 /// Last number of the steps minus the first, counted on over epochs where their numbers begin anew.
@@ -314,10 +339,12 @@ fn left_bytes(row: &SectionRow) -> Option<i64> {
     row.memory?.self_net_bytes
 }
 
-/// Sections that leave memory behind, net bytes a step; nearest to the growth first, then by path.
-fn candidates(summary: &Summary, steps: u64, numbers: u64, slope: f64) -> Vec<(String, i64)> {
+/// Sections that leave memory behind, net bytes a step of the share of the steps in which they did; nearest to the growth
+/// first, then by path.
+fn candidates(summary: &Summary, steps: u64, numbers: u64, share: f64, slope: f64) -> Vec<(String, i64)> {
     let all = numbers.saturating_mul(summary.state.instances.max(1));
-    let net = |row: &SectionRow| Some(left_bytes(row)? / behind(row, &summary.coverage, steps, all));
+    let a_step = |row: &SectionRow| Some(left_bytes(row)? / behind(row, &summary.coverage, steps, all));
+    let net = |row: &SectionRow| a_step(row).map(|net| (net as f64 / share) as i64);
     let mut candidates: Vec<(String, i64)> = summary
         .sections
         .iter()
@@ -379,3 +406,6 @@ fn advice(leak: &Leak, is_told: bool, hours_left: Option<f64>) -> String {
         ),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -95,15 +95,37 @@ pub struct TrendPair {
     pub whole: Option<Trend>,
     /// Over the last third of the step numbers: growth that went on to the end; absent below 4 points.
     pub tail: Option<Trend>,
+    /// Growth that begins later; absent where one line describes the course as well.
+    pub late: Option<LateGrowth>,
 }
 
-/// A robust linear trend of bytes over step numbers: Theil–Sen slope with its confidence interval, and the
-/// Mann–Kendall test. Formulas and sources are in `crate::trend`.
+/// A level, and from some step on a line.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct LateGrowth {
+    /// From that step on. Its probability counts that the step was looked for.
+    pub growth: Trend,
+    /// Over the last third of that.
+    pub tail: Trend,
+    /// The most that was freed of what had been there before that step.
+    pub freed_bytes: u64,
+}
+
+/// A robust linear trend of bytes over step numbers: Theil–Sen slope through levels of blocks of steps, its confidence
+/// interval, and a test that takes memory as what depends on what it was before. Formulas and sources are in
+/// `crate::trend`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Trend {
     /// Points it rests on.
     pub n: u64,
-    /// Median of the slopes of all pairs, bytes per step.
+    /// Step of the first of them.
+    pub from_step: u64,
+    /// Step of the last.
+    pub to_step: u64,
+    /// The line at the first step.
+    pub first_bytes: u64,
+    /// The line at the last step.
+    pub last_bytes: u64,
+    /// Median of the slopes of all pairs of levels, bytes per step.
     pub slope_per_step: f64,
     /// 95 % confidence interval of the slope.
     pub confidence_interval: (f64, f64),

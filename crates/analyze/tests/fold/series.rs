@@ -138,10 +138,28 @@ fn growth_by_step_is_a_trend_and_warm_up_is_not() {
     assert_eq!((live.first_bytes, live.last_bytes, live.max_bytes), (0, 1_405_504, 1_405_504));
     let whole = live.whole.unwrap();
     assert_eq!((whole.n, whole.slope_per_step, whole.confidence_interval), (95, 4_096.0, (4_096.0, 4_096.0)));
-    assert!(whole.p_value < 1e-9);
+    assert!(whole.p_value < 1e-8);
+    assert_eq!((whole.from_step, whole.to_step), (5, 99));
+    assert_eq!((whole.first_bytes, whole.last_bytes, live.late), (1_020_480, 1_405_504, None));
     // Steps 67.67 to 99.
     assert_eq!(live.tail.unwrap().n, 32);
     assert_eq!(summary.memory.rss, None);
+}
+
+#[test]
+fn growth_that_begins_late_is_told_with_its_step() {
+    let live = |i: u64| 5_000_000 + 20_000 * i.saturating_sub(300) as i64;
+    let traces: Vec<Trace> = (0..400).map(|i| step(i, 100, live(i))).collect();
+    let pair = summarise(&traces).memory.live.unwrap();
+    let late = pair.late.unwrap();
+    // Groups of seven steps: 301 is the first after 300 that begins one.
+    assert_eq!(
+        (late.growth.from_step, late.growth.to_step, late.growth.slope_per_step),
+        (301, 399, 20_000.0)
+    );
+    assert_eq!((late.growth.first_bytes, late.growth.last_bytes), (5_020_000, 6_980_000));
+    assert_eq!((late.tail.slope_per_step, late.freed_bytes), (20_000.0, 0));
+    assert!(late.growth.p_value < 1e-6);
 }
 
 #[test]

@@ -290,19 +290,24 @@ impl Run {
 
     fn pair(&self, first_bytes: u64, per_step: f64, tail_per_step: f64, p_value: f64) -> TrendPair {
         let n = self.steps();
+        let last_bytes = first_bytes + (per_step * n as f64) as u64;
         let trend = |slope: f64| Trend {
             n,
+            from_step: 0,
+            to_step: n - 1,
+            first_bytes,
+            last_bytes,
             slope_per_step: slope,
             confidence_interval: (slope - slope.abs() * 0.01, slope + slope.abs() * 0.01),
             p_value,
         };
-        let last_bytes = first_bytes + (per_step * n as f64) as u64;
         TrendPair {
             first_bytes,
             last_bytes,
             max_bytes: last_bytes,
             whole: Some(trend(per_step)),
             tail: Some(trend(tail_per_step)),
+            late: None,
         }
     }
 

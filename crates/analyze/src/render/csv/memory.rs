@@ -16,14 +16,22 @@ pub(super) fn trends(report: &Report) -> String {
         .column("first_bytes", |row| row.1.first_bytes.into())
         .column("last_bytes", |row| row.1.last_bytes.into())
         .column("max_bytes", |row| row.1.max_bytes.into());
-    let ranges: [Named<TrendPair, Option<Trend>>; 2] =
-        [("whole", |pair| pair.whole), ("tail", |pair| pair.tail)];
+    let ranges: [Named<TrendPair, Option<Trend>>; 4] = [
+        ("whole", |pair| pair.whole),
+        ("tail", |pair| pair.tail),
+        ("late", |pair| pair.late.map(|late| late.growth)),
+        ("late_tail", |pair| pair.late.map(|late| late.tail)),
+    ];
     for (name, trend) in ranges {
         let of = move |row: &(&str, &TrendPair), figure: fn(Trend) -> Cell| {
             trend(row.1).map_or(Cell::Empty, figure)
         };
         table = table
             .column(format!("{name}_points"), move |row| of(row, |trend| trend.n.into()))
+            .column(format!("{name}_from_step"), move |row| of(row, |trend| trend.from_step.into()))
+            .column(format!("{name}_to_step"), move |row| of(row, |trend| trend.to_step.into()))
+            .column(format!("{name}_first_bytes"), move |row| of(row, |trend| trend.first_bytes.into()))
+            .column(format!("{name}_last_bytes"), move |row| of(row, |trend| trend.last_bytes.into()))
             .column(format!("{name}_slope_bytes_per_step"), move |row| {
                 of(row, |trend| trend.slope_per_step.into())
             })
@@ -35,7 +43,7 @@ pub(super) fn trends(report: &Report) -> String {
             })
             .column(format!("{name}_p_value"), move |row| of(row, |trend| trend.p_value.into()));
     }
-    table.of(rows)
+    table.column("late_freed_bytes", |row| row.1.late.map(|late| late.freed_bytes).into()).of(rows)
 }
 
 pub(super) fn processes(report: &Report) -> String {

@@ -5,7 +5,7 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::report::Verdict;
 use stepscope_analyze::rules::memory_growth::{LeakVerdict, leaks, notes};
 use stepscope_analyze::rules::{Config, find};
-use stepscope_analyze::summary::{FigureSource, StepNumbers, StepSeries};
+use stepscope_analyze::summary::{FigureSource, LateGrowth, StepNumbers, StepSeries, Trend};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -99,6 +99,51 @@ fn growth_that_ends_is_fine() {
         assert!(fine(RULE, &run.build()).starts_with("live memory changed by"), "{case}");
     }
     assert!(leaks(&healthy().build(), &Config::default()).is_empty());
+}
+
+/// 20 kB a step from step 300 on, of which `section` keeps all, in a run that is flat as a whole.
+fn late(freed_bytes: u64) -> Summary {
+    let mut summary = run().live(3_000_000, 0.0, 0.0, 1.0).leaves("step/history", 8_000).build();
+    let live = summary.memory.live.as_mut().unwrap();
+    let growth = Trend {
+        n: 200,
+        from_step: 300,
+        to_step: 499,
+        first_bytes: 3_020_000,
+        last_bytes: 7_000_000,
+        slope_per_step: 20_000.0,
+        confidence_interval: (19_990.0, 20_010.0),
+        p_value: 1e-6,
+    };
+    live.last_bytes = 7_123_456;
+    live.late = Some(LateGrowth { growth, tail: growth, freed_bytes });
+    summary
+}
+
+#[test]
+fn growth_that_begins_late_is_found_from_its_step_on() {
+    let [finding] = found(RULE, &late(0)).try_into().unwrap();
+    assert_eq!(finding.title, "Memory grows by 19.5 KiB a step since step 300, 3.80 MiB in 200 steps.");
+    let figure = |name: &str| finding.evidence.get(name).and_then(serde_json::Value::as_u64);
+    assert_eq!((figure("from_step"), figure("steps")), (Some(300), Some(200)));
+    // The line's ends, apart by the growth.
+    let ends = (figure("first_bytes"), figure("last_bytes"), figure("growth_bytes"));
+    assert_eq!(ends, (Some(3_020_000), Some(7_000_000), Some(3_980_000)));
+    // 8 kB a step of 500 is as much as 20 kB a step of 200.
+    assert_eq!(
+        (finding.section.as_deref(), figure("section_net_per_step_bytes")),
+        (Some("step/history"), Some(20_000))
+    );
+    assert_eq!(leaks(&late(0), &Config::default())[0].live_bytes, 7_123_456);
+}
+
+#[test]
+fn growth_after_as_much_was_freed_is_fine() {
+    assert_eq!(found(RULE, &late(1_990_000)).len(), 1);
+    assert!(fine(RULE, &late(1_990_001)).starts_with("live memory changed by +3.93 MiB"));
+    let mut config = Config::default();
+    config.memory_growth.min_freed_ratio = 1.9;
+    assert_eq!(leaks(&late(1_990_001), &config).len(), 1);
 }
 
 #[test]
