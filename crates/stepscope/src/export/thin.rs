@@ -47,6 +47,9 @@ pub(crate) struct Decision {
 struct Trace {
     root: Option<Root>,
     children: Vec<Waiting>,
+    /// Written without so many spans, which follow when they come.
+    lacks: usize,
+    is_first: bool,
 }
 
 #[derive(Debug)]
@@ -94,6 +97,14 @@ impl Thinner {
         if matches!(record.kind, SectionKind::Run | SectionKind::Epoch) {
             return Decision { write: vec![waiting], ..Decision::default() };
         }
+        if let Some(trace) = self.waiting.get_mut(&record.trace_id).filter(|trace| trace.lacks > 0) {
+            trace.lacks -= 1;
+            let (is_first, is_last) = (trace.is_first, trace.lacks == 0);
+            if is_last {
+                self.take(&record.trace_id);
+            }
+            return Decision { write: vec![Waiting { is_first, ..waiting }], ..Decision::default() };
+        }
         self.waiting_words += words(entries);
         let keeps = is_first || self.keeps(record);
         let waiting_words = &mut self.waiting_words;
@@ -118,13 +129,17 @@ impl Thinner {
     }
 
     /// Time passes: traces whose root came before the last tick, and not all of their children since, will
-    /// not be complete any more (a part of them was written before, or lost). They are kept.
+    /// not be complete any more (a part of them was written before, or lost, or is still open). They are kept.
     pub(crate) fn tick(&mut self) -> Decision {
         let is_late = |trace: &Trace| trace.root.as_ref().is_some_and(|root| root.is_late);
         let late: Vec<TraceId> =
             self.waiting.iter().filter(|(_, trace)| is_late(trace)).map(|(&id, _)| id).collect();
         let mut decision = Decision::default();
-        for trace in late.iter().filter_map(|id| self.take(id)).collect::<Vec<_>>() {
+        for id in late {
+            let Some(trace) = self.take(&id) else { continue };
+            let is_first = trace.root.as_ref().is_some_and(|root| root.waiting.is_first);
+            self.waiting.insert(id, Trace { lacks: trace.lacks(), is_first, ..Trace::default() });
+            self.waiting_words += WORDS_OF_TRACE;
             decision.write.extend(trace.records());
         }
         for root in self.waiting.values_mut().filter_map(|trace| trace.root.as_mut()) {
@@ -163,8 +178,13 @@ impl Thinner {
 
 impl Trace {
     fn is_complete(&self) -> bool {
-        let spans = self.root.as_ref().and_then(|root| root.waiting.record.root).map(|root| root.trace_spans);
-        spans.is_some_and(|spans| spans as usize <= self.children.len() + 1)
+        self.root.is_some() && self.lacks() == 0
+    }
+
+    /// How many spans its root announces beside those that have come.
+    fn lacks(&self) -> usize {
+        let announced = self.root.as_ref().and_then(|root| root.waiting.record.root);
+        announced.map_or(0, |root| (root.trace_spans as usize).saturating_sub(self.children.len() + 1))
     }
 
     fn records(self) -> impl Iterator<Item = Waiting> {

@@ -90,3 +90,22 @@ fn what_does_not_become_complete_is_kept_in_time() {
     assert_eq!(thinner.release().write.len(), 1);
     assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
 }
+
+#[test]
+fn children_of_a_trace_that_was_written_do_not_wait() {
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    for step in 0..100 {
+        // Two spans are open for longer than their step.
+        feed(&mut thinner, &record(step, None, 10));
+        assert!(feed(&mut thinner, &record(step, Some(4), 100)).write.is_empty());
+    }
+    thinner.tick();
+    assert_eq!(thinner.tick().write.len(), 200);
+    for step in 0..100 {
+        for _ in 0..2 {
+            let decision = feed(&mut thinner, &record(step, None, 1_000));
+            assert_eq!((decision.write.len(), decision.thinned), (1, 0));
+        }
+    }
+    assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+}
