@@ -1,7 +1,8 @@
 """The critical path of one step, by its definition: from the end backwards, at each point through the child that ended
 last but not after it (of several the one that started last, then the largest id), each cut to its parent. Children on
 other threads that go well past their parent were not waited for. A child on a thread of its own that began as soon as
-the thread was free waited for what held it; while a section was suspended, what ran on its thread is on the path: by
+the thread was free waited for what held it, and one that began while its parent's thread was in a call was begun from out
+of that; while a section was suspended, what ran on its thread is on the path: by
 the intervals in which it and others ran, where they are known."""
 
 import json
@@ -179,10 +180,28 @@ class Holders:
         ended = [stay for stay in stays if stay.span.end <= own.span.start]
         held = max(ended, key=lambda stay: (stay.span.end, stay.span.start, stay.span.id), default=None)
         if held is None or 100 * (own.span.start - held.span.end) >= around.finish - around.begin:
-            return None
+            return self.begun_by(part, around)
         if held.parent is own.parent is around.node and not went_past(held, held.parent):
             return None
         return Part(held, held.span.start, held.span.end, True).within(around.begin, part.begin)
+
+
+    @staticmethod
+    def begun_by(part, around):
+        """The call of the parent's thread that began last before a section did on another thread, if it went on."""
+        own = part.node
+        if part.is_guest or own.parent is not around.node:
+            return None
+        calls = [call for call in around.node.children if is_call(call, around.node) and call.span.start < own.span.start]
+        last = max(calls, key=lambda call: (call.span.start, call.span.id), default=None)
+        if last is None or end_of(last) <= own.span.start:
+            return None
+        return Part(last, last.span.start, own.span.start, is_before=True).within(around.begin, part.begin)
+
+
+def is_call(child, parent):
+    """Whether a child was on its parent's own thread for all of its time."""
+    return child.thread is not None and child.thread == parent.thread and not is_suspended(child)
 
 
 def by_end(node):
@@ -213,7 +232,13 @@ WAITS = "data_wait", "synchronization", "communication"
 def candidates(part):
     """The children that may have held up their parent and what ran while it was suspended, last to end first."""
     found = [Part(child, child.span.start, end_of(child)) for child in part.node.children if not went_past(child, part.node)]
-    found = [one for one in found + part.guests if not part.is_before or one.finish <= part.finish]
+    if part.is_before:
+        # What went on when the part ended: calls of its thread as far as they had come, and nothing else.
+        calls = [one for one in found if is_call(one.node, part.node) and one.begin < part.finish < one.finish]
+        found = [one for one in found + part.guests if one.finish <= part.finish]
+        found += [Part(one.node, one.begin, part.finish, is_before=True) for one in calls]
+    else:
+        found = found + part.guests
     found = [one.within(part.begin, part.finish) for one in found]
     return sorted(filter(None, found), key=lambda one: one.key, reverse=True)
 

@@ -43,6 +43,17 @@ class Path(unittest.TestCase):
         got = of(span(1, 0, "step", 0, 100, thread__id=1), span(2, 1, "shard", 0, 112, thread__id=2))
         self.assertEqual(got, ({1: 100}, {}))
 
+    def test_what_goes_on_when_another_thread_begins(self):
+        got = of(
+            span(1, 0, "step", 0, 1000, thread__id=1),
+            span(2, 1, "forward", 0, 980, thread__id=1),
+            span(3, 2, "layer", 100, 950, thread__id=1),
+            span(4, 3, "kernel", 200, 400, thread__id=1),
+            span(5, 3, "beside", 300, 970, thread__id=3),
+            span(6, 1, "save", 900, 1000, thread__id=2),
+        )
+        self.assertEqual(got[0], {1: 0, 2: 100, 3: 600, 4: 200, 6: 100})
+
     def test_a_thread_that_is_taken(self):
         spans = [
             span(1, 0, "step", 0, 1000, thread__id=1),

@@ -14,6 +14,8 @@
 //! - [`Member::is_detached`] children are never waited for, so neither they nor what they caused is on the path.
 //! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
 //!   that: between them passed less than 1 % of the parent's duration.
+//! - A child that began on another thread of its process while its parent's own thread was in a child of it, the last begun
+//!   there, was begun from out of that one: what of that came before is on the path, and of sections in it that went on, too.
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
 //!   path, and the child before, between and after them. Where its [`Stint`]s are known, only those that ran between two
 //!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
@@ -113,6 +115,9 @@ pub struct Walk {
     /// it awaited. Ranges of it are those of one member.
     guests: Vec<Candidate>,
     holders: Holders,
+    /// The children of the member at hand on its own thread: start, id, member; sorted. Read when first asked.
+    own: Vec<(u64, u64, u32)>,
+    is_own_read: bool,
     /// When suspended members ran, by member and start.
     stints: Vec<Stint>,
     free: Vec<stints::Time>,
@@ -298,6 +303,7 @@ impl Walk {
     fn walk(&mut self, members: &[Member], frame: &Frame, pieces: &mut Vec<Piece>) {
         self.gather(members, frame);
         self.starts.clear();
+        self.is_own_read = false;
         let is_on_path = frame.slack_ns.is_none();
         let mut piece = |start_ns: u64, end_ns: u64| {
             if is_on_path && start_ns < end_ns {
@@ -373,6 +379,8 @@ impl Walk {
         }
         let fits = |child: &Candidate| !frame.is_part || child.end_ns <= frame.end_ns;
         let cut = |child: Candidate| child.within(frame.start_ns, frame.end_ns).filter(|_| fits(&child));
+        let parent =
+            members.get(frame.member as usize).filter(|_| frame.is_part && self.follows(Edge::Begun));
         let at = frame.member as usize;
         let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
         let Some((&first, &last)) = range else { return };
@@ -380,8 +388,12 @@ impl Walk {
             let Some(child) = members.get(index as usize).filter(|child| !child.is_detached) else {
                 continue;
             };
+            let is_call = parent.is_some_and(|parent| is_inside_on(parent, child));
             let child = candidate(child, index).moved(frame.moved_ns);
-            self.candidates.extend(cut(child));
+            // A call that went on when the part ended is there as a part, too.
+            let goes_on = is_call && !fits(&child) && child.start_ns < frame.end_ns;
+            let part = Candidate { is_part: true, end_ns: frame.end_ns, ..child };
+            self.candidates.extend(cut(if goes_on { part } else { child }));
         }
         let (first, last) = frame.guests;
         for &guest in self.guests.get(first as usize..last as usize).unwrap_or_default() {
@@ -494,22 +506,75 @@ impl Walk {
         };
         // At the window's ends nothing is left to explain, and the window has to become smaller.
         let is_inside = frame.start_ns < start_ns && start_ns < frame.end_ns;
-        if !is_elsewhere || !is_inside || !self.follows(Edge::SameThread) {
+        if !is_elsewhere || !is_inside {
+            return None;
+        }
+        let moved_ns = own.start_ns.saturating_sub(start_ns);
+        let Some((index, held)) = self.had_thread(members, frame, own) else {
+            return self.beginner(members, frame, child, start_ns);
+        };
+        // Children of the same parent are candidates already, but for those of a parent elsewhere.
+        let is_child = own.parent == frame.member || !self.follows(Edge::Before);
+        if held.parent == own.parent && !held.is_detached && is_child {
+            return None;
+        }
+        let held = candidate(held, index).moved(moved_ns).within(frame.start_ns, start_ns)?;
+        Some(Held { candidate: Candidate { is_guest: child.is_guest, ..held }, moved_ns })
+    }
+
+    /// What had the thread of `own` until it began.
+    fn had_thread<'a>(
+        &mut self,
+        members: &'a [Member],
+        frame: &Frame,
+        own: &Member,
+    ) -> Option<(u32, &'a Member)> {
+        if !self.follows(Edge::SameThread) {
             return None;
         }
         let index = self.holders.before(members, own)?;
         let held = members.get(index as usize)?;
         let idle_ns = own.start_ns - held.end_ns;
-        let at_once = idle_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns;
-        // Children of the same parent are candidates already, but for those of a parent elsewhere.
-        let is_child = own.parent == frame.member || !self.follows(Edge::Before);
-        let is_sibling = held.parent == own.parent && !held.is_detached && is_child;
-        if !at_once || is_sibling {
+        (idle_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns).then_some((index, held))
+    }
+
+    /// What the thread of its parent was in when `child` began on another one.
+    fn beginner(
+        &mut self,
+        members: &[Member],
+        frame: &Frame,
+        child: &Candidate,
+        start_ns: u64,
+    ) -> Option<Held> {
+        let (own, parent) = (members.get(child.member as usize)?, members.get(frame.member as usize)?);
+        let is_child = !child.is_guest && own.parent == frame.member;
+        if !is_child || own.process != parent.process || !self.follows(Edge::Begun) {
             return None;
         }
+        if !self.is_own_read {
+            self.read_own(members, frame.member, parent);
+        }
+        let begun = self.own.partition_point(|&(start_ns, ..)| start_ns < own.start_ns);
+        let &(.., index) = self.own.get(begun.checked_sub(1)?)?;
+        let around = members.get(index as usize).filter(|around| around.end_ns > own.start_ns)?;
         let moved_ns = own.start_ns.saturating_sub(start_ns);
-        let held = candidate(held, index).moved(moved_ns).within(frame.start_ns, start_ns)?;
-        Some(Held { candidate: Candidate { is_guest: child.is_guest, ..held }, moved_ns })
+        let before = Candidate { end_ns: own.start_ns, is_part: true, ..candidate(around, index) };
+        let candidate = before.moved(moved_ns).within(frame.start_ns, start_ns)?;
+        Some(Held { candidate, moved_ns })
+    }
+
+    fn read_own(&mut self, members: &[Member], index: u32, parent: &Member) {
+        self.is_own_read = true;
+        self.own.clear();
+        let range = self.firsts.get(index as usize).zip(self.firsts.get(index as usize + 1));
+        let Some((&first, &last)) = range else { return };
+        for &child in self.children.get(first as usize..last as usize).unwrap_or_default() {
+            let Some(member) = members.get(child as usize) else { continue };
+            if is_inside_on(parent, member) {
+                self.own.push((member.start_ns, member.id, child));
+            }
+        }
+        self.own.sort_unstable();
     }
 
     /// Whether `child` came before `next` although it seems to end after its start.
@@ -551,6 +616,12 @@ fn candidate(member: &Member, index: u32) -> Candidate {
         is_guest: false,
         is_part: false,
     }
+}
+
+/// Whether a child was on its parent's own thread for all of its time, as calls are.
+fn is_inside_on(parent: &Member, child: &Member) -> bool {
+    let is_there = child.thread.is_some() && (child.process, child.thread) == (parent.process, parent.thread);
+    is_there && !child.is_suspended && !child.is_detached
 }
 
 /// Whether a member is another, or around it.

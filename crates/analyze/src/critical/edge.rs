@@ -12,6 +12,8 @@ pub enum Edge {
     Clocks,
     /// A section waits for its thread, on which another runs.
     SameThread,
+    /// A section was begun on another thread by one that went on.
+    Begun,
     /// While a section was suspended, another ran on its thread.
     Suspended,
     /// Suspended sections ran in turn, in intervals that are known.
@@ -30,11 +32,12 @@ pub enum Edge {
 
 impl Edge {
     /// All kinds.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Child,
         Self::Order,
         Self::Clocks,
         Self::SameThread,
+        Self::Begun,
         Self::Suspended,
         Self::Polls,
         Self::Link,

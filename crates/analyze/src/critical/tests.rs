@@ -239,7 +239,7 @@ fn stint(member: u32, start_ns: u64, end_ns: u64) -> Stint {
 }
 
 /// A step that needs each kind of edge.
-fn fixtures() -> [Fixture; 8] {
+fn fixtures() -> [Fixture; 9] {
     let root = on(1, member(0, 1000, NO_PARENT, 1));
     let suspended = Member { is_suspended: true, ..on(1, member(0, 1000, 0, 2)) };
     let far = Member { process: 1, ..member(500, 900, 0, 3) };
@@ -274,6 +274,20 @@ fn fixtures() -> [Fixture; 8] {
             ],
             vec![],
             &[(4, 700, 1000), (3, 699, 700), (2, 100, 699), (1, 0, 100)],
+        ),
+        (
+            Edge::Begun,
+            vec![
+                root,
+                on(1, member(0, 980, 0, 2)),
+                on(1, member(100, 950, 1, 3)),
+                on(1, member(200, 400, 2, 4)),
+                on(3, member(300, 970, 2, 5)), // beside it
+                // Written beside the rest of the step, and done after it.
+                on(2, member(900, 1000, 0, 6)),
+            ],
+            vec![],
+            &[(5, 900, 1000), (2, 400, 900), (3, 200, 400), (2, 100, 200), (1, 0, 100)],
         ),
         (
             Edge::Suspended,

@@ -118,7 +118,12 @@ impl<'a> Window<'a> {
         });
         let children = children.map(|(member, _)| earlier(link(members, member), own.moved_ns));
         let all: Vec<Link> = children.chain(guests.iter().copied()).collect();
-        let all = all.into_iter().filter(|link| !own.is_part || link.end_ns <= own.end_ns);
+        let all = all.into_iter().filter_map(|link| {
+            let is_over = !own.is_part || link.end_ns <= own.end_ns;
+            let on_thread = !link.is_guest && window.is_call(&members[link.member]);
+            let part = Link { end_ns: own.end_ns, is_part: true, ..link };
+            is_over.then_some(link).or_else(|| (on_thread && link.start_ns < own.end_ns).then_some(part))
+        });
         window.links = all.filter_map(|link| window.cut(link, own.end_ns)).collect();
         window
     }
@@ -258,15 +263,45 @@ impl<'a> Window<'a> {
             is_near && !member.is_suspended && member.start_ns < member.end_ns
         };
         let before = self.members.iter().filter(stays).filter(|stay| stay.end_ns <= own.start_ns);
-        let held = before.max_by_key(|stay| (stay.end_ns, stay.start_ns, stay.id))?;
+        let last = before.max_by_key(|stay| (stay.end_ns, stay.start_ns, stay.id));
+        let at_once = |stay: &&Member| 100 * (own.start_ns - stay.end_ns) < self.end_ns - self.start_ns;
+        let Some(held) = last.filter(at_once) else { return self.beginner(link, start_ns) };
         let is_sibling = held.parent == own.parent && !held.is_detached && own.parent == self.at as u32;
-        let idle_ns = own.start_ns - held.end_ns;
-        if is_sibling || 100 * idle_ns >= self.end_ns - self.start_ns {
+        if is_sibling {
             return None;
         }
         let moved_ns = own.start_ns - start_ns;
         let member = self.members.iter().position(|member| member.id == held.id)?;
         let is_guest = link.is_guest;
         self.cut(Link { is_guest, ..earlier(self::link(self.members, member), moved_ns) }, start_ns)
+    }
+
+    /// Whether a child of the window's is a call on its thread.
+    fn is_call(&self, child: &Member) -> bool {
+        let around = &self.members[self.at];
+        let is_there =
+            child.thread.is_some() && (child.process, child.thread) == (around.process, around.thread);
+        child.parent == self.at as u32 && is_there && !child.is_suspended && !child.is_detached
+    }
+
+    /// The call of the window's thread that began last before `link` did on another, if it went on.
+    fn beginner(&self, link: &Link, start_ns: u64) -> Option<Link> {
+        let (own, around) = (&self.members[link.member], &self.members[self.at]);
+        if link.is_guest
+            || own.parent != self.at as u32
+            || own.process != around.process
+            || own.thread.is_none()
+        {
+            return None;
+        }
+        let begun = self
+            .members
+            .iter()
+            .enumerate()
+            .filter(|(_, call)| self.is_call(call) && call.start_ns < own.start_ns);
+        let (at, last) = begun.max_by_key(|(_, call)| (call.start_ns, call.id))?;
+        let part = Link { end_ns: own.start_ns, is_part: true, ..self::link(self.members, at) };
+        let part = earlier(part, own.start_ns - start_ns);
+        self.cut(part, start_ns).filter(|_| last.end_ns > own.start_ns)
     }
 }
