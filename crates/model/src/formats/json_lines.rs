@@ -5,7 +5,7 @@ use stepscope_otlp::{Encoding, detect};
 use super::{Format, LOOK};
 use crate::IssueKind;
 use crate::fragments::Place;
-use crate::input::Input;
+use crate::input::{Input, newlines_at_start, position_of_newline};
 use crate::reading::Reading;
 use crate::structure::{JsonScan, blank_prefix, trim};
 
@@ -44,9 +44,11 @@ fn sniff(input: &mut Input<'_>, reading: &mut Reading<'_>) -> bool {
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let max = reading.max_message_bytes;
     loop {
+        // Blank lines can be very many.
+        input.consume(newlines_at_start(input.data()));
         reading.look_ahead(input, |bytes| {
-            let end = crate::input::position_of_newline(bytes)?;
-            // Of this line alone: blank lines can be very many.
+            let end = position_of_newline(bytes)?;
+            // Of this line alone, for the same reason.
             let line = bytes.get(..end)?;
             let start = blank_prefix(line);
             Some((start..start + trim(line).len(), end + 1))
@@ -143,7 +145,7 @@ fn last_line(input: &mut Input<'_>, reading: &mut Reading<'_>) {
 /// Moves behind the next newline, or to the end.
 fn skip_line(input: &mut Input<'_>) {
     while input.fill(1) > 0 {
-        if let Some(end) = crate::input::position_of_newline(input.data()) {
+        if let Some(end) = position_of_newline(input.data()) {
             input.consume(end + 1);
             return;
         }

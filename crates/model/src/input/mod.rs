@@ -288,6 +288,16 @@ impl<'r> Input<'r> {
     }
 }
 
+/// Newlines that the bytes begin with.
+pub(crate) fn newlines_at_start(bytes: &[u8]) -> usize {
+    let (chunks, _) = bytes.as_chunks::<64>();
+    // As below: many bytes at once.
+    let is_blank = |chunk: &&[u8; 64]| chunk.iter().fold(true, |all, &byte| all & (byte == b'\n'));
+    let blank = chunks.iter().take_while(is_blank).count() * 64;
+    let rest = bytes.get(blank..).unwrap_or_default();
+    blank + rest.iter().take_while(|&&byte| byte == b'\n').count()
+}
+
 /// Position of the first newline.
 pub(crate) fn position_of_newline(bytes: &[u8]) -> Option<usize> {
     let (chunks, rest) = bytes.as_chunks::<64>();

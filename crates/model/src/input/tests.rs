@@ -157,3 +157,13 @@ fn newlines_are_found_across_reads() {
     let mut input = Input::new(bytes.as_slice(), Vec::new());
     assert_eq!(input.find_newline(4, 300_000), None);
 }
+
+#[test]
+fn newlines_at_the_start_are_counted() {
+    for count in [0, 1, 63, 64, 65, 128, 200] {
+        let mut bytes = vec![b'\n'; count];
+        assert_eq!(newlines_at_start(&bytes), count);
+        bytes.extend_from_slice(b"{}\n\n");
+        assert_eq!(newlines_at_start(&bytes), count);
+    }
+}
