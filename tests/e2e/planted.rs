@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use stepscope_testkit::{TempFolder, binaries, process};
 
-use crate::program::{LIMIT, Tries, alone, clean, report};
+use crate::program::{LIMIT, alone, clean, quietest, report};
 
 /// Long enough for percentiles, short enough for sixty runs.
 pub(crate) const STEPS: u64 = 240;
@@ -48,35 +48,32 @@ const PLANTS: [Plant; 13] = [
 const ADVICE: [(&str, &str); 2] =
     [("serial", "Load in threads of their own"), ("shallow", "deepen the queue")];
 
-/// A twentieth of the time for which steps without a fault wait.
-const LATE_US: u64 = STEPS * 2_000 / 20;
+/// For how long steps without a fault wait, and the share of it by which answers may come late in a quiet run.
+const WAITED_US: u64 = STEPS * 2_000;
+const QUIET: f64 = 0.05;
 
 /// By what share of the step time the means of five runs of equal programs differ.
 const UNSURE_SHARE: f64 = 0.02;
 
-/// Trains with a fault, or with none, and gives the report of a run that the machine let be: repeated while the program
-/// itself saw that its answers came late, since others had the processors.
-fn train(plant: &str, seed: u64) -> Value {
-    let mut tries = Tries::at_least(30);
-    while tries.more() {
-        let (report, is_late) = train_once(plant, seed);
-        // Many spans keep the background thread busy, which is a part of that fault.
-        if !is_late || plant == "tiny" {
-            return report;
-        }
-    }
-    panic!("the machine is too busy to judge times");
+/// Trains with a fault, or with none, and gives the report of a run that the machine let be, or of the quietest, with the
+/// share by which its times are uncertain: the program itself saw that its answers came late, since others had the
+/// processors.
+pub(crate) fn train(plant: &str, seed: u64) -> (Value, f64) {
+    // Many spans keep the background thread busy, which is a part of that fault.
+    let quiet = if plant == "tiny" { f64::INFINITY } else { QUIET };
+    quietest(quiet, || train_once(plant, seed))
 }
 
-/// Trains once, and says whether answers came late.
-pub(crate) fn train_once(plant: &str, seed: u64) -> (Value, bool) {
+/// Trains once, and says how late answers came, as a share of the time for which steps without a fault wait.
+fn train_once(plant: &str, seed: u64) -> (Value, f64) {
     let (said, report) = recorded(plant, seed, STEPS, None);
     let late = said.lines().find_map(|line| line.strip_prefix("= late_us ")?.parse::<u64>().ok());
     let late_us = late.unwrap_or_else(|| panic!("it does not say how late it was: {said}"));
-    if late_us >= LATE_US {
+    let share = late_us as f64 / WAITED_US as f64;
+    if share >= QUIET {
         println!("seed {seed}, {plant}: {late_us} us late");
     }
-    (report, late_us >= LATE_US)
+    (report, share)
 }
 
 /// What the program says of a run of so many `steps`, and the report on it.
@@ -100,8 +97,68 @@ pub(crate) fn mean_ns(report: &Value) -> f64 {
     all["mean"].as_f64().expect("a mean step time")
 }
 
+/// Whether a finding is as severe as `limit` and what the machine took from the run, in per cent, together.
+fn is_beyond(finding: &Value, limit: f64, unsure: f64) -> bool {
+    finding["severity"].as_f64().is_none_or(|severity| severity >= limit + unsure * 100.0)
+}
+
 fn share(finding: &Value, name: &str) -> Option<f64> {
     finding["predicted_gain"][name].as_f64()
+}
+
+/// Trains with the fault, and judges the report. Once more where that failed and others had taken a part of the time.
+fn judge_again(plant: &Plant, seed: u64, without: &(Value, f64)) -> Option<f64> {
+    let mut tries = 3;
+    loop {
+        let (with, unsure) = train(plant.name, seed);
+        let unsure = unsure.max(without.1);
+        match judge(plant, &with, without, unsure) {
+            Ok(excess) => return excess,
+            Err(problem) if unsure == 0.0 || tries == 1 => panic!("seed {seed}: {}: {problem}", plant.name),
+            Err(problem) => println!("seed {seed}: {}, +- {:.1} %: {problem}", plant.name, unsure * 100.0),
+        }
+        tries -= 1;
+    }
+}
+
+/// What is wrong with a report on a run `with` the fault, or by what share more was gained than predicted, where time is.
+fn judge(
+    plant: &Plant,
+    with: &Value,
+    (without, unsure_without): &(Value, f64),
+    unsure: f64,
+) -> Result<Option<f64>, String> {
+    let holds = |is_so: bool, problem: &dyn Fn() -> String| if is_so { Ok(()) } else { Err(problem()) };
+    let is_it = |finding: &&Value| finding["rule"] == plant.rule;
+    let all: Vec<&Value> = findings(with).iter().map(|finding| &finding["id"]).collect();
+    let finding = findings(with).iter().find(is_it).ok_or_else(|| format!("not found: {all:?}"))?;
+    let place = Some(&finding["section"]).filter(|section| !section.is_null());
+    holds(place.unwrap_or(&finding["phase"]) == plant.section, &|| format!("elsewhere: {finding}"))?;
+    for (_, words) in ADVICE.iter().filter(|(name, _)| *name == plant.name) {
+        let advice = finding["recommendation"].as_str().unwrap_or_default();
+        holds(advice.contains(words), &|| format!("other advice: {finding}"))?;
+    }
+    let is_without = findings(without).iter().any(|it| is_it(&it) && is_beyond(it, 0.0, *unsure_without));
+    holds(!is_without, &|| "found without it, too".into())?;
+    let measured = 1.0 - mean_ns(without) / mean_ns(with);
+    let Some((bound, direct)) = share(finding, "share").zip(share(finding, "direct_share")) else {
+        holds(measured < 0.1 + unsure, &|| format!("costs no time: {measured}"))?;
+        return Ok(None);
+    };
+    println!(
+        "{}: {} {:.1} % itself, at most {:.1} %; {:.1} % gained, +- {:.1} %; all {all:?}",
+        plant.name,
+        plant.rule,
+        direct * 100.0,
+        bound * 100.0,
+        measured * 100.0,
+        unsure * 100.0
+    );
+    holds(finding["predicted_gain"]["method"] == "upper_bound", &|| format!("method: {finding}"))?;
+    let is_close = (direct - measured).abs() <= 0.3 * measured + unsure;
+    holds(!plant.is_exact || is_close, &|| format!("{direct} itself, {measured} gained"))?;
+    holds(bound >= 0.7 * measured - unsure, &|| format!("at most {bound}, {measured} gained"))?;
+    Ok(Some(measured - bound - unsure))
 }
 
 #[test]
@@ -111,50 +168,7 @@ fn each_planted_fault_is_found_with_its_section_and_gain() {
     for seed in SEEDS {
         let without = train("none", seed);
         for (plant, excess) in PLANTS.iter().zip(&mut excess) {
-            let with = train(plant.name, seed);
-            let is_it = |finding: &&Value| finding["rule"] == plant.rule;
-            let others: Vec<&Value> = findings(&with).iter().map(|finding| &finding["id"]).collect();
-            let finding = findings(&with)
-                .iter()
-                .find(is_it)
-                .unwrap_or_else(|| panic!("{seed} {}: {others:?}", plant.name));
-            let place = Some(&finding["section"]).filter(|section| !section.is_null());
-            assert_eq!(place.unwrap_or(&finding["phase"]), plant.section, "seed {seed}: {finding}");
-            for (_, words) in ADVICE.iter().filter(|(name, _)| *name == plant.name) {
-                let advice = finding["recommendation"].as_str().unwrap_or_default();
-                assert!(advice.contains(words), "seed {seed}: {finding}");
-            }
-            assert!(
-                !findings(&without).iter().any(|finding| is_it(&finding)),
-                "seed {seed}: {} without it",
-                plant.rule
-            );
-            let measured = 1.0 - mean_ns(&without) / mean_ns(&with);
-            let Some((bound, direct)) = share(finding, "share").zip(share(finding, "direct_share")) else {
-                assert!(measured < 0.1, "seed {seed}: {} costs no time: {measured}", plant.name);
-                continue;
-            };
-            println!(
-                "seed {seed}: {} {:.1} % itself, at most {:.1} %; {:.1} % gained; all {others:?}",
-                plant.rule,
-                direct * 100.0,
-                bound * 100.0,
-                measured * 100.0
-            );
-            assert_eq!(finding["predicted_gain"]["method"], "upper_bound");
-            if plant.is_exact {
-                assert!(
-                    (direct - measured).abs() <= 0.3 * measured,
-                    "seed {seed}: {} {direct}, {measured}",
-                    plant.rule
-                );
-            }
-            assert!(
-                bound >= 0.7 * measured,
-                "seed {seed}: {} at most {bound}, {measured} gained",
-                plant.rule
-            );
-            excess.push(measured - bound);
+            excess.extend(judge_again(plant, seed, &without));
         }
     }
     // One run may meet a slower machine than the other; in the mean a bound is one.
@@ -204,11 +218,9 @@ fn nothing_severe_is_found_in_clean_runs() {
     const SEVERE: f64 = 10.0;
     let _alone = alone();
     for seed in 0..CLEAN_RUNS {
-        let report = train("none", seed);
-        let severe: Vec<&Value> = findings(&report)
-            .iter()
-            .filter(|finding| finding["severity"].as_f64().is_none_or(|severity| severity >= SEVERE))
-            .collect();
+        let (report, unsure) = train("none", seed);
+        let severe: Vec<&Value> =
+            findings(&report).iter().filter(|finding| is_beyond(finding, SEVERE, unsure)).collect();
         assert!(severe.is_empty(), "seed {seed}: {severe:#?}");
     }
 }

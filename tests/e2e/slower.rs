@@ -1,25 +1,14 @@
 //! A real program that becomes slower at a step, five seeds: found there, in the phase that takes the time, however busy
-//! the machine is. What needs a machine that lets the program be, is judged where it did: that the gain is the one which
-//! leaving the cause out brings, and that no phase of the same program without is blamed for what the machine does.
+//! the machine is. The gain is the one which leaving the cause out brings, by as much as the machine lets the program be; where
+//! it does, no phase of the same program without the cause is blamed.
 
 use serde_json::Value;
 
-use crate::planted::{SEEDS, STEPS, findings, mean_ns, train_once};
+use crate::planted::{SEEDS, STEPS, findings, mean_ns, train};
 use crate::program::alone;
 
 /// The first slow step.
 const FROM: u64 = STEPS * 3 / 5;
-
-/// A run, of several the first that the machine let be, or the last; and whether it did.
-fn train(plant: &str, seed: u64) -> (Value, bool) {
-    let mut run = train_once(plant, seed);
-    for _ in 0..4 {
-        if run.1 {
-            run = train_once(plant, seed);
-        }
-    }
-    (run.0, !run.1)
-}
 
 fn named(report: &Value) -> Vec<&Value> {
     let is_named = |finding: &&Value| finding["rule"] == "slower_since" && !finding["phase"].is_null();
@@ -30,8 +19,9 @@ fn named(report: &Value) -> Vec<&Value> {
 fn a_slowdown_is_found_where_it_begins() {
     let _alone = alone();
     for seed in SEEDS {
-        let (without, is_quiet) = train("none", seed);
-        let (with, is_quiet_with) = train("slower", seed);
+        let (without, unsure_without) = train("none", seed);
+        let (with, unsure_with) = train("slower", seed);
+        let unsure = unsure_with.max(unsure_without);
         let changes = &with["detailed_metrics"]["changes"];
         let since = |finding: &&&Value| finding["evidence"]["since_step"].as_u64().expect("a step");
         let all = named(&with);
@@ -41,16 +31,17 @@ fn a_slowdown_is_found_where_it_begins() {
         let predicted = finding["predicted_gain"]["share"].as_f64().expect("a share");
         let measured = 1.0 - mean_ns(&without) / mean_ns(&with);
         println!(
-            "seed {seed}: since step {}, {:.1} % predicted, {:.1} % gained{}",
+            "seed {seed}: since step {}, {:.1} % predicted, {:.1} % gained, +- {:.1} %",
             since(&finding),
             predicted * 100.0,
             measured * 100.0,
-            if is_quiet && is_quiet_with { "" } else { ", beside others" }
+            unsure * 100.0
         );
-        if is_quiet && is_quiet_with {
-            assert!((predicted - measured).abs() <= 0.3 * measured, "seed {seed}: {predicted}, {measured}");
-        }
-        if is_quiet {
+        assert!(
+            (predicted - measured).abs() <= 0.3 * measured + unsure,
+            "seed {seed}: {predicted}, {measured}, {unsure}"
+        );
+        if unsure_without == 0.0 {
             assert_eq!(named(&without), Vec::<&Value>::new(), "seed {seed}");
         }
     }

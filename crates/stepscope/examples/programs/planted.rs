@@ -14,6 +14,9 @@ use stepscope::{Loader, section, step};
 const PASS: Duration = Duration::from_micros(1_000);
 const PLANTED: Duration = Duration::from_micros(2_000);
 
+/// What computing takes, at most.
+const COMPUTED: Duration = Duration::from_micros(100);
+
 /// What waking up costs on a machine with nothing else to do, at most.
 const USUALLY_LATE: Duration = Duration::from_micros(400);
 
@@ -56,14 +59,21 @@ impl Peer {
         Self { ask, answer }
     }
 
-    /// Waits for an answer, and gives how much later it came than it should have: the machine was busy elsewhere.
+    /// Waits for an answer, and gives how much later it came than it should have.
     fn call(&self, patience: Duration) -> Duration {
-        let asked = Instant::now();
-        self.ask.send(patience).unwrap();
-        self.answer.recv().unwrap();
-        let late = asked.elapsed().saturating_sub(patience);
-        if late > USUALLY_LATE { late } else { Duration::ZERO }
+        late(patience, || {
+            self.ask.send(patience).unwrap();
+            self.answer.recv().unwrap();
+        })
     }
+}
+
+/// Does what should take so long, and gives how much longer it took: the machine was busy elsewhere.
+fn late(usual: Duration, work: impl FnOnce()) -> Duration {
+    let begun = Instant::now();
+    work();
+    let late = begun.elapsed().saturating_sub(usual);
+    if late > USUALLY_LATE { late } else { Duration::ZERO }
 }
 
 /// A file system far away: takes what is written, and says when it is there.
@@ -138,21 +148,21 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
     };
     let (device, mut disk) = (Peer::new(), far_disk());
     let mut weights = vec![0.0; 4_096];
-    let mut late = Duration::ZERO;
+    let mut late_for = Duration::ZERO;
     for number in 0..steps {
         let _step = step!(number, samples = 64);
         let batch = loader.wait(|| receiver.recv().ok()).unwrap();
         if plant == "serial" {
             let _read = section!("read_batch", phase = DataLoading);
-            late += device.call(PLANTED * 5);
+            late_for += device.call(PLANTED * 5);
         }
         // In two stages: no section alone explains it.
         let is_longer = plant == "jitter" && is_long(number, seed);
         let longer = if is_longer { PLANTED * LONG_STEPS as u32 } else { Duration::ZERO };
         {
             let _forward = section!("forward", phase = Forward);
-            compute(&mut weights, &batch);
-            late += device.call(PASS + longer * 3 / 5);
+            late_for += late(COMPUTED, || compute(&mut weights, &batch));
+            late_for += device.call(PASS + longer * 2 / 3);
             if plant == "warmup" && number < FIRST {
                 let _compile = section!("compile_kernels");
                 sleep(PLANTED * 75);
@@ -166,50 +176,51 @@ pub(crate) fn run(plant: &str, seed: u64, steps: u64) {
         }
         {
             let _backward = section!("backward", phase = Backward);
-            late += device.call(PASS + longer * 2 / 5);
+            late_for += device.call(PASS + longer / 3);
         }
         match plant {
             "communication" => {
                 let _exchange = section!("all_reduce");
-                late += device.call(PLANTED * 5);
+                late_for += device.call(PLANTED * 5);
             }
             "sync" => {
                 let _wait = section!("read_loss", phase = Synchronization);
-                late += device.call(PLANTED * 5);
+                late_for += device.call(PLANTED * 5);
             }
             "io" => {
                 let _write = section!("write_metrics", phase = Io, bytes = WRITTEN as u64);
                 disk.write_all(&vec![7; WRITTEN]).unwrap();
                 disk.read_exact(&mut [0]).unwrap();
             }
-            "host" => sleep(PLANTED),
+            "host" => late_for += late(PLANTED, || sleep(PLANTED)),
             "section" => {
                 let _accuracy = section!("accuracy");
-                late += device.call(PLANTED / 2);
+                late_for += device.call(PLANTED / 2);
             }
             "checkpoint" if number % CHECKPOINTS == CHECKPOINTS / 2 => {
                 let _checkpoint = section!("checkpoint");
-                late += device.call(PLANTED * CHECKPOINTS as u32);
+                late_for += device.call(PLANTED * CHECKPOINTS as u32);
             }
             // From the step on that is three fifths of the way.
             "slower" if number * 5 >= steps * 3 => {
                 let _more = section!("tokenize", phase = Preprocessing);
-                late += device.call(PLANTED * 5);
+                late_for += device.call(PLANTED * 5);
             }
             _ => {}
         }
         {
             let _log = section!("log");
-            sleep(Duration::from_micros(100));
+            let logged = Duration::from_micros(100);
+            late_for += late(logged, || sleep(logged));
             if plant == "calls" && is_slow(number) {
                 sleep(PLANTED * 40);
             }
         }
         let _optimizer = section!("optimizer_step");
-        compute(&mut weights, &batch);
+        late_for += late(COMPUTED, || compute(&mut weights, &batch));
     }
     drop(receiver);
     worker.join().unwrap();
-    crate::say("late_us", u64::try_from(late.as_micros()).unwrap());
+    crate::say("late_us", u64::try_from(late_for.as_micros()).unwrap());
     drop(run);
 }
