@@ -80,19 +80,30 @@ class Comparison:
             self.close(where, "robust_cv", got["robust_cv"], Fraction(got["mad"], got["p50"]))
 
     def throughput(self, where, got, steps):
-        """Work of a set of steps by their own time and by the clock."""
+        """Work of a set of steps by their own time and by the clock. What several processes do together counts once."""
         where = f"throughput of {where}"
         own = sum(step.duration for step in steps)
         elapsed = max((s.end for s in steps), default=0) - min((s.start for s in steps), default=0)
         self.equal(where, "elapsed_ns", got["elapsed_ns"], elapsed)
         if elapsed:
-            self.close(where, "steps_per_second", got["steps_per_second"], Fraction(len(steps) * 10**9, elapsed))
+            self.close(where, "steps_per_second", got["steps_per_second"], Fraction(done_together(steps) * 10**9, elapsed))
         for unit in ("samples", "tokens", "bytes"):
             done = [step.work[unit] for step in steps if step.work[unit] is not None]
             self.equal(where, unit, got[unit], sum(done) if done else None)
             for figure, time in ((f"{unit}_per_step_second", own), (f"{unit}_per_second", elapsed)):
                 if done and time:
                     self.close(where, figure, got[figure], Fraction(sum(done) * 10**9, time))
+
+
+def done_together(steps):
+    """How many steps there are, where all processes number theirs and share some of the numbers: of the process with most."""
+    numbers = {}
+    for step in steps:
+        numbers.setdefault(step.instance, []).append(step.number)
+    if any(number is None for listed in numbers.values() for number in listed):
+        return len(steps)
+    is_shared = max(map(min, numbers.values()), default=0) <= min(map(max, numbers.values()), default=0)
+    return max(map(len, numbers.values()), default=0) if is_shared else len(steps)
 
 
 def show(value):

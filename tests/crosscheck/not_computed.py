@@ -8,7 +8,7 @@ def because(reason, *fields):
     FIELDS.update(dict.fromkeys(fields, reason))
 
 
-because("no rule names one, which is compared", "bottlenecks[].rank")
+because("none where there is one process, as here; of several it is compared", "bottlenecks[].rank")
 because(
     "how the input lay in files",
     "inputs[].bytes",

@@ -33,6 +33,9 @@ def compare_steps(report, run, sums, compare):
         steady = of_primary.get(key, [])[instance["warmup_steps"] :]
         compare.stats(where, instance["steps"], [step.duration for step in steady])
         compare.throughput(where, instance["throughput"], steady)
+        communication = [step.phases.get("communication", (0,))[0] for step in whole(steady)[0]]
+        mean = sum(communication) // len(communication) if communication else None
+        compare.equal(where, "communication_per_step_ns", instance["communication_per_step_ns"], mean)
     kinds = numbering.assign(run, report)
     for name, mode in modes.items():
         compare.equal(f"{name} steps", "numbers", mode["numbers"], kinds.get(name))

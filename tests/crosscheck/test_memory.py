@@ -64,7 +64,7 @@ def leaking():
     return {
         "summary": {"mode": "train", "steps": 119, "coverage": {"recorded_steps": None, "read_steps": 120, "whole_steps": 120}},
         "sections": sections,
-        "ranks": [{}], "bottlenecks": [finding], "leaks": [leak],
+        "ranks": [{"throughput": {"steps_per_second": 10.0}}], "bottlenecks": [finding], "leaks": [leak],
         "memory": {"live": pair(30_000), "rss": pair(40_000), "processes": [process]},
         "detailed_metrics": {"series": [{"mode": "train", "shift": 0}], "modes": [mode], "outside": []},
     }

@@ -2,13 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::narrow;
 use super::steps::{Steady, throughput};
 use crate::losses::LossKey;
 use crate::paths::UNCUT;
+use crate::phases::PhaseKey;
 use crate::run::{InstanceAcc, RunAcc};
+use crate::steps::StepSums;
 use crate::summary::{InstanceRow, Limit, LossRow, Losses, RunState, Stats, Throughput};
 
-use stepscope_core::Mode;
+use stepscope_core::{Mode, Phase};
 
 /// How far the run came.
 pub(super) fn state(run: &RunAcc) -> RunState {
@@ -52,12 +55,20 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
                 steps: steady.map_or_else(Stats::default, |steady| Stats::of(&steady.sums.durations.0)),
                 warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),
                 throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
+                communication_per_step_ns: steady.and_then(|steady| communication_ns(&steady.sums)),
             }
         })
         .collect();
     // Stable: instances of one rank stay in the order of their resources.
     rows.sort_by_key(|row| row.resource.rank);
     rows
+}
+
+/// Exposed communication of a whole step, the mean.
+fn communication_ns(sums: &StepSums) -> Option<u64> {
+    let its = sums.phases.iter().filter(|(key, _)| **key == PhaseKey::known(Phase::Communication));
+    let exposed_ns = its.fold(0u128, |sum, (_, time)| sum.saturating_add(time.exposed_ns));
+    exposed_ns.checked_div(sums.whole_steps.into()).map(narrow)
 }
 
 /// Spans of a process that ended and were not read; absent where it said nothing.

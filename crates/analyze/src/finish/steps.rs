@@ -178,7 +178,7 @@ fn summary(
         quick_without_waiting_ns: sums.without_waiting.0.quantile(1, 100),
         quick_without_preparation_ns: sums.without_preparation.0.quantile(1, 100),
         steady_ns: narrow(steady_ns),
-        throughput: throughput(&sums),
+        throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow).collect(),
     }
 }
@@ -206,6 +206,20 @@ fn row(key: &PhaseKey, time: &PhaseTime, whole_ns: u128) -> Option<PhaseRow> {
         total_share: share(time.total_ns, whole_ns),
         self_ns: narrow(time.self_ns),
     })
+}
+
+/// Work of all processes per second. Steps with the same numbers on several are done together and count once.
+fn throughput_of(instances: &BTreeMap<&Instance, SteadySteps>, sums: &StepSums) -> Throughput {
+    let first = instances.values().map(|steps| steps.sums.smallest).max().flatten();
+    let last = instances.values().map(|steps| steps.sums.largest).min().flatten();
+    let are_numbered = instances.values().all(|steps| steps.sums.numbered == steps.sums.durations.count());
+    let counts = instances.values().map(|steps| steps.sums.durations.count());
+    let mut done = throughput(sums);
+    if are_numbered && first.zip(last).is_some_and(|(first, last)| first <= last) && done.elapsed_ns > 0 {
+        let most = counts.max().unwrap_or(0);
+        done.steps_per_second = Some(most as f64 / (done.elapsed_ns as f64 / 1e9));
+    }
+    done
 }
 
 /// Work per second, from steady steps.

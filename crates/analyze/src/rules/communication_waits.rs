@@ -1,8 +1,9 @@
 //! Rule `communication_waits`: the training thread stands in communication that nothing of the step hides. Which rank
-//! the others wait for is another question.
+//! the others wait for is told where it is one and the same.
 
 use stepscope_core::Phase;
 
+use super::common::late::Late;
 use super::common::waits::Wait;
 use super::{Config, Doc, Rule};
 use crate::report::units::{bytes, duration, percent};
@@ -23,7 +24,9 @@ pub(super) const RULE: Rule = Rule {
               for it on another thread, and no copy and no kernel runs), divided by the time of the steps plus that of \
               input and communication between them, warm-up excluded. What was hidden is the phase's time on any \
               thread less that. Where too few steps were read with their sections, their sums tell it, on whatever \
-              thread, and the finding says so. The gain takes all of it away: an exchange cannot be left out, but it \
+              thread, and the finding says so. One rank is late, and named, where it communicates for at most two thirds as \
+              long as each of the others and works for longer than any; its lateness is what all would do without if it \
+              took each of them as long as this one. The gain takes all of it away: an exchange cannot be left out, but it \
               can be hidden. The limit is that of the profiler of TensorBoard.",
         advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
                  accumulation) or less (lower precision, compression); join many small messages to few large ones. \
@@ -53,12 +56,29 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(wait) => wait,
         Err(verdict) => return verdict,
     };
-    wait.finding(WHAT, &advice(&wait, thresholds), |evidence| {
+    let late = Late::of(summary);
+    let advice = late.as_ref().map_or_else(|| advice(&wait, thresholds), wait_for);
+    wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
         let moved = wait.throughput();
         evidence
+            .with_known("late_rank_per_step_ns", late.as_ref().map(|late| late.own_ns))
+            .with_known("other_ranks_per_step_ns", late.as_ref().map(|late| late.others_ns))
+            .with_known("lateness_share", late.as_ref().map(|late| rounded(late.share, 3)))
             .with_known("bytes", moved.map(|(sum, _)| sum))
             .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))
     })
+}
+
+fn wait_for(late: &Late) -> String {
+    format!(
+        "Rank {} comes late and the others wait for it: it communicates for {} a step, the others for {} on average, \
+         and {} of this time is its lateness. Look at what its step does before the exchange that takes longer than \
+         on the others: its part of the data, its device, other programs on its host.",
+        late.rank,
+        duration(late.own_ns),
+        duration(late.others_ns),
+        percent(late.share)
+    )
 }
 
 fn advice(wait: &Wait<'_>, thresholds: &Thresholds) -> String {

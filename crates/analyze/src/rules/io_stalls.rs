@@ -49,7 +49,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Err(verdict) => return verdict,
     };
     let moved = wait.throughput();
-    wait.finding(WHAT, &advice(&wait, thresholds), |evidence| {
+    wait.finding(WHAT, &advice(&wait, thresholds), None, |evidence| {
         evidence
             .with_known("bytes", moved.map(|(sum, _)| sum))
             .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))

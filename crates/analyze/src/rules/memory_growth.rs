@@ -221,12 +221,11 @@ impl Growth {
         let thresholds = &config.memory_growth;
         let Line { trend, tail, is_late } = self.line;
         let (growth_bytes, steps) = (grown(&trend), steps_of(&trend));
-        let instances = summary.state.instances.max(1) as f64;
         let done = summary.primary().map(|mode| mode.throughput).unwrap_or_default();
         let steps_per_second = match summary.coverage.partly_read() {
             // Of sampled steps the numbers say how many there were.
             Some(_) if done.elapsed_ns > 0 => Some(self.numbers as f64 / (done.elapsed_ns as f64 / 1e9)),
-            _ => done.steps_per_second.map(|rate| rate / instances),
+            _ => mean_rate(summary),
         };
         let bytes_per_hour = steps_per_second.map(|rate| trend.slope_per_step * rate * 3_600.0);
         let left =
@@ -405,6 +404,13 @@ fn advice(leak: &Leak, is_told: bool, hours_left: Option<f64>) -> String {
              as the global allocator, and look at native libraries.{time}"
         ),
     }
+}
+
+/// Steps per second of a process, on average.
+fn mean_rate(summary: &Summary) -> Option<f64> {
+    let rates: Vec<f64> =
+        summary.instances.iter().filter_map(|row| row.throughput.steps_per_second).collect();
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
 }
 
 #[cfg(test)]

@@ -1,7 +1,8 @@
 //! Rule `slower_since`: from some step on steps take longer, and never again as short as before.
 
-use stepscope_core::SectionKind;
+use stepscope_core::{Phase, SectionKind};
 
+use super::common::late::Late;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::smallest_visible;
@@ -231,6 +232,14 @@ fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary)
         ChangeKind::Gradual => "grows with the steps".into(),
     };
     let section = cause.and_then(ChangeCause::section_that_explains);
+    let is_exchange =
+        cause.and_then(|cause| cause.phase.as_ref()).is_some_and(|phase| phase.is(Phase::Communication));
+    if let Some(late) = Late::of(summary).filter(|_| is_exchange) {
+        return format!(
+            "In communication the others wait for rank {}: look for what {since} in what that rank does before it.",
+            late.rank
+        );
+    }
     match (cause, section) {
         (Some(_), Some(ChangeSection { path, before_ns, after_ns })) => {
             let is_step = |row: &SectionRow| row.kind == SectionKind::Step && row.path == *path;

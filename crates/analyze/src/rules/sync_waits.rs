@@ -50,7 +50,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             Ok(wait) => wait,
             Err(verdict) => return verdict,
         };
-    wait.finding(WHAT, &advice(&wait), |evidence| evidence)
+    wait.finding(WHAT, &advice(&wait), None, |evidence| evidence)
 }
 
 fn advice(wait: &Wait<'_>) -> String {

@@ -181,6 +181,9 @@ pub struct InstanceRow {
     pub warmup_steps: u64,
     /// Its throughput in the primary mode.
     pub throughput: Throughput,
+    /// What a step of the primary mode stands in communication that nothing hides: the mean of those after warm-up that
+    /// were read with their sections; absent where none was.
+    pub communication_per_step_ns: Option<u64>,
 }
 
 /// Serialises an optional value by its name.

@@ -104,7 +104,8 @@ pub struct Throughput {
     pub bytes_per_step_second: Option<f64>,
     /// Bytes per second of elapsed time.
     pub bytes_per_second: Option<f64>,
-    /// Steps per second of elapsed time, over all instances together.
+    /// Steps per second of elapsed time. Those of the same numbers on several instances, which are done together, count
+    /// once.
     pub steps_per_second: Option<f64>,
 }
 

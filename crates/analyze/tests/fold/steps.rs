@@ -150,10 +150,32 @@ fn throughput_counts_what_the_steps_themselves_say() {
     // 800 samples in 8 · 0.5 s of steps, and in 3.5 s of the clock.
     assert_eq!(throughput.samples_per_step_second, Some(200.0));
     assert_eq!(throughput.samples_per_second, Some(800.0 / 3.5));
-    assert_eq!(throughput.steps_per_second, Some(8.0 / 3.5));
+    // Both do the same four steps.
+    assert_eq!(throughput.steps_per_second, Some(4.0 / 3.5));
     assert_eq!(summary.instances.len(), 2);
     assert_eq!(summary.instances[1].resource.rank, Some(1));
     assert_eq!(summary.instances[1].throughput.samples, Some(400));
+}
+
+#[test]
+fn what_each_rank_communicates_is_told_and_steps_of_its_own_count() {
+    let mut traces = Vec::new();
+    for rank in 0..2u64 {
+        for i in 0..4u64 {
+            let mut build = Build::of(i, &process(rank as i64));
+            let start = i * 1_000_000_000;
+            // Of the second rank steps 4 to 7.
+            build.step((rank * 4 + i) as i64, start, start + 500_000_000);
+            build.span(1, "all_reduce", start, start + (rank + i) * 100_000_000);
+            traces.push(build.trace());
+        }
+    }
+    let summary = summarise(&traces);
+    let told = summary.instances.iter().map(|row| row.communication_per_step_ns);
+    // Means of 0, 100, 200, 300 ms, and of 100 ms more.
+    assert_eq!(told.collect::<Vec<_>>(), [Some(150_000_000), Some(250_000_000)]);
+    let rate = summary.mode(Mode::Train).unwrap().throughput.steps_per_second;
+    assert_eq!(rate, Some(8.0 / 3.5));
 }
 
 #[test]

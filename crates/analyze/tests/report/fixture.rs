@@ -128,6 +128,7 @@ impl Run {
             steps: all,
             warmup_steps: 0,
             throughput,
+            communication_per_step_ns: None,
         }];
         let mut longest: Vec<(u64, u64)> = durations.iter().copied().zip(0..).collect();
         longest.sort_by_key(|&(duration, step)| (std::cmp::Reverse(duration), step));
@@ -385,6 +386,20 @@ impl Run {
                 vec![StepPhase { phase: PhaseName::Known(phase), exposed_ns, total_ns: exposed_ns }];
             step.unattributed_ns = usual_ns;
         }
+        self
+    }
+
+    /// Ranks that take this long for a step and communicate for so long of it.
+    pub(crate) fn ranks(mut self, ranks: &[(u64, u64)]) -> Self {
+        let steps = self.steps();
+        let first = self.summary.instances[0].clone();
+        let row = |(rank, &(step_ns, communication_ns)): (i64, &(u64, u64))| InstanceRow {
+            resource: Resource { rank: Some(rank), ..first.resource.clone() },
+            steps: same(steps, step_ns),
+            communication_per_step_ns: Some(communication_ns),
+            ..first.clone()
+        };
+        self.summary.instances = (0..).zip(ranks).map(row).collect();
         self
     }
 

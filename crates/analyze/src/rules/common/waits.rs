@@ -101,11 +101,13 @@ impl<'a> Wait<'a> {
         Some(format!("`{}` runs {} a step", self.section?.path, things(calls, "time", "times")))
     }
 
-    /// The finding. `what` is what the time goes into; `advice` whole sentences; `more` adds figures.
+    /// The finding. `what` is what the time goes into; `advice` whole sentences; `rank` the one whose doing it is, where that
+    /// is known; `more` adds figures.
     pub(in crate::rules) fn finding(
         &self,
         what: &str,
         advice: &str,
+        rank: Option<i64>,
         more: impl FnOnce(Evidence) -> Evidence,
     ) -> Verdict {
         let (steps, of) = (&self.steps, self.base());
@@ -129,7 +131,7 @@ impl<'a> Wait<'a> {
             severity: gain.severity(),
             section: self.section.map(|row| row.path.clone()),
             phase: Some(self.phase.as_str().into()),
-            rank: None,
+            rank,
             evidence: more(evidence),
             recommendation: format!("{advice}{}", steps.caveat()),
             predicted_gain: Some(gain),

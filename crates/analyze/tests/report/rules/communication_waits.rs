@@ -37,6 +37,33 @@ fn what_other_threads_exchange_meanwhile_is_hidden() {
 }
 
 #[test]
+fn the_rank_that_the_others_wait_for_is_named() {
+    let with = |ranks: &[(u64, u64)]| {
+        let run = Run::of(100, 10 * MS).phase(Phase::Communication, "all_reduce", 4 * MS).ranks(ranks);
+        let [finding] = found(RULE, &run.build()).try_into().unwrap();
+        finding
+    };
+    let late = with(&[(10 * MS, 5 * MS), (10 * MS, MS), (10 * MS, 4 * MS), (10 * MS, 6 * MS)]);
+    assert_eq!(late.rank, Some(1));
+    // 16 ms in all; 4 ms if it took each 1 ms.
+    assert_eq!(late.evidence.get("lateness_share"), Some(&0.75.into()));
+    assert_eq!(late.evidence.get("late_rank_per_step_ns"), Some(&MS.into()));
+    assert_eq!(late.evidence.get("other_ranks_per_step_ns"), Some(&(5 * MS).into()));
+    assert!(late.recommendation.starts_with("Rank 1 comes late"), "{}", late.recommendation);
+    // Two that are late, nearly the same of all, and one that communicates less and works no longer.
+    for ranks in [
+        [(10 * MS, 5 * MS), (10 * MS, MS), (10 * MS, MS), (10 * MS, 6 * MS)],
+        [(10 * MS, 5 * MS), (10 * MS, 4 * MS), (10 * MS, 5 * MS), (10 * MS, 6 * MS)],
+        [(10 * MS, 5 * MS), (5 * MS, MS), (10 * MS, 5 * MS), (10 * MS, 6 * MS)],
+    ] {
+        let finding = with(&ranks);
+        assert_eq!(finding.rank, None);
+        assert!(finding.recommendation.starts_with("Let the exchange run"), "{}", finding.recommendation);
+    }
+    assert_eq!(with(&[(10 * MS, 4 * MS)]).rank, None);
+}
+
+#[test]
 fn many_small_messages_are_to_be_joined() {
     let mut summary = Run::of(100, 10 * MS).phase(Phase::Communication, "all_reduce", 4 * MS).build();
     for row in summary.sections.iter_mut().filter(|row| row.name == "all_reduce") {

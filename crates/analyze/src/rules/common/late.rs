@@ -1,0 +1,62 @@
+//! The rank that the others wait for. In communication all wait for the last one to come, which itself hardly waits.
+
+use std::collections::BTreeSet;
+
+use crate::summary::{InstanceRow, Summary};
+
+/// The others wait for at least so many times as long.
+const LONGER: f64 = 1.5;
+
+/// A rank that comes last to what all ranks do together.
+pub(in crate::rules) struct Late {
+    pub(in crate::rules) rank: i64,
+    /// What it communicates a step.
+    pub(in crate::rules) own_ns: u64,
+    /// What the others do, their mean.
+    pub(in crate::rules) others_ns: u64,
+    /// Of the communication of all ranks what they would do without if it took each as long as this one.
+    pub(in crate::rules) share: f64,
+}
+
+impl Late {
+    /// Where one rank communicates for much less time than each of the others, and works for longer.
+    pub(in crate::rules) fn of(summary: &Summary) -> Option<Self> {
+        let ranks: Option<Vec<Row>> = summary.instances.iter().map(Row::of).collect();
+        let mut ranks = ranks?;
+        ranks.sort_by_key(|row| (row.waits_ns, row.rank));
+        let (late, others) = ranks.split_first()?;
+        let next = others.first()?;
+        let works_longest = others.iter().all(|row| row.works_ns < late.works_ns);
+        let names: BTreeSet<i64> = ranks.iter().map(|row| row.rank).collect();
+        if names.len() < ranks.len()
+            || !works_longest
+            || (next.waits_ns as f64) < LONGER * late.waits_ns as f64
+            || next.waits_ns == 0
+        {
+            return None;
+        }
+        let all_ns = ranks.iter().fold(0u64, |sum, row| sum.saturating_add(row.waits_ns));
+        let least_ns = late.waits_ns.saturating_mul(ranks.len() as u64);
+        Some(Self {
+            rank: late.rank,
+            own_ns: late.waits_ns,
+            others_ns: all_ns.saturating_sub(late.waits_ns) / others.len() as u64,
+            share: all_ns.saturating_sub(least_ns) as f64 / all_ns as f64,
+        })
+    }
+}
+
+/// One rank, in means of a step.
+struct Row {
+    rank: i64,
+    waits_ns: u64,
+    works_ns: u64,
+}
+
+impl Row {
+    fn of(row: &InstanceRow) -> Option<Self> {
+        let waits_ns = row.communication_per_step_ns?;
+        let works_ns = (row.steps.mean? as u64).saturating_sub(waits_ns);
+        Some(Self { rank: row.resource.rank?, waits_ns, works_ns })
+    }
+}
