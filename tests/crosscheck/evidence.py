@@ -40,7 +40,7 @@ def compare_evidence(finding, report, steps, compare, **more):
         return
     expected, share, section = rule(finding, report, steps, **more)
     for name, value in expected.items():
-        hold = compare.equal if value is None or isinstance(value, int) else compare.close
+        hold = compare.equal if value is None or isinstance(value, (int, str)) else compare.close
         hold(where, f"evidence {name}", finding["evidence"].get(name), value)
     if share is not None:
         compare.equal(where, "share in the title", finding["title"].partition(" of ")[0], percent(share))
@@ -136,6 +136,7 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     waits = report["detailed_metrics"]["waits"] if loader is None or row is None else row["waits"]
     mean = (row and row["produce"]["mean"]) or waits["produce"]["mean"]
     produce = None if mean is None else int(stats.rounded(mean, 0))
+    limiting = waited_for(row, batches) if row else None
     expected = shares(steps, waiting=waiting, data_wait=("data_wait",), data_loading=("data_loading",)) | {
         "waiting_per_step_ns": exposed // steps.count,
         "step_without_waiting_ns": rest,
@@ -149,11 +150,24 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
         "workers": (row and len(row["workers"])) or None,
         "workers_slot_wait_share": six(row["slot_wait_share"]) if row and row["slot_wait_share"] is not None else None,
         "workers_busy_share": six(row["utilisation"]) if row and row["utilisation"] is not None else None,
-        "workers_needed": max(1, -(-produce // rest)) if produce is not None and rest else None,
+        "workers_needed": max(1, -(-produce // rest)) if produce is not None and rest and limiting is None else None,
+        "waits_for_loader": limiting and limiting["name"],
+        "waits_for_loader_share": limiting and six(min(1, Fraction(waited_elsewhere(limiting), row["produce"]["total"]))),
     }
     # Waiting, unless the step reads more itself.
     phase = "data_loading" if steps.exposed(("data_loading",)) > steps.exposed(("data_wait",)) else "data_wait"
     return expected, share(exposed, steps), worst(report, steps, (phase,))
+
+
+def waited_for(row, loaders):
+    """The one other loader whose batches others than threads that drive steps wait for, for at least half of the time in
+    which this one makes its own."""
+    others = [one for one in loaders if one is not row and 2 * waited_elsewhere(one) >= max(1, row["produce"]["total"])]
+    return others[0] if len(others) == 1 and row["produce"]["count"] else None
+
+
+def waited_elsewhere(row):
+    return max(0, row["waits"]["wait"]["total"] - sum(item["total_ns"] for item in row["held_up"]))
 
 
 def slow_preprocessing(finding, report, steps, preparation):

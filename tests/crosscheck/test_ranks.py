@@ -4,6 +4,7 @@ import types
 import unittest
 
 import comparison
+import evidence
 import findings
 
 
@@ -32,3 +33,14 @@ class Ranks(unittest.TestCase):
         self.assertEqual(comparison.done_together(steps(range(4), range(4, 8))), 8)
         self.assertEqual(comparison.done_together(steps(range(4), [0, None])), 6)
         self.assertEqual(comparison.done_together([]), 0)
+
+
+class Stages(unittest.TestCase):
+    def test_a_loader_waits_for_one_other(self):
+        def loader(made, waited, held):
+            return {"produce": {"total": made, "count": 1}, "waits": {"wait": {"total": waited}}, "held_up": [{"total_ns": held}]}
+
+        decoder, reader, idle = loader(30, 20, 20), loader(30, 20, 5), loader(30, 20, 6)
+        self.assertIs(evidence.waited_for(decoder, [decoder, reader, idle]), reader)
+        self.assertIsNone(evidence.waited_for(decoder, [decoder, idle]))
+        self.assertIsNone(evidence.waited_for(decoder, [decoder, reader, reader | {}]))

@@ -27,14 +27,16 @@ pub(super) const RULE: Rule = Rule {
               long they took, on whatever thread, and the finding says so. The number of workers that would keep up is \
               ceil(mean time to make a batch / mean step time without the wait). Of several loaders the one is judged \
               for which steps of this mode, and what is between steps, wait most, by its own batches, waits and \
-              workers; where waits do not name their loader, the busiest. A wait of a second a step is a finding \
-              whatever its share, and one of 100 ms is told, on average or in one of ten waits (90th percentile). The severity is the wait's share. The gain \
-              takes the whole wait away, and of what remains in the quicker steps (1st percentile) what loaders may \
-              cost it: a step that shares a core with them, as two virtual processors often do, computes at half \
-              speed, or slower where threads outnumber processors. Only the CPU time of batches counts, so loaders \
-              that sleep cost nothing; what a loader gives to further threads is not seen, nor is an iterator that \
-              computes on the training thread anything beside it. More workers are advised while the processors that \
-              the training threads leave can hold what all of them would compute.",
+              workers; where waits do not name their loader, the busiest. Where that one waits for the batches of \
+              one other loader for half of the time in which it makes its own or more, the advice is about the \
+              other. A wait of a second a step is a finding whatever its share, and one of 100 ms is told, on \
+              average or in one of ten waits (90th percentile). The severity is the wait's share. The gain takes the \
+              whole wait away, and of what remains in the quicker steps (1st percentile) what loaders may cost it: a \
+              step that shares a core with them, as two virtual processors often do, computes at half speed, or \
+              slower where threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep \
+              cost nothing; what a loader gives to further threads is not seen, nor is an iterator that computes on \
+              the training thread anything beside it. More workers are advised while the processors that the \
+              training threads leave can hold what all of them would compute.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
@@ -96,6 +98,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
     let loader = Producers::of(summary, &steps, &beside, rest_ns);
+    let limiting = loader.waits_for.as_ref();
     let evidence = Evidence::new()
         .with("waiting_share", rounded(share, 6))
         .with("data_wait_share", rounded(steps.share(steps.exposed_ns(WAIT)), 6))
@@ -114,7 +117,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("workers", loader.workers)
         .with_known("workers_busy_share", loader.busy_share.map(six))
         .with_known("workers_slot_wait_share", loader.slot_wait_share.map(six))
-        .with_known("workers_needed", loader.needed);
+        .with_known("workers_needed", loader.needed)
+        .with_known("waits_for_loader", limiting.and_then(|(row, _)| Some(row.one_of?.name)))
+        .with_known("waits_for_loader_share", limiting.map(|(_, share)| six(*share)));
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
     let of = steps.base().as_str();
     let title = if serial {
@@ -190,7 +195,7 @@ struct OneOf<'a> {
 }
 
 /// The loader that the steps wait for most, of equals the one that works most, and the waits for its batches.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Producers<'a> {
     /// Absent where it is the only one.
     one_of: Option<OneOf<'a>>,
@@ -207,6 +212,8 @@ struct Producers<'a> {
     computing: Option<(u64, u64)>,
     /// The section that takes most of a batch, and its share of it.
     largest_part: Option<(String, f64)>,
+    /// The loader whose batches it waits for most of the time in which it makes its own, and the share of that.
+    waits_for: Option<(Box<Self>, f64)>,
 }
 
 impl<'a> Producers<'a> {
@@ -220,6 +227,24 @@ impl<'a> Producers<'a> {
             name: &row.name,
             waiting_share: (all_ns > 0).then(|| held_up_ns(row) as f64 / all_ns as f64),
         });
+        let mut judged = Self::of_loader(summary, loader, one_of, beside, step_ns);
+        if let Some((row, share)) = loader.and_then(|loader| waited_for(loader, loaders)) {
+            let one_of = Some(OneOf { name: &row.name, waiting_share: None });
+            let limiting = Self::of_loader(summary, Some(row), one_of, beside, step_ns);
+            // More of its workers would wait for the same.
+            judged.needed = None;
+            judged.waits_for = Some((Box::new(limiting), share));
+        }
+        judged
+    }
+
+    fn of_loader(
+        summary: &'a Summary,
+        loader: Option<&'a LoaderRow>,
+        one_of: Option<OneOf<'a>>,
+        beside: &Beside,
+        step_ns: u64,
+    ) -> Self {
         // Waits that name no loader are those of the only one.
         let waits = loader.filter(|_| one_of.is_some()).map_or(summary.waits, |row| row.waits);
         // The batch's own span is nearest to the truth; waits carry the figure when batch traces were sampled
@@ -243,12 +268,21 @@ impl<'a> Producers<'a> {
             cpus,
             computing: free.filter(|_| is_measured).map(|free| (beside.computing_ns, free)),
             largest_part: largest_part(summary, one_of.map(|one| one.name)),
+            waits_for: None,
         }
     }
 
     /// What to do about it; of several loaders, which one it is about.
     fn advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
-        let advice = self.own_advice(thresholds, step_ns);
+        let advice = match &self.waits_for {
+            Some((limiting, share)) => format!(
+                "{} waits itself for {} of the time in which it makes batches, so more of its workers would not help. {}",
+                self.subject().0,
+                percent(*share),
+                limiting.own_advice(thresholds, step_ns)
+            ),
+            None => self.own_advice(thresholds, step_ns),
+        };
         match self.one_of {
             Some(OneOf { name, waiting_share: Some(share) }) => {
                 format!("Of the time spent waiting for loaders, {} is for `{name}`. {advice}", percent(share))
@@ -358,6 +392,19 @@ impl<'a> Producers<'a> {
         };
         format!("{advice}{}", part.unwrap_or_default())
     }
+}
+
+/// The one other loader that a loader waits for most of the time in which it makes its batches, and the share of that:
+/// what holds up no thread that drives steps holds up loaders.
+fn waited_for<'a>(loader: &LoaderRow, loaders: &'a [LoaderRow]) -> Option<(&'a LoaderRow, f64)> {
+    let share = |row: &LoaderRow| {
+        let held_up = row.held_up.iter().fold(0, |sum, held| u64::saturating_add(sum, held.total_ns));
+        row.waits.wait.total.saturating_sub(held_up) as f64 / loader.produce.total.max(1) as f64
+    };
+    let others = loaders.iter().filter(|row| row.name != loader.name).map(|row| (row, share(row)));
+    let mut most = others.filter(|&(_, share)| share >= MOST && loader.produce.count > 0);
+    // Of several nobody knows which of them waits for which.
+    most.next().filter(|_| most.next().is_none()).map(|(row, share)| (row, share.min(1.0)))
 }
 
 /// Share of a batch from which one section is most of it.

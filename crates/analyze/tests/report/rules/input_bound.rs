@@ -154,6 +154,37 @@ fn loading_on_the_training_thread_moves_to_threads() {
 }
 
 #[test]
+fn of_stages_the_one_that_the_others_wait_for_is_told() {
+    // The decoder works for 10 of 30 ms a batch, and waits for the reader in the rest.
+    let summary = |waited_ns: u64| {
+        let run = Run::of(100, 30 * MS).phase(Phase::DataWait, "data_wait", 20 * MS).loader(1, 30 * MS, 1.0);
+        let mut summary = run.waits(20 * MS, 30 * MS, 1).build();
+        let mut decoder = summary.batches.loaders[0].clone();
+        decoder.name = "decoder".into();
+        decoder.waits = summary.waits;
+        decoder.held_up = vec![HeldUp { mode: Some(Mode::Train), waits: 100, total_ns: 2_000 * MS }];
+        let mut reader = summary.batches.loaders[0].clone();
+        reader.name = "reader".into();
+        reader.waits.wait = same(100, waited_ns);
+        summary.batches.loaders = vec![decoder, reader];
+        summary
+    };
+    let [finding] = found(RULE, &summary(20 * MS)).try_into().unwrap();
+    assert_eq!(finding.evidence.get("waits_for_loader"), Some(&json!("reader")));
+    assert_eq!(finding.evidence.get("waits_for_loader_share"), Some(&json!(0.666667)));
+    assert_eq!(finding.evidence.get("workers_needed"), None);
+    assert_eq!(
+        finding.recommendation,
+        "Of the time spent waiting for loaders, 100 % is for `decoder`. The loader `decoder` waits itself for 67 % of \
+         the time in which it makes batches, so more of its workers would not help. The loader `reader` cannot keep up: \
+         use 3 workers instead of 1, or make a batch in less than 10.0 ms (now 30.0 ms) with 1 worker."
+    );
+    let [finding] = found(RULE, &summary(10 * MS)).try_into().unwrap();
+    assert_eq!(finding.evidence.get("waits_for_loader"), None);
+    assert!(finding.recommendation.contains("`decoder` cannot keep up"), "{}", finding.recommendation);
+}
+
+#[test]
 fn waits_between_steps_count() {
     let waits = vec![10 * MS; 100];
     let summary = Run::of(100, 10 * MS).between(Phase::DataWait, "data_wait", &waits).build();
