@@ -36,6 +36,11 @@ def compare_steps(report, run, sums, compare):
         communication = [step.phases.get("communication", (0,))[0] for step in whole(steady)[0]]
         mean = sum(communication) // len(communication) if communication else None
         compare.equal(where, "communication_per_step_ns", instance["communication_per_step_ns"], mean)
+        between = gaps([step for step in run.steps if step.instance == key])
+        overlap = any(gap < 0 for gap in between)
+        compare.equal(where, "steps_overlap", instance["steps_overlap"], overlap)
+        usual = warmup.lower_median(between) if between and not overlap else None
+        compare.equal(where, "usual_gap_ns", instance["usual_gap_ns"], usual)
     kinds = numbering.assign(run, report)
     for name, mode in modes.items():
         compare.equal(f"{name} steps", "numbers", mode["numbers"], kinds.get(name))
@@ -50,6 +55,15 @@ def compare_steps(report, run, sums, compare):
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
     compare_values(detailed["values"], run.steps, compare)
+
+
+def gaps(steps):
+    """Times between the first steps of a process: of those of each mode so many, as long as they are known of all modes."""
+    by_mode = {mode: sorted((s.start, s.end) for s in steps if s.mode == mode) for mode in {s.mode for s in steps}}
+    until = [times[warmup.FIRST - 1][0] for times in by_mode.values() if len(times) > warmup.FIRST]
+    first = sorted(time for times in by_mode.values() for time in times[: warmup.FIRST])
+    first = [time for time in first if time[0] <= min(until, default=time[0])]
+    return [later[0] - earlier[1] for earlier, later in zip(first, first[1:])]
 
 
 def coverage(got, run, sums, compare):

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::narrow;
 use super::steps::{Steady, throughput};
+use crate::changes::median;
 use crate::losses::LossKey;
 use crate::paths::UNCUT;
 use crate::phases::PhaseKey;
@@ -44,6 +45,7 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
         .iter()
         .map(|(instance, acc)| {
             let steady = steps.get(primary, instance);
+            let gaps = gaps(acc);
             InstanceRow {
                 resource: (*instance.0).clone(),
                 first_ns: acc.tally.first_ns,
@@ -56,12 +58,24 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
                 warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),
                 throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
                 communication_per_step_ns: steady.and_then(|steady| communication_ns(&steady.sums)),
+                usual_gap_ns: gaps.as_ref().filter(|gaps| !gaps.is_empty()).map(|gaps| median(gaps)),
+                steps_overlap: gaps.is_none(),
             }
         })
         .collect();
     // Stable: instances of one rank stay in the order of their resources.
     rows.sort_by_key(|row| row.resource.rank);
     rows
+}
+
+/// Times between the first steps of a process, as far as those of all modes are kept; absent where they overlap.
+fn gaps(acc: &InstanceAcc) -> Option<Vec<u64>> {
+    let cut = acc.steps.iter().filter(|steps| steps.folded.durations.count() > 0);
+    let until_ns = cut.filter_map(|steps| Some(steps.kept.last()?.start_ns)).min().unwrap_or(u64::MAX);
+    let kept = acc.steps.iter().flat_map(|steps| &steps.kept).filter(|record| record.start_ns <= until_ns);
+    let mut times: Vec<(u64, u64)> = kept.map(|record| (record.start_ns, record.end_ns)).collect();
+    times.sort_unstable();
+    times.iter().zip(times.iter().skip(1)).map(|(a, b)| b.0.checked_sub(a.1)).collect()
 }
 
 /// Exposed communication of a whole step, the mean.

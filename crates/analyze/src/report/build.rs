@@ -57,6 +57,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
 /// What the recording lacks comes first: it qualifies everything else.
 fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
     let mut notes = rules::spans_lost::notes(summary);
+    notes.extend(rules::between_steps::notes(summary));
     notes.extend(rules::memory_growth::notes(summary));
     notes.extend(rules::slow_section::notes(summary, config));
     notes

@@ -2,9 +2,10 @@
 
 use stepscope_core::Mode;
 
+use super::common::apart;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
 use crate::summary::{SectionRow, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -22,7 +23,9 @@ pub(super) const RULE: Rule = Rule {
               rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
               have been, and where sections without a phase last a quarter longer than all of it, as some do that \
               follow the last step. The section named is the longest one without a phase that is in no step, if it \
-              takes at least half of that time. The gain takes all of the time away.",
+              takes at least half of that time. Where the median time from a step to the next, of those that each process did first, \
+              is at most half of the mean, few pauses make it. Steps that overlap are not judged, and where \
+              processes do steps of the same numbers at other times, a note says so. The gain takes all of the time away.",
         advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io` or another), \
                  so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
                  thread. Where nothing is recorded, begin with sections around all that the loop does from the end of \
@@ -58,6 +61,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if between.elapsed_ns == 0 {
         return Verdict::unknown("when steps ran is not known");
     }
+    if summary.instances.iter().any(|row| row.steps_overlap) {
+        return Verdict::unknown(
+            "steps run at the same time, on several threads: what passes between those of each is not known",
+        );
+    }
     let is_much = |ns: u64| between.share(ns) >= thresholds.min_share;
     if is_much(between.left_ns) && between.outside_ns > between.left_ns.saturating_add(between.left_ns / 4) {
         return Verdict::unknown(
@@ -85,6 +93,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
+/// Where steps of the same numbers lie apart in time.
+pub(crate) fn notes(summary: &Summary) -> Option<Note> {
+    apart::note(summary, RULE.id)
+}
+
 /// Read steps and all there were, where some are missing: by what processes counted, or else by their numbers.
 fn read_of(summary: &Summary, steps: &Steps<'_>) -> Option<(u64, u64)> {
     let (mode, coverage) = (steps.mode, &summary.coverage);
@@ -110,6 +123,8 @@ struct Between<'a> {
     unnamed_ns: u64,
     /// In none.
     unrecorded_ns: u64,
+    /// The median time from a step to the next one, the longest of all processes; absent where one does not know it.
+    usual_gap_ns: Option<u64>,
     /// The section that takes most of `unnamed_ns`.
     section: Option<&'a SectionRow>,
 }
@@ -134,6 +149,12 @@ impl<'a> Between<'a> {
             outside_ns: unnamed_ns,
             unnamed_ns: unnamed_ns.min(left_ns),
             unrecorded_ns: left_ns.saturating_sub(unnamed_ns),
+            usual_gap_ns: summary
+                .instances
+                .iter()
+                .map(|row| row.usual_gap_ns)
+                .collect::<Option<Vec<_>>>()
+                .and_then(|gaps| gaps.into_iter().max()),
             section: longest(summary, unnamed_ns),
         }
     }
@@ -202,24 +223,39 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     })
 }
 
+const SEVERAL_RUNS: &str = " Steps share their numbers: the input may hold several runs of the program, and the time \
+                            between these.";
+
 fn unrecorded(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     let ns = between.unrecorded_ns;
     let gain = between.gain(ns, steps)?;
+    let mean_ns = steps.per_step(ns);
+    let usual_ns = between.usual_gap_ns.filter(|usual_ns| usual_ns.saturating_mul(2) <= mean_ns);
+    let place = if usual_ns.is_some() { "in few pauses in which" } else { "where" };
     Some(Finding {
         title: format!(
-            "{} of the time passes between steps, where nothing is recorded.",
+            "{} of the time passes between steps, {place} nothing is recorded.",
             percent(between.share(ns))
         ),
         severity: gain.severity(),
         section: None,
         phase: None,
         rank: None,
-        evidence: between.evidence(ns, steps),
-        recommendation: format!(
-            "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
-             loading, logging, saving, evaluation.",
-            duration(steps.per_step(ns))
-        ),
+        evidence: between.evidence(ns, steps).with_known("usual_gap_ns", between.usual_gap_ns),
+        recommendation: match usual_ns {
+            Some(usual_ns) => format!(
+                "From the end of a step to the start of the next it is usually {}, and {} in all: look for what the loop \
+                 does now and then, such as saving or evaluation, and put sections around it.{}",
+                duration(usual_ns),
+                duration(ns),
+                if steps.mode.numbers == StepNumbers::Repeated { SEVERAL_RUNS } else { "" }
+            ),
+            None => format!(
+                "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
+                 loading, logging, saving, evaluation.",
+                duration(mean_ns)
+            ),
+        },
         predicted_gain: Some(gain),
     })
 }

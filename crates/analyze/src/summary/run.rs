@@ -184,6 +184,11 @@ pub struct InstanceRow {
     /// What a step of the primary mode stands in communication that nothing hides: the mean of those after warm-up that
     /// were read with their sections; absent where none was.
     pub communication_per_step_ns: Option<u64>,
+    /// Median time from the end of one of its first 256 steps of each mode to the start of the next one; absent with fewer
+    /// than two of them, and where they overlap.
+    pub usual_gap_ns: Option<u64>,
+    /// Whether some of these steps overlap: several threads drive them.
+    pub steps_overlap: bool,
 }
 
 /// Serialises an optional value by its name.

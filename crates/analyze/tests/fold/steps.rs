@@ -179,6 +179,19 @@ fn what_each_rank_communicates_is_told_and_steps_of_its_own_count() {
 }
 
 #[test]
+fn what_passes_between_the_first_steps_is_told_unless_they_overlap() {
+    let told = |ends: &[u64]| {
+        let steps = ends.iter().zip(0..).map(|(&end, at)| bare_step(at + 1, at as i64, at * 100, end));
+        let summary = summarise(&steps.collect::<Vec<_>>());
+        (summary.instances[0].usual_gap_ns, summary.instances[0].steps_overlap)
+    };
+    // Gaps of 70, 0 and 10.
+    assert_eq!(told(&[30, 200, 290, 400]), (Some(10), false));
+    assert_eq!(told(&[30, 201, 290, 400]), (None, true));
+    assert_eq!(told(&[30]), (None, false));
+}
+
+#[test]
 fn the_ten_slowest_are_listed_with_their_phases() {
     let mut traces = steps(&(0..30).map(|i| 100 + i).collect::<Vec<_>>());
     let mut build = Build::new(77);

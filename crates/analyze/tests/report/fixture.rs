@@ -129,6 +129,8 @@ impl Run {
             warmup_steps: 0,
             throughput,
             communication_per_step_ns: None,
+            usual_gap_ns: None,
+            steps_overlap: false,
         }];
         let mut longest: Vec<(u64, u64)> = durations.iter().copied().zip(0..).collect();
         longest.sort_by_key(|&(duration, step)| (std::cmp::Reverse(duration), step));

@@ -1,5 +1,6 @@
 //! What several rules share. No rule lives here.
 
+pub(super) mod apart;
 pub(super) mod late;
 pub(super) mod range;
 pub(super) mod tail;

@@ -2,6 +2,9 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
+use stepscope_analyze::report;
+use stepscope_analyze::rules::Config;
+use stepscope_analyze::summary::StepNumbers;
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -25,6 +28,72 @@ fn time_in_which_nothing_is_recorded_is_found() {
     let gain = finding.predicted_gain.unwrap();
     assert_eq!((gain.saved_ns_per_step, gain.step_time_ns, gain.share), (10 * MS, 10 * MS, 0.5));
     assert!(finding.recommendation.contains("10.0 ms on average"), "{}", finding.recommendation);
+}
+
+#[test]
+fn few_pauses_are_told_from_a_little_at_every_step() {
+    let with = |usual_gap_ns, numbers| {
+        let mut summary = run(2_000).build();
+        summary.instances[0].usual_gap_ns = Some(usual_gap_ns);
+        summary.modes[0].numbers = numbers;
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    let pauses = with(5 * MS, StepNumbers::Unique);
+    assert_eq!(
+        pauses.title,
+        "50 % of the time passes between steps, in few pauses in which nothing is recorded."
+    );
+    assert_eq!(pauses.evidence.get("usual_gap_ns"), Some(&json!(5 * MS)));
+    assert!(
+        pauses.recommendation.contains("usually 5.00 ms, and 1.00 s in all"),
+        "{}",
+        pauses.recommendation
+    );
+    assert!(!pauses.recommendation.contains("several runs"));
+    let again = with(0, StepNumbers::Repeated).recommendation;
+    assert!(again.contains("the input may hold several runs of the program"), "{again}");
+    assert!(with(6 * MS, StepNumbers::Repeated).recommendation.contains("10.0 ms on average"));
+}
+
+#[test]
+fn steps_at_the_same_time_have_no_time_between_them() {
+    let mut summary = run(2_000).build();
+    summary.instances[0].steps_overlap = true;
+    assert_eq!(
+        unknown(RULE, &summary),
+        "steps run at the same time, on several threads: what passes between those of each is not known"
+    );
+}
+
+#[test]
+fn processes_that_do_the_same_steps_at_other_times_are_noted() {
+    let note = |ranks: [i64; 2], numbers: u64, later_ns: u64| {
+        let mut summary = run(1_000).build();
+        summary.modes[0].step_range = Some((0, numbers - 1));
+        let first = summary.instances[0].clone();
+        let (mut a, mut b) = (first.clone(), first);
+        (a.resource.rank, b.resource.rank) = (Some(ranks[0]), Some(ranks[1]));
+        let start_ns = a.first_ns.unwrap();
+        (a.last_ns, b.first_ns, b.last_ns) =
+            (Some(start_ns + 500 * MS), Some(start_ns + later_ns), Some(start_ns + later_ns + 500 * MS));
+        summary.instances = vec![b, a];
+        let report = report::build(&summary, report::Reading::default(), &Config::default());
+        report.notes.into_iter().find(|note| note.rule == RULE).map(|note| note.text)
+    };
+    let runs = note([0, 0], 50, 60_500 * MS).unwrap();
+    assert!(
+        runs.starts_with("Processes with steps of the same numbers follow each other, 1 min 00 s apart"),
+        "{runs}"
+    );
+    let clocks = note([0, 1], 50, 3_600_000 * MS).unwrap();
+    assert!(
+        clocks.starts_with("Ranks do steps of the same numbers at other times, 1 h 00 min apart"),
+        "{clocks}"
+    );
+    // At the same time, or other steps.
+    assert_eq!(note([0, 1], 50, 400 * MS), None);
+    assert_eq!(note([0, 0], 100, 60_500 * MS), None);
 }
 
 #[test]
