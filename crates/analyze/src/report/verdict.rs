@@ -5,6 +5,7 @@ use stepscope_core::{Phase, SectionKind};
 use super::units::{percent, things};
 use super::{Bottleneck, BottleneckType, coverage};
 use crate::rules::Steps;
+use crate::rules::common::program::Recorder;
 use crate::summary::{FigureSource, InputVerdict, ModeSummary, PhaseName, Summary};
 
 /// Severity from which a finding stands in the sentence.
@@ -26,8 +27,7 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
                 things(counted, "step", "steps")
             );
         }
-        return "No steps were found: mark them with `step!`, or name their span in STEPSCOPE_STEP_SPAN."
-            .into();
+        return format!("No steps were found: {}.", Recorder::of(summary).mark_steps());
     };
     let share = percent(summary.input.share.unwrap_or(0.0));
     // Something worse comes first.

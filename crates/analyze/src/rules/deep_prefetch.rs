@@ -3,6 +3,7 @@
 
 use stepscope_core::SectionKind;
 
+use super::common::program::Recorder;
 use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::report::units::{bytes, count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
@@ -55,9 +56,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let waits = &summary.waits;
     let Some(depth) = waits.depth.p50 else {
-        return Verdict::unknown(
-            "waits for batches do not say how many were ready; wrap the loader with `stepscope::Loader`",
-        );
+        let how = match Recorder::of(summary) {
+            Recorder::Stepscope => "; wrap the loader with `stepscope::Loader`",
+            Recorder::Pytorch | Recorder::Other => "",
+        };
+        return Verdict::unknown(format!("waits for batches do not say how many were ready{how}"));
     };
     let most_workers = summary.batches.loaders.iter().map(|row| row.workers.len() as u64).max();
     let enough = thresholds

@@ -3,6 +3,7 @@
 
 use stepscope_core::{Phase, SectionKind};
 
+use super::common::program::Recorder;
 use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -214,6 +215,7 @@ struct Producers<'a> {
     largest_part: Option<(String, f64)>,
     /// The loader whose batches it waits for most of the time in which it makes its own, and the share of that.
     waits_for: Option<(Box<Self>, f64)>,
+    recorder: Recorder,
 }
 
 impl<'a> Producers<'a> {
@@ -269,6 +271,7 @@ impl<'a> Producers<'a> {
             computing: free.filter(|_| is_measured).map(|free| (beside.computing_ns, free)),
             largest_part: largest_part(summary, one_of.map(|one| one.name)),
             waits_for: None,
+            recorder: Recorder::of(summary),
         }
     }
 
@@ -322,9 +325,7 @@ impl<'a> Producers<'a> {
             );
         }
         let (Some(produce_ns), Some(needed)) = (self.produce_ns, self.needed) else {
-            return "Wrap the loader with `stepscope::Loader` to see how long batches take to make; until then: \
-                    more loader threads, a deeper queue, cheaper decoding."
-                .into();
+            return self.recorder.unknown_loader().into();
         };
         let cannot_keep_up = match (self.busy_share, self.workers) {
             (Some(share), _) if share >= thresholds.busy_share => true,

@@ -4,6 +4,7 @@
 use serde::{Deserialize, Serialize};
 use stepscope_core::Phase;
 
+use self::common::program::Recorder;
 use crate::report::units::{count, percent, things};
 use crate::report::{BottleneckType, Gain, TimeBase, Verdict, coverage};
 use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
@@ -78,7 +79,7 @@ macro_rules! registry {
     };
 }
 
-mod common;
+pub(crate) mod common;
 
 pub mod between_steps;
 pub mod checkpoint_stalls;
@@ -202,9 +203,8 @@ impl<'a> Steps<'a> {
     /// With the verdict to give when there are fewer than `min_steps`.
     pub(crate) fn of(summary: &'a Summary, min_steps: u64) -> Result<Self, Verdict> {
         let Some(mode) = summary.primary() else {
-            return Err(Verdict::unknown(
-                "no steps were found; mark them with `step!`, or name their span in STEPSCOPE_STEP_SPAN",
-            ));
+            let how = Recorder::of(summary).mark_steps();
+            return Err(Verdict::unknown(format!("no steps were found; {how}")));
         };
         let by_sums = summary.input.source == FigureSource::Aggregates;
         let sums = by_sums.then(|| Sums::of(&summary.sections)).flatten();

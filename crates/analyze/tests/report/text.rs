@@ -7,8 +7,10 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, build};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{Coverage, FigureSum, LossRow, OtherRun, PhaseName, RunIdentity, Shortfall};
-use stepscope_core::{LossReason, Phase, Signal};
+use stepscope_analyze::summary::{
+    Coverage, FigureSum, LossRow, OtherRun, PhaseName, RunIdentity, SectionRow, Shortfall,
+};
+use stepscope_core::{LossReason, Phase, SectionKind, Signal};
 use stepscope_model::{IssueKind, ReadIssue};
 
 use crate::fixture::{MS, Run, healthy, nothing};
@@ -196,8 +198,18 @@ fn input_without_steps_or_runs_says_so() {
         first,
         "None of the 200 steps that the run counted could be read: see Recording for what was lost."
     );
+    let other = summary.sections.iter().find(|row| row.kind != SectionKind::Step).unwrap().clone();
     summary.sections.clear();
     assert!(text(&summary).starts_with("No steps were found: mark them with `step!`"), "{}", text(&summary));
+    // Programs that others recorded have their own means.
+    summary.state.is_ours = false;
+    let flat = |summary: &Summary| text(summary).split_whitespace().collect::<Vec<_>>().join(" ");
+    let marked =
+        "No steps were found: mark their spans with the attribute `stepscope.section.kind` = `step`, ";
+    assert!(flat(&summary).starts_with(marked), "{}", text(&summary));
+    summary.sections = vec![SectionRow { name: "aten::mm".into(), ..other }];
+    let marked = "No steps were found: mark them by calling the profiler's `step()` after each step";
+    assert!(flat(&summary).starts_with(marked), "{}", text(&summary));
     assert!(
         text(&Run::of(7, MS).build()).starts_with("Too few steps to judge: 7 after warm-up, 20 are needed.")
     );

@@ -154,6 +154,22 @@ fn loading_on_the_training_thread_moves_to_threads() {
 }
 
 #[test]
+fn loaders_of_other_programs_are_not_told_to_use_ours() {
+    let advice = |name: &str| {
+        let mut summary = Run::of(100, 10 * MS).phase(Phase::DataWait, name, 3 * MS).build();
+        summary.state.is_ours = false;
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.recommendation
+    };
+    assert!(advice("aten::next").contains("Raise the loader's `num_workers`"), "{}", advice("aten::next"));
+    assert!(
+        advice("next").starts_with("How long batches take to make is not recorded."),
+        "{}",
+        advice("next")
+    );
+}
+
+#[test]
 fn of_stages_the_one_that_the_others_wait_for_is_told() {
     // The decoder works for 10 of 30 ms a batch, and waits for the reader in the rest.
     let summary = |waited_ns: u64| {
