@@ -219,7 +219,9 @@ def checkpoint_stalls(finding, report, steps):
     exposed = steps.inside(phases) + between
     section = worst(report, steps, phases)
     calls = next((row["stats"] for row in steps.outside if row["phase"] == "checkpoint"), None)
-    calls = calls or next((row for row in report["sections"] if row["path"] == section), None)
+    # Of what is inside of a checkpoint, that as a whole.
+    around = [row for row in report["sections"] if row.get("phase") == "checkpoint" and f"{section}/".startswith(f"{row['path']}/")]
+    calls = calls or min(around, key=lambda row: len(row["path"]), default=None)
     of = Fraction(exposed, max(1, steps.total + between))
     expected = {
         "checkpoint_share": six(of),

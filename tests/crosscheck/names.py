@@ -78,6 +78,9 @@ MARKERS = {"run.started": "run", "epoch.started": "epoch"}
 DEFAULT_KIND = "section"
 DEFAULT_MODE = "train"
 DATA_WAIT = "data_wait"
+
+# What is a part of a checkpoint where it is inside of one.
+CHECKPOINT, IN_CHECKPOINTS = "checkpoint", {"device_to_host", "host_to_device", "synchronization", "io", "other"}
 INPUT_CLASS = "input"
 # Level of a run whose sections leave no spans.
 BASIC = "basic"

@@ -101,8 +101,10 @@ class Node:
         self.root = parent.root if parent else self
         self.children = []
         self.path, self.depth, self.collapsed = place(parent, span)
-        # A phase holds for everything below that has none of its own.
-        self.phase = self.own_phase or (parent.phase if parent else None)
+        # A phase holds for everything below that has none of its own, and a checkpoint for what it copies and writes.
+        own, around = self.own_phase, parent.phase if parent else None
+        is_part = around == names.CHECKPOINT and own in names.IN_CHECKPOINTS
+        self.phase = around if is_part else own or around
 
     @property
     def own_phase(self):

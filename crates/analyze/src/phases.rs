@@ -9,6 +9,15 @@ use stepscope_core::path::OTHER;
 use crate::merge::Merge;
 use crate::summary::PhaseName;
 
+/// Phases that are a part of a checkpoint where they are inside of one: what it copies, waits for and writes.
+const IN_CHECKPOINTS: [Phase; 5] =
+    [Phase::DeviceToHost, Phase::HostToDevice, Phase::Synchronization, Phase::Io, Phase::Other];
+
+/// Whether a section of phase `own` is a part of the phase around it, and no other.
+pub(crate) fn is_part(own: Phase, around: Phase) -> bool {
+    around == Phase::Checkpoint && IN_CHECKPOINTS.contains(&own)
+}
+
 /// A phase, or that there is none. Ours sort before users' words, those before none.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) enum PhaseKey {

@@ -11,7 +11,7 @@ use super::aggregates::{Total, totals};
 use super::orphans::Grafted;
 use super::{narrow, narrow_signed};
 use crate::paths::{PathTree, ROOT};
-use crate::phases::PhaseKey;
+use crate::phases::{PhaseKey, is_part};
 use crate::run::RunAcc;
 use crate::sections::{SectionAcc, Sum};
 use crate::summary::{
@@ -132,11 +132,16 @@ fn phase_of(tree: &PathTree, path: u32, acc: &SectionAcc, around: KnownPhase) ->
     }
     let inferred =
         tree.inferred(path).or((kind_of(acc.kinds) == SectionKind::Batch).then_some(Phase::DataLoading));
-    if let Some(phase) = inferred {
-        return Some((PhaseName::Known(phase), PhaseSource::Inferred));
-    }
     // A section at the top has nothing around it, although the empty path is its parent.
     let around = around.filter(|_| tree.depth(path) > 1 && path != ROOT);
+    let belongs_to = |around: &(PhaseName, PhaseSource), phase| match around.0 {
+        PhaseName::Known(around) => is_part(phase, around),
+        PhaseName::Custom(_) => false,
+    };
+    let is_own = |&phase: &Phase| !around.as_ref().is_some_and(|around| belongs_to(around, phase));
+    if let Some(phase) = inferred.filter(is_own) {
+        return Some((PhaseName::Known(phase), PhaseSource::Inferred));
+    }
     around.map(|(name, _)| (name, PhaseSource::Inherited))
 }
 

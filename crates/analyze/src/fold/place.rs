@@ -143,7 +143,8 @@ impl Fold {
                 self.nodes.get(anchor as usize).and_then(|node| node.thread)
             };
             let is_driving = anchor == index || own_thread.is_none() || own_thread == anchor_thread;
-            let slot = if own == ABSENT { inherited } else { own };
+            let is_part = own == ABSENT || Slots::is_part(own, inherited);
+            let slot = if is_part { inherited } else { own };
             let (carrier, is_beside) = match parent {
                 Some(parent) if !is_driving => {
                     self.elsewhere(index, parent_index, slot, parent.driver == anchor)
@@ -163,7 +164,7 @@ impl Fold {
                     role,
                     is_orphan,
                     is_collapsed: place.is_collapsed,
-                    is_tagged: span.phase != PhaseTag::Absent,
+                    is_tagged: span.phase != PhaseTag::Absent && !is_part,
                     is_wait: waits && inherited != own,
                     is_driving,
                     thread: own_thread.or_else(|| {

@@ -5,7 +5,7 @@ use stepscope_core::{Phase, PhaseClass};
 use stepscope_model::Text;
 
 use crate::paths::shorten;
-use crate::phases::PhaseKey;
+use crate::phases::{PhaseKey, is_part};
 use crate::sweep::{NO_PHASE, class_of, rank};
 
 /// The slot of no phase.
@@ -47,6 +47,13 @@ impl Slots {
         self.keys.truncate(Self::KNOWN);
         self.ranks.truncate(Self::KNOWN);
         self.texts.clear();
+    }
+
+    /// Whether a section of slot `own` is a part of the phase around it.
+    #[inline]
+    pub(super) fn is_part(own: u16, around: u16) -> bool {
+        let phase = |slot: u16| Phase::ALL.get(usize::from(slot).checked_sub(1)?).copied();
+        phase(own).zip(phase(around)).is_some_and(|(own, around)| is_part(own, around))
     }
 
     /// The slot of a user's word.

@@ -2,10 +2,11 @@
 
 use stepscope_core::Phase;
 
+use super::common::tail::is_inside;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
-use crate::summary::Summary;
+use crate::summary::{SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "checkpoint_stalls",
@@ -16,7 +17,8 @@ pub(super) const RULE: Rule = Rule {
         finds: "Time during which the training thread itself is in a checkpoint, inside steps or between them.",
         why: "No training happens meanwhile, on any rank that waits for this one.",
         how: "The exposed time of phase `checkpoint` on threads that drive steps, divided by the time of the steps \
-              plus that of the checkpoints between them, warm-up excluded. Checkpoints that another thread writes cost \
+              plus that of the checkpoints between them, warm-up excluded. What a checkpoint copies from the device, \
+              waits for, reads and writes (sections inside of it) is a part of it. Checkpoints that another thread writes cost \
               only what the training thread waits for them.",
         advice: "Copy the parameters in memory and let another thread write them; write less often, or less \
                  (no optimizer state in every one, a denser format); use a faster disk.",
@@ -64,7 +66,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .outside
         .iter()
         .find(|row| row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Checkpoint)));
-    let calls = outside.map(|row| row.stats).or(section.map(|row| row.stats));
+    let calls = outside.map(|row| row.stats).or(section.map(|row| outermost(summary, row).stats));
     Verdict::Found(vec![Finding {
         title: format!("{} of the training time goes into checkpoints.", percent(share)),
         severity: gain.severity(),
@@ -90,4 +92,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ),
         predicted_gain: Some(gain),
     }])
+}
+
+/// The checkpoint that a section of one is inside of, as a whole.
+fn outermost<'a>(summary: &'a Summary, section: &'a SectionRow) -> &'a SectionRow {
+    let is_checkpoint =
+        |row: &&SectionRow| row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Checkpoint));
+    let around = summary.sections.iter().filter(|row| is_inside(&section.path, &row.path));
+    around.filter(is_checkpoint).min_by_key(|row| row.path.len()).unwrap_or(section)
 }

@@ -133,6 +133,14 @@ pub struct Trend {
     pub p_value: f64,
 }
 
+impl Trend {
+    /// Whether its confidence interval leaves out that there is none.
+    #[must_use]
+    pub fn is_clear(&self) -> bool {
+        self.confidence_interval.0 > 0.0 || self.confidence_interval.1 < 0.0
+    }
+}
+
 /// Memory of one process as its own gauges say.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ProcessMemory {

@@ -80,6 +80,21 @@ fn time_outside_of_the_step_is_not_the_steps() {
 }
 
 #[test]
+fn what_a_checkpoint_copies_and_writes_is_checkpoint_and_what_it_computes_is_not() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100);
+    build.span(1, "checkpoint", 0, 90);
+    build.span(2, "fetch", 10, 20).phase(Phase::DeviceToHost);
+    build.span(2, "write", 20, 60).phase(Phase::Io);
+    build.span(2, "evaluate", 60, 80).phase(Phase::Evaluation);
+    build.span(1, "log", 90, 95).phase(Phase::Io);
+    let (rows, unattributed) = phases(build);
+    let exposed: Vec<(&str, u64)> = rows.iter().map(|row| (row.0.as_str(), row.1)).collect();
+    assert_eq!(exposed, [("checkpoint", 70), ("evaluation", 20), ("io", 5)]);
+    assert_eq!(unattributed, 5);
+}
+
+#[test]
 fn the_users_own_phases_are_exposed_under_their_names() {
     let mut build = Build::new(1);
     build.step(0, 0, 100);

@@ -51,7 +51,7 @@ fn line(pair: &TrendPair) -> String {
         signed_bytes(change),
         bytes(pair.max_bytes)
     );
-    if let Some(trend) = pair.whole.filter(|trend| trend.slope_per_step.abs() >= 0.5) {
+    if let Some(trend) = pair.whole.filter(|trend| trend.slope_per_step.abs() >= 0.5 && trend.is_clear()) {
         text.push_str(&format!("; {} a step", signed_bytes(trend.slope_per_step.round() as i64)));
     }
     text

@@ -38,7 +38,7 @@ pub(in crate::rules) fn innermost(mut tails: Vec<(&SectionRow, u64)>) -> Vec<(&S
     tails
 }
 
-fn is_inside(inner: &str, outer: &str) -> bool {
+pub(in crate::rules) fn is_inside(inner: &str, outer: &str) -> bool {
     let (inner, outer) = (split(inner), split(outer));
     inner.len() > outer.len() && inner.starts_with(&outer)
 }

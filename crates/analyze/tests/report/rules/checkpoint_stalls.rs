@@ -31,6 +31,16 @@ fn checkpoints_inside_steps_are_found() {
 }
 
 #[test]
+fn of_a_checkpoint_with_parts_the_calls_are_those_of_the_whole() {
+    let run = Run::of(100, 10 * MS).phase(Phase::Checkpoint, "save", MS);
+    let summary = run.phase(Phase::Checkpoint, "save/write", 3 * MS).build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.section.as_deref(), Some("step/save/write"));
+    // As this fixture has it: 1 ms around what is inside.
+    assert_eq!(finding.evidence.get("checkpoint_p50_ns"), Some(&json!(MS)));
+}
+
+#[test]
 fn few_or_hidden_checkpoints_are_fine() {
     assert_eq!(fine(RULE, &healthy().build()), "no time of the training thread goes into checkpoints");
     let summary = Run::of(100, 10 * MS).between(Phase::Checkpoint, "checkpoint", &[10 * MS]).build();
