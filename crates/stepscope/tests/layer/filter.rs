@@ -22,11 +22,13 @@ fn sums(recording: &Recording) -> Vec<BTreeMap<String, i64>> {
     columns.iter().map(|name| recording.by_path(name)).collect()
 }
 
-/// How many spans have each path; traces are whole above each of them.
+/// How many spans have each path, parts of one of the same path aside: those count once, and may leave more often. Traces
+/// are whole above each of them.
 fn spans_by_path(recording: &Recording) -> BTreeMap<String, i64> {
     let paths = check::paths(recording);
     let mut counts = BTreeMap::new();
-    for span in recording.spans.iter().filter(|span| !span.name.ends_with(".started")) {
+    let is_counted = |span: &&Span| !span.name.ends_with(".started") && !paths[&span.id].1;
+    for span in recording.spans.iter().filter(is_counted) {
         *counts.entry(paths[&span.id].0.join("/")).or_default() += 1;
     }
     counts
