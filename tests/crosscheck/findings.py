@@ -8,6 +8,7 @@ from fractions import Fraction
 import evidence
 import report_steps
 import stats
+import warmup
 
 WAITING = ("data_wait", "data_loading")
 PREPARATION = ("preprocessing", "augmentation", "collate")
@@ -251,6 +252,10 @@ def mean_queued(report, steps, first, last):
     return found[0] // found[1] if found and found[1] else None
 
 
+# Slow steps that are fewer than this may be chance.
+FEW = 4
+
+
 def step_jitter(finding, report, steps):
     """What steps take above their median, or above their levels where the run changed; where some are periodic, the
     others, as a part of all."""
@@ -263,8 +268,30 @@ def step_jitter(finding, report, steps):
         numbers = usual["count"] + sum(period["steps"] for period in row["periods"])
         above = max(0, int(whole(usual["mean"])) - level_of(report, steps, usual["p50"]))
         saved = above * usual["count"] // numbers
-    taken = mean_queued(report, steps, steps.mode.get("warmup", {}).get("steady_step") or 0, None)
-    return saved, saved, mean, most_by_others(finding, taken, above)
+    begins = steps.mode.get("warmup", {}).get("steady_step") or 0
+    most = most_by_others(finding, mean_queued(report, steps, begins, None), above)
+    rare = rare_steps(finding["evidence"], row, steps, begins) if finding else None
+    return saved, saved, mean, 9 if rare is not None and rare < FEW else most
+
+
+def rare_steps(shown, periodic, steps, begins):
+    """How many of the slowest steps are beyond three times the usual one, where percentiles see no tail."""
+    stats_of = periodic["usual"] if periodic else steps.mode["steady"]
+    usual = max(stats_of["p50"], shown.get("longest_level_ns", 0))
+    if stats_of["p95"] >= 2 * usual or stats_of["p99"] >= 3 * usual:
+        if "rare_steps" in shown:
+            raise AssertionError("percentiles see a tail, and rare steps are told")
+        return None
+    periods = periodic["periods"] if periodic else []
+    rare = sum(
+        step["duration_ns"] >= 3 * usual
+        for step in steps.mode["slowest"]
+        if step["step"] is None
+        or (step["step"] >= begins and not any(warmup.is_of(step["step"], period) for period in periods))
+    )
+    if shown.get("rare_steps") != rare:
+        raise AssertionError(f"{shown.get('rare_steps')} rare steps instead of {rare}")
+    return rare
 
 
 def level_of(report, steps, median):
