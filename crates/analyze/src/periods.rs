@@ -1,13 +1,13 @@
 //! Periods of a series: values that are larger every so often, at a fixed distance. Knows nothing of steps or runs.
 //!
 //! A value is large by what it lies above the median of those around it (of every other value, above that of those
-//! between), so that neither a change of level nor a drift is one. A class of numbers (those with one remainder by a period) is periodic where nearly all of its values are large,
-//! and more of them than chance explains: by Chernoff's bound of the binomial distribution, at the share of large
-//! values among the others, over all classes that could have been looked at. A class may be periodic from one of its numbers
-//! on (checkpoints begin when there is something to save): then so it is judged among the values from there on, over all
-//! numbers where it could have begun. The clearest class is taken, what its values have
-//! above the others is taken off them, and the rest is looked at again: so evaluations every 100 steps are told from
-//! logging every 10.
+//! between), so that neither a change of level nor a drift is one. A class of numbers (those with one remainder by a
+//! period) is periodic where nearly all of its values are large, and more of them than chance explains: by Chernoff's
+//! bound of the binomial distribution, at the share of large values among the others, over all classes that could have
+//! been looked at. A class may be periodic from one of its numbers on (checkpoints begin when there is something to
+//! save): then so it is judged among the values from there on, over all numbers where it could have begun. The clearest
+//! class is taken, what its values have above the others is taken off them, and the rest is looked at again: so
+//! evaluations every 100 steps are told from logging every 10.
 
 use std::collections::BTreeMap;
 

@@ -1,6 +1,7 @@
 //! What the operating system counts for a thread between the begin and the end of a section: time in the run queue,
-//! context switches, page faults, bytes read and written; and for its network namespace bytes received and sent. CPU time is elsewhere: it is summed over the stays in a
-//! section, while these figures are of sections that were entered once, on the thread that began them.
+//! context switches, page faults, bytes read and written; and for its network namespace bytes received and sent. CPU time
+//! is elsewhere: it is summed over the stays in a section, while these figures are of sections that were entered once, on
+//! the thread that began them.
 //!
 //! A system that does not count something, or does not let it be read, leaves that figure away.
 
