@@ -47,10 +47,10 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         // Blank lines can be very many.
         input.consume(newlines_at_start(input.data()));
         reading.look_ahead(input, |bytes| {
-            let end = position_of_newline(bytes)?;
-            // Of this line alone, for the same reason.
-            let line = bytes.get(..end)?;
-            let start = blank_prefix(line);
+            let blank = newlines_at_start(bytes);
+            let end = blank + position_of_newline(bytes.get(blank..)?)?;
+            let line = bytes.get(blank..end)?;
+            let start = blank + blank_prefix(line);
             Some((start..start + trim(line).len(), end + 1))
         });
         let offset = input.offset();
