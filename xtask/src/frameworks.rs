@@ -27,7 +27,8 @@ pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
     for folder in TESTED {
         within(folder, target, &["test", "--release", "--locked"])?;
     }
-    let mut check = command("python3", &["examples/check.py"]);
+    // Every rule has five seeds in the end-to-end tests.
+    let mut check = command("python3", &["examples/check.py", "--seeds", "3"]);
     check.arg("--binaries").arg(target.join("release")).arg("--stepscope").arg(stepscope);
     check.env("CARGO_TARGET_DIR", target);
     run(check)
