@@ -210,21 +210,27 @@ fn unplanted_demo(folder: &Path, seed: u32) -> Plain {
     Plain { median_ns: median_ns(&plain), unsure }
 }
 
+/// Share of the step time from which waiting is told.
+const BINDS: f64 = 0.05;
+
 #[test]
 fn busy_but_hidden_loaders_bind_nothing() {
     let _alone = alone();
     let folder = TempFolder::new("busy").expect("a folder");
     for seed in SEEDS {
-        let report = demo(folder.path(), seed, &["--busy-loaders"]);
+        let (report, unsure) = quiet_demo(folder.path(), seed, &["--busy-loaders"]);
         let loader = &report["detailed_metrics"]["batches"]["loaders"][0];
         let busy = loader["utilisation"].as_f64().expect("a loader at work");
-        assert!(busy > 0.8, "seed {seed}: the loader is busy all the time, {busy}");
-        assert_eq!(
-            report["summary"]["input"]["verdict"], "no",
-            "seed {seed}: {}",
-            report["summary"]["input"]
+        assert!(busy > 0.8 - unsure, "seed {seed}: the loader is busy all the time, {busy}");
+        let input = &report["summary"]["input"];
+        // Loaders that others keep from their processor hide nothing.
+        let share = input["share"].as_f64().expect("a share");
+        let is_hidden = input["verdict"] == "no" && !rules(&report).contains(&"input_bound");
+        assert!(
+            is_hidden || (unsure > 0.0 && share < BINDS + unsure),
+            "seed {seed}, +- {unsure}: {input}, {:?}",
+            rules(&report)
         );
-        assert!(!rules(&report).contains(&"input_bound"), "seed {seed}");
     }
 }
 
