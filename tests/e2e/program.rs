@@ -85,22 +85,20 @@ const TRIES: u32 = 8;
 /// and what is held against them is allowed as much more.
 pub(crate) fn quietest<T>(quiet: f64, mut run: impl FnMut() -> (T, f64)) -> (T, f64) {
     static SPENT_MS: AtomicU64 = AtomicU64::new(0);
-    let begun = Instant::now();
-    let (mut best, mut least) = run();
-    let mut took_ms = begun.elapsed().as_millis() as u64;
+    let mut best = run();
     for _ in 1..TRIES {
-        let spent_ms = SPENT_MS.fetch_add(took_ms, Ordering::Relaxed) + took_ms;
-        if least < quiet || Duration::from_millis(spent_ms) >= PATIENCE {
+        if best.1 < quiet || Duration::from_millis(SPENT_MS.load(Ordering::Relaxed)) >= PATIENCE {
             break;
         }
         let begun = Instant::now();
-        let (next, share) = run();
-        took_ms = begun.elapsed().as_millis() as u64;
-        if share < least {
-            (best, least) = (next, share);
+        let next = run();
+        SPENT_MS.fetch_add(begun.elapsed().as_millis() as u64, Ordering::Relaxed);
+        if next.1 < best.1 {
+            best = next;
         }
     }
-    (best, if least < quiet { 0.0 } else { least })
+    let (it, share) = best;
+    (it, if share < quiet { 0.0 } else { share })
 }
 
 /// Tests that judge times hold this, so that they do not disturb each other.
