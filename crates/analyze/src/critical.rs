@@ -509,17 +509,21 @@ impl Walk {
         if !is_elsewhere || !is_inside {
             return None;
         }
-        let moved_ns = own.start_ns.saturating_sub(start_ns);
-        let Some((index, held)) = self.had_thread(members, frame, own) else {
-            return self.beginner(members, frame, child, start_ns);
+        let held = match self.had_thread(members, frame, own) {
+            Some((index, held)) => {
+                // Children of the same parent are candidates already, but for those of a parent elsewhere.
+                let is_child = own.parent == frame.member || !self.follows(Edge::Before);
+                if held.parent == own.parent && !held.is_detached && is_child {
+                    return None;
+                }
+                Candidate { is_guest: child.is_guest, ..candidate(held, index) }
+            }
+            None if child.is_guest || own.parent != frame.member => return None,
+            None => self.beginner(members, frame.member, parent, own)?,
         };
-        // Children of the same parent are candidates already, but for those of a parent elsewhere.
-        let is_child = own.parent == frame.member || !self.follows(Edge::Before);
-        if held.parent == own.parent && !held.is_detached && is_child {
-            return None;
-        }
-        let held = candidate(held, index).moved(moved_ns).within(frame.start_ns, start_ns)?;
-        Some(Held { candidate: Candidate { is_guest: child.is_guest, ..held }, moved_ns })
+        let moved_ns = own.start_ns.saturating_sub(start_ns);
+        let candidate = held.moved(moved_ns).within(frame.start_ns, start_ns)?;
+        Some(Held { candidate, moved_ns })
     }
 
     /// What had the thread of `own` until it began.
@@ -538,29 +542,24 @@ impl Walk {
         (idle_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns).then_some((index, held))
     }
 
-    /// What the thread of its parent was in when `child` began on another one.
+    /// What the thread of `parent` was in when its child `own` began on another one, until then.
     fn beginner(
         &mut self,
         members: &[Member],
-        frame: &Frame,
-        child: &Candidate,
-        start_ns: u64,
-    ) -> Option<Held> {
-        let (own, parent) = (members.get(child.member as usize)?, members.get(frame.member as usize)?);
-        let is_child = !child.is_guest && own.parent == frame.member;
-        if !is_child || own.process != parent.process || !self.follows(Edge::Begun) {
+        parent_index: u32,
+        parent: &Member,
+        own: &Member,
+    ) -> Option<Candidate> {
+        if own.process != parent.process || !self.follows(Edge::Begun) {
             return None;
         }
         if !self.is_own_read {
-            self.read_own(members, frame.member, parent);
+            self.read_own(members, parent_index, parent);
         }
         let begun = self.own.partition_point(|&(start_ns, ..)| start_ns < own.start_ns);
         let &(.., index) = self.own.get(begun.checked_sub(1)?)?;
         let around = members.get(index as usize).filter(|around| around.end_ns > own.start_ns)?;
-        let moved_ns = own.start_ns.saturating_sub(start_ns);
-        let before = Candidate { end_ns: own.start_ns, is_part: true, ..candidate(around, index) };
-        let candidate = before.moved(moved_ns).within(frame.start_ns, start_ns)?;
-        Some(Held { candidate, moved_ns })
+        Some(Candidate { end_ns: own.start_ns, is_part: true, ..candidate(around, index) })
     }
 
     fn read_own(&mut self, members: &[Member], index: u32, parent: &Member) {
