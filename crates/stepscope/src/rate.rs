@@ -2,7 +2,8 @@
 //! of the others all. A second that has had its number has no room for more, whatever is called.
 //!
 //! The background thread shares the number out, some times a second, by what each path was called: those that need less
-//! than an equal share get what they need, and leave the rest to the others.
+//! than an equal share get what they need, and leave the rest to the others. What is left to the others is a bound for
+//! them as well, so that those that need little still find room where the others are suddenly called more often.
 
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,6 +18,9 @@ pub(crate) const SHARE_INTERVAL: Duration = Duration::from_millis(250);
 /// The part of the number that is shared out: the rest is for what is called more often than before.
 const SHARED: (u64, u64) = (7, 8);
 
+/// One in so many is for paths that leave whole, beyond what they were called.
+const SPARE: u64 = 16;
+
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// A bound at work.
@@ -29,32 +33,57 @@ pub(crate) struct Rate {
     wanted: Box<[AtomicU32]>,
     /// One in so many of it leaves; 0: not shared out yet.
     one_in: Box<[AtomicU32]>,
-    /// A second of the clock, and the sections that have left in it.
-    window: AtomicU64,
+    /// How many of a second may be of paths of which not all leave; the rest is for the others.
+    of_frequent: AtomicU32,
+    /// What has left, of all paths and of those of which not all leave.
+    all: Window,
+    frequent: Window,
+}
+
+/// A second of the clock, and the sections that have left in it.
+#[derive(Debug, Default)]
+struct Window(AtomicU64);
+
+impl Window {
+    /// Whether there is room for one more below `bound` in this second; it is counted.
+    fn has_room(&self, second: u64, bound: u32) -> bool {
+        let second = second & u64::from(u32::MAX);
+        let one_more = |window: u64| {
+            let left = if window >> 32 == second { window & u64::from(u32::MAX) } else { 0 };
+            (left < u64::from(bound)).then_some(second << 32 | (left + 1))
+        };
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
 }
 
 impl Rate {
     pub(crate) fn new(per_second: u32) -> Self {
         let by_path = || (0..MAX_PATHS).map(|_| AtomicU32::new(0)).collect();
-        Self { per_second, seen: by_path(), wanted: by_path(), one_in: by_path(), window: AtomicU64::new(0) }
+        Self {
+            per_second,
+            seen: by_path(),
+            wanted: by_path(),
+            one_in: by_path(),
+            of_frequent: AtomicU32::new(per_second),
+            all: Window::default(),
+            frequent: Window::default(),
+        }
     }
 
     /// Whether a section of a path leaves; it is counted. The clock is asked only where it is the path's turn.
     pub(crate) fn admits(&self, path: PathId, now_ns: impl FnOnce() -> u64) -> bool {
         let index = path.0 as usize;
-        let of_path = self.seen.get(index).zip(self.one_in.get(index));
-        let is_turn = |(seen, one_in): (_, &AtomicU32)| is_turn(seen, one_in.load(Ordering::Relaxed));
-        of_path.is_none_or(is_turn) && self.has_room(now_ns() / NS_PER_S)
-    }
-
-    /// Whether one more may leave in this second; it is counted.
-    fn has_room(&self, second: u64) -> bool {
-        let second = second & u64::from(u32::MAX);
-        let one_more = |window: u64| {
-            let left = if window >> 32 == second { window & u64::from(u32::MAX) } else { 0 };
-            (left < u64::from(self.per_second)).then_some(second << 32 | (left + 1))
+        let Some((seen, one_in)) = self.seen.get(index).zip(self.one_in.get(index)) else {
+            return self.all.has_room(now_ns() / NS_PER_S, self.per_second);
         };
-        self.window.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+        let one_in = one_in.load(Ordering::Relaxed);
+        let is_whole = one_in == 1;
+        if !is_turn(seen, one_in) {
+            return false;
+        }
+        let second = now_ns() / NS_PER_S;
+        let bound = self.of_frequent.load(Ordering::Relaxed);
+        (is_whole || self.frequent.has_room(second, bound)) && self.all.has_room(second, self.per_second)
     }
 
     /// Shares the number out by what was called in the time since it was last done. Of one thread.
@@ -68,7 +97,12 @@ impl Rate {
             slot.store(more, Ordering::Relaxed);
             wanted.extend(Some(more).filter(|&more| more > 0));
         }
-        let level = level(&mut wanted, u64::from(self.per_second) * SHARED.0 / SHARED.1);
+        let per_second = u64::from(self.per_second);
+        let level = level(&mut wanted, per_second * SHARED.0 / SHARED.1);
+        let whole: u64 =
+            wanted.iter().map(|&wanted| u64::from(wanted)).filter(|&wanted| wanted <= level).sum();
+        let of_frequent = per_second.saturating_sub(whole + per_second / SPARE);
+        self.of_frequent.store(u32::try_from(of_frequent).unwrap_or(u32::MAX), Ordering::Relaxed);
         for (wanted, one_in) in self.wanted.iter().zip(&self.one_in) {
             let wanted = u64::from(wanted.load(Ordering::Relaxed));
             let parts = wanted.div_ceil(level.max(1));
@@ -112,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_second_has_room_for_so_many() {
-        let rate = Rate::new(3);
-        let taken = |second| (0..10).filter(|_| rate.has_room(second)).count();
+        let window = Window::default();
+        let taken = |second| (0..10).filter(|_| window.has_room(second, 3)).count();
         assert_eq!((taken(0), taken(0), taken(1), taken(7)), (3, 0, 3, 3));
     }
 
@@ -154,6 +188,24 @@ mod tests {
                 assert!((540..=580).contains(all) && (50..=62).contains(last), "{number}: {left:?}");
             }
         }
+    }
+
+    /// As after a machine has stalled: the number was shared out by less than a tenth of what is called then.
+    #[test]
+    fn rare_paths_find_room_where_others_are_suddenly_called_more() {
+        let rate = Rate::new(1_000);
+        (1..4).for_each(|number| drop(second(&rate, number, &[8, 10_000])));
+        let left: Vec<u64> = (0..10)
+            .flat_map(|tick| {
+                std::iter::repeat_n(PathId(1), 10_000).chain([PathId(0); 8]).map(move |path| (tick, path))
+            })
+            .filter(|&(tick, path)| rate.admits(path, || 4 * NS_PER_S + tick))
+            .fold(vec![0, 0], |mut left, (_, path)| {
+                left[path.0 as usize] += 1;
+                left
+            });
+        // All but what is kept for the rare one: the 8 that it was called, and a sixteenth.
+        assert_eq!(left, [8 + 1_000 / SPARE, 1_000 - 8 - 1_000 / SPARE]);
     }
 
     #[test]

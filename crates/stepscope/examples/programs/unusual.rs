@@ -24,8 +24,8 @@ fn on_thread<T: Send + 'static>(name: &str, work: impl FnOnce() -> T + Send + 's
 /// A span that eight threads are in at the same time, each with children of its own and more than once.
 pub(crate) fn together() {
     let _run = crate::start();
-    let shared = info_span!("shared", last = tracing::field::Empty);
     let start = Instant::now();
+    let shared = info_span!("shared", last = tracing::field::Empty);
     let (everybody_is_in, may_leave) = (Barrier::new(8), Barrier::new(8));
     std::thread::scope(|scope| {
         for number in 0..8_u64 {

@@ -193,8 +193,9 @@ fn a_rate_keeps_what_is_called_now_and_then() {
     let spans = spans_by_path(&recording);
     let late = recording.spans.iter().filter(rare).filter(is_late).count();
     let of_steps = recording.steps().into_iter().filter(is_late).count();
-    // Whoever comes first would have had all of each second. A machine that stalls may call more after it.
-    assert!(of_steps > 0 && late * 5 >= of_steps * 4, "{late} in {of_steps} steps, {spans:?} of {called:?}");
+    // Whoever comes first would have had all of each second. Room is kept by what was called before: a machine that
+    // stalled and goes on may call more than that (told to the span in the tests of `rate`).
+    assert!(of_steps > 0 && late * 2 >= of_steps, "{late} in {of_steps} steps, {spans:?} of {called:?}");
     let seconds = run.duration_ns() as i64 / 1_000_000_000 + 2;
     assert!(spans["step/hot"] < 1_000 * seconds && called["step/hot"] > 4 * spans["step/hot"]);
 }

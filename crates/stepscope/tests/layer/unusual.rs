@@ -19,7 +19,7 @@ fn a_span_that_many_threads_are_in_ends_when_the_last_one_leaves() {
     let children = recording.children(shared);
     assert_eq!(children.len(), 8 * 20 + 8);
     assert!(children.iter().all(|child| child.end_ns <= shared.end_ns));
-    // From the first entry to the last exit; that a handle was kept for 20 ms more does not count.
+    // From where it was made to the last exit; that a handle was kept for 20 ms more does not count.
     assert!(shared.duration_ns() <= ended.truth()["inside"], "{shared:?} {:?}", ended.truth());
     // Eight threads at once do not make it busier than it is long.
     assert_eq!(int(shared, attr::BUSY_NS) + int(shared, attr::IDLE_NS), shared.duration_ns());
