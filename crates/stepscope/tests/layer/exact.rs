@@ -10,7 +10,7 @@ use crate::common::{Program, Recording};
 
 #[test]
 fn counts_are_the_programs_own() {
-    let ended = Program::new(&["mixed"]).env("STEPSCOPE_RING_BYTES", "8000000").succeed();
+    let ended = Program::new(&["mixed"]).succeed();
     let recording = ended.recording();
     check::all(&recording);
     let own: BTreeMap<String, i64> =

@@ -53,7 +53,7 @@ fn exact(ended: &Ended) -> Recording {
 }
 
 fn run(filter: &str) -> Recording {
-    let program = Program::new(&["sieve", &STEPS.to_string()]).env("STEPSCOPE_RING_BYTES", "8000000");
+    let program = Program::new(&["sieve", &STEPS.to_string()]);
     exact(&program.env("STEPSCOPE_FILTER", filter).succeed())
 }
 
@@ -184,7 +184,7 @@ fn a_rate_bounds_what_leaves_in_a_second() {
 /// As long as it takes for the number to be shared out a few times.
 #[test]
 fn a_rate_keeps_what_is_called_now_and_then() {
-    let program = Program::new(&["hot", "2500"]).env("STEPSCOPE_RING_BYTES", "8000000");
+    let program = Program::new(&["hot", "2500"]);
     let recording = exact(&program.env("STEPSCOPE_FILTER", "budget=0.1%").succeed());
     let run = recording.only("run");
     let is_late = |span: &&Span| span.start_ns - run.start_ns > 1_500_000_000;
@@ -204,16 +204,11 @@ fn a_rate_keeps_what_is_called_now_and_then() {
 #[test]
 fn unusual_sections_are_left_out_like_others() {
     for filter in ["sample=100", "min=30us", "name=descend,name=part,depth=6", "min=1us,sample=3,rate=2000"] {
-        exact(
-            &Program::new(&["mixed"])
-                .env("STEPSCOPE_RING_BYTES", "8000000")
-                .env("STEPSCOPE_FILTER", filter)
-                .succeed(),
-        );
+        exact(&Program::new(&["mixed"]).env("STEPSCOPE_FILTER", filter).succeed());
     }
     // Of random sequences on eight threads, with what outlives its parents, every end is accounted for.
     for filter in ["sample=100", "min=200us", "sample=2,min=20us"] {
-        let program = Program::new(&["storm", "7", "60000"]).env("STEPSCOPE_RING_BYTES", "32000000");
+        let program = Program::new(&["storm", "7", "60000"]);
         let ended = program.env("STEPSCOPE_FILTER", filter).succeed();
         assert_eq!(ended.stderr, "", "{filter}");
         let recording = ended.recording();

@@ -150,7 +150,7 @@ fn a_signal_ends_the_run_as_failed_and_the_process_by_that_signal() {
 #[test]
 fn a_signal_while_the_run_ends_is_not_swallowed() {
     let collector = Collector::start(|_, _| Answer::Silence);
-    let program = Program::new(&["process", "signal_at_end"]);
+    let program = Program::new(&["process", "signal_at_end"]).hurried();
     let ended = interrupt(program.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url()), libc::SIGTERM);
     assert_eq!(ended.signal(), Some(libc::SIGTERM), "{:?}", ended.status);
     assert_eq!(step_numbers(&ended.recording()), up_to(5));

@@ -42,9 +42,7 @@ fn number(span: &Span) -> Option<u64> {
 }
 
 fn play(seed: u64) -> u64 {
-    let ended = Program::new(&["storm", &seed.to_string(), &OPERATIONS.to_string()])
-        .env("STEPSCOPE_RING_BYTES", "32000000")
-        .succeed();
+    let ended = Program::new(&["storm", &seed.to_string(), &OPERATIONS.to_string()]).succeed();
     assert_eq!(ended.stderr, "", "seed {seed}");
     let recording = ended.recording();
     assert_eq!(recording.emitted(), ended.truth()["spans"], "seed {seed}");

@@ -261,8 +261,7 @@ fn a_connection_that_breaks_is_made_anew() {
     let first = End::start(collector.port(), &manner(trust.local()));
     let mut program = Program::new(&["budget", "6000"])
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", &format!("https://localhost:{}", first.port))
-        .env("OTEL_EXPORTER_OTLP_CERTIFICATE", &trust.file)
-        .env("STEPSCOPE_EXIT_TIMEOUT", "20000");
+        .env("OTEL_EXPORTER_OTLP_CERTIFICATE", &trust.file);
     let mut child = program.start();
     while collector.requests().len() < 4 {
         assert!(child.try_wait().unwrap().is_none(), "it ended before it was heard of");

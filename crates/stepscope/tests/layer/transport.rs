@@ -103,7 +103,7 @@ fn a_pause_that_the_receiver_names_is_kept() {
         _ => Answer::Accept,
     });
     let start = Instant::now();
-    let ended = budget("100", &collector.url()).env("STEPSCOPE_EXIT_TIMEOUT", "10000").succeed();
+    let ended = budget("100", &collector.url()).succeed();
     assert!(start.elapsed() >= Duration::from_secs(1));
     let arrived = collector.recording();
     assert_eq!(arrived.spans.len() as u64, ended.truth()["spans"]);
@@ -114,7 +114,7 @@ fn a_pause_that_the_receiver_names_is_kept() {
 fn a_receiver_that_is_killed_and_comes_back_gets_the_rest() {
     let collector = Collector::start(|_, _| Answer::Accept);
     let url = collector.url();
-    let mut program = budget("6000", &url).env("STEPSCOPE_EXIT_TIMEOUT", "20000");
+    let mut program = budget("6000", &url);
     let child = program.start();
     while collector.requests().len() < 4 {
         std::thread::yield_now();
@@ -139,7 +139,7 @@ fn a_receiver_that_only_seems_to_be_there_leaves_a_doubt_and_no_more() {
         _ => Answer::Accept,
     });
     let start = Instant::now();
-    let ended = budget("1000", &collector.url()).env("OTEL_EXPORTER_OTLP_TIMEOUT", "300").succeed();
+    let ended = budget("1000", &collector.url()).env("OTEL_EXPORTER_OTLP_TIMEOUT", "300").hurried().succeed();
     assert!(start.elapsed() < Duration::from_secs(60));
     let recording = ended.recording();
     assert!(recording.dropped("otlp", "export_unknown") > 0);

@@ -55,6 +55,9 @@ impl Program {
         let directory = tempfile::tempdir().unwrap();
         command.env_clear().env("STEPSCOPE_DIR", directory.path().join("profiles"));
         command.env("PROGRAMS_WAY", crate::WAY);
+        // A machine that has no time for the thread that empties the rings decides nothing: what overflows, and what ends
+        // in time, have tests of their own.
+        command.env("STEPSCOPE_RING_BYTES", "32000000").env("STEPSCOPE_EXIT_TIMEOUT", "60000");
         command.current_dir(directory.path());
         Self { command, directory }
     }
@@ -62,6 +65,11 @@ impl Program {
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
+    }
+
+    /// With the usual time for the end: for receivers that never take everything.
+    pub(crate) fn hurried(self) -> Self {
+        self.env("STEPSCOPE_EXIT_TIMEOUT", "2000")
     }
 
     /// Without a directory: what is recorded goes to the endpoint only.
