@@ -38,6 +38,8 @@ pub enum IssueKind {
     /// A clock that was set: a span that lies far outside of its root, steps that go back in time or leap
     /// ahead, a trace from before its process began.
     ClockJump,
+    /// Spans that begin before their parents: their times come from clocks that differ.
+    ClockSkew,
     /// The file is of a newer schema version than this program knows.
     NewerSchema,
     /// The same traces in two partials: they count twice.

@@ -9,7 +9,7 @@ use crate::{IssueKind, ReadIssue};
 const MAX_ENTRIES: usize = 1_024;
 
 /// Number of a file name in [`Issues`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FileId(pub(crate) u32);
 
 impl FileId {

@@ -340,13 +340,14 @@ impl Reader {
             resources.insert((*piece.resource).clone(), 0u32);
             names.insert(state.issues.name(piece.file).to_owned(), 0u32);
         }
-        for file in state.assembler.clocks.files() {
+        for file in state.assembler.clocks.files().chain(state.assembler.skews.files()) {
             names.insert(state.issues.name(file).to_owned(), 0u32);
         }
         resources.values_mut().zip(0..).for_each(|(index, number)| *index = number);
         names.values_mut().zip(0..).for_each(|(index, number)| *index = number);
         let index = |file| names.get(state.issues.name(file)).copied().unwrap_or(0);
         unfinished.clocks = state.assembler.clocks.to_states(index);
+        unfinished.skews = state.assembler.skews.to_states(index);
         unfinished.traces = pieces
             .into_iter()
             .map(|piece| UnfinishedTrace {
@@ -386,6 +387,10 @@ impl Reader {
             issues.file(unfinished.names.get(index as usize).map_or("", String::as_str))
         };
         state.assembler.clocks.absorb(unfinished.clocks, &mut state.issues, named);
+        for (name, early) in unfinished.skews {
+            let file = named(name, &mut state.issues);
+            state.assembler.skews.add(file, early);
+        }
         for trace in unfinished.traces {
             let piece = Piece {
                 id: trace.id,

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::assembly::ClockState;
+use crate::assembly::{ClockState, SkewState};
 use crate::fragments::Fragment;
 use crate::{FileInfo, ReadError, ReadIssue, Resource};
 
@@ -29,6 +29,8 @@ pub struct Unfinished {
     pub(crate) closed: Vec<(u64, Vec<(u32, u32)>)>,
     /// Starts of steps by process.
     pub(crate) clocks: Vec<ClockState>,
+    /// Spans that begin before their parents.
+    pub(crate) skews: Vec<SkewState>,
     pub(crate) fragments: Vec<Fragment>,
     pub(crate) issues: Vec<ReadIssue>,
     pub(crate) files: Vec<FileInfo>,

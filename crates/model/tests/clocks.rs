@@ -76,3 +76,49 @@ fn traces_from_before_their_process_are_told() {
     assert_eq!(kinds(&outcome), [(IssueKind::ClockJump, 60)]);
     assert!(outcome.issues[0].reason.contains("before their process did"));
 }
+
+/// Steps of 8 ms, a wait and two stages in each, all of it moved by `skew_ns` against the step. Times of the sections
+/// are those of process `of`.
+fn skewed(scope: &str, skew_ns: i64, of: i64) -> Vec<GenMessage> {
+    let inside =
+        [("data_wait", 0, 100_000), ("forward", 100_000, 3_000_000), ("backward", 3_000_000, 8_000_000)];
+    (0..50)
+        .flat_map(|number| {
+            let trace = ids(0).trace_id(number, Some(u64::from(number)));
+            let begin = 1_000_000_000 + u64::from(number) * 8_000_000;
+            let mut root = span(trace, 1, 0, "step", begin, begin + 8_000_000);
+            root.attributes = vec![text(attr::SECTION_KIND, "step"), int(attr::TRACE_SPANS, 4)];
+            let sections = inside.iter().zip(2u64..).map(|(&(name, from, to), id)| {
+                let at = |ns: u64| (begin + ns).saturating_add_signed(skew_ns);
+                span(trace, id, 1, name, at(from), at(to))
+            });
+            let message = |rank, spans| GenMessage { resource: resource(rank), scope: scope.into(), spans };
+            [message(of, sections.collect()), message(0, vec![root])]
+        })
+        .collect()
+}
+
+#[test]
+fn sections_that_begin_before_their_step_are_told_with_how_much_it_is() {
+    for (of, advice) in [(0, "start times from one clock"), (1, "synchronise the clocks of their hosts")] {
+        for scope in ["other", SCOPE_NAME] {
+            // 7 ms early: wait and forward begin 7.0 and 6.9 ms before the step, backward 4 ms.
+            let messages = skewed(scope, -7_000_000, of);
+            let (_, outcome) = read(&otlp::prefixed(&messages));
+            assert_eq!(kinds(&outcome), [(IssueKind::ClockSkew, 150)]);
+            let reason = &outcome.issues[0].reason;
+            // (7.0 + 6.9 + 4.0) / 3 = 5.97
+            assert!(reason.contains("by 5.9 ms on average and 7.0 ms at most"), "{reason}");
+            assert!(reason.contains(advice), "{reason}");
+            assert_eq!(by_partials(&messages), outcome.issues);
+        }
+    }
+}
+
+#[test]
+fn what_goes_on_after_its_parent_is_no_skew_and_neither_is_rounding() {
+    for skew_ns in [7_000_000, 20_000_000, 0, -5_000, -70_000] {
+        let (_, outcome) = read(&otlp::prefixed(&skewed("other", skew_ns, 1)));
+        assert_eq!(outcome.issues, [], "{skew_ns}");
+    }
+}

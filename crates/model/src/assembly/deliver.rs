@@ -7,6 +7,7 @@ use stepscope_core::SectionKind;
 
 use super::ids::Ids;
 use super::open::OpenTrace;
+use super::skew::Early;
 use crate::issues::Issues;
 use crate::record::{Arena, Record, flag, records};
 use crate::{Completeness, IssueKind, Span, Trace};
@@ -53,6 +54,8 @@ pub(crate) struct Deliverer {
     repeated: u64,
     /// Of those, records that say something else than the one that stands.
     different: u64,
+    /// Spans that begin before their parents.
+    early: Early,
 }
 
 impl Default for Deliverer {
@@ -67,6 +70,7 @@ impl Default for Deliverer {
             walks: Vec::new(),
             repeated: 0,
             different: 0,
+            early: Early::default(),
         }
     }
 }
@@ -130,6 +134,11 @@ impl Deliverer {
         self.different
     }
 
+    /// Spans of the trace of the last [`Self::build`] that begin before their parents.
+    pub(crate) fn early(&self) -> Early {
+        self.early
+    }
+
     /// The trace of the records that were given to [`Self::index`].
     pub(crate) fn build(
         &mut self,
@@ -169,6 +178,7 @@ impl Deliverer {
             }
         }
         arena.give_back(trace);
+        self.early = Early::default();
         if open.is_ours() && completeness == Completeness::Complete && self.is_plain_tree() {
             return &self.trace;
         }
@@ -239,6 +249,9 @@ impl Deliverer {
                 "in trace {id} spans lie more than an hour outside of the root; check the clocks of its hosts"
             )
         });
+        if !open.only_run {
+            self.note_early();
+        }
         self.demote_inner_steps();
     }
 
@@ -295,6 +308,22 @@ impl Deliverer {
         let (first, last) = (start.saturating_sub(CLOCK_JUMP_NS), end.saturating_add(CLOCK_JUMP_NS));
         let outside = self.trace.spans.iter().filter(|span| span.start_ns > last || span.end_ns < first);
         outside.count() as u64
+    }
+
+    /// Spans that begin before their parents. What is hours away is a clock that was set.
+    fn note_early(&mut self) {
+        for ((position, span), &parent) in (0u32..).zip(&self.trace.spans).zip(&self.parents) {
+            // Spans are in the order of their starts.
+            if parent == NONE || parent < position {
+                continue;
+            }
+            let Some(parent) = self.trace.spans.get(parent as usize) else { continue };
+            let early_ns = parent.start_ns.saturating_sub(span.start_ns);
+            if early_ns <= CLOCK_JUMP_NS {
+                let parent_ns = parent.end_ns.saturating_sub(parent.start_ns);
+                self.early.note(early_ns, parent_ns, parent.process != span.process);
+            }
+        }
     }
 
     /// Foreign writers put the step number on every span of a step: only the outermost is the step.

@@ -7,6 +7,7 @@ mod deliver;
 mod hash;
 mod ids;
 mod open;
+mod skew;
 mod spill;
 
 use std::collections::HashMap;
@@ -23,6 +24,8 @@ pub(crate) use deliver::hex;
 use deliver::{Deliverer, count};
 use hash::IdState;
 use open::OpenTrace;
+pub(crate) use skew::SkewState;
+use skew::Skews;
 pub(crate) use spill::{Part, Piece, Spill};
 
 use crate::issues::{FileId, Issues};
@@ -62,6 +65,7 @@ pub(crate) struct Assembler {
     open_bytes: usize,
     pub(crate) closed: Closed,
     pub(crate) clocks: Clocks,
+    pub(crate) skews: Skews,
     deliverer: Deliverer,
     spill: Option<Spill>,
     pub(crate) counts: Counts,
@@ -79,6 +83,7 @@ impl Assembler {
             open_bytes: 0,
             closed: Closed::default(),
             clocks: Clocks::default(),
+            skews: Skews::default(),
             deliverer: Deliverer::default(),
             spill: None,
             counts: Counts::default(),
@@ -241,6 +246,7 @@ impl Assembler {
         self.counts.spans += trace.spans.len() as u64;
         self.clocks.note(trace, file, issues);
         sink.trace(trace);
+        self.skews.add(file, self.deliverer.early());
         self.repeated_in(&id, (file, offset), issues);
         self.traces.remove(&id);
         self.release(slot);
@@ -315,6 +321,7 @@ impl Assembler {
         }
         self.finish_open(issues, sink);
         self.clocks.report(issues);
+        self.skews.report(issues);
     }
 
     fn finish_part(&mut self, part: Part, issues: &mut Issues, sink: &mut dyn Sink) {
@@ -389,6 +396,7 @@ impl Assembler {
                     )
                 });
             }
+            self.skews.add(file, self.deliverer.early());
             self.repeated_in(&id, (file, None), issues);
             self.release(slot);
         }
