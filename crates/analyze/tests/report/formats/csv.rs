@@ -222,6 +222,18 @@ fn every_finding_has_its_row_and_its_evidence() {
 }
 
 #[test]
+fn every_figure_of_a_process_is_in_its_row() {
+    let mut report = report_of(&full());
+    report.ranks[0].communication_per_step_ns = Some(1_234);
+    report.ranks[0].usual_gap_ns = Some(5_678);
+    let tables = tables(&report);
+    let row = &tables["ranks.csv"][0];
+    let figures =
+        ["communication_per_step_ns", "usual_gap_ns", "steps_overlap"].map(|name| row[name].as_str());
+    assert_eq!(figures, ["1234", "5678", "false"]);
+}
+
+#[test]
 fn no_number_of_the_report_is_in_no_table() {
     let report = report_of(&full());
     let cells: std::collections::BTreeSet<String> =
