@@ -195,6 +195,11 @@ def mode():
         "phases": PHASES, "unattributed_ns": 90, "steady_ns": 300, "throughput": THROUGHPUT,
         "quick_without_waiting_ns": 70, "quick_without_preparation_ns": 80,
         "slowest": [slow, {**bare, "phases": []}, quick],
+        # From 2980 to 3900, and from 2120 to 2900.
+        "pauses": [
+            {"step": 3, "step_numbers": 1, "start_ns": 2900, "pause_ns": 920},
+            {"step": 2, "step_numbers": 1, "start_ns": 2000, "pause_ns": 780},
+        ],
     }
 
 

@@ -17,7 +17,7 @@ QUICK = {
     "quick_without_preparation_ns": ("preprocessing", "augmentation", "collate"),
 }
 # Steps that are listed as the slowest, and those that take longer every so often among them.
-SLOWEST, PERIODIC = 10, 2
+SLOWEST, PERIODIC, PAUSES = 10, 2, 3
 
 
 def compare_steps(report, run, sums, compare):
@@ -45,7 +45,7 @@ def compare_steps(report, run, sums, compare):
     for name, mode in modes.items():
         compare.equal(f"{name} steps", "numbers", mode["numbers"], kinds.get(name))
         periods = next((row["periods"] for row in detailed["periodic"] if row["mode"] == name), [])
-        compare_mode(mode, run, begun.get(name, {}), periods, compare)
+        compare_mode(mode, run, begun.get(name, {}), periods, detailed["series"], compare)
     if primary in modes:
         ended = report["run"]["ended"]
         summary(report["summary"], modes[primary], detailed["outside"], report["sections"], ended, compare)
@@ -137,7 +137,7 @@ def steady_step(excluded, steady):
     return max((numbering.at(step) for step in first.values() if step.number is not None), default=None)
 
 
-def compare_mode(mode, run, begun, periods, compare):
+def compare_mode(mode, run, begun, periods, series, compare):
     name = mode["mode"]
     where = f"{name} steps"
     steps = run.steps_of(name)
@@ -165,6 +165,32 @@ def compare_mode(mode, run, begun, periods, compare):
     compare_phases(where, mode["phases"], known, known_sums["total_ns"], compare)
     compare.throughput(where, mode["throughput"], steady)
     compare_slowest(where, mode["slowest"], steady, (steps, periods), compare)
+    shift = next((row["shift"] for row in series if row["mode"] == name), 0)
+    expected = pauses(run.steps, name, shift, expected or 0) if mode["numbers"] != "repeated" else []
+    compare.equal(where, "pauses", mode["pauses"], expected)
+
+
+def pauses(all_steps, mode, shift, first):
+    """The longest times from steps of the same numbers to the next ones, less the mean of what processes do in them."""
+    mine, processes = {}, {step.instance for step in all_steps if step.mode == mode}
+    for step in all_steps:
+        if step.mode == mode and step.number is not None and numbering.point(step, shift) >= first:
+            mine.setdefault(numbering.point(step, shift), []).append(step)
+    others = {}
+    for step in all_steps:
+        if step.mode != mode and step.number is not None:
+            others.setdefault((step.mode, numbering.at(step)), []).append(step)
+    others = [(min(step.start for step in of), sum(step.duration for step in of)) for of in others.values()]
+    points = [(at, min(step.start for step in of), sum(step.duration for step in of)) for at, of in sorted(mine.items())]
+    found = []
+    for (at, start, spent), (_, following, _) in zip(points, points[1:]):
+        spent += sum(ns for begun, ns in others if start <= begun < following)
+        found.append({
+            "step": at, "step_numbers": 1 << shift, "start_ns": start,
+            "pause_ns": max(0, following - start - spent // max(1, len(processes))),
+        })
+    found = [pause for pause in found if pause["pause_ns"]]
+    return sorted(found, key=lambda pause: (-pause["pause_ns"], pause["step"]))[:PAUSES]
 
 
 def compare_phases(where, listed, steady, total, compare):

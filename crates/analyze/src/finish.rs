@@ -11,6 +11,7 @@ mod input;
 mod memory;
 mod numbering;
 mod orphans;
+mod pauses;
 mod periods;
 mod run;
 mod sections;
@@ -108,7 +109,8 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let coverage = coverage::of(run, sections.steps, &losses);
     let periods = periods::found(&numbers, &coverage, &series);
     let steps = steps::Steady::of(run, &numbers, &periods, config);
-    let modes = steps.modes(run, &periods, config);
+    let mut modes = steps.modes(run, &periods, config);
+    pauses::tell(run, &numbers, &mut modes);
     let primary = steps::primary(&modes);
     let outside = input::Outside::of(run, &steps, primary, config);
     Summary {

@@ -205,6 +205,8 @@ pub(crate) struct StepPoint {
     pub(crate) wait_ns: u128,
     /// Of the steps that say it.
     pub(crate) run_queue_ns: Option<u64>,
+    /// Start of the earliest.
+    pub(crate) first_ns: Option<u64>,
 }
 
 impl Merge for StepPoint {
@@ -222,6 +224,7 @@ impl Merge for StepPoint {
         self.samples = sum(self.samples, other.samples);
         self.run_queue_ns = sum(self.run_queue_ns, other.run_queue_ns);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
+        self.first_ns = earliest(self.first_ns, other.first_ns);
     }
 }
 

@@ -35,7 +35,7 @@ pub use series::{
     Gauge, PhasePoint, PhaseSeries, PhaseTime, SeriesPoint, StepSeries, ValuePoint, ValueSeries,
 };
 pub use stats::Stats;
-pub use step::{ModeSummary, SlowStep, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps};
+pub use step::{ModeSummary, Pause, SlowStep, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps};
 
 use serde::Serialize;
 use stepscope_core::{LossReason, Mode};

@@ -180,6 +180,7 @@ fn summary(
         steady_ns: narrow(steady_ns),
         throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow).collect(),
+        pauses: Vec::new(),
     }
 }
 

@@ -368,6 +368,7 @@ impl Fold {
             samples: record.samples,
             wait_ns: wait_ns.into(),
             run_queue_ns: root.amount(Figure::RunQueueNs),
+            first_ns: Some(window.start_ns),
         };
         let place = record.place();
         target.point(step_mode, place, &point);

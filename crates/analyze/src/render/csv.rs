@@ -31,6 +31,7 @@ const TABLES: &[Table] = &[
     ("periods.csv", steps::periods),
     ("slowest_steps.csv", steps::slowest),
     ("slowest_step_phases.csv", steps::slowest_phases),
+    ("pauses.csv", steps::pauses),
     ("phases_over_steps.csv", steps::phase_series),
     ("values.csv", steps::values),
     ("sections.csv", sections::sections),

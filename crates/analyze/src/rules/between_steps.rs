@@ -4,9 +4,9 @@ use stepscope_core::Mode;
 
 use super::common::apart;
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{count, duration, percent, things};
+use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
-use crate::summary::{SectionRow, StepNumbers, Summary};
+use crate::summary::{Pause, SectionRow, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "between_steps",
@@ -24,7 +24,8 @@ pub(super) const RULE: Rule = Rule {
               have been, and where sections without a phase last a quarter longer than all of it, as some do that \
               follow the last step. The section named is the longest one without a phase that is in no step, if it \
               takes at least half of that time. Where the median time from a step to the next, of those that each process did first, \
-              is at most half of the mean, few pauses make it. Steps that overlap are not judged, and where \
+              is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
+              sections between steps were in them, their places are told. Steps that overlap are not judged, and where \
               processes do steps of the same numbers at other times, a note says so. The gain takes all of the time away.",
         advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io` or another), \
                  so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
@@ -75,7 +76,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     // What was lost may have been recorded between steps.
     let are_lost = summary.lost_spans() > 0 || summary.coverage.partly_whole().is_some();
     let named = is_much(between.unnamed_ns).then(|| unnamed(&between, &steps)).flatten();
-    let rest = (is_much(between.unrecorded_ns) && !are_lost).then(|| unrecorded(&between, &steps)).flatten();
+    let rest = (is_much(between.unrecorded_ns) && !are_lost)
+        .then(|| unrecorded(&between, &steps, summary))
+        .flatten();
     let found: Vec<Finding> = [named, rest].into_iter().flatten().collect();
     if !found.is_empty() {
         return Verdict::Found(found);
@@ -123,6 +126,8 @@ struct Between<'a> {
     unnamed_ns: u64,
     /// In none.
     unrecorded_ns: u64,
+    /// All outermost sections, some of which may follow the last step.
+    recorded_ns: u64,
     /// The median time from a step to the next one, the longest of all processes; absent where one does not know it.
     usual_gap_ns: Option<u64>,
     /// The section that takes most of `unnamed_ns`.
@@ -149,6 +154,7 @@ impl<'a> Between<'a> {
             outside_ns: unnamed_ns,
             unnamed_ns: unnamed_ns.min(left_ns),
             unrecorded_ns: left_ns.saturating_sub(unnamed_ns),
+            recorded_ns: named_ns.saturating_add(unnamed_ns),
             usual_gap_ns: summary
                 .instances
                 .iter()
@@ -226,31 +232,70 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
 const SEVERAL_RUNS: &str = " Steps share their numbers: the input may hold several runs of the program, and the time \
                             between these.";
 
-fn unrecorded(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
+/// The longest pauses, as few as make at least half of `ns`, even if all sections between steps were in them.
+fn places<'a>(ns: u64, between: &Between<'_>, steps: &Steps<'a>, processes: u64) -> Option<&'a [Pause]> {
+    let outside_ns = between.recorded_ns.saturating_add(ns / 2);
+    let pauses = steps.mode.pauses.as_slice();
+    (1..=pauses.len()).filter_map(|few| pauses.get(..few)).find(|few| {
+        let all_ns = few.iter().fold(0u64, |sum, pause| sum.saturating_add(pause.pause_ns));
+        all_ns.saturating_mul(processes) >= outside_ns
+    })
+}
+
+/// Where a pause is, and how long: `after step 299 (1 min 00 s, 2.40 s into the run)`.
+fn place(pause: &Pause, summary: &Summary) -> String {
+    let from_ns = summary.state.first_ns.unwrap_or(pause.start_ns);
+    let into = duration(pause.start_ns.saturating_sub(from_ns));
+    let after = match pause.step_numbers {
+        1 => format!("after step {}", count(pause.step)),
+        many => {
+            format!("in steps {} to {}", count(pause.step), count(pause.step.saturating_add(many - 1)))
+        }
+    };
+    format!("{after} ({}, {into} into the run)", duration(pause.pause_ns))
+}
+
+fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Option<Finding> {
     let ns = between.unrecorded_ns;
     let gain = between.gain(ns, steps)?;
     let mean_ns = steps.per_step(ns);
     let usual_ns = between.usual_gap_ns.filter(|usual_ns| usual_ns.saturating_mul(2) <= mean_ns);
-    let place = if usual_ns.is_some() { "in few pauses in which" } else { "where" };
+    let processes = summary.instances.iter().filter(|row| row.steps.count > 0).count() as u64;
+    let few = usual_ns.and_then(|_| places(ns, between, steps, processes));
+    let what = match (usual_ns, few) {
+        (None, _) => "where nothing is recorded".into(),
+        (Some(_), None) => "in few pauses in which nothing is recorded".into(),
+        (Some(_), Some([one])) => {
+            format!("where nothing is recorded: most of it {}", place(one, summary))
+        }
+        (Some(_), Some(some)) => format!("where nothing is recorded: most of it in {} pauses", some.len()),
+    };
     Some(Finding {
-        title: format!(
-            "{} of the time passes between steps, {place} nothing is recorded.",
-            percent(between.share(ns))
-        ),
+        title: format!("{} of the time passes between steps, {what}.", percent(between.share(ns))),
         severity: gain.severity(),
         section: None,
         phase: None,
         rank: None,
-        evidence: between.evidence(ns, steps).with_known("usual_gap_ns", between.usual_gap_ns),
-        recommendation: match usual_ns {
-            Some(usual_ns) => format!(
+        evidence: between
+            .evidence(ns, steps)
+            .with_known("usual_gap_ns", between.usual_gap_ns)
+            .with_known("longest_pause_ns", few.and_then(|few| few.first()).map(|pause| pause.pause_ns))
+            .with_known("longest_pause_after_step", few.and_then(|few| few.first()).map(|pause| pause.step)),
+        recommendation: match (usual_ns, few) {
+            (Some(usual_ns), Some(few)) => format!(
+                "From the end of a step to the start of the next it is usually {}, but not {}: look at what the program and its \
+                 machine did there (saving, evaluation, a job that was suspended), and put sections around it.",
+                duration(usual_ns),
+                listed(few.iter().map(|pause| place(pause, summary)))
+            ),
+            (Some(usual_ns), None) => format!(
                 "From the end of a step to the start of the next it is usually {}, and {} in all: look for what the loop \
                  does now and then, such as saving or evaluation, and put sections around it.{}",
                 duration(usual_ns),
                 duration(ns),
                 if steps.mode.numbers == StepNumbers::Repeated { SEVERAL_RUNS } else { "" }
             ),
-            None => format!(
+            (None, _) => format!(
                 "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
                  loading, logging, saving, evaluation.",
                 duration(mean_ns)

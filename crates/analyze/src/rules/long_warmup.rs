@@ -5,7 +5,7 @@ use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
-use crate::summary::{ModeSummary, SectionRow, Summary};
+use crate::summary::{ModeSummary, SectionRow, SeriesPoint, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "long_warmup",
@@ -62,7 +62,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let mode = steps.mode;
     let (excess_ns, all) = (warmup_excess_ns(mode), mode.all);
     if excess_ns == 0 {
-        return Verdict::fine("the first steps take as long as the others");
+        return Verdict::fine(first_steps(summary, mode, thresholds));
     }
     let share = excess_ns as f64 / all.total.max(1) as f64;
     if share < thresholds.min_share || (excess_ns as f64) < thresholds.min_excess_s * 1e9 {
@@ -140,6 +140,31 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         },
         predicted_gain: Some(gain),
     }])
+}
+
+/// Of how many steps at the start it is told what they take.
+const FIRST: usize = 10;
+
+/// What the first steps take, where none of them is warm-up.
+fn first_steps(summary: &Summary, mode: &ModeSummary, thresholds: &Thresholds) -> String {
+    let series = summary.series.iter().find(|series| series.mode == mode.mode && series.shift == 0);
+    let means = series.into_iter().flat_map(|series| &series.points).filter(|point| point.count > 0);
+    let means: Vec<u64> = means.map(SeriesPoint::mean_ns).take(FIRST).collect();
+    let told = means.first().zip(mode.steady.p50).filter(|_| mode.numbers != StepNumbers::Repeated);
+    let Some((&first_ns, usual_ns)) = told else {
+        return "the first steps take as long as the others".into();
+    };
+    let mean_ns = means.iter().fold(0, |sum: u64, &ns| sum.saturating_add(ns)) / means.len().max(1) as u64;
+    format!(
+        "the first steps take no longer than later ones do as well: the first one {}, the first {} {} on average, the usual \
+         one {}; warm-up is found from {} of the time of all steps and {} s on",
+        duration(first_ns),
+        means.len(),
+        duration(mean_ns),
+        duration(usual_ns),
+        percent(thresholds.min_share),
+        thresholds.min_excess_s
+    )
 }
 
 /// The section whose calls lie most above their median, if that is at least half of the warm-up.

@@ -8,7 +8,7 @@ use stepscope_core::Phase;
 use super::common::tail::{innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{count, duration, percent, things};
+use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary};
 
@@ -25,7 +25,8 @@ pub(super) const RULE: Rule = Rule {
         how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A finding \
               needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. What \
               hits fewer steps than percentiles see is a tail where those of the ten slowest that are beyond the limit \
-              of p99 cost as much by themselves; fewer than four of these may be chance, and the severity is at most 9. Where \
+              of p99 cost as much by themselves; fewer than four of these may be chance, and the severity is at most 9: which \
+              steps they are is told. Where \
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
               ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
@@ -104,13 +105,18 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
     let rare = Rare::of(steps.mode, periodic, usual_ns, thresholds);
     let is_rare = !has_tail && rare.share >= thresholds.min_share;
+    let few: &[&SlowStep] = if is_rare && rare.steps.len() < FEW { &rare.steps } else { &[] };
     if !(has_tail || is_rare) || gain.share < thresholds.min_share {
         return Verdict::fine(format!(
-            "p95 is {:.2} times {usual}, p99 {:.2} times; {} of the step time lies above {usuals}{}",
+            "p95 is {:.2} times {usual}, p99 {:.2} times; {} of the step time lies above {usuals}{}; steps vary from {} and \
+             {} times, and {}, on",
             ratio(p95),
             ratio(p99),
             percent(gain.share),
-            if periodic.is_some() { ", periodic steps left out" } else { "" }
+            if periodic.is_some() { ", periodic steps left out" } else { "" },
+            thresholds.min_p95_ratio,
+            thresholds.min_p99_ratio,
+            percent(thresholds.min_share)
         ));
     }
     let by_p95 = ratio(p95) >= thresholds.min_p95_ratio;
@@ -118,6 +124,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         (true, _) => ("p95", p95),
         (false, false) => ("p99", p99),
         (false, true) => ("the longest", stats.max.unwrap_or(p99)),
+    };
+    let name = match few {
+        [SlowStep { step: Some(step), .. }] => format!("step {}", count(*step)),
+        _ => name.to_owned(),
     };
     let cause = Cause::of(steps.mode, periodic).filter(|cause| cause.share >= thresholds.explained_share);
     let slow = match &cause {
@@ -137,7 +147,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("robust_cv_ratio", stats.robust_cv.map(|cv| rounded(cv, 4)))
         .with_known("longest_level_ns", levels.as_ref().map(|levels| levels.highest_ns))
         .with("above_median_share", gain.share)
-        .with_known("rare_steps", is_rare.then_some(rare.steps))
+        .with_known("rare_steps", is_rare.then_some(rare.steps.len()))
         .with_known("periodic_steps_left_out", periodic.map(PeriodicSteps::steps))
         .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
         .with_known("explained_share", share.map(|share| rounded(share, 3)));
@@ -152,18 +162,19 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             ratio(tail),
             percent(gain.share)
         ),
-        severity: capped(&gain, others.is_some() || (is_rare && rare.steps < FEW)),
+        severity: capped(&gain, others.is_some() || !few.is_empty()),
         section: slow.as_ref().map(|slow| slow.row.path.clone()),
         phase: cause.as_ref().map(|cause| cause.phase.clone()),
         rank: None,
         evidence,
-        recommendation: match others {
-            Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
-            None => match slow {
-                Some(slow) => slow.advice(),
-                None => advice(cause.as_ref(), p50, steps.mode.whole.steps > 0),
+        recommendation: places(few, summary)
+            + &match others {
+                Some(share) => format!("{} of it is time in which {ADVICE}", percent(share)),
+                None => match slow {
+                    Some(slow) => slow.advice(),
+                    None => advice(cause.as_ref(), p50, steps.mode.whole.steps > 0, !few.is_empty()),
+                },
             },
-        },
         predicted_gain: Some(gain),
     }])
 }
@@ -172,26 +183,26 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 const FEW: usize = 4;
 
 /// The slowest steps that are no periodic ones, and beyond the limit of p99.
-struct Rare {
-    steps: usize,
+struct Rare<'a> {
+    steps: Vec<&'a SlowStep>,
     /// What they take above the usual, as a share of all steps' time.
     share: f64,
 }
 
-impl Rare {
+impl<'a> Rare<'a> {
     fn of(
-        mode: &ModeSummary,
-        periodic: Option<&PeriodicSteps>,
+        mode: &'a ModeSummary,
+        periodic: Option<&'a PeriodicSteps>,
         usual_ns: u64,
         thresholds: &Thresholds,
     ) -> Self {
         let first = mode.warmup.steady_step.unwrap_or(0);
-        let beyond = aperiodic(mode, periodic)
+        let steps: Vec<&SlowStep> = aperiodic(mode, periodic)
             .filter(|step| step.step.is_none_or(|step| step >= first))
-            .filter(|step| step.duration_ns as f64 >= thresholds.min_p99_ratio * usual_ns as f64);
-        let (steps, above_ns) = beyond.fold((0, 0u64), |(steps, above_ns), step| {
-            (steps + 1, above_ns.saturating_add(step.duration_ns.saturating_sub(usual_ns)))
-        });
+            .filter(|step| step.duration_ns as f64 >= thresholds.min_p99_ratio * usual_ns as f64)
+            .collect();
+        let above = steps.iter().map(|step| step.duration_ns.saturating_sub(usual_ns));
+        let above_ns = above.fold(0, u64::saturating_add);
         Self { steps, share: above_ns as f64 / mode.steady_ns.max(1) as f64 }
     }
 }
@@ -235,13 +246,37 @@ impl Levels {
     }
 }
 
-fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool) -> String {
+/// Which steps they are, a sentence; empty of none.
+fn places(few: &[&SlowStep], summary: &Summary) -> String {
+    let place = |step: &&SlowStep| {
+        let from_ns = summary.state.first_ns.unwrap_or(step.start_ns);
+        let into = duration(step.start_ns.saturating_sub(from_ns));
+        let number = step
+            .step
+            .map_or_else(|| "a step without a number".into(), |step| format!("step {}", count(step)));
+        let rank = step.rank.filter(|_| summary.instances.len() > 1);
+        let rank = rank.map_or_else(String::new, |rank| format!(" of rank {rank}"));
+        format!("{number}{rank} ({}, {into} into the run)", duration(step.duration_ns))
+    };
+    match few {
+        [] => String::new(),
+        [one] => format!("It is {}. ", place(one)),
+        some => format!("These are {}. ", listed(some.iter().map(place))),
+    }
+}
+
+fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool, is_told: bool) -> String {
     if !has_phases {
         return "Which part of the steps is slow at times is not known, since none was read with its sections: \
                 record at level `detailed`, or keep what was lost."
             .into();
     }
     let Some(cause) = cause else {
+        if is_told {
+            return "No phase explains it: look at what the program and its machine did then (a process that stood still, a \
+                    device or a file that did not answer), and put sections around what may take so long."
+                .into();
+        }
         return "No phase explains the slow steps: all of the step is slower at times. Look for other processes \
                 on the machine, clock changes, and samples of varying length."
             .into();

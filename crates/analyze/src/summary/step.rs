@@ -55,6 +55,22 @@ pub struct ModeSummary {
     /// the periods, two at most, and of the others one a number, the longest; of the other steps those with a number
     /// are known as far as the fold keeps them apart.
     pub slowest: Vec<SlowStep>,
+    /// The longest times between steady steps, longest first, at most 3; none where steps share their numbers.
+    pub pauses: Vec<Pause>,
+}
+
+/// Time between steps, of the processes that do the same steps together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Pause {
+    /// The step before it; where numbers are taken together, the first of those that it is among.
+    pub step: u64,
+    /// How many numbers are taken together.
+    pub step_numbers: u64,
+    /// When that step began.
+    pub start_ns: u64,
+    /// From there to the start of the next step (or of those taken together), less the mean of what processes spent in steps
+    /// of all modes.
+    pub pause_ns: u64,
 }
 
 /// Steps that were read with all their spans. Others have a duration, but nobody knows what filled it.

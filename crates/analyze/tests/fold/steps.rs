@@ -1,5 +1,6 @@
 //! Steps: warm-up, modes, throughput, the slowest.
 
+use stepscope_analyze::Summary;
 use stepscope_analyze::summary::Warmup;
 use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::{Figure, Trace};
@@ -189,6 +190,37 @@ fn what_passes_between_the_first_steps_is_told_unless_they_overlap() {
     assert_eq!(told(&[30, 200, 290, 400]), (Some(10), false));
     assert_eq!(told(&[30, 201, 290, 400]), (None, true));
     assert_eq!(told(&[30]), (None, false));
+}
+
+#[test]
+fn the_longest_pauses_are_told_with_their_steps() {
+    let mut traces: Vec<Trace> = Vec::new();
+    let mut now = 1_000;
+    for at in 0..400u64 {
+        traces.push(bare_step(at + 1, at as i64, now, now + 100));
+        // Usually 5, after step 100 an evaluation of 30 and 7 beside it, after steps 200 and 300 nothing recorded.
+        if at == 100 {
+            let mut eval = Build::new(900);
+            eval.step(0, now + 102, now + 132).mode(Mode::Eval);
+            traces.push(eval.trace());
+        }
+        now += 100
+            + match at {
+                100 => 37,
+                200 => 70,
+                300 => 60,
+                _ => 5,
+            };
+    }
+    let told = |summary: &Summary| {
+        let pauses = &summary.mode(Mode::Train).unwrap().pauses;
+        pauses.iter().map(|pause| (pause.step, pause.start_ns, pause.pause_ns)).collect::<Vec<_>>()
+    };
+    // 32 more after step 100, 65 more after step 200.
+    let expected = [(200, 1_000 + 200 * 105 + 32, 70), (300, 1_000 + 300 * 105 + 97, 60), (100, 11_500, 7)];
+    assert_eq!(told(&summarise(&traces)), expected);
+    traces.reverse();
+    assert_eq!(told(&summarise(&traces)), expected);
 }
 
 #[test]

@@ -163,6 +163,7 @@ impl Run {
             steady_ns: all.total,
             throughput,
             slowest,
+            pauses: Vec::new(),
         }];
         let mut run = Self { summary };
         run.section("step", SectionKind::Step, None, all, 0);

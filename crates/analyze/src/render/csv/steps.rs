@@ -5,8 +5,8 @@ use crate::render::common::names::word;
 use crate::render::common::periods::every;
 use crate::report::Report;
 use crate::summary::{
-    ChangeSection, Gauge, ModeSummary, PeriodicSteps, PhaseName, PhasePoint, PhaseRow, PhaseSeries, PhaseSum,
-    SeriesPoint, SlowStep, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    ChangeSection, Gauge, ModeSummary, Pause, PeriodicSteps, PhaseName, PhasePoint, PhaseRow, PhaseSeries,
+    PhaseSum, SeriesPoint, SlowStep, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
 };
 
 /// One row: the run, the verdict, and the figures it rests on.
@@ -227,6 +227,19 @@ pub(super) fn slowest(report: &Report) -> String {
         .column("trace_id", |row| row.1.trace_id.as_str().into())
         .column("unattributed_ns", |row| row.1.unattributed_ns.into())
         .column("every", |row| row.2.into())
+        .of(rows)
+}
+
+/// The longest times between steps.
+pub(super) fn pauses(report: &Report) -> String {
+    let modes = &report.detailed_metrics.modes;
+    let rows = modes.iter().flat_map(|mode| mode.pauses.iter().map(move |pause| (mode, pause)));
+    Table::<(&ModeSummary, &Pause)>::new()
+        .column("mode", |row| row.0.mode.as_str().into())
+        .column("step", |row| row.1.step.into())
+        .column("step_numbers", |row| row.1.step_numbers.into())
+        .column("start_ns", |row| row.1.start_ns.into())
+        .column("pause_ns", |row| row.1.pause_ns.into())
         .of(rows)
 }
 

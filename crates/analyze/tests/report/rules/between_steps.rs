@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report;
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::StepNumbers;
+use stepscope_analyze::summary::{Pause, StepNumbers};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -54,6 +54,48 @@ fn few_pauses_are_told_from_a_little_at_every_step() {
     let again = with(0, StepNumbers::Repeated).recommendation;
     assert!(again.contains("the input may hold several runs of the program"), "{again}");
     assert!(with(6 * MS, StepNumbers::Repeated).recommendation.contains("10.0 ms on average"));
+}
+
+#[test]
+fn the_pauses_that_make_most_of_it_are_located() {
+    let with = |pauses_ms: &[u64], run: Run| {
+        let mut summary = run.build();
+        summary.instances[0].usual_gap_ns = Some(0);
+        let start_ns = summary.state.first_ns.unwrap();
+        let pauses = pauses_ms.iter().zip(1u64..).map(|(&pause_ms, at)| Pause {
+            step: 20 * at - 1,
+            step_numbers: 1,
+            start_ns: start_ns + 200 * at * MS,
+            pause_ns: pause_ms * MS,
+        });
+        summary.modes[0].pauses = pauses.collect();
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    // Of 1 s in all.
+    let one = with(&[600, 100, 100], run(2_000));
+    assert_eq!(
+        one.title,
+        "50 % of the time passes between steps, where nothing is recorded: most of it after step 19 (600 ms, 200 ms into \
+         the run)."
+    );
+    assert_eq!(one.evidence.get("longest_pause_ns"), Some(&json!(600 * MS)));
+    assert_eq!(one.evidence.get("longest_pause_after_step"), Some(&json!(19)));
+    let three = with(&[200, 200, 100], run(2_000));
+    assert!(three.title.contains("most of it in 3 pauses"), "{}", three.title);
+    assert!(
+        three.recommendation.contains(
+            "usually 0 ns, but not after step 19 (200 ms, 200 ms into the run), after step 39 (200 ms, 400 ms into the run) \
+             and after step 59 (100 ms, 600 ms into the run): look"
+        ),
+        "{}",
+        three.recommendation
+    );
+    // Less than half of it; or as much as checkpoints may have taken there.
+    let few = with(&[200, 200, 90], run(2_000));
+    assert!(few.title.contains("in few pauses in which nothing"), "{}", few.title);
+    let beside = with(&[600], run(2_200).between(Phase::Checkpoint, "checkpoint", &[200 * MS]));
+    assert!(beside.title.contains("in few pauses in which nothing"), "{}", beside.title);
 }
 
 #[test]

@@ -83,7 +83,25 @@ fn short_warmup_bothers_nobody() {
     );
     let long = Run::of(10_000, 10 * MS).warmup(&[2_000 * MS]);
     assert!(fine(RULE, &long.build()).starts_with("the first step takes 1.99 s above"));
-    assert_eq!(fine(RULE, &healthy().build()), "the first steps take as long as the others");
+    assert!(fine(RULE, &healthy().build()).starts_with("the first steps take "));
+}
+
+#[test]
+fn what_first_steps_take_is_told_where_none_is_warm_up() {
+    let mut durations = vec![10 * MS; 200];
+    durations[0] = 60 * MS;
+    let mut summary = Run::with_durations(durations.clone()).build();
+    assert_eq!(fine(RULE, &summary), "the first steps take as long as the others");
+    queued(&mut summary, |_| 0);
+    for (point, ns) in summary.series[0].points.iter_mut().zip(durations) {
+        (point.count, point.duration_sum_ns) = (1, ns);
+    }
+    // (60 + 9 · 10) / 10
+    assert_eq!(
+        fine(RULE, &summary),
+        "the first steps take no longer than later ones do as well: the first one 60.0 ms, the first 10 15.0 ms on average, \
+         the usual one 10.0 ms; warm-up is found from 10 % of the time of all steps and 1 s on"
+    );
 }
 
 #[test]

@@ -114,12 +114,23 @@ fn what_percentiles_do_not_see_is_found_by_what_it_costs() {
     // 9.99 s of 20 s above the median.
     let one = with(1, 10_000 * MS);
     // Of percentiles the places in the histogram are known.
-    assert!(one.title.starts_with("Steps vary: the longest is 99"), "{}", one.title);
+    assert!(one.title.starts_with("Steps vary: step 77 is 99"), "{}", one.title);
+    assert!(
+        one.recommendation.starts_with("It is step 77 (10.0 s, 0 ns into the run). No phase explains it")
+    );
     assert!(one.title.ends_with(" times the median, which costs 50 % of the step time."), "{}", one.title);
     assert_eq!((one.severity, one.evidence.get("rare_steps")), (9.0, Some(&json!(1))));
+    let two = with(2, 1_000 * MS);
+    assert!(two.title.starts_with("Steps vary: the longest is "), "{}", two.title);
+    assert!(
+        two.recommendation.starts_with("These are step 77 (1.00 s, 0 ns into the run) and step 277 (1.00 s"),
+        "{}",
+        two.recommendation
+    );
     // 4 times 0.99 s of 13.96 s.
     let four = with(4, 1_000 * MS);
     assert_eq!((four.severity, four.evidence.get("rare_steps")), (28.0, Some(&json!(4))));
+    assert!(four.recommendation.starts_with("No phase explains the slow steps"), "{}", four.recommendation);
 }
 
 #[test]
@@ -153,7 +164,7 @@ fn periodic_steps_are_no_jitter() {
     assert_eq!(
         fine(RULE, &periodic(durations, Phase::Checkpoint)),
         "p95 is 1.00 times the median, p99 1.00 times; 0 % of the step time lies above the median, periodic steps \
-         left out"
+         left out; steps vary from 2 and 3 times, and 5.0 %, on"
     );
 }
 
