@@ -22,10 +22,10 @@
 //! - A section that [awaits](Member::awaits) another one, which ended while it waited, was held up by that one; before that
 //!   began, by what came before it in the sections around it, up to one that is around both, and on its thread, or,
 //!   where threads are not known, by the one before it of the same parent.
-//! - Clocks of different processes disagree a little: a child that ends within 1 % of the parent's duration
-//!   after the next one's start, in another process and with nothing else beginning or ending in between, came
-//!   before it all the same; it is moved back by the overlap. (The rule of the CRISP tool, whose exclusive times
-//!   are these pieces' lengths.) Within a process nothing is moved.
+//! - Clocks disagree a little, and times are rounded: a child that ends within 1 % of the parent's duration after the next
+//!   one's start, with nothing else beginning or ending in between, came before it all the same; it is moved back by the
+//!   overlap. (The rule of the CRISP tool, whose exclusive times are these pieces' lengths.) Not where they are known to
+//!   have run side by side: on two threads of one process, or suspended.
 //!
 //! Each of these is an [`Edge`].
 
@@ -50,7 +50,7 @@ pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
 /// No parent among the members.
 pub const NO_PARENT: u32 = u32::MAX;
 
-/// The part of its parent's duration by which a child of another process may overlap the next, and for which a thread
+/// The part of its parent's duration by which a child may overlap the next that it came before, and for which a thread
 /// may lie idle between two sections of which the later one waited for it: one in so many.
 const SKEW_PART: u64 = 100;
 
@@ -151,7 +151,6 @@ struct Candidate {
     end_ns: u64,
     id: u64,
     member: u32,
-    process: u32,
     is_guest: bool,
     /// Whether only what of it came before one of its children is meant: children that ended later take no part.
     is_part: bool,
@@ -325,7 +324,7 @@ impl Walk {
             let is_before = held.is_some()
                 || next.is_none_or(|next| {
                     let is_next = child.end_ns <= next.start_ns && self.follows(Edge::Order);
-                    is_next || self.skewed(&child, &next, frame)
+                    is_next || self.skewed(members, &child, &next, frame)
                 });
             if !is_before {
                 if child.is_guest {
@@ -577,16 +576,19 @@ impl Walk {
     }
 
     /// Whether `child` came before `next` although it seems to end after its start.
-    fn skewed(&mut self, child: &Candidate, next: &Candidate, frame: &Frame) -> bool {
+    fn skewed(&mut self, members: &[Member], child: &Candidate, next: &Candidate, frame: &Frame) -> bool {
         if !self.follows(Edge::Clocks) {
             return false;
         }
         let overlap_ns = child.end_ns.saturating_sub(next.start_ns);
-        let may_be = child.process != next.process
+        let may_be = overlap_ns > 0
             && child.end_ns < next.end_ns
             && child.start_ns < next.start_ns
             && overlap_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns;
-        may_be && self.events_between(next.start_ns, child.end_ns) == 2
+        let of = |candidate: &Candidate| members.get(candidate.member as usize);
+        may_be
+            && of(child).zip(of(next)).is_some_and(|(child, next)| !run_side_by_side(child, next))
+            && self.events_between(next.start_ns, child.end_ns) == 2
     }
 
     /// How many children begin or end from `start_ns` to `end_ns`, both included.
@@ -611,10 +613,15 @@ fn candidate(member: &Member, index: u32) -> Candidate {
         end_ns: member.end_ns.max(member.start_ns),
         id: member.id,
         member: index,
-        process: member.process,
         is_guest: false,
         is_part: false,
     }
+}
+
+/// Whether two that overlap are known to have done so by one clock.
+fn run_side_by_side(one: &Member, other: &Member) -> bool {
+    let on_two_threads = one.thread.zip(other.thread).is_some_and(|(one, other)| one != other);
+    one.process == other.process && (on_two_threads || one.is_suspended || other.is_suspended)
 }
 
 /// Whether a child was on its parent's own thread for all of its time, as calls are.

@@ -208,19 +208,31 @@ fn slack_adds_up_from_the_path_outwards() {
 }
 
 #[test]
-fn clocks_of_two_processes_may_disagree_a_little_and_those_of_one_may_not() {
-    let mut members = [member(0, 1000, NO_PARENT, 1), member(100, 505, 0, 2), member(500, 900, 0, 3)];
-    assert_eq!(walk(&members).0, [(0, 900, 1000), (2, 500, 900), (0, 0, 500)]);
-    members[2].process = 1;
-    assert_eq!(walk(&members).0, [(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)]);
-    // 1 % and more is no disagreement of clocks.
-    members[1].end_ns = 510;
-    assert_eq!(walk(&members).0, [(0, 900, 1000), (2, 500, 900), (0, 0, 500)]);
+fn what_overlaps_a_little_came_before_unless_it_is_known_to_have_run_beside() {
+    let path = |one: Option<i64>, process: u32, end_ns: u64, is_suspended: bool| {
+        let members = [
+            member(0, 1000, NO_PARENT, 1),
+            Member { thread: one, is_suspended, ..member(100, end_ns, 0, 2) },
+            Member { process, ..on(3, member(500, 900, 0, 3)) },
+        ];
+        assert_eq!(walk(&members).0, search::path(&members));
+        walk(&members).0
+    };
+    let before = [(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)];
+    let beside = [(0, 900, 1000), (2, 500, 900), (0, 0, 500)];
+    // One thread, or one that is not known: times are rounded. Another process: clocks disagree.
+    for (thread, process) in [(Some(3), 0), (None, 0), (None, 1), (Some(2), 1)] {
+        assert_eq!(path(thread, process, 505, false), before, "{thread:?} {process}");
+        // 1 % and more is neither.
+        assert_eq!(path(thread, process, 510, false), beside, "{thread:?} {process}");
+    }
+    assert_eq!(path(Some(2), 0, 505, false), beside);
+    assert_eq!(path(Some(3), 0, 505, true), beside);
 }
 
 #[test]
 fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
-    // Each overlaps the next by too much for one process, by little enough for two.
+    // Each overlaps the next by little enough to have come before it, and so do many others.
     let mut members = vec![member(0, 20_000_000, NO_PARENT, 1)];
     for index in 0..200_000u64 {
         let child = member(index * 10, index * 10 + 1000, 0, index + 2);

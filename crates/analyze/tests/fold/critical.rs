@@ -380,20 +380,25 @@ fn a_program_without_steps_has_the_paths_of_its_traces() {
 }
 
 #[test]
-fn clocks_of_two_processes_may_disagree_a_little() {
-    let paths = |other: u32| {
+fn what_overlaps_a_little_came_before() {
+    let paths = |other: u32, threads: Option<[i64; 2]>| {
         let mut build = Build::new(1);
         build.span(0, "request", 0, 10_000);
-        build.span(1, "login", 0, 5_010).process(1);
-        build.span(1, "fetch", 5_000, 10_000).process(other);
+        let login = build.span(1, "login", 0, 5_010).process(1);
+        let _ = threads.map(|[thread, _]| login.thread(thread));
+        let fetch = build.span(1, "fetch", 5_000, 10_000).process(other);
+        let _ = threads.map(|[_, thread]| fetch.thread(thread));
         summarise([&build.foreign().trace()])
     };
-    // 0.1 % of the request: one after the other in two processes, side by side in one.
+    // 0.1 % of the request: one after the other, in two processes, on one thread, or where that is not known.
     let expected: [Row<'_>; 2] = [("request/fetch", 5_000, 1, 0, None), ("request/login", 5_000, 1, 0, None)];
-    assert_eq!(rows(critical(&paths(2))), expected);
+    for (other, threads) in [(2, None), (1, None), (1, Some([7, 7])), (2, Some([7, 8]))] {
+        assert_eq!(rows(critical(&paths(other, threads))), expected, "{other} {threads:?}");
+    }
+    // Side by side on two threads of one.
     let expected: [Row<'_>; 2] =
         [("request/fetch", 5_000, 1, 0, None), ("request/login", 0, 0, 1, Some(4_990))];
-    assert_eq!(rows(critical(&paths(1))), expected);
+    assert_eq!(rows(critical(&paths(1, Some([7, 8])))), expected);
 }
 
 #[test]

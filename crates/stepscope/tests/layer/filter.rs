@@ -178,7 +178,8 @@ fn a_rate_bounds_what_leaves_in_a_second() {
     // Seconds of the clock that the run touches.
     let seconds = run_span.duration_ns() / 1_000_000_000 + 2;
     let sections = recording.spans.iter().filter(|span| span.kind() == "section").count() as u64;
-    assert!((40..=40 * seconds).contains(&sections), "{sections} in {seconds} s");
+    // A little of it is kept for paths that are called now and then.
+    assert!((35..=40 * seconds).contains(&sections), "{sections} in {seconds} s");
 }
 
 /// As long as it takes for the number to be shared out a few times.

@@ -176,7 +176,11 @@ impl<'a> Window<'a> {
     fn skewed(&self, link: &Link, next: &Link) -> bool {
         let between = next.start_ns..=link.end_ns;
         let events = self.links.iter().flat_map(|link| [link.start_ns, link.end_ns]);
-        self.members[link.member].process != self.members[next.member].process
+        let (one, other) = (&self.members[link.member], &self.members[next.member]);
+        // Of one process only what may have been on one thread, as far as is known.
+        let by_one_clock = one.process == other.process;
+        let may_be_one_thread = one.thread.is_none() || other.thread.is_none() || one.thread == other.thread;
+        (!by_one_clock || (may_be_one_thread && !one.is_suspended && !other.is_suspended))
             && link.end_ns < next.end_ns
             && link.start_ns < next.start_ns
             && link.end_ns > next.start_ns
