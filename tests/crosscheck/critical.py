@@ -136,7 +136,7 @@ class Holders:
     def worked(self, node):
         """What ended last on another thread, below a section around both, while one of the root's thread seems to have
         waited: it used less than a tenth of a processor, or, where that is not known or is less than half, it ended with a
-        thread that had worked for half of its time. Loading beside the root is nobody's."""
+        thread that had worked for half of its time, and had nothing else to do."""
         driver, own = self.root.thread, node.span
         length = end_of(node) - own.start
         if node is self.root or node.thread != driver or is_suspended(node):
@@ -145,15 +145,10 @@ class Holders:
             return None
         others = [
             one
-            for one in self.by_id.values()
-            if one is not self.root
-            and one.thread != driver
-            and one.parent.thread == driver
-            and not (one.parent is self.root and one.phase in ("data_loading", "data_wait"))
-            and one.parent in with_above(node)[1:]
+            for one in self.beside(driver)
+            if one.parent in with_above(node)[1:]
             and one not in with_above(node)
             and node.phase in (None, "synchronization", "communication", one.phase)
-            and one.span.start < end_of(one)
             and own.start < end_of(one) <= end_of(node)
         ]
         last = max(others, key=by_end, default=None)
@@ -164,12 +159,22 @@ class Holders:
             return last
         if processor is not None and processor * 2 >= length:
             return None
+        # A thread that goes on with something else is done with nothing.
+        if any(one.thread == last.thread and end_of(last) <= one.span.start < end_of(node) for one in self.beside(driver)):
+            return None
         busy = sum(within(one, node) for one in others if one.thread == last.thread)
         woke = end_of(node) - end_of(last) <= max(length // 100, min(50_000, length // 4))
         return last if woke and busy * 2 >= length else None
 
+    def beside(self, driver):
+        """The sections that other threads were in below those of the root's thread. Loading beside the root is nobody's."""
+        found = [one for one in self.by_id.values() if one is not self.root and one.parent.thread == driver]
+        found = [one for one in found if one.thread != driver and one.span.start < end_of(one)]
+        return [one for one in found if one.parent is not self.root or one.phase not in ("data_loading", "data_wait")]
+
     def of(self, part, around):
-        """What had the thread of a section on the path until less than 1 % of its parent's time before it began."""
+        """What had the thread of a section on the path until less than 1 % of its parent's time, and less than 10 % of its own,
+        before it began."""
         own = part.node
         is_elsewhere = own.thread != around.node.thread
         if own.thread is None:
@@ -179,7 +184,9 @@ class Holders:
         stays = self.stays.get(lane(own), [])
         ended = [stay for stay in stays if stay.span.end <= own.span.start]
         held = max(ended, key=lambda stay: (stay.span.end, stay.span.start, stay.span.id), default=None)
-        if held is None or 100 * (own.span.start - held.span.end) >= around.finish - around.begin:
+        idle = 0 if held is None else own.span.start - held.span.end
+        is_free = held is None or 100 * idle >= around.finish - around.begin
+        if is_free or 10 * idle >= held.span.end - held.span.start:
             return self.begun_by(part, around)
         if held.parent is own.parent is around.node and not went_past(held, held.parent):
             return None

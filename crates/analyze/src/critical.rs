@@ -13,7 +13,8 @@
 //!   parent do not adopt each other's children.
 //! - [`Member::is_detached`] children are never waited for, so neither they nor what they caused is on the path.
 //! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
-//!   that: between them passed less than 1 % of the parent's duration.
+//!   that: between them passed less than 1 % of the parent's duration, and less than 10 % of what had held it, since
+//!   threads that are free most of the time have often just been used as well.
 //! - A child that began on another thread of its process while its parent's own thread was in a child of it, the last begun
 //!   there, was begun from out of that one: what of that came before is on the path, and of sections in it that went on, too.
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
@@ -53,6 +54,9 @@ pub const NO_PARENT: u32 = u32::MAX;
 /// The part of its parent's duration by which a child may overlap the next that it came before, and for which a thread
 /// may lie idle between two sections of which the later one waited for it: one in so many.
 const SKEW_PART: u64 = 100;
+
+/// The same for the part of the time for which the thread was held before.
+const IDLE_PART: u64 = 10;
 
 /// One span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -538,7 +542,9 @@ impl Walk {
         let index = self.holders.before(members, own)?;
         let held = members.get(index as usize)?;
         let idle_ns = own.start_ns - held.end_ns;
-        (idle_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns).then_some((index, held))
+        let at_once = idle_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns
+            && idle_ns.saturating_mul(IDLE_PART) < held.end_ns - held.start_ns;
+        at_once.then_some((index, held))
     }
 
     /// What the thread of `parent` was in when its child `own` began on another one, until then.

@@ -115,6 +115,31 @@ fn slices_of_every_kind_nest() {
 }
 
 #[test]
+fn slices_that_overlap_are_in_none_of_each_other() {
+    // As of tools that round starts and durations apart; and of those that have several tasks on a thread.
+    let text = r#"[
+        {"ph":"X","name":"step","ts":0,"dur":100,"pid":1,"tid":1},
+        {"ph":"X","name":"load","ts":0,"dur":20.001,"pid":1,"tid":1},
+        {"ph":"X","name":"forward","ts":20,"dur":40.001,"pid":1,"tid":1},
+        {"ph":"X","name":"matmul","ts":20,"dur":10,"pid":1,"tid":1},
+        {"ph":"X","name":"backward","ts":50,"dur":30,"pid":1,"tid":1},
+        {"ph":"X","name":"relu","ts":55,"dur":2,"pid":1,"tid":1}]"#;
+    let (traces, outcome) = read(text.as_bytes());
+    assert_eq!(kinds(&outcome), []);
+    let parents: BTreeMap<String, String> =
+        tree(&traces).into_iter().map(|(name, (_, _, parent))| (name, parent)).collect();
+    let expected = [
+        ("backward", "step"),
+        ("forward", "step"),
+        ("load", "step"),
+        ("matmul", "forward"),
+        ("relu", "backward"),
+        ("step", ""),
+    ];
+    assert_eq!(parents, expected.map(|(name, parent)| (name.to_owned(), parent.to_owned())).into());
+}
+
+#[test]
 fn arguments_and_marks_and_counters_are_converted() {
     let mut out = Vec::new();
     let mut converter = Converter::new(Target::OtlpJson, &ReadOptions::default(), &mut out);

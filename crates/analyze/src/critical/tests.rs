@@ -425,6 +425,9 @@ fn a_thread_that_lay_idle_or_changed_between_sections_kept_nobody_waiting() {
     assert!(step(on(2, member(60, 692, 1, 3))));
     // Free 1 % of the parent before; another thread; the same number in another process; suspended.
     assert!(!step(on(2, member(60, 691, 1, 3))));
+    // Free for a tenth of the time for which it was held.
+    assert!(step(on(2, member(619, 693, 1, 3))));
+    assert!(!step(on(2, member(623, 693, 1, 3))));
     assert!(!step(on(3, member(60, 700, 1, 3))));
     assert!(!step(Member { process: 1, ..on(2, member(60, 700, 1, 3)) }));
     assert!(!step(Member { is_suspended: true, ..on(2, member(60, 700, 1, 3)) }));

@@ -16,6 +16,8 @@ const IDLE_PART: u64 = 10;
 /// By how much a wait ends after what it waited for: one in so many parts of it, or so long.
 const WAKE_PART: u64 = 100;
 const WAKE_NS: u64 = 50_000;
+/// How many sections that ended later are looked at, for what the thread that is waited for did next.
+const LATER: usize = 64;
 /// A short wait ends within one in so many parts of it.
 const SHORT_PART: u64 = 4;
 
@@ -84,14 +86,21 @@ fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u6
     if cpu_ns.is_some_and(|cpu_ns| cpu_ns.saturating_mul(IDLE_PART) < duration_ns) {
         return Some(last.place);
     }
-    // Of which it is not known whether it worked: whether it ended with a thread that had worked for half of the time.
+    // Of which it is not known whether it worked: whether it ended with a thread that had worked for half of the time, and had
+    // nothing else to do.
     let wake_ns = (duration_ns / WAKE_PART).max(WAKE_NS.min(duration_ns / SHORT_PART));
     let of_thread =
         meanwhile.filter(|(_, node)| node.thread == other.thread).map(|(_, node)| within_ns(node));
     let worked_ns = of_thread.fold(within_ns(other), u64::saturating_add);
     let may_be = cpu_ns.is_none_or(|cpu_ns| cpu_ns.saturating_mul(2) < duration_ns);
     let is_last = own.end_ns - last.end_ns <= wake_ns && worked_ns.saturating_mul(2) >= duration_ns;
-    (may_be && is_last).then_some(last.place)
+    let goes_on = |worked: &Worked| {
+        let is_its = nodes.get(worked.index as usize).is_some_and(|node| node.thread == other.thread);
+        is_its && last.end_ns <= worked.start_ns && worked.start_ns < own.end_ns
+    };
+    let after = workers.partition_point(|worked| worked <= last);
+    let mut later = workers.get(after..)?.iter().take(LATER);
+    (may_be && is_last && !later.any(goes_on)).then_some(last.place)
 }
 
 /// Whether a section is around another.

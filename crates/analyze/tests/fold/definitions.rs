@@ -84,13 +84,17 @@ fn waited_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span>
     if own.id == root.id || !is_driving(own) || has_parts {
         return None;
     }
-    let may_be = |other: &&Span| {
+    let phase = |span: &Span| phase(trace, span);
+    let works = |other: &&Span| {
         let Some(outer) = parent(trace, other).filter(|outer| is_driving(outer)) else { return false };
-        let phase = |span: &Span| phase(trace, span);
         let loads = outer.id == root.id && phase(other) == Some(Phase::DataWait);
+        !is_driving(other) && !loads
+    };
+    let may_be = |other: &&Span| {
+        let Some(outer) = parent(trace, other).filter(|_| works(other)) else { return false };
         let waits = [None, Some(Phase::Synchronization), Some(Phase::Communication), phase(other)];
         let is_beside = is_inside(trace, own, outer) && !is_inside(trace, own, other);
-        !is_driving(other) && !loads && is_beside && waits.contains(&phase(own))
+        is_beside && waits.contains(&phase(own))
     };
     let ended = |other: &&Span| {
         other.start_ns < other.end_ns && own.start_ns < other.end_ns && other.end_ns <= own.end_ns
@@ -100,7 +104,11 @@ fn waited_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span>
     let worked_ns: u64 = others.iter().map(|other| common_ns(other, own)).sum();
     // There is one other thread, and all is so short that a quarter of it is less than 50 µs.
     let is_at_end = own.end_ns - last.end_ns <= own.duration_ns() / 4;
-    (is_at_end && worked_ns * 2 >= own.duration_ns()).then_some(last)
+    let goes_on = |other: &Span| {
+        other.start_ns < other.end_ns && last.end_ns <= other.start_ns && other.start_ns < own.end_ns
+    };
+    let goes_on = trace.spans.iter().filter(works).any(goes_on);
+    (is_at_end && worked_ns * 2 >= own.duration_ns() && !goes_on).then_some(last)
 }
 
 /// The critical path of the step.

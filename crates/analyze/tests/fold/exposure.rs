@@ -227,6 +227,10 @@ fn a_section_that_ends_with_another_threads_work_waited_for_it() {
     // It ended long before, or was no more than a part of it.
     assert_eq!(exposed(beside("wait_comm", (250, 840), None)), own);
     assert_eq!(exposed(beside("wait_comm", (650, 895), None)), own);
+    // Whoever goes on with something else ends with nobody.
+    let mut goes_on = beside("wait_comm", (250, 895), None);
+    goes_on.span(1, "later", 896_000, 950_000).thread(2);
+    assert_eq!(exposed(goes_on), own);
     // Who uses no processor waits, and who does works.
     assert_eq!(exposed(beside("wait_comm", (350, 840), Some(1))), waited(490_000));
     assert_eq!(exposed(beside("wait_comm", (250, 895), Some(300))), own);

@@ -206,6 +206,12 @@ impl<'c> Nest<'c> {
     }
 
     fn open(&mut self, key: &Key, body: &Body<'_>, at_ns: i128, is_otlp: bool, out: &mut Out) {
+        if body.phase == b'X' && !is_otlp {
+            // What ends before it is not around it: times are rounded, so that neighbours may overlap.
+            while self.stack.last().is_some_and(|top| !top.is_open && top.end_ns < key.end_ns.0) {
+                self.close(out);
+            }
+        }
         let mut slice = self.slice(key, body, at_ns);
         slice.is_open = body.phase != b'X';
         slice.is_otlp = is_otlp;

@@ -268,7 +268,10 @@ impl<'a> Window<'a> {
         };
         let before = self.members.iter().filter(stays).filter(|stay| stay.end_ns <= own.start_ns);
         let last = before.max_by_key(|stay| (stay.end_ns, stay.start_ns, stay.id));
-        let at_once = |stay: &&Member| 100 * (own.start_ns - stay.end_ns) < self.end_ns - self.start_ns;
+        let at_once = |stay: &&Member| {
+            let idle_ns = own.start_ns - stay.end_ns;
+            100 * idle_ns < self.end_ns - self.start_ns && 10 * idle_ns < stay.end_ns - stay.start_ns
+        };
         let Some(held) = last.filter(at_once) else { return self.beginner(link, start_ns) };
         let is_sibling = held.parent == own.parent && !held.is_detached && own.parent == self.at as u32;
         if is_sibling {
