@@ -18,25 +18,23 @@ const CHUNK: usize = 64;
 /// Copies that a reader tries to make of what is being written.
 const ATTEMPTS: usize = if cfg!(loom) { 2 } else { 64 };
 
-/// What one ended section adds to its path.
+/// What one ended section adds to its path, beside its allocations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ended {
     pub duration_ns: u64,
     /// Whether it is a part of an enclosing section of the same path: only its self figures count.
     pub collapsed: bool,
     pub self_busy_ns: u64,
-    pub memory: Option<MemorySums>,
 }
 
 impl Ended {
     /// Its allocations as they count: inclusive ones not twice.
-    fn counted_memory(&self) -> Option<MemorySums> {
-        let memory = self.memory?;
+    fn counted(&self, memory: &MemorySums) -> MemorySums {
         if !self.collapsed {
-            return Some(memory);
+            return *memory;
         }
-        let MemorySums { self_alloc_bytes, self_free_bytes, .. } = memory;
-        Some(MemorySums { self_alloc_bytes, self_free_bytes, ..MemorySums::default() })
+        let MemorySums { self_alloc_bytes, self_free_bytes, .. } = *memory;
+        MemorySums { self_alloc_bytes, self_free_bytes, ..MemorySums::default() }
     }
 }
 
@@ -84,14 +82,14 @@ pub(crate) struct Sums {
 
 impl Sums {
     #[cfg(test)]
-    pub(crate) fn record(&mut self, ended: &Ended) {
+    pub(crate) fn record(&mut self, ended: &Ended, memory: Option<&MemorySums>) {
         if !ended.collapsed {
             self.moments.record(ended.duration_ns);
             self.histogram.record(ended.duration_ns);
         }
         self.self_busy_ns += u128::from(ended.self_busy_ns);
-        if let Some(memory) = ended.counted_memory() {
-            self.add_memory(&memory);
+        if let Some(memory) = memory {
+            self.add_memory(&ended.counted(memory));
         }
     }
 
@@ -167,7 +165,15 @@ struct PathCells {
     has_memory: AtomicU64,
     memory: [AtomicU64; 6],
     zeros: AtomicU64,
-    octaves: [OnceLock<Box<[AtomicU64; BUCKETS_PER_OCTAVE]>>; OCTAVES],
+    octaves: [OnceLock<Octave>; OCTAVES],
+}
+
+type Octave = Box<[AtomicU64; BUCKETS_PER_OCTAVE]>;
+
+/// A first use.
+#[cold]
+fn make(octave: &OnceLock<Octave>) -> &Octave {
+    octave.get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))))
 }
 
 impl PathCells {
@@ -190,7 +196,8 @@ impl PathCells {
     }
 
     /// Owner only.
-    fn record(&self, ended: &Ended) {
+    #[inline]
+    fn record(&self, ended: &Ended, memory: Option<&MemorySums>) {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
         // The odd sequence is visible before any of the values below.
@@ -199,15 +206,20 @@ impl PathCells {
             self.record_duration(ended.duration_ns);
         }
         add(&self.self_busy_ns, ended.self_busy_ns);
-        if let Some(memory) = ended.counted_memory() {
-            self.has_memory.store(1, Ordering::Relaxed);
-            for (cell, value) in self.memory.iter().zip(memory.words()) {
-                add(cell, value);
-            }
+        if let Some(memory) = memory {
+            self.record_memory(&ended.counted(memory));
         }
         self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
     }
 
+    fn record_memory(&self, memory: &MemorySums) {
+        self.has_memory.store(1, Ordering::Relaxed);
+        for (cell, value) in self.memory.iter().zip(memory.words()) {
+            add(cell, value);
+        }
+    }
+
+    #[inline]
     fn record_duration(&self, value: u64) {
         add(&self.count, 1);
         add(&self.sum_ns, value);
@@ -225,9 +237,9 @@ impl PathCells {
             None => add(&self.zeros, 1),
             Some(index) => {
                 let (octave, position) = histogram::slot(index);
-                if let Some(lock) = self.octaves.get(octave) {
-                    let counts = lock.get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))));
-                    counts.get(position).into_iter().for_each(|cell| add(cell, 1));
+                let counts = self.octaves.get(octave).map(|lock| lock.get().unwrap_or_else(|| make(lock)));
+                if let Some(cell) = counts.and_then(|counts| counts.get(position)) {
+                    add(cell, 1);
                 }
             }
         }
@@ -316,14 +328,26 @@ impl Aggregates {
         Self { chunks: (0..MAX_PATHS / CHUNK).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Adds an ended section. Owner only.
-    pub(crate) fn record(&self, path: u32, ended: &Ended) {
+    /// Adds an ended section with its allocations, where they are known. Owner only.
+    #[inline]
+    pub(crate) fn record(&self, path: u32, ended: &Ended, memory: Option<&MemorySums>) {
         let path = path as usize;
-        let Some(chunk) = self.chunks.get(path / CHUNK) else { return };
-        let chunk = chunk.get_or_init(|| Box::new(std::array::from_fn(|_| OnceLock::new())));
-        if let Some(cells) = chunk.get(path % CHUNK) {
-            cells.get_or_init(|| Box::new(PathCells::new())).record(ended);
+        if let Some(cells) = self.cells(path).or_else(|| self.make_cells(path)) {
+            cells.record(ended, memory);
         }
+    }
+
+    #[inline]
+    fn cells(&self, path: usize) -> Option<&PathCells> {
+        self.chunks.get(path / CHUNK)?.get()?.get(path % CHUNK)?.get().map(Box::as_ref)
+    }
+
+    /// A first use.
+    #[cold]
+    fn make_cells(&self, path: usize) -> Option<&PathCells> {
+        let new_chunk = || Box::new(std::array::from_fn(|_| OnceLock::new()));
+        let chunk = self.chunks.get(path / CHUNK)?.get_or_init(new_chunk);
+        Some(chunk.get(path % CHUNK)?.get_or_init(|| Box::new(PathCells::new())))
     }
 
     /// Hands a consistent copy of every path that has values to `visit`; `None` for a path that its owner updates
@@ -365,19 +389,18 @@ mod tests {
     use std::sync::Arc;
 
     fn ended(duration_ns: u64) -> Ended {
-        Ended {
-            duration_ns,
-            collapsed: duration_ns.is_multiple_of(3),
-            self_busy_ns: duration_ns / 2,
-            memory: duration_ns.is_multiple_of(2).then_some(MemorySums {
-                alloc_bytes: duration_ns,
-                free_bytes: 1,
-                alloc_count: 2,
-                free_count: 1,
-                self_alloc_bytes: 3,
-                self_free_bytes: 4,
-            }),
-        }
+        Ended { duration_ns, collapsed: duration_ns.is_multiple_of(3), self_busy_ns: duration_ns / 2 }
+    }
+
+    fn memory(duration_ns: u64) -> Option<MemorySums> {
+        duration_ns.is_multiple_of(2).then_some(MemorySums {
+            alloc_bytes: duration_ns,
+            free_bytes: 1,
+            alloc_count: 2,
+            free_count: 1,
+            self_alloc_bytes: 3,
+            self_free_bytes: 4,
+        })
     }
 
     #[test]
@@ -385,8 +408,8 @@ mod tests {
         let aggregates = Aggregates::new();
         let mut expected = Sums::default();
         for value in (0..5_000u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 50 + 10)) {
-            aggregates.record(4_095, &ended(value));
-            expected.record(&ended(value));
+            aggregates.record(4_095, &ended(value), memory(value).as_ref());
+            expected.record(&ended(value), memory(value).as_ref());
         }
         let mut seen = Vec::new();
         aggregates.for_each(|path, sums| seen.push((path, sums)));
@@ -397,11 +420,12 @@ mod tests {
     fn what_came_since_is_what_was_recorded_since() {
         let (mut whole, mut later) = (Sums::default(), Sums::default());
         let value = |i: u64| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> (i % 50 + 10);
-        (0..1_000).for_each(|i| whole.record(&ended(value(i))));
+        let record = |sums: &mut Sums, value: u64| sums.record(&ended(value), memory(value).as_ref());
+        (0..1_000).for_each(|i| record(&mut whole, value(i)));
         let earlier = whole.clone();
         for i in 1_000..3_000 {
-            whole.record(&ended(value(i)));
-            later.record(&ended(value(i)));
+            record(&mut whole, value(i));
+            record(&mut later, value(i));
         }
         let mut since = whole.since(&earlier);
         let near = |a: u64, b: u64| (a as f64 - b as f64).abs() <= b as f64 * histogram::RELATIVE_ERROR + 1.0;
@@ -413,7 +437,7 @@ mod tests {
         assert_eq!(whole.since(&whole).moments.count, 0);
         // Whatever is new and beyond what was is known exactly.
         let mut beyond = whole.clone();
-        beyond.record(&ended(u64::MAX - 2));
+        record(&mut beyond, u64::MAX - 2);
         assert_eq!(beyond.since(&whole).moments.max, u64::MAX - 2);
     }
 
@@ -424,7 +448,9 @@ mod tests {
             let aggregates = Arc::clone(&aggregates);
             std::thread::Builder::new()
                 .name("writer".into())
-                .spawn(move || (0..300_000).for_each(|_| aggregates.record(7, &ended(10))))
+                .spawn(move || {
+                    (0..300_000).for_each(|_| aggregates.record(7, &ended(10), memory(10).as_ref()))
+                })
                 .unwrap()
         };
         while !writer.is_finished() {

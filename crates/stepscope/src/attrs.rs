@@ -3,6 +3,7 @@
 //! the callsite declares. Bounded in number and size; nothing is formatted here.
 
 use crate::callsite::Source;
+use crate::word::Word;
 
 /// Longest text kept of a field or event, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 256;
@@ -145,32 +146,48 @@ pub(crate) trait Encode: Copy {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Declared<'a>(pub usize, pub FieldValue<'a>);
 
-/// The words of a declared field whose value fits into one.
-#[inline]
-pub(crate) fn scalar_words(number: usize, value: FieldValue<'_>) -> Option<[u64; 2]> {
-    let (tag, bits) = scalar(value).ok()?;
-    Some([head(tag | BY_NUMBER, declared_key(number), 0), bits])
-}
+impl Declared<'_> {
+    /// Writes its words to the first places of `free`, if they fit; how many there are.
+    #[inline(always)]
+    pub(crate) fn write(self, free: &[Word]) -> Option<usize> {
+        match scalar(self.1) {
+            Ok((tag, bits)) => {
+                let [head, value, ..] = free else { return None };
+                head.set(self.head(tag, 0));
+                value.set(bits);
+                Some(2)
+            }
+            Err(text) => {
+                let text = truncate(text);
+                let (head, free) = free.split_first()?;
+                let words = free.get(..text.len().div_ceil(8))?;
+                head.set(self.head(FIELD_STR, text.len() as u16));
+                let mut next = words.iter();
+                put_text(text, &mut |word| next.next().into_iter().for_each(|next| next.set(word)));
+                Some(1 + words.len())
+            }
+        }
+    }
 
-/// Beyond what is kept anyway where a callsite has more fields than fit.
-#[inline]
-fn declared_key(number: usize) -> u16 {
-    u16::try_from(number).unwrap_or(u16::MAX)
+    #[inline]
+    fn head(&self, tag: u8, text_len: u16) -> u64 {
+        // Beyond what is kept anyway where a callsite has more fields than fit.
+        let number = u16::try_from(self.0).unwrap_or(u16::MAX);
+        head(tag | BY_NUMBER, number, text_len)
+    }
 }
 
 impl Encode for Declared<'_> {
     #[inline]
     fn encode(self, mut put: impl FnMut(u64)) {
-        let Self(number, value) = self;
-        let number = declared_key(number);
-        match scalar(value) {
+        match scalar(self.1) {
             Ok((tag, bits)) => {
-                put(head(tag | BY_NUMBER, number, 0));
+                put(self.head(tag, 0));
                 put(bits);
             }
             Err(text) => {
                 let text = truncate(text);
-                put(head(FIELD_STR | BY_NUMBER, number, text.len() as u16));
+                put(self.head(FIELD_STR, text.len() as u16));
                 put_text(text, &mut put);
             }
         }
@@ -220,7 +237,20 @@ fn put_text(text: &str, put: &mut impl FnMut(u64)) {
     let (chunks, rest) = text.as_bytes().as_chunks::<8>();
     chunks.iter().for_each(|chunk| put(u64::from_le_bytes(*chunk)));
     if !rest.is_empty() {
-        put(rest.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte)));
+        put(short_word(rest));
+    }
+}
+
+/// Up to seven bytes as a word, the first one lowest; made of parts that may overlap.
+#[inline]
+fn short_word(bytes: &[u8]) -> u64 {
+    let at = |index: usize| u64::from(bytes.get(index).copied().unwrap_or(0)) << (8 * index);
+    match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
+        (Some(first), Some(last)) => {
+            let last = u64::from(u32::from_le_bytes(*last));
+            u64::from(u32::from_le_bytes(*first)) | last << (8 * (bytes.len() - 4))
+        }
+        _ => at(0) | at(bytes.len() / 2) | at(bytes.len().saturating_sub(1)),
     }
 }
 
@@ -242,6 +272,11 @@ pub(crate) fn truncate(text: &str) -> &str {
     if text.len() <= MAX_TEXT_BYTES {
         return text;
     }
+    cut(text)
+}
+
+#[cold]
+fn cut(text: &str) -> &str {
     let mut end = text.len().min(MAX_TEXT_BYTES);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -369,6 +404,21 @@ mod tests {
         let mut bytes = Vec::new();
         unpack(attrs.words(), &mut bytes);
         assert_eq!(Entries::new(&bytes, Some(Source::Section(&SITE))).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn texts_of_every_length_are_whole_and_end_in_zeros() {
+        let text = "abcdefghijklmnopqrst";
+        for len in 0..=text.len() {
+            let mut expected = text.as_bytes()[..len].to_vec();
+            expected.resize(len.next_multiple_of(8), 0);
+            let words: [Word; 4] = std::array::from_fn(|_| Word::default());
+            let count = Declared(2, FieldValue::Str(&text[..len])).write(&words).unwrap();
+            let found: Vec<u8> = words[1..count].iter().flat_map(|word| word.get().to_le_bytes()).collect();
+            assert_eq!((found, words[0].get()), (expected, 0x85 | 2 << 16 | (len as u64) << 32));
+            // Not without room for all of it.
+            assert_eq!(Declared(2, FieldValue::Str(&text[..len])).write(&words[..count - 1]), None);
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::filter::Sieve;
 use crate::memory;
-use crate::open::{Open, Parent, Spec, Start, Stay, Total, flag};
+use crate::open::{Open, Parent, Spec, Start, Stay, flag};
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::state::ThreadState;
 use crate::sys;
@@ -54,11 +54,12 @@ impl ThreadState {
         if open.has_rest() {
             self.fold_rest(open);
         }
-        match open.total() {
-            // An entered section ends at its last exit: a handle kept for longer does not make it longer.
-            Some(total) => self.finish_at(open, total.stay.exit_ns, &total),
-            None => self.finish_at(open, now_ns(), &Total::default()),
+        // An entered section ends at its last exit: a handle kept for longer does not make it longer.
+        let mut total = open.total();
+        if total.enters == 0 {
+            total.exit_ns = now_ns();
         }
+        self.finish_with(open, &total);
     }
 
     #[cold]
@@ -70,35 +71,37 @@ impl ThreadState {
 
     /// Ends a section of the stack, which was entered once.
     #[inline]
-    pub(crate) fn finish_stay(&mut self, open: &Open, stay: Stay) {
+    pub(crate) fn finish_stay(&mut self, open: &Open, stay: &Stay) {
         if open.has_rest() {
             self.fold_rest(open);
         }
-        self.finish_at(open, stay.exit_ns, &Total { enters: 1, stay });
+        self.finish_with(open, stay);
     }
 
+    /// Ends a section that ends at the exit of `total`.
     #[inline]
-    fn finish_at(&mut self, open: &Open, end_ns: u64, total: &Total) {
+    fn finish_with(&mut self, open: &Open, total: &Stay) {
         let Some(trace) = open.trace() else { return };
-        let bits = open.bits();
+        let mut bits = open.bits();
         if bits & flag::DISCARDED != 0 {
             open.make_plain();
+            bits = open.bits();
         }
         self.shared.aggregates.record(
             open.path().0,
             &aggregate::Ended {
-                duration_ns: end_ns.saturating_sub(open.start_ns()),
+                duration_ns: total.exit_ns.saturating_sub(open.start_ns()),
                 collapsed: bits & flag::COLLAPSED != 0,
-                self_busy_ns: total.stay.self_busy_ns,
-                memory: total.stay.memory,
+                self_busy_ns: total.self_busy_ns,
             },
+            total.memory.as_ref(),
         );
-        if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, end_ns, total) {
+        if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, total) {
             self.shared.leave_out(LossReason::Filtered);
         } else if bits & flag::EXPORTED != 0 {
-            let is_written = is_simple(open, total) && self.write_simple(open, end_ns, total);
+            let is_written = is_simple(open, bits, total) && self.write_simple(open, bits, total);
             if !is_written {
-                self.export(open, trace, end_ns, total);
+                self.export(open, trace, total);
             }
         } else if bits & flag::LEFT_OUT != 0 {
             self.shared.leave_out(match bits & flag::LEFT_OUT {
@@ -115,9 +118,10 @@ impl ThreadState {
     /// Whether a section that might be too small is so, and can be left out: it did not fail, nothing inside needs it,
     /// and no count that includes it was given.
     #[cold]
-    fn is_small(&self, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) -> bool {
-        let alloc_bytes = total.stay.memory.map(|memory| memory.alloc_bytes);
-        let is_small = |sieve: &Sieve| sieve.is_small(end_ns.saturating_sub(open.start_ns()), alloc_bytes);
+    fn is_small(&self, open: &Open, trace: TraceRef, total: &Stay) -> bool {
+        let alloc_bytes = total.memory.map(|memory| memory.alloc_bytes);
+        let is_small =
+            |sieve: &Sieve| sieve.is_small(total.exit_ns.saturating_sub(open.start_ns()), alloc_bytes);
         let is_wanted = open.has(flag::IS_ERROR | flag::IS_PART) || !open.is_hollow();
         if is_wanted || !self.recorder.sieve.as_ref().is_some_and(is_small) {
             return false;
@@ -140,27 +144,43 @@ impl ThreadState {
 
     /// Writes the record of a simple section straight into the ring; `false` if it does not fit in there in one piece.
     #[inline]
-    fn write_simple(&self, open: &Open, end_ns: u64, total: &Total) -> bool {
-        let (bits, words) = (open.bits(), open.words());
-        let stay = &total.stay;
-        // Kind and phase are where the record has them, two bytes further down.
-        let mut flags = (bits & 0xffff) << 16;
-        let mut len = record::WORDS + words.len();
-        if stay.memory.is_some() {
-            flags |= record::HAS_MEMORY;
-            len += 4;
+    fn write_simple(&self, open: &Open, bits: u64, stay: &Stay) -> bool {
+        if stay.memory.is_none() && stay.peak_bytes.is_none() {
+            return self.write_with(open, bits, stay, 0, &[]);
         }
-        if stay.peak_bytes.is_some() {
+        self.write_with_figures(open, bits, stay)
+    }
+
+    fn write_with_figures(&self, open: &Open, bits: u64, stay: &Stay) -> bool {
+        let (mut flags, mut figures, mut len) = (0, [0; 5], 0);
+        if let Some(memory) = &stay.memory {
+            let [alloc_bytes, free_bytes, alloc_count, free_count, ..] = memory.words();
+            flags |= record::HAS_MEMORY;
+            (figures, len) = ([alloc_bytes, free_bytes, alloc_count, free_count, 0], 4);
+        }
+        if let (Some(peak_bytes), Some(figure)) = (stay.peak_bytes, figures.get_mut(len)) {
             flags |= record::HAS_PEAK;
+            *figure = peak_bytes;
             len += 1;
         }
+        self.write_with(open, bits, stay, flags, figures.get(..len).unwrap_or_default())
+    }
+
+    /// As [`write_simple`](Self::write_simple), with these figures, which `has` tells of.
+    #[inline]
+    fn write_with(&self, open: &Open, bits: u64, stay: &Stay, has: u64, figures: &[u64]) -> bool {
+        let words = open.words();
+        // Kind and phase are where the record has them, two bytes further down.
+        let mut flags = (bits & 0xffff) << 16 | has;
         if bits & (flag::IS_ERROR | flag::ON_FOREIGN_THREAD) != 0 {
             flags |= if bits & flag::IS_ERROR != 0 { record::IS_ERROR } else { 0 };
             flags |= if bits & flag::ON_FOREIGN_THREAD != 0 { record::ON_FOREIGN_THREAD } else { 0 };
         }
+        let len = record::WORDS + figures.len() + words.len();
         let is_written = self.shared.ring.push_in_place(len, |slots| {
             let set = |slot: &AtomicU64, word: u64| slot.store(word, Ordering::Relaxed);
-            let Some((head, mut slots)) = slots.split_first_chunk::<{ record::WORDS }>() else { return };
+            let Some((head, slots)) = slots.split_first_chunk::<{ record::WORDS }>() else { return };
+            let Some((more, attached)) = slots.split_at_checked(figures.len()) else { return };
             let [id_high, id_low, about, span, parent, start, end, busy, enters, thread] = head;
             let [high, low] = open.trace_id_words();
             set(id_high, high);
@@ -169,23 +189,12 @@ impl ThreadState {
             set(span, open.span_id());
             set(parent, open.parent_span_id());
             set(start, open.start_ns());
-            set(end, end_ns);
+            set(end, stay.exit_ns);
             set(busy, stay.busy_ns);
-            set(enters, u64::from(total.enters) << 32 | u64::from(open.callsite()));
+            set(enters, u64::from(stay.enters) << 32 | u64::from(open.callsite()));
             set(thread, open.thread());
-            if let (Some(memory), Some((four, more))) = (&stay.memory, slots.split_first_chunk::<4>()) {
-                let [alloc_bytes, free_bytes, alloc_count, free_count] = four;
-                set(alloc_bytes, memory.alloc_bytes);
-                set(free_bytes, memory.free_bytes);
-                set(alloc_count, memory.alloc_count);
-                set(free_count, memory.free_count);
-                slots = more;
-            }
-            if let (Some(peak_bytes), Some((one, more))) = (stay.peak_bytes, slots.split_first()) {
-                set(one, peak_bytes);
-                slots = more;
-            }
-            slots.iter().zip(words).for_each(|(slot, word)| set(slot, word.get()));
+            more.iter().zip(figures).for_each(|(slot, &figure)| set(slot, figure));
+            attached.iter().zip(words).for_each(|(slot, word)| set(slot, word.get()));
         });
         if is_written {
             self.shared.emit();
@@ -194,23 +203,23 @@ impl ThreadState {
     }
 
     #[cold]
-    fn export(&mut self, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
+    fn export(&mut self, open: &Open, trace: TraceRef, total: &Stay) {
         let mut words = std::mem::take(&mut self.scratch);
-        if total.enters == 1
+        if let Some(start) = open.reading()
+            && total.enters == 1
             && open.is_owned_by(self.number)
-            && let Some(start) = open.reading()
         {
             let counted = self.reader.since(start);
-            let duration_ns = end_ns.saturating_sub(open.start_ns());
-            let off_cpu_ns = duration_ns.saturating_sub(total.stay.cpu_ns.unwrap_or(0));
+            let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
+            let off_cpu_ns = duration_ns.saturating_sub(total.cpu_ns.unwrap_or(0));
             counted.encode(off_cpu_ns, |word| words.push(word));
         }
-        self.export_with(&mut words, open, trace, end_ns, total);
+        self.export_with(&mut words, open, trace, total);
         words.clear();
         self.scratch = words;
     }
 
-    fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, end_ns: u64, total: &Total) {
+    fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, total: &Stay) {
         let Some(state) = self.recorder.traces.get(trace) else { return };
         let Some(about) = self.recorder.traces.about(trace) else { return };
         let is_of_run = about.root_kind == SectionKind::Run;
@@ -247,8 +256,8 @@ impl ThreadState {
             span_id: open.span_id(),
             parent_span_id: open.parent_span_id(),
             start_ns: open.start_ns(),
-            end_ns,
-            busy_ns: total.stay.busy_ns,
+            end_ns: total.exit_ns,
+            busy_ns: total.busy_ns,
             enters: total.enters,
             kind: open.kind(),
             phase: open.phase(),
@@ -258,15 +267,15 @@ impl ThreadState {
             left_out,
             on_foreign_thread: open.has(flag::ON_FOREIGN_THREAD),
             root,
-            memory: total.stay.memory.map(|memory| MemoryRecord {
+            memory: total.memory.map(|memory| MemoryRecord {
                 alloc_bytes: memory.alloc_bytes,
                 free_bytes: memory.free_bytes,
                 alloc_count: memory.alloc_count,
                 free_count: memory.free_count,
             }),
             // Of a part of the stays it would pass for that of all.
-            cpu_ns: total.stay.cpu_ns.filter(|_| open.is_timed()),
-            peak_bytes: total.stay.peak_bytes,
+            cpu_ns: total.cpu_ns.filter(|_| open.is_timed()),
+            peak_bytes: total.peak_bytes,
             live_bytes: if is_coarse { memory::live_bytes() } else { None },
             rss_bytes,
             rss_delta_bytes: rss_bytes
@@ -320,7 +329,7 @@ impl ThreadState {
         if let Some(epoch) = epoch {
             open.push(true, Entry::Field(attr::EPOCH, epoch.into()));
         }
-        self.export(&open, run.trace, open.start_ns(), &Total::default());
+        self.export(&open, run.trace, &Stay { exit_ns: open.start_ns(), ..Stay::default() });
         self.spare = Some(open);
         self.traces.leave(&self.recorder.traces, run.trace);
     }
@@ -379,10 +388,10 @@ impl ThreadState {
 
 /// Whether all of a section's figures are in the words of its record that [`ThreadState::write_simple`] writes.
 #[inline]
-fn is_simple(open: &Open, total: &Total) -> bool {
-    let has_more = open.bits() & (flag::IS_ROOT | flag::IS_PART | flag::POLLED | flag::READ) != 0;
-    let is_plain = open.bits() & 0xff == SectionKind::Section as u64;
-    !has_more && is_plain && !open.has_rest() && total.stay.cpu_ns.is_none()
+fn is_simple(open: &Open, bits: u64, total: &Stay) -> bool {
+    let has_more = bits & (flag::IS_ROOT | flag::IS_PART | flag::POLLED | flag::READ) != 0;
+    let is_plain = bits & 0xff == SectionKind::Section as u64;
+    !has_more && is_plain && !open.has_rest() && total.cpu_ns.is_none()
 }
 
 #[cfg(test)]

@@ -76,13 +76,12 @@ impl Hooks {
         if *attributes.metadata().level() > recorder.config.max_level {
             return;
         }
-        let explicit = explicit_parent(recorder, attributes);
         let Some(open) = recorder.spans.insert(key) else {
             recorder.lose(LossReason::OpenSpans, 1);
             return;
         };
         let begun = thread::with(recorder, |state| {
-            let around = begin(recorder, state, attributes, explicit, open)?;
+            let around = begin(recorder, state, attributes, open)?;
             if recorder.own_spans.is_used() {
                 hold_own(recorder, state, open, around);
             }
@@ -122,11 +121,10 @@ impl Hooks {
         if *attributes.metadata().level() > recorder.config.max_level {
             return None;
         }
-        let explicit = explicit_parent(recorder, attributes);
         let begun = thread::with(recorder, |state| {
             let place = state.slots.take(&recorder.own_spans)?;
             let (key, open) = recorder.own_spans.start(place)?;
-            let Some(around) = begin(recorder, state, attributes, explicit, open) else {
+            let Some(around) = begin(recorder, state, attributes, open) else {
                 recorder.own_spans.release(key);
                 state.slots.free(&recorder.own_spans, place);
                 return None;
@@ -260,11 +258,10 @@ impl Hooks {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
         thread::with(recorder, |state| {
-            let Some(stay) = state.leave(key) else {
+            let stay = state.leave(key);
+            if stay.enters == 0 {
                 state.leave_stranger(key);
-                return;
-            };
-            if let Some(open) = recorder.open_span(key) {
+            } else if let Some(open) = recorder.open_span(key) {
                 state.add_stay(open, &stay);
             }
         });
@@ -294,10 +291,6 @@ impl Hooks {
     }
 }
 
-fn explicit_parent(recorder: &Recorder, attributes: &Attributes<'_>) -> Option<Option<Parent>> {
-    attributes.parent().map(|id| recorder.span_parent(id.into_u64()))
-}
-
 /// Has a new span keep the span around it from ending, if that one has an id of ours. `around`: the key of the section
 /// around it.
 #[inline]
@@ -309,28 +302,46 @@ fn hold_own(recorder: &Recorder, state: &ThreadState, open: &Open, around: u64) 
 }
 
 /// Begins the section of a new span; returns the key of the one around it, 0 for none, or `None` when there is no room
-/// for its trace. `explicit`: the parent that it was given, if that one is recorded.
+/// for its trace.
 #[inline]
 fn begin(
     recorder: &Arc<Recorder>,
     state: &mut ThreadState,
     attributes: &Attributes<'_>,
-    explicit: Option<Option<Parent>>,
     open: &Open,
 ) -> Option<u64> {
-    let metadata = attributes.metadata();
     open.reset(state.number, state.shared.id);
-    let parent = match explicit {
-        Some(parent) => parent,
-        None if attributes.is_contextual() => state.current(),
+    if attributes.is_contextual()
+        && let Some(&parent) = state.current()
+        && parent.takes_work()
+        && let Some(place) = state.plain_place(parent.path, attributes.metadata())
+    {
+        attributes.record(&mut PlainVisitor(open));
+        return state.begin_plain(open, place, None, parent).then_some(parent.key);
+    }
+    begin_any(recorder, state, attributes, open)
+}
+
+/// As [`begin`], wherever the span is and whatever its fields say of it.
+#[cold]
+fn begin_any(
+    recorder: &Arc<Recorder>,
+    state: &mut ThreadState,
+    attributes: &Attributes<'_>,
+    open: &Open,
+) -> Option<u64> {
+    let parent = match attributes.parent() {
+        Some(id) => recorder.span_parent(id.into_u64()),
+        None if attributes.is_contextual() => state.current().copied(),
         None => None,
     };
+    let metadata = attributes.metadata();
     let around = parent.filter(Parent::takes_work);
     let path = around.map_or(PathId::ROOT, |parent| parent.path);
     let has_begun = match state.plain_place(path, metadata) {
         Some(place) => {
             attributes.record(&mut PlainVisitor(open));
-            state.begin_plain(open, place, None, around)
+            state.begin_at(open, place, &Spec::default(), around)
         }
         None => begin_special(recorder, state, attributes, open, parent),
     };

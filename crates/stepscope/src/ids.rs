@@ -35,7 +35,7 @@ impl fmt::Display for SpanIds {
 #[must_use]
 pub fn current_ids() -> Option<SpanIds> {
     thread::with_current(|state| {
-        let current = state.current()?;
+        let current = *state.current()?;
         let about = state.recorder.traces.about(current.trace)?;
         Some(SpanIds { trace_id: about.id, span_id: current.span_id.to_be_bytes() })
     })?

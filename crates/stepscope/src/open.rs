@@ -11,7 +11,7 @@ use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
 use crate::aggregate::MemorySums;
-use crate::attrs::{self, Attrs, Declared, Encode, FieldValue};
+use crate::attrs::{Attrs, Declared, Encode, FieldValue};
 use crate::os::Reading;
 use crate::polls::Polls;
 use crate::trace::TraceRef;
@@ -61,23 +61,17 @@ impl Parent {
     }
 }
 
-/// What one stay inside a section (from enter to exit, on one thread) measured.
+/// What one stay inside a section (from enter to exit, on one thread) measured, or several as if they had been one: sums,
+/// the highest peak, the last exit.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Stay {
+    pub enters: u32,
     pub exit_ns: u64,
     pub busy_ns: u64,
     pub self_busy_ns: u64,
     pub memory: Option<MemorySums>,
     pub peak_bytes: Option<u64>,
     pub cpu_ns: Option<u64>,
-}
-
-/// What a section was from its first entry to its last exit.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Total {
-    pub enters: u32,
-    /// Sums, the highest peak, the last exit.
-    pub stay: Stay,
 }
 
 /// What all stays measured together.
@@ -109,9 +103,9 @@ impl Stays {
     }
 
     #[inline]
-    fn add(&self, enters: u64, stay: &Stay) {
+    fn add(&self, stay: &Stay) {
         let before = self.enters.get();
-        self.enters.set(before.saturating_add(enters));
+        self.enters.set(before.saturating_add(u64::from(stay.enters)));
         if before == 0 {
             self.busy_ns.set(stay.busy_ns);
             self.self_busy_ns.set(stay.self_busy_ns);
@@ -122,11 +116,11 @@ impl Stays {
             self.last_exit_ns.set(self.last_exit_ns.get().max(stay.exit_ns));
         }
         if stay.memory.is_some() || stay.peak_bytes.is_some() || stay.cpu_ns.is_some() {
-            self.add_figures(enters, stay);
+            self.add_figures(stay);
         }
     }
 
-    fn add_figures(&self, enters: u64, stay: &Stay) {
+    fn add_figures(&self, stay: &Stay) {
         let has = self.has.get();
         if let Some(memory) = &stay.memory {
             let pairs = self.memory.iter().zip(memory.words());
@@ -143,7 +137,7 @@ impl Stays {
         if let Some(cpu_ns) = stay.cpu_ns {
             let word = |word: &Word| if has & HAS_CPU == 0 { 0 } else { word.get() };
             self.cpu_ns.set(word(&self.cpu_ns).saturating_add(cpu_ns));
-            self.cpu_stays.set(word(&self.cpu_stays).saturating_add(enters));
+            self.cpu_stays.set(word(&self.cpu_stays).saturating_add(u64::from(stay.enters)));
         }
         let flag = |is_there: bool, flag: u64| if is_there { flag } else { 0 };
         let now = has
@@ -158,27 +152,27 @@ impl Stays {
         self.cpu_stays.get() == self.enters.get()
     }
 
+    /// As if all stays had been one; nothing without any.
     #[inline]
-    fn memory(&self) -> Option<MemorySums> {
-        (self.has.get() & HAS_MEMORY != 0)
-            .then(|| MemorySums::from_words(self.memory.each_ref().map(Word::get)))
+    fn total(&self) -> Stay {
+        let mut stay = Stay::default();
+        let enters = self.enters.get();
+        if enters > 0 {
+            stay.enters = enters.min(u64::from(u32::MAX)) as u32;
+            (stay.exit_ns, stay.busy_ns) = (self.last_exit_ns.get(), self.busy_ns.get());
+            stay.self_busy_ns = self.self_busy_ns.get();
+        }
+        if self.has.get() != 0 {
+            self.put_figures(&mut stay);
+        }
+        stay
     }
 
-    /// As if all stays had been one; `None` without any.
-    #[inline]
-    fn total(&self) -> Option<Total> {
-        let enters = self.enters.get();
-        let has = self.has.get();
-        let figure = |flag: u64, word: &Word| if has & flag == 0 { None } else { Some(word.get()) };
-        let stay = Stay {
-            exit_ns: self.last_exit_ns.get(),
-            busy_ns: self.busy_ns.get(),
-            self_busy_ns: self.self_busy_ns.get(),
-            memory: self.memory(),
-            peak_bytes: figure(HAS_PEAK, &self.peak_bytes),
-            cpu_ns: figure(HAS_CPU, &self.cpu_ns),
-        };
-        (enters > 0).then_some(Total { enters: enters.min(u64::from(u32::MAX)) as u32, stay })
+    fn put_figures(&self, stay: &mut Stay) {
+        let has = |flag: u64| self.has.get() & flag != 0;
+        stay.memory = has(HAS_MEMORY).then(|| MemorySums::from_words(self.memory.each_ref().map(Word::get)));
+        stay.peak_bytes = has(HAS_PEAK).then(|| self.peak_bytes.get());
+        stay.cpu_ns = has(HAS_CPU).then(|| self.cpu_ns.get());
     }
 }
 
@@ -495,12 +489,18 @@ impl Open {
     /// As the section around others; `None` before it has begun.
     #[inline]
     pub(crate) fn as_parent(&self, key: u64) -> Option<Parent> {
+        self.as_parent_of_kind(key, self.kind())
+    }
+
+    /// As [`as_parent`](Self::as_parent), of a kind that is known.
+    #[inline]
+    pub(crate) fn as_parent_of_kind(&self, key: u64, kind: SectionKind) -> Option<Parent> {
         let trace = self.trace()?;
         Some(Parent {
             trace,
             span_id: self.span_id(),
             path: self.path(),
-            kind: self.kind(),
+            kind,
             key,
             leaving: (self.bits.get() >> flag::LEAVING) as u8,
         })
@@ -560,17 +560,36 @@ impl Open {
     #[inline]
     pub(crate) fn push_declared(&self, number: usize, value: FieldValue<'_>) {
         let used = self.used.get();
-        let start = (used & WORDS_USED) as usize;
-        if used & FULL == 0
-            && let Some([head, bits]) = self.words.get(start..start + 2)
-            && let Some([head_word, value_word]) = attrs::scalar_words(number, value)
-        {
-            head.set(head_word);
-            bits.set(value_word);
-            self.used.set(used + ENTRY + 2);
-        } else {
-            self.push(true, Declared(number, value));
+        self.used.set(self.put_declared(used, number, value));
+    }
+
+    /// As [`push_declared`](Self::push_declared), for all fields that the callsite declares.
+    #[inline]
+    pub(crate) fn push_all_declared(&self, values: &[FieldValue<'_>]) {
+        if values.is_empty() {
+            return;
         }
+        let fields = values.iter().enumerate();
+        let used = self.used.get();
+        self.used.set(fields.fold(used, |used, (number, &value)| self.put_declared(used, number, value)));
+    }
+
+    /// Puts a declared field behind what is in use: what is in use then.
+    #[inline(always)]
+    fn put_declared(&self, used: u64, number: usize, value: FieldValue<'_>) -> u64 {
+        // (With [`FULL`], too, it is beyond the last one.)
+        let free = self.words.get((used & (WORDS_USED | FULL)) as usize..);
+        match free.and_then(|free| Declared(number, value).write(free)) {
+            Some(words) => used + ENTRY + words as u64,
+            None => self.put_declared_elsewhere(used, number, value),
+        }
+    }
+
+    #[cold]
+    fn put_declared_elsewhere(&self, used: u64, number: usize, value: FieldValue<'_>) -> u64 {
+        self.used.set(used);
+        self.push(true, Declared(number, value));
+        self.used.get()
     }
 
     #[cold]
@@ -619,21 +638,22 @@ impl Open {
     #[inline]
     pub(crate) fn add(&self, owned: bool, stay: &Stay) {
         if owned {
-            self.stays.add(1, stay);
+            self.stays.add(stay);
         } else {
-            self.rest().stays.add(1, stay);
+            self.rest().stays.add(stay);
         }
     }
 
     /// Takes in what other threads have added. For the one that ends it.
     pub(crate) fn fold_rest(&self) -> Option<TraceRef> {
         let mut rest = self.rest();
-        if let Some(mut total) = rest.stays.total() {
+        let mut total = rest.stays.total();
+        if total.enters > 0 {
             if self.polls().are_of(self.span_id()) {
                 self.note_first_poll();
             }
-            total.stay.cpu_ns = total.stay.cpu_ns.filter(|_| rest.stays.are_timed());
-            self.stays.add(u64::from(total.enters), &total.stay);
+            total.cpu_ns = total.cpu_ns.filter(|_| rest.stays.are_timed());
+            self.stays.add(&total);
             rest.stays.reset();
         }
         if let Some(is_error) = rest.is_error {
@@ -650,10 +670,9 @@ impl Open {
         self.stays.enters.get() == 0 || self.stays.are_timed()
     }
 
-    /// What all stays of the owner measured, and after [`fold_rest`](Self::fold_rest) those of others; `None` if it
-    /// was never entered.
+    /// What all stays of the owner measured, and after [`fold_rest`](Self::fold_rest) those of others.
     #[inline]
-    pub(crate) fn total(&self) -> Option<Total> {
+    pub(crate) fn total(&self) -> Stay {
         self.stays.total()
     }
 }

@@ -54,11 +54,18 @@ impl Places {
     /// The place inside of `parent` for the callsite at `address`, of which `find` knows if this thread does not.
     #[inline]
     pub(crate) fn get(&mut self, parent: PathId, address: usize, find: impl FnOnce() -> Place) -> Place {
-        let key = (parent, address);
-        match self.near.get(near_index(key)) {
-            Some((found, place)) if *found == key => *place,
-            _ => self.get_far(key, find),
+        match self.near(parent, address) {
+            Some(place) => place,
+            None => self.get_far((parent, address), find),
         }
+    }
+
+    /// As [`get`](Self::get), if it is the one used last of those with the same hash.
+    #[inline]
+    pub(crate) fn near(&self, parent: PathId, address: usize) -> Option<Place> {
+        let key = (parent, address);
+        let (found, place) = self.near.get(near_index(key))?;
+        (*found == key).then_some(*place)
     }
 
     #[cold]

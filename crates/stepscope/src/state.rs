@@ -38,6 +38,30 @@ struct Frame {
     open: Option<Box<Open>>,
 }
 
+impl Frame {
+    /// Adds to a stay what was measured beside its time; `counters`: the thread's at its end.
+    fn measure(&mut self, counters: Option<Counters>, outer: Option<&mut Self>, stay: &mut Stay) {
+        if let Some(before) = self.cpu_ns {
+            stay.cpu_ns = sys::thread_cpu_ns().map(|now| now.saturating_sub(before));
+        }
+        let Some((before, after)) = self.counters.zip(counters) else { return };
+        let inside = after.since(&before);
+        stay.peak_bytes = self.peak.take().and_then(memory::peak_exit);
+        stay.memory = Some(MemorySums {
+            alloc_bytes: inside.allocated_bytes,
+            free_bytes: inside.freed_bytes,
+            alloc_count: inside.allocs,
+            free_count: inside.frees,
+            self_alloc_bytes: inside.allocated_bytes.saturating_sub(self.nested_alloc_bytes),
+            self_free_bytes: inside.freed_bytes.saturating_sub(self.nested_free_bytes),
+        });
+        if let Some(outer) = outer {
+            outer.nested_alloc_bytes = outer.nested_alloc_bytes.wrapping_add(inside.allocated_bytes);
+            outer.nested_free_bytes = outer.nested_free_bytes.wrapping_add(inside.freed_bytes);
+        }
+    }
+}
+
 /// The state of one thread for one recorder.
 #[derive(Debug)]
 pub(crate) struct ThreadState {
@@ -106,8 +130,8 @@ impl ThreadState {
 
     /// The innermost section entered on this thread.
     #[inline]
-    pub(crate) fn current(&self) -> Option<Parent> {
-        Some(self.frames.get(self.depth.checked_sub(1)?)?.section)
+    pub(crate) fn current(&self) -> Option<&Parent> {
+        Some(&self.frames.get(self.depth.checked_sub(1)?)?.section)
     }
 
     /// Keys of the entered sections, innermost first, with their kinds.
@@ -172,6 +196,14 @@ impl ThreadState {
     /// The place of a section of `source` inside of a section of path `parent`.
     #[inline]
     fn place(&mut self, parent: PathId, source: Source, spec: impl FnOnce() -> Spec) -> Place {
+        match self.places.near(parent, source.address()) {
+            Some(place) => place,
+            None => self.far_place(parent, source, spec),
+        }
+    }
+
+    #[cold]
+    fn far_place(&mut self, parent: PathId, source: Source, spec: impl FnOnce() -> Spec) -> Place {
         let recorder = &self.recorder;
         self.places.get(parent, source.address(), || recorder.place(parent, source, source.name(), &spec()))
     }
@@ -183,15 +215,27 @@ impl ThreadState {
         parent: PathId,
         metadata: &'static Metadata<'static>,
     ) -> Option<Place> {
-        let (recorder, source) = (&self.recorder, Source::Span(metadata));
         // Next to its address, which is even: what is not plain has both places.
-        let place = self.places.get(parent, source.address() | 1, || {
-            match visit::is_plain(metadata, &recorder.config) {
-                true => recorder.place(parent, source, source.name(), &Spec::default()),
-                false => Place { path: parent, callsite: 0, is_plain: false, one_in: 1 },
-            }
-        });
+        let address = Source::Span(metadata).address() | 1;
+        let place = match self.places.near(parent, address) {
+            Some(place) => place,
+            None => self.far_plain_place(parent, metadata, address),
+        };
         place.is_plain.then_some(place)
+    }
+
+    #[cold]
+    fn far_plain_place(
+        &mut self,
+        parent: PathId,
+        metadata: &'static Metadata<'static>,
+        address: usize,
+    ) -> Place {
+        let (recorder, source) = (&self.recorder, Source::Span(metadata));
+        self.places.get(parent, address, || match visit::is_plain(metadata, &recorder.config) {
+            true => recorder.place(parent, source, source.name(), &Spec::default()),
+            false => Place { path: parent, callsite: 0, is_plain: false, one_in: 1 },
+        })
     }
 
     /// Gives `open` its identity and its place: trace, parent, path. `name` overrides the callsite's. `false`
@@ -223,41 +267,43 @@ impl ThreadState {
     }
 
     /// As [`begin`](Self::begin), where the place is known and the section's parent can be one.
-    fn begin_at(&mut self, open: &Open, place: Place, spec: &Spec, parent: Option<Parent>) -> bool {
+    pub(crate) fn begin_at(
+        &mut self,
+        open: &Open,
+        place: Place,
+        spec: &Spec,
+        parent: Option<Parent>,
+    ) -> bool {
         let leaving = match spec.kind() {
-            SectionKind::Section => self.leaving(open, place, parent.as_ref()),
+            SectionKind::Section => self.leaving(open, place, parent),
             _ => {
-                self.count_inside(parent.as_ref());
+                self.count_inside(parent);
                 flag::EXPORTED
             }
         };
         match parent {
-            Some(parent) => self.begin_inside(open, place, spec.kind(), spec.phase, &parent, leaving),
+            Some(parent) => self.begin_inside(open, place, spec.kind(), spec.phase, parent, leaving),
             None => self.begin_root(open, place, spec, None, leaving),
         }
     }
 
-    /// As [`begin`](Self::begin) for a section of no particular kind, where the place is known and the section's
-    /// parent can be one.
+    /// As [`begin`](Self::begin) for a section of no particular kind inside `parent`, where the place is known.
     #[inline]
     pub(crate) fn begin_plain(
         &mut self,
         open: &Open,
         place: Place,
         phase: Option<Phase>,
-        parent: Option<Parent>,
+        parent: Parent,
     ) -> bool {
-        let leaving = self.leaving(open, place, parent.as_ref());
-        match parent {
-            Some(parent) => self.begin_inside(open, place, SectionKind::Section, phase, &parent, leaving),
-            None => self.begin_root(open, place, &Spec { phase, ..Spec::default() }, None, leaving),
-        }
+        let leaving = self.leaving(open, place, Some(parent));
+        self.begin_inside(open, place, SectionKind::Section, phase, parent, leaving)
     }
 
     /// Whether a section inside of `parent` leaves as a span, or why not: flags.
     #[inline]
-    fn leaving(&self, open: &Open, place: Place, parent: Option<&Parent>) -> u64 {
-        let around = parent.map_or(flag::EXPORTED, Parent::leaving);
+    fn leaving(&self, open: &Open, place: Place, parent: Option<Parent>) -> u64 {
+        let around = parent.map_or(flag::EXPORTED, |parent| parent.leaving());
         match self.recorder.gate() {
             Gate::Open if around & flag::EXPORTED != 0 => flag::EXPORTED,
             Gate::Closed => 0,
@@ -266,7 +312,7 @@ impl ThreadState {
     }
 
     #[cold]
-    fn leaving_less(&self, open: &Open, place: Place, around: u64, parent: Option<&Parent>) -> u64 {
+    fn leaving_less(&self, open: &Open, place: Place, around: u64, parent: Option<Parent>) -> u64 {
         let leaving = if around & flag::EXPORTED == 0 { around } else { self.recorder.leaving(place) };
         if leaving & flag::EXPORTED != 0 {
             self.count_inside(parent);
@@ -283,7 +329,7 @@ impl ThreadState {
     }
 
     /// Counts one more section inside of `parent`, which leaves as a span for that alone.
-    fn count_inside(&self, parent: Option<&Parent>) {
+    fn count_inside(&self, parent: Option<Parent>) {
         if let Some(parent) = parent.filter(|parent| parent.leaving() & flag::MAY_BE_SMALL != 0)
             && let Some(open) = self.find_around(parent.key, parent.span_id)
         {
@@ -304,7 +350,7 @@ impl ThreadState {
         place: Place,
         kind: SectionKind,
         phase: Option<Phase>,
-        parent: &Parent,
+        parent: Parent,
         leaving: u64,
     ) -> bool {
         let collapsed = PathTable::is_collapsed(parent.path, place.path);
@@ -381,7 +427,7 @@ impl ThreadState {
 
     /// Begins a section inside `parent`, whose own trace has no room or is gone: in the trace that continues it.
     #[cold]
-    fn begin_elsewhere(&mut self, open: &Open, place: Place, spec: &Spec, parent: &Parent) -> bool {
+    fn begin_elsewhere(&mut self, open: &Open, place: Place, spec: &Spec, parent: Parent) -> bool {
         let around = self.recorder.traces.about(parent.trace);
         if let Some(around) = &around {
             open.rest().continues = Some((parent.path, around.id, parent.span_id));
@@ -430,7 +476,7 @@ impl ThreadState {
 
     /// The trace for a section inside `parent`, whose own trace, about `around`, has no room: one after the other,
     /// each up to the bound. Joined. `None` when the open section of `parent` is gone.
-    fn continue_trace(&mut self, parent: &Parent, around: &About) -> Option<TraceRef> {
+    fn continue_trace(&mut self, parent: Parent, around: &About) -> Option<TraceRef> {
         let recorder = Arc::clone(&self.recorder);
         let open = find_open(self.frames.get(..self.depth)?, &recorder, parent.key)
             // Keys of spans come back: another span may have this one by now.
@@ -471,9 +517,9 @@ impl ThreadState {
     ) -> Option<u64> {
         let open = self.new_section(values);
         more(&open);
-        let parent = self.current();
+        let parent = self.current().copied();
         let begun = self.begin(&open, source, None, spec, parent);
-        self.enter_begun(open, begun)
+        self.enter_begun(open, begun, spec.kind())
     }
 
     /// As [`enter_section`](Self::enter_section) for a section of no particular kind.
@@ -484,12 +530,16 @@ impl ThreadState {
         values: &[FieldValue<'_>],
     ) -> Option<u64> {
         let open = self.new_section(values);
-        let parent = self.current().filter(Parent::takes_work);
-        let path = parent.map_or(PathId::ROOT, |parent| parent.path);
+        let source = Source::Section(callsite);
         let spec = || Spec { phase: callsite.phase, ..Spec::default() };
-        let place = self.place(path, Source::Section(callsite), spec);
-        let begun = self.begin_plain(&open, place, callsite.phase, parent);
-        self.enter_begun(open, begun)
+        let begun = match self.current() {
+            Some(&parent) if parent.takes_work() => {
+                let place = self.place(parent.path, source, spec);
+                self.begin_plain(&open, place, callsite.phase, parent)
+            }
+            _ => self.begin(&open, source, None, &spec(), None),
+        };
+        self.enter_begun(open, begun, SectionKind::Section)
     }
 
     #[inline]
@@ -497,23 +547,20 @@ impl ThreadState {
         let spare = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take());
         let open = spare.unwrap_or_else(fresh);
         open.reset(self.number, self.shared.id);
-        for (number, &value) in values.iter().enumerate() {
-            open.push_declared(number, value);
-        }
+        open.push_all_declared(values);
         open
     }
 
     #[inline]
-    fn enter_begun(&mut self, open: Box<Open>, begun: bool) -> Option<u64> {
+    fn enter_begun(&mut self, open: Box<Open>, begun: bool, kind: SectionKind) -> Option<u64> {
         if !begun {
             self.recorder.lose(LossReason::OpenSpans, 1);
             return None;
         }
         self.sections += 1;
         let key = key::of_section(self.sections);
-        let section = open.as_parent(key)?;
-        let timed_by_system_call =
-            section.kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
+        let section = open.as_parent_of_kind(key, kind)?;
+        let timed_by_system_call = kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
         // One clock read serves as start and as entry.
         let start_ns = open.start_ns();
         let frame = self.push(section, timed_by_system_call)?;
@@ -525,7 +572,7 @@ impl ThreadState {
     #[inline]
     fn push(&mut self, section: Parent, timed_by_system_call: bool) -> Option<&mut Frame> {
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
-        if self.depth == self.frames.len() {
+        if self.depth >= self.frames.len() {
             self.add_frame(section);
         }
         let frame = self.frames.get_mut(self.depth)?;
@@ -556,46 +603,38 @@ impl ThreadState {
         });
     }
 
-    /// Leaves section `key`; what the stay measured. Its frame is the first that is free from now on.
+    /// Leaves section `key`; what the stay measured, without an entry if it is not entered here.
     #[inline]
-    pub(crate) fn leave(&mut self, key: u64) -> Option<Stay> {
+    pub(crate) fn leave(&mut self, key: u64) -> Stay {
+        let mut stay = Stay::default();
+        self.leave_frame(key, &mut stay);
+        stay
+    }
+
+    /// As [`leave`](Self::leave), into `stay`; its frame, which is the first that is free from now on.
+    #[inline]
+    fn leave_frame(&mut self, key: u64, stay: &mut Stay) -> Option<&mut Frame> {
         let exit_ns = now_ns();
         let counters = memory::thread_counters();
-        let top = self.depth.checked_sub(1)?;
+        let depth = self.depth;
         // Guards may be dropped out of order; the one asked for leaves, the others stay.
-        let is_innermost = self.frames.get(top)?.section.key == key;
-        let position = if is_innermost { top } else { self.bring_to_top(key)? };
-        self.depth = top;
-        let (entered, free) = self.frames.split_at_mut_checked(top)?;
-        let frame = free.first_mut()?;
-        let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
-        let outer = position.checked_sub(1).and_then(|outer| entered.get_mut(outer));
-        let cpu_ns = match frame.cpu_ns {
-            Some(before) => sys::thread_cpu_ns().map(|now| now.saturating_sub(before)),
-            None => None,
+        let position = match self.current()?.key == key {
+            true => depth - 1,
+            false => self.bring_to_top(key)?,
         };
-        let (mut memory, mut peak_bytes) = (None, None);
-        if let Some((before, after)) = frame.counters.zip(counters) {
-            let inside = after.since(&before);
-            peak_bytes = frame.peak.take().and_then(memory::peak_exit);
-            memory = Some(MemorySums {
-                alloc_bytes: inside.allocated_bytes,
-                free_bytes: inside.freed_bytes,
-                alloc_count: inside.allocs,
-                free_count: inside.frees,
-                self_alloc_bytes: inside.allocated_bytes.saturating_sub(frame.nested_alloc_bytes),
-                self_free_bytes: inside.freed_bytes.saturating_sub(frame.nested_free_bytes),
-            });
-        }
-        if let Some(outer) = outer {
+        let [entered @ .., frame] = self.frames.get_mut(..depth)? else { return None };
+        self.depth = depth - 1;
+        let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
+        (stay.enters, stay.exit_ns, stay.busy_ns) = (1, exit_ns, busy_ns);
+        stay.self_busy_ns = busy_ns.saturating_sub(frame.nested_busy_ns);
+        let mut outer = entered.get_mut(position.wrapping_sub(1));
+        if let Some(outer) = &mut outer {
             outer.nested_busy_ns = outer.nested_busy_ns.saturating_add(busy_ns);
-            if let Some(inside) = &memory {
-                outer.nested_alloc_bytes = outer.nested_alloc_bytes.wrapping_add(inside.alloc_bytes);
-                outer.nested_free_bytes = outer.nested_free_bytes.wrapping_add(inside.free_bytes);
-            }
         }
-        let self_busy_ns = busy_ns.saturating_sub(frame.nested_busy_ns);
-        Some(Stay { exit_ns, busy_ns, self_busy_ns, memory, peak_bytes, cpu_ns })
+        if frame.cpu_ns.is_some() || counters.is_some() {
+            frame.measure(counters, outer, stay);
+        }
+        Some(frame)
     }
 
     /// Makes the frame of section `key` the innermost one; returns where it was.
@@ -610,12 +649,13 @@ impl ThreadState {
     /// Leaves the section `key` of the stack and ends it.
     #[inline]
     pub(crate) fn end_section(&mut self, key: u64) {
-        let Some(stay) = self.leave(key) else { return };
-        let Some(open) = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take()) else { return };
+        let mut stay = Stay::default();
+        let Some(frame) = self.leave_frame(key, &mut stay) else { return };
+        let Some(open) = frame.open.take() else { return };
         if std::thread::panicking() {
             open.set_error(true, true);
         }
-        self.finish_stay(&open, stay);
+        self.finish_stay(&open, &stay);
         if self.depth < KEPT_FRAMES {
             if let Some(frame) = self.frames.get_mut(self.depth) {
                 frame.open = Some(open);

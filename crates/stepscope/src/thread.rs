@@ -80,18 +80,20 @@ fn with_id<R>(
 ) -> Option<R> {
     let cell = STATE.try_with(|cell| {
         let mut slot = cell.try_borrow_mut().ok()?;
-        match &mut slot.0 {
-            Some(state) if state.recorder.id == id => Some(f(state)),
-            _ => Some(f(make(&mut slot, recorder()?)?)),
-        }
+        let state = match &mut slot.0 {
+            Some(state) if state.recorder.id == id => state,
+            _ => make(&mut slot, recorder()?)?,
+        };
+        // Called in one place, so that it is part of its caller.
+        Some(f(state))
     });
     cell.ok().flatten()
 }
 
 #[cold]
-fn make(slot: &mut Slot, recorder: Arc<Recorder>) -> Option<&mut ThreadState> {
+fn make(slot: &mut Slot, recorder: Arc<Recorder>) -> Option<&mut Box<ThreadState>> {
     slot.0 = Some(Box::new(ThreadState::new(recorder)));
-    slot.0.as_deref_mut()
+    slot.0.as_mut()
 }
 
 /// Counts a section that could not begin because its thread has begun to tear down.

@@ -2,6 +2,7 @@
 //! that are reused, so that a step costs no allocation in the steady state, and named by a number and a
 //! generation, so that a section that knows a trace that is gone does no harm.
 
+use std::num::NonZeroU64;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
@@ -10,25 +11,43 @@ use stepscope_core::{Mode, SectionKind, identity::TraceId};
 use crate::record::SectionRecord;
 use crate::word::Word;
 
-/// A trace in the table.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct TraceRef {
-    index: u32,
-    generation: u32,
+/// A trace in the table: its generation, and its place there plus 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TraceRef(NonZeroU64);
+
+impl Default for TraceRef {
+    /// The first one of the first place.
+    fn default() -> Self {
+        Self::new(0, 0)
+    }
 }
 
 impl TraceRef {
+    fn new(index: u32, generation: u32) -> Self {
+        let place = NonZeroU64::MIN.saturating_add(u64::from(index));
+        Self(place | u64::from(generation) << 32)
+    }
+
     /// As one word, which is never 0.
     #[inline]
     pub(crate) fn to_word(self) -> u64 {
-        u64::from(self.generation) << 32 | u64::from(self.index + 1)
+        self.0.get()
     }
 
     /// The inverse; `None` for 0.
     #[inline]
     pub(crate) fn from_word(word: u64) -> Option<Self> {
-        let index = (word as u32).checked_sub(1)?;
-        Some(Self { index, generation: (word >> 32) as u32 })
+        NonZeroU64::new(word).map(Self)
+    }
+
+    #[inline]
+    fn index(self) -> u32 {
+        (self.0.get() as u32).wrapping_sub(1)
+    }
+
+    #[inline]
+    fn generation(self) -> u32 {
+        (self.0.get() >> 32) as u32
     }
 }
 
@@ -291,13 +310,13 @@ impl TraceTable {
     /// The place of `trace`, whatever is there by now. What it says holds for a section that holds the trace.
     #[inline]
     pub(crate) fn get(&self, trace: TraceRef) -> Option<&TraceState> {
-        let index = trace.index as usize;
+        let index = trace.index() as usize;
         self.chunks.get(index / CHUNK)?.get()?.get(index % CHUNK)
     }
 
     fn is_there(&self, trace: TraceRef) -> bool {
         let state = self.get(trace).map_or(0, |place| place.state.load(Ordering::Acquire));
-        state / GENERATION == u64::from(trace.generation) && state & HOLDS != 0
+        state / GENERATION == u64::from(trace.generation()) && state & HOLDS != 0
     }
 
     /// What `trace` is about, unless it is gone.
@@ -312,12 +331,12 @@ impl TraceTable {
     /// joined leaves once.
     #[inline]
     pub(crate) fn join(&self, trace: TraceRef) -> Option<&TraceState> {
-        self.get(trace).filter(|place| place.hold(trace.generation, true))
+        self.get(trace).filter(|place| place.hold(trace.generation(), true))
     }
 
     /// Holds `trace` without a span of its own in it; to be left once.
     pub(crate) fn hold(&self, trace: TraceRef) -> bool {
-        self.get(trace).is_some_and(|place| place.hold(trace.generation, false))
+        self.get(trace).is_some_and(|place| place.hold(trace.generation(), false))
     }
 
     /// A section of `trace` has ended on a thread that records no more: its span is lost, if one was to leave.
@@ -364,9 +383,9 @@ impl TracePool {
         };
         let chunk = table.chunks.get(index as usize / CHUNK)?;
         chunk.get_or_init(|| Box::new(std::array::from_fn(|_| TraceState::default())));
-        let trace = TraceRef { index, generation: 0 };
+        let trace = TraceRef::new(index, 0);
         let generation = table.get(trace)?.start(about, root_joins);
-        Some(TraceRef { index, generation })
+        Some(TraceRef::new(index, generation))
     }
 
     /// A section that held `trace` has ended; the last one frees its place.
@@ -383,12 +402,12 @@ impl TracePool {
     fn free(&mut self, table: &TraceTable, place: &TraceState, trace: TraceRef) {
         *place.announcement() = Announcement::Open;
         // From here on nobody holds it, so nobody else writes to it.
-        let generation = u64::from(trace.generation).wrapping_add(1) & (u64::MAX / GENERATION);
+        let generation = u64::from(trace.generation()).wrapping_add(1) & (u64::MAX / GENERATION);
         place.state.store(generation * GENERATION, Ordering::Release);
         if self.free.len() < KEEP {
-            self.free.push(trace.index);
+            self.free.push(trace.index());
         } else {
-            table.lock_free().push(trace.index);
+            table.lock_free().push(trace.index());
         }
     }
 
@@ -488,11 +507,11 @@ mod tests {
         assert!(table.hold(first));
         pool.leave(&table, first);
         let second = pool.start(&table, &about(2), true).unwrap();
-        assert_ne!(second.index, first.index);
+        assert_ne!(second.index(), first.index());
         assert_eq!(table.about(first), Some(about(1)));
         pool.leave(&table, first);
         let again = pool.start(&table, &about(3), true).unwrap();
-        assert_eq!((again.index, table.about(again)), (first.index, Some(about(3))));
+        assert_eq!((again.index(), table.about(again)), (first.index(), Some(about(3))));
         // Who still knows the first one does not get into the third.
         assert_eq!(table.about(first), None);
         assert!(table.join(first).is_none() && !table.hold(first));

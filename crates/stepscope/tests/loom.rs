@@ -107,14 +107,14 @@ fn records_arrive_whole_in_order_and_none_is_lost_without_a_word() {
 const ENDED: [Ended; 2] = [ended(5), ended(6)];
 
 const fn ended(duration_ns: u64) -> Ended {
-    Ended { duration_ns, collapsed: false, self_busy_ns: 1, memory: None }
+    Ended { duration_ns, collapsed: false, self_busy_ns: 1 }
 }
 
 /// With the first section in it. (What makes room for a path is not modelled: the standard library's locks are not
 /// the model's.)
 fn aggregates() -> Aggregates {
     let aggregates = Aggregates::new();
-    aggregates.record(1, &ENDED[0]);
+    aggregates.record(1, &ENDED[0], None);
     aggregates
 }
 
@@ -137,7 +137,7 @@ fn sums_are_read_whole_while_they_are_written() {
                 aggregates.for_each(|_, sums| assert!(sums.is_none_or(|sums| is_whole(&sums)), "torn"));
             })
         };
-        aggregates.record(1, &ENDED[1]);
+        aggregates.record(1, &ENDED[1], None);
         reader.join().unwrap();
     });
 }
@@ -162,7 +162,7 @@ fn what_a_thread_leaves_when_it_ends_is_complete() {
             })
         };
         let (ring, aggregates, retired) = &*shared;
-        aggregates.record(1, &ENDED[1]);
+        aggregates.record(1, &ENDED[1], None);
         assert!(write(ring, 0));
         retired.store(true, Ordering::Release);
         reader.join().unwrap();

@@ -45,17 +45,18 @@ fn a_simple_record_is_the_record() {
         });
         open.clear_flag(flag::IS_ROOT);
         let stay = Stay {
-            exit_ns: 31,
+            enters: 5,
+            exit_ns: 61,
             busy_ns: 32,
             self_busy_ns: 33,
             memory: has(3).then_some(MemorySums::from_words([41, 42, 43, 44, 45, 46])),
             peak_bytes: has(4).then_some(51),
             cpu_ns: None,
         };
-        let total = Total { enters: 5, stay };
-        assert!(is_simple(&open, &total));
-        assert!(state.write_simple(&open, 61, &total));
-        state.export(&open, trace, 61, &total);
+        let bits = open.bits();
+        assert!(is_simple(&open, bits, &stay));
+        assert!(state.write_simple(&open, bits, &stay));
+        state.export(&open, trace, &stay);
         let (mut short, mut long) = (Vec::new(), Vec::new());
         assert!(state.shared.ring.pop(&mut short) && state.shared.ring.pop(&mut long));
         assert_eq!(short, long, "{combination:b}");
@@ -100,11 +101,11 @@ fn a_step_has_its_figures_however_many_sections_inside_end_without_theirs() {
                 // It was never entered.
                 state.finish(&inside);
             } else {
-                inside.add(true, &Stay::default());
+                inside.add(true, &Stay { enters: 1, ..Stay::default() });
                 elsewhere.finish(&inside);
             }
         }
-        step.add(true, &Stay::default());
+        step.add(true, &Stay { enters: 1, ..Stay::default() });
         state.finish(&step);
         let filtered = |state: &ThreadState| {
             state.shared.left_out[LossReason::Filtered as usize].load(Ordering::Relaxed)

@@ -119,7 +119,7 @@ fn exported(state: &mut ThreadState, dark: &[usize], stays: &[(u64, u64, bool)])
     for (number, &(start_ns, exit_ns, is_owner)) in stays.iter().enumerate() {
         let thread = if dark.contains(&number) { &mut low } else { &mut other };
         thread.number = if is_owner { state.number } else { state.number + 1 };
-        thread.add_stay(&open, &Stay { exit_ns, busy_ns: exit_ns - start_ns, ..Stay::default() });
+        thread.add_stay(&open, &Stay { enters: 1, exit_ns, busy_ns: exit_ns - start_ns, ..Stay::default() });
     }
     state.finish(&open);
     let (mut words, mut bytes) = (Vec::new(), Vec::new());
