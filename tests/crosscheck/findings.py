@@ -37,7 +37,7 @@ def compare_findings(report, run, compare):
     compare.equal("findings", "memory_growth", len(rules["memory_growth"]), len(report["leaks"]))
     for finding in report["bottlenecks"]:
         where = f"finding {finding['id']}"
-        compare.equal(where, "rank", finding["rank"], late_rank(report) if finding["rule"] == "communication_waits" else None)
+        compare.equal(where, "rank", finding["rank"], RANK_OF[finding["rule"]](report) if finding["rule"] in RANK_OF else None)
         if finding["rule"] not in RULES:
             compare.missing(where, "its rule is not computed here")
             continue
@@ -205,6 +205,31 @@ def late_rank(report):
     works = [int(others_mean) - waits for waits, _, others_mean in others]
     is_late = 0 < others[0][0] >= 1.5 * late and max(works) < int(mean) - late
     return rank if is_late else None
+
+
+def works_of(row):
+    """What a rank's usual step takes without its waiting for others."""
+    waits = sum(time["exposed_ns"] for time in row["phases_per_step"] if time["phase"] in ("communication", "synchronization"))
+    return max(0, row["steps"]["p50"] - waits)
+
+
+def slow_ranks(report):
+    """The ranks above the widest gap, half of them at most, and by how much the last of them is above the next."""
+    rows = [row for row in report["ranks"] if row["steps"]["count"]]
+    rows.sort(key=lambda row: (-works_of(row), row["resource"]["rank"]))
+    gaps = [works_of(before) - works_of(after) for before, after in zip(rows, rows[1 : len(rows) // 2 + 1])]
+    widest = gaps.index(max(gaps))
+    return rows[: widest + 1], gaps[widest]
+
+
+def slow_rank(finding, report, steps):
+    slow, gap = slow_ranks(report)
+    return gap, gap, slow[0]["steps"]["p50"], None
+
+
+def one_slow_rank(report):
+    slow, _ = slow_ranks(report)
+    return slow[0]["resource"]["rank"] if len(slow) == 1 else None
 
 
 def slow_preprocessing(finding, report, steps):
@@ -504,14 +529,14 @@ def spans_lost(finding, report, steps):
 
 # What only single steps tell.
 BY_SPANS = (
-    "step_jitter", "slower_since", "between_steps", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls",
+    "step_jitter", "slow_rank", "slower_since", "between_steps", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls",
     "long_warmup",
 )
 
 RULES = {
     rule.__name__: rule
     for rule in (
-        input_bound, slow_preprocessing, slow_section, step_jitter, slower_since, between_steps, checkpoint_stalls,
+        input_bound, slow_preprocessing, slow_section, step_jitter, slow_rank, slower_since, between_steps, checkpoint_stalls,
         memory_growth, spans_lost, host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
     )
 }
@@ -521,4 +546,6 @@ WAITS = {
     "sync_waits": ("synchronization", Fraction(10, 100)),
     "io_stalls": ("io", Fraction(5, 100)),
 }
+# Which rank a finding is about.
+RANK_OF = {"communication_waits": late_rank, "slow_rank": one_slow_rank}
 RULES |= {name: wait(phase) for name, (phase, _) in WAITS.items()}

@@ -36,6 +36,7 @@ def compare_steps(report, run, sums, compare):
         communication = [step.phases.get("communication", (0,))[0] for step in whole(steady)[0]]
         mean = sum(communication) // len(communication) if communication else None
         compare.equal(where, "communication_per_step_ns", instance["communication_per_step_ns"], mean)
+        compare.equal(where, "phases_per_step", phases_of(instance), means_of_phases(whole(steady)[0]))
         between = gaps([step for step in run.steps if step.instance == key])
         overlap = any(gap < 0 for gap in between)
         compare.equal(where, "steps_overlap", instance["steps_overlap"], overlap)
@@ -55,6 +56,18 @@ def compare_steps(report, run, sums, compare):
     for series in detailed["series"]:
         compare_series(series, run.steps_of(series["mode"]), compare)
     compare_values(detailed["values"], run.steps, compare)
+
+
+def phases_of(instance):
+    return {time["phase"]: time["exposed_ns"] for time in instance["phases_per_step"]}
+
+
+def means_of_phases(steps):
+    """Exposed time of whole steps by phase, without those of less than a nanosecond a step."""
+    sums = Counter()
+    for step in steps:
+        sums.update({phase: figures[0] for phase, figures in step.phases.items()})
+    return {phase: ns // len(steps) for phase, ns in sums.items() if ns >= len(steps)}
 
 
 def gaps(steps):

@@ -35,6 +35,23 @@ class Ranks(unittest.TestCase):
         self.assertEqual(comparison.done_together([]), 0)
 
 
+class SlowRanks(unittest.TestCase):
+    def test_the_ranks_above_the_widest_gap_are_slow(self):
+        def rows(*ranks):
+            times = [{"phase": "communication", "exposed_ns": 3}]
+            return {
+                "ranks": [
+                    {"resource": {"rank": rank}, "steps": {"p50": p50, "count": 100}, "phases_per_step": times}
+                    for rank, p50 in enumerate(ranks)
+                ]
+            }
+
+        self.assertEqual(findings.slow_rank(None, rows(10, 11, 20, 12), None), (8, 8, 20, None))
+        self.assertEqual(findings.one_slow_rank(rows(10, 11, 20, 12)), 2)
+        self.assertEqual(findings.slow_rank(None, rows(10, 21, 10, 20), None), (10, 10, 21, None))
+        self.assertIsNone(findings.one_slow_rank(rows(10, 21, 10, 20)))
+
+
 class Stages(unittest.TestCase):
     def test_a_loader_waits_for_one_other(self):
         def loader(made, waited, held):

@@ -1,5 +1,6 @@
 //! State, instances, losses and limits of a run.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::narrow;
@@ -10,7 +11,7 @@ use crate::paths::UNCUT;
 use crate::phases::PhaseKey;
 use crate::run::{InstanceAcc, RunAcc};
 use crate::steps::StepSums;
-use crate::summary::{InstanceRow, Limit, LossRow, Losses, RunState, Stats, Throughput};
+use crate::summary::{InstanceRow, Limit, LossRow, Losses, PhaseTime, RunState, Stats, Throughput};
 
 use stepscope_core::{Mode, Phase};
 
@@ -58,6 +59,7 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
                 warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),
                 throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
                 communication_per_step_ns: steady.and_then(|steady| communication_ns(&steady.sums)),
+                phases_per_step: steady.map_or_else(Vec::new, |steady| phases_per_step(&steady.sums)),
                 usual_gap_ns: gaps.as_ref().filter(|gaps| !gaps.is_empty()).map(|gaps| median(gaps)),
                 steps_overlap: gaps.is_none(),
             }
@@ -83,6 +85,18 @@ fn communication_ns(sums: &StepSums) -> Option<u64> {
     let its = sums.phases.iter().filter(|(key, _)| **key == PhaseKey::known(Phase::Communication));
     let exposed_ns = its.fold(0u128, |sum, (_, time)| sum.saturating_add(time.exposed_ns));
     exposed_ns.checked_div(sums.whole_steps.into()).map(narrow)
+}
+
+/// Exposed time of a whole step by phase, the means; longest first.
+fn phases_per_step(sums: &StepSums) -> Vec<PhaseTime> {
+    let mean = |exposed_ns: u128| exposed_ns.checked_div(sums.whole_steps.into()).map_or(0, narrow);
+    let times = sums.phases.iter().filter_map(|(key, time)| Some((key.name()?, mean(time.exposed_ns))));
+    let mut times: Vec<PhaseTime> = times
+        .map(|(phase, exposed_ns)| PhaseTime { phase, exposed_ns })
+        .filter(|time| time.exposed_ns > 0)
+        .collect();
+    times.sort_by(|a, b| (Reverse(a.exposed_ns), &a.phase).cmp(&(Reverse(b.exposed_ns), &b.phase)));
+    times
 }
 
 /// Spans of a process that ended and were not read; absent where it said nothing.

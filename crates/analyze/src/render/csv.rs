@@ -57,6 +57,7 @@ const TABLES: &[Table] = &[
     ("memory_over_steps.csv", memory::held_over_steps),
     ("leaks.csv", memory::leaks),
     ("ranks.csv", recording::ranks),
+    ("rank_phases.csv", recording::rank_phases),
     ("losses.csv", recording::losses),
     ("inputs.csv", recording::inputs),
     ("read_issues.csv", recording::issues),

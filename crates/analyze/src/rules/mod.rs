@@ -92,6 +92,7 @@ pub mod long_warmup;
 pub mod memory_growth;
 pub mod slow_calls;
 pub mod slow_preprocessing;
+pub mod slow_rank;
 pub mod slow_section;
 pub mod slower_since;
 pub mod spans_lost;
@@ -109,6 +110,7 @@ registry! {
     io_stalls,
     slow_calls,
     step_jitter,
+    slow_rank,
     long_warmup,
     slower_since,
     between_steps,

@@ -4,6 +4,7 @@ use serde::Serialize;
 use stepscope_core::{LossReason, Signal};
 use stepscope_model::Resource;
 
+use super::series::PhaseTime;
 use super::stats::Stats;
 use super::step::Throughput;
 
@@ -184,6 +185,8 @@ pub struct InstanceRow {
     /// What a step of the primary mode stands in communication that nothing hides: the mean of those after warm-up that
     /// were read with their sections; absent where none was.
     pub communication_per_step_ns: Option<u64>,
+    /// What these steps spend exposed in each phase, the means; longest first.
+    pub phases_per_step: Vec<PhaseTime>,
     /// Median time from the end of one of its first 256 steps of each mode to the start of the next one; absent with fewer
     /// than two of them, and where they overlap.
     pub usual_gap_ns: Option<u64>,

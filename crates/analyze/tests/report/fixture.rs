@@ -129,6 +129,7 @@ impl Run {
             warmup_steps: 0,
             throughput,
             communication_per_step_ns: None,
+            phases_per_step: Vec::new(),
             usual_gap_ns: None,
             steps_overlap: false,
         }];

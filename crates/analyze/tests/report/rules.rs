@@ -11,6 +11,7 @@ mod long_warmup;
 mod memory_growth;
 mod slow_calls;
 mod slow_preprocessing;
+mod slow_rank;
 mod slow_section;
 mod slower_since;
 mod spans_lost;

@@ -3,7 +3,7 @@
 use super::table::{Cell, Table};
 use crate::render::common::names::word;
 use crate::report::{Input, Report};
-use crate::summary::{Disagreement, InstanceRow, Limit, OtherRun};
+use crate::summary::{Disagreement, InstanceRow, Limit, OtherRun, PhaseTime};
 use stepscope_model::ReadIssue;
 
 pub(super) fn ranks(report: &Report) -> String {
@@ -31,6 +31,17 @@ pub(super) fn ranks(report: &Report) -> String {
         .column("usual_gap_ns", |row| row.usual_gap_ns.into())
         .column("steps_overlap", |row| row.steps_overlap.into())
         .of(&report.ranks)
+}
+
+/// What steps of each process spend in phases.
+pub(super) fn rank_phases(report: &Report) -> String {
+    let rows = report.ranks.iter().flat_map(|row| row.phases_per_step.iter().map(move |time| (row, time)));
+    Table::<(&InstanceRow, &PhaseTime)>::new()
+        .column("rank", |row| row.0.resource.rank.into())
+        .column("instance", |row| some(&row.0.resource.service_instance_id))
+        .column("phase", |row| row.1.phase.as_str().into())
+        .column("exposed_per_step_ns", |row| row.1.exposed_ns.into())
+        .of(rows)
 }
 
 fn some(text: &str) -> Cell {

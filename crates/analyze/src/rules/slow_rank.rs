@@ -1,0 +1,249 @@
+//! Rule `slow_rank`: one rank works longer for its steps than the others, which do the same steps.
+
+use std::collections::BTreeSet;
+
+use stepscope_core::{Phase, attr};
+
+use super::common::late::Late;
+use super::common::waits::Wait;
+use super::{Config, Doc, Rule, Steps};
+use crate::report::units::{duration, listed, percent, things};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::summary::{InstanceRow, StepNumbers, Summary};
+
+pub(super) const RULE: Rule = Rule {
+    id: "slow_rank",
+    since: "0.1.0",
+    name: "Slow rank",
+    kind: BottleneckType::Variability,
+    doc: Doc {
+        finds: "Ranks that work longer for a step than the others: their own device, data, host or code is slower.",
+        why: "Ranks that exchange gradients do their steps together, so all of them take as long as the slowest one, whether \
+              the wait for it is recorded or not.",
+        how: "Of each rank: its median step after warm-up, less its mean exposed time in communication and \
+              synchronization, in which it waits for others. Sorted by that, the ranks are cut where neighbours are \
+              furthest apart, so that at most half of them are slow. They are a finding where the gap is a share of the \
+              slowest rank's step, and four times its standard error: that of two medians, by the median absolute \
+              deviation of the steps, taken as if only every twentieth step said something of its own, since neighbouring \
+              steps are alike. The phase named is the one whose mean exposed time is further above that of the other \
+              ranks than any other's, if it accounts for at least half of the gap; the section is the one of that phase \
+              that takes most of all ranks' steps. Where ranks do steps of numbers of their own, none waits for another, \
+              and nothing is said. The rank that comes late to communication is told there. The gain brings the slow \
+              ranks to the next one, and is all of that where ranks are in step.",
+        advice: "Look at what this rank does not share with the others: its device (clock, heat, memory errors), other \
+                 programs on its host, its part of the data (longer samples, a slower disk), and code that only one rank \
+                 runs, such as logging, evaluation or saving.",
+        example: "Rank 5 works 1.82 ms a step longer than the other 7.\n\
+                  \x20   forward: 4.80 ms a step, 3.00 ms on the others\n\
+                  With its fan mended, all ranks took 8.1 ms a step.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the slowest rank's step from which its distance to the others is a finding.
+    min_share: f64 = 0.05;
+    /// The distance of the slow ranks from the others, in standard errors of it.
+    min_error_ratio: f64 = 4.0;
+    /// Share of the distance from which a phase explains it.
+    explained_share: f64 = 0.5;
+    /// Steps after warm-up that are needed of each rank.
+    min_steps: u64 = 40;
+}
+
+/// So many steps say as much as one that is independent of the others.
+const ALIKE: f64 = 20.0;
+/// Standard error of the median of a normal distribution, in median absolute deviations of one value.
+const ERROR_OF_MEDIAN: f64 = 1.2533 * 1.4826;
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.slow_rank;
+    let steps = match Steps::read(summary, thresholds.min_steps) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let rows: Vec<&InstanceRow> = summary.instances.iter().filter(|row| row.steps.count > 0).collect();
+    if rows.len() < 2 {
+        return Verdict::fine("one process does the steps");
+    }
+    let Some(mut ranks) = rows.iter().map(|row| Rank::of(row)).collect::<Option<Vec<Rank<'_>>>>() else {
+        return Verdict::unknown(format!("processes do not say which rank they are (`{}`)", attr::RANK));
+    };
+    let names: BTreeSet<i64> = ranks.iter().map(|rank| rank.rank).collect();
+    if names.len() < ranks.len() {
+        return Verdict::unknown(
+            "several processes are of the same rank: which of them did steps together is not known",
+        );
+    }
+    if let Some(few) = ranks.iter().find(|rank| rank.row.steps.count < thresholds.min_steps) {
+        return Verdict::unknown(format!(
+            "rank {} has {} after warm-up: too few to judge; record at least {}",
+            few.rank,
+            things(few.row.steps.count, "step", "steps"),
+            thresholds.min_steps
+        ));
+    }
+    let numbers = steps.mode.step_range.map(|(first, last)| last.saturating_sub(first).saturating_add(1));
+    if steps.mode.numbers == StepNumbers::Unique
+        && numbers.is_some_and(|numbers| steps.mode.all.count <= numbers)
+    {
+        return Verdict::fine("ranks do steps of their own, so that none waits for another");
+    }
+    ranks.sort_by_key(|rank| (std::cmp::Reverse(rank.works_ns), rank.rank));
+    let Some(split) = Split::of(&ranks) else {
+        return Verdict::fine("no rank works longer for a step than most of the others");
+    };
+    let share = split.gap_ns as f64 / split.slowest.p50_ns.max(1) as f64;
+    if share < thresholds.min_share || split.gap_ns as f64 <= thresholds.min_error_ratio * split.error_ns {
+        return Verdict::fine(format!(
+            "rank {} works longest, {} of its step longer than the next ones; from {} on that would be told",
+            split.slowest.rank,
+            percent(share),
+            percent(
+                thresholds
+                    .min_share
+                    .max(thresholds.min_error_ratio * split.error_ns / split.slowest.p50_ns.max(1) as f64)
+            )
+        ));
+    }
+    if let Some(late) = Late::of(summary)
+        && split.slow.iter().any(|rank| rank.rank == late.rank)
+        && is_told_as_late(summary, config)
+    {
+        return Verdict::fine(format!(
+            "rank {} works longer than the others, which wait for it in communication: see communication_waits",
+            late.rank
+        ));
+    }
+    let Some(gain) = Gain::upper_bound(split.gap_ns, split.slowest.p50_ns) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    Verdict::Found(vec![split.finding(&steps, gain, thresholds)])
+}
+
+fn is_told_as_late(summary: &Summary, config: &Config) -> bool {
+    let thresholds = &config.communication_waits;
+    Wait::of(summary, Phase::Communication, "", thresholds.min_share, thresholds.min_steps).is_ok()
+}
+
+/// Phases in which a rank waits for others.
+const WAITING: [Phase; 2] = [Phase::Communication, Phase::Synchronization];
+
+/// One rank.
+struct Rank<'a> {
+    rank: i64,
+    row: &'a InstanceRow,
+    p50_ns: u64,
+    works_ns: u64,
+    error_ns: f64,
+}
+
+impl<'a> Rank<'a> {
+    fn of(row: &'a InstanceRow) -> Option<Self> {
+        let (p50_ns, mad_ns) = row.steps.p50.zip(row.steps.mad)?;
+        let waits =
+            row.phases_per_step.iter().filter(|time| WAITING.iter().any(|&phase| time.phase.is(phase)));
+        let waits_ns = waits.fold(0u64, |sum, time| sum.saturating_add(time.exposed_ns));
+        let independent = (row.steps.count as f64 / ALIKE).max(1.0);
+        Some(Self {
+            rank: row.resource.rank?,
+            row,
+            p50_ns,
+            works_ns: p50_ns.saturating_sub(waits_ns),
+            error_ns: ERROR_OF_MEDIAN * mad_ns as f64 / independent.sqrt(),
+        })
+    }
+
+    /// Mean exposed time of a phase in a step.
+    fn phase_ns(&self, phase: &str) -> u64 {
+        let mut times = self.row.phases_per_step.iter();
+        times.find(|time| time.phase.as_str() == phase).map_or(0, |time| time.exposed_ns)
+    }
+}
+
+/// The slow ranks and the others.
+struct Split<'a, 'b> {
+    slow: &'b [Rank<'a>],
+    others: &'b [Rank<'a>],
+    slowest: &'b Rank<'a>,
+    gap_ns: u64,
+    error_ns: f64,
+}
+
+impl<'a, 'b> Split<'a, 'b> {
+    /// Where neighbours of the sorted ranks are furthest apart, among the slower half; of equals the fewest slow ones.
+    fn of(ranks: &'b [Rank<'a>]) -> Option<Self> {
+        let gap = |at: usize| {
+            let (last, next) = (ranks.get(at.checked_sub(1)?)?, ranks.get(at)?);
+            Some((last.works_ns.saturating_sub(next.works_ns), last.error_ns.hypot(next.error_ns)))
+        };
+        let gaps = (1..=ranks.len() / 2).rev().filter_map(|at| Some((at, gap(at)?)));
+        let (at, (gap_ns, error_ns)) = gaps.max_by_key(|&(_, (gap_ns, _))| gap_ns)?;
+        let (slow, others) = ranks.split_at(at);
+        (gap_ns > 0).then_some(Self { slow, others, slowest: slow.first()?, gap_ns, error_ns })
+    }
+
+    /// The phase that the slow ranks are in for longest, above the others: with the times of a step of both.
+    fn phase(&self) -> Option<(&'b str, u64, u64)> {
+        let mean = |ranks: &[Rank<'_>], phase: &str| {
+            let sum = ranks.iter().fold(0u64, |sum, rank| sum.saturating_add(rank.phase_ns(phase)));
+            sum / ranks.len().max(1) as u64
+        };
+        let all = self.slowest.row.phases_per_step.iter();
+        let own = all.filter(|time| !WAITING.iter().any(|&phase| time.phase.is(phase)));
+        let times = own.map(|time| time.phase.as_str());
+        let times = times.map(|phase| (phase, mean(self.slow, phase), mean(self.others, phase)));
+        times.max_by_key(|&(_, slow_ns, others_ns)| slow_ns.saturating_sub(others_ns))
+    }
+
+    fn finding(&self, steps: &Steps<'_>, gain: Gain, thresholds: &Thresholds) -> Finding {
+        let explains = |&(_, slow_ns, others_ns): &(&str, u64, u64)| {
+            slow_ns.saturating_sub(others_ns) as f64 >= thresholds.explained_share * self.gap_ns as f64
+        };
+        let phase = self.phase().filter(explains);
+        let section = phase.and_then(|(phase, ..)| steps.worst_section(&[Phase::parse(phase)?]));
+        let who = match self.slow {
+            [one] => format!("Rank {} works", one.rank),
+            some => format!("Ranks {} work", listed(some.iter().map(|rank| rank.rank.to_string()))),
+        };
+        let at_least = if self.slow.len() > 1 { "at least " } else { "" };
+        let others = match self.others {
+            [one] => format!("rank {}", one.rank),
+            some => format!("the other {}", some.len()),
+        };
+        let place = phase.map_or_else(
+            || "No phase explains it: give sections a phase".to_owned(),
+            |(phase, slow_ns, others_ns)| {
+                let of =
+                    section.map_or_else(|| format!("`{phase}`"), |row| format!("`{phase}` (`{}`)", row.path));
+                format!(
+                    "It is in {of}, {} a step and {} on the others",
+                    duration(slow_ns),
+                    duration(others_ns)
+                )
+            },
+        );
+        Finding {
+            title: format!("{who} {at_least}{} a step longer than {others}.", duration(self.gap_ns)),
+            severity: gain.severity(),
+            section: section.map(|row| row.path.clone()),
+            phase: phase.map(|(phase, ..)| phase.to_owned()),
+            rank: (self.slow.len() == 1).then_some(self.slowest.rank),
+            evidence: Evidence::new()
+                .with("slow_ranks", self.slow.len())
+                .with("ranks", self.slow.len().saturating_add(self.others.len()))
+                .with("slowest_works_ns", self.slowest.works_ns)
+                .with("next_works_ns", self.others.first().map_or(0, |next| next.works_ns))
+                .with("standard_error_ns", rounded(self.error_ns, 0))
+                .with_known("phase_per_step_ns", phase.map(|(_, slow_ns, _)| slow_ns))
+                .with_known("phase_on_others_ns", phase.map(|(.., others_ns)| others_ns))
+                .with("steps", steps.count()),
+            recommendation: format!(
+                "{place}. Look at what differs there from the other ranks: the device (clock, heat), other programs on the \
+                 host, the part of the data, code that only this rank runs. Ranks that are in step all take as long as the \
+                 slowest."
+            ),
+            predicted_gain: Some(gain),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Fixtures of `slow_rank`.
+
+use serde_json::json;
+use stepscope_analyze::Summary;
+use stepscope_analyze::report::Verdict;
+use stepscope_analyze::summary::{PhaseName, PhaseTime, Stats};
+use stepscope_core::Phase;
+
+use super::{check, fine, found, unknown};
+use crate::fixture::{MS, Run, same, stats};
+
+const RULE: &str = "slow_rank";
+const STEPS: u64 = 200;
+
+/// Ranks that do the same steps: what these take, and the mean exposed time of phases in them.
+fn group(ranks: &[(Stats, &[(Phase, u64)])]) -> Summary {
+    let mut summary = Run::of(STEPS, 10 * MS)
+        .phase(Phase::Forward, "forward", 3 * MS)
+        .phase(Phase::Backward, "backward", 5 * MS)
+        .phase(Phase::Communication, "all_reduce", 2 * MS)
+        .build();
+    summary.modes[0].all = same(STEPS * ranks.len() as u64, 10 * MS);
+    let first = summary.instances.remove(0);
+    summary.instances = (0..)
+        .zip(ranks)
+        .map(|(rank, &(steps, phases))| {
+            let mut row = first.clone();
+            row.resource.rank = Some(rank);
+            row.steps = steps;
+            let time = |&(phase, exposed_ns)| PhaseTime { phase: PhaseName::Known(phase), exposed_ns };
+            row.phases_per_step = phases.iter().map(time).collect();
+            let of = row.phases_per_step.iter().find(|time| time.phase.is(Phase::Communication));
+            row.communication_per_step_ns = Some(of.map_or(0, |time| time.exposed_ns));
+            row
+        })
+        .collect();
+    summary
+}
+
+const USUAL: &[(Phase, u64)] = &[(Phase::Backward, 5 * MS), (Phase::Forward, 3 * MS)];
+const DRAGS: &[(Phase, u64)] = &[(Phase::Backward, 5 * MS), (Phase::Forward, 5 * MS)];
+
+#[test]
+fn the_rank_that_works_longer_is_named_with_its_section() {
+    let mut ranks = vec![(same(STEPS, 8 * MS), USUAL); 8];
+    ranks[5] = (same(STEPS, 10 * MS), DRAGS);
+    let [finding] = found(RULE, &group(&ranks)).try_into().unwrap();
+    assert_eq!(finding.title, "Rank 5 works 2.00 ms a step longer than the other 7.");
+    assert_eq!((finding.rank, finding.severity), (Some(5), 20.0));
+    assert_eq!(
+        (finding.phase.as_deref(), finding.section.as_deref()),
+        (Some("forward"), Some("step/forward"))
+    );
+    assert!(
+        finding
+            .recommendation
+            .starts_with("It is in `forward` (`step/forward`), 5.00 ms a step and 3.00 ms on the others"),
+        "{}",
+        finding.recommendation
+    );
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (2 * MS, 8 * MS));
+    // Where phases are alike none is named.
+    ranks[5].1 = USUAL;
+    let [finding] = found(RULE, &group(&ranks)).try_into().unwrap();
+    assert_eq!((finding.rank, finding.phase, finding.section), (Some(5), None, None));
+}
+
+#[test]
+fn several_slow_ranks_are_named_together() {
+    let mut ranks = vec![(same(STEPS, 8 * MS), USUAL); 6];
+    ranks[2] = (same(STEPS, 11 * MS), DRAGS);
+    ranks[3] = (same(STEPS, 10 * MS), DRAGS);
+    let [finding] = found(RULE, &group(&ranks)).try_into().unwrap();
+    assert_eq!(finding.title, "Ranks 2 and 3 work at least 2.00 ms a step longer than the other 4.");
+    assert_eq!((finding.rank, finding.evidence.get("slow_ranks")), (None, Some(&json!(2))));
+    // Most of them is no part that is slow.
+    let ranks = [10, 10, 10, 8].map(|ms| (same(STEPS, ms * MS), USUAL));
+    fine(RULE, &group(&ranks));
+}
+
+#[test]
+fn what_waits_for_others_is_not_slow() {
+    let waits: &[(Phase, u64)] = &[(Phase::Communication, 2 * MS), (Phase::Forward, 3 * MS)];
+    let locks: &[(Phase, u64)] = &[(Phase::Synchronization, 2 * MS), (Phase::Forward, 3 * MS)];
+    for waiting in [waits, locks] {
+        let ranks =
+            [(same(STEPS, 8 * MS), USUAL), (same(STEPS, 10 * MS), waiting), (same(STEPS, 8 * MS), USUAL)];
+        assert_eq!(fine(RULE, &group(&ranks)), "no rank works longer for a step than most of the others");
+    }
+}
+
+#[test]
+fn a_rank_that_is_late_to_communication_is_told_once() {
+    // In step: of 10 ms rank 1 waits for 1 ms, the others for 3 ms.
+    let waits: &[(Phase, u64)] = &[(Phase::Communication, 3 * MS)];
+    let late: &[(Phase, u64)] = &[(Phase::Communication, MS)];
+    let steps = same(STEPS, 10 * MS);
+    let mut summary = group(&[(steps, waits), (steps, late), (steps, waits)]);
+    assert_eq!(found("communication_waits", &summary)[0].rank, Some(1));
+    assert_eq!(
+        fine(RULE, &summary),
+        "rank 1 works longer than the others, which wait for it in communication: see communication_waits"
+    );
+    // Where so little of the step is communication that it is no finding there, it is one here.
+    let row = summary.modes[0].phases.iter_mut().find(|row| row.phase.is(Phase::Communication)).unwrap();
+    row.exposed_ns /= 10;
+    fine("communication_waits", &summary);
+    assert_eq!(found(RULE, &summary)[0].rank, Some(1));
+}
+
+/// SplitMix64.
+struct Random(u64);
+
+impl Random {
+    /// Evenly between 0 and 1.
+    fn even(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1u64 << 53) as f64
+    }
+
+    /// Nearly normal, with a deviation of one.
+    fn normal(&mut self) -> f64 {
+        (0..12).map(|_| self.even()).sum::<f64>() - 6.0
+    }
+
+    /// Steps that scatter by a part of `mean_ns`, each like the one before by `alike`.
+    fn steps(&mut self, mean_ns: u64, scatter: f64, alike: f64) -> Stats {
+        let mut last = self.normal();
+        stats((0..STEPS).map(|_| {
+            last = alike * last + (1.0 - alike * alike).sqrt() * self.normal();
+            (mean_ns as f64 * (scatter * last).exp()) as u64
+        }))
+    }
+}
+
+#[test]
+fn noise_alone_is_no_slow_rank_and_a_slow_one_is_found_in_it() {
+    for (scatter, alike) in [(0.05, 0.0), (0.3, 0.0), (0.05, 0.9), (0.2, 0.9)] {
+        let found_of = |slow_ns: u64| {
+            let is_found = |seed: &u64| {
+                let mut random = Random(*seed);
+                let rank = |at: u64| if at == 5 { slow_ns } else { 8 * MS };
+                let ranks: Vec<_> =
+                    (0..8).map(|at| (random.steps(rank(at), scatter, alike), USUAL)).collect();
+                match check(RULE, &group(&ranks)) {
+                    Verdict::Found(findings) => findings[0].rank == Some(5) || slow_ns == 8 * MS,
+                    _ => false,
+                }
+            };
+            (0..200).filter(is_found).count()
+        };
+        assert_eq!(found_of(8 * MS), 0, "{scatter} {alike}");
+        // Of a rank that is half as slow again, all but the noisiest.
+        let slow = found_of(12 * MS);
+        assert!(scatter > 0.1 || slow == 200, "{scatter} {alike}: {slow}");
+    }
+}
+
+#[test]
+fn ranks_that_cannot_be_compared_are_not() {
+    let ranks = [(same(STEPS, 8 * MS), USUAL), (same(STEPS, 10 * MS), DRAGS)];
+    let mut summary = group(&ranks);
+    summary.modes[0].all = same(STEPS, 9 * MS);
+    assert_eq!(fine(RULE, &summary), "ranks do steps of their own, so that none waits for another");
+    let mut summary = group(&ranks);
+    summary.instances[0].resource.rank = Some(1);
+    assert!(unknown(RULE, &summary).starts_with("several processes are of the same rank"));
+    summary.instances[0].resource.rank = None;
+    assert!(unknown(RULE, &summary).starts_with("processes do not say which rank they are"));
+    let few = [(same(STEPS, 8 * MS), USUAL), (same(39, 10 * MS), DRAGS)];
+    assert!(unknown(RULE, &group(&few)).starts_with("rank 1 has 39 steps after warm-up"));
+    assert_eq!(fine(RULE, &Run::of(STEPS, 10 * MS).build()), "one process does the steps");
+    assert!(unknown(RULE, &Run::of(39, 10 * MS).build()).starts_with("39 steps"));
+}
