@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
-use stepscope_testkit::{ForestOptions, Format, TempFolder, binaries};
+use stepscope_testkit::{ForestOptions, Format, TempFolder, published};
 
 use crate::figures::write_run;
 use crate::program::{output, parse, report, report_text, stepscope};
@@ -142,13 +142,9 @@ fn a_file_a_rank_is_one_run() {
 /// A real file of one process, as four ranks.
 #[test]
 fn real_events_of_four_ranks_are_one_run() {
-    let default = binaries::repository().join("../shared/data");
-    let data = std::env::var_os("STEPSCOPE_SHARED_DATA").map_or(default, PathBuf::from);
+    let Some(data) = published::folder() else { return };
     let file = data.join("hta/critical_path/simple_add/benchmark_result_493459_1694039959_trace.json.gz");
-    let Ok(packed) = std::fs::read(&file) else {
-        println!("SKIPPED: no real trace at {}; set STEPSCOPE_SHARED_DATA", file.display());
-        return;
-    };
+    let packed = std::fs::read(&file).expect("the file is there");
     let mut text = String::new();
     flate2::read::GzDecoder::new(packed.as_slice()).read_to_string(&mut text).expect("gzip around text");
     let document = parse(&text);

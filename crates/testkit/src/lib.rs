@@ -1,5 +1,5 @@
 //! What the tests of stepscope share: runs generated with known truth ([`forest`]), their disturbance
-//! ([`disturb`]), requests made by hand ([`wire`]), and the means to run the built programs and the second implementation of the figures
+//! ([`disturb`]), requests made by hand ([`wire`]), traces that others published ([`published`]), and the means to run the built programs and the second implementation of the figures
 //! ([`process`], [`binaries`], [`crosscheck`]). Nothing here is published, and nothing here analyses a run.
 
 pub mod binaries;
@@ -9,6 +9,7 @@ pub mod folder;
 pub mod forest;
 pub mod message;
 pub mod process;
+pub mod published;
 pub mod random;
 pub mod wire;
 

@@ -1,6 +1,6 @@
 //! The critical path and self times of published cases that others made for their own tools: those of CRISP
-//! (exclusive time an operation) and of Jaeger's UI (sections, self times). The cases are read from
-//! `STEPSCOPE_SHARED_DATA`, once without the readers, and once through them (`through_readers`).
+//! (exclusive time an operation) and of Jaeger's UI (sections, self times). The cases lie in a folder of published
+//! traces (`STEPSCOPE_SHARED_DATA`) and are read once without the readers, and once through them (`through_readers`).
 
 #![expect(clippy::unwrap_used, reason = "a test's helper that fails, fails the test")]
 
@@ -9,25 +9,22 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Standing, Walk};
+use stepscope_testkit::published;
 
 mod through_readers;
 
-/// Where the published cases lie, if they do.
-fn cases(folder: &str) -> Option<Vec<PathBuf>> {
-    let root = std::env::var_os("STEPSCOPE_SHARED_DATA")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data"), PathBuf::from);
-    let folder = root.join(folder);
-    let Ok(entries) = std::fs::read_dir(&folder) else {
-        #[expect(clippy::print_stdout, reason = "a test that did not run has to say so")]
-        {
-            println!("SKIPPED: no published cases in {} (set STEPSCOPE_SHARED_DATA)", folder.display());
-        }
-        return None;
-    };
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+/// The folders of CRISP's cases.
+const CRISP: [&str; 3] = ["crisp", "crisp/err_pattern1", "crisp/err_pattern3"];
+
+/// The published cases of some folders, if the published ones are there.
+fn cases(folders: &[&str]) -> Option<Vec<PathBuf>> {
+    let root = published::folder()?;
+    let entries = |folder: &&str| std::fs::read_dir(root.join(folder)).unwrap();
+    let mut files: Vec<PathBuf> =
+        folders.iter().flat_map(entries).map(|entry| entry.unwrap().path()).collect();
     files.retain(|path| path.extension().is_some_and(|extension| extension == "json"));
     files.sort();
-    assert!(!files.is_empty(), "no case in {}", folder.display());
+    assert!(files.len() >= 5, "{files:?}");
     Some(files)
 }
 
@@ -127,9 +124,7 @@ fn expected_of_crisp(document: &Value) -> BTreeMap<&str, u64> {
 /// Cases of CRISP: `testing` holds the exclusive time on the critical path by operation.
 #[test]
 fn exclusive_times_are_those_that_crisp_expects() {
-    let folders = ["crisp", "crisp/err_pattern1", "crisp/err_pattern3"];
-    let Some(files) = folders.into_iter().map(cases).collect::<Option<Vec<_>>>() else { return };
-    let files: Vec<PathBuf> = files.into_iter().flatten().collect();
+    let Some(files) = cases(&CRISP) else { return };
     assert!(files.len() >= 16);
     for file in files {
         let document = json(&file);
@@ -149,7 +144,7 @@ fn exclusive_times_are_those_that_crisp_expects() {
 /// for it to use, so that it is no room here.
 #[test]
 fn slack_is_that_of_crisp_but_for_earlier_starts() {
-    let Some(files) = cases("crisp") else { return };
+    let Some(files) = cases(&CRISP[..1]) else { return };
     let Some(root) = files[0].parent().and_then(Path::parent) else { return };
     let all = json(&root.join("expected/crisp_exclusive_slack_drag.json"));
     let mut beside = Vec::new();
@@ -184,7 +179,7 @@ fn slack_is_that_of_crisp_but_for_earlier_starts() {
 /// Cases of Jaeger's UI: the sections that its own test expects.
 #[test]
 fn sections_are_those_that_jaegers_ui_expects() {
-    let Some(files) = cases("jaeger_ui/critical_path") else { return };
+    let Some(files) = cases(&["jaeger_ui/critical_path"]) else { return };
     for file in files {
         let document = json(&file);
         let case = Case::new(&document["trace"]);

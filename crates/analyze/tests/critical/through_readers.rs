@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use stepscope_analyze::critical::{Member, NO_PARENT};
 use stepscope_analyze::{Config, Partial, Summary};
 use stepscope_model::{ReadOptions, Reader, Sink, Trace};
+use stepscope_testkit::published;
 
-use super::{cases, expected_of_crisp, json, path, text};
+use super::{CRISP, cases, expected_of_crisp, json, path, text};
 
 /// OpenTelemetry's numbers of the span kinds at both ends of a queue.
 const PRODUCER: i32 = 4;
@@ -51,9 +52,9 @@ fn members(trace: &Trace) -> Vec<Member> {
 
 #[test]
 fn exclusive_times_of_traces_that_were_read_are_those_that_crisp_expects() {
-    let folders = ["crisp", "crisp/err_pattern1", "crisp/err_pattern3"];
+    let Some(files) = cases(&CRISP) else { return };
     let mut with_several_processes = 0;
-    for file in folders.into_iter().flat_map(|folder| cases(folder).unwrap_or_default()) {
+    for file in files {
         let mut traces = Traces::default();
         let mut reader = Reader::new(ReadOptions::default());
         reader.read_path(&file, &mut traces).unwrap();
@@ -77,9 +78,7 @@ fn exclusive_times_of_traces_that_were_read_are_those_that_crisp_expects() {
         }
         assert_eq!(exclusive, expected, "{}", file.display());
     }
-    if cases("crisp").is_some() {
-        assert!(with_several_processes >= 5, "{with_several_processes}");
-    }
+    assert!(with_several_processes >= 5, "{with_several_processes}");
 }
 
 #[derive(Debug)]
@@ -151,8 +150,8 @@ fn root(trace: &Value) -> &Value {
 
 #[test]
 fn reports_have_the_exclusive_times_that_crisp_expects() {
-    let folders = ["crisp", "crisp/err_pattern1", "crisp/err_pattern3"];
-    for file in folders.into_iter().flat_map(|folder| cases(folder).unwrap_or_default()) {
+    let Some(files) = cases(&CRISP) else { return };
+    for file in files {
         let document = json(&file);
         let mut expected: BTreeMap<String, u64> = BTreeMap::new();
         for (operation, time) in expected_of_crisp(&document) {
@@ -168,7 +167,8 @@ fn reports_have_the_exclusive_times_that_crisp_expects() {
 
 #[test]
 fn reports_have_the_paths_that_jaegers_ui_expects() {
-    for file in cases("jaeger_ui/critical_path").unwrap_or_default() {
+    let Some(files) = cases(&["jaeger_ui/critical_path"]) else { return };
+    for file in files {
         let document = json(&file);
         let mut expected: BTreeMap<String, u64> = BTreeMap::new();
         for one in document["expected_critical_path_sections"].as_array().unwrap() {
@@ -185,41 +185,25 @@ fn reports_have_the_paths_that_jaegers_ui_expects() {
     }
 }
 
-/// Microseconds of a span in which none of its children ran, counted between all times at which anything changes.
-fn self_us(span: &Value, trace: &Value) -> u64 {
-    let interval = |span: &Value| {
-        let start = span["startTime"].as_u64().unwrap();
-        (start, start + span["duration"].as_u64().unwrap())
-    };
-    let is_child = |other: &&Value| {
-        let first = other["references"].as_array().and_then(|all| all.first());
-        first.is_some_and(|first| first["spanID"] == span["spanID"])
-    };
-    let children: Vec<(u64, u64)> =
-        trace["spans"].as_array().unwrap().iter().filter(is_child).map(interval).collect();
-    let (start, end) = interval(span);
-    let mut times: Vec<u64> = children.iter().flat_map(|&(a, b)| [a, b]).chain([start, end]).collect();
-    times.sort_unstable();
-    let is_own = |pair: &&[u64]| {
-        let is_covered = children.iter().any(|&(a, b)| a <= pair[0] && pair[1] <= b);
-        start <= pair[0] && pair[1] <= end && !is_covered
-    };
-    times.windows(2).filter(is_own).map(|pair| pair[1] - pair[0]).sum()
-}
-
+/// What Jaeger's UI says of each span: the time in which none of its children ran, in microseconds.
 #[test]
-fn reports_have_the_self_times_of_jaegers_ui() {
-    for file in cases("jaeger_ui/self_time").unwrap_or_default() {
-        let trace = json(&file);
-        let spans = trace["spans"].as_array().unwrap();
-        let summary = summary_by_span(&trace);
+fn reports_have_the_self_times_that_jaegers_ui_expects() {
+    let Some(root) = published::folder() else { return };
+    let expected = json(&root.join("expected/jaeger_algorithm_and_self_time.json"));
+    let expected = expected.as_object().unwrap();
+    assert!(expected.len() >= 23, "{}", expected.len());
+    for (name, expected) in expected {
+        let document = json(&root.join(name));
+        let traces = [document.get("trace"), document.pointer("/data/0"), Some(&document)];
+        let summary = summary_by_span(traces.into_iter().flatten().next().unwrap());
         let got: BTreeMap<String, Option<u64>> = summary
             .sections
             .iter()
             .map(|section| (last(&section.path), section.self_ns.map(|time| time / 1_000)))
             .collect();
+        let of_spans = expected["self_time_union_of_children"].as_object().unwrap();
         let expected: BTreeMap<String, Option<u64>> =
-            spans.iter().map(|span| (text(span, "spanID").to_owned(), Some(self_us(span, &trace)))).collect();
-        assert_eq!(got, expected, "{}", file.display());
+            of_spans.iter().map(|(span, time)| (span.clone(), time.as_u64())).collect();
+        assert_eq!(got, expected, "{name}");
     }
 }
