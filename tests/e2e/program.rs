@@ -7,7 +7,7 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use stepscope_testkit::{binaries, process};
+use stepscope_testkit::{binaries, process, published};
 
 /// No single call of the program takes longer than this on two busy cores.
 pub(crate) const LIMIT: Duration = Duration::from_secs(300);
@@ -99,6 +99,56 @@ pub(crate) fn quietest<T>(quiet: f64, mut run: impl FnMut() -> (T, f64)) -> (T, 
     }
     let (it, share) = best;
     (it, if share < quiet { 0.0 } else { share })
+}
+
+/// How many of a test's runs could be judged. What others took of a run is allowed it; where they took so much that no
+/// outcome would be wrong, the run has judged nothing. The test says at its end of how many that was so.
+pub(crate) struct Judged {
+    what: &'static str,
+    runs: u32,
+    not: u32,
+}
+
+impl Judged {
+    /// Counts runs of `what`.
+    pub(crate) const fn new(what: &'static str) -> Self {
+        Self { what, runs: 0, not: 0 }
+    }
+
+    /// One more run, and whether any outcome of it would have been wrong.
+    pub(crate) fn run(&mut self, could_fail: bool) {
+        self.runs += 1;
+        self.not += u32::from(!could_fail);
+    }
+
+    /// One more run in which a gain was predicted: a prediction of nothing would have been wrong.
+    pub(crate) fn gain(&mut self, measured: f64, unsure: f64) {
+        self.run(unsure < 0.7 * measured);
+    }
+
+    fn says(&self) -> Option<String> {
+        let Self { what, runs, not } = self;
+        (*not > 0).then(|| format!("{not} of {runs} runs of {what} were too disturbed to be judged"))
+    }
+}
+
+impl Drop for Judged {
+    fn drop(&mut self) {
+        if let Some(text) = self.says() {
+            published::skipped(&text);
+        }
+    }
+}
+
+#[test]
+fn runs_that_could_not_fail_are_counted() {
+    let mut judged = Judged::new("a fault");
+    judged.gain(0.5, 0.34);
+    assert_eq!(judged.says(), None);
+    judged.gain(0.5, 0.36);
+    judged.run(true);
+    assert_eq!(judged.says().as_deref(), Some("1 of 3 runs of a fault were too disturbed to be judged"));
+    judged.not = 0;
 }
 
 /// Tests that judge times hold this, so that they do not disturb each other.

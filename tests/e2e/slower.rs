@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::planted::{SEEDS, STEPS, findings, mean_ns, train};
-use crate::program::alone;
+use crate::program::{Judged, alone};
 
 /// The first slow step.
 const FROM: u64 = STEPS * 3 / 5;
@@ -18,6 +18,7 @@ fn named(report: &Value) -> Vec<&Value> {
 #[test]
 fn a_slowdown_is_found_where_it_begins() {
     let _alone = alone();
+    let (mut gains, mut blamed) = (Judged::new("slower"), Judged::new("the program that stays as fast"));
     for seed in SEEDS {
         let (without, unsure_without) = train("none", seed);
         let (with, unsure_with) = train("slower", seed);
@@ -37,10 +38,12 @@ fn a_slowdown_is_found_where_it_begins() {
             measured * 100.0,
             unsure * 100.0
         );
+        gains.gain(measured, unsure);
         assert!(
             (predicted - measured).abs() <= 0.3 * measured + unsure,
             "seed {seed}: {predicted}, {measured}, {unsure}"
         );
+        blamed.run(unsure_without == 0.0);
         if unsure_without == 0.0 {
             assert_eq!(named(&without), Vec::<&Value>::new(), "seed {seed}");
         }
