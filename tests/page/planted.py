@@ -18,7 +18,7 @@ def span(trace, number, parent, name, begin, end, **attributes):
     return made | ({"parentSpanId": f"{parent:016x}"} if parent else {})
 
 
-def run(path, times_ms, phases, ranks=1):
+def run(path, times_ms, phases, ranks=1, service="planted"):
     """Writes steps of `times_ms`, in which `phases` (name, phase, share) follow each other."""
     resources = []
     for rank in range(ranks):
@@ -34,7 +34,7 @@ def run(path, times_ms, phases, ranks=1):
                 spans.append(span(trace, number, root, name, at, end, thread__id=1, stepscope__phase=phase))
                 at = end
             now += length + 10_000
-        resource = [attribute("service.name", "planted"), attribute("stepscope.rank", rank)]
+        resource = [attribute("service.name", service), attribute("stepscope.rank", rank)]
         resources.append({"resource": {"attributes": resource}, "scopeSpans": [{"scope": {"name": "planted"}, "spans": spans}]})
     path.write_text(json.dumps({"resourceSpans": resources}))
 
@@ -45,3 +45,10 @@ def marked(path, ranks=2):
     times = [10 * noise.uniform(0.98, 1.02) * (1.4 if step >= 180 else 1) * (4 if step % 25 == 24 else 1) * (8 if step < 3 else 1)
              for step in range(300)]
     run(path, times, (("wait", "data_wait", 0.1), ("tokens", "preprocessing", 0.2), ("own", "my own phase", 0.05), ("fwd", "forward", 0.3), ("bwd", "backward", 0.2), ("sgd", "optimizer", 0.1)), ranks)
+
+
+def named(path):
+    """40 steps of a program whose name, and that of a phase, are long, in 300 sections with names of 50 letters."""
+    long = [(f"{number:03}_".ljust(50, "x"), "forward", 0.002) for number in range(299)]
+    own = ("own", "what one calls a phase where nobody counts letters..", 0.2)
+    run(path, [10 + step % 3 for step in range(40)], (*long, own), service="program " * 375)

@@ -26,6 +26,17 @@ def stepscope(*arguments):
     return subprocess.run([PROGRAM, "--quiet", *arguments], check=True, capture_output=True, text=True).stdout
 
 
+def without_data(page, report):
+    """Bytes of the page that are not the run's own: its data, and the names of its sections wherever they stand."""
+    text = page.read_text()
+    start = text.index('id="data">')
+    text = text[:start] + text[text.index("</script>", start):]
+    names = {name for section in report["sections"] for name in section["path"].split("/") if len(name) > 8}
+    for name in sorted(names, key=len, reverse=True):
+        text = text.replace(name, "")
+    return len(text.encode())
+
+
 def report_of(name, inputs):
     """The page and the JSON report of the same input."""
     page = FOLDER / f"{name}.html"
@@ -565,9 +576,7 @@ class Page(unittest.TestCase):
         self.assertGreater(self.run_js("return document.querySelectorAll('#flame-graph .box').length"), 1)
 
     def test_its_size_is_bounded(self):
-        text = self.page.read_text()
-        data = text[text.index('id="data">'):text.index("</script>", text.index('id="data">'))]
-        self.assertLess(len(text.encode()) - len(data), 400_000)
+        self.assertLess(without_data(self.page, self.report), 400_000)
 
 
 class Marked(unittest.TestCase):
@@ -654,6 +663,29 @@ class Marked(unittest.TestCase):
         self.assertEqual({color for _, color in seen["forward"]}, {"rgb(86, 180, 233)"})
 
 
+class Named(unittest.TestCase):
+    """Long names: of the program, of a phase, of hundreds of sections."""
+
+    def test_it_stays_small_and_narrow(self):
+        run = FOLDER / "named.json"
+        planted.named(run)
+        page, report = report_of("named", run)
+        self.assertGreater(len(report["sections"]), 300)
+        self.assertLess(without_data(page, report), 400_000)
+        with browser.Browser() as window:
+            window.resize(360, 740)
+            window.open(page)
+            self.assertLessEqual(window.run("return document.documentElement.scrollWidth"), 360)
+            self.assertGreater(window.run("return document.querySelector('#section-phase').getBoundingClientRect().width"), 60)
+            # The name of the program is cut, and whole beside the mouse.
+            [(height, title)] = window.run("return [...document.querySelectorAll('.facts span[title]')].map("
+                                           "one => [one.getBoundingClientRect().height, one.title])")
+            self.assertLess(height, 370)
+            self.assertEqual(title, report["run"]["service"])
+            self.assertGreater(len(title), 1_000)
+            self.assertEqual(window.messages(), [])
+
+
 @unittest.skipUnless(GENERATOR, "SKIPPED: STEPSCOPE_GENERATE_RUN names no generator")
 class Wide(unittest.TestCase):
     """Steps of more spans than are kept of one, in hundreds of sections on many threads."""
@@ -662,11 +694,9 @@ class Wide(unittest.TestCase):
         run = FOLDER / "wide.otlp"
         subprocess.run([GENERATOR, "--out", str(run), "--steps", "10", "--spans-per-step", "520", "--depth", "6"], check=True)
         page, report = report_of("wide", run)
-        text = page.read_text()
-        data = text[text.index('id="data">'):text.index("</script>", text.index('id="data">'))]
         sections = report["sections"]
         self.assertGreater(len(sections), 500)
-        self.assertLess(len(text.encode()) - len(data.encode()), 400_000)
+        self.assertLess(without_data(page, report), 400_000)
         with browser.Browser() as window:
             window.open(page)
             figures = window.run("return [...document.querySelectorAll('data[data-at]')].map("

@@ -1,7 +1,7 @@
 //! The head of the page: verdict, navigation, what run it is, its step time and throughput.
 
 use super::super::common::recording::ended_in_order;
-use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, prose, share};
+use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, prose, share, words};
 use crate::report::units::{byte_rate, rate};
 use crate::report::{Report, coverage};
 
@@ -70,10 +70,10 @@ pub(super) fn facts(report: &Report, out: &mut String) {
     let world = run.world_size.map(|_| format!(" of {}", number("run/world_size", run.world_size)));
     facts.push(("Processes", format!("{}{}", count("run/ranks", run.ranks), world.unwrap_or_default())));
     facts.push(("Ended in order", ended_in_order(run)));
-    let words = |value: &Option<String>| value.as_deref().map_or_else(|| UNKNOWN.into(), escape);
-    facts.push(("Program", words(&run.service)));
-    facts.push(("Host", words(&Some(run.hosts.join(", ")).filter(|hosts| !hosts.is_empty()))));
-    facts.push(("Level", words(&run.level)));
+    let said = |value: &Option<String>| value.as_deref().map_or_else(|| UNKNOWN.into(), words);
+    facts.push(("Program", said(&run.service)));
+    facts.push(("Host", said(&Some(run.hosts.join(", ")).filter(|hosts| !hosts.is_empty()))));
+    facts.push(("Level", said(&run.level)));
     out.push_str("<dl class=\"facts\">\n");
     for (title, html) in facts {
         out.push_str(&format!("<div><dt>{title}</dt><dd>{html}</dd></div>\n"));

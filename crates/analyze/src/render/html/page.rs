@@ -36,9 +36,23 @@ pub(super) fn code(name: &str) -> String {
 /// A path of names, which may break behind its slashes and nowhere else. Long names are cut in the middle, and whole in
 /// what is shown beside the mouse.
 pub(super) fn path(path: &str) -> String {
-    let shown = shortened(path);
-    let whole = if shown == path { String::new() } else { format!(" title=\"{}\"", escape(path)) };
+    let (shown, whole) = cut(path);
     format!("<code class=\"path\"{whole}>{}</code>", escape(&shown).replace('/', "/<wbr>"))
+}
+
+/// Words of the user's own, cut like the names of a path.
+pub(super) fn words(text: &str) -> String {
+    match cut(text) {
+        (shown, whole) if whole.is_empty() => escape(&shown),
+        (shown, whole) => format!("<span{whole}>{}</span>", escape(&shown)),
+    }
+}
+
+/// What is shown, and the attribute that says the whole where that is more.
+fn cut(text: &str) -> (String, String) {
+    let shown = shortened(text);
+    let whole = if shown == text { String::new() } else { format!(" title=\"{}\"", escape(text)) };
+    (shown, whole)
 }
 
 /// Units that stay with their number.
