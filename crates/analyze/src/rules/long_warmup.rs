@@ -67,14 +67,19 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let share = excess_ns as f64 / all.total.max(1) as f64;
     if share < thresholds.min_share || (excess_ns as f64) < thresholds.min_excess_s * 1e9 {
         return Verdict::fine(format!(
-            "the first {} {} above the usual, {} of the time of all steps",
+            "the first {} {} above the usual, {} of the time of all steps{}",
             if mode.warmup.steps == 1 {
                 "step takes".into()
             } else {
                 format!("{} steps take", count(mode.warmup.steps))
             },
             duration(excess_ns),
-            percent(share)
+            percent(share),
+            if share < thresholds.min_share {
+                String::new()
+            } else {
+                format!("; below {} it bothers nobody", duration((thresholds.min_excess_s * 1e9) as u64))
+            }
         ));
     }
     let steps_all = all.count.max(1);

@@ -5,3 +5,4 @@ pub(crate) mod evidence;
 pub(crate) mod names;
 pub(crate) mod periods;
 pub(crate) mod recording;
+pub(crate) mod spread;

@@ -1,6 +1,7 @@
 //! The head of the page: verdict, navigation, what run it is, its step time and throughput.
 
 use super::super::common::recording::ended_in_order;
+use super::super::common::spread;
 use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, prose, share, words};
 use crate::report::units::{byte_rate, rate};
 use crate::report::{Report, coverage};
@@ -47,7 +48,11 @@ pub(super) fn facts(report: &Report, out: &mut String) {
         facts.push(("Median step", ns("summary/step_time/p50", time.p50)));
         facts.push(("p95", ns("summary/step_time/p95", time.p95)));
         facts.push(("p99", ns("summary/step_time/p99", time.p99)));
-        facts.push(("MAD", ns("summary/step_time/mad", time.mad)));
+        let mad = ns("summary/step_time/mad", time.mad);
+        facts.push((
+            "MAD",
+            spread::mad_below_ns(time).map_or(mad, |_| words(&spread::mad(time).unwrap_or_default())),
+        ));
         facts.push(("CV", share("summary/step_time/cv", time.cv)));
     }
     let done = &summary.throughput;

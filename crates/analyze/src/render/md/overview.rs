@@ -1,8 +1,9 @@
 //! The head: verdict, run, step time, throughput.
 
 use super::super::common::recording::ended_in_order;
+use super::super::common::spread;
 use super::page::{Page, code, known, prose};
-use crate::report::units::{byte_rate, count, duration, percent, rate, things};
+use crate::report::units::{byte_rate, count, duration, rate, things};
 use crate::report::{Report, coverage};
 use crate::summary::Throughput;
 
@@ -22,10 +23,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     rows.extend(report.run.elapsed_ns.map(|ns| row("Elapsed", duration(ns))));
     rows.push(row("Ended in order", ended_in_order(&report.run)));
     if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {
-        let parts = [("p50", time.p50), ("p95", time.p95), ("p99", time.p99), ("MAD", time.mad)];
-        let mut text: Vec<String> =
-            parts.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
-        text.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
+        let text = spread::parts(time);
         let of = summary
             .coverage
             .partly_read()

@@ -2,7 +2,8 @@
 
 use super::page::{Look, Page};
 use super::width::left;
-use crate::report::units::{byte_rate, count, duration, percent, rate, things};
+use crate::render::common::spread;
+use crate::report::units::{byte_rate, count, duration, rate, things};
 use crate::report::{Report, Run};
 use crate::summary::{InputVerdict, Throughput};
 
@@ -22,10 +23,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     page.blank();
     run(report, page);
     if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {
-        let shown = [("p50", time.p50), ("p95", time.p95), ("p99", time.p99), ("MAD", time.mad)];
-        let mut parts: Vec<String> =
-            shown.iter().filter_map(|(name, ns)| ns.map(|ns| format!("{name} {}", duration(ns)))).collect();
-        parts.extend(time.cv.map(|cv| format!("CV {}", percent(cv))));
+        let parts = spread::parts(time);
         // Which steps are left of a bounded directory is no matter of chance.
         let of = summary
             .coverage
