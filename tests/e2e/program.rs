@@ -75,7 +75,7 @@ pub(crate) fn parse(text: &str) -> Value {
 }
 
 /// For how long all tests together run again what others on the machine disturbed.
-const PATIENCE: Duration = Duration::from_secs(4 * 60);
+const PATIENCE: Duration = Duration::from_secs(2 * 60);
 
 /// How often one run is tried, at most.
 const TRIES: u32 = 8;

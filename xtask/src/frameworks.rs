@@ -28,7 +28,7 @@ pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
         within(folder, target, &["test", "--release", "--locked"])?;
     }
     // Every rule has five seeds in the end-to-end tests.
-    let mut check = command("python3", &["examples/check.py", "--seeds", "3"]);
+    let mut check = command("python3", &["examples/check.py", "--seeds", "2"]);
     check.arg("--binaries").arg(target.join("release")).arg("--stepscope").arg(stepscope);
     check.env("CARGO_TARGET_DIR", target);
     run(check)
