@@ -201,7 +201,7 @@ fn what_was_perhaps_taken_before_it_was_given_up_is_in_doubt() {
         ("traces", _) => Reply::Status("10", ""),
         _ => Reply::Accept,
     });
-    let ended = budget("300", &collector.url()).succeed();
+    let ended = budget("300", &collector.url()).hurried().succeed();
     let recording = ended.recording();
     assert!(recording.dropped("otlp", "export_unknown") > 0);
     account(&ended, &collector.recording());

@@ -45,6 +45,11 @@ fn budget(port: u16, trust: &Trust) -> Program {
         .env("OTEL_EXPORTER_OTLP_CERTIFICATE", &trust.file)
 }
 
+/// The same, for ends of TLS that take nothing.
+fn refused(port: u16, trust: &Trust) -> Program {
+    budget(port, trust).hurried()
+}
+
 /// Everything arrived and was acknowledged, and the account is right.
 fn assert_complete(ended: &Ended, collector: &Collector) {
     assert_eq!(ended.stderr, "");
@@ -120,7 +125,7 @@ fn a_receiver_of_another_protocol_is_told_from_it() {
     let trust = Trust::new();
     let collector = Collector::start(|_, _| Answer::Accept);
     let end = End::start(collector.port(), &manner(trust.local()));
-    let ended = budget(end.port, &trust).env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").succeed();
+    let ended = refused(end.port, &trust).env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").succeed();
     assert_told(&ended, &["4317", "could not send to localhost"]);
     assert!(collector.requests().is_empty());
 }
@@ -134,7 +139,7 @@ fn what_the_system_trusts_is_trusted_where_no_file_is_named() {
     // As OpenSSL has it: this names the file of the system's authorities.
     assert_complete(&blank.env("SSL_CERT_FILE", &trust.file).succeed(), &collector);
     let other = write(trust.folder.path(), "other.pem", &Authority::new().pem());
-    let blank = budget(end.port, &trust).env("OTEL_EXPORTER_OTLP_CERTIFICATE", "");
+    let blank = refused(end.port, &trust).env("OTEL_EXPORTER_OTLP_CERTIFICATE", "");
     let ended = blank.env("SSL_CERT_FILE", &other).succeed();
     assert_told(&ended, &["OTEL_EXPORTER_OTLP_CERTIFICATE", &format!("localhost:{}", end.port)]);
 }
@@ -152,7 +157,7 @@ fn who_is_not_trusted_gets_nothing_and_is_told_with_the_reason() {
     ] {
         let collector = Collector::start(|_, _| Answer::Accept);
         let end = End::start(collector.port(), &manner(shows));
-        let ended = budget(end.port, &trust).succeed();
+        let ended = refused(end.port, &trust).succeed();
         assert_told(&ended, &words);
         assert_told(&ended, &[&format!("could not send to localhost:{}", end.port)]);
         assert!(collector.requests().is_empty());
@@ -174,10 +179,10 @@ fn a_client_shows_its_certificate_where_one_is_wanted() {
         assert_complete(&shown(&clients).succeed(), &collector);
         for (program, words) in [
             (
-                budget(end.port, &trust),
+                refused(end.port, &trust),
                 ["OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "OTEL_EXPORTER_OTLP_CLIENT_KEY"],
             ),
-            (shown(&strangers), ["OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "does not take"]),
+            (shown(&strangers).hurried(), ["OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", "does not take"]),
         ] {
             let before = collector.requests().len();
             let ended = program.succeed();
@@ -196,7 +201,7 @@ fn a_client_shows_its_certificate_over_grpc_too() {
     let wants = Some(&clients);
     let end = End::start(collector.port(), &Manner { wants, protocol: "h2", ..manner(trust.local()) });
     let program = || budget(end.port, &trust).env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc");
-    assert_told(&program().succeed(), &["OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"]);
+    assert_told(&program().hurried().succeed(), &["OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE"]);
     let [certificate, key] = clients.sign(&["trainer"], Valid::Now).write(trust.folder.path());
     let ended = program()
         .env("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", &certificate)
@@ -229,7 +234,7 @@ fn server(go_on: impl Fn(std::net::TcpStream) + Send + 'static) -> u16 {
 fn a_handshake_that_breaks_leaves_no_doubt() {
     let trust = Trust::new();
     let port = server(drop);
-    assert_told(&budget(port, &trust).succeed(), &["TLS handshake"]);
+    assert_told(&refused(port, &trust).succeed(), &["TLS handshake"]);
 }
 
 #[test]
@@ -237,7 +242,7 @@ fn a_handshake_without_an_answer_leaves_no_doubt() {
     let trust = Trust::new();
     let held = std::sync::Mutex::new(Vec::new());
     let port = server(move |stream| held.lock().unwrap().push(stream));
-    let ended = budget(port, &trust).env("OTEL_EXPORTER_OTLP_TIMEOUT", "200").succeed();
+    let ended = refused(port, &trust).env("OTEL_EXPORTER_OTLP_TIMEOUT", "200").succeed();
     assert_told(&ended, &["TLS handshake within 200ms"]);
     // One that is still under way at the end.
     let ended = budget(port, &trust).env("STEPSCOPE_EXIT_TIMEOUT", "300").succeed();
@@ -251,7 +256,7 @@ fn who_speaks_no_tls_is_told_from_those_who_do() {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n");
         let _ = std::io::copy(&mut stream, &mut std::io::sink());
     });
-    assert_told(&budget(port, &trust).succeed(), &["does not speak TLS", "http://"]);
+    assert_told(&refused(port, &trust).succeed(), &["does not speak TLS", "http://"]);
 }
 
 #[test]
@@ -297,7 +302,7 @@ fn files_that_cannot_be_used_are_named() {
         (&trust.file, &certificate, &text, ["OTEL_EXPORTER_OTLP_CLIENT_KEY", "no private key"]),
         (&trust.file, &certificate, &another, ["OTEL_EXPORTER_OTLP_CLIENT_KEY", "cannot be shown"]),
     ] {
-        let ended = budget(1, &trust)
+        let ended = refused(1, &trust)
             .env("OTEL_EXPORTER_OTLP_CERTIFICATE", ca)
             .env("OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE", client)
             .env("OTEL_EXPORTER_OTLP_CLIENT_KEY", private)
