@@ -3,6 +3,7 @@
 use stepscope_core::Mode;
 
 use super::common::apart;
+use super::common::when::when;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
@@ -244,15 +245,13 @@ fn places<'a>(ns: u64, between: &Between<'_>, steps: &Steps<'a>, processes: u64)
 
 /// Where a pause is, and how long: `after step 299 (1 min 00 s, 2.40 s into the run)`.
 fn place(pause: &Pause, summary: &Summary) -> String {
-    let from_ns = summary.state.first_ns.unwrap_or(pause.start_ns);
-    let into = duration(pause.start_ns.saturating_sub(from_ns));
     let after = match pause.step_numbers {
         1 => format!("after step {}", count(pause.step)),
         many => {
             format!("in steps {} to {}", count(pause.step), count(pause.step.saturating_add(many - 1)))
         }
     };
-    format!("{after} ({}, {into} into the run)", duration(pause.pause_ns))
+    format!("{after} ({})", when(summary, pause.start_ns, pause.pause_ns))
 }
 
 fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Option<Finding> {

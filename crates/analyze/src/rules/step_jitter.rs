@@ -7,6 +7,7 @@ use stepscope_core::Phase;
 
 use super::common::tail::{innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
+use super::common::when::when;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -249,14 +250,12 @@ impl Levels {
 /// Which steps they are, a sentence; empty of none.
 fn places(few: &[&SlowStep], summary: &Summary) -> String {
     let place = |step: &&SlowStep| {
-        let from_ns = summary.state.first_ns.unwrap_or(step.start_ns);
-        let into = duration(step.start_ns.saturating_sub(from_ns));
         let number = step
             .step
             .map_or_else(|| "a step without a number".into(), |step| format!("step {}", count(step)));
         let rank = step.rank.filter(|_| summary.instances.len() > 1);
         let rank = rank.map_or_else(String::new, |rank| format!(" of rank {rank}"));
-        format!("{number}{rank} ({}, {into} into the run)", duration(step.duration_ns))
+        format!("{number}{rank} ({})", when(summary, step.start_ns, step.duration_ns))
     };
     match few {
         [] => String::new(),

@@ -7,3 +7,4 @@ pub(super) mod range;
 pub(super) mod tail;
 pub(super) mod taken;
 pub(super) mod waits;
+pub(super) mod when;
