@@ -29,18 +29,22 @@ def compare_mode(where, row, steps, excluded, steady, compare):
     compare.equal(where, "order of periods", order, sorted(order))
     of = {number: next((at for at, period in enumerate(periods) if warmup.is_of(number, period)), None) for number in longest}
     compare.stats(f"usual {where}", row["usual"], [ns for number, ns in longest.items() if of[number] is None])
+    everywhere = sorted({numbering.at(step) for step in steps if step.number is not None})
+    everywhere = [number for number in everywhere if any(warmup.is_of(number, period) for period in periods)]
     kept = first_of(steps)
     usual = means(kept, {number for number in longest if of[number] is None})
     for at, period in enumerate(periods):
         place = f"{where}, every {period['every']}"
         mine = {number: ns for number, ns in longest.items() if of[number] == at}
-        compare.equal(place, "first_step", period["first_step"], min(mine, default=None))
+        # All of the warm-up, or some after it; of no rarer period in any case.
+        own = (number for number in everywhere if next(p for p in periods if warmup.is_of(number, p)) is period)
+        compare.equal(place, "first_step", period["first_step"], min(mine, default=min(own, default=None)))
         since = period["since_step"]
         later = (numbering.at(step) for step in steps if step.number is not None and warmup.is_of(numbering.at(step), period))
         compare.equal(place, "since_step", since, None if since is None else min(later, default=None))
         compare.equal(place, "steps", period["steps"], len(mine))
         ordered = sorted(mine.values())
-        compare.equal(place, "median_ns", period["median_ns"], ordered[(len(ordered) - 1) // 2] if ordered else 0)
+        compare.equal(place, "median_ns", period["median_ns"], ordered[(len(ordered) - 1) // 2] if ordered else None)
         compare.equal(place, "above_ns", period["above_ns"], sum(max(0, ns - row["usual"]["p50"]) for ns in ordered))
         cause(place, period["cause"], usual, means(kept + slowest_of(steady), set(mine)), compare)
 

@@ -96,6 +96,20 @@ class Periods(unittest.TestCase):
         changed["detailed_metrics"]["periodic"][0]["periods"][0]["cause"]["phase"] = None
         self.assertNotEqual(differences(changed), [])
 
+    def test_one_of_the_warm_up_alone_has_no_figures(self):
+        def with_first(**its):
+            often = {"every": 10, "first_step": 0, "since_step": None, "steps": 0, "median_ns": None, "above_ns": 0, "cause": None}
+            report = periodic()
+            report["detailed_metrics"]["periodic"][0]["periods"].append(often | its)
+            return differences(report)
+
+        # Of every tenth step only the first is not of the rarer period, which begins with step 10.
+        self.assertEqual(with_first(), [])
+        self.assertNotEqual(with_first(first_step=10), [])
+        self.assertNotEqual(with_first(median_ns=0), [])
+        # None is its own.
+        self.assertNotEqual(with_first(first_step=10, since_step=10), [])
+
     def test_jitter_is_that_of_the_usual_steps(self):
         report = {"detailed_metrics": {"periodic": [{"mode": "train", "usual": {"mean": 12.0 * MS, "p50": 10 * MS, "count": 90}, "periods": [{"steps": 10}]}]}}
         judged = types.SimpleNamespace(mode={"mode": "train", "steady": {"mean": 14.0 * MS, "p50": 10 * MS}})

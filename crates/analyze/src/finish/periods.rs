@@ -29,7 +29,7 @@ impl Periods {
     fn of(series: &StepSeries) -> Option<Self> {
         let points: Vec<(u64, u64)> = points_from(series, 0).map(|p| (p.step, p.duration_max_ns)).collect();
         let (numbers, times): (Vec<u64>, Vec<u64>) = points.iter().copied().unzip();
-        let found = periods::periods(&numbers, &times);
+        let found = with_steps(periods::periods(&numbers, &times), &numbers);
         let longest = found.iter().map(|period| {
             points.iter().filter(|(number, _)| period.holds(*number)).fold([(0, 0); 2], |[a, b], &point| {
                 match point.1 {
@@ -45,7 +45,7 @@ impl Periods {
 
     /// Which of them a step is of.
     fn position(&self, number: u64) -> Option<usize> {
-        self.found.iter().position(|period| period.holds(number))
+        position(&self.found, number)
     }
 
     /// The period because of which a step takes as long as it does, if it is of one: its place among all.
@@ -60,6 +60,26 @@ impl Periods {
         let other = longest.map_or(0, |[a, b]| if a.0 == number { b.1 } else { a.1 });
         u128::from(time_ns) * 2 < u128::from(other) * 3
     }
+}
+
+/// Which period a step is of: the rarest that has it.
+fn position(periods: &[Period], number: u64) -> Option<usize> {
+    periods.iter().position(|period| period.holds(number))
+}
+
+/// Those of which there are steps that are of no rarer one, each from the first of these on: where every fourth step and
+/// every fourth from the third on are told, every other one is nothing more.
+fn with_steps(mut periods: Vec<Period>, numbers: &[u64]) -> Vec<Period> {
+    let mut first: BTreeMap<usize, u64> = BTreeMap::new();
+    for &number in numbers {
+        position(&periods, number).map(|at| first.entry(at).or_insert(number));
+    }
+    for (at, first) in &first {
+        periods.get_mut(*at).into_iter().for_each(|period| period.first = *first);
+    }
+    let mut at = 0..;
+    periods.retain(|_| at.next().is_some_and(|at| first.contains_key(&at)));
+    periods
 }
 
 /// The periods of every mode that has some; none where only a part of the steps was read, or points hold several.
@@ -126,7 +146,7 @@ fn period_row(
         since_step: period.since,
         first_step: points.first().map_or(period.first, |point| point.step),
         steps: points.len() as u64,
-        median_ns: median(&longest),
+        median_ns: (!longest.is_empty()).then(|| median(&longest)),
         above_ns: narrow(above),
         cause: means.and_then(|(usual, periodic)| cause(usual, periodic)),
     }
@@ -185,5 +205,26 @@ fn offer<'a>(kept: &mut BTreeMap<u64, &'a StepRecord>, record: &'a StepRecord, n
         |other: &StepRecord| (record.duration_ns(), Reverse(record)) > (other.duration_ns(), Reverse(other));
     if kept.get(&step).is_none_or(|other| longer(other)) {
         kept.insert(step, record);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Period, with_steps};
+
+    const fn period(every: u64, first: u64, since: Option<u64>) -> Period {
+        Period { every, first, since }
+    }
+
+    #[test]
+    fn a_period_has_steps_that_are_of_no_rarer_one() {
+        let numbers: Vec<u64> = (0..100).collect();
+        let thirds = period(4, 3, None);
+        let of = |since, numbers| with_steps(vec![period(4, 1, since), thirds, period(2, 1, None)], numbers);
+        assert_eq!(of(None, &numbers[..]), [period(4, 1, None), thirds]);
+        let late = period(4, 9, Some(9));
+        assert_eq!(of(Some(9), &numbers), [late, thirds, period(2, 1, None)]);
+        // The first step is not there.
+        assert_eq!(of(Some(9), &numbers[2..]), [late, thirds, period(2, 5, None)]);
     }
 }

@@ -25,14 +25,14 @@ pub struct PeriodicSteps {
 pub struct StepPeriod {
     /// How many.
     pub every: u64,
-    /// The first of these steps.
+    /// The first of these steps; where all are of the warm-up, the first of those.
     pub first_step: u64,
     /// The step with which the period began, where that was later than the run; absent where it is as old as the run.
     pub since_step: Option<u64>,
-    /// How many there are.
+    /// How many there are after warm-up.
     pub steps: u64,
-    /// Their median.
-    pub median_ns: u64,
+    /// Their median; absent where there are none.
+    pub median_ns: Option<u64>,
     /// What they take above the median of the usual steps, all together.
     pub above_ns: u64,
     /// The phase that takes most of what they take more; absent where no whole steps are kept of both.

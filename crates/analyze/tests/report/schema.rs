@@ -173,7 +173,7 @@ pub(crate) fn every_50th(usual: Stats) -> PeriodicSteps {
         first_step: 47,
         since_step: Some(47),
         steps: 8,
-        median_ns: 62 * MS,
+        median_ns: Some(62 * MS),
         above_ns: 336 * MS,
         cause: Some(PeriodCause {
             phase: Some(PhaseName::Known(Phase::Checkpoint)),

@@ -6,10 +6,16 @@ use crate::report::Report;
 use crate::report::units::{count, duration};
 use crate::summary::{PeriodicSteps, StepPeriod};
 
-/// The periods of the report's mode, with their place in the list of all.
+/// The periods of the report's mode, with their place in the list of all; nothing where none goes on after warm-up.
 pub(crate) fn shown(report: &Report) -> Option<(usize, &PeriodicSteps)> {
-    let all = report.detailed_metrics.periodic.iter().enumerate();
-    all.into_iter().find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode)
+    let mut all = report.detailed_metrics.periodic.iter().enumerate();
+    let (at, row) = all.find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode)?;
+    told(row).next().map(|_| (at, row))
+}
+
+/// The periods that go on after warm-up, with their places and medians.
+pub(crate) fn told(steps: &PeriodicSteps) -> impl Iterator<Item = (usize, &StepPeriod, u64)> {
+    steps.periods.iter().enumerate().filter_map(|(at, period)| Some((at, period, period.median_ns?)))
 }
 
 /// By how many steps the period comes again that a step is of.
@@ -31,9 +37,9 @@ pub(crate) fn steps(every: u64) -> String {
 }
 
 /// How much: `3.1 times as long`.
-pub(crate) fn much(steps: &PeriodicSteps, period: &StepPeriod) -> String {
+pub(crate) fn much(steps: &PeriodicSteps, median_ns: u64) -> String {
     let usual_ns = steps.usual.p50.unwrap_or(0).max(1);
-    let ratio = period.median_ns as f64 / usual_ns as f64;
+    let ratio = median_ns as f64 / usual_ns as f64;
     if ratio < 10.0 { format!("{ratio:.1} times as long") } else { format!("{ratio:.0} times as long") }
 }
 

@@ -40,9 +40,13 @@ impl Marks {
             let to = if change.kind == ChangeKind::Gradual { change.to_step } else { change.step };
             Change { from: change.step, to, words: changes::much(change) }
         });
-        let periods = periods::shown(report).into_iter().flat_map(|(_, row)| &row.periods).map(|period| {
-            Period { every: period.every, first: period.first_step, words: periods::steps(period.every) }
-        });
+        let periods = periods::shown(report).into_iter().flat_map(|(_, row)| periods::told(row)).map(
+            |(_, period, _)| Period {
+                every: period.every,
+                first: period.first_step,
+                words: periods::steps(period.every),
+            },
+        );
         let steady = super::steps::primary(report).and_then(|(_, mode)| mode.warmup.steady_step);
         Self { changes: changes.collect(), periods: periods.collect(), steady }
     }

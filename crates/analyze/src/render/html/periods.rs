@@ -6,7 +6,7 @@ use crate::report::Report;
 
 pub(super) fn table_of(report: &Report, out: &mut String) {
     let Some((at, periodic)) = periods::shown(report) else { return };
-    let rows = periodic.periods.iter().enumerate().map(|(n, period)| {
+    let rows = periods::told(periodic).map(|(n, period, median_ns)| {
         let place = format!("detailed_metrics/periodic/{at}/periods/{n}");
         let cause = period.cause.as_ref();
         let phase = cause.map_or_else(
@@ -17,8 +17,8 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             known(&format!("{place}/every"), Some(period.every), periods::steps),
             count(&format!("{place}/first_step"), period.first_step),
             count(&format!("{place}/steps"), period.steps),
-            format!("<span class=\"word\">{}</span>", periods::much(periodic, period)),
-            ns(&format!("{place}/median_ns"), period.median_ns),
+            format!("<span class=\"word\">{}</span>", periods::much(periodic, median_ns)),
+            ns(&format!("{place}/median_ns"), median_ns),
             ns(&format!("detailed_metrics/periodic/{at}/usual/p50"), periodic.usual.p50),
             phase,
             ns(&format!("{place}/cause/usual_ns"), cause.map(|cause| cause.usual_ns)),

@@ -165,12 +165,12 @@ pub(super) fn changes(report: &Report, page: &mut Page) {
 pub(super) fn periods(report: &Report, page: &mut Page) {
     let Some((_, periodic)) = periods::shown(report) else { return };
     page.heading(3, "Periodic steps");
-    let rows = periodic.periods.iter().map(|period| {
+    let rows = periods::told(periodic).map(|(_, period, median_ns)| {
         [
             prose(&periods::steps(period.every)),
             count(period.steps),
-            periods::much(periodic, period),
-            duration(period.median_ns),
+            periods::much(periodic, median_ns),
+            duration(median_ns),
             known(periodic.usual.p50, duration),
             prose(&periods::because(period)),
         ]

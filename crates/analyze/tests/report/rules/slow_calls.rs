@@ -91,7 +91,7 @@ fn what_comes_again_every_so_many_steps_is_no_rarity() {
             first_step: 7,
             since_step: None,
             steps: 10,
-            median_ns: 50 * MS,
+            median_ns: Some(50 * MS),
             above_ns,
             cause: Some(cause),
         };
