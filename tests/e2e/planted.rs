@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use stepscope_testkit::{TempFolder, binaries, process};
 
-use crate::program::{Judged, LIMIT, alone, clean, quietest, report};
+use crate::program::{Judged, LIMIT, again, alone, clean, quietest, report};
 
 /// Long enough for percentiles, short enough for sixty runs.
 pub(crate) const STEPS: u64 = 240;
@@ -106,36 +106,21 @@ fn share(finding: &Value, name: &str) -> Option<f64> {
     finding["predicted_gain"][name].as_f64()
 }
 
-/// Others took as much time as the steps wait: what is found then is what they did.
-const LOST: f64 = 1.0;
-
-/// Trains with the fault, and judges the report. Once more where that failed and others had taken a part of the time.
+/// Trains with the fault, and judges the report.
 fn judge_again(plant: &Plant, seed: u64, without: &(Value, f64), judged: &mut Judged) -> Option<f64> {
-    let mut tries = 3;
-    loop {
+    let run = |judged: &mut Judged| {
         let (with, unsure) = train(plant.name, seed);
         let unsure = unsure.max(without.1);
         if plant.is_exact {
             judged.gain(gained(&with, &without.0), unsure);
         }
-        match judge(plant, &with, without, unsure) {
-            Ok(excess) => return excess,
-            Err(problem) if unsure == 0.0 || (tries == 1 && unsure < LOST) => {
-                panic!("seed {seed}: {}: {problem}", plant.name)
-            }
-            Err(problem) if tries == 1 => {
-                println!("seed {seed}: {}: others left nothing to judge: {problem}", plant.name);
-                judged.run(false);
-                return None;
-            }
-            Err(problem) => println!("seed {seed}: {}, +- {:.1} %: {problem}", plant.name, unsure * 100.0),
-        }
-        tries -= 1;
-    }
+        (judge(plant, &with, without, unsure), unsure)
+    };
+    again(&format!("seed {seed}: {}", plant.name), judged, run).flatten()
 }
 
 /// By what share steps without the fault are shorter.
-fn gained(with: &Value, without: &Value) -> f64 {
+pub(crate) fn gained(with: &Value, without: &Value) -> f64 {
     1.0 - mean_ns(without) / mean_ns(with)
 }
 

@@ -140,6 +140,33 @@ impl Drop for Judged {
     }
 }
 
+/// Where others took half as much time as a run waits, what is found is what they did.
+const LOST: f64 = 0.5;
+
+/// Runs and judges; again where that failed and others had taken a part of the time, at last with nothing judged where
+/// they had taken too much. A run gives what is wrong with it, and the share by which its times are uncertain.
+pub(crate) fn again<T>(
+    what: &str,
+    judged: &mut Judged,
+    mut run: impl FnMut(&mut Judged) -> (Result<T, String>, f64),
+) -> Option<T> {
+    let mut tries = 3;
+    loop {
+        let (outcome, unsure) = run(judged);
+        match outcome {
+            Ok(it) => return Some(it),
+            Err(problem) if unsure == 0.0 || (tries == 1 && unsure < LOST) => panic!("{what}: {problem}"),
+            Err(problem) if tries == 1 => {
+                println!("{what}: others left nothing to judge: {problem}");
+                judged.run(false);
+                return None;
+            }
+            Err(problem) => println!("{what}, +- {:.1} %: {problem}", unsure * 100.0),
+        }
+        tries -= 1;
+    }
+}
+
 #[test]
 fn runs_that_could_not_fail_are_counted() {
     let mut judged = Judged::new("a fault");
