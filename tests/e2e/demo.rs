@@ -72,12 +72,14 @@ struct Plant {
     option: &'static str,
     rule: &'static str,
     section: &'static str,
+    /// Whether the cause is told exactly, and not only bounded.
+    is_exact: bool,
 }
 
 const PREPROCESSING: Plant =
-    Plant { option: "preprocessing", rule: "slow_preprocessing", section: "preprocessing" };
+    Plant { option: "preprocessing", rule: "slow_preprocessing", section: "preprocessing", is_exact: true };
 
-const LOADER: Plant = Plant { option: "loader", rule: "input_bound", section: "data_wait" };
+const LOADER: Plant = Plant { option: "loader", rule: "input_bound", section: "data_wait", is_exact: false };
 
 /// A run with nothing planted, and the share by which its times are uncertain.
 #[derive(Clone, Copy)]
@@ -136,6 +138,10 @@ fn assert_first(seed: u32, slow: &Value, plain: [&Plain; 2], unsure: f64, plant:
     assert!(gained > 0.2, "seed {seed}: the plant takes a large share, {gained}");
     let close = gains[0].max(gains[1]) + 0.1 + unsure;
     assert!(direct <= close && direct <= predicted, "seed {seed}: {direct} is close to {gains:?}");
+    if plant.is_exact {
+        let is_close = |gain: f64| (direct - gain).abs() <= 0.3 * gain + unsure;
+        assert!(gains.into_iter().any(is_close), "seed {seed}: {direct} itself, {gains:?} gained");
+    }
     Some(Gain { predicted, gains, unsure })
 }
 

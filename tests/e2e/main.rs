@@ -3,6 +3,7 @@
 
 #![expect(clippy::print_stdout, reason = "the measured figures belong into the log of a test run")]
 
+mod between;
 mod demo;
 mod disturbed;
 mod doctor;

@@ -64,11 +64,16 @@ pub(crate) fn train(plant: &str, seed: u64) -> (Value, f64) {
     quietest(quiet, || train_once(plant, seed))
 }
 
+/// How late it was, as a program says.
+pub(crate) fn late_us(said: &str) -> u64 {
+    let late = said.lines().find_map(|line| line.strip_prefix("= late_us ")?.parse().ok());
+    late.unwrap_or_else(|| panic!("it does not say how late it was: {said}"))
+}
+
 /// Trains once, and says how late answers came, as a share of the time for which steps without a fault wait.
 fn train_once(plant: &str, seed: u64) -> (Value, f64) {
-    let (said, report) = recorded(plant, seed, STEPS, None);
-    let late = said.lines().find_map(|line| line.strip_prefix("= late_us ")?.parse::<u64>().ok());
-    let late_us = late.unwrap_or_else(|| panic!("it does not say how late it was: {said}"));
+    let (said, report) = recorded(&["planted", plant, &seed.to_string(), &STEPS.to_string()], None);
+    let late_us = late_us(&said);
     let share = late_us as f64 / WAITED_US as f64;
     if share >= QUIET {
         println!("seed {seed}, {plant}: {late_us} us late");
@@ -76,12 +81,12 @@ fn train_once(plant: &str, seed: u64) -> (Value, f64) {
     (report, share)
 }
 
-/// What the program says of a run of so many `steps`, and the report on it.
-fn recorded(plant: &str, seed: u64, steps: u64, ring_bytes: Option<&str>) -> (String, Value) {
+/// What one of the programs says, and the report on its run.
+pub(crate) fn recorded(arguments: &[&str], ring_bytes: Option<&str>) -> (String, Value) {
     let folder = TempFolder::new("planted").expect("a folder");
     let program = binaries::find("programs").expect("cargo build -p stepscope --examples");
     let mut command = clean(Command::new(program));
-    command.args(["planted", plant, &seed.to_string(), &steps.to_string()]).current_dir(folder.path());
+    command.args(arguments).current_dir(folder.path());
     command.envs(ring_bytes.map(|bytes| ("STEPSCOPE_RING_BYTES", bytes)));
     let said = process::run(&mut command, LIMIT).expect("starts").success().expect("trains").stdout_text();
     (said, report(&[&folder.join("profiles")]))
@@ -185,7 +190,7 @@ fn each_planted_fault_is_found_with_its_section_and_gain() {
 
 /// The report on a short run, which loses spans where its rings hold few and each step has many.
 fn short(plant: &str, seed: u64, ring_bytes: Option<&str>) -> Value {
-    recorded(plant, seed, 40, ring_bytes).1
+    recorded(&["planted", plant, &seed.to_string(), "40"], ring_bytes).1
 }
 
 #[test]

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a scenario that cannot go on fails its test")]
 
 mod around;
+mod between;
 mod budget;
 mod captured;
 mod clock;
@@ -60,6 +61,7 @@ fn main() {
             say("formatted", plain::train(number(1)));
         }
         "around" => around::run(argument(1), argument(2)),
+        "between" => between::run(number(1), number(2)),
         "strays" => around::strays(),
         "captured" => captured::run(argument(1)),
         "figures" => figures::run(argument(1)),

@@ -69,7 +69,7 @@ impl Peer {
 }
 
 /// Does what should take so long, and gives how much longer it took: the machine was busy elsewhere.
-fn late(usual: Duration, work: impl FnOnce()) -> Duration {
+pub(crate) fn late(usual: Duration, work: impl FnOnce()) -> Duration {
     let begun = Instant::now();
     work();
     let late = begun.elapsed().saturating_sub(usual);
