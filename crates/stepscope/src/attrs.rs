@@ -2,7 +2,6 @@
 //! words on the hot path and read back by the background thread, which also looks up the names of fields that
 //! the callsite declares. Bounded in number and size; nothing is formatted here.
 
-use crate::callsite::Source;
 use crate::word::Word;
 
 /// Longest text kept of a field or event, in bytes.
@@ -97,6 +96,11 @@ const BY_NUMBER: u8 = 1 << 7;
 /// the text.
 const fn head(tag: u8, key: u16, text_len: u16) -> u64 {
     tag as u64 | (key as u64) << 16 | (text_len as u64) << 32
+}
+
+/// Tag, key and length that [`head`] took.
+const fn parts(head: u64) -> (u8, u16, u16) {
+    (head as u8, (head >> 16) as u16, (head >> 32) as u16)
 }
 
 /// A reusable buffer of entries: whole words, texts filled up with zeros.
@@ -294,13 +298,48 @@ pub(crate) fn unpack(words: &[u64], bytes: &mut Vec<u8>) {
 #[derive(Clone)]
 pub(crate) struct Entries<'a> {
     bytes: &'a [u8],
-    /// Whose declared fields are meant.
-    source: Option<Source>,
+    /// Names of the fields that the callsite declares.
+    declared: &'a [&'static str],
 }
 
 impl<'a> Entries<'a> {
-    pub(crate) fn new(bytes: &'a [u8], source: Option<Source>) -> Self {
-        Self { bytes, source }
+    pub(crate) fn new(bytes: &'a [u8], declared: &'a [&'static str]) -> Self {
+        Self { bytes, declared }
+    }
+
+    /// Whether another field of that name comes. Reads no values.
+    pub(crate) fn has_field(mut self, name: &str) -> bool {
+        while let Some(head) = self.number() {
+            let (tag, key, text_len) = parts(head);
+            let is_it = match tag {
+                EVENT | LINK | POLLS => false,
+                _ => self.name(tag, key) == Some(name.as_bytes()) && tag != USER_VALUE,
+            };
+            if is_it {
+                return true;
+            }
+            let (words, bytes) = match tag & !BY_NUMBER {
+                FIELD_STR | POLLS => (0, text_len),
+                EVENT => (1, text_len),
+                LINK => (3, 0),
+                _ => (1, 0),
+            };
+            let rest = self.bytes.get(words * 8 + usize::from(bytes).next_multiple_of(8)..);
+            self.bytes = rest.unwrap_or_default();
+        }
+        false
+    }
+
+    fn declared(&self, number: u16) -> &'static str {
+        self.declared.get(usize::from(number)).copied().unwrap_or("unknown")
+    }
+
+    /// The name of a field or value.
+    fn name(&mut self, tag: u8, key: u16) -> Option<&'a [u8]> {
+        if tag & BY_NUMBER == 0 {
+            return self.slice(key);
+        }
+        Some(self.declared(key).as_bytes())
     }
 
     fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -330,18 +369,14 @@ impl<'a> Iterator for Entries<'a> {
 
     fn next(&mut self) -> Option<Entry<'a>> {
         let head = self.number()?;
-        let (tag, key, text_len) = (head as u8, (head >> 16) as u16, (head >> 32) as u16);
+        let (tag, key, text_len) = parts(head);
         match tag {
             EVENT => return Some(Entry::Event(self.number()?, key != 0, self.text(text_len)?)),
             LINK => return Some(Entry::Link(self.take()?, self.number()?)),
             POLLS => return Some(Entry::Polls(self.slice(text_len)?)),
             _ => {}
         }
-        let name = if tag & BY_NUMBER != 0 {
-            self.source.and_then(|source| source.field(usize::from(key))).unwrap_or("unknown")
-        } else {
-            self.text(key)?
-        };
+        let name = if tag & BY_NUMBER != 0 { self.declared(key) } else { self.text(key)? };
         Some(match tag & !BY_NUMBER {
             FIELD_INT => Entry::Field(name, FieldValue::Int(self.number()? as i64)),
             FIELD_UINT => Entry::Field(name, FieldValue::Uint(self.number()?)),
@@ -357,7 +392,6 @@ impl<'a> Iterator for Entries<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::callsite::Callsite;
 
     #[test]
     fn entries_come_back_as_they_went_in() {
@@ -377,13 +411,43 @@ mod tests {
             entries[..count].iter().for_each(|&entry| attrs.push(0, entry));
             let mut bytes = Vec::new();
             unpack(attrs.words(), &mut bytes);
-            assert_eq!(Entries::new(&bytes, None).collect::<Vec<_>>(), entries[..count]);
+            assert_eq!(Entries::new(&bytes, &[]).collect::<Vec<_>>(), entries[..count]);
+        }
+    }
+
+    #[test]
+    fn names_that_come_again_are_found_behind_anything() {
+        let entries = [
+            Entry::Field("a", FieldValue::Int(-1)),
+            Entry::UserValue("loss", 1.0),
+            Entry::Event(7, true, "a longer text"),
+            Entry::Link([9; 16], 5),
+            Entry::Polls(&[7; 32]),
+            Entry::Field("text", FieldValue::Str("more than eight")),
+            Entry::Field("é", FieldValue::Bool(true)),
+        ];
+        let mut attrs = Attrs::default();
+        entries.iter().for_each(|&entry| attrs.push(0, entry));
+        attrs.push(0, Declared(1, FieldValue::Str("text")));
+        attrs.push(0, Declared(9, FieldValue::Int(1)));
+        let mut bytes = Vec::new();
+        unpack(attrs.words(), &mut bytes);
+        let mut rest = Entries::new(&bytes, &["first", "second"]);
+        for at in 0..=entries.len() {
+            let names = ["a", "text", "é", "second", "unknown", "loss", "first", "a longer text", ""];
+            let is_there = |name: &&str| rest.clone().has_field(name);
+            let later = entries[at..].iter().filter_map(|entry| match entry {
+                Entry::Field(name, _) => Some(*name),
+                _ => None,
+            });
+            let expected: Vec<&str> = later.chain(["second", "unknown"]).collect();
+            assert_eq!(names.into_iter().filter(is_there).collect::<Vec<_>>(), expected, "{at}");
+            rest.next();
         }
     }
 
     #[test]
     fn declared_fields_get_their_names_back() {
-        static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &["first", "second"]);
         let values = [
             FieldValue::Int(-1),
             FieldValue::Uint(u64::MAX),
@@ -403,7 +467,7 @@ mod tests {
             .collect();
         let mut bytes = Vec::new();
         unpack(attrs.words(), &mut bytes);
-        assert_eq!(Entries::new(&bytes, Some(Source::Section(&SITE))).collect::<Vec<_>>(), expected);
+        assert_eq!(Entries::new(&bytes, &["first", "second"]).collect::<Vec<_>>(), expected);
     }
 
     #[test]
@@ -431,7 +495,7 @@ mod tests {
         assert_eq!(attrs.left_out(), 72);
         let mut bytes = Vec::new();
         unpack(attrs.words(), &mut bytes);
-        assert_eq!(Entries::new(&bytes, None).count(), usize::from(MAX_ENTRIES));
+        assert_eq!(Entries::new(&bytes, &[]).count(), usize::from(MAX_ENTRIES));
         assert_eq!(truncate(&format!("x{long}")).len(), 255);
     }
 }

@@ -36,17 +36,29 @@ impl Callsite {
 #[derive(Debug)]
 pub(crate) struct Known {
     pub source: Source,
+    /// Names of the fields that it declares, by their numbers.
+    pub fields: Vec<&'static str>,
     /// Module and name of a `tracing` span's function; a `section!` has no function's name.
     pub function: Option<String>,
 }
 
+impl Known {
+    /// The fields that a callsite declares; none of one that is not known.
+    pub(crate) fn fields(callsite: Option<&Self>) -> &[&'static str] {
+        callsite.map_or(&[], |known| &known.fields)
+    }
+}
+
 impl From<Source> for Known {
     fn from(source: Source) -> Self {
-        let function = match source {
-            Source::Span(metadata) => Some(format!("{}::{}", source.module(), metadata.name())),
-            Source::Section(_) => None,
+        let (fields, function) = match source {
+            Source::Span(metadata) => (
+                metadata.fields().iter().map(|field| field.name()).collect(),
+                Some(format!("{}::{}", source.module(), metadata.name())),
+            ),
+            Source::Section(callsite) => (callsite.fields.to_vec(), None),
         };
-        Self { source, function }
+        Self { source, fields, function }
     }
 }
 
@@ -91,14 +103,6 @@ impl Source {
         match self {
             Self::Span(metadata) => metadata.line(),
             Self::Section(callsite) => Some(callsite.line),
-        }
-    }
-
-    /// The name of a declared field.
-    pub(crate) fn field(self, number: usize) -> Option<&'static str> {
-        match self {
-            Self::Span(metadata) => metadata.fields().iter().nth(number).map(|field| field.name()),
-            Self::Section(callsite) => callsite.fields.get(number).copied(),
         }
     }
 

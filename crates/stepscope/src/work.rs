@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use stepscope_core::{Mode, SectionKind, attr};
 
 use crate::attrs::{Entries, Entry, FieldValue};
-use crate::callsite::Source;
+use crate::callsite::Known;
 use crate::export::encode::full_name;
 use crate::record::SectionRecord;
 
@@ -77,10 +77,10 @@ impl Work {
     }
 
     /// Adds `record`, if it is a step's, with its entries as bytes.
-    pub(crate) fn take(&self, record: &SectionRecord, entries: &[u8], source: Option<Source>) {
+    pub(crate) fn take(&self, record: &SectionRecord, entries: &[u8], callsite: Option<&Known>) {
         let Some(root) = record.root.as_ref().filter(|_| record.kind == SectionKind::Step) else { return };
-        let samples = amount(attr::SAMPLES, entries, source);
-        let tokens = amount(attr::TOKENS, entries, source);
+        let samples = amount(attr::SAMPLES, entries, callsite);
+        let tokens = amount(attr::TOKENS, entries, callsite);
         let mut modes = self.lock();
         if let Some(work) = modes.get_mut(root.mode as usize) {
             work.steps += 1;
@@ -97,12 +97,12 @@ impl Work {
 
 /// What a section says of `key`: by that name first, by the vocabulary's other names for it after that, and of the same
 /// name the last one.
-fn amount(key: &str, entries: &[u8], source: Option<Source>) -> Option<u64> {
+fn amount(key: &str, entries: &[u8], callsite: Option<&Known>) -> Option<u64> {
     let row = attr::find(key)?;
     let mut found: Option<(usize, u64)> = None;
-    for entry in Entries::new(entries, source) {
+    for entry in Entries::new(entries, Known::fields(callsite)) {
         let Entry::Field(name, value) = entry else { continue };
-        let name = full_name(source.as_ref(), name);
+        let name = full_name(callsite.map(|known| &known.source), name);
         let rank = if name == row.key {
             0
         } else {

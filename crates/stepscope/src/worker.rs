@@ -279,8 +279,8 @@ impl Worker {
                 self.callsites.extend(lacking.into_iter().map(Known::from));
             }
             let entries = std::mem::take(&mut self.entries);
-            let source = self.callsites.get(record.callsite as usize).map(|known| known.source);
-            self.recorder.work.take(&record, &entries, source);
+            let callsite = self.callsites.get(record.callsite as usize);
+            self.recorder.work.take(&record, &entries, callsite);
             self.with_context(|sinks, context| sinks.each(|sink| sink.record(context, &record, &entries)));
             self.entries = entries;
         }

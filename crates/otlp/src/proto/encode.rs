@@ -213,8 +213,8 @@ impl Visitor for Encoder {
         let out = &mut self.links;
         let ids = head.trace_id.len() + head.span_id.len();
         let open = write::open(out, 0x6a, 4 + ids + head.trace_state.len() + self.link_attributes.len());
-        write::some_bytes(out, 0x0a, head.trace_id);
-        write::some_bytes(out, 0x12, head.span_id);
+        write::some_id::<16>(out, 0x0a, head.trace_id);
+        write::some_id::<8>(out, 0x12, head.span_id);
         write::some_bytes(out, 0x1a, head.trace_state.as_bytes());
         out.extend_from_slice(&self.link_attributes);
         write::some_varint(out, 0x28, head.dropped_attributes_count.into());
@@ -261,10 +261,10 @@ impl Encoder {
         let content = self.attributes.len() + self.events.len() + self.links.len();
         // Ids, times and kind take 60 bytes.
         let open = write::open(out, 0x12, 60 + head.name.len() + content);
-        write::some_bytes(out, 0x0a, head.trace_id);
-        write::some_bytes(out, 0x12, head.span_id);
+        write::some_id::<16>(out, 0x0a, head.trace_id);
+        write::some_id::<8>(out, 0x12, head.span_id);
         write::some_bytes(out, 0x1a, head.trace_state.as_bytes());
-        write::some_bytes(out, 0x22, head.parent_span_id);
+        write::some_id::<8>(out, 0x22, head.parent_span_id);
         write::some_bytes(out, 0x2a, head.name.as_bytes());
         write::some_int32(out, 0x30, head.kind.0);
         write::some_fixed64(out, 0x39, head.start_unix_ns);

@@ -29,8 +29,30 @@ fn push_part(out: &mut Vec<u8>, bytes: &[u8; 10], len: usize) {
     out.truncate(end);
 }
 
+/// The bytes of `value` as a varint, and how many there are.
 #[inline]
-fn varint_bytes(mut value: u64) -> ([u8; 10], usize) {
+fn varint_bytes(value: u64) -> ([u8; 10], usize) {
+    let len = varint_len(value);
+    if len > 8 {
+        return long_varint_bytes(value);
+    }
+    // Every byte but the last one says that another comes.
+    let more = 0x8080_8080_8080_8080 & !(u64::MAX << (8 * (len - 1)));
+    let mut bytes = [0; 10];
+    bytes[..8].copy_from_slice(&(spread(value) | more).to_le_bytes());
+    (bytes, len)
+}
+
+/// The lower 56 bits, seven to a byte: halves are moved apart, quarters in them, eighths in those.
+#[inline]
+const fn spread(value: u64) -> u64 {
+    let halves = value & 0x0fff_ffff | (value & 0x00ff_ffff_f000_0000) << 4;
+    let quarters = halves & 0x0000_3fff_0000_3fff | (halves & 0x0fff_c000_0fff_c000) << 2;
+    quarters & 0x007f_007f_007f_007f | (quarters & 0x3f80_3f80_3f80_3f80) << 1
+}
+
+#[cold]
+fn long_varint_bytes(mut value: u64) -> ([u8; 10], usize) {
     let (mut bytes, mut len) = ([0; 10], 0);
     while value >= 0x80 {
         bytes[len] = value as u8 | 0x80;
@@ -41,11 +63,21 @@ fn varint_bytes(mut value: u64) -> ([u8; 10], usize) {
     (bytes, len + 1)
 }
 
+/// A tag and a varint: both at once where one byte is enough.
+#[inline]
+fn tag_and_varint(out: &mut Vec<u8>, tag: u8, value: u64) {
+    if value < 0x80 {
+        out.extend_from_slice(&[tag, value as u8]);
+    } else {
+        out.push(tag);
+        varint(out, value);
+    }
+}
+
 /// A field of length and bytes, also when empty.
 #[inline]
 pub(super) fn bytes(out: &mut Vec<u8>, tag: u8, bytes: &[u8]) {
-    out.push(tag);
-    varint(out, bytes.len() as u64);
+    tag_and_varint(out, tag, bytes.len() as u64);
     out.extend_from_slice(bytes);
 }
 
@@ -57,12 +89,24 @@ pub(super) fn some_bytes(out: &mut Vec<u8>, tag: u8, content: &[u8]) {
     }
 }
 
+/// An id of that many bytes, or of any other length; omitted when empty.
+#[inline]
+pub(super) fn some_id<const LEN: usize>(out: &mut Vec<u8>, tag: u8, id: &[u8]) {
+    match <&[u8; LEN]>::try_from(id) {
+        // Of a length that the compiler knows.
+        Ok(id) => {
+            out.extend_from_slice(&[tag, LEN as u8]);
+            out.extend_from_slice(id);
+        }
+        Err(_) => some_bytes(out, tag, id),
+    }
+}
+
 /// A varint field, omitted when zero.
 #[inline]
 pub(super) fn some_varint(out: &mut Vec<u8>, tag: u8, value: u64) {
     if value != 0 {
-        out.push(tag);
-        varint(out, value);
+        tag_and_varint(out, tag, value);
     }
 }
 
@@ -157,15 +201,21 @@ fn resize_gap(out: &mut Vec<u8>, open: Open, width: usize) {
 #[inline]
 pub(super) fn attribute(out: &mut Vec<u8>, tag: u8, key: &str, value: Value<'_>) {
     let Some(value_len) = scalar_len(&value) else { return nested_attribute(out, tag, key, value) };
-    let key_len = match key.len() {
-        0 => 0,
-        len => 1 + varint_len(len as u64) + len,
-    };
-    out.push(tag);
-    varint(out, (key_len + 1 + varint_len(value_len as u64) + value_len) as u64);
-    some_bytes(out, 0x0a, key.as_bytes());
-    out.push(0x12);
-    varint(out, value_len as u64);
+    let len = 4 + key.len() + value_len;
+    if len < 0x80 && !key.is_empty() {
+        // So are both lengths in it.
+        out.extend_from_slice(&[tag, len as u8, 0x0a, key.len() as u8]);
+        out.extend_from_slice(key.as_bytes());
+        out.extend_from_slice(&[0x12, value_len as u8]);
+    } else {
+        let key_len = match key.len() {
+            0 => 0,
+            len => 1 + varint_len(len as u64) + len,
+        };
+        tag_and_varint(out, tag, (key_len + 1 + varint_len(value_len as u64) + value_len) as u64);
+        some_bytes(out, 0x0a, key.as_bytes());
+        tag_and_varint(out, 0x12, value_len as u64);
+    }
     any_value(out, value);
 }
 
@@ -201,10 +251,7 @@ fn any_value(out: &mut Vec<u8>, value: Value<'_>) {
         Value::Empty => {}
         Value::Str(text) => bytes(out, 0x0a, text.as_bytes()),
         Value::Bool(value) => out.extend_from_slice(&[0x10, u8::from(value)]),
-        Value::Int(value) => {
-            out.push(0x18);
-            varint(out, value as u64);
-        }
+        Value::Int(value) => tag_and_varint(out, 0x18, value as u64),
         Value::Double(value) => fixed64(out, 0x21, value.to_bits()),
         Value::Bytes(content) => bytes(out, 0x3a, content),
         Value::Array(items) => array(out, items),

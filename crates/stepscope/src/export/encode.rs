@@ -57,7 +57,7 @@ pub(crate) fn write_span(
 
     write_identity(visitor, context, record);
     write_figures(visitor, record);
-    let mut rest = Entries::new(entries, source.copied());
+    let mut rest = Entries::new(entries, Known::fields(callsite));
     while let Some(entry) = rest.next() {
         if is_overridden(&entry, rest.clone(), context, record) {
             continue;
@@ -121,10 +121,7 @@ fn is_overridden(
     record: &SectionRecord,
 ) -> bool {
     match *entry {
-        Entry::Field(key, _) => {
-            is_ours(key, context, record)
-                || rest.any(|later| matches!(later, Entry::Field(other, _) if other == key))
-        }
+        Entry::Field(key, _) => is_ours(key, context, record) || rest.has_field(key),
         Entry::UserValue(name, _) => {
             rest.any(|later| matches!(later, Entry::UserValue(other, _) if other == name))
         }
@@ -225,7 +222,7 @@ fn write_field(visitor: &mut impl Visitor, key: &str, value: FieldValue<'_>) {
     }
 }
 
-fn write_location(visitor: &mut impl Visitor, Known { source, function }: &Known) {
+fn write_location(visitor: &mut impl Visitor, Known { source, function, .. }: &Known) {
     if let Some(file) = source.file() {
         visitor.span_attribute(attr::CODE_FILE_PATH, Value::Str(file));
     }

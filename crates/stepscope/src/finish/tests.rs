@@ -74,7 +74,7 @@ fn counted(state: &ThreadState) -> Vec<(u64, bool)> {
         let (record, attached) = SectionRecord::unpack(&words).unwrap();
         attrs::unpack(attached, &mut bytes);
         let is_fault = |entry: Entry<'_>| matches!(entry, Entry::Field(attr::FAULTS_MINOR, _));
-        found.push((record.span_id, attrs::Entries::new(&bytes, None).any(is_fault)));
+        found.push((record.span_id, attrs::Entries::new(&bytes, &[]).any(is_fault)));
     }
     found
 }

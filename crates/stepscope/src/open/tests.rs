@@ -17,7 +17,7 @@ fn entries(open: &Open) -> Vec<(String, f64)> {
     words.extend(open.rest().attrs.words());
     let mut bytes = Vec::new();
     crate::attrs::unpack(&words, &mut bytes);
-    Entries::new(&bytes, None)
+    Entries::new(&bytes, &[])
         .map(|entry| match entry {
             Entry::UserValue(name, value) => (name.to_owned(), value),
             other => panic!("{other:?}"),

@@ -128,7 +128,7 @@ fn exported(state: &mut ThreadState, dark: &[usize], stays: &[(u64, u64, bool)])
     assert_eq!((record.enters as usize, record.start_ns), (stays.len(), 100));
     attrs::unpack(rest, &mut bytes);
     let mut written = Written::default();
-    for entry in Entries::new(&bytes, None) {
+    for entry in Entries::new(&bytes, &[]) {
         if let Entry::Polls(bytes) = entry {
             write(&mut written, &record, bytes);
         }
