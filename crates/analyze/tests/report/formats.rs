@@ -110,3 +110,25 @@ fn a_run_without_a_name_is_a_run() {
         }
     }
 }
+
+#[test]
+fn rules_that_say_the_same_say_it_once() {
+    let mut summary = Run::of(200, MS).build();
+    summary.modes.clear();
+    let report = report_of(&summary);
+    let because = |rule: &str| {
+        report.detailed_metrics.rules.iter().find(|it| it.rule == rule).unwrap().because.clone().unwrap()
+    };
+    let reason = because("step_jitter");
+    assert_eq!(because("sync_waits"), reason);
+    for (format, others) in
+        [("text", "sync_waits, "), ("md", "`sync_waits`, "), ("html", "<code>sync_waits</code>, ")]
+    {
+        let text = text_in(format, &report).split_whitespace().collect::<Vec<_>>().join(" ");
+        let start = text.find(others).unwrap_or_else(|| panic!("{format}: {text}"));
+        let end = start + text[start..].find("not enough data").unwrap();
+        // All their names stand before the one reason.
+        assert!(text[start..end].contains("step_jitter"), "{format}: {}", &text[start..end]);
+        assert_eq!(text[start..].matches("not enough data").count(), 1, "{format}");
+    }
+}

@@ -3,6 +3,7 @@
 pub(crate) mod changes;
 pub(crate) mod evidence;
 pub(crate) mod names;
+pub(crate) mod others;
 pub(crate) mod periods;
 pub(crate) mod recording;
 pub(crate) mod spread;

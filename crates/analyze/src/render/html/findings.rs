@@ -4,6 +4,7 @@
 use super::page::{close, code, escape, figure, ns, number, open, paragraph, prose, share, table};
 use super::plots::held_series;
 use crate::render::common::evidence::{items, labelled};
+use crate::render::common::others;
 use crate::report::{Bottleneck, BottleneckType, Report};
 
 /// The rule whose finding is seen where it begins, rather than in how steps are spread.
@@ -131,11 +132,9 @@ fn evidence(place: &str, finding: &Bottleneck, out: &mut String) {
 }
 
 pub(super) fn rules(report: &Report, out: &mut String) {
-    let others = report.detailed_metrics.rules.iter().filter_map(|rule| {
-        let state = if rule.state == "fine" { "fine" } else { "not enough data" };
-        Some([code(rule.rule), state.to_owned(), prose(rule.because.as_ref()?)])
-    });
+    let others = others::others(report);
+    let rows = others.iter().map(|it| [it.names(|rule| code(rule)), it.state.into(), prose(it.because)]);
     open("rules", "Also checked", out);
-    table("Rules that found nothing", ["Rule", "State", "~Because"], others, out);
+    table("Rules that found nothing", ["Rule", "State", "~Because"], rows, out);
     close(out);
 }

@@ -3,6 +3,7 @@
 
 use super::page::{Page, code, known, prose};
 use crate::render::common::evidence::labelled;
+use crate::render::common::others;
 use crate::report::units::{duration, percent};
 use crate::report::{Bottleneck, Report};
 
@@ -72,18 +73,11 @@ fn details(number: usize, finding: &Bottleneck, page: &mut Page) {
 }
 
 fn others(report: &Report, page: &mut Page) {
-    let rows: Vec<[String; 3]> = report
-        .detailed_metrics
-        .rules
-        .iter()
-        .filter_map(|rule| {
-            let state = if rule.state == "fine" { "fine" } else { "not enough data" };
-            Some([code(rule.rule), state.into(), prose(rule.because.as_ref()?)])
-        })
-        .collect();
-    if rows.is_empty() {
+    let others = others::others(report);
+    if others.is_empty() {
         return;
     }
+    let rows = others.iter().map(|it| [it.names(|rule| code(rule)), it.state.into(), prose(it.because)]);
     page.block("<details><summary>Also checked</summary>");
     page.table(["Rule", "State", "Because"], rows);
     page.block("</details>");

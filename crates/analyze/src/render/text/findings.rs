@@ -4,6 +4,7 @@
 use super::page::{Look, Page};
 use super::width::left;
 use crate::render::common::evidence::figure;
+use crate::render::common::others::{Others, others};
 use crate::report::units::{duration, percent};
 use crate::report::{Bottleneck, Report};
 
@@ -27,16 +28,18 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             finding(position + 1, found, page);
         }
     }
-    if !report.bottlenecks.is_empty()
-        && report.detailed_metrics.rules.iter().any(|rule| rule.because.is_some())
-    {
+    let others = others(report);
+    if !report.bottlenecks.is_empty() && !others.is_empty() {
         page.heading("Also checked");
     }
-    let others = report.detailed_metrics.rules.iter().filter_map(|rule| Some((rule, rule.because.as_ref()?)));
-    for (rule, because) in others {
-        let state = if rule.state == "fine" { "fine" } else { "not enough data" };
-        let first = format!("  {} ", left(rule.rule, 20));
-        page.paragraph(Look::Dim, &first, &format!("{state}: {because}"));
+    for Others { rules, state, because } in &others {
+        match rules[..] {
+            [rule] => {
+                let first = format!("  {} ", left(rule, 20));
+                page.paragraph(Look::Dim, &first, &format!("{state}: {because}"));
+            }
+            _ => page.paragraph(Look::Dim, "  ", &format!("{}: {state}: {because}", rules.join(", "))),
+        }
     }
     for note in report.notes.iter().take(NOTES) {
         page.paragraph(Look::Plain, "  Note: ", &note.text);
