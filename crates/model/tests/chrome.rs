@@ -253,6 +253,23 @@ fn kinetos_steps_are_traces() {
 }
 
 #[test]
+fn members_before_the_events_may_be_long() {
+    let (expected, _) = read(KINETO.as_bytes());
+    // Of a process group with all ranks, as thousands of them have.
+    for ranks in [5_000, 20_000, 300_000] {
+        let group = format!(r#""pg_config":[{{"ranks":{:?}}}],"rank":3"#, (0..ranks).collect::<Vec<u32>>());
+        let text = KINETO.replace(r#""rank":3"#, &group);
+        let (traces, outcome) = read(text.as_bytes());
+        assert_eq!((outcome.spans, kinds(&outcome)), (8, vec![]), "{ranks}");
+        assert_eq!(tree(&traces), tree(&expected), "{ranks}");
+        assert_eq!(traces[0].resource.rank, Some(3), "{ranks}");
+        // So may those of other documents.
+        let (_, outcome) = read(text.replace("traceEvents", "events").as_bytes());
+        assert_eq!((outcome.spans, kinds(&outcome)), (0, vec![(IssueKind::UnknownFormat, 1)]), "{ranks}");
+    }
+}
+
+#[test]
 fn damage_is_told_and_the_rest_is_read() {
     let whole = KINETO.find("\"gpu_user_annotation\"").unwrap();
     let (traces, outcome) = read(&KINETO.as_bytes()[..whole]);

@@ -283,6 +283,12 @@ fn jaeger_is_read_in_every_dress_and_compression() {
 }
 
 #[test]
+fn members_before_the_traces_may_be_long() {
+    let much = "12345,".repeat(50_000);
+    check_trace("answer", format!(r#"{{"about":[{much}0],"data":[{TRACE}]}}"#).as_bytes());
+}
+
+#[test]
 fn an_answer_without_traces_is_one() {
     for text in [
         r#"{"data":[],"total":0,"limit":0,"offset":0,"errors":null}"#,

@@ -1,6 +1,6 @@
 //! The Trace Event Format as a document (`{"traceEvents":[…]}`) or as a bare list of events, which may lack its end.
 
-use super::{Format, LOOK};
+use super::{Format, LONG_LOOK, LOOK, begins_as};
 use crate::IssueKind;
 use crate::chrome::{Document, Gather, is_event};
 use crate::elements::{Stop, Walk, expect, goes_on, peek, skip};
@@ -8,7 +8,6 @@ use crate::formats::json_document::document_end;
 use crate::input::Input;
 use crate::json_cursor::Cursor;
 use crate::reading::Reading;
-use crate::structure::blank_prefix;
 
 pub(crate) static FORMAT: Format = Format {
     name: "Chrome trace events",
@@ -19,11 +18,14 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 /// Members of the document around the events, other than these, that are read are at most so large.
-const MAX_MEMBER: usize = 1 << 20;
+const MAX_MEMBER: usize = LONG_LOOK;
 
 fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
-    input.fill(LOOK);
-    let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
+    begins_as(input, judge)
+}
+
+/// Whether the beginning of an input is that of events; nothing where they may come behind it.
+fn judge(begin: &[u8]) -> Option<bool> {
     let mut found = false;
     // That a beginning ends early is expected.
     match begin.first() {
@@ -41,7 +43,7 @@ fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
         }
         _ => {}
     }
-    found
+    found.then_some(true)
 }
 
 fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {

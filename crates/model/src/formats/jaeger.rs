@@ -1,12 +1,11 @@
 //! Jaeger JSON: answers of its query service and downloads of its UI (`{"data":[…]}`), single traces, lists.
 
-use super::{Format, LOOK};
+use super::{Format, LOOK, begins_as};
 use crate::elements;
 use crate::input::Input;
 use crate::jaeger::is_trace;
 use crate::json_cursor::Cursor;
 use crate::reading::Reading;
-use crate::structure::blank_prefix;
 
 pub(crate) static FORMAT: Format = Format {
     name: "Jaeger JSON",
@@ -16,13 +15,11 @@ pub(crate) static FORMAT: Format = Format {
 };
 
 fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
-    input.fill(LOOK);
-    let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
-    match begin.first() {
-        Some(b'{') => is_document(begin),
-        Some(b'[') => first(begin, is_document),
-        _ => false,
-    }
+    begins_as(input, |begin| match begin.first() {
+        Some(b'{') => judge(begin),
+        Some(b'[') => Some(first(begin, |begin| judge(begin) == Some(true))),
+        _ => Some(false),
+    })
 }
 
 /// Whether the first element of a list is of a kind.
@@ -35,11 +32,12 @@ fn first(list: &[u8], is_of_kind: fn(&[u8]) -> bool) -> bool {
     found
 }
 
-/// Whether an object, or the beginning of one, is a trace or is around some.
-fn is_document(begin: &[u8]) -> bool {
+/// Whether an object, or the beginning of one, is a trace or is around some; nothing where what is there of it does not tell.
+fn judge(begin: &[u8]) -> Option<bool> {
     if is_trace(begin) {
-        return true;
+        return Some(true);
     }
+    let mut is_other = false;
     let (mut found, mut has_data, mut is_answer) = (false, false, false);
     let _ = Cursor::new(begin).members(|cursor, key| {
         let here = begin.get(cursor.pos()..).unwrap_or_default();
@@ -52,10 +50,14 @@ fn is_document(begin: &[u8]) -> bool {
             (b"data" | b"trace", Some(b'{')) => found = is_trace(here),
             (b"traces", Some(b'[')) => found = first(here, is_trace),
             (b"total" | b"limit" | b"offset" | b"errors", _) => is_answer = true,
+            (b"traceEvents", Some(b'[')) => is_other = true,
             _ => {}
         }
-        if found { None } else { cursor.value().map(drop) }
+        if found || is_other { None } else { cursor.value().map(drop) }
     });
     // An answer without traces.
-    found || has_data && is_answer && begin.len() < LOOK
+    if is_other {
+        return Some(false);
+    }
+    (found || has_data && is_answer && begin.len() < LOOK).then_some(true)
 }

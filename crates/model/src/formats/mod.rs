@@ -12,6 +12,7 @@ pub(crate) mod proto_message;
 
 use crate::input::Input;
 use crate::reading::Reading;
+use crate::structure::{JsonScan, blank_prefix};
 
 /// A format that is read.
 pub struct Format {
@@ -43,6 +44,29 @@ pub const FORMATS: &[&Format] = &[
 
 /// Bytes that a format looks at to recognise its own.
 const LOOK: usize = 64 << 10;
+
+/// Bytes that are looked at where a document begins with members that tell nothing: PyTorch's profiler writes the ranks of
+/// all process groups before the events.
+const LONG_LOOK: usize = 16 << 20;
+
+/// Whether an input is of a kind, as `judge` says of its beginning without blanks: of as much of it as is needed, as long as
+/// that is one object that goes on.
+fn begins_as(input: &mut Input<'_>, judge: impl Fn(&[u8]) -> Option<bool>) -> bool {
+    let (mut look, mut scan, mut seen) = (LOOK, JsonScan::default(), 0);
+    loop {
+        let is_all = input.fill(look) < look;
+        let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
+        if let Some(is_it) = judge(begin) {
+            return is_it;
+        }
+        let fresh = begin.get(seen..).unwrap_or_default();
+        if is_all || look >= LONG_LOOK || begin.first() != Some(&b'{') || scan.feed(fresh).is_some() {
+            return false;
+        }
+        seen = begin.len();
+        look *= 4;
+    }
+}
 
 #[cfg(test)]
 mod tests {
