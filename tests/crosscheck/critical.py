@@ -2,7 +2,8 @@
 last but not after it (of several the one that started last, then the largest id), each cut to its parent. Children on
 other threads that go well past their parent were not waited for. A child on a thread of its own that began as soon as
 the thread was free waited for what held it, and one that began while its parent's thread was in a call was begun from out
-of that; while a section was suspended, what ran on its thread is on the path: by
+of that. What a section waited for is on the path back to where it began, and then what came before it, even where that was
+before the section; while a section was suspended, what ran on its thread is on the path: by
 the intervals in which it and others ran, where they are known."""
 
 import json
@@ -19,6 +20,8 @@ class Part:
         # Whether only what of the section came before another one is meant.
         self.is_before = is_before
         self.guests = []
+        # Where it began, if something waited for it, or for what came after it.
+        self.awaited_from = None
 
     @property
     def key(self):
@@ -28,7 +31,9 @@ class Part:
         """Cut to a window; none outside of it."""
         is_moment = self.begin == self.finish and start <= self.begin <= end
         if is_moment or (self.begin < end and self.finish > start):
-            return Part(self.node, max(self.begin, start), min(self.finish, end), self.is_guest, self.is_before)
+            part = Part(self.node, max(self.begin, start), min(self.finish, end), self.is_guest, self.is_before)
+            part.awaited_from = self.awaited_from
+            return part
         return None
 
 
@@ -37,9 +42,8 @@ def path(root, pieces=None):
     (node, start, end)."""
     times, slacks, pieces = {}, {}, [] if pieces is None else pieces
     holders = Holders(root)
-    on, beside = [Part(root, root.span.start, end_of(root))], []
-    while on:
-        step_back(on.pop(), holders, pieces, on, beside)
+    beside = []
+    step_back(Part(root, root.span.start, end_of(root)), holders, pieces, beside)
     for node, start, end in pieces:
         times[node] = times.get(node, 0) + end - start
     # What is on the path is not beside it.
@@ -58,27 +62,33 @@ def path(root, pieces=None):
     return times, slacks
 
 
-def step_back(part, holders, pieces, on, beside):
-    """Goes through what was going on in a section on the path, from its end to its start."""
-    point, chosen, held = part.finish, None, None
+def step_back(part, holders, pieces, beside):
+    """Goes through what was going on in a section on the path, from its end to its start. What it waited for and had begun
+    before it is given back: what is around it goes on there."""
+    point, chosen, held, left = part.finish, None, None, None
     waiting = candidates(part)[::-1]
     while waiting or held:
         if held and (not waiting or held.key > waiting[-1].key):
             child, held = held, None
         else:
             child = waiting.pop()
-            if chosen is not None and child.finish > chosen.begin:
+            if left or chosen is not None and child.finish > chosen.begin:
                 if not child.is_guest:
                     beside.append((child, chosen.finish - child.finish))
                 continue
         pieces.append((part.node, child.finish, point))
+        if child.awaited_from is not None and child.awaited_from < part.begin and part.node is not holders.root:
+            child.begin = child.awaited_from
+            return child
+        child, whole = child.within(part.begin, part.finish), child
         if is_suspended(child.node):
             child.guests = [guest for one in waiting for guest in ran_meanwhile(one, child)]
         child.guests += holders.awaited(child)
-        on.append(child)
-        point, chosen = child.begin, child
-        held = holders.of(child, part)
+        left = step_back(child, holders, pieces, beside)
+        point, chosen = left.finish if left else child.begin, whole
+        held = left or holders.of(child, part)
     pieces.append((part.node, part.begin, point))
+    return None
 
 
 class Holders:
@@ -97,18 +107,13 @@ class Holders:
                 self.stays.setdefault(lane(node), []).append(node)
 
     def awaited(self, part):
-        """What a section waited for, and what came before that in the sections around it alone."""
-        node, last = part.node, self.waited_for(part.node)
+        """What a section waited for."""
+        last = self.waited_for(part.node)
         if last is None:
             return []
-        found, inner, both = [Part(last, last.span.start, end_of(last), True)], last, with_above(node)
-        while inner.parent is not None and inner not in both and inner.parent not in both:
-            outer = inner.parent
-            before = Part(outer, outer.span.start, min(end_of(outer), inner.span.start), True, True)
-            if before.begin < before.finish < part.finish:
-                found.append(before)
-            inner = outer
-        return found
+        found = Part(last, last.span.start, end_of(last), True)
+        found.awaited_from = found.begin
+        return [found]
 
     def waiters(self):
         """The sections of the root's thread that waited for others."""
@@ -128,6 +133,7 @@ class Holders:
             one
             for one in targets
             if one is not None
+            and one not in with_above(node)
             and own.start < end_of(one) <= end_of(node)
             and (own.start < one.span.start or end_of(one) < end_of(node))
         ]
@@ -173,13 +179,27 @@ class Holders:
         return [one for one in found if one.parent is not self.root or one.phase not in ("data_loading", "data_wait")]
 
     def of(self, part, around):
+        """What came before a section on the path: on its thread, or, of what is awaited, in the section around it alone."""
+        if not around.begin < part.begin < around.finish:
+            return None
+        found = [self.before(part, around)]
+        outer = part.node.parent
+        if part.awaited_from is not None and outer is not None and outer not in with_above(around.node):
+            found.append(Part(outer, outer.span.start, min(end_of(outer), part.node.span.start), True, True))
+        found = [one.within(around.begin, part.begin) for one in found if one is not None and one.begin < one.finish]
+        last = max(filter(None, found), key=lambda one: one.key, default=None)
+        if last is not None and part.awaited_from is not None:
+            last.awaited_from = last.node.span.start
+        return last
+
+    def before(self, part, around):
         """What had the thread of a section on the path until less than 1 % of its parent's time, and less than 10 % of its own,
         before it began."""
         own = part.node
         is_elsewhere = own.thread != around.node.thread
         if own.thread is None:
             is_elsewhere = part.is_guest and own.parent in with_above(around.node)
-        if not is_elsewhere or not around.begin < part.begin < around.finish:
+        if not is_elsewhere:
             return None
         stays = self.stays.get(lane(own), [])
         ended = [stay for stay in stays if stay.span.end <= own.span.start]
@@ -190,20 +210,19 @@ class Holders:
             return self.begun_by(part, around)
         if held.parent is own.parent is around.node and not went_past(held, held.parent):
             return None
-        return Part(held, held.span.start, held.span.end, True).within(around.begin, part.begin)
-
+        return Part(held, held.span.start, held.span.end, True)
 
     @staticmethod
     def begun_by(part, around):
         """The call of the parent's thread that began last before a section did on another thread, if it went on."""
         own = part.node
-        if part.is_guest or own.parent is not around.node:
+        if part.is_guest and part.awaited_from is None or own.parent is not around.node:
             return None
         calls = [call for call in around.node.children if is_call(call, around.node) and call.span.start < own.span.start]
         last = max(calls, key=lambda call: (call.span.start, call.span.id), default=None)
         if last is None or end_of(last) <= own.span.start:
             return None
-        return Part(last, last.span.start, own.span.start, is_before=True).within(around.begin, part.begin)
+        return Part(last, last.span.start, own.span.start, is_before=True)
 
 
 def is_call(child, parent):

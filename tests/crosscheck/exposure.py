@@ -62,13 +62,17 @@ def joined(root, nodes):
         chain = [node]
         while chain[-1].parent in elsewhere:
             chain.append(chain[-1].parent)
-        waiter = chain[-1].parent
-        before = [one for one in waiters if one.span.start <= begin][-1:]
-        if before and finish <= critical.end_of(before[0]) and waiter.span.start <= before[0].span.start:
-            waiter = before[0]
-        if waiter is root and any(one.phase in ("data_loading", "data_wait") for one in chain):
-            continue
-        found.append((begin, finish, waiter, min(chain, key=lambda one: names.class_rank(one.phase))))
+        other = min(chain, key=lambda one: names.class_rank(one.phase))
+        bounds = {time for one in waiters for time in (one.span.start, critical.end_of(one)) if begin < time < finish}
+        bounds = sorted(bounds | {begin, finish})
+        for start, end in zip(bounds, bounds[1:]):
+            waiter = chain[-1].parent
+            # The one that began to wait last, if it still does.
+            last = [one for one in waiters if one.span.start <= start][-1:]
+            if last and end <= critical.end_of(last[0]) and waiter.span.start <= last[0].span.start:
+                waiter = last[0]
+            if waiter is not root or all(one.phase not in ("data_loading", "data_wait") for one in chain):
+                found.append((start, end, waiter, other))
     return sorted(found, key=lambda join: join[:2])
 
 

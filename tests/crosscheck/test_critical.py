@@ -102,9 +102,22 @@ class Path(unittest.TestCase):
         waited = {1: 19, 2: 10, 5: 171}
         self.assertEqual(of(*spans)[0], waited)
         spans[4].links = ((spans[0].trace, spans[2].id),)
-        self.assertEqual(of(*spans)[0], {1: 19, 2: 10, 3: 150, 4: 20, 5: 1})
+        self.assertEqual(of(*spans)[0], {1: 19, 2: 5, 3: 155, 4: 20, 5: 1})
         spans[4].links = ((spans[0].trace, spans[0].id), (spans[0].trace, spans[4].id))
         self.assertEqual(of(*spans)[0], waited)
+
+    def test_what_ran_beside_threads_until_they_were_joined(self):
+        got = of(
+            span(1, 0, "step", 0, 1000, thread__id=1),
+            span(2, 1, "forward", 0, 100, thread__id=1),
+            span(3, 1, "one", 100, 700, thread__id=2),
+            span(4, 1, "other", 100, 900, thread__id=3),
+            span(5, 1, "own", 100, 300, thread__id=1),
+            span(6, 1, "around", 320, 1000, thread__id=1),
+            span(7, 6, "join", 340, 905, thread__id=1, stepscope__phase="synchronization"),
+            span(8, 6, "optimizer", 905, 1000, thread__id=1),
+        )
+        self.assertEqual(got, ({1: 0, 2: 100, 4: 800, 6: 0, 7: 5, 8: 95}, {3: 200, 5: 600}))
 
     def test_a_wait_that_links_to_its_batch(self):
         got, other = linked.Linked(), bytes(15) + b"\x02"

@@ -22,7 +22,8 @@
 //!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
 //! - A section that [awaits](Member::awaits) another one, which ended while it waited, was held up by that one; before that
 //!   began, by what came before it in the sections around it, up to one that is around both, and on its thread, or,
-//!   where threads are not known, by the one before it of the same parent.
+//!   where threads are not known, by the one before it of the same parent. Where these began before the wait, they are on
+//!   the path back to where they began: what ran beside them until then could have taken longer.
 //! - Clocks disagree a little, and times are rounded: a child that ends within 1 % of the parent's duration after the next
 //!   one's start, with nothing else beginning or ending in between, came before it all the same; it is moved back by the
 //!   overlap. (The rule of the CRISP tool, whose exclusive times are these pieces' lengths.) Not where they are known to
@@ -110,18 +111,18 @@ pub struct Walk {
     /// Children of each member: where they begin in `children`, then one past the last.
     firsts: Vec<u32>,
     children: Vec<u32>,
-    /// Members on the path whose children are to be walked, and those beside it, which come later.
-    work: Vec<Frame>,
+    /// Members on the path that are being walked, from the window inwards, and those beside it, which come later.
+    open: Vec<Open>,
     beside: Vec<Frame>,
+    /// Of those that are being walked, one after the other, as are the next two.
     candidates: Vec<Candidate>,
     starts: Vec<u64>,
+    /// Children on the member's own thread: start, id, member; sorted. Read when first asked.
+    own: Vec<(u64, u64, u32)>,
     /// What a member on the path waited for beside its own children: siblings that ran while it was suspended, and what
     /// it awaited. Ranges of it are those of one member.
     guests: Vec<Candidate>,
     holders: Holders,
-    /// The children of the member at hand on its own thread: start, id, member; sorted. Read when first asked.
-    own: Vec<(u64, u64, u32)>,
-    is_own_read: bool,
     /// When suspended members ran, by member and start.
     stints: Vec<Stint>,
     free: Vec<stints::Time>,
@@ -148,14 +149,43 @@ struct Frame {
     is_part: bool,
 }
 
+/// How far a member was walked.
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    frame: Frame,
+    /// Where what is kept of it begins, and what is there next.
+    candidates: usize,
+    starts: usize,
+    own: usize,
+    is_own_read: bool,
+    index: usize,
+    /// All that came after is explained.
+    point_ns: u64,
+    /// The one taken last, and what held the thread of it.
+    next: Option<Candidate>,
+    holder: Option<Held>,
+}
+
+/// What comes of walking on.
+enum Way {
+    /// A child is on the path, and has to be walked first.
+    Below(Frame),
+    /// The member is explained up to its start, or to the end of what goes back to before that.
+    Over(Option<Held>),
+}
+
 /// A child cut to its parent.
 #[derive(Debug, Clone, Copy)]
 struct Candidate {
     start_ns: u64,
     end_ns: u64,
+    /// Where it began, before it was cut.
+    begun_ns: u64,
     id: u64,
     member: u32,
     is_guest: bool,
+    /// Whether it is awaited, or came before what is.
+    is_awaited: bool,
     /// Whether only what of it came before one of its children is meant: children that ended later take no part.
     is_part: bool,
 }
@@ -165,6 +195,8 @@ struct Candidate {
 struct Held {
     candidate: Candidate,
     moved_ns: u64,
+    /// Whether it was waited for inside of the one taken last, and goes on where that was left.
+    is_left: bool,
 }
 
 impl Candidate {
@@ -189,6 +221,7 @@ impl Candidate {
         Self {
             start_ns: self.start_ns.saturating_sub(moved_ns),
             end_ns: self.end_ns.saturating_sub(moved_ns),
+            begun_ns: self.begun_ns.saturating_sub(moved_ns),
             ..self
         }
     }
@@ -239,8 +272,8 @@ impl Walk {
         self.guests.clear();
         self.returns = members.len() + self.stints.len();
         self.beside.clear();
-        self.work.clear();
-        self.work.push(Frame {
+        self.open.clear();
+        let root = Frame {
             member: root,
             start_ns: window.start_ns,
             end_ns: window.end_ns.max(window.start_ns),
@@ -248,29 +281,79 @@ impl Walk {
             slack_ns: None,
             guests: (0, 0),
             is_part: false,
-        });
+        };
         // The path first: what is on it is not beside it.
-        while let Some(frame) = self.work.pop().or_else(|| self.beside.pop()) {
-            let Some(slot) = standing.get_mut(frame.member as usize) else { continue };
-            if *slot != Standing::Apart {
-                // Beside the path once is enough; on it each time is a part of the window.
-                if frame.slack_ns.is_some() {
-                    continue;
+        self.enter(members, root, pieces, standing);
+        while let Some(mut open) = self.open.pop() {
+            match self.walk(members, &mut open, pieces) {
+                Way::Below(below) => {
+                    self.open.push(open);
+                    self.enter(members, below, pieces, standing);
                 }
-                // Bounded, even where parents form a cycle: beyond it the time is the member's own.
-                let Some(returns) = self.returns.checked_sub(1) else {
-                    let Frame { member, start_ns, end_ns, .. } = frame;
-                    if start_ns < end_ns {
-                        pieces.push(Piece { member, start_ns, end_ns });
+                Way::Over(left) => {
+                    self.leave(&open);
+                    if let Some((around, held)) = self.open.last_mut().zip(left) {
+                        (around.point_ns, around.holder) = (held.candidate.end_ns, Some(held));
                     }
-                    continue;
-                };
-                self.returns = returns;
+                }
             }
-            *slot = frame.slack_ns.map_or(Standing::On, Standing::Slack);
-            self.walk(members, &frame, pieces);
+        }
+        while let Some(frame) = self.beside.pop() {
+            self.enter(members, frame, pieces, standing);
+            if let Some(mut open) = self.open.pop() {
+                self.walk(members, &mut open, pieces);
+                self.leave(&open);
+            }
         }
         pieces.sort_unstable_by_key(|piece| Reverse(piece.start_ns));
+    }
+
+    /// Begins with a member, if it is to be walked.
+    fn enter(
+        &mut self,
+        members: &[Member],
+        frame: Frame,
+        pieces: &mut Vec<Piece>,
+        standing: &mut [Standing],
+    ) {
+        let Some(slot) = standing.get_mut(frame.member as usize) else { return };
+        if *slot != Standing::Apart {
+            // Beside the path once is enough; on it each time is a part of the window.
+            if frame.slack_ns.is_some() {
+                return;
+            }
+            // Bounded, even where parents form a cycle: beyond it the time is the member's own.
+            let Some(returns) = self.returns.checked_sub(1) else {
+                let Frame { member, start_ns, end_ns, .. } = frame;
+                if start_ns < end_ns {
+                    pieces.push(Piece { member, start_ns, end_ns });
+                }
+                return;
+            };
+            self.returns = returns;
+        }
+        *slot = frame.slack_ns.map_or(Standing::On, Standing::Slack);
+        let Self { candidates, starts, own, .. } = self;
+        let (candidates, starts, own) = (candidates.len(), starts.len(), own.len());
+        self.open.push(Open {
+            frame,
+            candidates,
+            starts,
+            own,
+            is_own_read: false,
+            index: candidates,
+            point_ns: frame.end_ns,
+            next: None,
+            holder: None,
+        });
+        self.gather(members, &frame, candidates);
+    }
+
+    /// Forgets what was kept of a member.
+    fn leave(&mut self, open: &Open) {
+        self.candidates.truncate(open.candidates);
+        self.starts.truncate(open.starts);
+        self.own.truncate(open.own);
     }
 
     /// Sorts the members by parent.
@@ -302,40 +385,35 @@ impl Walk {
         }
     }
 
-    /// Goes through the children of one member, from its end to its start.
-    fn walk(&mut self, members: &[Member], frame: &Frame, pieces: &mut Vec<Piece>) {
-        self.gather(members, frame);
-        self.starts.clear();
-        self.is_own_read = false;
+    /// Goes on through the children of one member, towards its start.
+    fn walk(&mut self, members: &[Member], open: &mut Open, pieces: &mut Vec<Piece>) -> Way {
+        let frame = open.frame;
         let is_on_path = frame.slack_ns.is_none();
         let mut piece = |start_ns: u64, end_ns: u64| {
             if is_on_path && start_ns < end_ns {
                 pieces.push(Piece { member: frame.member, start_ns, end_ns });
             }
         };
-        let mut point_ns = frame.end_ns;
-        let mut next: Option<Candidate> = None;
-        // What held the thread of the one taken last.
-        let mut holder: Option<Held> = None;
-        let mut index = 0;
         loop {
-            let sibling = self.candidates.get(index).copied();
+            let sibling = self.candidates.get(open.index).copied();
             // It stays until it is its turn, or another is taken before it.
             let is_first = |held: &Held| sibling.is_none_or(|sibling| held.candidate.key() > sibling.key());
-            let held = holder.filter(is_first);
-            index += usize::from(held.is_none());
+            let held = open.holder.filter(is_first);
+            open.index += usize::from(held.is_none());
             let Some(child) = held.map(|held| held.candidate).or(sibling) else { break };
+            let is_left = open.holder.is_some_and(|held| held.is_left);
             let is_before = held.is_some()
-                || next.is_none_or(|next| {
-                    let is_next = child.end_ns <= next.start_ns && self.follows(Edge::Order);
-                    is_next || self.skewed(members, &child, &next, frame)
-                });
+                || !is_left
+                    && open.next.is_none_or(|next| {
+                        let is_next = child.end_ns <= next.start_ns && self.follows(Edge::Order);
+                        is_next || self.skewed(members, &child, &next, open)
+                    });
             if !is_before {
                 if child.is_guest {
                     continue;
                 }
                 // The child on the path that ended last before it would have been the one, had this ended later.
-                let room_ns = next.map_or(0, |next| next.end_ns.saturating_sub(child.end_ns));
+                let room_ns = open.next.map_or(0, |next| next.end_ns.saturating_sub(child.end_ns));
                 self.beside.push(Frame {
                     member: child.member,
                     start_ns: child.start_ns,
@@ -348,35 +426,43 @@ impl Walk {
                 continue;
             }
             // How far the child is moved so that it ends where the next begins.
-            let moved_ns = child.end_ns.saturating_sub(point_ns);
+            let moved_ns = child.end_ns.saturating_sub(open.point_ns);
             let end_ns = child.end_ns - moved_ns;
+            let all_moved_ns = held.map_or(frame.moved_ns.saturating_add(moved_ns), |held| held.moved_ns);
+            piece(end_ns, open.point_ns);
+            if child.is_awaited && !self.open.is_empty() {
+                let at = child.moved(moved_ns);
+                if at.begun_ns < frame.start_ns {
+                    // It was there before this one was: what is around goes on with it.
+                    let candidate = Candidate { start_ns: at.begun_ns, ..at };
+                    return Way::Over(Some(Held { candidate, moved_ns: all_moved_ns, is_left: true }));
+                }
+            }
             let start_ns = child.start_ns.saturating_sub(moved_ns).max(frame.start_ns).min(end_ns);
-            piece(end_ns, point_ns);
-            point_ns = start_ns;
-            next = Some(child);
+            open.point_ns = start_ns;
+            open.next = Some(child);
             let mut below = Frame {
                 member: child.member,
                 start_ns,
                 end_ns,
-                moved_ns: held.map_or(frame.moved_ns.saturating_add(moved_ns), |held| held.moved_ns),
+                moved_ns: all_moved_ns,
                 slack_ns: frame.slack_ns,
                 guests: (0, 0),
                 is_part: child.is_part,
             };
             if is_on_path {
-                below.guests = self.invite(members, &child, index, (moved_ns, below.moved_ns));
-                holder = self.holder(members, frame, &child, start_ns);
-                self.work.push(below);
-            } else {
-                self.beside.push(below);
+                below.guests = self.invite(members, &child, open.index, (moved_ns, below.moved_ns));
+                open.holder = self.holder(members, open, &child, start_ns);
+                return Way::Below(below);
             }
+            self.beside.push(below);
         }
-        piece(frame.start_ns, point_ns);
+        piece(frame.start_ns, open.point_ns);
+        Way::Over(None)
     }
 
-    /// The children of a member that take part, and its guests, cut to it, those that ended last first.
-    fn gather(&mut self, members: &[Member], frame: &Frame) {
-        self.candidates.clear();
+    /// The children of a member that take part, and its guests, cut to it, those that ended last first. They are kept from an index on.
+    fn gather(&mut self, members: &[Member], frame: &Frame, from: usize) {
         if !self.follows(Edge::Child) {
             return;
         }
@@ -402,7 +488,9 @@ impl Walk {
         for &guest in self.guests.get(first as usize..last as usize).unwrap_or_default() {
             self.candidates.extend(cut(guest));
         }
-        self.candidates.sort_unstable_by_key(|child| Reverse(child.key()));
+        if let Some(candidates) = self.candidates.get_mut(from..) {
+            candidates.sort_unstable_by_key(|child| Reverse(child.key()));
+        }
     }
 
     /// Notes what `child` waited for beside its own children. Its siblings are the candidates from `index` on; it is moved
@@ -421,39 +509,10 @@ impl Walk {
         }
         let awaited = members.get(own.awaits as usize).filter(|_| self.follows(Edge::Link));
         if let Some(awaited) = awaited.filter(|awaited| awaited.end_ns <= own.end_ns) {
-            self.guests
-                .push(Candidate { is_guest: true, ..candidate(awaited, own.awaits).moved(all_moved_ns) });
-            if self.follows(Edge::Before) {
-                self.invite_before(members, child, awaited, (moved_ns, all_moved_ns));
-            }
+            let awaited = Candidate { is_guest: true, is_awaited: true, ..candidate(awaited, own.awaits) };
+            self.guests.push(awaited.moved(all_moved_ns));
         }
         (first, self.guests.len() as u32)
-    }
-
-    /// What came before `awaited` in the sections around it that are not around `child` as well.
-    fn invite_before(
-        &mut self,
-        members: &[Member],
-        child: &Candidate,
-        awaited: &Member,
-        (moved_ns, all_moved_ns): (u64, u64),
-    ) {
-        let mut below = awaited;
-        for _ in 0..MAX_DEPTH {
-            let Some(around) = members.get(below.parent as usize) else { break };
-            if is_around(members, below.parent, child.member) {
-                break;
-            }
-            let before = candidate(around, below.parent);
-            let before = Candidate { end_ns: before.end_ns.min(below.start_ns), ..before };
-            let before = Candidate { is_guest: true, is_part: true, ..before };
-            let at = before.moved(all_moved_ns);
-            // The time to be explained has to become less.
-            if before.start_ns < before.end_ns && at.end_ns < child.end_ns - moved_ns {
-                self.guests.push(at);
-            }
-            below = around;
-        }
     }
 
     /// Those that ran on the thread of `child` while it was suspended.
@@ -483,21 +542,50 @@ impl Walk {
                 for &(start_ns, end_ns, _) in free.iter().filter(|time| time.2 == thread) {
                     let ran = sibling.within(earlier(from_ns), earlier(to_ns));
                     let ran = ran.and_then(|ran| ran.within(earlier(start_ns), earlier(end_ns)));
-                    guests.extend(ran.map(|ran| Candidate { is_guest: true, ..ran.moved(moved_ns) }));
+                    guests.extend(ran.map(|ran| Candidate {
+                        is_guest: true,
+                        is_awaited: false,
+                        ..ran.moved(moved_ns)
+                    }));
                 }
             }
         }
     }
 
-    /// What held the thread of `child`, which is on the path from `start_ns` on, until it could begin.
+    /// What held the thread of `child`, which is on the path from `start_ns` on, until it could begin, or began it.
     fn holder(
         &mut self,
         members: &[Member],
-        frame: &Frame,
+        open: &mut Open,
         child: &Candidate,
         start_ns: u64,
     ) -> Option<Held> {
-        let (own, parent) = (members.get(child.member as usize)?, members.get(frame.member as usize)?);
+        let own = members.get(child.member as usize)?;
+        // At the window's ends nothing is left to explain, and the window has to become smaller.
+        if !(open.frame.start_ns < start_ns && start_ns < open.frame.end_ns) {
+            return None;
+        }
+        let Candidate { is_guest, is_awaited, .. } = *child;
+        let before = self.before(members, open, child, own);
+        let around = Some(child).filter(|child| child.is_awaited && self.follows(Edge::Before));
+        let around = around.and_then(|_| around_alone(members, own, open.frame.member));
+        let moved_ns = own.start_ns.saturating_sub(start_ns);
+        let cut = |held: Candidate| held.moved(moved_ns).within(open.frame.start_ns, start_ns);
+        let [before, around] = [before, around].map(|held| held.and_then(cut));
+        let held = before.into_iter().chain(around).max_by_key(Candidate::key)?;
+        Some(Held { candidate: Candidate { is_guest, is_awaited, ..held }, moved_ns, is_left: false })
+    }
+
+    /// What had the thread of `child`, or was on its parent's when it began.
+    fn before(
+        &mut self,
+        members: &[Member],
+        open: &mut Open,
+        child: &Candidate,
+        own: &Member,
+    ) -> Option<Candidate> {
+        let frame = open.frame;
+        let parent = members.get(frame.member as usize)?;
         // What is awaited may be on a thread that is not known; what came before it in a parent that is not around both is in
         // that one's path.
         let is_elsewhere = match own.thread {
@@ -507,26 +595,25 @@ impl Walk {
                 is_guest && is_around(members, own.parent, frame.member)
             }
         };
-        // At the window's ends nothing is left to explain, and the window has to become smaller.
-        let is_inside = frame.start_ns < start_ns && start_ns < frame.end_ns;
-        if !is_elsewhere || !is_inside {
+        if !is_elsewhere {
             return None;
         }
-        let held = match self.had_thread(members, frame, own) {
-            Some((index, held)) => {
-                // Children of the same parent are candidates already, but for those of a parent elsewhere.
-                let is_child = own.parent == frame.member || !self.follows(Edge::Before);
-                if held.parent == own.parent && !held.is_detached && is_child {
-                    return None;
-                }
-                Candidate { is_guest: child.is_guest, ..candidate(held, index) }
+        let is_child = own.parent == frame.member;
+        match self.had_thread(members, &frame, own) {
+            // Children of the same parent are candidates already, but for those of a parent elsewhere.
+            Some((_, held))
+                if held.parent == own.parent
+                    && !held.is_detached
+                    && (is_child || !self.follows(Edge::Before)) =>
+            {
+                None
             }
-            None if child.is_guest || own.parent != frame.member => return None,
-            None => self.beginner(members, frame.member, parent, own)?,
-        };
-        let moved_ns = own.start_ns.saturating_sub(start_ns);
-        let candidate = held.moved(moved_ns).within(frame.start_ns, start_ns)?;
-        Some(Held { candidate, moved_ns })
+            Some((index, held)) => Some(candidate(held, index)),
+            None if is_child && (!child.is_guest || child.is_awaited) => {
+                self.beginner(members, open, parent, own)
+            }
+            None => None,
+        }
     }
 
     /// What had the thread of `own` until it began.
@@ -551,26 +638,27 @@ impl Walk {
     fn beginner(
         &mut self,
         members: &[Member],
-        parent_index: u32,
+        open: &mut Open,
         parent: &Member,
         own: &Member,
     ) -> Option<Candidate> {
         if own.process != parent.process || !self.follows(Edge::Begun) {
             return None;
         }
-        if !self.is_own_read {
-            self.read_own(members, parent_index, parent);
+        if !open.is_own_read {
+            open.is_own_read = true;
+            self.read_own(members, open, parent);
         }
-        let begun = self.own.partition_point(|&(start_ns, ..)| start_ns < own.start_ns);
-        let &(.., index) = self.own.get(begun.checked_sub(1)?)?;
+        let calls = self.own.get(open.own..)?;
+        let begun = calls.partition_point(|&(start_ns, ..)| start_ns < own.start_ns);
+        let &(.., index) = calls.get(begun.checked_sub(1)?)?;
         let around = members.get(index as usize).filter(|around| around.end_ns > own.start_ns)?;
         Some(Candidate { end_ns: own.start_ns, is_part: true, ..candidate(around, index) })
     }
 
-    fn read_own(&mut self, members: &[Member], index: u32, parent: &Member) {
-        self.is_own_read = true;
-        self.own.clear();
-        let range = self.firsts.get(index as usize).zip(self.firsts.get(index as usize + 1));
+    fn read_own(&mut self, members: &[Member], open: &mut Open, parent: &Member) {
+        let at = open.frame.member as usize;
+        let range = self.firsts.get(at).zip(self.firsts.get(at + 1));
         let Some((&first, &last)) = range else { return };
         for &child in self.children.get(first as usize..last as usize).unwrap_or_default() {
             let Some(member) = members.get(child as usize) else { continue };
@@ -578,11 +666,13 @@ impl Walk {
                 self.own.push((member.start_ns, member.id, child));
             }
         }
-        self.own.sort_unstable();
+        if let Some(own) = self.own.get_mut(open.own..) {
+            own.sort_unstable();
+        }
     }
 
     /// Whether `child` came before `next` although it seems to end after its start.
-    fn skewed(&mut self, members: &[Member], child: &Candidate, next: &Candidate, frame: &Frame) -> bool {
+    fn skewed(&mut self, members: &[Member], child: &Candidate, next: &Candidate, open: &mut Open) -> bool {
         if !self.follows(Edge::Clocks) {
             return false;
         }
@@ -590,26 +680,38 @@ impl Walk {
         let may_be = overlap_ns > 0
             && child.end_ns < next.end_ns
             && child.start_ns < next.start_ns
-            && overlap_ns.saturating_mul(SKEW_PART) < frame.end_ns - frame.start_ns;
+            && overlap_ns.saturating_mul(SKEW_PART) < open.frame.end_ns - open.frame.start_ns;
         let of = |candidate: &Candidate| members.get(candidate.member as usize);
         may_be
             && of(child).zip(of(next)).is_some_and(|(child, next)| !run_side_by_side(child, next))
-            && self.events_between(next.start_ns, child.end_ns) == 2
+            && self.events_between(open, next.start_ns, child.end_ns) == 2
     }
 
     /// How many children begin or end from `start_ns` to `end_ns`, both included.
-    fn events_between(&mut self, start_ns: u64, end_ns: u64) -> usize {
-        if self.starts.is_empty() {
-            self.starts.extend(self.candidates.iter().map(|child| child.start_ns));
-            self.starts.sort_unstable();
+    fn events_between(&mut self, open: &mut Open, start_ns: u64, end_ns: u64) -> usize {
+        let candidates = self.candidates.get(open.candidates..).unwrap_or_default();
+        if self.starts.len() == open.starts {
+            self.starts.extend(candidates.iter().map(|child| child.start_ns));
+            if let Some(starts) = self.starts.get_mut(open.starts..) {
+                starts.sort_unstable();
+            }
         }
-        let begun = self.starts.partition_point(|&start| start <= end_ns)
-            - self.starts.partition_point(|&start| start < start_ns);
+        let starts = self.starts.get(open.starts..).unwrap_or_default();
+        let begun = starts.partition_point(|&start| start <= end_ns)
+            - starts.partition_point(|&start| start < start_ns);
         // Candidates are sorted by falling ends.
-        let ended = self.candidates.partition_point(|child| child.end_ns >= start_ns)
-            - self.candidates.partition_point(|child| child.end_ns > end_ns);
+        let ended = candidates.partition_point(|child| child.end_ns >= start_ns)
+            - candidates.partition_point(|child| child.end_ns > end_ns);
         begun + ended
     }
+}
+
+/// What of the section around `own` came before it, unless that is around `inner` as well.
+fn around_alone(members: &[Member], own: &Member, inner: u32) -> Option<Candidate> {
+    let around = members.get(own.parent as usize).filter(|_| !is_around(members, own.parent, inner))?;
+    let before = Candidate { is_part: true, ..candidate(around, own.parent) };
+    let before = Candidate { end_ns: before.end_ns.min(own.start_ns), ..before };
+    (before.start_ns < before.end_ns).then_some(before)
 }
 
 /// A member as it was.
@@ -617,9 +719,11 @@ fn candidate(member: &Member, index: u32) -> Candidate {
     Candidate {
         start_ns: member.start_ns,
         end_ns: member.end_ns.max(member.start_ns),
+        begun_ns: member.start_ns,
         id: member.id,
         member: index,
         is_guest: false,
+        is_awaited: false,
         is_part: false,
     }
 }

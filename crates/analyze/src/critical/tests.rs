@@ -325,7 +325,7 @@ fn fixtures() -> [Fixture; 9] {
                 root,
                 on(1, member(0, 100, 0, 2)),
                 // Begun by the section before, on another thread; the one after it joins it.
-                Member { is_detached: true, ..on(2, member(50, 900, 1, 3)) },
+                Member { is_detached: true, ..on(2, member(100, 900, 1, 3)) },
                 Member { awaits: 2, ..on(1, member(100, 901, 0, 4)) },
                 on(2, member(400, 800, 2, 5)),
             ],
@@ -338,15 +338,15 @@ fn fixtures() -> [Fixture; 9] {
                 root,
                 on(1, member(0, 100, 0, 2)),
                 // A thread that produces one after the other; the last is waited for.
-                Member { is_detached: true, ..on(2, member(50, 1200, 1, 3)) },
-                on(2, member(60, 400, 2, 4)),
+                Member { is_detached: true, ..on(2, member(100, 1200, 1, 3)) },
+                on(2, member(110, 400, 2, 4)),
                 on(2, member(420, 800, 2, 5)),
-                on(3, member(60, 900, 2, 6)), // beside it
+                on(3, member(110, 900, 2, 6)), // beside it
                 on(2, member(800, 1200, 2, 7)),
                 Member { awaits: 4, ..on(1, member(100, 1000, 0, 8)) },
             ],
             vec![],
-            &[(7, 800, 1000), (4, 420, 800), (2, 400, 420), (3, 100, 400), (1, 0, 100)],
+            &[(7, 800, 1000), (4, 420, 800), (2, 400, 420), (3, 110, 400), (2, 100, 110), (1, 0, 100)],
         ),
     ]
 }
@@ -372,6 +372,54 @@ fn each_kind_of_edge_is_needed() {
             assert_eq!(path(Walk::without(other)), expected, "{edge:?} without {other:?}");
         }
     }
+}
+
+#[test]
+fn what_ran_beside_threads_until_these_were_joined_had_room() {
+    // Begun at 100, and joined after the section beside them, by a section inside of another one.
+    let members = [
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        on(1, member(0, 100, 0, 2)),
+        on(2, member(100, 700, 0, 3)), // ended before the other thread
+        on(3, member(100, 900, 0, 4)),
+        on(1, member(100, 300, 0, 5)), // beside them
+        on(1, member(320, 1000, 0, 6)),
+        Member { awaits: 3, ..on(1, member(340, 905, 5, 7)) },
+        on(1, member(905, 1000, 5, 8)),
+    ];
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, search::path(&members));
+    assert_eq!(pieces, [(7, 905, 1000), (6, 900, 905), (3, 100, 900), (1, 0, 100)]);
+    assert_eq!(standing[4], Standing::Slack(600));
+    assert_eq!(standing[2], Standing::Slack(200));
+}
+
+#[test]
+fn a_thread_begun_inside_a_call_goes_back_to_where_that_one_was() {
+    // The spawning call goes on; the thread starts another one, which is joined.
+    let members = [
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        on(1, member(10, 200, 0, 2)),
+        on(1, member(20, 60, 1, 3)), // before it, in the call
+        Member { is_detached: true, ..on(2, member(80, 850, 1, 4)) },
+        Member { is_detached: true, ..on(3, member(150, 900, 3, 5)) },
+        on(1, member(200, 500, 0, 6)), // beside both
+        Member { awaits: 4, ..on(1, member(500, 910, 0, 7)) },
+    ];
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, search::path(&members));
+    let expected = [
+        (0, 910, 1000),
+        (6, 900, 910),
+        (4, 150, 900),
+        (3, 80, 150),
+        (1, 60, 80),
+        (2, 20, 60),
+        (1, 10, 20),
+        (0, 0, 10),
+    ];
+    assert_eq!(pieces, expected);
+    assert_eq!(standing[5], Standing::Slack(400));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The critical path of one window into the sums of its sections.
 
 use stepscope_core::identity::{TraceId, instance_and_sequence};
-use stepscope_core::path::join;
+use stepscope_core::path::{MAX_DEPTH, join};
 use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, Poll, Span, Trace};
 
@@ -11,6 +11,7 @@ use super::{Fold, Target};
 use crate::critical::{
     LINKS, LinkedPiece, Made, Member, NO_PARENT, PIECES, Piece, Standing, Stint, TRACES, Waited, Walk,
 };
+use crate::forest;
 
 /// OpenTelemetry's numbers of the span kinds at both ends of a queue, and of calls.
 const CLIENT: i32 = 3;
@@ -90,11 +91,13 @@ impl Paths {
                 let &(_, place) = self.ids.get(place)?;
                 Some((self.members.get(place as usize)?, place))
             });
-            // What reaches beyond it, as those around it do, it cannot have waited for.
-            let ended = targets.filter(|(target, _)| {
+            // What is around it, or reaches beyond it, it cannot have waited for.
+            let parent_of = |at: u32| self.members.get(at as usize).map(|member| member.parent);
+            let ended = targets.filter(|&(target, place)| {
                 waiter.start_ns < target.end_ns
                     && target.end_ns <= waiter.end_ns
                     && (waiter.start_ns < target.start_ns || target.end_ns < waiter.end_ns)
+                    && !forest::is_around(parent_of, place, at as u32, MAX_DEPTH.into())
             });
             let last = ended.max_by_key(|(target, _)| (target.end_ns, target.start_ns, target.id));
             let awaits = last.map_or(NO_PARENT, |(_, place)| place);

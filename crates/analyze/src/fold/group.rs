@@ -265,18 +265,23 @@ impl Fold {
             let node = index.and_then(|&index| self.nodes.get(index as usize));
             let Some(node) = node.filter(|node| node.anchor == anchor && !node.is_driving) else { continue };
             let Some(driver) = self.nodes.get(node.driver as usize) else { continue };
-            // Where what is around it on the driving thread is around one that waited, this is who did.
-            let before = self.waiters.partition_point(|waiter| waiter.0 <= piece.start_ns);
-            let waiter = before.checked_sub(1).and_then(|last| self.waiters.get(last));
-            let waiter = waiter.filter(|waiter| piece.end_ns <= waiter.1 && driver.start_ns <= waiter.0);
-            if node.is_beside && waiter.is_none() {
-                continue;
-            }
-            let waiter = waiter.map_or(driver.member, |waiter| waiter.2);
             let slot = self.nodes.get(node.carrier as usize).map_or(node.slot, |carrier| carrier.slot);
             let rank = self.slots.rank(slot);
-            self.joins.push(Joined { start_ns: piece.start_ns, end_ns: piece.end_ns, waiter, rank });
-            self.sweep_nodes.push(node.carrier);
+            let mut start_ns = piece.start_ns;
+            while start_ns < piece.end_ns {
+                // Where what is around it on the driving thread is around one that waited, this is who did, meanwhile.
+                let next = self.waiters.partition_point(|waiter| waiter.0 <= start_ns);
+                let waiter = next.checked_sub(1).and_then(|last| self.waiters.get(last));
+                let waiter = waiter.filter(|waiter| start_ns < waiter.1 && driver.start_ns <= waiter.0);
+                let next_ns = self.waiters.get(next).map_or(u64::MAX, |waiter| waiter.0);
+                let end_ns = waiter.map_or(u64::MAX, |waiter| waiter.1).min(next_ns).min(piece.end_ns);
+                if waiter.is_some() || !node.is_beside {
+                    let waiter = waiter.map_or(driver.member, |waiter| waiter.2);
+                    self.joins.push(Joined { start_ns, end_ns, waiter, rank });
+                    self.sweep_nodes.push(node.carrier);
+                }
+                start_ns = end_ns;
+            }
         }
     }
 

@@ -139,9 +139,9 @@ fn a_wait_goes_on_to_what_it_links_to_within_its_trace() {
     let row = |path: &str, time_ns| (path.to_owned(), time_ns);
     let waited = [row("step/join", 171), row("step/spawn", 10)];
     let worked = [
-        row("step/spawn/work", 150),
+        row("step/spawn/work", 155), // From where it was begun.
         row("step/spawn/work/inner", 20),
-        row("step/spawn", 10),
+        row("step/spawn", 5),
         row("step/join", 1),
     ];
     assert_eq!(paths(Phase::Synchronization, &[]), waited);
@@ -154,6 +154,58 @@ fn a_wait_goes_on_to_what_it_links_to_within_its_trace() {
     assert_eq!(paths(Phase::Synchronization, &[1]), waited);
     assert_eq!(paths(Phase::Synchronization, &[7, 99]), waited);
     assert_eq!(paths(Phase::Forward, &[3]), waited);
+}
+
+#[test]
+fn nothing_waits_for_what_is_around_it() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 200).thread(1);
+    build.span(1, "work", 5, 180).thread(2);
+    // By another thread, a little longer.
+    build.span(2, "join", 10, 181).thread(3).phase(Phase::Synchronization);
+    let mut trace = build.trace();
+    trace.links.push(Link { span: 3, trace: trace.id, target: 2 });
+    let expected: [Row<'_>; 2] = [("step/work/join", 170, 1, 0, None), ("step/work", 5, 1, 0, None)];
+    assert_eq!(rows(critical(&summarise([&trace]))), expected);
+}
+
+#[test]
+fn what_ran_beside_threads_until_they_were_joined_had_room() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 1000).thread(1);
+    build.span(1, "forward", 0, 100).thread(1);
+    build.span(1, "one", 100, 700).thread(2);
+    build.span(1, "other", 100, 900).thread(3);
+    build.span(1, "own", 100, 300).thread(1);
+    build.span(1, "join", 300, 905).thread(1).phase(Phase::Synchronization);
+    build.span(1, "optimizer", 905, 1000).thread(1);
+    // Up to 600 longer, and it had ended with the last thread: the step's end had stayed where it is.
+    let expected: [Row<'_>; 6] = [
+        ("step/other", 800, 1, 0, None),
+        ("step/forward", 100, 1, 0, None),
+        ("step/optimizer", 95, 1, 0, None),
+        ("step/join", 5, 1, 0, None),
+        ("step/one", 0, 0, 1, Some(200)),
+        ("step/own", 0, 0, 1, Some(600)),
+    ];
+    assert_eq!(rows(critical(&summarise([&build.trace()]))), expected);
+}
+
+#[test]
+fn what_a_thread_was_begun_from_is_on_the_path_as_far_as_it_had_come() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 1000).thread(1);
+    build.span(1, "forward", 0, 980).thread(1);
+    build.span(2, "layer", 100, 950).thread(1);
+    build.span(3, "kernel", 200, 400).thread(1);
+    build.span(1, "save", 900, 1000).thread(2);
+    let expected: [Row<'_>; 4] = [
+        ("step/forward/layer", 600, 1, 0, None),
+        ("step/forward/layer/kernel", 200, 1, 0, None),
+        ("step/forward", 100, 1, 0, None),
+        ("step/save", 100, 1, 0, None),
+    ];
+    assert_eq!(rows(critical(&summarise([&build.trace()]))), expected);
 }
 
 #[test]

@@ -150,12 +150,9 @@ fn joined<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64, best: 
     }
     let driver = chain.pop()?;
     // One inside of it that waited for what is beside it.
-    let waits = |span: &&Span| waited_for(trace, root, span).is_some() && span.start_ns <= piece.start_ns;
-    let within = trace
-        .spans
-        .iter()
-        .rfind(waits)
-        .filter(|span| driver.start_ns <= span.start_ns && piece.end_ns <= span.end_ns);
+    let waits = |span: &&Span| waited_for(trace, root, span).is_some() && span.start_ns <= time;
+    let within =
+        trace.spans.iter().rfind(waits).filter(|span| driver.start_ns <= span.start_ns && time < span.end_ns);
     let waiter = within.unwrap_or(driver);
     let is_open = |span: &&Span| is_driving(span) && active(span, time);
     let has_work = trace.spans.iter().filter(is_open).any(|inner| is_inside(trace, inner, waiter));

@@ -9,11 +9,17 @@ use super::{Member, Stint};
 struct Link {
     start_ns: u64,
     end_ns: u64,
+    /// Where it began, before it was cut.
+    begun_ns: u64,
     member: usize,
     /// How far it was moved back.
     moved_ns: u64,
     /// Whether it is no child of the window's.
     is_guest: bool,
+    /// Whether something waits for it, or for what came after it.
+    is_awaited: bool,
+    /// Whether it was waited for inside of the section taken before it, and goes on where that was left.
+    is_left: bool,
     /// Whether it is there only with what ended before something else began in it.
     is_part: bool,
 }
@@ -26,6 +32,7 @@ struct Window<'a> {
     start_ns: u64,
     end_ns: u64,
     links: Vec<Link>,
+    is_outermost: bool,
 }
 
 /// The path through member 0, latest piece first.
@@ -37,14 +44,24 @@ pub(super) fn path(members: &[Member]) -> Vec<(u32, u64, u64)> {
 pub(super) fn path_with(members: &[Member], stints: &[Stint]) -> Vec<(u32, u64, u64)> {
     let mut path = Vec::new();
     let own = link(members, 0);
-    follow(members, stints, own, &[], &mut path);
+    follow(members, stints, own, &[], true, &mut path);
     path.sort_by_key(|piece| std::cmp::Reverse(piece.1));
     path
 }
 
 fn link(members: &[Member], member: usize) -> Link {
     let Member { start_ns, end_ns, .. } = members[member];
-    Link { start_ns, end_ns, member, moved_ns: 0, is_guest: false, is_part: false }
+    Link {
+        start_ns,
+        end_ns,
+        begun_ns: start_ns,
+        member,
+        moved_ns: 0,
+        is_guest: false,
+        is_awaited: false,
+        is_left: false,
+        is_part: false,
+    }
 }
 
 /// Earlier by so much.
@@ -52,6 +69,7 @@ fn earlier(link: Link, by_ns: u64) -> Link {
     Link {
         start_ns: link.start_ns.saturating_sub(by_ns),
         end_ns: link.end_ns.saturating_sub(by_ns),
+        begun_ns: link.begun_ns.saturating_sub(by_ns),
         moved_ns: link.moved_ns + by_ns,
         ..link
     }
@@ -63,56 +81,54 @@ fn around(members: &[Member], member: usize) -> Vec<usize> {
     std::iter::successors(Some(member), above).collect()
 }
 
-/// What a member that is in the window as `own` waited for, and what came before that in those around it alone.
-fn awaited(members: &[Member], own: &Link) -> Vec<Link> {
+/// What a member that is in the window as `own` waited for.
+fn awaited(members: &[Member], own: &Link) -> Option<Link> {
     let waiter = &members[own.member];
-    let at = waiter.awaits as usize;
-    if members.get(at).is_none_or(|awaited| awaited.end_ns > waiter.end_ns) {
-        return Vec::new();
-    }
-    let both = around(members, own.member);
-    let path: Vec<usize> = around(members, at).into_iter().take_while(|at| !both.contains(at)).collect();
-    // Where it is around the waiter itself, it is alone.
-    let befores = path.windows(2).filter_map(|pair| {
-        let (inner, outer) = (&members[pair[0]], &members[pair[1]]);
-        let end_ns = inner.start_ns.min(outer.end_ns);
-        let part = Link { end_ns, is_part: true, ..link(members, pair[1]) };
-        (part.start_ns < end_ns).then(|| earlier(part, own.moved_ns)).filter(|part| part.end_ns < own.end_ns)
-    });
-    let all = std::iter::once(earlier(link(members, at), own.moved_ns)).chain(befores);
-    all.map(|link| Link { is_guest: true, ..link }).collect()
+    members.get(waiter.awaits as usize).filter(|awaited| awaited.end_ns <= waiter.end_ns)?;
+    let awaited = earlier(link(members, waiter.awaits as usize), own.moved_ns);
+    Some(Link { is_guest: true, is_awaited: true, ..awaited })
 }
 
-fn follow(members: &[Member], stints: &[Stint], own: Link, guests: &[Link], path: &mut Vec<(u32, u64, u64)>) {
-    let window = Window::new(members, stints, own, guests);
+/// Goes through a window. Gives what is on the path from there on if it goes back to before the window.
+fn follow(
+    members: &[Member],
+    stints: &[Stint],
+    own: Link,
+    guests: &[Link],
+    is_outermost: bool,
+    path: &mut Vec<(u32, u64, u64)>,
+) -> Option<Link> {
+    let window = Window::new(members, stints, own, guests, is_outermost);
     let mut best = Vec::new();
     window.extend(&mut Vec::new(), &mut best);
-    let placed = window.place(&best);
     let mut point_ns = own.end_ns;
-    for (link, chosen) in placed.into_iter().zip(&best) {
+    for length in 1..=best.len() {
+        let chain = &best[..length];
+        let link = window.last(chain);
         if link.end_ns < point_ns {
             path.push((own.member as u32, link.end_ns, point_ns));
         }
-        let later_ns = chosen.end_ns - link.end_ns;
-        let invited: Vec<Link> = window
-            .links
-            .iter()
-            .flat_map(|other| window.guests_of(other, chosen))
-            .map(|other| Link { is_guest: true, ..earlier(other, later_ns) })
-            .collect();
-        point_ns = link.start_ns;
-        let invited: Vec<Link> = invited.into_iter().chain(awaited(members, &link)).collect();
-        follow(members, stints, link, &invited, path);
+        if window.leaves(&link) {
+            return Some(Link { start_ns: link.begun_ns, is_left: true, ..link });
+        }
+        point_ns = window.below(chain, path).map_or(link.start_ns, |left| left.end_ns);
     }
     if own.start_ns < point_ns {
         path.push((own.member as u32, own.start_ns, point_ns));
     }
+    None
 }
 
 impl<'a> Window<'a> {
-    fn new(members: &'a [Member], stints: &'a [Stint], own: Link, guests: &[Link]) -> Self {
+    fn new(
+        members: &'a [Member],
+        stints: &'a [Stint],
+        own: Link,
+        guests: &[Link],
+        is_outermost: bool,
+    ) -> Self {
         let Link { start_ns, end_ns, member: at, .. } = own;
-        let mut window = Self { members, stints, at, start_ns, end_ns, links: Vec::new() };
+        let mut window = Self { members, stints, at, start_ns, end_ns, links: Vec::new(), is_outermost };
         let children = members.iter().enumerate().filter(|(at, child)| {
             child.parent == own.member as u32 && !child.is_detached && *at != own.member
         });
@@ -143,13 +159,35 @@ impl<'a> Window<'a> {
     fn place(&self, chain: &[Link]) -> Vec<Link> {
         let mut point_ns = self.end_ns;
         let place = |link: &Link| {
-            let moved_ns = link.end_ns.saturating_sub(point_ns);
+            let moved_ns = if link.is_left { 0 } else { link.end_ns.saturating_sub(point_ns) };
             let end_ns = link.end_ns - moved_ns;
             let start_ns = link.start_ns.saturating_sub(moved_ns).max(self.start_ns).min(end_ns);
             point_ns = start_ns;
-            Link { start_ns, end_ns, moved_ns: link.moved_ns + moved_ns, ..*link }
+            let begun_ns = link.begun_ns.saturating_sub(moved_ns);
+            Link { start_ns, end_ns, begun_ns, moved_ns: link.moved_ns + moved_ns, ..*link }
         };
         chain.iter().map(place).collect()
+    }
+
+    /// Where the last of a chain comes to lie.
+    fn last(&self, chain: &[Link]) -> Link {
+        self.place(chain)[chain.len() - 1]
+    }
+
+    /// Whether the path goes on around the window with a section.
+    fn leaves(&self, placed: &Link) -> bool {
+        placed.is_awaited && placed.begun_ns < self.start_ns && !self.is_outermost
+    }
+
+    /// Goes through the last of a chain.
+    fn below(&self, chain: &[Link], path: &mut Vec<(u32, u64, u64)>) -> Option<Link> {
+        let (link, chosen) = (self.last(chain), &chain[chain.len() - 1]);
+        let later_ns = chosen.end_ns - link.end_ns;
+        let invited = self.links.iter().flat_map(|other| self.guests_of(other, chosen));
+        let invited =
+            invited.map(|other| Link { is_guest: true, is_awaited: false, ..earlier(other, later_ns) });
+        let invited: Vec<Link> = invited.chain(awaited(self.members, &link)).collect();
+        follow(self.members, self.stints, link, &invited, false, path)
     }
 
     /// Tries every chain that begins with `chain`.
@@ -159,13 +197,23 @@ impl<'a> Window<'a> {
             best.clone_from(chain);
         }
         let last = chain.last().copied();
+        if last.is_some_and(|_| self.leaves(&self.last(chain))) {
+            return;
+        }
+        // Nothing but what goes on comes before it.
+        if let Some(left) = last.and_then(|_| self.below(chain, &mut Vec::new())) {
+            chain.push(left);
+            self.extend(chain, best);
+            chain.pop();
+            return;
+        }
         let may_follow = |link: &&Link| {
             last.is_none_or(|last| {
                 self.key(link) < self.key(&last) && (link.end_ns <= last.start_ns || self.skewed(link, &last))
             })
         };
         let mut further: Vec<Link> = self.links.iter().filter(may_follow).copied().collect();
-        further.extend(last.and_then(|last| self.holder(&last, self.place(chain)[chain.len() - 1].start_ns)));
+        further.extend(last.and_then(|last| self.holder(&last, self.last(chain).start_ns)));
         for link in further {
             chain.push(link);
             self.extend(chain, best);
@@ -247,15 +295,38 @@ impl<'a> Window<'a> {
         guests
     }
 
-    /// What held the thread of a section that is on the path from `start_ns` on.
+    /// What held the thread of a section that is on the path from `start_ns` on, or began it.
     fn holder(&self, link: &Link, start_ns: u64) -> Option<Link> {
+        if start_ns <= self.start_ns || start_ns >= self.end_ns {
+            return None;
+        }
+        let moved_ns = self.members[link.member].start_ns.saturating_sub(start_ns);
+        let found = [self.before(link), self.outer(link).filter(|_| link.is_awaited)];
+        let found =
+            found.into_iter().flatten().filter_map(|held| self.cut(earlier(held, moved_ns), start_ns));
+        let held = found.max_by_key(|held| self.key(held))?;
+        Some(Link { is_guest: link.is_guest, is_awaited: link.is_awaited, ..held })
+    }
+
+    /// What of the section around one came before it, where that is not around the window as well.
+    fn outer(&self, link: &Link) -> Option<Link> {
+        let own = &self.members[link.member];
+        let outer = around(self.members, link.member).into_iter().nth(1)?;
+        let end_ns = self.members[outer].end_ns.min(own.start_ns);
+        let part = Link { end_ns, is_part: true, ..self::link(self.members, outer) };
+        let is_apart = !around(self.members, self.at).contains(&outer);
+        (is_apart && part.start_ns < part.end_ns).then_some(part)
+    }
+
+    /// What held the thread of a section, or was on its parent's when it began.
+    fn before(&self, link: &Link) -> Option<Link> {
         let (own, around) = (&self.members[link.member], &self.members[self.at]);
         let thread = |member: &Member| (member.process, member.thread);
         let is_elsewhere = match own.thread {
             Some(_) => thread(own) != thread(around),
             None => link.is_guest && self::around(self.members, self.at).contains(&(own.parent as usize)),
         };
-        if !is_elsewhere || start_ns <= self.start_ns || start_ns >= self.end_ns {
+        if !is_elsewhere {
             return None;
         }
         let stays = |member: &&Member| {
@@ -272,15 +343,10 @@ impl<'a> Window<'a> {
             let idle_ns = own.start_ns - stay.end_ns;
             100 * idle_ns < self.end_ns - self.start_ns && 10 * idle_ns < stay.end_ns - stay.start_ns
         };
-        let Some(held) = last.filter(at_once) else { return self.beginner(link, start_ns) };
+        let Some(held) = last.filter(at_once) else { return self.beginner(link) };
         let is_sibling = held.parent == own.parent && !held.is_detached && own.parent == self.at as u32;
-        if is_sibling {
-            return None;
-        }
-        let moved_ns = own.start_ns - start_ns;
         let member = self.members.iter().position(|member| member.id == held.id)?;
-        let is_guest = link.is_guest;
-        self.cut(Link { is_guest, ..earlier(self::link(self.members, member), moved_ns) }, start_ns)
+        (!is_sibling).then(|| self::link(self.members, member))
     }
 
     /// Whether a child of the window's is a call on its thread.
@@ -292,9 +358,9 @@ impl<'a> Window<'a> {
     }
 
     /// The call of the window's thread that began last before `link` did on another, if it went on.
-    fn beginner(&self, link: &Link, start_ns: u64) -> Option<Link> {
+    fn beginner(&self, link: &Link) -> Option<Link> {
         let (own, around) = (&self.members[link.member], &self.members[self.at]);
-        if link.is_guest
+        if link.is_guest && !link.is_awaited
             || own.parent != self.at as u32
             || own.process != around.process
             || own.thread.is_none()
@@ -308,7 +374,6 @@ impl<'a> Window<'a> {
             .filter(|(_, call)| self.is_call(call) && call.start_ns < own.start_ns);
         let (at, last) = begun.max_by_key(|(_, call)| (call.start_ns, call.id))?;
         let part = Link { end_ns: own.start_ns, is_part: true, ..self::link(self.members, at) };
-        let part = earlier(part, own.start_ns - start_ns);
-        self.cut(part, start_ns).filter(|_| last.end_ns > own.start_ns)
+        (last.end_ns > own.start_ns).then_some(part)
     }
 }
