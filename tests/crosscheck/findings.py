@@ -320,10 +320,14 @@ def rare_steps(shown, periodic, steps, begins):
 
 
 def level_of(report, steps, median):
-    """That median; where the run changed, the mean of the medians between the changes, over their steps."""
+    """That median; where the run changed, the mean of the medians between the changes, over their steps; where it did not,
+    and a rank is slow, that of the ranks' medians."""
     changes = [change for change in report["detailed_metrics"].get("changes", []) if change["mode"] == steps.mode["mode"]]
     if not changes:
-        return median
+        if all(finding["rule"] != "slow_rank" for finding in report.get("bottlenecks", [])):
+            return median
+        ranks = [row["steps"] for row in report["ranks"] if row["steps"]["count"]]
+        return sum(row["count"] * row["p50"] for row in ranks) // sum(row["count"] for row in ranks)
     first = changes[0]
     levels = [(first["steps_before"], first["before_ns"])]
     for change in changes:

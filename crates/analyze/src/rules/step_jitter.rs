@@ -31,7 +31,8 @@ pub(super) const RULE: Rule = Rule {
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
               ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
-              tail is compared with the longest level, and the mean with that of the levels. The phase named is the \
+              tail is compared with the longest level, and the mean with that of the levels; where ranks are slower than others \
+              (`slow_rank`) and the run did not change, each rank's median is such a level. The phase named is the \
               one that explains the slowest steps: where their exposed time exceeds that of the average step most, if \
               it accounts for at least half of the excess. Where none does, the section is named whose calls of more than twice \
               the median take at least half of what all steps take above theirs. Where slow calls of one section of this phase, or a change \
@@ -82,14 +83,17 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if p50 == 0 {
         return Verdict::unknown("the median step takes no time");
     }
-    let levels = Levels::of(&summary.changes, steps.mode);
+    let levels = Levels::of(&summary.changes, steps.mode).or_else(|| Levels::of_ranks(summary, config));
     let usual_ns = levels.as_ref().map_or(p50, |levels| levels.highest_ns.max(p50));
     let ratio = |ns: u64| ns as f64 / usual_ns as f64;
     let mean_ns = mean.round() as u64;
     let above_ns = mean_ns.saturating_sub(levels.as_ref().map_or(p50, |levels| levels.mean_ns));
     let (usual, usuals) = match levels {
         None => ("the median", "the median"),
-        Some(_) => ("the longest level of the run", "the levels of the run"),
+        Some(Levels { are_of_ranks: false, .. }) => ("the longest level of the run", "the levels of the run"),
+        Some(Levels { are_of_ranks: true, .. }) => {
+            ("the median of the slowest rank", "the medians of the ranks")
+        }
     };
     let gain = match periodic {
         None => Gain::upper_bound(above_ns, mean_ns),
@@ -219,11 +223,13 @@ fn aperiodic<'a>(
     })
 }
 
-/// What steps take where a run changed: medians, one before the first change and one after each.
+/// What steps take where a run changed: medians, one before the first change and one after each. Where it did not, and one
+/// rank is slower than others: the median of each rank.
 struct Levels {
     highest_ns: u64,
     /// Over all steps.
     mean_ns: u64,
+    are_of_ranks: bool,
 }
 
 impl Levels {
@@ -243,7 +249,24 @@ impl Levels {
             steps += u128::from(change.steps_after);
             all_ns = all_ns.saturating_add(u128::from(change.steps_after) * u128::from(level_ns));
         }
-        Some(Self { highest_ns, mean_ns: u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX) })
+        let mean_ns = u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX);
+        Some(Self { highest_ns, mean_ns, are_of_ranks: false })
+    }
+
+    /// None where no rank is slower than others.
+    fn of_ranks(summary: &Summary, config: &Config) -> Option<Self> {
+        if !matches!((super::slow_rank::RULE.check)(summary, config), Verdict::Found(_)) {
+            return None;
+        }
+        let ranks = summary.instances.iter().filter_map(|row| Some((row.steps.count, row.steps.p50?)));
+        let (mut highest_ns, mut steps, mut all_ns) = (0, 0u128, 0u128);
+        for (count, median_ns) in ranks {
+            highest_ns = median_ns.max(highest_ns);
+            steps += u128::from(count);
+            all_ns = all_ns.saturating_add(u128::from(count) * u128::from(median_ns));
+        }
+        let mean_ns = u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX);
+        Some(Self { highest_ns, mean_ns, are_of_ranks: true })
     }
 }
 

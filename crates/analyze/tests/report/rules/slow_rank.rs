@@ -176,3 +176,30 @@ fn ranks_that_cannot_be_compared_are_not() {
     assert_eq!(fine(RULE, &Run::of(STEPS, 10 * MS).build()), "one process does the steps");
     assert!(unknown(RULE, &Run::of(39, 10 * MS).build()).starts_with("39 steps"));
 }
+
+#[test]
+fn what_ranks_differ_by_is_no_jitter() {
+    let both = |slow: &[u64]| {
+        let durations: Vec<u64> = [10 * MS; 200].into_iter().chain(slow.iter().copied()).collect();
+        let mut summary = group(&[(same(STEPS, 10 * MS), USUAL), (stats(slow.to_vec()), DRAGS)]);
+        summary.modes[0].steady = stats(durations);
+        summary
+    };
+    let steady = both(&[30 * MS; 200]);
+    assert_eq!(found(RULE, &steady)[0].rank, Some(1));
+    assert_eq!(
+        fine("step_jitter", &steady),
+        "p95 is 1.00 times the median of the slowest rank, p99 1.00 times; 0 % of the step time lies above the medians of the \
+         ranks; steps vary from 2 and 3 times, and 5.0 %, on"
+    );
+    // A rank's own tail is: 40 steps of 120 ms have the mean at 29 ms, and the medians at 20 ms.
+    let mut slow = [30 * MS; 200];
+    slow[160..].fill(120 * MS);
+    let varies = both(&slow);
+    let [finding] = found("step_jitter", &varies).try_into().unwrap();
+    assert_eq!(
+        finding.title,
+        "Steps vary: p95 is 4.0 times the median of the slowest rank, which costs 31 % of the step time."
+    );
+    assert_eq!(finding.predicted_gain.unwrap().saved_ns_per_step, 9 * MS);
+}
