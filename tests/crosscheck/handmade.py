@@ -190,6 +190,11 @@ def mode():
         "mode": "train", "step_range": [1, 4], "numbers": "unique",
         "all": block(4, 600, 150.0, math.sqrt(30_800 / 3), 80, 300, 100, 300, 20),
         "steady": STEADY,
+        # 2^(404/64) = 79.5 and 2^(405/64) = 80.3; 99.8 and 100.9; 119.95 and 121.3.
+        "distribution": [
+            {"from_ns": 80, "to_ns": 80, "count": 1}, {"from_ns": 100, "to_ns": 100, "count": 1},
+            {"from_ns": 120, "to_ns": 121, "count": 1},
+        ],
         "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300, "steady_step": 2},
         "whole_all": {"steps": 3, "total_ns": 500}, "whole": WHOLE,
         "phases": PHASES, "unattributed_ns": 90, "steady_ns": 300, "throughput": THROUGHPUT,

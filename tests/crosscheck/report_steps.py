@@ -1,5 +1,6 @@
 """The report's steps: by mode, with and without warm-up, their phases, throughput, series, and the slowest."""
 
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from fractions import Fraction
 from math import isfinite
@@ -165,6 +166,7 @@ def compare_mode(mode, run, begun, periods, series, compare):
     expected = steady_step(excluded, steady) if mode["numbers"] != "repeated" else None
     compare.equal(where, "warm-up steady_step", mode["warmup"]["steady_step"], expected)
     compare.stats(f"steady {where}", mode["steady"], [step.duration for step in steady])
+    compare_distribution(where, mode["distribution"], [step.duration for step in steady], compare)
     total = sum(step.duration for step in steady)
     compare.equal(where, "steady_ns", mode["steady_ns"], total)
     compare.equal(where, "whole_all", mode["whole_all"], whole(steps)[1])
@@ -181,6 +183,18 @@ def compare_mode(mode, run, begun, periods, series, compare):
     shift = next((row["shift"] for row in series if row["mode"] == name), 0)
     expected = pauses(run.steps, name, shift, expected or 0) if mode["numbers"] != "repeated" else []
     compare.equal(where, "pauses", mode["pauses"], expected)
+
+
+def compare_distribution(where, listed, durations, compare):
+    """Each bucket has the steps whose durations lie in it, and all of them together have all steps."""
+    ordered = sorted(durations)
+    got = [[bucket["from_ns"], bucket["to_ns"]] for bucket in listed]
+    compare.equal(where, "borders of the distribution", got, stats.borders(ordered))
+    for bucket in listed:
+        first, last = bucket["from_ns"], bucket["to_ns"]
+        inside = bisect_right(ordered, last) - bisect_left(ordered, first)
+        compare.equal(where, f"steps of {first} to {last} ns", bucket["count"], inside)
+    compare.equal(where, "steps of the distribution", sum(bucket["count"] for bucket in listed), len(ordered))
 
 
 def pauses(all_steps, mode, shift, first):

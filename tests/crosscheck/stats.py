@@ -108,6 +108,27 @@ def histogram(values):
     return zeros, counts
 
 
+def below(index):
+    """The largest integer below a bucket: floor(2^(index/64)), by six square roots."""
+    if index < 0:
+        return 0
+    root = 1 << index
+    for _ in range(6):
+        root = isqrt(root)
+    return root
+
+
+def borders(values):
+    """The smallest and the largest integer of each bucket that holds some: 0 is in the first, and where the last is 128
+    buckets or more behind the first of values, 2, 4, 8, ... are one."""
+    found = {bucket(value) if value else -1 for value in values}
+    size = 1
+    while found and max(found) // size - min(found) // size >= 128:
+        size *= 2
+    starts = sorted({index // size * size for index in found})
+    return [[below(start) + 1 if start >= 0 else 0, below(start + size)] for start in starts]
+
+
 def middles(histogram):
     """The values of a histogram as well as it knows them, in order: a bucket's geometric middle, within the extremes."""
     values = [0] * histogram["zero_count"]

@@ -115,6 +115,20 @@ class Report(unittest.TestCase):
         early.end += 1
         self.assertNotEqual(self.differences(handmade.report()).differences, [])
 
+    def test_steps_in_another_bucket_are_found(self):
+        changed = handmade.report()
+        buckets = changed["detailed_metrics"]["modes"][0]["distribution"]
+        buckets[0]["count"] += 1
+        buckets[2]["count"] -= 1
+        found = self.differences(changed).differences
+        self.assertIn("train steps: steps of 80 to 80 ns: report 2, spans 1", found)
+        self.assertIn("train steps: steps of 120 to 121 ns: report 0, spans 1", found)
+
+    def test_a_bucket_left_out_is_found(self):
+        changed = handmade.report()
+        del changed["detailed_metrics"]["modes"][0]["distribution"][1]
+        self.assertIn("train steps: steps of the distribution: report 2, spans 3", self.differences(changed).differences)
+
     def test_missing_and_invented_sections_are_named(self):
         changed = handmade.report()
         changed["sections"][3]["path"] = "step/invented"

@@ -37,6 +37,15 @@ class Statistics(unittest.TestCase):
         self.assertEqual([stats.bucket(v) for v in (64, 65)], [383, 385])
         self.assertEqual(stats.histogram([0, 64, 64, 65, 0]), (2, {383: 2, 385: 1}))
 
+    def test_borders(self):
+        # 2^(404/64) = 79.479, 2^(405/64) = 80.344, 2^(442/64) = 119.947, 2^(443/64) = 121.253.
+        self.assertEqual(stats.borders([120, 80, 121, 80]), [[80, 80], [120, 121]])
+        self.assertEqual(stats.borders([0, 1]), [[0, 1]])
+        self.assertEqual(stats.borders([]), [])
+        # 2^(573/64) = 495.6, 2^(574/64) = 501.03, 2^(575/64) = 506.5; 2^(702/64) = 2004.1, 2^(703/64) = 2025.9.
+        self.assertEqual(stats.borders([512, 2025]), [[507, 512], [2005, 2025]])
+        self.assertEqual(stats.borders([512, 2048]), [[502, 512], [2005, 2048]])
+
     def test_union(self):
         self.assertEqual(stats.union([(0, 10), (5, 20), (30, 40), (40, 41), (7, 3)]), 31)
         self.assertEqual(stats.union([]), 0)

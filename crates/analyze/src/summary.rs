@@ -5,6 +5,7 @@
 mod change;
 mod coverage;
 mod critical;
+mod distribution;
 mod example;
 mod input;
 mod memory;
@@ -19,6 +20,7 @@ mod step;
 pub use change::{ChangeCause, ChangeKind, ChangeSection, StepChange};
 pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
+pub use distribution::DurationBucket;
 pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane};
 pub use input::{
     BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow,

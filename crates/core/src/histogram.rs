@@ -137,6 +137,21 @@ pub fn midpoint(index: i32) -> u64 {
     ((f64::from(index) + 0.5) / 64.0).exp2().round() as u64
 }
 
+/// `floor(2^(index/64))`, saturating: the largest integer below bucket `index`.
+fn below(index: i32) -> u64 {
+    match index.div_euclid(BUCKETS_PER_OCTAVE as i32) {
+        ..0 => 0,
+        octave @ 0..64 => BOUNDS[index.rem_euclid(BUCKETS_PER_OCTAVE as i32) as usize] >> (63 - octave),
+        _ => u64::MAX,
+    }
+}
+
+/// The smallest and the largest integer in bucket `index`; a bucket without any has a larger smallest one.
+#[must_use]
+pub fn bounds(index: i32) -> (u64, u64) {
+    (below(index).saturating_add(1), below(index.saturating_add(1)))
+}
+
 /// Where bucket `index` lives in storage that is split by octaves: (octave, position inside it).
 #[inline]
 #[must_use]
@@ -266,6 +281,18 @@ mod tests {
                 assert_eq!(bucket(largest), Some(exponent * 64 + k - 1), "{exponent} {k}");
                 assert_eq!(bucket(largest + 1), Some(exponent * 64 + k), "{exponent} {k}");
             }
+        }
+    }
+
+    #[test]
+    fn bounds_are_the_first_and_the_last_value_of_a_bucket() {
+        assert_eq!((bounds(-1), bounds(0)), ((1, 1), (2, 1)));
+        assert_eq!((bounds(64).0, bounds(63).1), (3, 2));
+        assert_eq!((bounds(4_095).1, bounds(4_096)), (u64::MAX, (u64::MAX, u64::MAX)));
+        for index in 420..4_096 {
+            let (first, last) = bounds(index);
+            assert_eq!((bucket(first), bucket(last)), (Some(index), Some(index)), "{index}");
+            assert_eq!((bucket(first - 1), bounds(index - 1).1), (Some(index - 1), first - 1), "{index}");
         }
     }
 

@@ -16,7 +16,9 @@ use crate::phases::PhaseKey;
 use crate::points::Place;
 use crate::run::{Instance, RunAcc};
 use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
-use crate::summary::{ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup, WholeSteps};
+use crate::summary::{
+    DurationBucket, ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup, WholeSteps,
+};
 use crate::warmup::{Early, warm_up};
 
 /// The steps of one (instance, mode), warm-up told.
@@ -161,6 +163,7 @@ fn summary(
         mode,
         all: Stats::of(&all.0),
         steady: Stats::of(&sums.durations.0),
+        distribution: DurationBucket::of(&sums.durations.0),
         warmup,
         step_range: range.0.zip(range.1),
         numbers: numbering.kind,

@@ -24,6 +24,7 @@ type Table = (&'static str, fn(&Report) -> String);
 const TABLES: &[Table] = &[
     ("summary.csv", steps::summary),
     ("modes.csv", steps::modes),
+    ("step_times.csv", steps::times),
     ("phases.csv", steps::phases),
     ("phase_sums.csv", steps::phase_sums),
     ("steps.csv", steps::series),

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use stepscope_core::Mode;
 
+use super::distribution::DurationBucket;
 use super::phase::{PhaseName, PhaseRow};
 use super::stats::Stats;
 
@@ -29,6 +30,8 @@ pub struct ModeSummary {
     pub all: Stats,
     /// Durations without warm-up: the figures to show.
     pub steady: Stats,
+    /// The same durations by buckets, ascending; those that hold no step are left out.
+    pub distribution: Vec<DurationBucket>,
     /// What was left out as warm-up.
     pub warmup: Warmup,
     /// Smallest and largest step number; absent where steps have none.

@@ -56,6 +56,29 @@ fn warm_up_is_told_by_step_numbers_not_by_arrival() {
 }
 
 #[test]
+fn steps_of_two_processes_are_counted_by_their_own_times() {
+    let mut traces = Vec::new();
+    for (rank, duration_ns) in [(0, 10_000_000), (1, 30_000_000)] {
+        let resource = process(rank);
+        for step in 0..200u64 {
+            let mut trace = Build::of(1_000 * rank as u64 + step, &resource);
+            // The first two of each are warm-up.
+            let ns = if step < 2 { 20 * duration_ns } else { duration_ns };
+            trace.step(step as i64, step * 1_000_000_000, step * 1_000_000_000 + ns);
+            traces.push(trace.trace());
+        }
+    }
+    let summary = summarise(&traces);
+    let mode = summary.mode(Mode::Train).unwrap();
+    assert_eq!(mode.warmup.steps, 4);
+    let buckets: Vec<(u64, u64, u64)> =
+        mode.distribution.iter().map(|bucket| (bucket.from_ns, bucket.to_ns, bucket.count)).collect();
+    // By hand: 2^(1488/64) = 9,975,792.3 and 2^(1489/64) = 10,084,421.6; 2^(1589/64) = 29,785,874.9 and 2^(1590/64) =
+    // 30,110,221.8.
+    assert_eq!(buckets, [(9_975_793, 10_084_421, 198), (29_785_875, 30_110_221, 198)]);
+}
+
+#[test]
 fn modes_are_apart() {
     let mut traces = steps(&[100; 4]);
     let mut build = Build::new(100);

@@ -2,21 +2,30 @@
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{
-    BatchSummary, Coverage, CriticalPath, InSteps, InputShare, InputVerdict, InstanceRow, LoaderRow, Losses,
-    MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity, RunState,
-    SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput, Trend,
-    TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
+    BatchSummary, Coverage, CriticalPath, DurationBucket, InSteps, InputShare, InputVerdict, InstanceRow,
+    LoaderRow, Losses, MemorySummary, ModeSummary, OutsideRow, PhaseName, PhaseRow, PhaseSource, RunIdentity,
+    RunState, SectionMemory, SectionRow, SeriesPoint, SlowStep, Stats, StepPhase, StepSeries, Throughput,
+    Trend, TrendPair, WaitSummary, Warmup, WholeSteps, WorkerRow,
 };
 use stepscope_core::{Distribution, Mode, Phase, SectionKind};
 use stepscope_model::Resource;
 
 pub(crate) const MS: u64 = 1_000_000;
 
-/// Figures of a list of values.
-pub(crate) fn stats(values: impl IntoIterator<Item = u64>) -> Stats {
+fn distribution(values: impl IntoIterator<Item = u64>) -> Distribution {
     let mut distribution = Distribution::default();
     values.into_iter().for_each(|value| distribution.record(value));
-    Stats::of(&distribution)
+    distribution
+}
+
+/// Figures of a list of values.
+pub(crate) fn stats(values: impl IntoIterator<Item = u64>) -> Stats {
+    Stats::of(&distribution(values))
+}
+
+/// Its values by buckets.
+pub(crate) fn buckets(values: impl IntoIterator<Item = u64>) -> Vec<DurationBucket> {
+    DurationBucket::of(&distribution(values))
 }
 
 /// `count` equal values.
@@ -152,6 +161,7 @@ impl Run {
             mode: Mode::Train,
             all,
             steady: all,
+            distribution: buckets(durations.iter().copied()),
             warmup: Warmup::default(),
             numbers: stepscope_analyze::summary::StepNumbers::default(),
             step_range: (count > 0).then(|| (0, count - 1)),

@@ -5,8 +5,9 @@ use crate::render::common::names::word;
 use crate::render::common::periods::every;
 use crate::report::Report;
 use crate::summary::{
-    ChangeSection, Gauge, ModeSummary, Pause, PeriodicSteps, PhaseName, PhasePoint, PhaseRow, PhaseSeries,
-    PhaseSum, SeriesPoint, SlowStep, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint, ValueSeries,
+    ChangeSection, DurationBucket, Gauge, ModeSummary, Pause, PeriodicSteps, PhaseName, PhasePoint, PhaseRow,
+    PhaseSeries, PhaseSum, SeriesPoint, SlowStep, StepChange, StepPeriod, StepPhase, StepSeries, ValuePoint,
+    ValueSeries,
 };
 
 /// One row: the run, the verdict, and the figures it rests on.
@@ -84,6 +85,18 @@ pub(super) fn modes(report: &Report) -> String {
         .stats("all_", "_ns", |row| row.all)
         .throughput(|row| row.throughput)
         .of(&report.detailed_metrics.modes)
+}
+
+/// How many steps take how long.
+pub(super) fn times(report: &Report) -> String {
+    let modes = &report.detailed_metrics.modes;
+    let rows = modes.iter().flat_map(|mode| mode.distribution.iter().map(move |bucket| (mode, bucket)));
+    Table::<(&ModeSummary, &DurationBucket)>::new()
+        .column("mode", |row| row.0.mode.as_str().into())
+        .column("from_ns", |row| row.1.from_ns.into())
+        .column("to_ns", |row| row.1.to_ns.into())
+        .column("count", |row| row.1.count.into())
+        .of(rows)
 }
 
 pub(super) fn phases(report: &Report) -> String {

@@ -59,6 +59,51 @@ fn every_figure_is_that_of_the_json_report() {
     }
 }
 
+/// The attribute of each of a kind of shapes, in per cent of the width.
+fn percents<'a>(drawing: &'a str, shape: &'a str, attribute: &'a str) -> impl Iterator<Item = f64> + 'a {
+    let attribute = format!(" {attribute}=\"");
+    drawing.split(shape).skip(1).map(move |rest| between(rest, &attribute, "%").parse().unwrap())
+}
+
+#[test]
+fn steps_are_drawn_by_their_own_times_and_marks_lie_among_them() {
+    // The slowest 2 of 100 take a thousand times as long, so the 99th percentile is far beyond the median.
+    let mut durations = vec![10 * MS; 60];
+    durations.extend([30 * MS; 38]);
+    durations.extend([10_000 * MS; 2]);
+    let page = page(&Run::with_durations(durations).build());
+    let part = between(&page, "<section id=\"distribution\"", "</section>");
+    let drawing = between(part, "<div class=\"drawing\">", "</div>");
+    let xs: Vec<f64> = percents(drawing, "<rect", "x").collect();
+    let widths: Vec<f64> = percents(drawing, "<rect", "width").collect();
+    let marks: Vec<f64> = percents(drawing, "<line class=\"mark\"", "x1").collect();
+    assert_eq!((xs.len(), marks.len()), (3, 3), "{drawing}");
+    for (mark, bar) in marks.iter().zip([0, 1, 2]) {
+        assert!((xs[bar]..=xs[bar] + widths[bar]).contains(mark), "{marks:?} {xs:?} {widths:?}");
+    }
+    // From the shortest to the longest, in equal ratios: 3 of the 1,000 times.
+    assert!(xs[0] == 0.0 && (xs[2] + widths[2] - 100.0).abs() < 0.02, "{xs:?} {widths:?}");
+    assert!((xs[1] - 100.0 * 3_f64.ln() / 1_000_f64.ln()).abs() < 1.5, "{xs:?}");
+    let counts: Vec<&str> = figures(part)
+        .into_iter()
+        .filter(|(place, _)| place.ends_with("/count"))
+        .map(|(_, value)| value)
+        .collect();
+    assert_eq!(counts, ["60", "38", "2"]);
+}
+
+#[test]
+fn equal_steps_are_a_bar_in_the_middle() {
+    let page = page(&Run::of(50, 10 * MS).build());
+    let drawing = between(&page, "<section id=\"distribution\"", "</section>");
+    let (x, width) = (
+        percents(drawing, "<rect", "x").next().unwrap(),
+        percents(drawing, "<rect", "width").next().unwrap(),
+    );
+    // ln 2^(1/64) / ln 1.5 = 2.67 %.
+    assert!((x + width / 2.0 - 50.0).abs() < 0.1 && (width - 2.67).abs() < 0.02, "{x} {width}");
+}
+
 #[test]
 fn every_finding_links_to_a_part_of_the_page() {
     let summary = full();
