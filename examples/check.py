@@ -26,7 +26,7 @@ import time
 
 # A run beside which others take more than this part of the processors' time says little of the program: it is
 # repeated, so often at most, and for so many seconds in all.
-DISTURBED, TRIES, PATIENCE_S = 0.15, 6, 240.0
+DISTURBED, TRIES, PATIENCE_S = 0.15, 6, 60.0
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 CROSSCHECK = ROOT / "tests" / "crosscheck" / "crosscheck.py"
