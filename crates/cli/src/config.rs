@@ -7,7 +7,7 @@ use stepscope_analyze::rules;
 
 use crate::args::Global;
 use crate::error::CliError;
-use crate::output;
+use crate::{misfit, output};
 
 /// What is read from the current directory where no file is named.
 pub(crate) const FILE: &str = "stepscope.toml";
@@ -55,7 +55,7 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Source, CliError> {
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::Input(format!("failed to read {}: {error}", path.display())))?;
     let wrong = |what: &str| CliError::Usage(format!("{} does not fit: {}", path.display(), what.trim_end()));
-    let unread = |error: toml::de::Error| wrong(&error.to_string());
+    let unread = |error: toml::de::Error| wrong(&misfit::words(&text, &error));
     let config: Config = toml::from_str(&text).map_err(unread)?;
     let said = toml::from_str(&text).map_err(unread)?;
     if let Some(fault) = config.rules.fault() {

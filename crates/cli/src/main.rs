@@ -12,6 +12,7 @@ mod error;
 mod exit;
 mod fold;
 mod input;
+mod misfit;
 mod output;
 mod partial_file;
 mod progress;

@@ -97,14 +97,15 @@ impl Phase {
     }
 
     /// The phase that a section's name implies, for programs that name no phases. Only whole words that
-    /// leave no doubt are recognised: `load_batch`, `pytorch.forward`, `optimizer::step`, `all_reduce`.
+    /// leave no doubt are recognised: `load_batch`, `pytorch.forward`, `optimizer::step`, `all_reduce`. Signs that only
+    /// catch the eye do not count: `## forward ##`, as programs write it for PyTorch's profiler.
     #[must_use]
     pub fn infer(name: &str) -> Option<Self> {
         let mut normal = [0u8; 64];
         let name = name.as_bytes();
         // Take the last path segment of `module::function` and `a.b`, lower-cased; longer names imply nothing.
         let start = name.iter().rposition(|&b| matches!(b, b':' | b'.' | b'/')).map_or(0, |i| i + 1);
-        let tail = name.get(start..)?;
+        let tail = bare(name.get(start..)?);
         if tail.is_empty() || tail.len() > normal.len() {
             return None;
         }
@@ -114,6 +115,18 @@ impl Phase {
         let tail = core::str::from_utf8(normal.get(..tail.len())?).ok()?;
         INFERRED.iter().find(|(word, _)| *word == tail).map(|&(_, phase)| phase)
     }
+}
+
+/// A name without what is put around it to be seen.
+fn bare(mut name: &[u8]) -> &[u8] {
+    let is_around = |byte: &u8| matches!(byte, b'#' | b'*' | b'=' | b' ');
+    while let Some((_, rest)) = name.split_first().filter(|(first, _)| is_around(first)) {
+        name = rest;
+    }
+    while let Some((_, rest)) = name.split_last().filter(|(last, _)| is_around(last)) {
+        name = rest;
+    }
+    name
 }
 
 /// Names that imply a phase. Exact, so that `forward_fill` or `io_error` imply nothing.
@@ -185,7 +198,20 @@ mod tests {
         assert_eq!(Phase::infer("model::forward"), Some(Phase::Forward));
         assert_eq!(Phase::infer("pytorch.backward"), Some(Phase::Backward));
         assert_eq!(Phase::infer("Optimizer-Step"), Some(Phase::Optimizer));
-        for name in ["forward_fill", "forwarding", "", "::", "io", "x".repeat(300).as_str()] {
+        for (name, phase) in [
+            ("## forward ##", Phase::Forward),
+            ("##backward##", Phase::Backward),
+            ("=== model.all_reduce ===", Phase::Communication),
+            ("** Optimizer Step **", Phase::Optimizer),
+            ("# wait_for_batch", Phase::DataWait),
+        ] {
+            assert_eq!(Phase::infer(name), Some(phase), "{name}");
+        }
+        let unclear = ["## forward:loss ##", "##", "# #", "for#ward", "ProfilerStep#12", "## forward 3 ##"];
+        for name in ["forward_fill", "forwarding", "", "::", "io", "x".repeat(300).as_str()]
+            .into_iter()
+            .chain(unclear)
+        {
             assert_eq!(Phase::infer(name), None, "{name}");
         }
     }

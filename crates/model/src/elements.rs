@@ -38,11 +38,13 @@ pub(crate) fn is_message(bytes: &[u8]) -> bool {
 
 /// Reads documents to the end of the input.
 pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
+    let mut is_whole = true;
     while peek(input).is_some() {
         let stop = match value(input, reading, 0) {
             Ok(()) => continue,
             Err(stop) => stop,
         };
+        is_whole = false;
         let (offset, is_told) = (input.offset(), input.damage().is_some());
         match stop {
             Stop::End if !is_told => reading.issue(IssueKind::Truncated, offset, || {
@@ -56,6 +58,9 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         while input.fill(1) > 0 {
             input.consume(input.data().len());
         }
+    }
+    if is_whole && reading.records == 0 && input.damage().is_none() {
+        reading.without_spans();
     }
 }
 
@@ -131,9 +136,9 @@ fn members(input: &mut Input<'_>, reading: &mut Reading<'_>, depth: u32) -> Walk
         return expect(input, b'}');
     }
     loop {
-        let may_hold_traces = key(input)?;
+        let is_looked_into = key(input)?;
         expect(input, b':')?;
-        if may_hold_traces {
+        if is_looked_into {
             value(input, reading, depth)?
         } else {
             skip(input)?
@@ -153,10 +158,10 @@ fn key(input: &mut Input<'_>) -> Result<bool, Stop> {
     let mut cursor = Cursor::at(input.data(), 0);
     match cursor.string() {
         Some(name) => {
-            let may_hold_traces = matches!(name, b"data" | b"trace" | b"traces" | b"result");
+            let is_looked_into = jaeger::may_hold_traces(name);
             let end = cursor.pos();
             input.consume(end);
-            Ok(may_hold_traces)
+            Ok(is_looked_into)
         }
         None if input.data().first() == Some(&b'"') && input.has_ended() => Err(Stop::End),
         None => Err(Stop::Damage),

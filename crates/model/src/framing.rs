@@ -4,7 +4,7 @@
 use crate::IssueKind;
 use crate::fragments::Place;
 use crate::input::{Input, zstd};
-use crate::reading::Reading;
+use crate::reading::{COPY_AGAIN, Reading};
 
 /// Bytes of a length.
 pub(crate) const PREFIX: usize = 4;
@@ -245,7 +245,9 @@ fn skip_large(input: &mut Input<'_>, reading: &mut Reading<'_>, search: &mut Sea
 }
 
 fn damaged_length() -> String {
-    "the length of a record is damaged; reading went on at the next record, if there is one".into()
+    format!(
+        "the length of a record is damaged; reading went on at the next record, if there is one; {COPY_AGAIN}"
+    )
 }
 
 /// Reads to the end without looking, so that the size and fingerprint are the file's.

@@ -48,6 +48,8 @@ pub enum IssueKind {
     LimitReached,
     /// Sound, but of a kind that is no part of a report; it was left out.
     LeftOut,
+    /// A step number that is none: negative, or beyond 63 bits; its span counts without a number.
+    BadStep,
 }
 
 /// One kind of damage in one file; repeated ones are counted, the first is placed.
@@ -57,7 +59,8 @@ pub struct ReadIssue {
     pub file: String,
     /// What it is.
     pub kind: IssueKind,
-    /// Byte offset of the first one in the (decompressed) file, where there is one.
+    /// Byte offset of the first one, where there is one: in the file, or in its unpacked content where it was compressed as a
+    /// whole ([`is_compressed`](crate::is_compressed)).
     pub offset: Option<u64>,
     /// How often.
     pub count: u64,

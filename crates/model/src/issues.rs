@@ -2,6 +2,7 @@
 //! result does not depend on the order in which damage is met.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::{IssueKind, ReadIssue};
 
@@ -30,6 +31,17 @@ pub(crate) struct Issues {
     names: Vec<String>,
     ids: HashMap<String, FileId>,
     entries: HashMap<(FileId, IssueKind), Entry>,
+    line: Option<Line>,
+}
+
+/// A line of a file that is being read.
+#[derive(Debug)]
+pub(crate) struct Line {
+    pub(crate) file: FileId,
+    /// Its bytes.
+    pub(crate) range: Range<u64>,
+    /// From 1 on.
+    pub(crate) number: u64,
 }
 
 impl Default for Issues {
@@ -38,6 +50,7 @@ impl Default for Issues {
             names: vec![String::new()],
             ids: HashMap::from([(String::new(), FileId::NONE)]),
             entries: HashMap::new(),
+            line: None,
         }
     }
 }
@@ -64,6 +77,11 @@ impl Issues {
         if self.name(b) < self.name(a) { b } else { a }
     }
 
+    /// From now on names the line beside what is wrong in it.
+    pub(crate) fn at_line(&mut self, line: Option<Line>) {
+        self.line = line;
+    }
+
     /// Adds `count` of a kind; `reason` describes the first of them.
     pub(crate) fn add(
         &mut self,
@@ -76,6 +94,12 @@ impl Issues {
         if count == 0 {
             return;
         }
+        let is_in = |line: &&Line| line.file == file && offset.is_some_and(|at| line.range.contains(&at));
+        let line = self.line.as_ref().filter(is_in).map(|line| line.number);
+        let reason = || match line {
+            Some(number) => format!("line {number}: {}", reason()),
+            None => reason(),
+        };
         let full = self.entries.len() >= MAX_ENTRIES && !self.entries.contains_key(&(file, kind));
         let (file, offset) = if full { (FileId::NONE, None) } else { (file, offset) };
         match self.entries.entry((file, kind)) {

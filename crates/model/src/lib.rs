@@ -36,7 +36,7 @@ pub use formats::{FORMATS, Format};
 pub use issue::{IssueKind, ReadIssue};
 pub use metric::{MetricPoint, SectionValue};
 pub use options::ReadOptions;
-pub use outcome::{FileInfo, ReadOutcome};
+pub use outcome::{FileInfo, ReadOutcome, is_compressed};
 pub use reader::Reader;
 pub use resource::Resource;
 pub use sink::Sink;

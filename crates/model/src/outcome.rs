@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::input::COMPRESSIONS;
 use crate::reading::unknown_format;
 use crate::{IssueKind, ReadError, ReadIssue};
 
@@ -18,6 +19,13 @@ pub struct FileInfo {
     pub spans: u64,
     /// Fingerprint of its uncompressed content.
     pub fingerprint: u128,
+}
+
+/// Whether a file of this format, as [`FileInfo`] names it, was compressed as a whole, so that offsets in it are those of
+/// the unpacked content.
+#[must_use]
+pub fn is_compressed(format: &str) -> bool {
+    format.rsplit_once(", ").is_some_and(|(_, around)| COMPRESSIONS.contains(&around))
 }
 
 /// What was read, and what was wrong with it.

@@ -145,14 +145,21 @@ impl Reader {
             self.intake.state.issues.add(file, IssueKind::Empty, None, empty, || "the file is empty".into());
             None
         } else {
-            self.read_input(&mut input, name, 0, progress, sink)
+            self.read_input(&mut input, name, (0, true), progress, sink)
         };
         if let Some(damage) = input.damage() {
             let offset = Some(input.offset() + input.data().len() as u64);
             let reason = damage.reason.clone();
             self.intake.state.issues.add(file, damage.kind, offset, 1, || reason);
         }
-        let compression = input.compression();
+        let ((of, trailing), compression) = (input.trailing(), input.compression());
+        if trailing > 0 {
+            let (bytes, them) = if trailing == 1 { ("byte", "it") } else { ("bytes", "them") };
+            let are = if trailing == 1 { "is" } else { "are" };
+            self.intake.state.issues.add(file, IssueKind::LeftOut, None, 1, || {
+                format!("{trailing} {bytes} behind the end of the {of} stream {are} no {of}; everything before {them} was read")
+            });
+        }
         progress.before += input.stored_bytes();
         let bytes = input.stored_bytes();
         let (fingerprint, mut buffer) = input.finish();
@@ -176,7 +183,7 @@ impl Reader {
         &mut self,
         input: &mut Input<'_>,
         name: &str,
-        base_offset: u64,
+        (base_offset, whole): (u64, bool),
         progress: &mut Progress,
         sink: &mut dyn Sink,
     ) -> Option<&'static Format> {
@@ -194,8 +201,11 @@ impl Reader {
             progress,
             stored_bytes: input.stored_counter(),
             fragments: Vec::new(),
+            records: 0,
+            begin: 0,
             name,
             broken: false,
+            lines: whole.then_some(0),
         };
         let format = reading.read(input);
         for fragment in std::mem::take(&mut reading.fragments) {
@@ -222,7 +232,8 @@ impl Reader {
         }
         if fragment.place == Place::Head {
             return self.intake.state.issues.add(file, IssueKind::Corrupt, offset, 1, || {
-                "begins in the middle of a record whose beginning was not found".into()
+                "begins in the middle of a record whose beginning was not found; give the file before it, too, if there is one"
+                    .into()
             });
         }
         let prefixed = fragment.bytes.get(PREFIX..).unwrap_or_default();
@@ -255,7 +266,10 @@ impl Reader {
         } else {
             let taken = if matches!(taken, Some(Ok(()))) { "it" } else { "what is whole in it" };
             issues.add(file, IssueKind::Truncated, offset, 1, || {
-                format!("the last record is cut off; {taken} was read, and everything before it")
+                format!(
+                    "the last record is cut off; {taken} was read, and everything before it; a writer that was stopped leaves \
+                     this, and a copy that was made too early"
+                )
             });
         }
     }
@@ -280,7 +294,7 @@ impl Reader {
         let spans_before = self.intake.state.spans_read;
         let mut input = Input::new(joined.bytes.as_slice(), Vec::new());
         let mut progress = Progress::default();
-        let format = self.read_input(&mut input, &joined.file, joined.offset, &mut progress, sink);
+        let format = self.read_input(&mut input, &joined.file, (joined.offset, false), &mut progress, sink);
         let spans = self.intake.state.spans_read - spans_before;
         for info in &mut self.files {
             if info.path == joined.file {

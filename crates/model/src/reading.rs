@@ -6,13 +6,13 @@ use std::rc::Rc;
 
 use stepscope_otlp::{Encoding, Signal, detect};
 
-use crate::formats::{FORMATS, Format, json_lines, length_prefixed};
+use crate::formats::{FORMATS, Format, LOOK, json_lines, length_prefixed};
 use crate::fragments::{Fragment, Place};
 use crate::framing::{self, PREFIX, Search, can_begin, prefix};
 use crate::input::Input;
 use crate::intake::{BadMessage, Intake, NextMessage, WINDOW_BYTES};
-use crate::issues::FileId;
-use crate::structure::{JsonScan, trim};
+use crate::issues::{FileId, Line};
+use crate::structure::{JsonScan, blank_prefix, trim};
 use crate::{IssueKind, Sink};
 
 /// Between two calls of [`Sink::progress`].
@@ -21,6 +21,11 @@ const PROGRESS_BYTES: u64 = 1 << 20;
 const FIRST_LOOK: usize = 64 << 10;
 /// Blanks before a message on a line, at most.
 const MAX_INDENT: usize = 64;
+
+/// Ends of lines in `bytes`.
+fn newlines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
+}
 
 /// How far the inputs at hand have been read.
 #[derive(Debug, Default)]
@@ -55,13 +60,22 @@ pub(crate) struct Reading<'a> {
     pub(crate) max_message_bytes: usize,
     pub(crate) progress: &'a mut Progress,
     pub(crate) stored_bytes: Rc<Cell<u64>>,
+    /// Messages and traces taken so far, sound or not.
+    pub(crate) records: u64,
+    /// Where the input begins, behind what blanks were stepped over before its kind was known.
+    pub(crate) begin: u64,
     /// What could not be read by itself: a beginning without its end, an end without its beginning.
     pub(crate) fragments: Vec<Fragment>,
     /// Name of the file, for fragments.
     pub(crate) name: &'a str,
     /// Whether the stream broke off, so that its last record has no other half anywhere.
     pub(crate) broken: bool,
+    /// Lines before the one at hand; unknown in what was put together from pieces.
+    pub(crate) lines: Option<u64>,
 }
+
+/// What helps against damage that is not in what was written.
+pub(crate) const COPY_AGAIN: &str = "if this is a copy, copy it again";
 
 impl Reading<'_> {
     /// Tells how far the input has been read.
@@ -73,6 +87,7 @@ impl Reading<'_> {
     /// Takes one message that begins at `offset`.
     pub(crate) fn message(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
         self.tell_progress();
+        self.records += 1;
         self.intake.message(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -92,6 +107,7 @@ impl Reading<'_> {
     /// Takes one trace of Jaeger that begins at `offset`.
     pub(crate) fn jaeger_trace(&mut self, bytes: &[u8], offset: u64) -> Result<(), BadMessage> {
         self.tell_progress();
+        self.records += 1;
         self.intake.jaeger_trace(bytes, self.file, self.base_offset + offset, self.sink)
     }
 
@@ -103,14 +119,19 @@ impl Reading<'_> {
     /// Notes a message that could not be read to its end.
     pub(crate) fn bad_message(&mut self, bad: BadMessage, offset: u64) {
         let kind = if bad.kind == IssueKind::Truncated { IssueKind::Corrupt } else { bad.kind };
-        self.issue(kind, offset, || format!("{}; reading went on at the next record", bad.reason));
+        self.issue(kind, offset, || {
+            format!("{}; reading went on at the next record; {COPY_AGAIN}", bad.reason)
+        });
     }
 
     /// Notes a record that is larger than what is read.
     pub(crate) fn too_large(&mut self, offset: u64) {
         let max = self.max_message_bytes;
         self.issue(IssueKind::LimitReached, offset, || {
-            format!("a record of more than {max} bytes was skipped; raise the limit to read it")
+            format!(
+                "a record of more than {max} bytes was skipped; let its writer make smaller batches, or a program of yours \
+                 read it with a larger `ReadOptions::max_message_bytes`"
+            )
         });
     }
 
@@ -135,25 +156,64 @@ impl Reading<'_> {
     /// else, it may as well be a torn first one.
     pub(crate) fn tail(&mut self, input: &mut Input<'_>) {
         self.broken = input.damage().is_some();
-        let place = if input.offset() == 0 { Place::Whole } else { Place::Tail };
+        let place = if input.offset() == self.begin { Place::Whole } else { Place::Tail };
         self.fragment(place, input.offset(), input.data());
         input.consume(input.data().len());
     }
 
     /// Reads one input in whatever format it is; `None` where it is none of them.
     pub(crate) fn read(&mut self, input: &mut Input<'_>) -> Option<&'static Format> {
+        self.step_over_blanks(input);
         let found = FORMATS.iter().copied().find(|format| (format.sniff)(input, self));
         let format = match found {
             Some(format) => format,
             None => {
                 let (format, at) = self.find_record(input)?;
-                self.fragment(Place::Head, input.offset(), input.data().get(..at).unwrap_or_default());
+                let head = input.data().get(..at).unwrap_or_default();
+                self.pass_lines(newlines(head));
+                self.fragment(Place::Head, input.offset(), head);
                 input.consume(at);
                 format
             }
         };
         (format.read)(input, self);
+        self.intake.state.issues.at_line(None);
         Some(format)
+    }
+
+    /// Steps over so many blanks that formats would see little of what follows them. Nothing binary begins so.
+    fn step_over_blanks(&mut self, input: &mut Input<'_>) {
+        loop {
+            input.fill(LOOK);
+            let blank = blank_prefix(input.data());
+            if blank < LOOK / 2 {
+                break;
+            }
+            self.pass_lines(newlines(input.data().get(..blank).unwrap_or_default()));
+            input.consume(blank);
+        }
+        self.begin = input.offset();
+    }
+
+    /// Counts lines that are behind.
+    pub(crate) fn pass_lines(&mut self, count: u64) {
+        self.lines = self.lines.map(|lines| lines.saturating_add(count));
+    }
+
+    /// Says that the line at hand is of `len` bytes.
+    pub(crate) fn at_line(&mut self, offset: u64, len: u64) {
+        let begin = self.base_offset + offset;
+        let line = self.lines.map(|before| Line {
+            file: self.file,
+            range: begin..begin.saturating_add(len.max(1)),
+            number: before.saturating_add(1),
+        });
+        self.intake.state.issues.at_line(line);
+    }
+
+    /// Says of a document that is whole that nothing in it is a span.
+    pub(crate) fn without_spans(&mut self) {
+        self.issue(IssueKind::Empty, 0, || "a valid file that holds no spans".into());
     }
 
     /// The first whole record of an input that begins in the middle of one. Where there is none, what is

@@ -87,3 +87,130 @@ fn the_first_file_with_something_in_it_is_named() {
     let (_, outcome) = read_with(ReadOptions::default(), &inputs[..1]);
     assert_eq!(outcome.check().unwrap_err().to_string(), "the file is empty: a");
 }
+
+#[test]
+fn what_follows_a_compressed_stream_is_counted_and_left() {
+    let messages = run(0, 3, 40, 3);
+    let plain = otlp::lines(&messages);
+    let half = plain.len() / 2;
+    let in_two = |pack: fn(&[u8]) -> Vec<u8>| [pack(&plain[..half]), pack(&plain[half..])].concat();
+    for (of, pack) in [("gzip", otlp::gzip as fn(&[u8]) -> Vec<u8>), ("zstd", otlp::zstd)] {
+        for stream in [pack(&plain), in_two(pack)] {
+            for (tail, expected) in [
+                (
+                    &b"x"[..],
+                    format!(
+                        "1 byte behind the end of the {of} stream is no {of}; everything before it was read"
+                    ),
+                ),
+                (
+                    b"-- signed --\n",
+                    format!(
+                        "13 bytes behind the end of the {of} stream are no {of}; everything before them was read"
+                    ),
+                ),
+                // Longer than what is read at once, and as it begins itself but for a byte.
+                (
+                    &[7; 70_000],
+                    format!(
+                        "70000 bytes behind the end of the {of} stream are no {of}; everything before them was read"
+                    ),
+                ),
+                (
+                    &[0x1f, 0x8b, 0x28, 0xb5],
+                    format!(
+                        "4 bytes behind the end of the {of} stream are no {of}; everything before them was read"
+                    ),
+                ),
+            ] {
+                let (collected, outcome) = read(&[&stream, tail].concat());
+                assert_eq!(collected.traces.len(), 3);
+                assert_eq!(kinds(&outcome), [(IssueKind::LeftOut, 1)], "{expected}");
+                assert_eq!(outcome.issues[0].reason, expected);
+            }
+            // Zeros fill blocks up.
+            let (collected, outcome) = read(&[&stream[..], &[0; 512]].concat());
+            assert_eq!((collected.traces.len(), kinds(&outcome)), (3, vec![]));
+            // Another stream that is cut off is no tail.
+            for cut in 1..=12 {
+                let (collected, outcome) = read(&[&stream[..], &pack(&plain)[..cut]].concat());
+                assert_eq!(
+                    (collected.traces.len(), kinds(&outcome)),
+                    (3, vec![(IssueKind::Truncated, 1)]),
+                    "{of} {cut}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn documents_without_spans_are_called_so() {
+    let whole = [
+        "[]",
+        " [ ]\n",
+        r#"{"data":[]}"#,
+        "{ \"data\" : [ ] }\n",
+        r#"{"traces":[]}"#,
+        r#"{"data":[],"total":0}"#,
+        r#"{"traceEvents":[]}"#,
+        r#"{"traceEvents":[{"ph":"M","name":"process_name","pid":1,"args":{"name":"x"}}],"displayTimeUnit":"ms"}"#,
+    ];
+    for text in whole {
+        let (kind, reason) = told(text.as_bytes());
+        assert_eq!((kind, reason.as_str()), (IssueKind::Empty, "a valid file that holds no spans"), "{text}");
+    }
+    let events = [r#"{"traceEvents":[]"#, r#"{"traceEvents":[1]}"#, r#"{"traceEvents":[]} x"#];
+    for text in events.into_iter().chain([
+        "[1]",
+        "[] x",
+        r#"{"data":[]"#,
+        r#"{"data":[1]}"#,
+        r#"{"data":{}}"#,
+        r#"{"list":[]}"#,
+    ]) {
+        assert_ne!(told(text.as_bytes()).0, IssueKind::Empty, "{text}");
+    }
+}
+
+#[test]
+fn documents_may_begin_with_any_number_of_blanks() {
+    let messages = run(0, 3, 40, 3);
+    let events = r#"{"traceEvents":[{"ph":"X","ts":1,"dur":2,"name":"a","pid":1,"tid":1}]}"#;
+    let jaeger = r#"{"data":[{"traceID":"1","spans":[{"traceID":"1","spanID":"2","operationName":"a","startTime":1,"duration":2}]}]}"#;
+    let documents =
+        [otlp::lines(&messages), otlp::pretty(&messages[0]).into_bytes(), events.into(), jaeger.into()];
+    for document in documents {
+        let (expected, outcome) = read(&document);
+        assert!(!expected.traces.is_empty());
+        for blanks in [(64 << 10) - 1, 64 << 10, (64 << 10) + 1, 300_000] {
+            for mark in [&b""[..], b"\xef\xbb\xbf"] {
+                let (collected, read) =
+                    read(&[mark, "\n ".repeat(blanks / 2).as_bytes(), &document].concat());
+                assert_eq!(collected.traces, expected.traces, "{blanks}");
+                assert_eq!(
+                    (read.files[0].format.clone(), kinds(&read)),
+                    (outcome.files[0].format.clone(), kinds(&outcome))
+                );
+            }
+        }
+    }
+    assert_eq!(told(&[b' '; 200_000]), (IssueKind::Empty, "the file is blank".into()));
+    assert_eq!(told(&[&[b' '; 200_000][..], b"no trace"].concat()).0, IssueKind::UnknownFormat);
+}
+
+#[test]
+fn documents_of_events_that_are_cut_off_before_these_are_known() {
+    let head = r#"{"schemaVersion":1,"deviceProperties":[{"id":0,"name":"H200"}],"distributedInfo":{"backend":"nccl","rank":0,"pg_config":[{"pg_name":"0","ranks":[0,1]}]},"traceEvents":["#;
+    let known = head.find("[{\"id\"").unwrap();
+    for cut in known + 1..head.len() {
+        let (_, outcome) = read(&head.as_bytes()[..cut]);
+        assert_eq!(outcome.files[0].format.as_deref(), Some("Chrome trace events"), "{cut}");
+        assert_eq!(kinds(&outcome), [(IssueKind::Truncated, 1)], "{cut}");
+        assert!(outcome.issues[0].reason.contains("cut off"), "{cut}");
+    }
+    // Without a name that tells, or whole, it may be anything.
+    for text in [r#"{"schemaVersion":1,"layers":["#, r#"{"distributedInfo":{"rank":0}}"#] {
+        assert_ne!(read(text.as_bytes()).1.files[0].format.as_deref(), Some("Chrome trace events"), "{text}");
+    }
+}

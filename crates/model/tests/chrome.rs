@@ -60,6 +60,33 @@ fn find<'t>(traces: &'t [Trace], name: &str) -> (&'t Trace, &'t Span) {
     found.unwrap_or_else(|| panic!("no span {name}"))
 }
 
+#[test]
+fn numbers_of_kinetos_steps_that_are_none_are_told() {
+    let slice = |name: &str, at: u64| json!({"ph": "X", "cat": "user_annotation", "name": name, "pid": 9, "tid": 9, "ts": at, "dur": 90});
+    for (name, kind, said) in [
+        ("ProfilerStep#-1", SectionKind::Step, "step number -1 of span \"ProfilerStep\" is none"),
+        (
+            "ProfilerStep#9223372036854775808",
+            SectionKind::Section,
+            "a number behind `ProfilerStep#` is beyond",
+        ),
+    ] {
+        let events = [slice(name, 100), slice("aten::add", 110), slice("ProfilerStep#0", 200)];
+        let (traces, outcome) =
+            read(json!({ "schemaVersion": 1, "traceEvents": events }).to_string().as_bytes());
+        assert_eq!(kinds(&outcome), [(IssueKind::BadStep, 1)], "{name}");
+        assert!(outcome.issues[0].reason.starts_with(said), "{}", outcome.issues[0].reason);
+        let numbers: Vec<_> = traces.iter().filter_map(|trace| trace.spans[0].figure(Figure::Step)).collect();
+        assert_eq!((numbers, outcome.spans), (vec![0], 3), "{name}");
+        let shown = if kind == SectionKind::Step { "ProfilerStep" } else { name };
+        let is_it = |span: &&Span, trace: &Trace| {
+            trace.text(span.name) == shown && span.figure(Figure::Step).is_none()
+        };
+        let found = traces.iter().find_map(|trace| trace.spans.iter().find(|span| is_it(span, trace)));
+        assert_eq!(found.unwrap().kind, kind, "{name}");
+    }
+}
+
 const PHASES: &str = r#"[
 {"ph":"M","name":"process_name","pid":1,"args":{"name":"app"}},
 {"ph":"M","name":"thread_name","pid":1,"tid":"7","args":{"name":"main"}},

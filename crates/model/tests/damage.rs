@@ -85,6 +85,110 @@ fn a_damaged_record_in_the_middle_is_placed_and_its_whole_spans_are_kept() {
     assert_eq!(outcome.incomplete_traces, 1);
 }
 
+/// The number of the line in which a byte stands, from 1 on.
+fn line_of(bytes: &[u8], at: usize) -> usize {
+    1 + bytes[..at].iter().filter(|&&byte| byte == b'\n').count()
+}
+
+#[test]
+fn damage_in_lines_is_placed_by_line_and_says_what_to_do() {
+    let messages = separate(7, 41);
+    let sound = |number: usize| (otlp::json(&messages[number]) + "\n").into_bytes();
+    let bad_syntax = otlp::json(&messages[1]).replacen("\"spans\":[", "\"spans\":[{]", 1) + "\n";
+    let id = otlp::json(&messages[2]).find("\"spanId\":\"").unwrap() + 10;
+    let mut bad_id = otlp::json(&messages[2]) + "\n";
+    bad_id.replace_range(id..id + 1, "z");
+    let torn = otlp::json(&messages[3]);
+    let torn = torn[..torn.len() / 2].to_owned() + &otlp::json(&messages[4]) + "\n";
+    let damaged = [
+        (
+            "syntax",
+            bad_syntax,
+            IssueKind::Corrupt,
+            "of the record; reading went on at the next record; if this is a copy, copy it again",
+        ),
+        ("id", bad_id, IssueKind::BadId, "only the spans with such damage were left out"),
+        (
+            "text",
+            "Killed\n".to_owned(),
+            IssueKind::Corrupt,
+            "not OTLP; reading went on at the next line; if this is a copy, copy it again",
+        ),
+        (
+            "torn",
+            torn,
+            IssueKind::Corrupt,
+            "of the record; reading went on at the next record; if this is a copy, copy it again",
+        ),
+        (
+            "large",
+            format!("{{\"resourceSpans\":[],\"x\":\"{}\"}}\n", "y".repeat(50_000)),
+            IssueKind::LimitReached,
+            "larger `ReadOptions::max_message_bytes`",
+        ),
+    ];
+    // In front: a line; blank lines, few and many; the rest of a record that began in another file.
+    let rest = sound(6)[300..].to_vec();
+    let fronts = [Vec::new(), b"\n\n\r\n".to_vec(), vec![b'\n'; 100_000], rest.clone()];
+    for front in fronts.map(|front| [front, sound(0)].concat()) {
+        for (what, line, kind, end) in &damaged {
+            // That it begins so is an issue of this kind, and comes first.
+            if *kind == IssueKind::Corrupt && front.starts_with(&rest) {
+                continue;
+            }
+            let before = [front.clone(), b"\n".to_vec(), sound(5)].concat();
+            let bytes = [before.clone(), line.clone().into_bytes(), sound(6)].concat();
+            for threads in [1, 2] {
+                let mut options = ReadOptions::default();
+                (options.max_message_bytes, options.threads) = (40_000, threads);
+                let (_, outcome) = read_with(options, &[("input", &bytes)]);
+                let issue = outcome
+                    .issues
+                    .iter()
+                    .find(|issue| issue.kind == *kind && issue.offset > Some(0))
+                    .unwrap();
+                assert_eq!((issue.offset, issue.count), (Some(before.len() as u64), 1), "{what}");
+                let begin = format!("line {}: ", line_of(&bytes, before.len()));
+                assert!(issue.reason.starts_with(&begin), "{what}: {begin}, {}", issue.reason);
+                assert!(issue.reason.ends_with(end), "{what}: {}", issue.reason);
+            }
+        }
+    }
+}
+
+#[test]
+fn damage_behind_lengths_says_what_to_do() {
+    let messages = separate(5, 42);
+    let (bytes, ranges) = encode_all(&messages, |m| otlp::record(&otlp::proto(m)));
+    let advice = "; if this is a copy, copy it again";
+    // An impossible wire type in the third, and the length of the third.
+    let name = bytes[ranges[2].clone()].windows(6).rposition(|w| w == b"\x2a\x04step").unwrap();
+    for (at, value, said) in [
+        (ranges[2].start + name, 0x2f, " of the record; reading went on"),
+        (ranges[2].start + 1, 0x7f, "the length of a record is damaged"),
+    ] {
+        let mut damaged = bytes.clone();
+        damaged[at] = value;
+        let (_, outcome) = read(&damaged);
+        let issue = outcome.issues.iter().find(|issue| issue.kind == IssueKind::Corrupt).unwrap();
+        assert_eq!(issue.offset, Some(ranges[2].start as u64));
+        assert!(issue.reason.contains(said) && issue.reason.ends_with(advice), "{}", issue.reason);
+    }
+    // Cut off at both ends.
+    let (_, outcome) = read(&bytes[10..bytes.len() - 10]);
+    let said =
+        |kind: IssueKind| outcome.issues.iter().find(|issue| issue.kind == kind).unwrap().reason.as_str();
+    assert!(
+        said(IssueKind::Corrupt).ends_with("give the file before it, too, if there is one"),
+        "{}",
+        said(IssueKind::Corrupt)
+    );
+    assert!(
+        said(IssueKind::Truncated)
+            .ends_with("a writer that was stopped leaves this, and a copy that was made too early")
+    );
+}
+
 #[test]
 fn a_record_behind_the_torn_rest_of_another_is_found() {
     // A writer was killed in the middle of a record, and another one went on in the same file.

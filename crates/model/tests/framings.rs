@@ -3,7 +3,7 @@
 mod common;
 
 use common::*;
-use stepscope_model::{IssueKind, ReadOptions, Reader};
+use stepscope_model::{IssueKind, ReadOptions, Reader, is_compressed};
 
 #[test]
 fn every_framing_gives_the_same_traces() {
@@ -67,6 +67,8 @@ fn every_framing_gives_the_same_traces() {
         assert!(collected.incomplete.is_empty(), "{name}");
         assert_eq!(outcome.files[0].format.as_deref(), Some(format), "{name}");
         assert_eq!(outcome.files[0].bytes, bytes.len() as u64, "{name}");
+        let is_packed = bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5]);
+        assert_eq!(is_compressed(format), is_packed, "{name}");
         let spans = messages.iter().map(|m| m.spans.len() as u64).sum::<u64>();
         assert_eq!((outcome.spans, outcome.files[0].spans, outcome.traces), (spans, spans, 40), "{name}");
     }

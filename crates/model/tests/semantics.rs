@@ -32,6 +32,60 @@ fn only(collected: &Collected) -> &Trace {
 }
 
 #[test]
+fn step_numbers_that_are_none_are_told_and_the_spans_stay() {
+    let (most, beyond) = (i64::MAX.to_string(), "9223372036854775808");
+    for (written, kept, said) in [
+        // As loops write it that check the model before they train.
+        (Attr::Int(-1), None, Some("step number -1 of span \"train\" is none")),
+        (Attr::Int(i64::MIN), None, Some("step number -9223372036854775808 ")),
+        (Attr::Str("-7".into()), None, Some("step number -7 ")),
+        (Attr::Str(beyond.into()), None, Some("step number 9223372036854775808 ")),
+        (Attr::Double(1e19), None, Some("step number 1e19 ")),
+        (Attr::Double(-2.0), None, Some("step number -2 ")),
+        (Attr::Int(0), Some(0), None),
+        (Attr::Str(most), Some(i64::MAX), None),
+    ] {
+        for (scope, key) in [(SCOPE_NAME, attr::STEP), ("torch", "step"), ("torch", attr::STEP)] {
+            let mut attributes = vec![(key.to_owned(), written.clone()), int("epoch", 2)];
+            if scope == SCOPE_NAME {
+                attributes.push(text(attr::SECTION_KIND, "step"));
+            }
+            let steps =
+                [with(span([1; 16], 1, 0, "train", 0, 10), attributes), span([1; 16], 2, 1, "forward", 1, 5)];
+            let message = GenMessage { resource: resource(0), scope: scope.into(), spans: steps.to_vec() };
+            for bytes in [otlp::prefixed(std::slice::from_ref(&message)), otlp::lines(&[message])] {
+                let (collected, outcome) = read(&bytes);
+                let root = &only(&collected).spans[0];
+                assert_eq!(
+                    (root.figure(Figure::Step), root.figure(Figure::Epoch)),
+                    (kept, Some(2)),
+                    "{written:?}"
+                );
+                assert_eq!(root.kind, SectionKind::Step, "{written:?}");
+                let issues = outcome.issues.iter().filter(|issue| issue.kind == IssueKind::BadStep);
+                let issues: Vec<_> = issues.collect();
+                assert_eq!(issues.len(), usize::from(said.is_some()), "{written:?}: {:?}", outcome.issues);
+                if let Some((issue, said)) = issues.first().zip(said) {
+                    assert!(issue.reason.contains(said), "{}", issue.reason);
+                    assert!(issue.reason.ends_with("the span counts without a number"), "{}", issue.reason);
+                    assert_eq!((issue.count, issue.offset), (1, Some(0)));
+                }
+            }
+        }
+    }
+    // What is no number of its own key takes nothing from the name beside it; what is no number at all is another thing.
+    for (attributes, kept) in [
+        (vec![int(attr::STEP, 5), text("step", beyond)], Some(5)),
+        (vec![text("step", "warmup")], None),
+        (vec![("step".to_owned(), Attr::Double(0.5))], None),
+    ] {
+        let (collected, issues) =
+            one("torch", resource(0), vec![with(span([1; 16], 1, 0, "train", 0, 10), attributes)]);
+        assert_eq!((only(&collected).spans[0].figure(Figure::Step), issues), (kept, vec![]));
+    }
+}
+
+#[test]
 fn foreign_names_and_spellings_of_figures_are_understood() {
     let attributes = vec![
         int("dl.iteration", 41),

@@ -5,7 +5,10 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use stepscope_model::{Converter, ReadOptions, ReadOutcome, Reader, Signal, Sink, Target, Trace, Visitor};
+use stepscope_model::{
+    Converter, FileInfo, ReadOptions, ReadOutcome, Reader, Signal, Sink, Target, Trace, Visitor,
+    is_compressed,
+};
 
 use crate::args::{ConvertArgs, Global};
 use crate::error::CliError;
@@ -115,7 +118,10 @@ fn tell(outcome: &ReadOutcome, global: Global) {
     };
     output::note(global, &format!("read {spans} spans{points} ({})", formats.join("; ")));
     for issue in &outcome.issues {
-        let place = issue.offset.map_or(String::new(), |offset| format!(" at byte {offset}"));
+        let is_it = |file: &&FileInfo| file.path == issue.file;
+        let format = outcome.files.iter().find(is_it).and_then(|file| file.format.as_deref());
+        let of = if format.is_some_and(is_compressed) { " of the unpacked content" } else { "" };
+        let place = issue.offset.map_or(String::new(), |offset| format!(" at byte {offset}{of}"));
         let count = if issue.count > 1 { format!(" ({} times)", issue.count) } else { String::new() };
         output::note(global, &format!("{}{place}: {}{count}", issue.file, issue.reason));
     }

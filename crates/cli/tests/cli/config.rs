@@ -62,6 +62,10 @@ fn mistakes_are_told() {
     write(&folder, "rule.toml", b"[rules.no_such_rule]\nx = 1\n");
     write(&folder, "threshold.toml", b"[rules.input_bound]\nmin_shaer = 0.1\n");
     write(&folder, "type.toml", b"[rules.input_bound]\nmin_share = \"high\"\n");
+    write(&folder, "whole.toml", b"# Ours.\n\n[rules]\ninput_bound = { min_steps = -1 }\n");
+    write(&folder, "dotted.toml", b"rules.input_bound.min_share = true\n");
+    write(&folder, "table.toml", b"[rules]\ninput_bound = 3\n");
+    write(&folder, "outside.toml", b"[thresholds]\nx = 1\n");
     write(&folder, "syntax.toml", b"[rules\n");
     write(&folder, "percent.toml", b"[rules.input_bound]\nmin_share = 10\n");
     let cases = [
@@ -70,9 +74,33 @@ fn mistakes_are_told() {
             2,
             "percent.toml does not fit: [rules.input_bound] `min_share = 10` is not within 0 and 1",
         ),
-        ("rule.toml", 2, "no_such_rule"),
-        ("threshold.toml", 2, "min_shaer"),
-        ("type.toml", 2, "min_share"),
+        (
+            "rule.toml",
+            2,
+            "rule.toml does not fit: line 1: there is no `no_such_rule`; there is `input_bound`, ",
+        ),
+        (
+            "threshold.toml",
+            2,
+            "threshold.toml does not fit: line 2: there is no `min_shaer`; there is `min_share`",
+        ),
+        (
+            "type.toml",
+            2,
+            "type.toml does not fit: line 2: `min_share = \"high\"` is not a number; an example is the default, `min_share = 0.05`",
+        ),
+        (
+            "whole.toml",
+            2,
+            "whole.toml does not fit: line 4: `min_steps = -1` is not a whole number, 0 or more; an example is the default, `min_steps = 20`",
+        ),
+        ("dotted.toml", 2, "dotted.toml does not fit: line 1: `min_share = true` is not a number"),
+        (
+            "table.toml",
+            2,
+            "table.toml does not fit: line 2: `input_bound = 3` is not a table; an example is `[rules.input_bound]`",
+        ),
+        ("outside.toml", 2, "outside.toml does not fit: line 1: there is no `thresholds`; there is `rules`"),
         ("syntax.toml", 2, "syntax.toml"),
         ("missing.toml", 3, "missing.toml"),
     ];

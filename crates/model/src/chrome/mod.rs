@@ -24,10 +24,10 @@ use stepscope_core::identity::hash_parts;
 
 pub(crate) use document::Document;
 use event::Event;
-pub(crate) use names::{OTLP, is_event};
+pub(crate) use names::{OTLP, PROFILER_STEP, is_event};
 pub(crate) use nest::Index;
 use nest::Nest;
-use steps::Steps;
+use steps::{Steps, is_beyond};
 use store::{Body, Key, Store};
 
 /// Lanes of different kinds have different hashes.
@@ -46,6 +46,8 @@ pub(crate) struct Bad {
     pub(crate) mended: u64,
     /// Slices of negative length.
     pub(crate) negative: u64,
+    /// Slices that are steps of numbers beyond 64 bits.
+    pub(crate) steps: u64,
     /// Sound events of kinds that no span, event or link comes from.
     pub(crate) others: u64,
 }
@@ -57,6 +59,7 @@ pub(crate) struct Gather {
     pub(crate) document: Document,
     steps: Steps,
     number: u64,
+    has_timed: bool,
     pub(crate) bad: Bad,
     failed: Option<io::Error>,
 }
@@ -69,6 +72,7 @@ impl Gather {
             document: Document::default(),
             steps: Steps::default(),
             number: 0,
+            has_timed: false,
             bad: Bad::default(),
             failed: None,
         }
@@ -80,6 +84,11 @@ impl Gather {
         if taken.is_none() {
             self.bad_event(offset);
         }
+    }
+
+    /// Whether there was nothing but names, and nothing that is no event.
+    pub(crate) fn is_empty(&self) -> bool {
+        !self.has_timed && self.bad.events == 0 && self.bad.others == 0
     }
 
     /// Notes something among the events that is none.
@@ -115,6 +124,7 @@ impl Gather {
                 let at_ns = event.at_ns?;
                 let duration_ns = event.duration_ns.unwrap_or(0);
                 self.bad.negative += u64::from(duration_ns < 0);
+                self.bad.steps += u64::from(is_beyond(&event.name));
                 key.end_ns = Reverse(at_ns.saturating_add(duration_ns.max(0)));
                 (key.lane, key.rank) = (thread(), 1);
                 self.steps.note(event, key.lane, at_ns, key.end_ns.0);
@@ -132,6 +142,7 @@ impl Gather {
             _ => return None,
         }
         let at_ns = event.at_ns?;
+        self.has_timed = true;
         key.at_ns = at_ns;
         if let Some((trace, span)) = &event.owner {
             key.lane = lane("span", [trace, span]);

@@ -9,7 +9,7 @@ pub(super) const SERIES: &str = "trace_event.series";
 /// Member of `args` with the fields of a span of OTLP.
 pub(crate) const OTLP: &str = "otlp";
 /// What Kineto calls a step, before its number.
-pub(super) const PROFILER_STEP: &str = "ProfilerStep";
+pub(crate) const PROFILER_STEP: &str = "ProfilerStep";
 
 /// Whether `bytes`, an object or the beginning of one, is an event.
 pub(crate) fn is_event(bytes: &[u8]) -> bool {

@@ -47,6 +47,14 @@ pub(super) fn number(name: &str) -> Option<i64> {
     name.strip_prefix(PROFILER_STEP)?.strip_prefix('#')?.trim().parse().ok()
 }
 
+/// Whether a name says that its slice is a step, with a number beyond 64 bits.
+pub(super) fn is_beyond(name: &str) -> bool {
+    let digits =
+        name.strip_prefix(PROFILER_STEP).and_then(|rest| rest.strip_prefix('#')).unwrap_or("").trim();
+    let unsigned = digits.strip_prefix('-').unwrap_or(digits);
+    !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit()) && number(name).is_none()
+}
+
 impl Steps {
     /// Takes a slice if it is a step. What runs on a device for it has the same name, and is none.
     pub(super) fn note(&mut self, event: &Event<'_>, lane: u64, start_ns: i128, end_ns: i128) {

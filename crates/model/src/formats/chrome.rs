@@ -8,6 +8,7 @@ use crate::formats::json_document::document_end;
 use crate::input::Input;
 use crate::json_cursor::Cursor;
 use crate::reading::Reading;
+use crate::structure::{JsonScan, blank_prefix};
 
 pub(crate) static FORMAT: Format = Format {
     name: "Chrome trace events",
@@ -21,7 +22,25 @@ pub(crate) static FORMAT: Format = Format {
 const MAX_MEMBER: usize = LONG_LOOK;
 
 fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
-    begins_as(input, judge)
+    begins_as(input, judge) || is_cut_off(input)
+}
+
+/// Names of members before the events that no other writer's documents begin with.
+const BEFORE_EVENTS: [&[u8]; 5] =
+    [b"deviceProperties", b"distributedInfo", b"baseTimeNanoseconds", b"displayTimeUnit", b"traceEvents"];
+
+/// Whether all of an input is the beginning of a document, cut off before its events.
+fn is_cut_off(input: &mut Input<'_>) -> bool {
+    let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
+    if !input.has_ended() || begin.first() != Some(&b'{') || JsonScan::default().feed(begin).is_some() {
+        return false;
+    }
+    let mut found = false;
+    let _ = Cursor::new(begin).members(|cursor, key| {
+        found |= BEFORE_EVENTS.contains(&key);
+        if found { None } else { cursor.value().map(drop) }
+    });
+    found
 }
 
 /// Whether the beginning of an input is that of events; nothing where they may come behind it.
@@ -67,6 +86,8 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
                 reading.issue(IssueKind::Corrupt, input.offset(), || {
                     "something follows the end of the document; it was not read".into()
                 });
+            } else if gather.is_empty() && !is_told {
+                reading.without_spans();
             }
         }
     }

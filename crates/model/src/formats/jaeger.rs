@@ -32,23 +32,32 @@ fn first(list: &[u8], is_of_kind: fn(&[u8]) -> bool) -> bool {
     found
 }
 
+/// Whether a list that begins here has no elements.
+fn is_empty_there(begin: &[u8]) -> bool {
+    begin.get(1..).is_some_and(|rest| rest.trim_ascii_start().first() == Some(&b']'))
+}
+
 /// Whether an object, or the beginning of one, is a trace or is around some; nothing where what is there of it does not tell.
 fn judge(begin: &[u8]) -> Option<bool> {
     if is_trace(begin) {
         return Some(true);
     }
     let mut is_other = false;
-    let (mut found, mut has_data, mut is_answer) = (false, false, false);
-    let _ = Cursor::new(begin).members(|cursor, key| {
+    let (mut found, mut has_data, mut is_empty, mut is_answer) = (false, false, false, false);
+    let whole = Cursor::new(begin).members(|cursor, key| {
         let here = begin.get(cursor.pos()..).unwrap_or_default();
         match (key, here.first()) {
             (b"data", Some(b'[')) => {
                 has_data = true;
+                is_empty = is_empty_there(here);
                 found = first(here, is_trace);
             }
             (b"data", Some(b'n')) => has_data = true,
             (b"data" | b"trace", Some(b'{')) => found = is_trace(here),
-            (b"traces", Some(b'[')) => found = first(here, is_trace),
+            (b"traces", Some(b'[')) => {
+                is_empty = is_empty_there(here);
+                found = first(here, is_trace);
+            }
             (b"total" | b"limit" | b"offset" | b"errors", _) => is_answer = true,
             (b"traceEvents", Some(b'[')) => is_other = true,
             _ => {}
@@ -59,5 +68,5 @@ fn judge(begin: &[u8]) -> Option<bool> {
     if is_other {
         return Some(false);
     }
-    (found || has_data && is_answer && begin.len() < LOOK).then_some(true)
+    (found || (has_data && is_answer || is_empty && whole.is_some()) && begin.len() < LOOK).then_some(true)
 }

@@ -1,6 +1,6 @@
 //! A JSON list of OTLP messages, as tools that collect lines into one document write it.
 
-use super::{Format, LOOK};
+use super::{Format, LOOK, is_empty_list};
 use crate::elements;
 use crate::input::Input;
 use crate::json_cursor::Cursor;
@@ -17,7 +17,7 @@ pub(crate) static FORMAT: Format = Format {
 fn sniff(input: &mut Input<'_>, _: &mut Reading<'_>) -> bool {
     input.fill(LOOK);
     let begin = input.data().get(blank_prefix(input.data())..).unwrap_or_default();
-    let mut found = false;
+    let mut found = is_empty_list(begin);
     let _ = Cursor::new(begin).elements(|cursor| {
         found = elements::is_message(begin.get(cursor.pos()..).unwrap_or_default());
         None

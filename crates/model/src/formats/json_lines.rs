@@ -6,7 +6,7 @@ use super::{Format, LOOK};
 use crate::IssueKind;
 use crate::fragments::Place;
 use crate::input::{Input, newlines_at_start, position_of_newline};
-use crate::reading::Reading;
+use crate::reading::{COPY_AGAIN, Reading};
 use crate::structure::{JsonScan, blank_prefix, trim};
 
 pub(crate) static FORMAT: Format = Format {
@@ -45,7 +45,9 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
     let max = reading.max_message_bytes;
     loop {
         // Blank lines can be very many.
-        input.consume(newlines_at_start(input.data()));
+        let blank = newlines_at_start(input.data());
+        reading.pass_lines(blank as u64);
+        input.consume(blank);
         reading.look_ahead(input, |bytes| {
             let blank = newlines_at_start(bytes);
             let end = blank + position_of_newline(bytes.get(blank..)?)?;
@@ -57,25 +59,29 @@ fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         match input.find_newline(0, max.saturating_add(1)) {
             Some(end) if end <= max => {
                 let line = input.data().get(..end).unwrap_or_default();
+                reading.at_line(offset, end as u64);
                 if let Err(Unread::NoMessage) = take(trim(line), offset, reading) {
                     if offset == 0 {
                         let head = input.data().get(..=end).unwrap_or_default();
                         reading.fragment(Place::Head, 0, head);
                     } else {
                         reading.issue(IssueKind::Corrupt, offset, || {
-                            "a line is not OTLP; reading went on at the next line".into()
+                            format!("not OTLP; reading went on at the next line; {COPY_AGAIN}")
                         });
                     }
                 }
                 input.consume(end + 1);
+                reading.pass_lines(1);
             }
             None if input.has_ended() && input.data().len() <= max => {
                 last_line(input, reading);
                 return;
             }
             _ => {
+                reading.at_line(offset, 1);
                 reading.too_large(offset);
                 skip_line(input);
+                reading.pass_lines(1);
             }
         }
     }
@@ -106,7 +112,7 @@ fn take(line: &[u8], offset: u64, reading: &mut Reading<'_>) -> Result<(), Unrea
             Some(bad) => reading.bad_message(bad, place),
             None if next.is_none() && attempt == 0 => return Err(Unread::NoMessage),
             None => reading.issue(IssueKind::Corrupt, place, || {
-                "a record lacks its beginning; reading went on at the next record".into()
+                format!("a record lacks its beginning; reading went on at the next record; {COPY_AGAIN}")
             }),
         }
         match next {
@@ -137,6 +143,7 @@ fn last_line(input: &mut Input<'_>, reading: &mut Reading<'_>) {
         reading.tail(input);
         return;
     }
+    reading.at_line(input.offset(), input.data().len() as u64);
     // A whole message on a line of its own never fails as `NoMessage`.
     let _ = take(line, input.offset(), reading);
     input.consume(input.data().len());

@@ -43,11 +43,17 @@ pub const FORMATS: &[&Format] = &[
 ];
 
 /// Bytes that a format looks at to recognise its own.
-const LOOK: usize = 64 << 10;
+pub(crate) const LOOK: usize = 64 << 10;
 
 /// Bytes that are looked at where a document begins with members that tell nothing: PyTorch's profiler writes the ranks of
 /// all process groups before the events.
 const LONG_LOOK: usize = 16 << 20;
+
+/// Whether a list, and the input with it, ends right where it begins.
+fn is_empty_list(begin: &[u8]) -> bool {
+    let end = begin.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
+    end.and_then(|end| end.strip_prefix(b"]")).is_some_and(|rest| rest.trim_ascii().is_empty())
+}
 
 /// Whether an input is of a kind, as `judge` says of its beginning without blanks: of as much of it as is needed, as long as
 /// that is one object that goes on.

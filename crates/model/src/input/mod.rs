@@ -1,6 +1,8 @@
 //! A file's bytes as formats see them: decompressed, in a window that slides over a stream of any length,
 //! with an account of where the stream broke off.
 
+mod gzip;
+mod layer;
 pub(crate) mod zstd;
 
 use std::cell::Cell;
@@ -9,6 +11,8 @@ use std::rc::Rc;
 
 use crate::IssueKind;
 use crate::fingerprint::Fingerprint;
+use crate::reading::COPY_AGAIN;
+use layer::{Layer, Stopped, Trailing};
 
 /// Bytes asked from the stream at once.
 const CHUNK: usize = 64 << 10;
@@ -21,6 +25,11 @@ const MAX_LAYERS: usize = 3;
 const FREE_BYTES: u64 = 256 << 20;
 /// Traces rarely compress better than 60 times; a bomb does a thousand times and more.
 const MAX_EXPANSION: u64 = 1_000;
+
+/// What is undone.
+pub(crate) const COMPRESSIONS: [&str; 2] = [GZIP, ZSTD];
+const GZIP: &str = "gzip";
+const ZSTD: &str = "zstd";
 
 /// What `stored` bytes may unpack to.
 fn allowed_bytes(stored: u64) -> u64 {
@@ -47,6 +56,8 @@ pub(crate) struct Input<'r> {
     fingerprint: Fingerprint,
     stored_bytes: Rc<Cell<u64>>,
     compression: &'static str,
+    /// Bytes behind the end of a compressed stream.
+    trailing: Trailing,
 }
 
 /// Counts what is read from the file itself.
@@ -130,14 +141,18 @@ impl<'r> Input<'r> {
         let counted = Counted { inner: stream, count: Rc::clone(&stored_bytes) };
         let mut stream: Box<dyn BufRead + 'r> = Box::new(BufReader::with_capacity(CHUNK, counted));
         let mut compression = "";
+        let trailing = Trailing::default();
         for _ in 0..MAX_LAYERS {
             let (head, peeked) = peek(stream, 4);
-            let unpacked: Box<dyn Read + 'r> = if head.starts_with(&[0x1f, 0x8b, 8]) {
-                compression = "gzip";
-                Box::new(flate2::bufread::MultiGzDecoder::new(peeked))
+            let around = Some(compression).filter(|name| !name.is_empty());
+            let unpacked = if head.starts_with(&gzip::MAGIC) {
+                compression = GZIP;
+                Layer::new(compression, around, peeked, |packed| gzip::Members::new(packed, trailing.clone()))
             } else if zstd::is_stream(&head) {
-                compression = "zstd";
-                Box::new(zstd::StreamDecoder::new(peeked))
+                compression = ZSTD;
+                Layer::new(compression, around, peeked, |packed| {
+                    zstd::StreamDecoder::new(packed, trailing.clone())
+                })
             } else {
                 stream = Box::new(peeked);
                 break;
@@ -155,6 +170,7 @@ impl<'r> Input<'r> {
             fingerprint: Fingerprint::default(),
             stored_bytes,
             compression,
+            trailing,
         }
     }
 
@@ -200,27 +216,40 @@ impl<'r> Input<'r> {
 
     fn fail(&mut self, error: &io::Error) {
         self.ended = true;
-        let of_file = error.get_ref().is_some_and(|inner| inner.is::<Marked>());
-        let damage = if of_file || self.compression.is_empty() {
-            let reason = format!("the rest could not be read ({error}); check the disk");
-            Damage { kind: IssueKind::Unreadable, reason }
-        } else {
-            let is_start = self.offset == 0 && self.start == self.end;
-            let (compression, before) = (
-                self.compression,
-                if is_start { "nothing of it could be read" } else { "what came before was read" },
-            );
-            if error.kind() == io::ErrorKind::UnexpectedEof {
-                let place = if is_start { "is cut off at its start" } else { "ends in the middle" };
-                let reason = format!("the {compression} stream {place}; {before}");
-                Damage { kind: IssueKind::Truncated, reason }
-            } else {
-                let place = if is_start { " at its start" } else { "" };
-                let reason = format!("the {compression} stream is damaged{place} ({error}); {before}");
-                Damage { kind: IssueKind::BadCompression, reason }
+        let stopped = error.get_ref().and_then(|inner| inner.downcast_ref::<Stopped>());
+        let damage = match stopped {
+            None => {
+                let reason = format!("the rest could not be read ({error}); check the disk");
+                Damage { kind: IssueKind::Unreadable, reason }
             }
+            Some(stopped) => self.broken_off(stopped),
         };
         self.damage.get_or_insert(damage);
+    }
+
+    /// What a decompressor met. Where it was is said of what is packed; what was read before, of what was unpacked.
+    fn broken_off(&self, stopped: &Stopped) -> Damage {
+        let Stopped { compression, around, position, cause } = stopped;
+        let unpacked = self.offset + (self.end - self.start) as u64;
+        let of =
+            around.map_or("of the file".to_owned(), |around| format!("of what the {around} stream holds"));
+        let before = match unpacked {
+            0 => "nothing of it could be read".to_owned(),
+            1 => "the 1 byte unpacked before was read".to_owned(),
+            _ => format!("the {unpacked} bytes unpacked before were read"),
+        };
+        if cause.kind() == io::ErrorKind::UnexpectedEof {
+            let place = if unpacked == 0 { "is cut off at its start" } else { "ends in the middle" };
+            let reason = format!(
+                "the {compression} stream {place}, behind byte {position} {of}; {before}; {COPY_AGAIN}"
+            );
+            return Damage { kind: IssueKind::Truncated, reason };
+        }
+        let place = if unpacked == 0 { " at its start" } else { "" };
+        let reason = format!(
+            "the {compression} stream is damaged{place} before byte {position} {of} ({cause}); {before}; {COPY_AGAIN}"
+        );
+        Damage { kind: IssueKind::BadCompression, reason }
     }
 
     fn check_expansion(&mut self) {
@@ -250,6 +279,11 @@ impl<'r> Input<'r> {
     /// Why the stream ended early, if it did.
     pub(crate) fn damage(&self) -> Option<&Damage> {
         self.damage.as_ref()
+    }
+
+    /// What is compressed, and how many bytes follow its end and are no part of it; known at the end.
+    pub(crate) fn trailing(&self) -> (&'static str, u64) {
+        self.trailing.get()
     }
 
     /// Bytes read from the file as stored.

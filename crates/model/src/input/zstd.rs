@@ -5,6 +5,7 @@ use std::io::{self, BufRead, Read};
 
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
+use super::layer::{Trailing, read_up_to};
 use crate::IssueKind;
 
 /// First bytes of a frame.
@@ -26,6 +27,15 @@ pub(crate) fn is_stream(bytes: &[u8]) -> bool {
 /// Whether a frame that begins so is to be skipped.
 fn is_skippable(magic: [u8; 4]) -> bool {
     u32::from_le_bytes(magic) & 0xffff_fff0 == 0x184d_2a50
+}
+
+/// Whether a frame, one to skip included, can begin with these bytes: all that are left, or four of them.
+fn begins_frame(seen: &[u8]) -> bool {
+    let is_skippable = match seen {
+        [low, rest @ ..] => low & 0xf0 == 0x50 && [0x2a, 0x4d, 0x18].starts_with(rest),
+        [] => true,
+    };
+    MAGIC.starts_with(seen) || is_skippable
 }
 
 /// Why a message could not be unpacked.
@@ -109,25 +119,35 @@ pub(crate) struct StreamDecoder<R> {
     source: R,
     decoder: FrameDecoder,
     in_frame: bool,
+    is_first: bool,
+    trailing: Trailing,
     /// What ended the stream; told once everything before it has been read.
     failed: Option<io::Error>,
 }
 
 impl<R: BufRead> StreamDecoder<R> {
-    pub(crate) fn new(source: R) -> Self {
+    pub(super) fn new(source: R, trailing: Trailing) -> Self {
         let mut decoder = FrameDecoder::new();
         decoder.set_max_window_size(MAX_WINDOW);
-        Self { source, decoder, in_frame: false, failed: None }
+        Self { source, decoder, in_frame: false, is_first: true, trailing, failed: None }
     }
 
     /// Starts the next frame; `false` at the end of the stream.
     fn next_frame(&mut self) -> io::Result<bool> {
         loop {
-            if self.source.fill_buf()?.is_empty() {
+            let (magic, count) = read_up_to::<4>(&mut self.source)?;
+            let seen = magic.get(..count).unwrap_or_default();
+            if seen.is_empty() {
                 return Ok(false);
             }
-            let mut magic = [0; 4];
-            self.source.read_exact(&mut magic)?;
+            let is_first = std::mem::take(&mut self.is_first);
+            if !begins_frame(seen) && !is_first {
+                self.trailing.drain(super::ZSTD, seen, &mut self.source)?;
+                return Ok(false);
+            }
+            if count < magic.len() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
             if is_skippable(magic) {
                 let mut len = [0; 4];
                 self.source.read_exact(&mut len)?;
@@ -136,9 +156,6 @@ impl<R: BufRead> StreamDecoder<R> {
                     return Err(io::ErrorKind::UnexpectedEof.into());
                 }
                 continue;
-            }
-            if magic != MAGIC {
-                return Err(io::Error::new(io::ErrorKind::InvalidData, "bytes between frames"));
             }
             self.decoder.init(magic.chain(&mut self.source)).map_err(into_io)?;
             self.in_frame = true;

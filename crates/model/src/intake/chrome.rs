@@ -6,7 +6,7 @@ use std::io;
 use stepscope_otlp::Signal;
 
 use super::{Forward, Intake};
-use crate::chrome::{Bad, Gather};
+use crate::chrome::{Bad, Gather, PROFILER_STEP};
 use crate::issues::FileId;
 use crate::{IssueKind, Sink};
 
@@ -31,6 +31,12 @@ impl Intake {
         });
         issues.add(file, IssueKind::NegativeDuration, Some(offset), bad.negative, || {
             "an event ends before it starts; its duration counts as 0".into()
+        });
+        issues.add(file, IssueKind::BadStep, Some(offset), bad.steps, || {
+            format!(
+                "a number behind `{PROFILER_STEP}#` is beyond {}; such slices count as sections",
+                i64::MAX
+            )
         });
     }
 

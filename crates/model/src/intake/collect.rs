@@ -130,6 +130,17 @@ impl<'a, O: Output> Collect<'a, O> {
             )
         });
     }
+
+    #[cold]
+    fn bad_step(&mut self, number: &str, head: &SpanHead<'_>) {
+        self.out.issue(IssueKind::BadStep, || {
+            format!(
+                "step number {number} of span {:?} is none: they go from 0 to {}; the span counts without a number",
+                value::bounded(head.name, 100),
+                i64::MAX
+            )
+        });
+    }
 }
 
 impl<O: Output> Visitor for Collect<'_, O> {
@@ -211,6 +222,10 @@ impl<O: Output> Visitor for Collect<'_, O> {
         if !self.drafts.draft.settle_polls(end_ns.saturating_sub(start_ns)) {
             self.bad_polls(head);
         }
+        let has_step = self.drafts.draft.has_step();
+        if has_step && let Some(number) = self.drafts.draft.take_bad_step() {
+            self.bad_step(&number, head);
+        }
         let draft = &self.drafts.draft;
         let read = draft.fields();
         let mut flags = read.flags;
@@ -231,7 +246,7 @@ impl<O: Output> Visitor for Collect<'_, O> {
             process: self.process,
             ..read
         };
-        if !self.ours && draft.kind().is_none() && draft.has_step() {
+        if !self.ours && draft.kind().is_none() && has_step {
             fields.kind = SectionKind::Step;
             fields.flags |= flag::INFERRED_STEP;
         }

@@ -36,6 +36,8 @@ pub(crate) struct Draft {
     value_names: String,
     polls: PollsDraft,
     is_repaired: bool,
+    /// A step number that does not fit into what numbers are kept in, as it was written.
+    large_step: Option<String>,
     /// Whether anything but figures was set, so that most spans reset nothing.
     has_text: bool,
 }
@@ -61,6 +63,7 @@ impl Default for Draft {
             value_names: String::new(),
             polls: PollsDraft::default(),
             is_repaired: false,
+            large_step: None,
             has_text: false,
         }
     }
@@ -85,6 +88,7 @@ impl Draft {
         self.is_repaired = false;
         if self.has_text {
             self.has_text = false;
+            self.large_step = None;
             self.phase_text.clear();
             self.thread_name.clear();
             self.parent_path.clear();
@@ -126,6 +130,11 @@ impl Draft {
             SpanKey::Figure(figure) => {
                 if let Some(number) = value::integer(value) {
                     self.figure(figure, rank, number);
+                } else if figure == Figure::Step
+                    && let Some(number) = value::large(value)
+                {
+                    self.has_text = true;
+                    self.large_step = Some(number);
                 }
             }
             SpanKey::Phase => {
@@ -206,9 +215,21 @@ impl Draft {
         self.is_repaired
     }
 
-    /// Whether there is a step number.
+    /// Whether there is a step number, be it none that counts.
     pub(crate) fn has_step(&self) -> bool {
-        self.present & (1 << (Figure::Step as u32)) != 0
+        self.present & (1 << (Figure::Step as u32)) != 0 || self.large_step.is_some()
+    }
+
+    /// Takes a step number out that is none, negative or too large, and gives it as it was written.
+    #[inline]
+    pub(crate) fn take_bad_step(&mut self) -> Option<String> {
+        let bit = 1u32 << (Figure::Step as u32);
+        if self.present & bit == 0 {
+            return self.large_step.clone();
+        }
+        let number = self.figures.get(Figure::Step as usize).copied().filter(|&number| number < 0)?;
+        self.present &= !bit;
+        Some(number.to_string())
     }
 
     /// Cuts the poll intervals to the length of the span and puts them in order. `false` where they are none: then the

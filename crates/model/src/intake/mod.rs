@@ -242,7 +242,7 @@ impl Intake {
             Err(error) => {
                 self.left_out(error.stats(), file, offset);
                 let kind = if error.is_truncated() { IssueKind::Truncated } else { IssueKind::Corrupt };
-                Err(BadMessage::new(kind, error.to_string()))
+                Err(BadMessage::new(kind, format!("{error} of the record")))
             }
         }
     }

@@ -13,6 +13,24 @@ pub(crate) fn integer(value: Value<'_>) -> Option<i64> {
     }
 }
 
+/// An integer that does not fit into 64 bits with a sign, as it was written.
+pub(crate) fn large(value: Value<'_>) -> Option<String> {
+    match value {
+        Value::Double(number)
+            if number.is_finite() && integral(number).is_none() && number.fract() == 0.0 =>
+        {
+            Some(format!("{number:e}"))
+        }
+        Value::Str(text) => {
+            let digits = text.trim();
+            let unsigned = digits.strip_prefix(['-', '+']).unwrap_or(digits);
+            let is_integer = !unsigned.is_empty() && unsigned.bytes().all(|byte| byte.is_ascii_digit());
+            (is_integer && digits.parse::<i64>().is_err()).then(|| bounded(digits, 40).to_owned())
+        }
+        _ => None,
+    }
+}
+
 /// The integer that a double stands for, if it stands for one.
 pub(crate) fn integral(number: f64) -> Option<i64> {
     // 2^63 itself is out of range, and is the first double above i64::MAX.
@@ -70,6 +88,27 @@ mod tests {
             assert_eq!(integer(other), None, "{other:?}");
         }
         assert_eq!(integer(Value::Double(i64::MIN as f64)), Some(i64::MIN));
+    }
+
+    #[test]
+    fn integers_that_do_not_fit_are_told_from_what_is_none() {
+        assert_eq!(large(Value::Str(" 9223372036854775808 ")).as_deref(), Some("9223372036854775808"));
+        assert_eq!(large(Value::Str("-9223372036854775809")).as_deref(), Some("-9223372036854775809"));
+        assert_eq!(large(Value::Double(1e30)).as_deref(), Some("1e30"));
+        for other in [
+            Value::Str("9223372036854775807"),
+            Value::Str(""),
+            Value::Str("-"),
+            Value::Str("warmup"),
+            Value::Str("1e30"),
+            Value::Double(0.5),
+            Value::Double(f64::INFINITY),
+            Value::Double(7.0),
+            Value::Int(-1),
+            Value::Empty,
+        ] {
+            assert_eq!(large(other), None, "{other:?}");
+        }
     }
 
     #[test]

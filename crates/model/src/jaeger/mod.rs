@@ -50,12 +50,21 @@ struct Members<'a> {
     spans: Option<usize>,
 }
 
+/// Whether an object's member of this name may hold traces: the object is around them then.
+pub(crate) fn may_hold_traces(name: &[u8]) -> bool {
+    matches!(name, b"data" | b"trace" | b"traces" | b"result")
+}
+
 /// Whether `bytes`, an object or the beginning of one, is a trace.
 pub(crate) fn is_trace(bytes: &[u8]) -> bool {
     let mut found = false;
     let mut cursor = Cursor::new(bytes);
     // That it ends early is expected of a beginning.
     let _ = cursor.members(|cursor, key| {
+        // Behind a bracket too many in there, members of a damaged trace would look like this object's.
+        if may_hold_traces(key) && matches!(cursor.peek(), Some(b'[' | b'{')) {
+            return None;
+        }
         found |= match key {
             b"traceID" => cursor.peek() == Some(b'"'),
             b"processes" => cursor.peek() == Some(b'{'),
