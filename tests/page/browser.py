@@ -13,7 +13,7 @@ import urllib.request
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 KEYS = {"Tab": "\ue004", "Enter": "\ue007", "Escape": "\ue00c", "Left": "\ue012", "Up": "\ue013", "Right": "\ue014",
-        "Down": "\ue015", "Space": " ", "Home": "\ue011", "End": "\ue010"}
+        "Down": "\ue015", "Space": " ", "Home": "\ue011", "End": "\ue010", "Shift": "\ue008"}
 
 
 def programs():
@@ -113,6 +113,14 @@ class Browser:
         for name in names:
             key = KEYS.get(name, name)
             actions += [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
+        self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
+
+    def press_with(self, held, *names):
+        """Keys while another one is held."""
+        actions = [{"type": "keyDown", "value": KEYS[held]}]
+        for name in names:
+            actions += [{"type": "keyDown", "value": KEYS[name]}, {"type": "keyUp", "value": KEYS[name]}]
+        actions.append({"type": "keyUp", "value": KEYS[held]})
         self.call("POST", "/actions", {"actions": [{"type": "key", "id": "keys", "actions": actions}]})
 
     def drag(self, selector, start, end):

@@ -31,7 +31,7 @@ def run(path, times_ms, phases, ranks=1, service="planted"):
             for name, phase, share in phases:
                 number += 1
                 end = at + int(share * length)
-                spans.append(span(trace, number, root, name, at, end, thread__id=1, stepscope__phase=phase))
+                spans.append(span(trace, number, root, name, at, end, thread__id=1, **({"stepscope__phase": phase} if phase else {})))
                 at = end
             now += length + 10_000
         resource = [attribute("service.name", service), attribute("stepscope.rank", rank)]
@@ -47,8 +47,58 @@ def marked(path, ranks=2):
     run(path, times, (("wait", "data_wait", 0.1), ("tokens", "preprocessing", 0.2), ("own", "my own phase", 0.05), ("fwd", "forward", 0.3), ("bwd", "backward", 0.2), ("sgd", "optimizer", 0.1)), ranks)
 
 
+def outlier(path):
+    """300 steps of 10 ms, one of which takes 6 s."""
+    noise = random.Random(5)
+    times = [6_000 if step == 200 else 10 * noise.uniform(0.9, 1.1) for step in range(300)]
+    run(path, times, (("wait", "data_wait", 0.3), ("fwd", "forward", 0.5)))
+
+
+def many(path):
+    """10 steps of 600 sections, of which four take most of the time and all others as long as each other."""
+    parts = tuple((f"part_{number:03}", "forward", 0.1 if number < 4 else 0.001) for number in range(600))
+    run(path, [10 + step % 3 for step in range(10)], parts)
+
+
+def stepless(path):
+    """One trace of a service: nothing in it is a step."""
+    spans = [span(1, 1, None, "request", 0, 9_000_000), span(1, 2, 1, "query", 1_000_000, 6_000_000)]
+    resource = {"attributes": [attribute("service.name", "shop")]}
+    path.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "planted"}, "spans": spans}]}]}))
+
+
 def named(path):
     """40 steps of a program whose name, and that of a phase, are long, in 300 sections with names of 50 letters."""
     long = [(f"{number:03}_".ljust(50, "x"), "forward", 0.002) for number in range(299)]
     own = ("own", "what one calls a phase where nobody counts letters..", 0.2)
     run(path, [10 + step % 3 for step in range(40)], (*long, own), service="program " * 375)
+
+
+# Joined of several characters, one of them coloured, and marked: each is seen as one letter.
+WORKER = "\U0001f469\U0001f3fd\u200d\U0001f4bb"
+ACCENT = "e\u0301"
+# 79 letters in 249 bytes.
+LONG = WORKER + 78 * ACCENT
+HEBREW = "\u05d8\u05e2\u05d9\u05e0\u05d4 7"
+
+
+def strange(path):
+    """80 steps with names that are empty, from right to left, and of letters that are several characters, long ones too."""
+    names = (HEBREW, f"{WORKER}.load", LONG, "<b>&amp;\u202e", "a\\b")
+    parts = (("", None, 0.4), *((name, "forward", 0.1) for name in names))
+    run(path, [10 + step % 3 for step in range(80)], parts)
+
+
+def evaluating(path):
+    """200 steps of training, of two hours each, and 20 of evaluation."""
+    spans, now, number = [], 0, 0
+    for step in range(220):
+        mode, hours = ("train", 2) if step < 200 else ("eval", 1)
+        length = int((hours + 0.01 * (step % 5)) * 3_600e9)
+        number += 2
+        spans.append(span(step + 1, number - 1, None, "step", now, now + length, stepscope__section__kind="step", stepscope__mode=mode,
+                          stepscope__step=step if mode == "train" else step - 200, thread__id=1))
+        spans.append(span(step + 1, number, number - 1, "forward", now, now + length // 2, thread__id=1, stepscope__phase="forward"))
+        now += length + 1_000
+    resource = {"attributes": [attribute("service.name", "slow"), attribute("stepscope.rank", 0)]}
+    path.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "planted"}, "spans": spans}]}]}))

@@ -1,29 +1,20 @@
 """The report page in a real browser: figures against the JSON report, every control with mouse and keyboard, narrow,
-dark, on paper, without scripts. `STEPSCOPE_BIN` names the program, `STEPSCOPE_AXE` the accessibility checker's
-`axe.min.js`; `STEPSCOPE_PICTURES` a folder for screenshots, where they are wanted."""
+dark, on paper, without scripts. What it needs is in `pages.py`; `STEPSCOPE_PICTURES` names a folder for screenshots, where
+they are wanted."""
 
-import json
 import os
-import pathlib
 import re
-import shutil
-import subprocess
-import tempfile
 import unittest
 
 import browser
 import colors
-import planted
+import pages
 import words
-
-PROGRAM = os.environ.get("STEPSCOPE_BIN", "stepscope")
-GENERATOR = os.environ.get("STEPSCOPE_GENERATE_RUN")
-FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="stepscope-page-"))
-unittest.addModuleCleanup(shutil.rmtree, FOLDER)
+from pages import at
 
 
-def stepscope(*arguments):
-    return subprocess.run([PROGRAM, "--quiet", *arguments], check=True, capture_output=True, text=True).stdout
+def setUpModule():
+    pages.need_browser()
 
 
 def without_data(page, report):
@@ -35,41 +26,6 @@ def without_data(page, report):
     for name in sorted(names, key=len, reverse=True):
         text = text.replace(name, "")
     return len(text.encode())
-
-
-def report_of(name, inputs):
-    """The page and the JSON report of the same input."""
-    page = FOLDER / f"{name}.html"
-    stepscope("analyze", str(inputs), "--format", "html", "--output", str(page))
-    return page, json.loads(stepscope("analyze", str(inputs), "--format", "json"))
-
-
-def at(report, place):
-    for part in place.split("/"):
-        report = report[int(part)] if isinstance(report, list) else report[part]
-    return report
-
-
-def checker(test):
-    """The source of the accessibility checker, without which the test is skipped."""
-    path = os.environ.get("STEPSCOPE_AXE")
-    if not path:
-        test.assertNotIn("STEPSCOPE_AXE_NEEDED", os.environ, "no accessibility checker")
-        test.skipTest("SKIPPED: STEPSCOPE_AXE names no axe.min.js")
-    return pathlib.Path(path).read_text()
-
-
-def checked(window, source):
-    """What the checker finds on the page that is open, all of it unfolded."""
-    window.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    window.run(source)
-    return window.run_async(
-        "const done = arguments[arguments.length - 1];"
-        "const told = (v, nodes) => [v.id, nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))];"
-        # Of contrast also what it cannot tell; of words in drawings it never can, nor of what is scrolled away.
-        "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text'));"
-        "axe.run(document).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
-        "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
 
 
 # Words of plots that are too small to be read, or outside of the screen.
@@ -98,9 +54,23 @@ COLORS = """
     for (const word of document.querySelectorAll('#plot-phases figcaption .word')) add(word.textContent.trim(), 'plot', fill(word));
     const phases = {};
     for (const row of document.querySelectorAll('#section-table tbody tr')) (phases[row.dataset.path.split('/').pop()] ??= new Set()).add(row.dataset.phase);
-    for (const box of document.querySelectorAll('#flame-graph .box')) {
-        const [phase, ...others] = phases[box.title.split(', ')[0]] ?? ['', ''];
-        if (!others.length) add(phase, 'flame', getComputedStyle(box).backgroundColor);
+    const graph = document.querySelector('#flame-graph');
+    const boxes = () => {
+        for (const box of graph.querySelectorAll('.box')) {
+            const [phase, ...others] = phases[box.title.split(', ')[0]] ?? ['', ''];
+            if (!others.length) add(phase, 'flame', getComputedStyle(box).backgroundColor);
+        }
+    };
+    boxes();
+    const home = graph.querySelector('.box').title.split(', ')[0];
+    // Boxes that are too narrow are on pages of their own, below each section that has some.
+    for (let from = 0; from < graph.querySelectorAll('.more').length; from += 1) {
+        for (let more = graph.querySelectorAll('.more')[from], pages = 0; more && pages < 9; more = graph.querySelector('.more'), pages += 1) {
+            more.click();
+            boxes();
+        }
+        graph.querySelector('.box').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+        [...graph.querySelectorAll('.box')].find((box) => box.title.startsWith(`${home}, `)).click();
     }
     for (const box of document.querySelectorAll('#waterfall-graph .box')) {
         add(/, phase ([^,]*)/.exec(box.title)?.[1], 'waterfall', getComputedStyle(box).backgroundColor);
@@ -110,14 +80,11 @@ COLORS = """
 
 
 class Page(unittest.TestCase):
+    NAME = "demo"
+
     @classmethod
     def setUpClass(cls):
-        # A real run with a slow loader and a leak, so that there are findings of all kinds.
-        given = os.environ.get("STEPSCOPE_PROFILE")
-        profile = given or FOLDER / "profile"
-        if not given:
-            stepscope("demo", "--slow", "loader", "--leak", "--out", str(profile))
-        cls.page, cls.report = report_of("demo", profile)
+        cls.page, cls.report = pages.of(cls.NAME)
         cls.browser = browser.Browser()
 
     @classmethod
@@ -166,6 +133,15 @@ class Page(unittest.TestCase):
         # One sentence, no number of which loses its unit at the end of a line.
         self.assertEqual(re.findall(r"[.!?] ", verdict), [])
         self.assertNotRegex(self.run_js("return document.querySelector('h1').textContent"), r"\d (%|ms|s|KiB|MiB|GiB)\b")
+
+    def test_all_phases_and_none_have_their_share(self):
+        summary = self.report["summary"]
+        cells = self.run_js("return [...document.querySelectorAll('#phases table')[0].tBodies[0].rows].map(row => [row.cells[0].textContent.trim(), row.cells[2].textContent])")
+        self.assertEqual(len(cells), len(summary["phases"]) + 1)
+        shares = [phase["exposed_ns"] / summary["whole"]["total_ns"] for phase in summary["phases"]]
+        for (name, text), share in zip(cells, [*shares, summary["unattributed_ns"] / summary["whole"]["total_ns"]]):
+            self.assertTrue(words.says(text, share), (name, text, share))
+        self.assertEqual(cells[-1][0], "(no phase)")
 
     def test_the_rows_behind_the_plots_are_those_of_the_json_report(self):
         points = next(one for one in self.report["detailed_metrics"]["series"] if one["mode"] == "train")["points"]
@@ -430,10 +406,12 @@ class Page(unittest.TestCase):
         lists = self.run_js("return [...document.querySelectorAll('#ranked table')].map(one => [...one.querySelectorAll('tbody tr')].map("
                             "row => [row.querySelector('code').textContent, ...[...row.querySelectorAll('data')].map(d => Number(d.value))]))")
         parts = [row for row in self.report["sections"] if row["kind"] in ("section", "micro_step")]
-        own, calls, vary = lists
+        most = sorted((row["count"] for row in parts), reverse=True)[:10]
+        # A list of those that are called most says nothing where all are called alike.
+        own, *calls, vary = lists
+        self.assertEqual([[value for _, value, *_ in rows] for rows in calls], [most] if len(set(most)) > 1 else [])
         expected = sorted((row["self_ns"] or row["self_busy_ns"] or 0 for row in parts), reverse=True)[:10]
         self.assertEqual([value for _, value, _ in own], [value for value in expected if value > 0])
-        self.assertEqual([value for _, value, *_ in calls], sorted((row["count"] for row in parts), reverse=True)[:10])
         self.assertEqual([path for path, *_ in vary], self.report["detailed_metrics"]["most_variable_sections"][:10])
 
     def test_the_address_holds_what_is_shown(self):
@@ -442,6 +420,19 @@ class Page(unittest.TestCase):
         self.assertEqual(self.run_js("return document.querySelector('#section-table [aria-sort]').cellIndex"), 2)
         self.assertEqual(self.run_js("return Number(document.querySelector('#plot-steps input').value)"), 10)
         self.assertTrue(self.run_js("return document.querySelectorAll('#flame-graph .box.hit').length > 0"))
+
+    def test_a_logarithmic_axis_is_in_the_address(self):
+        ticks = "return [...document.querySelectorAll('#plot-steps .tick:not(.x)')].map(t => t.textContent)"
+        linear = self.run_js(ticks)
+        self.browser.click("#plot-steps input[type=checkbox]")
+        self.assertIn("log=1", self.run_js("return location.hash"))
+        logarithmic = self.run_js(ticks)
+        self.assertNotEqual(logarithmic, linear)
+        self.open("#log=1")
+        self.assertEqual(self.run_js(ticks), logarithmic)
+        self.browser.click("#plot-steps input[type=checkbox]")
+        self.assertNotIn("log=", self.run_js("return location.hash"))
+        self.assertEqual(self.run_js(ticks), linear)
 
     def test_strange_addresses_do_no_harm(self):
         for fragment in ("#steps=a-b", "#example=99&part=5-1", "#example=x&part=-", "#part=1-2", "#steps=99999999-5", "#sort=99d&zoom=no/such", "#at=nowhere", "#phase=none&own=1", "#%00=%ff"):
@@ -492,6 +483,8 @@ class Page(unittest.TestCase):
                                      "(style.overflowWrap !== 'normal' || c.getClientRects().length > 1)); }).map(c => c.textContent)"), [])
         self.browser.wait("[...document.querySelectorAll('.scroll')].every(one => one.classList.contains('more') === (one.scrollWidth > one.clientWidth + 1))")
         self.assertGreater(self.run_js("return document.querySelectorAll('.scroll.more').length"), 0)
+        # Beside the figures, not on them.
+        self.assertEqual(self.run_js("return [...document.querySelectorAll('.scroll.more')].filter(one => /inset|none/.test(getComputedStyle(one).boxShadow)).length"), 0)
 
     def test_a_phase_has_one_color(self):
         for scheme in ("light", "dark"):
@@ -526,8 +519,12 @@ class Page(unittest.TestCase):
         self.browser.media(prefers_color_scheme="dark")
         self.assertNotEqual(self.run_js(color), light)
         self.picture("dark")
+        evidence = "return [...document.querySelectorAll('.finding details dl, #distribution details table')].map(one => one.checkVisibility() && one.getBoundingClientRect().height > 10)"
+        self.assertEqual(set(self.run_js(evidence)), {False})
         self.browser.media("print")
         self.assertEqual(self.run_js("return getComputedStyle(document.querySelector('.tools')).display"), "none")
+        # What is folded on a screen is not on paper.
+        self.assertEqual(set(self.run_js(evidence)), {True})
         self.assertGreater(len(self.browser.paper()), 20_000)
         # No word is cut, on A4 with margins of 1 cm.
         self.browser.resize(718, 1000)
@@ -551,27 +548,26 @@ class Page(unittest.TestCase):
                 self.assertIn(section["path"], text)
             self.assertGreater(bare.run("return document.querySelectorAll('figure svg.plot').length"), 3)
             self.assertGreater(bare.run("return document.querySelectorAll('svg.waterfall rect').length"), 5)
+            ticks = "return [...document.querySelectorAll('#' + arguments[0] + ' .tick')].map(t => t.textContent).sort()"
+            for plot in ("plot-steps", "plot-phases", "plot-waiting"):
+                self.assertEqual(bare.run(ticks, plot), self.run_js(ticks, plot), plot)
             self.assertTrue(bare.run("return document.querySelector('#flame-tools').hidden"))
             self.assertFalse(bare.run("return document.documentElement.dataset.ready === 'yes'"))
 
     def test_the_accessibility_checker_finds_nothing(self):
-        source = checker(self)
+        source = pages.checker()
         for scheme, width, forced in (("light", 1280, "none"), ("dark", 1280, "none"), ("light", 320, "none"), ("light", 1280, "active"), ("dark", 1280, "active")):
             self.browser.media(prefers_color_scheme=scheme, forced_colors=forced)
             self.browser.resize(width, 900)
             self.open()
-            self.assertEqual(checked(self.browser, source), [], (scheme, width, forced))
+            self.assertEqual(pages.checked(self.browser, source), [], (scheme, width, forced))
             for words_ in (".tick", ".lane"):
                 ink, paper = self.run_js("const words = document.querySelector('svg.plot ' + arguments[0]);"
                                          "return [getComputedStyle(words).fill, getComputedStyle(document.body).backgroundColor]", words_)
                 self.assertGreaterEqual(colors.contrast(ink, paper), 4.5, (scheme, words_))
 
     def test_damaged_data_are_said(self):
-        text = self.page.read_text()
-        start = text.index('"stream":"') + 10
-        broken = FOLDER / "broken.html"
-        broken.write_text(text[:start + 20] + "AAAA" + text[start + 24:])
-        self.open(page=broken)
+        self.open(page=pages.damaged("demo"))
         self.assertIn("could not be read", self.run_js("return document.querySelector('.failed').textContent"))
         self.assertGreater(self.run_js("return document.querySelectorAll('#flame-graph .box').length"), 1)
 
@@ -579,14 +575,18 @@ class Page(unittest.TestCase):
         self.assertLess(without_data(self.page, self.report), 400_000)
 
 
+class Evaluated(Page):
+    """All of that of a run whose evaluation has steps of its own beyond those of training."""
+
+    NAME = "evaluated"
+
+
 class Marked(unittest.TestCase):
     """Steps with a warm-up, a period and a change, on two ranks: all of it stands in the plot of the steps."""
 
     @classmethod
     def setUpClass(cls):
-        run = FOLDER / "marked.json"
-        planted.marked(run)
-        cls.page, cls.report = report_of("marked", run)
+        cls.page, cls.report = pages.of("marked")
         cls.browser = browser.Browser()
 
     @classmethod
@@ -634,9 +634,6 @@ class Marked(unittest.TestCase):
         link = self.browser.run("return document.querySelector('#finding-' + arguments[0] + ' .see').getAttribute('href')", at_)
         self.assertEqual(link, "#plot-steps")
 
-    def test_the_accessibility_checker_finds_nothing(self):
-        self.assertEqual(checked(self.browser, checker(self)), [])
-
     def test_nothing_is_scrolled_away_on_a_wide_screen(self):
         self.assertEqual(self.browser.run("return [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
                                           ".map(one => one.getAttribute('aria-label'))"), [])
@@ -663,13 +660,160 @@ class Marked(unittest.TestCase):
         self.assertEqual({color for _, color in seen["forward"]}, {"rgb(86, 180, 233)"})
 
 
+class Outlier(unittest.TestCase):
+    """One step takes six hundred times as long as the others."""
+
+    def test_it_is_marked_and_the_others_are_seen(self):
+        page, report = pages.of("outlier")
+        [series] = report["detailed_metrics"]["series"]
+        self.assertEqual(max(point["duration_max_ns"] for point in series["points"]), 6_000_000_000)
+        axis = "return [...document.querySelectorAll('#' + arguments[0] + ' .tick:not(.x)')].map(t => t.textContent)"
+        over = ("return [...document.querySelectorAll('#' + arguments[0] + ' .over:not(.words)')].map(one => "
+                "[Math.round(parseFloat(one.getAttribute('x')) * 2.99), one.querySelector('title').textContent])")
+        said = "return [...document.querySelectorAll('#' + arguments[0] + ' .over.words')].map(one => one.textContent)"
+        with browser.Browser() as window, browser.Browser(scripts=False) as bare:
+            window.open(page)
+            bare.open(page, ready=False)
+            for plot, title in (("plot-steps", "step 200: 6.00 s"), ("plot-phases", None), ("plot-waiting", "step 200: 6.00 s")):
+                for shown in (window, bare):
+                    # The others take up to 11 ms.
+                    self.assertEqual(shown.run(axis, plot)[-1], "20 ms", plot)
+                    [(step, found)] = shown.run(over, plot)
+                    self.assertLessEqual(abs(step - 200), 1, plot)
+                    self.assertTrue(title is None or found == title, found)
+                    [words_] = shown.run(said, plot)
+                    self.assertRegex(words_, r"^▲ beyond the axis: up to [\d.]+ s$")
+            window.open(page, "#steps=10-100")
+            self.assertEqual(window.run(over, "plot-steps"), [])
+            # A logarithmic axis has room for all.
+            window.open(page, "#log=1")
+            self.assertEqual(window.run(over, "plot-steps"), [])
+            self.assertEqual(window.messages(), [])
+            for width in (1280, 360):
+                window.resize(width, 800)
+                window.open(page)
+                self.assertEqual(window.run(LOST), [])
+
+
+class Many(unittest.TestCase):
+    """Steps of hundreds of sections that take as long as each other."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.page, cls.report = pages.of("many")
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()
+
+    def setUp(self):
+        self.browser.media()
+        self.browser.resize(1280, 900)
+        self.browser.open(self.page)
+
+    def tearDown(self):
+        self.assertEqual(self.browser.messages(), [])
+
+    def boxes(self):
+        return self.browser.run("return [...document.querySelectorAll('#flame-graph .box')].map(b => { const r = b.getBoundingClientRect();"
+                                "return [b.title.split(', ')[0], r.left, r.right, r.top, b.classList.contains('more')]; })")
+
+    def test_a_long_table_shows_its_first_rows(self):
+        seen = "return [...document.querySelectorAll('#section-table tbody tr')].filter(row => row.checkVisibility()).map(row => row.dataset.path)"
+        button = "#sections .scroll + .tools button"
+        every = [section["path"] for section in self.report["sections"]]
+        self.assertEqual(len(every), 601)
+        self.assertEqual(len(self.browser.run(seen)), 50)
+        self.assertLess(self.browser.run("return document.documentElement.scrollHeight"), 9_000)
+        # The first ones in the order that is chosen, and of those that fit the filter.
+        self.browser.click("#section-table th:nth-child(1) button")
+        self.assertEqual(self.browser.run(seen), sorted(every)[:50])
+        self.browser.write("#section-filter", "part_5")
+        self.assertEqual(self.browser.run(seen), [f"step/part_5{number:02}" for number in range(50)])
+        self.assertIn("100 of 601", self.browser.run("return document.querySelector('#section-said').textContent"))
+        self.browser.write("#section-filter", "part_599")
+        self.assertEqual(self.browser.run(seen), ["step/part_599"])
+        self.assertFalse(self.browser.run("return document.querySelector(arguments[0]).checkVisibility()", button))
+        self.browser.run("const words = document.querySelector('#section-filter'); words.value = ''; words.dispatchEvent(new Event('input'))")
+        # Paper has all of them.
+        self.browser.media("print")
+        self.assertEqual(len(self.browser.run(seen)), 601)
+        self.browser.media()
+        self.assertIn("601", self.browser.run("return document.querySelector(arguments[0]).textContent", button))
+        self.browser.click(button)
+        self.assertEqual(len(self.browser.run(seen)), 601)
+        self.assertIn("all=1", self.browser.run("return location.hash"))
+        self.browser.open(self.page, "#all=1")
+        self.assertEqual(len(self.browser.run(seen)), 601)
+        self.browser.click(button)
+        self.assertEqual(len(self.browser.run(seen)), 50)
+        with browser.Browser(scripts=False) as bare:
+            bare.open(self.page, ready=False)
+            self.assertEqual(len(bare.run(seen)), 120)
+
+    def test_boxes_of_the_flame_graph_are_told_apart(self):
+        for width in (1280, 360):
+            self.browser.resize(width, 900)
+            self.browser.open(self.page)
+            boxes = self.boxes()
+            self.assertEqual([name for name, *_ in boxes], ["step", "part_000", "part_001", "part_002", "part_003", "596 more in step"])
+            for _ in range(2):
+                for name, left, right, top, _ in boxes:
+                    self.assertGreaterEqual(right - left, 4, name)
+                level = sorted((left, right) for _, left, right, top, _ in boxes if top != boxes[0][3])
+                self.assertTrue(all(end <= begin + 0.5 for (_, end), (begin, _) in zip(level, level[1:])), level)
+                self.browser.run("document.querySelector('#flame-graph .more').click()")
+                boxes = self.boxes()
+            # The second page: 24 others of the same, each as wide as its part of them.
+            self.assertEqual([name for name, *_ in boxes[1:]], [f"part_{number:03}" for number in range(28, 52)] + ["548 more in step"])
+            wide = {round(right - left) for _, left, right, _, is_more in boxes[1:] if not is_more}
+            self.assertLessEqual(max(wide) - min(wide), 1)
+            self.assertIn("children 29 to 52 of 600", self.browser.run("return document.querySelector('#flame-said').textContent"))
+            address = self.browser.run("return location.hash")
+            self.browser.open(self.page, address)
+            self.assertEqual([name for name, *_ in self.boxes()], [name for name, *_ in boxes])
+        for strange in ("#from=-3", "#from=x", "#from=9999", "#from=600"):
+            self.browser.open(self.page, strange)
+            self.assertGreater(len(self.boxes()), 1, strange)
+
+    def test_what_is_folded_is_found(self):
+        self.browser.write("#flame-search", "part_577")
+        self.assertRegex(self.browser.run("return document.querySelector('#flame-said').textContent"), r"^1 found, 0\.10 % of step")
+        self.assertEqual(self.browser.run("return [...document.querySelectorAll('#flame-graph .hit')].map(b => b.title.split(', ')[0])"), ["596 more in step"])
+
+    def test_lists_that_say_nothing_are_left_out(self):
+        self.assertEqual({section["count"] for section in self.report["sections"]}, {10})
+        captions = self.browser.run("return [...document.querySelectorAll('#ranked caption')].map(one => one.textContent)")
+        self.assertIn("Sections with most time of their own", captions)
+        self.assertNotIn("Sections that are called most", captions)
+        self.assertNotIn("frequent", self.browser.run("return document.querySelector('#ranked h2').textContent"))
+
+
+class Stepless(unittest.TestCase):
+    """A trace of a service, without any step."""
+
+    def test_it_has_no_empty_parts(self):
+        page, report = pages.of("stepless")
+        self.assertEqual((report["summary"]["mode"], len(report["sections"])), (None, 2))
+        with browser.Browser() as window:
+            window.open(page)
+            parts = window.run("return [...document.querySelectorAll('main > section')].map(one => [one.id, one.innerText.trim().split('\\n').length])")
+            named = [part for part, _ in parts]
+            self.assertLess({"run", "critical", "flame", "sections", "recording"}, set(named))
+            self.assertEqual({"phases", "timeline", "distribution", "waiting", "slowest", "waterfall", "memory"} & set(named), set())
+            self.assertEqual([part for part, lines in parts if lines < 2], [])
+            links = window.run("return [...document.querySelectorAll('nav a')].map(one => one.getAttribute('href').slice(1))")
+            self.assertGreater(len(links), 3)
+            self.assertLessEqual(set(links), set(named))
+            self.assertEqual(window.messages(), [])
+
+
 class Named(unittest.TestCase):
     """Long names: of the program, of a phase, of hundreds of sections."""
 
     def test_it_stays_small_and_narrow(self):
-        run = FOLDER / "named.json"
-        planted.named(run)
-        page, report = report_of("named", run)
+        page, report = pages.of("named")
         self.assertGreater(len(report["sections"]), 300)
         self.assertLess(without_data(page, report), 400_000)
         with browser.Browser() as window:
@@ -686,14 +830,11 @@ class Named(unittest.TestCase):
             self.assertEqual(window.messages(), [])
 
 
-@unittest.skipUnless(GENERATOR, "SKIPPED: STEPSCOPE_GENERATE_RUN names no generator")
 class Wide(unittest.TestCase):
     """Steps of more spans than are kept of one, in hundreds of sections on many threads."""
 
     def test_it_stays_small_and_exact(self):
-        run = FOLDER / "wide.otlp"
-        subprocess.run([GENERATOR, "--out", str(run), "--steps", "10", "--spans-per-step", "520", "--depth", "6"], check=True)
-        page, report = report_of("wide", run)
+        page, report = pages.of("wide")
         sections = report["sections"]
         self.assertGreater(len(sections), 500)
         self.assertLess(without_data(page, report), 400_000)
@@ -711,6 +852,11 @@ class Wide(unittest.TestCase):
                     self.assertEqual(f"sections/{number}/{name}" in places, section[name] is not None, name)
             paths = window.run("return [...document.querySelectorAll('#section-table tbody tr')].map(row => row.dataset.path)")
             self.assertEqual(sorted(paths), sorted(section["path"] for section in sections))
+            most = sorted((section["count"] for section in sections if section["kind"] in ("section", "micro_step")), reverse=True)[:10]
+            self.assertGreater(len(set(most)), 1)
+            calls = window.run("return [...document.querySelectorAll('#ranked table')].filter(one => one.caption.textContent === 'Sections that are called most')"
+                               ".map(one => [...one.tBodies[0].rows].map(row => Number(row.cells[2].querySelector('data').value)))")
+            self.assertEqual(calls, [most])
             shown = next(example for example in report["examples"] if "median" in example["roles"])
             self.assertEqual((len(shown["spans"]), shown["spans_in_step"]), (256, 520 + 1))
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"), 256)
@@ -720,17 +866,11 @@ class Wide(unittest.TestCase):
             self.assertEqual(window.messages(), [])
 
 
-@unittest.skipUnless(GENERATOR, "SKIPPED: STEPSCOPE_GENERATE_RUN names no generator")
 class Large(unittest.TestCase):
     """A hundred thousand steps, and hundreds of sections."""
 
     def test_it_stays_small_and_quick(self):
-        run = FOLDER / "large.otlp"
-        if given := os.environ.get("STEPSCOPE_LARGE"):
-            run = pathlib.Path(given)
-        else:
-            subprocess.run([GENERATOR, "--out", str(run), "--steps", "100000", "--spans-per-step", "10"], check=True)
-        page, report = report_of("large", run)
+        page, report = pages.of("large")
         self.assertLess(page.stat().st_size, 3_000_000)
         with browser.Browser() as window:
             window.open(page)

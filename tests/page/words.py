@@ -21,8 +21,11 @@ def says(words, value):
     match = re.fullmatch(r"([+-]?\d+(?:\.(\d+))?(?:e[+-]?\d+)?) ?(.*)", words)
     if not match:
         return False
+    rare = re.fullmatch(r"(?:samples|tokens|steps)/(min|h|d)", match[3])
     unit = re.sub(r"^([kMGTPE]?) ?(samples|tokens|steps)/s$", r"\1#", match[3]).replace("/s", "")
-    if unit.endswith("#"):
+    if rare:
+        scale = 1e9 / LONG[rare[1]]
+    elif unit.endswith("#"):
         scale = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}[unit[:-1]]
     elif unit in SCALES:
         scale = SCALES[unit]
@@ -31,4 +34,5 @@ def says(words, value):
     digit = 10.0 ** -len(match[2] or "")
     if "e" in match[1]:
         return abs(float(match[1]) - value) <= abs(value) * 1e-3
-    return abs(float(match[1]) * scale - value) <= 0.5001 * digit * scale + 1e-12
+    # Shares are rounded to six decimals first, as the report holds most.
+    return abs(float(match[1]) * scale - value) <= 0.5001 * digit * scale + (5e-7 if unit == "%" else 1e-12)

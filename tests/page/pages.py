@@ -1,0 +1,145 @@
+"""The pages that the tests look at, each made once with the JSON report of the same input, and what several tests ask of
+a page. What a page must show is in the tests.
+
+`STEPSCOPE_BIN` names the program, `STEPSCOPE_GENERATE_RUN` the generator of runs, `STEPSCOPE_AXE` the accessibility
+checker's `axe.min.js`, `STEPSCOPE_PAGE_INPUTS` a folder in which inputs are kept from one run of the tests to the next. What is missing is said and skipped; where `STEPSCOPE_BROWSER_NEEDED` or `STEPSCOPE_AXE_NEEDED`
+is set, it fails."""
+
+import atexit
+import functools
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import browser
+import planted
+
+PROGRAM = os.environ.get("STEPSCOPE_BIN", "stepscope")
+GENERATOR = os.environ.get("STEPSCOPE_GENERATE_RUN")
+FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="stepscope-page-"))
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+
+
+def skipped(because):
+    """Skips what follows, and says so where nobody overlooks it."""
+    print(f"\nSKIPPED: {because}", file=sys.stderr, flush=True)
+    raise unittest.SkipTest(f"SKIPPED: {because}")
+
+
+def need_browser():
+    """Skips the tests of a module where there is no browser; fails where it is said to be needed."""
+    if browser.programs():
+        return
+    if "STEPSCOPE_BROWSER_NEEDED" in os.environ:
+        raise AssertionError("STEPSCOPE_BROWSER_NEEDED is set, and there is no browser or no driver of it")
+    skipped("no browser and driver (Debian: `apt-get install chromium chromium-driver`), so the page is not tested")
+
+
+def checker():
+    """The source of the accessibility checker."""
+    path = os.environ.get("STEPSCOPE_AXE")
+    if path:
+        return pathlib.Path(path).read_text()
+    if "STEPSCOPE_AXE_NEEDED" in os.environ:
+        raise AssertionError("STEPSCOPE_AXE_NEEDED is set, and STEPSCOPE_AXE names no axe.min.js")
+    return skipped("STEPSCOPE_AXE names no axe.min.js, so accessibility is not checked")
+
+
+def stepscope(*arguments):
+    return subprocess.run([PROGRAM, "--quiet", *arguments], check=True, capture_output=True, text=True).stdout
+
+
+def demo(*faults):
+    """A real run with faults of the program's own demonstration."""
+    def write(run):
+        stepscope("demo", *faults, "--out", str(run))
+    return write
+
+
+def generated(*arguments):
+    def write(run):
+        if not GENERATOR:
+            skipped("STEPSCOPE_GENERATE_RUN names no generator")
+        subprocess.run([GENERATOR, "--out", str(run), *arguments], check=True)
+    return write
+
+
+# Every page, by its name: the input's own name, and what writes it. Tests that hold for any page go through all of them.
+INPUTS = {
+    # A real run with a slow loader and a leak, so that there are findings of all kinds.
+    "demo": ("demo", demo("--slow", "loader", "--leak")),
+    # The same with evaluation: its steps have figures of their own, and numbers beyond those of training.
+    "evaluated": ("evaluated", demo("--slow", "loader", "--leak", "--steps", "300")),
+    "marked": ("marked.json", planted.marked),
+    "outlier": ("outlier.json", planted.outlier),
+    "many": ("many.json", planted.many),
+    "stepless": ("stepless.json", planted.stepless),
+    "named": ("named.json", planted.named),
+    "strange": ("strange.json", planted.strange),
+    "evaluating": ("evaluating.json", planted.evaluating),
+    # Steps of more spans than are kept of one, in hundreds of sections on many threads.
+    "wide": ("wide.otlp", generated("--steps", "10", "--spans-per-step", "520", "--depth", "6")),
+    # A hundred thousand steps in five hundred sections.
+    "large": ("large.otlp", generated("--steps", "100000", "--spans-per-step", "10")),
+}
+GIVEN = {"demo": "STEPSCOPE_PROFILE", "large": "STEPSCOPE_LARGE"}
+
+
+@functools.cache
+def written(name):
+    """The input of that name."""
+    if given := os.environ.get(GIVEN.get(name, "")):
+        return pathlib.Path(given)
+    file, write = INPUTS[name]
+    run = pathlib.Path(os.environ.get("STEPSCOPE_PAGE_INPUTS", FOLDER)) / file
+    if not run.exists():
+        write(run)
+    return run
+
+
+def rendered(name, kind):
+    """The report on an input in another format."""
+    return stepscope("analyze", str(written(name)), "--format", kind)
+
+
+@functools.cache
+def of(name):
+    """The page and the JSON report of an input."""
+    page = FOLDER / f"{name}.html"
+    stepscope("analyze", str(written(name)), "--format", "html", "--output", str(page))
+    return page, json.loads(rendered(name, "json"))
+
+
+def damaged(name):
+    """The same page with a part of its data overwritten."""
+    text = of(name)[0].read_text()
+    start = text.index('"stream":"') + 10
+    page = FOLDER / f"{name}-damaged.html"
+    page.write_text(text[:start + 20] + "AAAA" + text[start + 24:])
+    return page
+
+
+def at(report, place):
+    """The value at a place of the JSON report."""
+    for part in place.split("/"):
+        report = report[int(part)] if isinstance(report, list) else report[part]
+    return report
+
+
+def checked(window, source):
+    """What the checker finds on the page that is open, all of it unfolded."""
+    window.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
+    window.run(source)
+    return window.run_async(
+        "const done = arguments[arguments.length - 1];"
+        "const told = (v, nodes) => [v.id, nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))];"
+        # Of contrast also what it cannot tell; of words in drawings it never can, nor of what is scrolled away.
+        "const hidden = n => { const around = document.querySelector(n.target[0])?.closest('.scroll'); return around && around.scrollWidth > around.clientWidth; };"
+        "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text') && !hidden(n));"
+        "axe.run(document).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
+        "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
