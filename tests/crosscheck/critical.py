@@ -4,7 +4,8 @@ other threads that go well past their parent were not waited for. A child on a t
 the thread was free waited for what held it, and one that began while its parent's thread was in a call was begun from out
 of that. What a section waited for is on the path back to where it began, and then what came before it, even where that was
 before the section; while a section was suspended, what ran on its thread is on the path: by
-the intervals in which it and others ran, where they are known."""
+the intervals in which it and others ran, where they are known. A section that seems to end a little after the next one of
+its thread began came before it, that much earlier, with all that is inside."""
 
 import json
 from fractions import Fraction
@@ -13,7 +14,8 @@ import names
 
 
 class Part:
-    """A section in a window: when, and what ran on its thread while it was suspended. All times in one process."""
+    """A section in a window: when, how much earlier than was recorded, and what ran on its thread while it was suspended.
+    All times in one process."""
 
     def __init__(self, node, begin, finish, is_guest=False, is_before=False):
         self.node, self.begin, self.finish, self.is_guest = node, begin, finish, is_guest
@@ -22,6 +24,7 @@ class Part:
         self.guests = []
         # Where it began, if something waited for it, or for what came after it.
         self.awaited_from = None
+        self.moved = 0
 
     @property
     def key(self):
@@ -32,9 +35,27 @@ class Part:
         is_moment = self.begin == self.finish and start <= self.begin <= end
         if is_moment or (self.begin < end and self.finish > start):
             part = Part(self.node, max(self.begin, start), min(self.finish, end), self.is_guest, self.is_before)
-            part.awaited_from = self.awaited_from
+            part.awaited_from, part.moved = self.awaited_from, self.moved
             return part
         return None
+
+    def earlier(self, moved):
+        """The same by so much earlier."""
+        part = Part(self.node, self.begin - moved, self.finish - moved, self.is_guest, self.is_before)
+        part.awaited_from = None if self.awaited_from is None else self.awaited_from - moved
+        part.moved = self.moved + moved
+        return part
+
+    def as_part(self, end):
+        """What of it came before a time."""
+        part = self.earlier(0)
+        part.finish, part.is_before = end, True
+        return part
+
+    def from_on(self, start):
+        """The same without what came before a time."""
+        self.begin = min(max(self.begin, start), self.finish)
+        return self
 
 
 def path(root, pieces=None):
@@ -52,13 +73,14 @@ def path(root, pieces=None):
         if part.node in times or part.node in slacks:
             continue
         slacks[part.node] = slack
-        next_begin = next_finish = None
-        for child in candidates(part):
-            if next_begin is None or child.finish <= next_begin:
-                beside.append((child, slack))
-                next_begin, next_finish = child.begin, child.finish
+        point, chosen, among = part.finish, None, candidates(part)
+        for child in among:
+            if chosen is None or came_before(child, chosen, part, among):
+                taken = child.earlier(max(0, child.finish - point)).from_on(part.begin)
+                beside.append((taken, slack))
+                point, chosen = taken.begin, child
             else:
-                beside.append((child, slack + next_finish - child.finish))
+                beside.append((child, slack + chosen.finish - child.finish))
     return times, slacks
 
 
@@ -66,29 +88,46 @@ def step_back(part, holders, pieces, beside):
     """Goes through what was going on in a section on the path, from its end to its start. What it waited for and had begun
     before it is given back: what is around it goes on there."""
     point, chosen, held, left = part.finish, None, None, None
-    waiting = candidates(part)[::-1]
+    among = candidates(part)
+    waiting = among[::-1]
     while waiting or held:
         if held and (not waiting or held.key > waiting[-1].key):
             child, held = held, None
         else:
             child = waiting.pop()
-            if left or chosen is not None and child.finish > chosen.begin:
+            if left or chosen is not None and not came_before(child, chosen, part, among):
                 if not child.is_guest:
                     beside.append((child, chosen.finish - child.finish))
                 continue
+        whole, moved = child, max(0, child.finish - point)
+        child = whole.earlier(moved)
         pieces.append((part.node, child.finish, point))
         if child.awaited_from is not None and child.awaited_from < part.begin and part.node is not holders.root:
             child.begin = child.awaited_from
             return child
-        child, whole = child.within(part.begin, part.finish), child
+        child = child.from_on(part.begin)
         if is_suspended(child.node):
-            child.guests = [guest for one in waiting for guest in ran_meanwhile(one, child)]
+            child.guests = [guest.earlier(moved) for one in waiting for guest in ran_meanwhile(one, whole)]
         child.guests += holders.awaited(child)
         left = step_back(child, holders, pieces, beside)
         point, chosen = left.finish if left else child.begin, whole
         held = left or holders.of(child, part)
     pieces.append((part.node, part.begin, point))
     return None
+
+
+def came_before(child, later, part, among):
+    """Whether a section ended before another began; or seemed to end less than 1 % of the time of what is around them after
+    that, on the same thread as far as is known, while no other one began or ended."""
+    overlap = child.finish - later.begin
+    if overlap <= 0:
+        return True
+    threads = {child.node.thread, later.node.thread} - {None}
+    if len(threads) > 1 or is_suspended(child.node) or is_suspended(later.node):
+        return False
+    times = [time for one in among for time in (one.begin, one.finish) if later.begin <= time <= child.finish]
+    is_earlier = child.begin < later.begin and child.finish < later.finish
+    return is_earlier and 100 * overlap < part.finish - part.begin and len(times) == 2
 
 
 class Holders:
@@ -113,7 +152,7 @@ class Holders:
             return []
         found = Part(last, last.span.start, end_of(last), True)
         found.awaited_from = found.begin
-        return [found]
+        return [found.earlier(part.moved)]
 
     def waiters(self):
         """The sections of the root's thread that waited for others."""
@@ -186,10 +225,12 @@ class Holders:
         outer = part.node.parent
         if part.awaited_from is not None and outer is not None and outer not in with_above(around.node):
             found.append(Part(outer, outer.span.start, min(end_of(outer), part.node.span.start), True, True))
-        found = [one.within(around.begin, part.begin) for one in found if one is not None and one.begin < one.finish]
+        moved = max(0, part.node.span.start - part.begin)
+        found = [one.earlier(moved) for one in found if one is not None and one.begin < one.finish]
+        found = [one.within(around.begin, part.begin) for one in found]
         last = max(filter(None, found), key=lambda one: one.key, default=None)
         if last is not None and part.awaited_from is not None:
-            last.awaited_from = last.node.span.start
+            last.awaited_from = last.node.span.start - moved
         return last
 
     def before(self, part, around):
@@ -257,12 +298,13 @@ WAITS = "data_wait", "synchronization", "communication"
 
 def candidates(part):
     """The children that may have held up their parent and what ran while it was suspended, last to end first."""
-    found = [Part(child, child.span.start, end_of(child)) for child in part.node.children if not went_past(child, part.node)]
+    found = [child for child in part.node.children if not went_past(child, part.node)]
+    found = [Part(child, child.span.start, end_of(child)).earlier(part.moved) for child in found]
     if part.is_before:
         # What went on when the part ended: calls of its thread as far as they had come, and nothing else.
         calls = [one for one in found if is_call(one.node, part.node) and one.begin < part.finish < one.finish]
         found = [one for one in found + part.guests if one.finish <= part.finish]
-        found += [Part(one.node, one.begin, part.finish, is_before=True) for one in calls]
+        found += [one.as_part(part.finish) for one in calls]
     else:
         found = found + part.guests
     found = [one.within(part.begin, part.finish) for one in found]
@@ -326,19 +368,21 @@ def threads_waited_for(node):
 
 
 def ran_meanwhile(other, part):
-    """When `other`, which ended before `part`, ran on the thread that this waited for while it was suspended."""
+    """When `other`, which ended before `part`, ran on the thread that this waited for while it was suspended. Both are by so
+    much earlier than was recorded."""
     if not is_suspended(part.node) or part.node.thread is None or other.finish <= part.begin:
         return []
-    ran = [(other.begin, other.finish, other.node.thread)]
+    ran = [(other.node.span.start, end_of(other.node), other.node.thread)]
     if is_suspended(other.node):
         ran = [(run.start, run.end, run.thread) for run in runs_of(other.node) if run.count == 1]
+    whole = Part(other.node, other.begin + part.moved, other.finish + part.moved, True)
     found = []
     for start, end, thread in ran:
         for free, taken, waited_for in threads_waited_for(part.node):
             if thread is not None and thread == waited_for:
-                one = Part(other.node, other.begin, other.finish, True).within(start, end)
+                one = whole.within(start, end)
                 found.append(one and one.within(free, taken))
-    return list(filter(None, found))
+    return [one.earlier(part.moved) for one in found if one is not None]
 
 
 def parts_of_wait(span, produce, queue):

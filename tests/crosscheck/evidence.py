@@ -84,7 +84,7 @@ def compare_verdict(report, steps, kinds, compare):
         return
     whole = percent(report["summary"]["input"]["share"])
     if state == "no":
-        expected = f"Not input bound, but: {worst['title']}" if is_notable else f"Not input bound: {whole} of "
+        expected = f"Not input bound, but: {lower(worst['title'])}" if is_notable else f"Not input bound: {whole} of "
         compare.equal("verdict", "beginning", got[: len(expected)], expected)
         return
     degree = "Input" if state == "high" else "Moderately input"
@@ -105,15 +105,20 @@ def clause(finding):
     return finding["title"].removesuffix(".")
 
 
+def lower(sentence):
+    """A sentence as the second part of one."""
+    return sentence[:1].lower() + sentence[1:]
+
+
 def percent(share):
     """As the report writes shares."""
-    value = float(share) * 100
+    value = float(six(float(share))) * 100
     if value == 0:
         return "0 %"
     if value < 0.005:
         return "< 0.01 %"
     digits = 2 if value < 0.995 else 1 if value < 9.95 else 0
-    return f"{value:.{digits}f} %"
+    return f"{stats.rounded(value, digits):.{digits}f} %"
 
 
 def six(value):
@@ -136,7 +141,7 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     waits = report["detailed_metrics"]["waits"] if loader is None or row is None else row["waits"]
     mean = (row and row["produce"]["mean"]) or waits["produce"]["mean"]
     produce = None if mean is None else int(stats.rounded(mean, 0))
-    limiting = waited_for(row, batches) if row else None
+    waits_for = waited_for(row, batches) if row else None
     expected = shares(steps, waiting=waiting, data_wait=("data_wait",), data_loading=("data_loading",)) | {
         "waiting_per_step_ns": exposed // steps.count,
         "step_without_waiting_ns": rest,
@@ -150,9 +155,10 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
         "workers": (row and len(row["workers"])) or None,
         "workers_slot_wait_share": six(row["slot_wait_share"]) if row and row["slot_wait_share"] is not None else None,
         "workers_busy_share": six(row["utilisation"]) if row and row["utilisation"] is not None else None,
-        "workers_needed": max(1, -(-produce // rest)) if produce is not None and rest and limiting is None else None,
-        "waits_for_loader": limiting and limiting["name"],
-        "waits_for_loader_share": limiting and six(min(1, Fraction(waited_elsewhere(limiting), row["produce"]["total"]))),
+        "workers_needed": max(1, -(-produce // rest)) if produce is not None and rest and waits_for is None else None,
+        "waits_for_loader": waits_for and waits_for[0]["name"],
+        "waits_for_loader_share": waits_for and six(waits_for[1]),
+        "limiting_loader": waits_for and limiting(row, batches),
     }
     # Waiting, unless the step reads more itself.
     phase = "data_loading" if steps.exposed(("data_loading",)) > steps.exposed(("data_wait",)) else "data_wait"
@@ -160,10 +166,30 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
 
 
 def waited_for(row, loaders):
-    """The one other loader whose batches others than threads that drive steps wait for, for at least half of the time in
-    which this one makes its own."""
-    others = [one for one in loaders if one is not row and 2 * waited_elsewhere(one) >= max(1, row["produce"]["total"])]
-    return others[0] if len(others) == 1 and row["produce"]["count"] else None
+    """The other loader that the batches of this one wait for longest, and the share of the time in which these are made
+    that goes into such waits, where it is half or more. Where no wait is part of a batch: the one other loader whose
+    batches others than threads that drive steps wait for, for that long."""
+    others = [one for one in loaders if one is not row]
+    made = max(1, row["produce"]["total"])
+    if any(one["waited_by"] for one in loaders):
+        waits = {one["name"]: sum(item["total_ns"] for item in one["waited_by"] if item["loader"] == row["name"]) for one in others}
+        share = Fraction(sum(waits.values()), made)
+        longest = min(others, key=lambda one: (-waits[one["name"]], one["name"]), default=None)
+        return (longest, min(1, share)) if longest and share >= Fraction(1, 2) else None
+    others = [one for one in others if 2 * waited_elsewhere(one) >= made]
+    if len(others) != 1 or not row["produce"]["count"]:
+        return None
+    return others[0], min(1, Fraction(waited_elsewhere(others[0]), made))
+
+
+def limiting(row, loaders):
+    """The last of the loaders that wait for each other, each once."""
+    seen = []
+    while row is not None and row["name"] not in seen:
+        seen.append(row["name"])
+        following = waited_for(row, loaders)
+        row = following and following[0]
+    return seen[-1]
 
 
 def waited_elsewhere(row):

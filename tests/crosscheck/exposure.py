@@ -8,7 +8,11 @@ that section waits, or another inside it that waited for what a section beside i
 waits for: of what is on the other thread and around it, again the
 innermost of the highest class. Not where the moment belongs to a section that is no part of this, to a wait for data, or
 to a higher class (but to synchronization, which is for whatever it waits for); nor to loading that nothing but the root
-waits for."""
+waits for.
+
+A section that says when it was entered is suspended in between, but while something inside it runs. Then a moment is its
+own only while nothing else runs: all open ones that are not suspended are around it, and the innermost of them is not known
+to run itself, by its own entries; nor is there something on another thread that one of them waits for."""
 
 import critical
 import names
@@ -18,7 +22,7 @@ def exposed(root, nodes):
     """{node: nanoseconds} over the root's duration, for the nodes that got any."""
     driver = root.thread
     start, end = root.span.start, max(root.span.start, root.span.end)
-    edges = []
+    edges, turns = [], {}
     for node in nodes:
         if node.thread != driver:
             continue
@@ -26,19 +30,27 @@ def exposed(root, nodes):
         if begin < finish:
             edges.append((begin, 1, node.span.id, node))
             edges.append((finish, 0, node.span.id, node))
+            entered = critical.runs_of(node)
+            if entered:
+                turns[node] = [(run.start, run.end) for run in entered if is_known(run, root)]
+                edges += [(time, 2, node.span.id, node) for turn in turns[node] for time in turn]
     joins = joined(root, nodes)
     for begin, finish, waiter, _ in joins:
         edges += [(time, 2, waiter.span.id, waiter) for time in (begin, finish)]
     edges.sort(key=lambda edge: edge[:3])
     totals, open_sections, reached = {}, {}, start
     for time, opens, id, node in edges:
-        if time > reached:
+        if reached < time <= end:
             # The root itself is open from start to end.
-            chosen = winner(open_sections)
+            running = [node for node in open_sections.values() if runs(node, turns, reached)]
             while joins and joins[0][1] <= reached:
                 joins.pop(0)
-            if joins and joins[0][0] <= reached and waits(joins[0], chosen, open_sections.values()):
-                chosen = joins[0][3]
+            join = joins[0] if joins and joins[0][0] <= reached else None
+            if join and not waits(join[2], open_sections.values(), running):
+                join = None
+            chosen = winner(competing(open_sections.values(), running, turns, join))
+            if join and is_given(join, chosen):
+                chosen = join[3]
             totals[chosen] = totals.get(chosen, 0) + time - reached
             reached = time
         if opens == 1:
@@ -46,6 +58,31 @@ def exposed(root, nodes):
         elif opens == 0:
             del open_sections[id]
     return totals
+
+
+def is_known(run, root):
+    """Whether a section ran all the time between these two, where the step does: on its thread, or one on which the step's
+    own section was entered."""
+    threads = {root.thread} | {own.thread for own in critical.runs_of(root)}
+    return run.count == 1 and (run.thread is None or None in threads or run.thread in threads)
+
+
+def runs(node, turns, time):
+    """Whether a section that is open then runs."""
+    return node not in turns or any(begin <= time < finish for begin, finish in turns[node])
+
+
+def competing(open_sections, running, turns, join):
+    """Those of the open sections that a moment may go to."""
+    if not turns:
+        return list(open_sections)
+    awake = {around for node in running for around in critical.with_above(node)}
+    if join:
+        awake.update(critical.with_above(join[2]))
+    inner = [node for node in running if not any(node in critical.with_above(other)[1:] for other in running)]
+    if join or len(inner) > 1 or any(node in turns for node in inner):
+        return [node for node in open_sections if node in awake]
+    return [node for node in open_sections if node in awake or set(inner) <= set(critical.with_above(node))]
 
 
 def joined(root, nodes):
@@ -76,21 +113,24 @@ def joined(root, nodes):
     return sorted(found, key=lambda join: join[:2])
 
 
-def waits(join, chosen, open_sections):
+def waits(waiter, open_sections, running):
+    """Whether a section does nothing else: it is open, and nothing inside it runs."""
+    return waiter in open_sections and not any(waiter in critical.with_above(node)[1:] for node in running)
+
+
+def is_given(join, chosen):
     """Whether a moment that belongs to `chosen` goes to what is joined then."""
     _, _, waiter, other = join
-    if waiter not in open_sections or chosen not in critical.with_above(waiter):
-        return False
-    if any(waiter in critical.with_above(node)[1:] for node in open_sections):
+    if chosen not in critical.with_above(waiter):
         return False
     is_higher = names.class_rank(chosen.phase) < names.class_rank(other.phase)
     return chosen.phase != "data_wait" and (chosen.phase == "synchronization" or not is_higher)
 
 
 def winner(open_sections):
-    """Which of the open sections a moment goes to."""
-    rank = min(names.class_rank(node.phase) for node in open_sections.values())
-    best = [node for node in open_sections.values() if names.class_rank(node.phase) == rank]
+    """Which of the sections that compete a moment goes to."""
+    rank = min(names.class_rank(node.phase) for node in open_sections)
+    best = [node for node in open_sections if names.class_rank(node.phase) == rank]
     around = set()
     for node in best:
         outer = node.parent

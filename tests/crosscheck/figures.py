@@ -155,6 +155,8 @@ class Run:
         # step, by its mode, or what is outside of steps, under None.
         self.named_waits = {}
         self.held_up = {}
+        # Of those inside of batches, {loader: {the loader of these: [waits, time]}}.
+        self.waited_by = {}
         self.wait_parts = [0, 0, 0, 0]
         # Paths of which some sections are in further traces.
         self.continued = []
@@ -213,7 +215,7 @@ class Run:
             if root.kind == "step":
                 self.add_step(root, [node for node in nodes if node.root is root], is_whole)
             elif root.kind == "batch":
-                self.batches.append(Batch(root))
+                self.batches.append(Batch(root, [node for node in nodes if node.root is root]))
                 self.linked.add_batch(root)
             elif traces.is_outside(root):
                 self.linked.add_other(root)
@@ -259,12 +261,18 @@ class Run:
         if not loader or node.kind == "batch":
             return
         self.named_waits.setdefault(loader, []).append(wait)
+        batch = maker(node)
+        if is_wait(node) and batch is not None:
+            self.add_to(self.waited_by, loader, loader_of(batch), node)
         is_step = root.kind == "step"
         if is_wait(node) and node.thread == root.thread and (is_step or traces.is_outside(root)):
-            mode = mode_of(root) if is_step else None
-            held = self.held_up.setdefault(loader, {}).setdefault(mode, [0, 0])
-            held[0] += 1
-            held[1] += node.span.duration
+            mode = mode_of(root) if is_step else names.MODES_OF_PHASES.get(root.phase)
+            self.add_to(self.held_up, loader, mode, node)
+
+    def add_to(self, sums, loader, key, node):
+        held = sums.setdefault(loader, {}).setdefault(key, [0, 0])
+        held[0] += 1
+        held[1] += node.span.duration
 
     def add_step(self, root, nodes, is_whole):
         exposed = exposure.exposed(root, nodes) if is_whole else {}
@@ -360,11 +368,16 @@ class Run:
 class Batch:
     """One batch that a loader made."""
 
-    __slots__ = ("loader", "instance", "thread", "start", "duration", "busy", "computing", "samples", "slot_wait")
+    __slots__ = ("loader", "instance", "thread", "start", "duration", "busy", "computing", "samples", "slot_wait", "waiting")
 
-    def __init__(self, root):
+    def __init__(self, root, nodes):
         span = root.span
-        self.loader = span.get(names.BATCH_LOADER) or span.name
+        self.loader = loader_of(root)
+        self.waiting = sum(
+            node.span.duration
+            for node in nodes
+            if is_wait(node) and node.kind != "batch" and node.thread == root.thread and maker(node) is root
+        )
         self.instance, self.thread = span.instance, root.thread
         self.start, self.duration, self.samples = span.start, span.duration, span.get(names.SAMPLES)
         self.slot_wait = span.get(names.BATCH_SLOT_WAIT_NS)
@@ -383,12 +396,25 @@ def mode_of(root):
     named = root.span.get(names.MODE, names.DEFAULT_MODE)
     if named in ("eval", "inference"):
         return named
-    said = {"evaluation": "eval", "inference": "inference"}
+    said = names.MODES_OF_PHASES
     working = [child for child in root.children if child.phase not in names.INPUTS]
     modes = {said.get(child.phase) for child in working}
     duration = root.span.end - root.span.start
     is_most = 2 * sum(child.span.end - child.span.start for child in working) >= duration
     return modes.pop() if is_most and len(modes) == 1 and None not in modes else names.DEFAULT_MODE
+
+
+def loader_of(batch):
+    return batch.span.get(names.BATCH_LOADER) or batch.span.name
+
+
+def maker(node):
+    """The batch that a section is part of."""
+    while node.parent is not None:
+        node = node.parent
+        if node.kind == "batch":
+            return node
+    return None
 
 
 def is_wait(node):

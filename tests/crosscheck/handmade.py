@@ -62,7 +62,10 @@ def spans():
     thinned = step(4, 3900, 0, 100)[0]
     thinned.attributes["stepscope.value.loss"] = math.nan
     kind, samples, alone = "stepscope.section.kind", "stepscope.samples", {"stepscope.trace.spans": 1}
-    loader = {"stepscope.batch.loader": "train", **alone}
+    named = {"stepscope.batch.loader": "train"}
+    loader = {**named, **alone}
+    # Waits for a batch of its own loader.
+    waiting = (2, 1, "next", 3010, 3050, {"stepscope.phase": "data_wait", "thread.id": 5, **named})
     return [
         *step(1, 1000, 20, 300),
         *step(2, 2000, 20, 120),
@@ -70,7 +73,7 @@ def spans():
         thinned,
         *trace(5, (1, 0, "shuffle", 2200, 2230, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
         *trace(6, (1, 0, "shuffle", 2250, 2260, {"stepscope.phase": "data_loading", "thread.id": 1, **alone})),
-        *trace(7, (1, 0, "batch", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, cpu: 60, **loader})),
+        *trace(7, (1, 0, "batch", 3000, 3100, {kind: "batch", "thread.id": 5, samples: 8, cpu: 60, **loader, "stepscope.trace.spans": 2}), waiting),
         *trace(8, (1, 0, "batch", 3050, 3200, {kind: "batch", "thread.id": 6, samples: 8, busy: 140, "stepscope.batch.slot_wait_ns": 4, **loader})),
     ]
 
@@ -173,9 +176,10 @@ def sections():
         ),
         section("shuffle", "section", 40, block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0), slow_excess_ns=20),
         section(
-            "batch", "batch", 250, block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
+            "batch", "batch", 210, block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0),
             samples=summed(2, 16), busy_ns=summed(1, 140), cpu_ns=summed(1, 60),
         ),
+        section("batch/next", "section", 40, block(1, 40, 40.0, None, 40, 40, 40, 40, 0), phase="data_wait"),
     ]
 
 
@@ -296,20 +300,21 @@ def report():
     loss = [{"step": n, **dict.fromkeys(("min", "max", "mean", "last"), 1.5 * n), "count": 1} for n in (1, 2, 3)]
     # What a thread that made one batch says of the time before it lies outside of what is known of it.
     workers = [
-        {"rank": 0, "thread": 5, "drives_steps": False, "batches": 1, "busy_ns": 100, "slot_wait_ns": None, "idle_ns": None, "first_ns": 3000, "last_ns": 3100},
-        {"rank": 0, "thread": 6, "drives_steps": False, "batches": 1, "busy_ns": 140, "slot_wait_ns": 0, "idle_ns": 0, "first_ns": 3050, "last_ns": 3200},
+        {"rank": 0, "thread": 5, "drives_steps": False, "batches": 1, "busy_ns": 60, "waiting_ns": 40, "slot_wait_ns": None, "idle_ns": None, "first_ns": 3000, "last_ns": 3100},
+        {"rank": 0, "thread": 6, "drives_steps": False, "batches": 1, "busy_ns": 140, "waiting_ns": 0, "slot_wait_ns": 0, "idle_ns": 0, "first_ns": 3050, "last_ns": 3200},
     ]
     loader = {
-        "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 240,
-        "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.6, "slot_wait_ns": 0, "slot_wait_share": 0.0, "workers": workers,
+        "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 200, "waiting_ns": 40,
+        "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.5, "slot_wait_ns": 0, "slot_wait_share": 0.0, "workers": workers,
         # The first step's wait names no loader.
         "waits": {
-            "wait": block(2, 30, 15.0, math.sqrt(50), 10, 20, 10, 20, 0),
+            "wait": block(3, 70, 70 / 3, math.sqrt(700 / 3), 10, 40, 20, 40, 10),
             "produce": block(2, 25, 12.5, math.sqrt(12.5), 10, 15, 10, 15, 0),
             "queue": block(2, 15, 7.5, math.sqrt(4.5), 6, 9, 6, 9, 0),
             "depth": block(2, 3, 1.5, math.sqrt(0.5), 1, 2, 1, 2, 0),
         },
         "held_up": [{"mode": "train", "waits": 2, "total_ns": 30}],
+        "waited_by": [{"loader": "train", "waits": 1, "total_ns": 40}],
     }
     # Waits of 30 ns in 200 ns of whole steps are 45 ns in all 300 ns; 40 ns are between the steps.
     wait = {
@@ -321,7 +326,7 @@ def report():
             "host_name": "h", "cpus": 2, "service_instance_id": PROCESS.id, "pid": PROCESS.pid, "rank": 0, "level": "detailed"},
         "ended": False, "ended_by": None, "traces": 8, "first_ns": 1000, "last_ns": 4000, "warmup_steps": 1, "steps": STEADY, "throughput": THROUGHPUT,
         "communication_per_step_ns": 0, "phases_per_step": [{"phase": "forward", "exposed_ns": 40}, {"phase": "data_wait", "exposed_ns": 15}],
-        "usual_gap_ns": 780, "steps_overlap": False,
+        "other_steps_ns": 0, "usual_gap_ns": 780, "steps_overlap": False,
     }
     disagreements = [
         {"path": "step/model", "figure": "count", "spans": 3, "aggregates": 4},
@@ -334,8 +339,8 @@ def report():
     evidence = {
         "waiting_share": 0.25, "data_wait_share": 0.132353, "data_loading_share": 0.117647, "waiting_per_step_ns": 28,
         "step_without_waiting_ns": 85, "loaders_compute_per_step_ns": 75, "sharing_may_add_share": 0.415929,
-        "wait_p50_ns": 20, "wait_p95_ns": 20, "produce_mean_ns": 125, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
-        "workers": 2, "workers_slot_wait_share": 0.0, "workers_busy_share": 0.6, "workers_needed": 2,
+        "wait_p50_ns": 20, "wait_p95_ns": 40, "produce_mean_ns": 125, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
+        "workers": 2, "workers_slot_wait_share": 0.0, "workers_busy_share": 0.5, "workers_needed": 2,
     }
     bottlenecks = [
         {
@@ -362,7 +367,7 @@ def report():
     return {
         "bottlenecks": bottlenecks, "memory": memory, "leaks": [],
         "run": {
-            "traces": 8, "spans": 18, "ranks": 1, "errors": 2, "epochs_started": 0, "epochs_ended": 0,
+            "traces": 8, "spans": 19, "ranks": 1, "errors": 2, "epochs_started": 0, "epochs_ended": 0,
             "started_ns": 1000, "last_ns": 4000, "elapsed_ns": 3000, "ended": None, "ended_by": None, "level": "detailed",
         },
         "losses": {
@@ -392,13 +397,13 @@ def report():
             "changes": [],
             "rules": rules,
             # None has the 20 calls from which durations can vary.
-            "slowest_sections": ["step/model", "step/next", "step/model/part", "shuffle"],
+            "slowest_sections": ["step/model", "step/next", "batch/next", "shuffle", "step/model/part"],
             "most_variable_sections": [],
             "periodic": [],
             "phase_series": [phase_series()],
             "values": [{"name": "loss", "shift": 0, "not_finite": 1, "points": loss}],
             "waits": {
-                "wait": block(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0),
+                "wait": block(4, 90, 22.5, math.sqrt(475 / 3), 10, 40, 20, 40, 0),
                 "produce": block(3, 30, 10.0, 5.0, 5, 15, 10, 15, 5),
                 "queue": block(3, 18, 6.0, 3.0, 3, 9, 6, 9, 3),
                 "depth": block(3, 3, 1.0, 1.0, 0, 2, 1, 2, 1),

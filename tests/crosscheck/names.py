@@ -112,6 +112,8 @@ CLASS_OF_PHASE = {
 }
 
 VOCABULARY = list(CLASS_OF_PHASE)
+# What sections of these phases do outside of steps is of another mode than training.
+MODES_OF_PHASES = {"evaluation": "eval", "inference": "inference"}
 INPUTS = {phase for phase, of in CLASS_OF_PHASE.items() if of == INPUT_CLASS}
 
 # What a section's name implies where nobody named its phase: whole last words only.
@@ -138,8 +140,8 @@ IMPLIED = {word: phase for phase, words in PHASE_OF_NAME.items() for word in wor
 
 
 def implied_phase(name):
-    """The phase that the last part of `module::function`, `a.b` or `a/b` implies."""
-    last = name.replace("/", ":").replace(".", ":").rpartition(":")[2]
+    """The phase that the last part of `module::function`, `a.b` or `a/b` implies, whatever is put around it to be seen."""
+    last = name.replace("/", ":").replace(".", ":").rpartition(":")[2].strip("#*= ")
     return IMPLIED.get(last.replace("-", "_").replace(" ", "_").lower()) if last.isascii() else None
 
 

@@ -1,5 +1,6 @@
 """The program's JSON report against the figures computed from the spans. Keys are the report schema's."""
 
+import math
 from fractions import Fraction
 
 import changes
@@ -24,7 +25,8 @@ def against_spans(report, run, sums, assembler, compare):
     waits(report["detailed_metrics"]["waits"], run.waits, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)
     beginnings = report_steps.beginnings(report, run)
-    outside(report["detailed_metrics"]["outside"], run, beginnings, compare)
+    window = beginnings, report_steps.endings(report, run)
+    outside(report["detailed_metrics"]["outside"], run, window, report["summary"]["mode"], compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
     memory.compare_memory(report, run, sums, beginnings, compare)
     held.compare_held(report, run, memory.kinds(report), compare)
@@ -143,17 +145,21 @@ def batches(got, run, compare):
         waits(loader["waits"], run.named_waits.get(name, []), compare, f"{where}, waits")
         held = {(item["mode"], item["waits"], item["total_ns"]) for item in loader["held_up"]}
         compare.equal(where, "held_up", held, {(mode, *sums) for mode, sums in run.held_up.get(name, {}).items()})
-        busy = sum(batch.busy for batch in made)
+        waited_by = {(item["loader"], item["waits"], item["total_ns"]) for item in loader["waited_by"]}
+        compare.equal(where, "waited_by", waited_by, {(maker, *sums) for maker, sums in run.waited_by.get(name, {}).items()})
         elapsed = max((batch.end for batch in made), default=0) - min((batch.start for batch in made), default=0)
         compare.stats(where, loader["produce"], [batch.duration for batch in made])
-        compare.equal(where, "busy_ns", loader["busy_ns"], busy)
-        compare.equal(where, "computing_ns", loader["computing_ns"], sum(batch.computing for batch in made if not drives(run, batch)))
         compare.equal(where, "elapsed_ns", loader["elapsed_ns"], elapsed)
         samples = [batch.samples for batch in made if batch.samples is not None]
         compare.equal(where, "samples", loader["samples"], sum(samples) if samples else None)
         workers = {}
         for batch in made:
             workers.setdefault((batch.instance, batch.thread), []).append(batch)
+        busy = sum(working(batches, "busy") for batches in workers.values())
+        computing = sum(working(batches, "computing") for batches in workers.values() if not drives(run, batches[0]))
+        compare.equal(where, "busy_ns", loader["busy_ns"], busy)
+        compare.equal(where, "waiting_ns", loader["waiting_ns"], sum(waiting(batches) for batches in workers.values()))
+        compare.equal(where, "computing_ns", loader["computing_ns"], computing)
         possible = elapsed * len(workers)
         compare.close(where, "utilisation", loader["utilisation"], Fraction(busy, possible) if possible else None)
         said = [waited(batches) for batches in workers.values() if waited(batches) is not None]
@@ -181,6 +187,16 @@ def waited(batches):
     return slots, between - slots, time
 
 
+def waiting(batches):
+    """For how long a thread waited inside of its batches for those of others."""
+    return min(sum(batch.waiting for batch in batches), sum(batch.duration for batch in batches))
+
+
+def working(batches, figure):
+    """A thread's time of that kind: not while it waited."""
+    return min(sum(getattr(batch, figure) for batch in batches), sum(batch.duration for batch in batches) - waiting(batches))
+
+
 def worker(batches, drives_steps):
     """The report's figures of one thread's batches."""
     slots, idle, _ = waited(batches) or (None, None, None)
@@ -189,7 +205,8 @@ def worker(batches, drives_steps):
         "thread": batches[0].thread,
         "drives_steps": drives_steps,
         "batches": len(batches),
-        "busy_ns": sum(batch.busy for batch in batches),
+        "busy_ns": working(batches, "busy"),
+        "waiting_ns": waiting(batches),
         "slot_wait_ns": slots,
         "idle_ns": idle,
         "first_ns": min(batch.start for batch in batches),
@@ -197,14 +214,20 @@ def worker(batches, drives_steps):
     }
 
 
-def outside(got, run, beginnings, compare):
-    """Traces of driving threads that are no steps, by the phase of their root, without those of the warm-up."""
+def outside(got, run, window, mode, compare):
+    """Traces of driving threads that are no steps, by the phase of their root: between the first step after warm-up and the
+    last one."""
+    beginnings, endings = window
     drivers = {(step.instance, step.thread) for step in run.steps}
     durations, exposed = {}, {}
+    others = {phase for phase, other in names.MODES_OF_PHASES.items() if other != mode}
     for span, thread, phase, shares in run.outside:
-        if (span.instance, thread) in drivers and span.end > beginnings.get(span.instance, 0):
+        is_between = span.end > beginnings.get(span.instance, 0) and span.start < endings.get(span.instance, math.inf)
+        if (span.instance, thread) in drivers and is_between:
             durations.setdefault(phase, []).append(span.duration)
             for inner, length in shares.items():
+                # What evaluation waits for is not waited for by training.
+                inner = phase if phase in others and inner in names.INPUTS else inner
                 exposed[inner] = exposed.get(inner, 0) + length
     reported = {item["phase"]: item for item in got}
     for phase in sorted(set(durations) | set(exposed) | set(reported), key=str):

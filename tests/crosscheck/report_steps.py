@@ -38,6 +38,8 @@ def compare_steps(report, run, sums, compare):
         mean = sum(communication) // len(communication) if communication else None
         compare.equal(where, "communication_per_step_ns", instance["communication_per_step_ns"], mean)
         compare.equal(where, "phases_per_step", phases_of(instance), means_of_phases(whole(steady)[0]))
+        others = [step for step in run.steps if step.instance == key and step.mode != primary]
+        compare.equal(where, "other_steps_ns", instance["other_steps_ns"], other_steps(others, steady))
         between = gaps([step for step in run.steps if step.instance == key])
         overlap = any(gap < 0 for gap in between)
         compare.equal(where, "steps_overlap", instance["steps_overlap"], overlap)
@@ -115,12 +117,36 @@ def listed(report, mode, steps):
 
 def beginnings(report, run):
     """When the first step after warm-up began, by process."""
-    begun, listed = {}, {process_of(row["resource"]): row["warmup_steps"] for row in report["ranks"]}
-    for process, steps in warmup.by_process(run.steps_of(report["summary"]["mode"])).items():
-        steady = steps[listed.get(process, 0) :]
-        if steady:
-            begun[process] = steady[0].start
-    return begun
+    return {process: steps[0].start for process, steps in steady_steps(report, run).items()}
+
+
+def endings(report, run):
+    """When the last step ended, by process."""
+    return {process: max(step.end for step in steps) for process, steps in steady_steps(report, run).items()}
+
+
+def steady_steps(report, run):
+    listed = {process_of(row["resource"]): row["warmup_steps"] for row in report["ranks"]}
+    by_process = warmup.by_process(run.steps_of(report["summary"]["mode"]))
+    found = {process: steps[listed.get(process, 0) :] for process, steps in by_process.items()}
+    return {process: steps for process, steps in found.items() if steps}
+
+
+def other_steps(others, steady):
+    """Time of steps of other modes from the first to the last of `steady`: of the first 256 of a mode each by itself."""
+    if not steady:
+        return 0
+    first, last = steady[0].start, max(step.end for step in steady)
+    common = lambda start, end: max(0, min(end, last) - max(start, first))
+    found = 0
+    for mode in {step.mode for step in others}:
+        steps = sorted((step for step in others if step.mode == mode), key=lambda step: step.start)
+        later = steps[warmup.FIRST :]
+        found += sum(common(step.start, step.end) for step in steps[: warmup.FIRST])
+        if later:
+            all_of_it = sum(step.duration for step in later)
+            found += min(all_of_it, common(later[0].start, max(step.end for step in later)))
+    return found
 
 
 def process_of(resource):
@@ -294,7 +320,7 @@ def summary(got, mode, outside, sections, ended, compare):
     compare.equal("input", "source", got["input"]["source"], "aggregates" if by_sums else "spans")
     phase_sums(got["phase_sums"], sums if by_sums else None, compare)
     if by_sums:
-        inputs_by_sums(got["input"], sums, compare)
+        inputs_by_sums(got["input"], sums, mode, compare)
     else:
         inputs(got["input"], mode, outside, compare)
 
@@ -305,6 +331,7 @@ class Sums:
     def __init__(self, sections):
         self.all = {tuple(section["path"].split("/")): section for section in sections}
         summed = {path: section for path, section in self.all.items() if section["source"] == "aggregates"}
+        self.summed = summed
         steps = [section for section in summed.values() if section["kind"] == "step"]
         self.count, self.steps_ns = sum(step["count"] for step in steps), sum(step["total"] for step in steps)
         self.parts = {path: one for path, one in summed.items() if self.is_part(path) and self.begins(path, summed)}
@@ -328,6 +355,11 @@ class Sums:
     def around(self, path):
         """The next of the sections that begin a phase."""
         return next((path[:end] for end in range(len(path) - 1, 0, -1) if path[:end] in self.parts), None)
+
+    def outermost(self, path):
+        """The phase of the outermost section around that has one."""
+        around = (self.summed.get(path[:end], {}).get("phase") for end in range(1, len(path)))
+        return next((phase for phase in around if phase), None)
 
     def next_inside(self, path):
         return [inner for inner in self.parts if self.around(inner) == path]
@@ -378,10 +410,12 @@ def phase_sums(listed, sums, compare):
         compare.close(where, "share", got["share"], Fraction(ns, max(1, sums.steps_ns)))
 
 
-def inputs_by_sums(got, sums, compare):
+def inputs_by_sums(got, sums, mode, compare):
     """The share of input by the sums."""
     inside = min(sums.phase(names.INPUTS), sums.steps_ns)
-    between = sums.phase([names.DATA_WAIT], inside=False)
+    others = [phase for phase, other in names.MODES_OF_PHASES.items() if other != mode["mode"]]
+    waits = {path: ns for path, ns in sums.own.items() if not sums.is_inside(path) and sums.parts[path]["phase"] == names.DATA_WAIT}
+    between = sum(ns for path, ns in waits.items() if sums.outermost(path) not in others)
     compare.equal("input", "in_steps_ns", got["in_steps_ns"], inside)
     compare.equal("input", "between_ns", got["between_ns"], between)
     compare.equal("input", "steps_ns", got["steps_ns"], sums.steps_ns)

@@ -43,6 +43,20 @@ class Path(unittest.TestCase):
         got = of(span(1, 0, "step", 0, 100, thread__id=1), span(2, 1, "shard", 0, 112, thread__id=2))
         self.assertEqual(got, ({1: 100}, {}))
 
+    def test_what_seems_to_end_after_the_next_one_began(self):
+        def path(end, thread=1):
+            return of(
+                span(1, 0, "step", 0, 1000, thread__id=1),
+                span(2, 1, "a", 100, end, thread__id=thread),
+                span(3, 2, "inner", 400, 450, thread__id=thread),
+                span(4, 1, "b", 500, 900, thread__id=1),
+            )
+
+        # All of it is 5 earlier.
+        self.assertEqual(path(505), ({1: 195, 2: 355, 3: 50, 4: 400}, {}))
+        self.assertEqual(path(510), ({1: 600, 4: 400}, {2: 390, 3: 390}))
+        self.assertEqual(path(505, thread=2), ({1: 600, 4: 400}, {2: 395, 3: 395}))
+
     def test_what_goes_on_when_another_thread_begins(self):
         got = of(
             span(1, 0, "step", 0, 1000, thread__id=1),

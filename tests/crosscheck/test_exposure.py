@@ -22,6 +22,13 @@ def phase(id, parent, name, start, end, thread=1):
     return span(id, parent, name, start, end, thread__id=thread, stepscope__phase=name)
 
 
+def entered(id, parent, name, start, end, *polls):
+    """One that is suspended between its polls."""
+    attributes = {"stepscope__phase": name} if name else {}
+    attributes |= {"thread__id": 1, "stepscope__idle_ns": 1, "stepscope__polls": polls}
+    return span(id, parent, name or "step", start, end, **attributes)
+
+
 class Exposure(unittest.TestCase):
     def test_phases_in_turn(self):
         got = of(step(), phase(2, 1, "data_wait", 0, 30), phase(3, 1, "forward", 40, 90))
@@ -122,6 +129,63 @@ class Exposure(unittest.TestCase):
             phase(4, 2, "communication", 40, 50),
         )
         self.assertEqual(got, {"data_loading": 50, "communication": 10, None: 40})
+
+    def test_a_suspended_section_is_exposed_while_nothing_else_runs(self):
+        # A fetch that is open all over the step, entered for 5 at both ends.
+        ends = (1, 0, 5, 1, 1, 95, 5, 1)
+        fetch = entered(2, 1, "data_loading", 0, 100, *ends)
+        work = phase(3, 1, "forward", 5, 40), phase(4, 1, "backward", 40, 95)
+        self.assertEqual(of(step(), fetch, *work), {"data_loading": 10, "forward": 35, "backward": 55})
+        # 20 of it waited for: nothing else is open.
+        work = phase(3, 1, "forward", 5, 40), phase(4, 1, "backward", 60, 95)
+        self.assertEqual(of(step(), fetch, *work), {"data_loading": 30, "forward": 35, "backward": 35})
+        # By one section inside another.
+        read = entered(5, 2, "io", 2, 98, 1, 0, 3, 1, 1, 93, 3, 1)
+        self.assertEqual(of(step(), fetch, read, *work), {"data_loading": 30, "forward": 35, "backward": 35})
+        # Nobody knows when it ran in an interval of two entries: not while another one did.
+        often = entered(2, 1, "data_loading", 0, 100, 1, 0, 100, 2)
+        self.assertEqual(of(step(), often, *work), {"data_loading": 30, "forward": 35, "backward": 35})
+        # Without intervals it ran all the time.
+        self.assertEqual(of(step(), phase(2, 1, "data_loading", 0, 100), *work), {"data_loading": 100})
+
+    def test_communication_beside_computation_is_exposed_where_nothing_covers_it(self):
+        for name in ("communication", "synchronization"):
+            reduce = entered(2, 1, name, 30, 90, 1, 0, 2, 1, 1, 58, 2, 1)
+            work = phase(3, 1, "backward", 0, 30), phase(4, 1, "backward", 32, 70)
+            self.assertEqual(of(step(), reduce, *work), {"backward": 68, name: 22, None: 10})
+
+    def test_a_step_that_is_suspended_itself(self):
+        own = entered(1, 0, None, 0, 100, 1, 0, 60, 1, 1, 90, 10, 1)
+        own.attributes["stepscope.section.kind"] = "step"
+        fetch = entered(2, 1, "data_wait", 10, 90, 1, 0, 5, 1, 1, 80, 0, 1)
+        # What it does itself is its own.
+        self.assertEqual(of(own, fetch, phase(3, 1, "forward", 30, 50)), {None: 45, "data_wait": 35, "forward": 20})
+
+    def test_a_section_that_is_suspended_while_a_part_of_it_runs_is_not(self):
+        fetch = entered(2, 1, "data_loading", 0, 60, 1, 0, 5, 1, 1, 55, 5, 1)
+        read = phase(3, 2, "io", 10, 30)
+        other = entered(4, 1, "communication", 0, 80, 1, 5, 5, 1, 1, 75, 5, 1)
+        # 0..5 the first, 5..10 the second, 10..30 the read, a part of the first; then nothing runs until 55.
+        self.assertEqual(of(step(), fetch, read, other), {"data_loading": 30, "communication": 50, None: 20})
+
+    def test_a_section_inside_of_which_one_is_suspended_waits_for_it_and_for_no_other(self):
+        fetch = entered(2, 1, "data_loading", 0, 100, 1, 0, 5, 1, 1, 95, 5, 1)
+        block = span(3, 1, "block_on", 10, 60, thread__id=1)
+        inner = entered(4, 3, "io", 10, 60, 1, 0, 5, 1, 1, 45, 5, 1)
+        self.assertEqual(of(step(), fetch, block, inner), {"data_loading": 50, "io": 50})
+
+    def test_what_runs_elsewhere_is_suspended_here(self):
+        fetch = entered(2, 1, "data_loading", 0, 100, 1, 0, 5, 1, 2, 5, 95, 1)
+        self.assertEqual(of(step(), fetch, phase(3, 1, "forward", 10, 90)), {"data_loading": 20, "forward": 80})
+        # But where the step itself was there.
+        own = entered(1, 0, None, 0, 100, 2, 0, 100, 1)
+        self.assertEqual(of(own, fetch, phase(3, 1, "forward", 10, 90)), {"data_loading": 100})
+
+    def test_what_a_thread_joins_runs(self):
+        # 40..60 the step waits for the other thread, whoever is suspended.
+        fetch = entered(2, 1, "data_loading", 0, 60, 1, 0, 10, 1, 1, 60, 0, 1)
+        got = of(step(), fetch, phase(3, 1, "forward", 10, 40), phase(4, 1, "io", 20, 90, thread=2))
+        self.assertEqual(got, {"data_loading": 10, "forward": 30, "io": 50, None: 10})
 
     def test_a_name_implies_a_phase(self):
         self.assertEqual(of(step(), span(2, 1, "Model::Load-Batch", 0, 30, thread__id=1)), {"data_loading": 30, None: 70})

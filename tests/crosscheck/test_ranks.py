@@ -2,6 +2,7 @@
 
 import types
 import unittest
+from fractions import Fraction
 
 import comparison
 import evidence
@@ -52,12 +53,53 @@ class SlowRanks(unittest.TestCase):
         self.assertIsNone(findings.one_slow_rank(rows(10, 21, 10, 20)))
 
 
+class Together(unittest.TestCase):
+    def report(self, waits, exchanges, count=400):
+        rows = [
+            {
+                "resource": {"rank": rank}, "steps": {"count": 100},
+                "phases_per_step": [{"phase": "data_wait", "exposed_ns": wait}, {"phase": "communication", "exposed_ns": exchange}],
+            }
+            for rank, (wait, exchange) in enumerate(zip(waits, exchanges))
+        ]
+        mode = {"mode": "train", "step_range": [0, 99], "numbers": "unique", "all": {"count": count}}
+        return {"ranks": rows, "summary": {"mode": "train"}, "detailed_metrics": {"modes": [mode]}}
+
+    def test_others_wait_no_longer_than_they_do_nor_than_they_are_held_up(self):
+        one = self.report((0, 8, 0, 0), (9, 1, 9, 9))
+        self.assertEqual(findings.others_wait(one, 2), 6)
+        self.assertEqual(findings.others_wait(one, 3), 7)
+        # Steps of their own: nobody waits.
+        self.assertEqual(findings.others_wait(self.report((0, 8, 0, 0), (9, 1, 9, 9), 100), 2), 0)
+        self.assertEqual(findings.others_wait(self.report((8,), (1,), 100), 2), 0)
+
+    def test_the_rank_with_most_of_it_is_named(self):
+        finding = {"rule": "input_bound", "phase": "data_wait"}
+        self.assertEqual(findings.rank_of(finding, self.report((0, 8, 0, 0), (9, 1, 9, 9))), 1)
+        self.assertIsNone(findings.rank_of(finding, self.report((8, 8, 8, 8), (1, 1, 1, 1))))
+        self.assertEqual(findings.rank_of(finding, self.report((4, 6, 3, 3), (1, 1, 1, 1))), 1)
+        self.assertIsNone(findings.rank_of({"rule": "step_jitter", "phase": "data_wait"}, self.report((0, 8, 0, 0), (9, 1, 9, 9))))
+
+
 class Stages(unittest.TestCase):
     def test_a_loader_waits_for_one_other(self):
         def loader(made, waited, held):
-            return {"produce": {"total": made, "count": 1}, "waits": {"wait": {"total": waited}}, "held_up": [{"total_ns": held}]}
+            waits = {"wait": {"total": waited}}
+            return {"name": str(held), "produce": {"total": made, "count": 1}, "waits": waits, "held_up": [{"total_ns": held}], "waited_by": []}
 
         decoder, reader, idle = loader(30, 20, 20), loader(30, 20, 5), loader(30, 20, 6)
-        self.assertIs(evidence.waited_for(decoder, [decoder, reader, idle]), reader)
+        self.assertEqual(evidence.waited_for(decoder, [decoder, reader, idle]), (reader, Fraction(1, 2)))
         self.assertIsNone(evidence.waited_for(decoder, [decoder, idle]))
         self.assertIsNone(evidence.waited_for(decoder, [decoder, reader, reader | {}]))
+
+    def test_of_many_the_last_that_others_wait_for_is_limiting(self):
+        def loader(name, **waited_by):
+            waits = [{"loader": other, "total_ns": ns} for other, ns in waited_by.items()]
+            return {"name": name, "produce": {"total": 30, "count": 1}, "waited_by": waits}
+
+        collate, decode, read, cache = loader("collate"), loader("decode", collate=20), loader("read", decode=9), loader("cache", decode=8)
+        every = [collate, decode, read, cache]
+        self.assertEqual(evidence.waited_for(collate, every), (decode, Fraction(2, 3)))
+        self.assertEqual(evidence.waited_for(decode, every), (read, Fraction(17, 30)))
+        self.assertIsNone(evidence.waited_for(read, every))
+        self.assertEqual(evidence.limiting(collate, every), "read")

@@ -106,13 +106,17 @@ class Report(unittest.TestCase):
         self.assertEqual(left_out & compared, set(), "listed, and compared")
         self.assertEqual(self.fields - compared - left_out, set(), "neither compared nor listed in not_computed.py")
 
-    def test_sections_between_steps_that_end_within_the_warm_up_do_not_count(self):
+    def test_sections_that_end_within_the_warm_up_or_begin_after_the_last_step_are_not_between_steps(self):
         span, thread, phase, shares = self.run_.outside[0]
         steady = sorted(step.start for step in self.run_.steps_of("train") if step.instance == span.instance)[1]
-        early = types.SimpleNamespace(instance=span.instance, end=steady, duration=5)
-        self.run_.outside.append((early, thread, phase, shares))
+        last = max(step.end for step in self.run_.steps_of("train") if step.instance == span.instance)
+        early = types.SimpleNamespace(instance=span.instance, start=steady - 5, end=steady, duration=5)
+        late = types.SimpleNamespace(instance=span.instance, start=last, end=last + 5, duration=5)
+        self.run_.outside += [(one, thread, phase, shares) for one in (early, late)]
         self.assertEqual(self.differences(handmade.report()).differences, [])
         early.end += 1
+        self.assertNotEqual(self.differences(handmade.report()).differences, [])
+        early.end, late.start = steady, last - 1
         self.assertNotEqual(self.differences(handmade.report()).differences, [])
 
     def test_steps_in_another_bucket_are_found(self):

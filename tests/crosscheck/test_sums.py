@@ -25,6 +25,9 @@ SECTIONS = [
     section("batch", "batch", "data_loading", 10, 400),
     section("batch/decode", "section", "preprocessing", 10, 300),
     section("data_wait", "section", "data_wait", 1, 7),
+    # Of another mode.
+    section("validate", "section", "evaluation", 1, 90),
+    section("validate/data_wait", "section", "data_wait", 1, 60),
 ]
 PHASE_SUMS = [
     {"phase": "forward", "calls": 10, "total_ns": 210, "share": 0.42},
@@ -42,7 +45,7 @@ COVERAGE = {"recorded_steps": 10, "whole_steps": 8}
 def differences(listed, given):
     sums, compare = report_steps.Sums(SECTIONS), comparison.Comparison()
     report_steps.phase_sums(listed, sums, compare)
-    report_steps.inputs_by_sums(given, sums, compare)
+    report_steps.inputs_by_sums(given, sums, {"mode": "train"}, compare)
     return compare.differences
 
 

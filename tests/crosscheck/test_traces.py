@@ -3,9 +3,23 @@
 import unittest
 
 import figures
+import names
 import traces
 from samples import TRACE, by_path, span
 from records import Span
+
+
+class ImpliedPhases(unittest.TestCase):
+    def test_what_is_put_around_a_name_does_not_count(self):
+        for name, phase in [
+            ("## forward ##", "forward"),
+            ("=== model.all_reduce ===", "communication"),
+            ("** Optimizer Step **", "optimizer"),
+            ("## forward:loss ##", None),
+            ("##", None),
+            ("ProfilerStep#12", None),
+        ]:
+            self.assertEqual(names.implied_phase(name), phase, name)
 
 
 class Trees(unittest.TestCase):

@@ -4,7 +4,7 @@
 use serde_json::Value;
 
 use crate::planted::{SEEDS, findings, late_us, recorded};
-use crate::program::{Judged, again, alone, quietest};
+use crate::program::{Judged, again, alone, holds, quietest};
 
 const STEPS: u64 = 200;
 const STEP_US: u64 = 3_000;
@@ -37,9 +37,8 @@ fn gained(with: &Value, without: &Value) -> f64 {
 
 /// What is wrong with a report on a run with pauses.
 fn judge(with: &Value, without: &Value, unsure: f64) -> Result<(), String> {
-    let holds = |is_so: bool, problem: &dyn Fn() -> String| if is_so { Ok(()) } else { Err(problem()) };
     let finding = found(with).ok_or_else(|| format!("not found: {:#?}", findings(with)))?;
-    holds(finding["section"].is_null(), &|| finding.to_string())?;
+    holds(finding["section"].is_null(), || finding.to_string())?;
     let gain = |name: &str| finding["predicted_gain"][name].as_f64().expect("a share");
     let (bound, direct) = (gain("share"), gain("direct_share"));
     let measured = gained(with, without);
@@ -51,8 +50,8 @@ fn judge(with: &Value, without: &Value, unsure: f64) -> Result<(), String> {
         unsure * 100.0
     );
     let is_close = (direct - measured).abs() <= 0.3 * measured + unsure;
-    holds(is_close, &|| format!("{direct} itself, {measured} gained"))?;
-    holds(bound >= 0.7 * measured - unsure, &|| format!("at most {bound}, {measured} gained"))
+    holds(is_close, || format!("{direct} itself, {measured} gained"))?;
+    holds(bound >= 0.7 * measured - unsure, || format!("at most {bound}, {measured} gained"))
 }
 
 #[test]

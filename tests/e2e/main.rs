@@ -13,6 +13,7 @@ mod killed;
 mod kineto;
 mod planted;
 mod program;
+mod ranks;
 mod readme;
 mod recorded;
 mod scale;

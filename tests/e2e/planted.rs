@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use stepscope_testkit::{TempFolder, binaries, process};
 
-use crate::program::{Judged, LIMIT, again, alone, clean, quietest, report};
+use crate::program::{Judged, LIMIT, again, alone, clean, holds, quietest, report};
 
 /// Long enough for percentiles, short enough for sixty runs.
 pub(crate) const STEPS: u64 = 240;
@@ -136,21 +136,20 @@ fn judge(
     (without, unsure_without): &(Value, f64),
     unsure: f64,
 ) -> Result<Option<f64>, String> {
-    let holds = |is_so: bool, problem: &dyn Fn() -> String| if is_so { Ok(()) } else { Err(problem()) };
     let is_it = |finding: &&Value| finding["rule"] == plant.rule;
     let all: Vec<&Value> = findings(with).iter().map(|finding| &finding["id"]).collect();
     let finding = findings(with).iter().find(is_it).ok_or_else(|| format!("not found: {all:?}"))?;
     let place = Some(&finding["section"]).filter(|section| !section.is_null());
-    holds(place.unwrap_or(&finding["phase"]) == plant.section, &|| format!("elsewhere: {finding}"))?;
+    holds(place.unwrap_or(&finding["phase"]) == plant.section, || format!("elsewhere: {finding}"))?;
     for (_, words) in ADVICE.iter().filter(|(name, _)| *name == plant.name) {
         let advice = finding["recommendation"].as_str().unwrap_or_default();
-        holds(advice.contains(words), &|| format!("other advice: {finding}"))?;
+        holds(advice.contains(words), || format!("other advice: {finding}"))?;
     }
     let is_without = findings(without).iter().any(|it| is_it(&it) && is_beyond(it, 0.0, *unsure_without));
-    holds(!is_without, &|| "found without it, too".into())?;
+    holds(!is_without, || "found without it, too".into())?;
     let measured = gained(with, without);
     let Some((bound, direct)) = share(finding, "share").zip(share(finding, "direct_share")) else {
-        holds(measured < 0.1 + unsure, &|| format!("costs no time: {measured}"))?;
+        holds(measured < 0.1 + unsure, || format!("costs no time: {measured}"))?;
         return Ok(None);
     };
     println!(
@@ -162,10 +161,10 @@ fn judge(
         measured * 100.0,
         unsure * 100.0
     );
-    holds(finding["predicted_gain"]["method"] == "upper_bound", &|| format!("method: {finding}"))?;
+    holds(finding["predicted_gain"]["method"] == "upper_bound", || format!("method: {finding}"))?;
     let is_close = (direct - measured).abs() <= 0.3 * measured + unsure;
-    holds(!plant.is_exact || is_close, &|| format!("{direct} itself, {measured} gained"))?;
-    holds(bound >= 0.7 * measured - unsure, &|| format!("at most {bound}, {measured} gained"))?;
+    holds(!plant.is_exact || is_close, || format!("{direct} itself, {measured} gained"))?;
+    holds(bound >= 0.7 * measured - unsure, || format!("at most {bound}, {measured} gained"))?;
     Ok(Some(measured - bound - unsure))
 }
 

@@ -140,6 +140,11 @@ impl Drop for Judged {
     }
 }
 
+/// What is wrong with a run, unless it `is_so`.
+pub(crate) fn holds(is_so: bool, problem: impl FnOnce() -> String) -> Result<(), String> {
+    if is_so { Ok(()) } else { Err(problem()) }
+}
+
 /// Where others took half as much time as a run waits, what is found is what they did.
 const LOST: f64 = 0.5;
 

@@ -5,7 +5,7 @@
 use serde_json::Value;
 
 use crate::planted::{SEEDS, STEPS, findings, gained, train};
-use crate::program::{Judged, again, alone};
+use crate::program::{Judged, again, alone, holds};
 
 /// The first slow step.
 const FROM: u64 = STEPS * 3 / 5;
@@ -17,12 +17,11 @@ fn named(report: &Value) -> Vec<&Value> {
 
 /// What is wrong with a report on a run that becomes slower.
 fn judge(seed: u64, with: &Value, without: &Value, unsure: f64) -> Result<(), String> {
-    let holds = |is_so: bool, problem: &dyn Fn() -> String| if is_so { Ok(()) } else { Err(problem()) };
     let since = |finding: &Value| finding["evidence"]["since_step"].as_u64().expect("a step");
     let all = named(with);
     let finding = all.iter().find(|finding| since(finding).abs_diff(FROM) <= 5);
     let finding = finding.ok_or_else(|| format!("{all:#?}, {:#}", with["detailed_metrics"]["changes"]))?;
-    holds(finding["phase"] == "preprocessing", &|| finding.to_string())?;
+    holds(finding["phase"] == "preprocessing", || finding.to_string())?;
     let predicted = finding["predicted_gain"]["share"].as_f64().expect("a share");
     let measured = gained(with, without);
     println!(
@@ -33,7 +32,7 @@ fn judge(seed: u64, with: &Value, without: &Value, unsure: f64) -> Result<(), St
         unsure * 100.0
     );
     let is_close = (predicted - measured).abs() <= 0.3 * measured + unsure;
-    holds(is_close, &|| format!("{predicted} predicted, {measured} gained"))
+    holds(is_close, || format!("{predicted} predicted, {measured} gained"))
 }
 
 #[test]

@@ -1,5 +1,5 @@
-//! Steps with and without stepscope in one process, in the order without, with, with, without: whatever the machine does
-//! meanwhile does it to both.
+//! Steps with and without stepscope in one process, some at a time in the order without, with, with, without: whatever
+//! the machine does meanwhile does it to both.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -10,8 +10,13 @@ use tracing::Dispatch;
 use crate::clocks::{cpu_ns_of, process_cpu_ns, thread_cpu_ns};
 use crate::statistics::mean_and_bound;
 
-/// Steps that warm up, and count for nothing.
-const WARM_UP: usize = 200;
+/// Steps that warm up, and count for nothing: whole rounds.
+const WARM_UP: usize = 13 * ROUND;
+
+/// Steps in a row that are alike. The first of them does not count: the change of level has it ask each callsite anew.
+const ALIKE: usize = 4;
+/// Steps of a round: four times as many as are alike.
+const ROUND: usize = 4 * ALIKE;
 
 /// Steps of a run for callgrind that it does not count.
 pub(crate) const UNCOUNTED: usize = 5;
@@ -118,10 +123,11 @@ impl Alternation {
         if self.steps.len() == WARM_UP {
             self.since = (process_cpu_ns(), cpu_ns_of("stepscope"));
         }
-        let is_without = matches!(self.steps.len() % 4, 0 | 3);
-        let level = if is_without { Level::Off } else { self.mode.level() };
-        if let Some(run) = &self.run {
-            run.handle().set_level(level);
+        let is_without = matches!(self.steps.len() / ALIKE % 4, 0 | 3);
+        if self.steps.len() % ALIKE == 0
+            && let Some(run) = &self.run
+        {
+            run.handle().set_level(if is_without { Level::Off } else { self.mode.level() });
         }
         // As if no subscriber had been installed, but for the spans' way to one that does nothing.
         let _without = is_without.then(|| tracing::dispatcher::set_default(&Dispatch::none()));
@@ -140,10 +146,16 @@ impl Alternation {
         }
         let recorder_ns = cpu_ns_of("stepscope").saturating_sub(recorder_ns) as f64;
         let process_ns = process_cpu_ns().saturating_sub(process_ns) as f64;
-        let (rounds, _) = self.steps.get(WARM_UP..).unwrap_or_default().as_chunks::<4>();
+        let (rounds, _) = self.steps.get(WARM_UP..).unwrap_or_default().as_chunks::<ROUND>();
         let compare = |figure: fn(&Step) -> f64| {
-            let without: Vec<f64> = rounds.iter().map(|[a, _, _, d]| (figure(a) + figure(d)) / 2.0).collect();
-            let with = rounds.iter().map(|[_, b, c, _]| (figure(b) + figure(c)) / 2.0);
+            let mean = |round: &[Step; ROUND], parts: [usize; 2]| {
+                let counted =
+                    parts.map(|part| round.get(part * ALIKE + 1..(part + 1) * ALIKE).unwrap_or_default());
+                let figures = counted.iter().copied().flatten().map(figure);
+                figures.sum::<f64>() / (2 * (ALIKE - 1)) as f64
+            };
+            let without: Vec<f64> = rounds.iter().map(|round| mean(round, [0, 3])).collect();
+            let with = rounds.iter().map(|round| mean(round, [1, 2]));
             let differences: Vec<f64> = with.zip(&without).map(|(with, without)| with - without).collect();
             let (usual, _) = mean_and_bound(&without);
             let (mean, bound) = mean_and_bound(&differences);
@@ -151,7 +163,7 @@ impl Alternation {
         };
         let (wall_ns, wall, wall_bound) = compare(|step| step.wall_ns);
         let (thread_ns, thread, thread_bound) = compare(|step| step.thread_ns);
-        let steps = rounds.len() * 4;
+        let steps = rounds.len() * ROUND;
         // The recorder's thread works for half of the steps.
         let per_step = |ns: f64| ns / steps.max(1) as f64;
         let background_ns = 2.0 * per_step(recorder_ns);

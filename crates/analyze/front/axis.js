@@ -21,6 +21,14 @@ function axisTo(max, base) {
   return axisBetween(0, max > 0 ? max : 1, roundSize(rough / unit) * unit);
 }
 
+/** What the axis reaches to, so that a few outliers do not press all others to the ground. */
+function ceilingOf(values) {
+  const sorted = Float64Array.from(values).sort();
+  const max = sorted.length ? sorted[sorted.length - 1] : 0;
+  const usual = sorted[sorted.length - 1 - Math.max(Math.floor(sorted.length / 50), 1)] ?? 0;
+  return sorted.length >= 8 && usual > 0 && max >= 4 * usual ? 1.5 * usual : max;
+}
+
 /** Around zero and all values between two, in whole steps of 1, 2 or 5 of a power of ten (of `base`). */
 function axisSigned(low, high, base) {
   const rough = Math.max((Math.max(high, 0) - Math.min(low, 0)) / 4, 1);
@@ -45,7 +53,8 @@ function plainTick({ ticks, step }, tick) {
 
 /** A value in words without the zeros behind its point: `5 ms`, `2.5 MiB`. */
 function shortWords(words) {
-  const [number, unit] = words.split(' ', 2);
+  const end = words.includes(' ') ? words.indexOf(' ') : words.length;
+  const [number, unit] = [words.slice(0, end), words.slice(end + 1)];
   const short = number.includes('.') ? number.replace(/\.?0+$/, '') : number;
   return short === '0' || !unit ? short : `${short} ${unit}`;
 }

@@ -25,7 +25,7 @@ async function readData() {
     columns.set(name, values);
   }
   if (at !== bytes.length) throw new Error(`${bytes.length - at} bytes too many`);
-  return { columns, plots: header.plots, p50: header.p50, texts: header.texts, examples: header.examples };
+  return { columns, plots: header.plots, steps: header.steps, p50: header.p50, texts: header.texts, examples: header.examples };
 }
 
 /** Differences in zigzag LEB128, 1 more than they are; 0 is absent, which becomes NaN. Gives where they end. */
@@ -79,7 +79,7 @@ function stacked(columns, names) {
     Object.assign(part, { own, low: zero, mean: below, high: below, weight: count });
   }
   return {
-    steps, unit: duration, base: 1000, areas: true, stacked: true, lines: parts.filter((part) => part.own.some((value) => value > 0)).reverse(),
+    steps, unit: duration, base: 1000, clips: true, areas: true, stacked: true, lines: parts.filter((part) => part.own.some((value) => value > 0)).reverse(),
     rows: [['Whole steps', count, wholeNumber], ['Time', get('total'), duration], ...parts.map(({ label, exact }) => [label, exact, duration])],
   };
 }
@@ -104,12 +104,12 @@ function plotsOf({ columns, plots }) {
       ['Waiting', get('wait'), duration],
     ];
     made.set('steps', {
-      steps, unit: duration, base: 1000, rows: exact,
+      steps, unit: duration, base: 1000, clips: true, rows: exact,
       marks: plots.find((plot) => plot.id === 'steps').marks,
       lines: [{ label: 'Step time', color: 's0', low, mean, high, weight: count }],
     });
     made.set('waiting', {
-      steps, unit: duration, base: 1000, rows: exact, areas: true,
+      steps, unit: duration, base: 1000, clips: true, rows: exact, areas: true,
       lines: [
         { label: 'Step time', color: 's0', low: zero, mean, high: mean, weight: count },
         { label: 'Waiting for data', color: phaseColors()('data_wait'), low: zero, mean: wait, high: wait, weight: count },

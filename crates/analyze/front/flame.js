@@ -1,5 +1,11 @@
 // The flame graph: boxes of the document, so that text is text and every box can be reached. Its figures are those of
-// the table of sections. Zoom into a box, search, time of all calls or own time only, callers below callees.
+// the table of sections. Zoom into a box, search, time of all calls or own time only, callers below callees. Boxes too
+// narrow to be told apart are one together, which opens into pages of them.
+
+/** Pixels from which a box is one of its own, and how many are on a page of narrow ones; how wide the way to the next is. */
+const NARROWEST = 4;
+const PAGE = 24;
+const NEXT = 12;
 
 /** Names of a path; `\/` and `\\` inside of names are undone. */
 function namesOf(path) {
@@ -12,12 +18,20 @@ function namesOf(path) {
   return names;
 }
 
+/** What stands for a name that is empty. */
+const NO_NAME = '(no name)';
+
+/** A path whose empty names say so; as `names::named_path` does. */
+function namedPath(path) {
+  return namesOf(path).map((name) => (name === '' ? NO_NAME : name.replace(/[\\/]/g, '\\$&'))).join('/');
+}
+
 /** The time of all calls in a row of the table of sections. */
 const totalOf = (row) => Number(row.cells[3].querySelector('data')?.value ?? 0);
 
 class Flame {
   constructor(rows, changed) {
-    Object.assign(this, { changed, zoomed: '', words: '', own: false, inverted: false });
+    Object.assign(this, { changed, zoomed: '', from: 0, words: '', own: false, inverted: false });
     const skipped = new Set(['run', 'epoch']);
     this.sections = rows.filter((row) => !skipped.has(row.dataset.kind)).map((row) => ({
       names: namesOf(row.dataset.path),
@@ -39,7 +53,7 @@ class Flame {
   tools(place) {
     this.search = element('input', { type: 'search', id: 'flame-search', oninput: () => { this.words = this.search.value; this.draw(); this.changed(); } });
     const box = (label, name) => {
-      const input = element('input', { type: 'checkbox', onchange: () => { this[name] = input.checked; this.zoomed = this.inverted ? '' : this.home; this.draw(); this.changed(); } });
+      const input = element('input', { type: 'checkbox', onchange: () => { this[name] = input.checked; this.zoomed = this.inverted ? '' : this.home; this.from = 0; this.draw(); this.changed(); } });
       place.append(element('label', {}, input, ` ${label}`));
       return input;
     };
@@ -87,8 +101,9 @@ class Flame {
     return root;
   }
 
-  zoom(key) {
-    this.zoomed = key;
+  /** Zooms into a box; `from` is the first of its children on a page of narrow ones. */
+  zoom(key, from = 0) {
+    Object.assign(this, { zoomed: key, from });
     this.draw();
     this.place.querySelector('button')?.focus();
     this.changed();
@@ -103,45 +118,83 @@ class Flame {
     return null;
   }
 
+  /** How the children of a box share its width: those that are drawn, what they all share, and those that are one box. */
+  parts(node, width, isTop) {
+    const children = [...node.children.values()].filter((one) => one.value > 0);
+    children.sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
+    const sum = (list) => list.reduce((all, one) => all + one.value, 0);
+    if (isTop && this.from > 0) {
+      const first = this.from - 1;
+      const [shown, rest] = [children.slice(first, first + PAGE), children.slice(first + PAGE)];
+      const room = rest.length ? width - NEXT : width;
+      return { shown, rest, first, unit: room / Math.max(sum(shown), 1), narrow: NEXT };
+    }
+    const unit = width / Math.max(node.value, sum(children), 1);
+    const least = 100 * NARROWEST / Math.max(this.place.clientWidth, 300);
+    const wide = children.findIndex((one) => one.value * unit < least);
+    // One alone has nobody to be one with.
+    const cut = wide < 0 || children.length - wide === 1 ? children.length : wide;
+    const rest = children.slice(cut);
+    return { shown: children.slice(0, cut), rest, first: 0, unit, narrow: sum(rest) * unit };
+  }
+
+  /** How many boxes below a node bear the words, and their time; what is inside of one that does counts once. */
+  hits(node, words, inHit = false) {
+    const isHit = words !== '' && node.name.toLowerCase().includes(words);
+    const found = { count: Number(isHit), value: isHit && !inHit ? node.value : 0 };
+    for (const one of node.children.values()) {
+      if (one.value <= 0) continue;
+      const inner = this.hits(one, words, inHit || isHit);
+      found.count += inner.count;
+      found.value += inner.value;
+    }
+    return found;
+  }
+
   draw() {
     const root = this.tree();
     const top = (this.zoomed && this.find(root, this.zoomed)) || root;
     if (top === root) this.zoomed = '';
+    if (this.from > top.children.size) this.from = 0;
     // Inside of the steps shares are of these.
     const isInside = this.home !== '' && (top.key === this.home || top.key.startsWith(`${this.home}/`));
     const base = (isInside && !this.inverted && this.find(root, this.home)) || root;
     const words = this.words.trim().toLowerCase();
     const boxes = [];
     let depth = 0;
-    let hits = 0;
-    let hitValue = 0;
-    const lay = (node, left, width, level, inHit) => {
-      if (width < 0.02) return;
+    const add = (look, label, name, [left, width, level], onclick) => {
       depth = Math.max(depth, level);
-      const isHit = words !== '' && node.name.toLowerCase().includes(words);
-      if (isHit) {
-        hits += 1;
-        if (!inHit) hitValue += node.value;
-      }
-      const share = base.value > 0 ? node.value / base.value : 0;
-      const own = this.inverted ? '' : `, itself ${duration(node.own)}`;
-      const label = node === root ? `all, ${duration(node.value)}` : `${node.name}, ${duration(node.value)}${own}, ${percent(share)} of ${base.name}`;
-      const box = element('button', { type: 'button', class: `box ${node === root ? 'plain' : this.color(node.phase)}${isHit ? ' hit' : words ? ' miss' : ''}`, title: label, 'aria-label': label, tabindex: boxes.length ? -1 : 0, onclick: () => this.zoom(node.key) }, width > 3 ? node.name : '');
+      const box = element('button', { type: 'button', class: `box ${look}${width > 3 ? '' : ' bare'}`, title: label, 'aria-label': label, tabindex: boxes.length ? -1 : 0, onclick }, width > 3 ? name : '');
       Object.assign(box.style, { left: `${left}%`, width: `${width}%`, top: `${level * 1.6}rem` });
       boxes.push(box);
-      const children = [...node.children.values()].sort((a, b) => b.value - a.value || (a.name < b.name ? -1 : 1));
-      const all = Math.max(node.value, children.reduce((sum, one) => sum + one.value, 0), 1);
-      let at = left;
-      for (const one of children) {
-        const part = width * one.value / all;
-        lay(one, at, part, level + 1, inHit || isHit);
-        at += part;
-      }
     };
-    lay(top, 0, 100, 0, false);
+    const marked = (isHit) => (isHit ? ' hit' : words ? ' miss' : '');
+    const lay = (node, left, width, level) => {
+      if (width < 0.02) return;
+      const isHit = words !== '' && node.name.toLowerCase().includes(words);
+      const share = base.value > 0 ? node.value / base.value : 0;
+      const own = this.inverted ? '' : `, itself ${duration(node.own)}`;
+      const name = node.name || NO_NAME;
+      const label = node === root ? `all, ${duration(node.value)}` : `${name}, ${duration(node.value)}${own}, ${percent(share)} of ${base.name || NO_NAME}`;
+      add(`${node === root ? 'plain' : this.color(node.phase)}${marked(isHit)}`, label, name, [left, width, level], () => this.zoom(node.key));
+      const { shown, rest, first, unit, narrow } = this.parts(node, width, node === top);
+      let at = left;
+      for (const one of shown) {
+        lay(one, at, one.value * unit, level + 1);
+        at += one.value * unit;
+      }
+      if (!rest.length || narrow < 0.02) return;
+      const more = `${wholeNumber(rest.length)} more`;
+      const time = duration(rest.reduce((sum, one) => sum + one.value, 0));
+      const next = node === top ? first + shown.length + 1 : 0;
+      add(`more plain${marked(words !== '' && rest.some((one) => this.hits(one, words).count))}`, `${more} in ${name}, ${time} together`, more, [at, narrow, level + 1], () => this.zoom(node.key, next));
+    };
+    lay(top, 0, 100, 0);
     this.place.style.height = `${(depth + 1) * 1.6}rem`;
     this.place.replaceChildren(...boxes);
-    const found = words ? `${wholeNumber(hits)} found, ${percent(base.value > 0 ? hitValue / base.value : 0)} of ${base.name}. ` : '';
-    this.said.textContent = `${found}${top === root ? 'All sections' : `Inside ${top.key}`}. Arrow keys move, Enter zooms, Escape shows all.`;
+    const hits = this.hits(top, words);
+    const found = words ? `${wholeNumber(hits.count)} found, ${percent(base.value > 0 ? hits.value / base.value : 0)} of ${base.name || NO_NAME}. ` : '';
+    const page = this.from ? `, children ${wholeNumber(this.from)} to ${wholeNumber(Math.min(this.from + PAGE - 1, top.children.size))} of ${wholeNumber(top.children.size)} by time` : '';
+    this.said.textContent = `${found}${top === root ? 'All sections' : `Inside ${namedPath(top.key)}`}${page}. Arrow keys move, Enter zooms, Escape shows all.`;
   }
 }

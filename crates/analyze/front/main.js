@@ -56,9 +56,8 @@ let look = () => {};
 
 function startPlots(data) {
   const shown = plotsOf(data);
-  const ends = [...shown.values()].filter((plot) => plot.steps?.length).flatMap(({ steps }) => [steps[0], steps[steps.length - 1]]);
-  if (!ends.length) return;
-  const zoom = new Zoom(Math.min(...ends), Math.max(...ends));
+  if (![...shown.values()].some((plot) => plot.steps?.length)) return;
+  const zoom = new Zoom(...data.steps);
   for (const figure of document.querySelectorAll('figure[data-plot]')) {
     const plot = shown.get(figure.dataset.plot);
     if (plot?.steps?.length && plot.lines.length) zoom.plots.push(new Plot(figure, plot, zoom));
@@ -74,22 +73,25 @@ function startPlots(data) {
 function startSections() {
   const table = new SectionTable(() => remember({
     filter: table.words.value, phase: table.phase.value, sort: table.order ? `${table.order[0]}${table.order[1] ? 'd' : 'a'}` : '',
+    all: table.long.isAll ? 1 : '',
   }));
   if (!table.table) return;
   table.words.value = state.get('filter') ?? '';
   table.phase.value = state.get('phase') ?? '';
   if (table.phase.selectedIndex < 0) table.phase.value = '';
+  table.long.isAll = state.has('all');
   const sort = /^(\d+)([ad])$/.exec(state.get('sort') ?? '');
   if (sort) table.sort(Number(sort[1]), sort[2] === 'd');
   table.filter(false);
   const flame = new Flame(table.rows, () => remember({
-    zoom: flame.zoomed === flame.home ? '' : flame.zoomed || '/', search: flame.words, own: flame.own ? 1 : '', inverted: flame.inverted ? 1 : '',
+    zoom: flame.zoomed === flame.home ? '' : flame.zoomed || '/', from: flame.from || '', search: flame.words, own: flame.own ? 1 : '', inverted: flame.inverted ? 1 : '',
   }));
   flame.words = flame.search.value = state.get('search') ?? '';
   flame.own = flame.ownBox.checked = state.has('own');
   flame.inverted = flame.invertedBox.checked = state.has('inverted');
   if (flame.inverted) flame.zoomed = '';
   if (state.has('zoom')) flame.zoomed = state.get('zoom');
+  flame.from = Math.max(Math.trunc(Number(state.get('from'))) || 0, 0);
   flame.draw();
   document.addEventListener('click', (event) => {
     const link = event.target.closest?.('a[href^="#"]');
@@ -99,8 +101,6 @@ function startSections() {
     if (link.dataset.look) look(Number(link.dataset.look));
     go(link.getAttribute('href').slice(1));
   });
-  // Paper has no filters: all rows are printed.
-  window.addEventListener('beforeprint', () => document.querySelectorAll('details').forEach((one) => { one.open = true; }));
 }
 
 function startWaterfall(data) {
@@ -122,6 +122,7 @@ async function start() {
     const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots cannot be zoomed.`);
     document.getElementById('timeline')?.prepend(said);
   }
+  document.querySelectorAll('main table:not(#section-table)').forEach((table) => { if (table.tBodies[0].rows.length > FIRST_ROWS) new LongTable(table); });
   document.querySelectorAll('.scroll').forEach(markOverflow);
   if (state.has('at')) go(state.get('at'));
   document.documentElement.dataset.ready = 'yes';

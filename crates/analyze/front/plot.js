@@ -1,8 +1,8 @@
-// Plots over step numbers: drawn again at every zoom from at most 400 buckets of smallest, mean and largest. All plots
+// Plots over step numbers: drawn again at every zoom from some hundred buckets, at most, of smallest, mean and largest. All plots
 // show the same steps, and have one cursor. Zooming is dragging, or two sliders; a third moves the cursor, whose figures
 // are said in words. Places are shares of the width, so that words keep their size; shapes stretch in a drawing inside.
 
-const PLOT = { inside: 1000, column: 20, height: 220, top: 10, topOfMarks: 38, bottom: 28, buckets: 400 };
+const PLOT = { inside: 1000, column: 20, height: 220, top: 10, topOfMarks: 38, words: 16, bottom: 28, buckets: 400, areas: 200 };
 
 /** Rows whose step is within a range; both ends included. */
 function rowsWithin(steps, [from, to]) {
@@ -19,8 +19,8 @@ function rowsWithin(steps, [from, to]) {
 }
 
 /** Merges rows `from..to` of a line. */
-function bucketsOf(line, steps, from, to) {
-  const size = Math.max(1, Math.ceil((to - from) / PLOT.buckets));
+function bucketsOf(line, steps, from, to, most) {
+  const size = Math.max(1, Math.ceil((to - from) / most));
   const merged = [];
   for (let start = from; start < to; start += size) {
     const bucket = { step: steps[start], low: Infinity, high: -Infinity, mean: 0 };
@@ -64,7 +64,8 @@ class Plot {
       this.from = slider('From step', () => this.zoom.set(Number(this.from.value), Math.max(Number(this.from.value) + 1, this.zoom.range[1])));
       this.to = slider('to step', () => this.zoom.set(Math.min(Number(this.to.value) - 1, this.zoom.range[0]), Number(this.to.value)));
       this.pointer = slider('Look at step', () => this.zoom.look(Number(this.pointer.value)));
-      const box = element('input', { type: 'checkbox', onchange: () => { this.logarithmic = box.checked; this.draw(); } });
+      const box = element('input', { type: 'checkbox', onchange: () => { this.logarithmic = box.checked; this.draw(); remember({ log: box.checked ? 1 : '' }); } });
+      this.logarithmic = box.checked = state.has('log');
       place.append(element('label', {}, box, ' logarithmic'));
       this.said.setAttribute('aria-live', 'polite');
       this.said.textContent = 'Drag in a plot to see a part of the steps; all plots show the same.';
@@ -169,8 +170,9 @@ class Plot {
   }
 
   /** Ticks, and where a value is between the lowest (0) and the highest (1). */
-  axis(all) {
-    const { unit, base, free, signed } = this.shown;
+  axis(merged) {
+    const { unit, base, free, signed, clips } = this.shown;
+    const all = merged.flat();
     if (signed) {
       const of = (key, choose) => all.reduce((most, one) => choose(most, one[key]), 0);
       const axis = axisSigned(of('low', Math.min), of('high', Math.max), base);
@@ -185,21 +187,38 @@ class Plot {
       const ticks = logarithmicTicks(floor, high);
       return { ticks: ticks.length > 1 ? ticks : [floor, high], words: (tick) => shortWords(unit(tick)), share };
     }
-    const axis = free ? axisAround(Number.isFinite(low) ? low : 0, Number.isFinite(high) ? high : 0) : axisTo(high, base);
+    const reach = clips ? Math.max(1, ...merged.map((line) => ceilingOf(line.map((one) => one.high)))) : high;
+    const axis = free ? axisAround(Number.isFinite(low) ? low : 0, Number.isFinite(high) ? high : 0) : axisTo(reach, base);
     const [first, last] = [axis.ticks[0], axis.ticks[axis.ticks.length - 1]];
     // Halves, so that the difference of the extremes of the type is finite.
     const share = (value) => (value / 2 - first / 2) / Math.max(last / 2 - first / 2, Number.MIN_VALUE);
     return { ticks: axis.ticks, words: free ? (tick) => plainTick(axis, tick) : (tick) => shortWords(unit(tick)), share };
   }
 
+  /** Marks of what lies beyond the axis, and how far it reaches. */
+  beyond(buckets, top) {
+    if (!buckets.length) return [];
+    const { unit } = this.shown;
+    const words = (one) => `step ${wholeNumber(one.step)}: ${unit(one.high)}`;
+    const most = unit(buckets.reduce((sum, one) => Math.max(sum, one.high), 0));
+    return [
+      ...buckets.map((one) => drawn('text', { class: 'over', x: `${this.x(one.step)}%`, y: top + 10, 'text-anchor': 'middle' }, '▲', drawn('title', {}, words(one)))),
+      drawn('text', { class: 'over words', x: 0, y: top - 6 }, `▲ beyond the axis: up to ${most}`),
+    ];
+  }
+
   draw() {
     const { steps, lines, marks } = this.shown;
     const [from, to] = rowsWithin(steps, this.zoom.range);
-    const merged = lines.map((line) => bucketsOf(line, steps, from, to));
+    const most = this.shown.stacked ? PLOT.areas : PLOT.buckets;
+    const merged = lines.map((line) => bucketsOf(line, steps, from, to, most));
     // Areas of means lie one before the other, and reach to the mean alone.
     if (this.shown.areas) merged.flat().forEach((one) => { one.high = one.mean; });
-    const { ticks, words, share } = this.axis(merged.flat());
-    const [top, bottom] = [marks?.changes.length ? PLOT.topOfMarks : PLOT.top, PLOT.height - PLOT.bottom];
+    const { ticks, words, share } = this.axis(merged);
+    // The first line is the highest.
+    const beyond = (merged[0] ?? []).filter((one) => share(one.high) > 1 + 1e-9);
+    const bottom = PLOT.height - PLOT.bottom;
+    const top = (marks?.changes.length ? PLOT.topOfMarks : PLOT.top) + (beyond.length ? PLOT.words : 0);
     const y = (value) => bottom - Math.min(Math.max(share(value), 0), 1) * (bottom - top);
     const x = (step) => this.x(step);
     const svg = drawn('svg', { class: 'plot', height: PLOT.height, role: 'img', 'aria-label': this.title });
@@ -231,7 +250,7 @@ class Plot {
     });
     this.box = drawn('rect', { class: 'brush', y: top, width: 0, height: bottom - top });
     this.hair = drawn('line', { class: 'hair', y1: top, y2: bottom, visibility: 'hidden' });
-    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom }) : []), this.box, this.hair);
+    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom }) : []), ...this.beyond(beyond, top), this.box, this.hair);
     this.drawing.replaceChildren(svg);
     const isWhole = this.zoom.isWhole();
     this.all.hidden = isWhole && !this.from;

@@ -29,9 +29,29 @@ function moreSections() {
       return element('td', { class: 'n' }, shown);
     });
     return element('tr', { 'data-path': path, 'data-kind': kind, 'data-phase': phase ?? '' },
-      element('th', { scope: 'row' }, codePath(path || '(no name)')),
+      element('th', { scope: 'row' }, codePath(namedPath(path))),
       element('td', {}, phase ? element('code', {}, phase) : ''), ...cells);
   });
+}
+
+/** Rows of a long table that are shown at first. */
+const FIRST_ROWS = 50;
+
+/** Shows the first rows of a table in its present order, and a button for all of them. Paper has all. */
+class LongTable {
+  constructor(table, changed = () => {}) {
+    Object.assign(this, { table, isAll: false });
+    this.button = element('button', { type: 'button', onclick: () => { this.isAll = !this.isAll; this.update(); changed(); } });
+    table.closest('.scroll').after(element('p', { class: 'tools' }, this.button));
+    this.update();
+  }
+
+  update() {
+    const rows = [...this.table.tBodies[0].rows].filter((row) => !row.hidden);
+    rows.forEach((row, at) => row.classList.toggle('later', !this.isAll && at >= FIRST_ROWS));
+    this.button.textContent = this.isAll ? `Show the first ${FIRST_ROWS} only` : `Show all ${wholeNumber(rows.length)} rows`;
+    this.button.parentElement.hidden = rows.length <= FIRST_ROWS;
+  }
 }
 
 class SectionTable {
@@ -55,6 +75,7 @@ class SectionTable {
       const button = element('button', { type: 'button', onclick: () => this.sort(column) }, cell.textContent);
       cell.replaceChildren(button);
     });
+    this.long = new LongTable(this.table, () => this.changed());
     this.filter(false);
   }
 
@@ -82,6 +103,7 @@ class SectionTable {
     });
     this.table.tBodies[0].append(...keyed.map(([, row]) => row));
     this.order = [column, down];
+    this.long.update();
     this.changed();
   }
 
@@ -94,6 +116,7 @@ class SectionTable {
       row.hidden = !fits;
       shown += fits;
     }
+    this.long.update();
     this.said.textContent = `${wholeNumber(shown)} of ${wholeNumber(this.rows.length)} sections`;
     if (isChange) this.changed();
   }

@@ -1,9 +1,19 @@
 'use strict';
 // Figures in the units people read: the same words as `report::units` writes. Small helpers for elements.
 
+/** Rounded to some decimals; halves away from zero. */
+function rounded(value, digits) {
+  return Math.sign(value) * Math.round(Math.abs(value) * 10 ** digits) / 10 ** digits;
+}
+
+/** With so many decimals. */
+function decimals(value, digits) {
+  return rounded(value, digits).toFixed(digits);
+}
+
 /** Three significant digits of a value below 1,000. */
 function significant(value) {
-  return value < 9.995 ? value.toFixed(2) : value < 99.95 ? value.toFixed(1) : value.toFixed(0);
+  return decimals(value, value < 9.995 ? 2 : value < 99.95 ? 1 : 0);
 }
 
 function duration(ns) {
@@ -45,11 +55,11 @@ function plainNumber(value) {
 }
 
 function percent(share) {
-  const value = share * 100;
+  const value = rounded(share, 6) * 100;
   if (!Number.isFinite(value)) return '?';
   if (value === 0) return '0 %';
   if (Math.abs(value) < 0.005) return '< 0.01 %';
-  return `${value.toFixed(Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0)} %`;
+  return `${decimals(value, Math.abs(value) < 0.995 ? 2 : Math.abs(value) < 9.95 ? 1 : 0)} %`;
 }
 
 /** An element with attributes and children; text is text. */
@@ -68,11 +78,14 @@ function breaking(path) {
   return path.split('/').flatMap((name, at, names) => (at + 1 < names.length ? [`${name}/`, element('wbr')] : [name]));
 }
 
+/** What is seen as one letter: with its marks, joined emoji, flags; as `letters` does. */
+const LETTERS = /(?:[\u{1f1e6}-\u{1f1ff}]{2}|[^])(?:[\u0300-\u036f\u0483-\u0489\u0591-\u05bd\u064b-\u065f\u093a-\u094d\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe00-\ufe0f\ufe20-\ufe2f\u{1f3fb}-\u{1f3ff}\u{e0100}-\u{e01ef}]|\u200d[^]?)*/gu;
+
 /** A path whose long names are cut in their middles, as `names::shortened` does. */
 function shortened(path) {
   const longest = 72;
   const cut = (name) => {
-    const letters = [...name];
+    const letters = name.match(LETTERS) ?? [];
     if (letters.length <= longest) return name;
     return [...letters.slice(0, longest * 2 / 3), '…', ...letters.slice(1 - longest / 3)].join('');
   };

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_model::{Figure, Span};
 
 use crate::dist::Dist;
-use crate::merge::{Merge, earliest, keep_smallest};
+use crate::merge::{Merge, earliest, keep_smallest, smallest};
 use crate::paths::shorten;
 use crate::sections::Sum;
 
@@ -19,6 +19,8 @@ pub(crate) struct WorkerAcc {
     pub(crate) computing_ns: u128,
     /// Durations of its batches.
     pub(crate) making_ns: u128,
+    /// Of these, what it waited for batches of others.
+    pub(crate) waiting_ns: u128,
     /// Time before them for which it waited for a place in the queue, of those that say it.
     pub(crate) slot_wait: Sum,
     pub(crate) first_ns: Option<u64>,
@@ -31,6 +33,7 @@ impl Merge for WorkerAcc {
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         self.computing_ns = self.computing_ns.saturating_add(other.computing_ns);
         self.making_ns = self.making_ns.saturating_add(other.making_ns);
+        self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
         self.slot_wait.absorb(&other.slot_wait);
         self.first_ns = earliest(self.first_ns, other.first_ns);
         self.last_ns = self.last_ns.max(other.last_ns);
@@ -74,12 +77,7 @@ impl Loaders {
         loaders: usize,
         threads: usize,
     ) {
-        let name = shorten(name);
-        if !self.loaders.contains_key(name) {
-            self.loaders.insert(name.into(), LoaderAcc::default());
-            self.is_cut |= keep_smallest(&mut self.loaders, loaders);
-        }
-        let Some(loader) = self.loaders.get_mut(name) else { return };
+        let Some(loader) = self.loader(name, loaders) else { return };
         loader.produce.record(span.duration_ns());
         loader.samples.add(span.amount(Figure::Samples));
         let busy_ns = span.amount(Figure::BusyNs).unwrap_or(span.duration_ns());
@@ -90,11 +88,32 @@ impl Loaders {
             busy_ns: busy_ns.into(),
             computing_ns: span.amount(Figure::CpuNs).unwrap_or(busy_ns).into(),
             making_ns: span.duration_ns().into(),
+            waiting_ns: 0,
             slot_wait,
             first_ns: Some(span.start_ns),
             last_ns: Some(span.end_ns),
         });
         loader.is_cut |= keep_smallest(&mut loader.workers, threads);
+    }
+
+    /// Adds what a thread waited inside of a batch of this loader. Its batch may come later: nothing may depend on that.
+    pub(crate) fn waited(
+        &mut self,
+        name: &str,
+        wait_ns: u64,
+        thread: Option<i64>,
+        loaders: usize,
+        threads: usize,
+    ) {
+        let Some(loader) = self.loader(name, loaders) else { return };
+        let waited = WorkerAcc { waiting_ns: wait_ns.into(), ..WorkerAcc::default() };
+        loader.workers.entry(thread).or_default().absorb(&waited);
+        loader.is_cut |= keep_smallest(&mut loader.workers, threads);
+    }
+
+    /// The loader of this name; nothing beyond the bound.
+    fn loader(&mut self, name: &str, loaders: usize) -> Option<&mut LoaderAcc> {
+        smallest(&mut self.loaders, shorten(name), loaders, &mut self.is_cut)
     }
 
     /// Adds everything of `other`.
@@ -187,6 +206,10 @@ pub(crate) struct LoaderWaits {
     pub(crate) waits: Waits,
     /// Of the threads that drive what they wait in: in steps by mode, and outside of steps.
     pub(crate) held: [Held; 4],
+    /// Of those inside of batches, by the loader that made these.
+    pub(crate) makers: BTreeMap<Box<str>, Held>,
+    /// Whether there were more of these loaders than are kept.
+    pub(crate) is_cut: bool,
 }
 
 /// The place of waits outside of steps among those of [`LoaderWaits`].
@@ -200,6 +223,13 @@ pub(crate) struct Held {
 }
 
 impl LoaderWaits {
+    /// Adds a wait inside of a batch of the loader `maker`.
+    pub(crate) fn maker_waited(&mut self, maker: &str, wait_ns: u64, loaders: usize) {
+        if let Some(held) = smallest(&mut self.makers, shorten(maker), loaders, &mut self.is_cut) {
+            held.absorb(&Held { waits: 1, total_ns: wait_ns.into() });
+        }
+    }
+
     /// Adds a wait; `place` among those of [`Self::held`] where it held up the thread that drives.
     pub(crate) fn wait(&mut self, span: &Span, place: Option<usize>) {
         self.waits.wait(span);
@@ -220,6 +250,8 @@ impl Merge for LoaderWaits {
     fn absorb(&mut self, other: &Self) {
         self.waits.absorb(&other.waits);
         self.held.absorb(&other.held);
+        self.makers.absorb(&other.makers);
+        self.is_cut |= other.is_cut;
     }
 }
 
@@ -232,17 +264,17 @@ pub(crate) struct NamedWaits {
 }
 
 impl NamedWaits {
+    /// Whether any loader was left out.
+    pub(crate) fn is_any_cut(&self) -> bool {
+        self.is_cut || self.by_loader.values().any(|waits| waits.is_cut)
+    }
+
     /// Where waits for this loader go; nowhere without a name, and beyond the bound.
     pub(crate) fn of(&mut self, name: &str, loaders: usize) -> Option<&mut LoaderWaits> {
         if name.is_empty() {
             return None;
         }
-        let name = shorten(name);
-        if !self.by_loader.contains_key(name) {
-            self.by_loader.insert(name.into(), LoaderWaits::default());
-            self.is_cut |= keep_smallest(&mut self.by_loader, loaders);
-        }
-        self.by_loader.get_mut(name)
+        smallest(&mut self.by_loader, shorten(name), loaders, &mut self.is_cut)
     }
 
     /// Adds everything of `other`.
@@ -250,6 +282,9 @@ impl NamedWaits {
         self.by_loader.absorb(&other.by_loader);
         self.is_cut |= other.is_cut;
         self.is_cut |= keep_smallest(&mut self.by_loader, loaders);
+        for waits in self.by_loader.values_mut() {
+            waits.is_cut |= keep_smallest(&mut waits.makers, loaders);
+        }
     }
 }
 

@@ -50,6 +50,9 @@ const SMALLEST_P: f64 = 1e-9;
 /// Deviations beyond this many median ones are outliers, all alike: three standard deviations of a normal distribution.
 const USUAL: f64 = 4.45;
 
+/// Places are alike that differ by no more than what one value says that is usual on one side only.
+const AS_GOOD: f64 = USUAL * USUAL;
+
 /// A change of a series' level.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
@@ -57,7 +60,7 @@ pub struct Change {
     pub from: usize,
     /// First point of the level after; of a drift, the first point altogether.
     pub at: usize,
-    /// End of the level after: the first point that does not belong to it.
+    /// End of the level after: the first point that does not belong to it. Of a drift to a new level, where that begins.
     pub to: usize,
     /// Mean of the middle two fifths of what is before; of a drift, its line's value at the beginning.
     pub before: u64,
@@ -112,7 +115,8 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
 /// Moves each place to where the levels on its sides, as their medians, explain the values best: by squared deviations,
 /// as far as those are usual ones (a biweight loss, Fearnhead, Rigaill, "Changepoint Detection in the Presence of
 /// Outliers", JASA 114 (2019), 169–183). Values that are usual on neither side, as those of a disturbance next to the
-/// change, say nothing: it can be at either end of them, and is put in their middle.
+/// change, say nothing: it can be at either end of them, and is put in their middle, a few of them that are nearly usual on
+/// one side notwithstanding.
 fn place(values: &[u64], places: &mut [usize]) {
     for index in 0..places.len() {
         let (from, to) = around(values, places, index);
@@ -127,17 +131,24 @@ fn place(values: &[u64], places: &mut [usize]) {
             let deviations = (value.abs_diff(level) as f64 / usual as f64).min(USUAL);
             deviations * deviations
         };
-        let (mut sum, mut best, mut first, mut last) = (0.0, f64::INFINITY, old, old);
-        for (offset, &value) in values.iter().enumerate().take(to).skip(from) {
-            if offset > from && sum < best {
-                (best, first, last) = (sum, offset, offset);
-            } else if last + 1 == offset && sum == best {
-                last = offset;
-            }
-            sum += loss(value, before) - loss(value, after);
-        }
+        // By place, from the first value after `from` on.
+        let part = values.get(from..to).unwrap_or_default();
+        let sums: Vec<f64> = part
+            .iter()
+            .scan(0.0, |sum, &value| {
+                *sum += loss(value, before) - loss(value, after);
+                Some(*sum)
+            })
+            .take(part.len().saturating_sub(1))
+            .collect();
+        let least = sums.iter().enumerate().min_by(|a, b| a.1.total_cmp(b.1));
+        let Some((best, least)) = least else { continue };
+        let is_as_good = |sum: &&f64| **sum <= least + AS_GOOD;
+        let (to_best, from_best) = sums.split_at(best);
+        let earlier = to_best.iter().rev().take_while(is_as_good).count();
+        let later = from_best.iter().skip(1).take_while(is_as_good).count();
         if let Some(place) = places.get_mut(index) {
-            *place = usize::midpoint(first, last);
+            *place = from + 1 + (2 * best - earlier + later).div_ceil(2);
         }
     }
 }

@@ -421,7 +421,7 @@ impl Walk {
                     moved_ns: frame.moved_ns,
                     slack_ns: Some(frame.slack_ns.unwrap_or(0).saturating_add(room_ns)),
                     guests: (0, 0),
-                    is_part: false,
+                    is_part: child.is_part,
                 });
                 continue;
             }

@@ -13,6 +13,7 @@ mod numbering;
 mod orphans;
 mod pauses;
 mod periods;
+mod rare;
 mod run;
 mod sections;
 mod series;
@@ -107,7 +108,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let sections = sections::Table::of(run, &state, &losses);
     losses.unplaced = sections.unplaced;
     let coverage = coverage::of(run, sections.steps, &losses);
-    let periods = periods::found(&numbers, &coverage, &series);
+    let periods = periods::found(run, &numbers, &coverage, &series);
     let steps = steps::Steady::of(run, &numbers, &periods, config);
     let mut modes = steps.modes(run, &periods, config);
     pauses::tell(run, &numbers, &mut modes);

@@ -4,6 +4,7 @@
 
 mod critical;
 mod example;
+mod expose;
 mod group;
 mod place;
 mod slots;
@@ -24,7 +25,7 @@ use crate::run::{Instance, InstanceAcc, RunAcc, Tally};
 use crate::sections::SectionAcc;
 use crate::slow::Slow;
 use crate::steps::StepRecord;
-use crate::sweep::{Joined, Member, Sweep};
+use crate::sweep::{Joined, Member, Sweep, Turn};
 use crate::values::Said;
 
 use place::{Node, Role};
@@ -46,6 +47,8 @@ pub(crate) struct Fold {
     sweep: Sweep,
     sweep_members: Vec<Member>,
     sweep_nodes: Vec<u32>,
+    /// When those of the sweep ran that were suspended.
+    turns: Vec<Turn>,
     /// What the driving thread of the group at hand waited for on other threads.
     joins: Vec<Joined>,
     exposed: Vec<u64>,

@@ -49,6 +49,20 @@ pub(crate) fn keep_smallest<K: Ord, V>(map: &mut BTreeMap<K, V>, bound: usize) -
     any
 }
 
+/// The value of a key, a new one where there is none; nothing where the key is beyond the bound, of which `is_cut` tells.
+pub(crate) fn smallest<'a, V: Default>(
+    map: &'a mut BTreeMap<Box<str>, V>,
+    key: &str,
+    bound: usize,
+    is_cut: &mut bool,
+) -> Option<&'a mut V> {
+    if !map.contains_key(key) {
+        map.insert(key.into(), V::default());
+        *is_cut |= keep_smallest(map, bound);
+    }
+    map.get_mut(key)
+}
+
 /// The smaller of two values that may be absent.
 pub(crate) fn earliest(a: Option<u64>, b: Option<u64>) -> Option<u64> {
     match (a, b) {

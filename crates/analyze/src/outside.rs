@@ -1,16 +1,17 @@
 //! What threads do outside of steps: outermost sections that are no steps. The first ones are kept singly, so
-//! that those of the warm-up can be left out at the end.
+//! that those of the warm-up can be left out at the end, and so are the last ones, for those that follow the last step.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::TraceId;
+use stepscope_core::{Mode, Phase};
 
 use crate::dist::Dist;
 use crate::merge::{Merge, keep_smallest};
 use crate::phases::{PhaseKey, PhaseMap};
 
-/// Sections at the start that are kept singly: two for each step that can be warm-up.
+/// Sections that are kept singly, at the start and at the end: two for each step that can be warm-up.
 const KEPT: usize = 2 * crate::config::WARMUP_STEPS;
 
 /// One outermost section. The order of records is that of (start, ids).
@@ -33,12 +34,17 @@ pub(crate) struct OutsideTime {
     pub(crate) durations: Dist,
     /// Time exposed in this phase inside any outermost section.
     pub(crate) exposed_ns: u128,
+    /// The part of it inside outermost sections that evaluate, and that infer.
+    pub(crate) of_others_ns: [u128; 2],
 }
 
 impl Merge for OutsideTime {
     fn absorb(&mut self, other: &Self) {
         self.durations.absorb(&other.durations);
         self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
+        for (mine, theirs) in self.of_others_ns.iter_mut().zip(other.of_others_ns) {
+            *mine = mine.saturating_add(theirs);
+        }
     }
 }
 
@@ -50,9 +56,33 @@ pub(crate) fn add(sums: &mut OutsideSums, record: &OutsideRecord, custom_phases:
     let mut own = OutsideTime::default();
     own.durations.record(record.end_ns.saturating_sub(record.start_ns));
     sums.add(&record.phase, &own, custom_phases);
+    let is = |phase: Phase| record.phase == PhaseKey::known(phase);
     for (phase, exposed_ns) in &record.exposed {
-        let time = OutsideTime { exposed_ns: (*exposed_ns).into(), ..OutsideTime::default() };
-        sums.add(phase, &time, custom_phases);
+        let exposed_ns = u128::from(*exposed_ns);
+        let of_others_ns = OTHERS.map(|(other, _)| if is(other) { exposed_ns } else { 0 });
+        sums.add(phase, &OutsideTime { exposed_ns, of_others_ns, ..OutsideTime::default() }, custom_phases);
+    }
+}
+
+/// Phases of sections outside of steps whose input is that of another mode than training, and which one.
+pub(crate) const OTHERS: [(Phase, Mode); 2] =
+    [(Phase::Evaluation, Mode::Eval), (Phase::Inference, Mode::Inference)];
+
+/// Gives the time of input that is not of `mode` to the phase of what it is for.
+pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize) {
+    for (at, &(phase, _)) in OTHERS.iter().enumerate().filter(|(_, (_, other))| *other != mode) {
+        let mut moved_ns = 0u128;
+        for (key, time) in sums.iter_mut() {
+            let part = time.of_others_ns.get_mut(at).map(std::mem::take);
+            if let Some(part) = part.filter(|_| key.name().is_some_and(|name| name.is_input())) {
+                time.exposed_ns = time.exposed_ns.saturating_sub(part);
+                moved_ns = moved_ns.saturating_add(part);
+            }
+        }
+        if moved_ns > 0 {
+            let time = OutsideTime { exposed_ns: moved_ns, ..OutsideTime::default() };
+            sums.add(&PhaseKey::known(phase), &time, custom_phases);
+        }
     }
 }
 
@@ -61,23 +91,37 @@ pub(crate) fn add(sums: &mut OutsideSums, record: &OutsideRecord, custom_phases:
 pub(crate) struct OutsideAcc {
     /// The earliest, sorted; at most [`KEPT`].
     pub(crate) kept: Vec<OutsideRecord>,
+    /// Of the others the latest, sorted; at most [`KEPT`].
+    pub(crate) late: VecDeque<OutsideRecord>,
     /// All others.
     pub(crate) folded: OutsideSums,
 }
 
 impl OutsideAcc {
     fn add(&mut self, record: OutsideRecord, custom_phases: usize) {
+        let Some(record) = self.keep(record) else { return };
+        let at = self.late.partition_point(|late| *late < record);
+        self.late.insert(at, record);
+        while self.late.len() > KEPT {
+            if let Some(first) = self.late.pop_front() {
+                add(&mut self.folded, &first, custom_phases);
+            }
+        }
+    }
+
+    /// Keeps a record if it is one of the earliest. Gives the one that is none of them.
+    fn keep(&mut self, record: OutsideRecord) -> Option<OutsideRecord> {
         if self.kept.len() >= KEPT && self.kept.last().is_some_and(|last| *last <= record) {
-            add(&mut self.folded, &record, custom_phases);
-            return;
+            return Some(record);
         }
         let at = self.kept.partition_point(|kept| *kept < record);
         self.kept.insert(at, record);
-        while self.kept.len() > KEPT {
-            if let Some(last) = self.kept.pop() {
-                add(&mut self.folded, &last, custom_phases);
-            }
-        }
+        if self.kept.len() > KEPT { self.kept.pop() } else { None }
+    }
+
+    /// Those that are kept singly.
+    pub(crate) fn singly(&self) -> impl Iterator<Item = &OutsideRecord> {
+        self.kept.iter().chain(&self.late)
     }
 }
 
@@ -108,7 +152,7 @@ impl Outside {
         for (&thread, theirs) in &other.threads {
             let mine = self.threads.entry(thread).or_default();
             mine.folded.merge(&theirs.folded, customs);
-            theirs.kept.iter().for_each(|record| mine.add(record.clone(), customs));
+            theirs.singly().for_each(|record| mine.add(record.clone(), customs));
         }
         self.driving.extend(other.driving.keys().map(|&thread| (thread, ())));
         self.is_cut |= other.is_cut;

@@ -92,6 +92,11 @@ impl<T: Merge + Clone> PhaseMap<T> {
         self.0.iter()
     }
 
+    /// All of them, by phase, to be changed.
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (&PhaseKey, &mut T)> {
+        self.0.iter_mut()
+    }
+
     /// Whether words were counted together.
     pub(crate) fn is_folded(&self) -> bool {
         self.0.contains_key(&PhaseKey::Custom(OTHER.into()))

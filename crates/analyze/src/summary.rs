@@ -23,7 +23,7 @@ pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
 pub use distribution::DurationBucket;
 pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane};
 pub use input::{
-    BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WorkerRow,
+    BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary, WaitedBy, WorkerRow,
 };
 pub use memory::{
     HeldFigures, HeldPoint, HeldSection, HeldSeries, LateGrowth, MemorySummary, ProcessMemory, Trend,

@@ -7,8 +7,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::path::{join, split};
-use stepscope_core::{Phase, SectionKind};
+use stepscope_core::{Mode, Phase, SectionKind};
 
+use crate::outside::OTHERS;
 use crate::summary::{Coverage, FigureSource, ModeSummary, PhaseName, PhaseSum, SectionRow};
 
 /// Steps read with all their sections are typical of a run from this share of those recorded on.
@@ -36,6 +37,8 @@ struct Part<'a> {
     row: &'a SectionRow,
     phase: &'a PhaseName,
     is_inside: bool,
+    /// Phase of the outermost section around it that has one.
+    outermost: Option<&'a PhaseName>,
     /// Whether none inside the step is around it.
     is_top: bool,
     /// Its time without that of the next ones inside it.
@@ -81,7 +84,8 @@ impl<'a> Sums<'a> {
             let outer = above.iter().find_map(|path| phases.get(path.as_str()).copied());
             if let Some(phase) = row.phase.as_ref().filter(|&phase| outer != Some(phase)) {
                 let own_ns = row.stats.total;
-                parts.insert(&row.path, Part { row, phase, is_inside, is_top: true, own_ns });
+                let outermost = above.iter().rev().find_map(|path| phases.get(path.as_str()).copied());
+                parts.insert(&row.path, Part { row, phase, is_inside, outermost, is_top: true, own_ns });
             }
         }
         let outers: Vec<(&str, String)> = parts
@@ -137,20 +141,25 @@ impl<'a> Sums<'a> {
 
     /// Time of sections of these phases inside steps, on whatever thread; no more than the steps took.
     pub(crate) fn inside_ns(&self, is_meant: impl Fn(&PhaseName) -> bool) -> u64 {
-        self.sum(true, is_meant).min(self.steps_ns)
+        self.sum(|part| part.is_inside && is_meant(part.phase)).min(self.steps_ns)
     }
 
-    /// Time of waits for batches outside of steps. Other input there may be that of loaders, on threads of their
-    /// own.
-    pub(crate) fn between_ns(&self, is_meant: impl Fn(&PhaseName) -> bool) -> u64 {
-        self.sum(false, |phase| phase.is(Phase::DataWait) && is_meant(phase))
+    /// Time of waits for batches outside of steps, without those of what is not of this mode. Other input there may be
+    /// that of loaders, on threads of their own.
+    pub(crate) fn between_ns(&self, mode: Mode, is_meant: impl Fn(&PhaseName) -> bool) -> u64 {
+        let is_of_other = |part: &Part<'_>| {
+            OTHERS
+                .iter()
+                .any(|&(phase, other)| other != mode && part.outermost.is_some_and(|own| own.is(phase)))
+        };
+        self.sum(|part| {
+            !part.is_inside && part.phase.is(Phase::DataWait) && is_meant(part.phase) && !is_of_other(part)
+        })
     }
 
-    fn sum(&self, inside: bool, is_meant: impl Fn(&PhaseName) -> bool) -> u64 {
-        self.parts
-            .values()
-            .filter(|part| part.is_inside == inside && is_meant(part.phase))
-            .fold(0, |sum, part| sum.saturating_add(part.own_ns))
+    fn sum(&self, is_meant: impl Fn(&Part<'a>) -> bool) -> u64 {
+        let meant = self.parts.values().filter(|&part| is_meant(part));
+        meant.fold(0, |sum, part| sum.saturating_add(part.own_ns))
     }
 
     /// The time of the steps by phase, longest first; what no phase covers is the last.

@@ -8,13 +8,18 @@
 //! goes to it, or to those around it, is then the other's, as if that ran inside it. But a wait for data stays one, and
 //! a section that synchronizes is for whatever it waits for, of whatever class that is.
 //!
+//! A section of which it is known when it ran ([`Turn`]) is suspended between its turns, unless something inside it runs.
+//! Then it competes only while nothing else is known to run: while all that is open and not suspended is around it, and
+//! the innermost of these is not in a turn of its own. What is waited for on another thread runs inside its waiter.
+//!
 //! Only time is attributed here; which spans take part, what their phases are and who waits is decided by the fold.
 
-use std::collections::BTreeSet;
+mod open;
 
 use stepscope_core::{Phase, PhaseClass};
 
 use crate::forest;
+use open::Concurrent;
 
 /// No parent among the members.
 pub(crate) const NO_PARENT: u32 = u32::MAX;
@@ -46,6 +51,8 @@ pub(crate) struct Member {
     pub(crate) rank: u64,
     /// Its span id.
     pub(crate) id: u64,
+    /// Whether it runs in its turns only, and is suspended between them.
+    pub(crate) takes_turns: bool,
 }
 
 impl Member {
@@ -57,6 +64,14 @@ impl Member {
     const fn yields_to(&self, class: u64) -> bool {
         self.rank != DATA_WAIT && (self.rank == SYNCHRONIZATION || class <= self.class())
     }
+}
+
+/// A time for which a member that takes turns ran.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Turn {
+    pub(crate) member: u32,
+    pub(crate) start_ns: u64,
+    pub(crate) end_ns: u64,
 }
 
 /// For how long a member waited for a section of another thread, which the critical path went through meanwhile.
@@ -112,40 +127,30 @@ fn move_time(exposed: &mut [u64], from: usize, to: usize, ns: u64) {
 pub(crate) struct Sweep {
     /// Open members, and which of those around each its time belongs to.
     stack: Vec<(u32, u32)>,
-    events: Vec<Event>,
+    concurrent: Concurrent,
     own: Vec<u64>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Event {
-    time_ns: u64,
-    member: u32,
-    is_start: bool,
-}
-
-/// What a member is at a moment.
-#[derive(Debug, Clone, Copy, Default)]
-struct Open {
-    is_open: bool,
-    /// How many of its class are open inside it.
-    of_class: u32,
-    /// How many are open inside it.
-    inside: u32,
 }
 
 impl Sweep {
     /// Fills `exposed` with the time that belongs to each member, then to each of `joins`, which are sorted and do not
     /// overlap. The first member is the window itself, so that the sum is its duration. Members are sorted by start
-    /// where they can be (any order is right). Whether they nest like calls, so that each has an [`Self::own`] time.
-    pub(crate) fn run(&mut self, members: &[Member], joins: &[Joined], exposed: &mut Vec<u64>) -> bool {
+    /// where they can be (any order is right), and `turns` are those of all who take them. Whether they nest like calls, so
+    /// that each has an [`Self::own`] time.
+    pub(crate) fn run(
+        &mut self,
+        members: &[Member],
+        turns: &[Turn],
+        joins: &[Joined],
+        exposed: &mut Vec<u64>,
+    ) -> bool {
         exposed.clear();
         exposed.resize(members.len() + joins.len(), 0);
         self.own.clear();
         self.own.resize(members.len(), 0);
         let are_nested = self.nested(members, joins, exposed);
-        if !are_nested {
+        if !are_nested || members.iter().any(|member| member.takes_turns) {
             exposed.iter_mut().for_each(|slot| *slot = 0);
-            self.general(members, joins, exposed);
+            self.concurrent.run(members, turns, joins, exposed);
         }
         are_nested
     }
@@ -210,66 +215,6 @@ impl Sweep {
             spend(top, &mut now_ns, end_ns);
         }
         true
-    }
-
-    /// Any spans: overlapping siblings, children that outlive their parents.
-    fn general(&mut self, members: &[Member], joins: &[Joined], exposed: &mut [u64]) {
-        self.events.clear();
-        for (index, member) in members.iter().enumerate() {
-            if member.start_ns < member.end_ns {
-                let member_index = index as u32;
-                self.events.push(Event { time_ns: member.start_ns, member: member_index, is_start: true });
-                self.events.push(Event { time_ns: member.end_ns, member: member_index, is_start: false });
-            }
-        }
-        self.events.sort_unstable();
-        let mut joins = Joins { all: joins, next: 0 };
-        let mut open = vec![Open::default(); members.len()];
-        let mut innermost: BTreeSet<(u64, u64, u32)> = BTreeSet::new();
-        let mut now_ns = 0;
-        for event in &self.events {
-            if event.time_ns > now_ns {
-                if let Some(&(_, _, best)) = innermost.first() {
-                    if let Some(slot) = exposed.get_mut(best as usize) {
-                        *slot += event.time_ns - now_ns;
-                    }
-                    joins.within(now_ns, event.time_ns, |at, joined, ns| {
-                        let waiter = open.get(joined.waiter as usize);
-                        let is_waiting = waiter.is_some_and(|state| state.is_open && state.inside == 0);
-                        let spender = members.get(best as usize);
-                        let is_given = spender.is_some_and(|owner| owner.yields_to(class_of(joined.rank)));
-                        if is_waiting && is_given && is_around(members, best, joined.waiter) {
-                            move_time(exposed, best as usize, members.len() + at, ns);
-                        }
-                    });
-                }
-                now_ns = event.time_ns;
-            }
-            let Some(member) = members.get(event.member as usize) else { continue };
-            let mut at = event.member;
-            // No chain of parents is longer than there are members.
-            for _ in 0..members.len() {
-                let (Some(here), Some(state)) = (members.get(at as usize), open.get_mut(at as usize)) else {
-                    break;
-                };
-                let count = |now: u32| if event.is_start { now + 1 } else { now.saturating_sub(1) };
-                if at == event.member {
-                    state.is_open = event.is_start;
-                } else {
-                    state.inside = count(state.inside);
-                    if here.class() == member.class() {
-                        state.of_class = count(state.of_class);
-                    }
-                }
-                let key = (here.rank, here.id, at);
-                if state.is_open && state.of_class == 0 {
-                    innermost.insert(key);
-                } else {
-                    innermost.remove(&key);
-                }
-                at = here.parent;
-            }
-        }
     }
 }
 

@@ -10,8 +10,9 @@ use super::noise;
 /// Neighbours on either side.
 const SIDE: usize = 10;
 
-/// Places within this of a change see both levels on one of their sides.
-const NEAR: usize = SIDE + SIDE / 2;
+/// Places within this of a change say nothing of the jumps elsewhere: within `SIDE` they see both levels on one of their
+/// sides, and a disturbance right before the change, of up to `SIDE` values, reaches as far again.
+const NEAR: usize = 2 * SIDE + SIDE / 2;
 
 /// Jumps that do not share their neighbours, of which an interval needs as many: fewer say little of the largest one.
 const MIN_JUMPS: f64 = 10.0;

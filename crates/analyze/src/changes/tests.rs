@@ -265,6 +265,42 @@ fn a_level_that_begins_to_grow_drifts_from_there_on() {
 }
 
 #[test]
+fn what_leads_from_one_level_to_another_is_one_change() {
+    for (count, from, to, least) in
+        [(400, 150, 250, 42), (1_000, 400, 600, 48), (1_000, 300, 700, 48), (2_000, 800, 1_200, 48)]
+    {
+        for growth in [0.2, 0.5] {
+            let is_told = |seed: &u64| {
+                let share = |index: usize| index.clamp(from, to) - from;
+                let level = |index: usize| 1.0 + growth * share(index) as f64 / (to - from) as f64;
+                let found = changes(&Noise::new(*seed, 0.03, 0.3 * (seed % 2) as f64).series(count, level));
+                let [change] = found.as_slice() else { panic!("seed {seed}: {found:?}") };
+                let near = |at: usize, place: usize| at.abs_diff(place) <= (to - from) / 4;
+                let grown = change.after as f64 / change.before as f64;
+                change.is_gradual
+                    && change.from == change.at
+                    && near(change.at, from)
+                    && near(change.to, to)
+                    && (grown - 1.0 - growth).abs() < 0.03
+            };
+            let told = (0..50).filter(is_told).count();
+            assert!(told >= least, "{told} of 50: +{growth} from {from} to {to} of {count}");
+        }
+    }
+    // Down again at once: the level between begins where the drift ends.
+    for seed in 0..50 {
+        let level = |index: usize| match index {
+            ..1_000 => 1.0 + 0.5 * (index.clamp(300, 600) - 300) as f64 / 300.0,
+            _ => 1.0,
+        };
+        let found = changes(&Noise::new(seed, 0.03, 0.0).series(1_500, level));
+        let [up, down] = found.as_slice() else { panic!("seed {seed}: {found:?}") };
+        assert!(up.is_gradual && !down.is_gradual && down.from == up.to, "seed {seed}: {found:?}");
+        assert!(down.at.abs_diff(1_000) <= WITHIN, "seed {seed}: {down:?}");
+    }
+}
+
+#[test]
 fn long_series_tell_the_single_step() {
     let place = 40_009;
     let series = Noise::new(3, 0.02, 0.3).series(65_536, |index| if index < place { 1.0 } else { 1.05 });

@@ -231,6 +231,50 @@ fn what_overlaps_a_little_came_before_unless_it_is_known_to_have_run_beside() {
 }
 
 #[test]
+fn what_overlaps_a_little_came_before_only_where_nothing_else_begins_or_ends_meanwhile() {
+    // One seems to end at 505, after the next has begun at 500: beside a third from `start_ns` to `end_ns`.
+    let path = |start_ns: u64, end_ns: u64| {
+        let members = [
+            member(0, 1000, NO_PARENT, 1),
+            member(100, 505, 0, 2),
+            member(500, 900, 0, 3),
+            member(start_ns, end_ns, 0, 4),
+        ];
+        walk(&members).0
+    };
+    let before = [(0, 900, 1000), (2, 500, 900), (1, 95, 500), (0, 0, 95)];
+    let beside = [(0, 900, 1000), (2, 500, 900), (0, 0, 500)];
+    // It begins within the overlap, at either end of that, or later.
+    for (start_ns, expected) in [(500, &beside[..]), (503, &beside), (505, &beside), (506, &before)] {
+        assert_eq!(path(start_ns, 700), expected, "{start_ns}");
+    }
+    // It ends within the overlap, or earlier: then it is what came before, and the first was beside it.
+    let third = |end_ns: u64| [(0, 900, 1000), (2, 500, 900), (3, 700 - end_ns, 500), (0, 0, 700 - end_ns)];
+    assert_eq!(path(200, 502), third(502));
+    assert_eq!(path(200, 500), third(500));
+    assert_eq!(path(200, 499), before);
+}
+
+#[test]
+fn beside_what_went_on_only_what_had_ended_has_room() {
+    let members = [
+        on(1, member(0, 1000, NO_PARENT, 1)),
+        on(1, member(0, 980, 0, 2)),
+        // Opened one after the other on one thread, and both open as the last one begins.
+        on(1, member(100, 950, 1, 3)),
+        on(1, member(300, 960, 1, 4)),
+        on(3, member(150, 250, 2, 5)),
+        on(3, member(850, 940, 2, 6)),
+        on(2, member(900, 1000, 0, 7)),
+    ];
+    let (pieces, standing) = walk(&members);
+    assert_eq!(pieces, [(6, 900, 1000), (3, 300, 900), (1, 0, 300)]);
+    assert_eq!(pieces, search::path(&members));
+    use Standing::{Apart, On, Slack};
+    assert_eq!(standing, [On, On, Slack(0), On, Slack(0), Apart, On]);
+}
+
+#[test]
 fn many_overlapping_children_of_a_hostile_trace_are_walked_at_once() {
     // Each overlaps the next by little enough to have come before it, and so do many others.
     let mut members = vec![member(0, 20_000_000, NO_PARENT, 1)];

@@ -10,16 +10,16 @@ use super::{narrow, share as ratio};
 use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
-use crate::outside::{OutsideSums, add};
+use crate::outside::{OutsideRecord, OutsideSums, add, give_back};
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{
     BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow, ModeSummary,
-    OutsideRow, PhaseName, SectionRow, Stats, WaitSummary, WorkerRow,
+    OutsideRow, PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WorkerRow,
 };
 use crate::sums::Sums;
 
-/// Time of driving threads between steps, warm-up left out.
+/// Time of driving threads between steps: from the first one after warm-up to the last one.
 pub(super) struct Outside(OutsideSums);
 
 impl Outside {
@@ -28,13 +28,18 @@ impl Outside {
         let customs = config.bounds.custom_phases;
         let mut sums = OutsideSums::default();
         for (instance, acc) in &run.instances {
-            let first_ns = steps.get(primary, instance).and_then(|steps| steps.first_ns).unwrap_or(0);
+            let steady = steps.get(primary, instance);
+            let first_ns = steady.and_then(|steps| steps.first_ns).unwrap_or(0);
+            let last_ns = steady.and_then(|steps| steps.sums.last_ns).unwrap_or(u64::MAX);
+            let is_between = |record: &&OutsideRecord| record.end_ns > first_ns && record.start_ns < last_ns;
             let driving = |thread: &Option<i64>| acc.outside.driving.contains_key(thread);
             for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
                 sums.merge(&outside.folded, customs);
-                let steady = outside.kept.iter().filter(|record| record.end_ns > first_ns);
-                steady.for_each(|record| add(&mut sums, record, customs));
+                outside.singly().filter(is_between).for_each(|record| add(&mut sums, record, customs));
             }
+        }
+        if let Some(mode) = primary {
+            give_back(&mut sums, mode, customs);
         }
         Self(sums)
     }
@@ -78,7 +83,7 @@ pub(super) fn share(
 ) -> InputShare {
     let Some(mode) = mode else { return InputShare::default() };
     if let Some(sums) = Sums::of(sections).filter(|sums| sums.tell_more(mode, coverage, has_ended)) {
-        return by_sums(&sums, config);
+        return by_sums(&sums, mode.mode, config);
     }
     let in_whole_steps = mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns);
     let in_steps_ns = u128::from(mode.of_all_steps(in_whole_steps.fold(0, u64::saturating_add)));
@@ -99,11 +104,11 @@ pub(super) fn share(
 }
 
 /// The verdict by the processes' own sums.
-fn by_sums(sums: &Sums<'_>, config: &Config) -> InputShare {
+fn by_sums(sums: &Sums<'_>, mode: Mode, config: &Config) -> InputShare {
     let input = InputShare {
         source: FigureSource::Aggregates,
         in_steps_ns: sums.inside_ns(PhaseName::is_input),
-        between_ns: sums.between_ns(PhaseName::is_input),
+        between_ns: sums.between_ns(mode, PhaseName::is_input),
         steps_ns: sums.steps_ns,
         steps: sums.steps,
         ..InputShare::default()
@@ -158,18 +163,24 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
     let mut produce = crate::dist::Dist::default();
     let mut samples = Sum::default();
     let mut workers = Vec::new();
-    let (mut first_ns, mut last_ns, mut busy_ns, mut computing_ns) = (None, None, 0u128, 0u128);
+    let (mut first_ns, mut last_ns) = (None, None);
+    let (mut busy_ns, mut all_waiting_ns, mut computing_ns) = (0u128, 0u128, 0u128);
     let mut slots = Slots::default();
     for (instance, part) in parts {
         produce.absorb(&part.produce);
         samples.absorb(&part.samples);
-        for (&thread, worker) in &part.workers {
+        // A wait inside of a batch that was not read itself makes no worker.
+        for (&thread, worker) in part.workers.iter().filter(|(_, worker)| worker.batches > 0) {
             first_ns = earliest(first_ns, worker.first_ns);
             last_ns = last_ns.max(worker.last_ns);
-            busy_ns = busy_ns.saturating_add(worker.busy_ns);
+            let waiting_ns = worker.waiting_ns.min(worker.making_ns);
+            let working_ns = worker.making_ns - waiting_ns;
+            let worker_busy_ns = worker.busy_ns.min(working_ns);
+            busy_ns = busy_ns.saturating_add(worker_busy_ns);
+            all_waiting_ns = all_waiting_ns.saturating_add(waiting_ns);
             let drives_steps = thread.is_some() && instance.1.outside.driving.contains_key(&thread);
             if !drives_steps {
-                computing_ns = computing_ns.saturating_add(worker.computing_ns);
+                computing_ns = computing_ns.saturating_add(worker.computing_ns.min(working_ns));
             }
             let (slot_wait_ns, idle_ns) = slots.add(worker);
             workers.push(WorkerRow {
@@ -177,7 +188,8 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
                 thread,
                 drives_steps,
                 batches: worker.batches,
-                busy_ns: narrow(worker.busy_ns),
+                busy_ns: narrow(worker_busy_ns),
+                waiting_ns: narrow(waiting_ns),
                 slot_wait_ns,
                 idle_ns,
                 first_ns: worker.first_ns.unwrap_or(0),
@@ -191,6 +203,7 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
         name: name.to_owned(),
         produce: Stats::of(&produce.0),
         busy_ns: narrow(busy_ns),
+        waiting_ns: narrow(all_waiting_ns),
         computing_ns: narrow(computing_ns),
         elapsed_ns,
         utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
@@ -200,6 +213,7 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
         workers,
         waits: waits.map_or_else(WaitSummary::default, |own| waits_of(&own.waits)),
         held_up: waits.map_or_else(Vec::new, |own| held_up(&own.held)),
+        waited_by: waits.map_or_else(Vec::new, |own| waited_by(&own.makers)),
     }
 }
 
@@ -234,6 +248,15 @@ fn held_up(held: &[Held]) -> Vec<HeldUp> {
     let modes = Mode::ALL.iter().copied().map(Some).chain([None]);
     let rows = modes.zip(held).filter(|(_, held)| held.waits > 0);
     rows.map(|(mode, held)| HeldUp { mode, waits: held.waits, total_ns: narrow(held.total_ns) }).collect()
+}
+
+fn waited_by(makers: &BTreeMap<Box<str>, Held>) -> Vec<WaitedBy> {
+    let rows = makers.iter().map(|(loader, held)| WaitedBy {
+        loader: loader.to_string(),
+        waits: held.waits,
+        total_ns: narrow(held.total_ns),
+    });
+    rows.collect()
 }
 
 /// Waits for batches.

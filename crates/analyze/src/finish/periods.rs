@@ -7,6 +7,7 @@ use stepscope_core::Mode;
 
 use super::narrow;
 use super::numbering::{Numbering, Numbers};
+use super::rare;
 use super::steps::Steady;
 use crate::changes::median;
 use crate::dist::Dist;
@@ -26,10 +27,23 @@ pub(super) struct Periods {
 }
 
 impl Periods {
-    fn of(series: &StepSeries) -> Option<Self> {
+    fn of(series: &StepSeries, run: &RunAcc, numbering: &Numbering) -> Option<Self> {
         let points: Vec<(u64, u64)> = points_from(series, 0).map(|p| (p.step, p.duration_max_ns)).collect();
         let (numbers, times): (Vec<u64>, Vec<u64>) = points.iter().copied().unzip();
-        let found = with_steps(periods::periods(&numbers, &times), &numbers);
+        let mut found = periods::periods(&numbers, &times);
+        // Points of several steps say nothing of one.
+        let phases = run.phase_series.get(series.mode as usize).filter(|phases| phases.shift == 0);
+        let rare = phases.map(|phases| rare::periods(&numbering.points(phases), &points)).unwrap_or_default();
+        let is_told = |found: &[Period], of: &Period| {
+            found.iter().any(|other| other.every == of.every && other.first % of.every == of.first % of.every)
+        };
+        for period in rare {
+            if !is_told(&found, &period) {
+                found.push(period);
+            }
+        }
+        found.sort_by_key(|period| (Reverse(period.every), period.first));
+        let found = with_steps(found, &numbers);
         let longest = found.iter().map(|period| {
             points.iter().filter(|(number, _)| period.holds(*number)).fold([(0, 0); 2], |[a, b], &point| {
                 match point.1 {
@@ -83,10 +97,16 @@ fn with_steps(mut periods: Vec<Period>, numbers: &[u64]) -> Vec<Period> {
 }
 
 /// The periods of every mode that has some; none where only a part of the steps was read, or points hold several.
-pub(super) fn found(numbers: &Numbers, coverage: &Coverage, series: &[StepSeries]) -> Vec<Periods> {
+pub(super) fn found(
+    run: &RunAcc,
+    numbers: &Numbers,
+    coverage: &Coverage,
+    series: &[StepSeries],
+) -> Vec<Periods> {
     let is_read = coverage.partly_read().is_none();
     let is_told = |series: &&StepSeries| is_read && series.shift == 0 && numbers.tell_apart(series.mode);
-    series.iter().filter(is_told).filter_map(Periods::of).collect()
+    let told = series.iter().filter(is_told);
+    told.filter_map(|series| Periods::of(series, run, numbers.of_mode(series.mode))).collect()
 }
 
 /// What is said about periods, warm-up left out.

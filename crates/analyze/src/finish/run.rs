@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::narrow;
-use super::steps::{Steady, throughput};
+use super::steps::{Steady, SteadySteps, throughput};
 use crate::changes::median;
 use crate::losses::LossKey;
 use crate::paths::UNCUT;
@@ -60,6 +60,7 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
                 throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
                 communication_per_step_ns: steady.and_then(|steady| communication_ns(&steady.sums)),
                 phases_per_step: steady.map_or_else(Vec::new, |steady| phases_per_step(&steady.sums)),
+                other_steps_ns: steady.map_or(0, |steady| other_steps_ns(acc, primary, steady)),
                 usual_gap_ns: gaps.as_ref().filter(|gaps| !gaps.is_empty()).map(|gaps| median(gaps)),
                 steps_overlap: gaps.is_none(),
             }
@@ -68,6 +69,20 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
     // Stable: instances of one rank stay in the order of their resources.
     rows.sort_by_key(|row| row.resource.rank);
     rows
+}
+
+/// Time of steps of other modes from the first to the last of `steady`.
+fn other_steps_ns(acc: &InstanceAcc, primary: Option<Mode>, steady: &SteadySteps) -> u64 {
+    let Some((first_ns, last_ns)) = steady.sums.first_ns.zip(steady.sums.last_ns) else { return 0 };
+    let common_ns = |start_ns: u64, end_ns: u64| end_ns.min(last_ns).saturating_sub(start_ns.max(first_ns));
+    let others = acc.steps.iter().zip(Mode::ALL).filter(|(_, mode)| primary != Some(**mode));
+    others.fold(0, |sum, (steps, _)| {
+        let kept = steps.kept.iter().map(|record| common_ns(record.start_ns, record.end_ns));
+        let later = steps.folded.first_ns.zip(steps.folded.last_ns);
+        let later_ns = later.map_or(0, |(start_ns, end_ns)| common_ns(start_ns, end_ns));
+        let later_ns = later_ns.min(Stats::of(&steps.folded.durations.0).total);
+        kept.fold(later_ns.saturating_add(sum), u64::saturating_add)
+    })
 }
 
 /// Times between the first steps of a process, as far as those of all modes are kept; absent where they overlap.
@@ -198,7 +213,7 @@ pub(super) fn limits(run: &RunAcc, runs_are_cut: bool) -> Vec<Limit> {
             Limit::ThreadsLeftOut,
             any(|acc| acc.outside.is_cut || acc.loaders.loaders.values().any(|loader| loader.is_cut)),
         ),
-        (Limit::LoadersLeftOut, run.named_waits.is_cut || any(|acc| acc.loaders.is_cut)),
+        (Limit::LoadersLeftOut, run.named_waits.is_any_cut() || any(|acc| acc.loaders.is_cut)),
         (Limit::AggregatesLeftOut, any(|acc| acc.aggregates.is_cut)),
     ];
     reached.into_iter().filter(|&(_, is_reached)| is_reached).map(|(limit, _)| limit).collect()

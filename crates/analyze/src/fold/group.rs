@@ -5,18 +5,18 @@ use std::mem;
 use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::{Figure, Span, Trace};
 
+use super::expose::clamp;
 use super::place::{Node, Role};
 use super::slots::SlotSum;
 use super::{Fold, Target};
 use crate::batches::OUTSIDE;
 use crate::forest::NONE;
-use crate::outside::OutsideRecord;
+use crate::outside::{OTHERS, OutsideRecord};
 use crate::paths::UNCUT;
 use crate::phases::PhaseKey;
 use crate::points::{GaugeAcc, Place, StepPoint};
 use crate::sections::{InStepAcc, SpanFacts};
 use crate::steps::PhaseTime;
-use crate::sweep::{Joined, Member, NO_PARENT};
 
 impl Fold {
     /// Adds the spans of `members`, which are those of `anchor` in time order and the steps directly inside
@@ -30,7 +30,7 @@ impl Fold {
         let step_mode = (window.role == Role::Step).then(|| self.mode_of(root, &window, anchor));
         let mode = step_mode.map(|mode| mode as usize);
         self.is_outside = trace.is_ours && window.role == Role::Outside;
-        let place = mode.or((window.role == Role::Outside).then_some(OUTSIDE));
+        let place = mode.or((window.role == Role::Outside).then(|| self.place_outside(&window)));
         let mut wait_ns = 0u64;
         self.paths.waits.clear();
         self.nets.clear();
@@ -57,9 +57,19 @@ impl Fold {
             }
             if node.is_wait {
                 target.waits.wait(span);
+                let maker = maker(trace, &nodes, node);
+                if let Some(((name, thread), instance)) = maker.zip(target.instance.as_mut())
+                    && thread == node.thread
+                {
+                    let (loaders, threads) = (target.bounds.loaders, target.bounds.threads);
+                    instance.loaders.waited(name, node.duration_ns(), thread, loaders, threads);
+                }
                 let named = target.named_waits.of(trace.text(span.loader), target.bounds.loaders);
                 if let Some(named) = named {
                     named.wait(span, place.filter(|_| node.is_driving));
+                    if let Some((name, _)) = maker {
+                        named.maker_waited(name, node.duration_ns(), target.bounds.loaders);
+                    }
                 }
                 if node.is_driving {
                     wait_ns = wait_ns.saturating_add(node.duration_ns());
@@ -147,8 +157,7 @@ impl Fold {
         }
         if span.kind == SectionKind::Batch {
             if let Some(instance) = &mut target.instance {
-                let loader = trace.text(span.loader);
-                let name = if loader.is_empty() { trace.text(span.name) } else { loader };
+                let name = loader_of(trace, span);
                 instance.loaders.add(name, span, node.thread, target.bounds.loaders, target.bounds.threads);
             }
         } else {
@@ -181,110 +190,6 @@ impl Fold {
         target.held.add(step, window.end_ns, &mut self.nets, target.sections.tree(), target.bounds);
     }
 
-    /// Attributes the window's time to the spans of its thread, and to those of others that it waited for.
-    fn expose(
-        &mut self,
-        trace: &Trace,
-        anchor: u32,
-        window: &Node,
-        mode: Option<usize>,
-        target: &mut Target<'_>,
-    ) {
-        self.sweep_members.clear();
-        self.sweep_nodes.clear();
-        // The window itself comes first, whatever started before it.
-        let others = self.members.iter().copied().filter(|&index| index != anchor);
-        for index in std::iter::once(anchor).chain(others) {
-            let Some(node) = self.nodes.get_mut(index as usize) else { continue };
-            let Some(span) = trace.spans.get(index as usize) else { continue };
-            let is_boundary = node.anchor != anchor;
-            let is_driving = match is_boundary {
-                true => span.figure(Figure::ThreadId).is_none_or(|id| Some(id) == window.thread),
-                false => node.is_driving,
-            };
-            if !is_driving {
-                continue;
-            }
-            if !is_boundary {
-                node.member = self.sweep_nodes.len() as u32;
-            }
-            let (start_ns, end_ns) = clamp(node, window);
-            let rank = self.slots.rank(node.slot);
-            self.sweep_nodes.push(index);
-            self.sweep_members.push(Member { start_ns, end_ns, parent: NO_PARENT, rank, id: span.id });
-        }
-        for (member, &index) in self.sweep_members.iter_mut().zip(&self.sweep_nodes).skip(1) {
-            let parent = self.nodes.get(index as usize).and_then(|node| self.nodes.get(node.parent as usize));
-            let driver = parent.and_then(|parent| self.nodes.get(parent.driver as usize));
-            member.parent = driver.map_or(NO_PARENT, |driver| driver.member);
-        }
-        let swept = self.sweep_nodes.len();
-        self.joins.clear();
-        let walked = (swept < self.members.len()).then(|| self.walk(trace, anchor));
-        if walked.is_some() {
-            self.join(anchor);
-        }
-        let are_nested = self.sweep.run(&self.sweep_members, &self.joins, &mut self.exposed);
-        self.critical(trace, anchor, window, mode, walked.ok_or(are_nested), target);
-        self.spent.clear();
-        for (&index, &exposed_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
-            let Some(node) = self.nodes.get(index as usize) else { continue };
-            let is_boundary = node.anchor != anchor;
-            // Between steps, a step's time is the step's.
-            if is_boundary && mode.is_none() {
-                continue;
-            }
-            if let Some(sum) = self.sums.get_mut(usize::from(node.slot)) {
-                sum.exposed_ns += exposed_ns;
-            }
-            if let Some(mode) = mode.filter(|_| !is_boundary) {
-                if exposed_ns > 0 && !node.is_orphan {
-                    self.spent.add(node.path, |sum| sum.saturating_add(exposed_ns));
-                }
-                let acc = target.acc(node);
-                if let Some(part) = acc.in_steps.get_mut(mode) {
-                    part.exposed_ns = part.exposed_ns.saturating_add(exposed_ns.into());
-                }
-            }
-        }
-    }
-
-    /// Takes down what of the path that was walked last the driving thread waited for, and whose time that is.
-    fn join(&mut self, anchor: u32) {
-        self.waiters.clear();
-        for (&index, member) in self.members.iter().zip(&self.paths.members) {
-            let own = self.nodes.get(index as usize).filter(|node| node.anchor == anchor && node.is_driving);
-            let own = own.filter(|_| index != anchor);
-            if let Some(node) = own.filter(|_| member.awaits != crate::critical::NO_PARENT) {
-                self.waiters.push((node.start_ns, node.end_ns, node.member));
-            }
-        }
-        // From the end backwards.
-        for piece in self.paths.pieces.iter().rev() {
-            let index = self.members.get(piece.member as usize);
-            let node = index.and_then(|&index| self.nodes.get(index as usize));
-            let Some(node) = node.filter(|node| node.anchor == anchor && !node.is_driving) else { continue };
-            let Some(driver) = self.nodes.get(node.driver as usize) else { continue };
-            let slot = self.nodes.get(node.carrier as usize).map_or(node.slot, |carrier| carrier.slot);
-            let rank = self.slots.rank(slot);
-            let mut start_ns = piece.start_ns;
-            while start_ns < piece.end_ns {
-                // Where what is around it on the driving thread is around one that waited, this is who did, meanwhile.
-                let next = self.waiters.partition_point(|waiter| waiter.0 <= start_ns);
-                let waiter = next.checked_sub(1).and_then(|last| self.waiters.get(last));
-                let waiter = waiter.filter(|waiter| start_ns < waiter.1 && driver.start_ns <= waiter.0);
-                let next_ns = self.waiters.get(next).map_or(u64::MAX, |waiter| waiter.0);
-                let end_ns = waiter.map_or(u64::MAX, |waiter| waiter.1).min(next_ns).min(piece.end_ns);
-                if waiter.is_some() || !node.is_beside {
-                    let waiter = waiter.map_or(driver.member, |waiter| waiter.2);
-                    self.joins.push(Joined { start_ns, end_ns, waiter, rank });
-                    self.sweep_nodes.push(node.carrier);
-                }
-                start_ns = end_ns;
-            }
-        }
-    }
-
     /// The mode of a step. One that names none, and whose sections are all evaluation or inference, and input for it, is
     /// of that mode, where these take half of it at least.
     fn mode_of(&self, root: &Span, window: &Node, anchor: u32) -> Mode {
@@ -310,6 +215,13 @@ impl Fold {
         }
         let is_most = of_mode_ns.saturating_mul(2) >= window.duration_ns();
         found.filter(|_| is_most).unwrap_or(Mode::Train)
+    }
+
+    /// Where waits in a section outside of steps go: to the mode of what it does, where that is told.
+    fn place_outside(&self, window: &Node) -> usize {
+        let own = self.slots.key(window.slot);
+        let of = OTHERS.iter().find(|(phase, _)| *own == PhaseKey::known(*phase));
+        of.map_or(OUTSIDE, |&(_, mode)| mode as usize)
     }
 
     fn step(
@@ -444,10 +356,24 @@ impl Fold {
     }
 }
 
-/// The interval of a span within the window.
-fn clamp(node: &Node, window: &Node) -> (u64, u64) {
-    let start_ns = node.start_ns.clamp(window.start_ns, window.end_ns);
-    (start_ns, node.end_ns.clamp(start_ns, window.end_ns))
+/// The loader that makes a batch: as the batch says, else by its name.
+fn loader_of<'a>(trace: &'a Trace, batch: &Span) -> &'a str {
+    let loader = trace.text(batch.loader);
+    if loader.is_empty() { trace.text(batch.name) } else { loader }
+}
+
+/// The loader that makes the batch which a wait is part of, and the thread that makes it.
+fn maker<'a>(trace: &'a Trace, nodes: &[Node], wait: &Node) -> Option<(&'a str, Option<i64>)> {
+    let mut above = wait.parent;
+    loop {
+        // Ends: parents lead to roots.
+        let node = nodes.get(above as usize)?;
+        let span = trace.spans.get(above as usize)?;
+        if span.kind == SectionKind::Batch {
+            return Some((loader_of(trace, span), node.thread));
+        }
+        above = node.parent;
+    }
 }
 
 /// Counts a call of a section in a step.

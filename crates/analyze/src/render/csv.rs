@@ -51,6 +51,7 @@ const TABLES: &[Table] = &[
     ("loaders.csv", input::loaders),
     ("workers.csv", input::workers),
     ("held_up.csv", input::held_up),
+    ("waited_by.csv", input::waited_by),
     ("waits.csv", input::waits),
     ("memory.csv", memory::trends),
     ("processes.csv", memory::processes),

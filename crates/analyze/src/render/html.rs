@@ -10,6 +10,7 @@ mod data;
 mod distribution;
 mod findings;
 mod marks;
+mod modes;
 mod overview;
 mod page;
 mod palette;
@@ -49,19 +50,21 @@ const SCRIPT: &str = concat!(
 
 fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     let mut body = String::new();
-    overview::header(report, &mut body);
-    body.push_str("<main id=\"content\" tabindex=\"-1\">\n");
     overview::facts(report, &mut body);
     if report.has_run() {
         findings::render(report, &mut body);
     }
     steps::phases(report, &mut body);
-    plots::timeline(report, &mut body);
-    distribution::render(report, &mut body);
-    plots::phases_over_steps(report, &mut body);
-    steps::slowest(report, &mut body);
+    if report.has_steps() {
+        plots::timeline(report, &mut body);
+        distribution::render(report, &mut body);
+        plots::phases_over_steps(report, &mut body);
+        steps::slowest(report, &mut body);
+    }
     critical::render(report, &mut body);
-    waterfall::render(report, &mut body);
+    if report.has_steps() {
+        waterfall::render(report, &mut body);
+    }
     sections::flame(report, &mut body);
     sections::table(report, &mut body);
     ranked::render(report, &mut body);
@@ -72,13 +75,13 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     recording::ranks(report, &mut body);
     recording::render(report, &mut body);
     findings::rules(report, &mut body);
-    body.push_str("</main>\n");
+    let header = overview::header(report, &body);
     let data = data::encode(report).map_err(RenderError)?;
-    Ok(document(report, &body, &data))
+    Ok(document(report, &header, &body, &data))
 }
 
 /// The page around its parts. The policy allows the one style and the one script that are in it, by their hashes.
-fn document(report: &Report, body: &str, data: &str) -> String {
+fn document(report: &Report, header: &str, body: &str, data: &str) -> String {
     let title = report.run_name();
     let policy = format!(
         "default-src 'none'; script-src 'sha256-{}'; style-src 'sha256-{}'; base-uri 'none'; form-action 'none'",
@@ -92,7 +95,7 @@ fn document(report: &Report, body: &str, data: &str) -> String {
          <meta name=\"color-scheme\" content=\"light dark\">\n\
          <title>{} – stepscope</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
          <a class=\"skip\" href=\"#content\">Skip to the report</a>\n\
-         {body}<footer><p>Made by {} {} · report schema {}</p></footer>\n\
+         {header}<main id=\"content\" tabindex=\"-1\">\n{body}</main>\n<footer><p>Made by {} {} · report schema {}</p></footer>\n\
          <script type=\"application/json\" id=\"data\">{data}</script>\n\
          <script>{SCRIPT}</script>\n</body>\n</html>\n",
         escape(title),

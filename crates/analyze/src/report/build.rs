@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use super::ranks::Ranks;
 use super::{
     Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
     RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
@@ -15,12 +16,17 @@ use crate::summary::Summary;
 pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
     let mut bottlenecks = Vec::new();
     let mut states = Vec::new();
+    let ranks = Ranks::of(summary);
     for rule in RULES {
         let said = (rule.check)(summary, config);
         let state = said.state();
         let because = match said {
             Verdict::Found(findings) => {
-                bottlenecks.extend(findings.into_iter().map(|finding| bottleneck(rule, finding)));
+                let among = |finding| match &ranks {
+                    Some(ranks) => ranks.among(rule, finding),
+                    None => finding,
+                };
+                bottlenecks.extend(findings.into_iter().map(|finding| bottleneck(rule, among(finding))));
                 None
             }
             Verdict::Fine { because } | Verdict::NotEnoughData { because } => Some(because),
@@ -57,6 +63,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
 /// What the recording lacks comes first: it qualifies everything else.
 fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
     let mut notes = rules::spans_lost::notes(summary);
+    notes.extend(rules::slow_rank::notes(summary));
     notes.extend(rules::between_steps::notes(summary));
     notes.extend(rules::memory_growth::notes(summary));
     notes.extend(rules::slow_section::notes(summary, config));
@@ -80,7 +87,8 @@ fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
         rank: finding.rank,
         evidence: finding.evidence,
         recommendation: finding.recommendation,
-        predicted_gain: finding.predicted_gain,
+        // What saves nothing is no gain to tell.
+        predicted_gain: finding.predicted_gain.filter(|gain| gain.saved_ns_per_step > 0),
     }
 }
 

@@ -5,6 +5,8 @@ use serde::ser::SerializeMap;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 
+use super::units::percent;
+
 /// What a finding is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -161,6 +163,9 @@ pub struct Gain {
     pub direct_share: f64,
     /// What makes up the rest, a sentence's part; null where there is none.
     pub because: Option<String>,
+    /// What the cause itself takes of a step on average.
+    #[serde(skip)]
+    pub(crate) direct_ns: u64,
 }
 
 impl Gain {
@@ -187,7 +192,26 @@ impl Gain {
             share: share(saved_ns_per_step),
             direct_share: share(direct_ns),
             because: None,
+            direct_ns: direct_ns.min(step_ns),
         })
+    }
+
+    /// Adds time that is saved besides; `what` goes on the sentence's part that begins with its share.
+    pub(crate) fn extend(&mut self, by_ns: u64, what: &str) {
+        let whole_ns = self.saved_ns_per_step.saturating_add(self.step_time_ns);
+        let by_ns = by_ns.min(self.step_time_ns);
+        if by_ns == 0 {
+            return;
+        }
+        let share = |ns: u64| ns as f64 / whole_ns as f64;
+        self.saved_ns_per_step = self.saved_ns_per_step.saturating_add(by_ns);
+        self.step_time_ns -= by_ns;
+        self.share = rounded(share(self.saved_ns_per_step), 6);
+        let part = format!("{} {what}", percent(share(by_ns)));
+        self.because = Some(match self.because.take() {
+            Some(because) => format!("{because}; {part}"),
+            None => format!("{} is the cause itself; {part}", percent(self.direct_share)),
+        });
     }
 
     /// The same bound, of another time.

@@ -5,10 +5,13 @@
 mod build;
 pub(crate) mod coverage;
 mod finding;
+pub(crate) mod names;
+pub(crate) mod ranks;
 pub mod units;
 mod verdict;
 
 use serde::Serialize;
+use stepscope_core::SectionKind;
 use stepscope_model::ReadIssue;
 
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
@@ -96,6 +99,12 @@ impl Report {
     #[must_use]
     pub fn has_run(&self) -> bool {
         self.run.id.is_some() || self.run.spans > 0 || !self.sections.is_empty()
+    }
+
+    /// Whether there were steps, be it that none was read.
+    #[must_use]
+    pub fn has_steps(&self) -> bool {
+        self.summary.mode.is_some() || self.sections.iter().any(|row| row.kind == SectionKind::Step)
     }
 
     /// What the run is called; one without a name is told from none.
@@ -212,6 +221,14 @@ pub struct Run {
     pub errors: u64,
     /// Other runs of the same input.
     pub other_runs: Vec<OtherRun>,
+}
+
+impl Overview {
+    /// Share of the time of the whole steps that no phase covers.
+    #[must_use]
+    pub fn unattributed_share(&self) -> f64 {
+        self.unattributed_ns as f64 / self.whole.total_ns.max(1) as f64
+    }
 }
 
 /// The verdict and its figures.

@@ -1,6 +1,8 @@
 //! Figures in the units people read: times, bytes, shares, counts, rates. For sentences and tables only;
 //! the JSON report carries plain integers.
 
+use super::rounded;
+
 /// A duration, three significant digits: `812 ns`, `3.42 µs`, `47.1 ms`, `1.25 s`, `2 min 05 s`, `3 h 20 min`.
 #[must_use]
 pub fn duration(ns: u64) -> String {
@@ -70,10 +72,11 @@ pub fn signed_bytes(change: i64) -> String {
     format!("{sign}{}", bytes(change.unsigned_abs()))
 }
 
-/// A share of one: `47 %`, `4.2 %`, `0.31 %`, `< 0.01 %`, `0 %`.
+/// A share of one: `47 %`, `4.2 %`, `0.31 %`, `< 0.01 %`, `0 %`. Shares of the JSON report have six decimals: with more,
+/// the same share reads the same.
 #[must_use]
 pub fn percent(share: f64) -> String {
-    let value = share * 100.0;
+    let value = rounded(share, 6) * 100.0;
     if !value.is_finite() {
         "?".into()
     } else if value == 0.0 {
@@ -81,12 +84,17 @@ pub fn percent(share: f64) -> String {
     } else if value.abs() < 0.005 {
         "< 0.01 %".into()
     } else if value.abs() < 0.995 {
-        format!("{value:.2} %")
+        decimals(value, 2) + " %"
     } else if value.abs() < 9.95 {
-        format!("{value:.1} %")
+        decimals(value, 1) + " %"
     } else {
-        format!("{value:.0} %")
+        decimals(value, 0) + " %"
     }
+}
+
+/// With so many decimals; halves away from zero, as people and the page's script round.
+fn decimals(value: f64, digits: u8) -> String {
+    format!("{:.*}", usize::from(digits), rounded(value, digits.into()))
 }
 
 /// A count with its thousands marked: `1,234,567`.
@@ -109,11 +117,23 @@ pub fn short_count(value: u64) -> String {
     if value < 10_000 { count(value) } else { abbreviated(value as f64, "") }
 }
 
-/// A rate: `812 steps/s`, `12.3 k samples/s`, `4.56 M tokens/s`.
+/// What is rare is told by a longer time: its unit, its seconds, and the least rate that is told by it.
+const RARE: [(&str, f64, f64); 3] = [("s", 1.0, 0.1), ("min", 60.0, 1.0), ("h", 3_600.0, 1.0)];
+
+/// A rate: `812 steps/s`, `12.3 k samples/s`, `4.56 M tokens/s`, `2.50 steps/min`, `1.50 steps/h`, `3.00 steps/d`.
 #[must_use]
 pub fn rate(per_second: f64, what: &str) -> String {
     if !per_second.is_finite() {
         return format!("? {what}/s");
+    }
+    if per_second == 0.0 {
+        return format!("0 {what}/s");
+    }
+    // What reads as the least rate is told by it.
+    let told = RARE.iter().find(|(_, seconds, least)| per_second * seconds >= least * 0.9995);
+    let (unit, seconds) = told.map_or(("d", 86_400.0), |&(unit, seconds, _)| (unit, seconds));
+    if unit != "s" {
+        return format!("{} {what}/{unit}", significant(per_second * seconds));
     }
     let number = if per_second < 999.5 { significant(per_second) } else { abbreviated(per_second, " ") };
     format!("{number} {what}/s")
@@ -147,11 +167,11 @@ fn scaled(value: u64, size: u64, unit: &str, carry: fn(u64) -> String) -> String
 /// Three significant digits without an exponent, for values below 1,000.
 fn significant(value: f64) -> String {
     if value < 9.995 {
-        format!("{value:.2}")
+        decimals(value, 2)
     } else if value < 99.95 {
-        format!("{value:.1}")
+        decimals(value, 1)
     } else {
-        format!("{value:.0}")
+        decimals(value, 0)
     }
 }
 
@@ -239,6 +259,19 @@ mod tests {
     }
 
     #[test]
+    fn a_number_is_rounded_one_way_with_more_or_fewer_digits() {
+        // The second of each is the first as the JSON report holds it.
+        let same =
+            [(0.525_000_4, 0.525), (0.524_999_6, 0.525), (0.044_499_8, 0.044_5), (0.004_449_999_6, 0.004_45)];
+        for (exact, told) in same {
+            assert_eq!(percent(exact), percent(told), "{exact}");
+        }
+        assert_eq!([0.525, 0.535, -0.525, 0.0445].map(percent), ["53 %", "54 %", "-53 %", "4.5 %"]);
+        assert_eq!([12_250, 12_350, 1_125].map(duration), ["12.3 µs", "12.4 µs", "1.13 µs"]);
+        assert_eq!(bytes(12 * 1_024 + 256), "12.3 KiB");
+    }
+
+    #[test]
     fn counts_and_rates_read_well() {
         assert_eq!(count(1_234_567), "1,234,567");
         assert_eq!(count(12), "12");
@@ -248,6 +281,15 @@ mod tests {
         assert_eq!(rate(812.4, "steps"), "812 steps/s");
         assert_eq!(rate(999.7, "steps"), "1.00 k steps/s");
         assert_eq!(rate(4_560_000.0, "tokens"), "4.56 M tokens/s");
+        assert_eq!(rate(0.0, "steps"), "0 steps/s");
+        assert_eq!(rate(0.25, "steps"), "0.25 steps/s");
+        assert_eq!(rate(0.05, "steps"), "3.00 steps/min");
+        assert_eq!(rate(1.0 / 60.0, "steps"), "1.00 steps/min");
+        assert_eq!(rate(1.0 / 120.0, "steps"), "30.0 steps/h");
+        assert_eq!(rate(1.0 / 3_600.0, "steps"), "1.00 steps/h");
+        // Steps of two hours, and of a week.
+        assert_eq!(rate(1.0 / 7_200.0, "steps"), "12.0 steps/d");
+        assert_eq!(rate(1.0 / 604_800.0, "steps"), "0.14 steps/d");
         assert_eq!(things(1, "batch", "batches"), "1 batch");
         assert_eq!(things(1_000, "batch", "batches"), "1,000 batches");
     }

@@ -62,7 +62,7 @@ pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String 
             let of = Steps::of(summary, 1).map_or("the time", |steps| steps.base().as_str());
             let by = Steps::of(summary, 1).map_or("", |steps| steps.by());
             match worst {
-                Some(found) => format!("Not input bound, but: {}", found.title),
+                Some(found) => format!("Not input bound, but: {}", lower(&found.title)),
                 None => format!("Not input bound: {share} of {of} is input{by}{}.", rest(summary, mode)),
             }
         }
@@ -74,10 +74,14 @@ fn clause(found: &Bottleneck) -> &str {
     found.title.strip_suffix('.').unwrap_or(&found.title)
 }
 
-/// A sentence as the second part of one.
+/// A sentence as the second part of one. What begins like an abbreviation (GPU, I/O) stays as it is.
 fn lower(sentence: &str) -> String {
     let mut letters = sentence.chars();
-    letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
+    let Some(first) = letters.next() else { return String::new() };
+    if letters.clone().next().is_some_and(|second| second.is_uppercase() || second.is_ascii_punctuation()) {
+        return sentence.to_owned();
+    }
+    first.to_lowercase().chain(letters).collect()
 }
 
 /// Why the input could not be judged.

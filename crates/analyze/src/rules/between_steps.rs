@@ -1,10 +1,9 @@
 //! Rule `between_steps`: time passes between steps that no phase explains.
 
-use stepscope_core::Mode;
-
 use super::common::apart;
 use super::common::when::when;
 use super::{Config, Doc, Rule, Steps};
+use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
 use crate::summary::{Pause, SectionRow, StepNumbers, Summary};
@@ -14,16 +13,17 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Time between steps",
     kind: BottleneckType::Compute,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "Time between steps in which no section is recorded, or sections that name no phase.",
         why: "The steps' own times do not show it: a run whose steps take 20 ms each can take twice as long as all of \
               them together.",
         how: "The time from the start of each process' first step after warm-up to the end of its last one, less its \
-              steps: those of other modes count as a whole. What the outermost sections on threads that drive steps \
+              steps, those of other modes among them. What the outermost sections on threads that drive steps \
               take in it is taken off, those with a phase, which other rules judge, and those without one, which this \
               rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
               have been, and where sections without a phase last a quarter longer than all of it, as some do that \
-              follow the last step. The section named is the longest one without a phase that is in no step, if it \
+              go on after the last step. The section named is the longest one without a phase that is in no step, if it \
               takes at least half of that time. Where the median time from a step to the next, of those that each process did first, \
               is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
               sections between steps were in them, their places are told. Steps that overlap are not judged, and where \
@@ -92,7 +92,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ));
     }
     Verdict::fine(match rest_ns {
-        0 => "no time between steps is without a phase".into(),
+        0 if between.outside_ns == 0 => "no time between steps is without a phase".into(),
         _ => format!("{rest} of the time passes between steps in no phase"),
     })
 }
@@ -121,13 +121,13 @@ struct Between<'a> {
     elapsed_ns: u64,
     /// Of it, neither in steps nor in outermost sections with a phase.
     left_ns: u64,
-    /// Outermost sections without a phase, some of which may follow the last step.
+    /// Outermost sections without a phase, some of which may reach beyond the last step.
     outside_ns: u64,
     /// What they take of `left_ns`.
     unnamed_ns: u64,
     /// In none.
     unrecorded_ns: u64,
-    /// All outermost sections, some of which may follow the last step.
+    /// All outermost sections, some of which may reach beyond the last step.
     recorded_ns: u64,
     /// The median time from a step to the next one, the longest of all processes; absent where one does not know it.
     usual_gap_ns: Option<u64>,
@@ -139,9 +139,7 @@ impl<'a> Between<'a> {
     fn of(summary: &'a Summary, steps: &Steps<'_>) -> Self {
         let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
         let elapsed_ns = sum(&mut summary.instances.iter().map(|row| row.throughput.elapsed_ns));
-        let is_other = |mode: Mode| mode != steps.mode.mode;
-        let others = summary.modes.iter().filter(|row| is_other(row.mode)).map(|row| row.all.total);
-        let others_ns = sum(&mut others.into_iter());
+        let others_ns = sum(&mut summary.instances.iter().map(|row| row.other_steps_ns));
         let between_ns = elapsed_ns.saturating_sub(steps.mode.steady_ns).saturating_sub(others_ns);
         let outside = |has_phase: bool| {
             let rows = summary.outside.iter().filter(move |row| row.phase.is_some() == has_phase);
@@ -204,7 +202,7 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
         |row| {
             format!(
                 "`{}` takes {} in {}: give it a phase",
-                row.path,
+                names::path(&row.path),
                 duration(row.stats.total),
                 things(row.stats.count, "call", "calls")
             )

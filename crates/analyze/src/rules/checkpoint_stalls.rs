@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Checkpoint stalls",
     kind: BottleneckType::Io,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "Time during which the training thread itself is in a checkpoint, inside steps or between them.",
         why: "No training happens meanwhile, on any rank that waits for this one.",

@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Communication waits",
     kind: BottleneckType::Communication,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Exchange between ranks that the training thread waits for: time of that thread in phase \
                 `communication`, or waiting for such sections on other threads, inside steps and between them.",
@@ -27,7 +28,8 @@ pub(super) const RULE: Rule = Rule {
               thread, and the finding says so. One rank is late, and named, where it communicates for at most two thirds as \
               long as each of the others and works for longer than any; its lateness is what all would do without if it \
               took each of them as long as this one. The gain takes all of it away: an exchange cannot be left out, but it \
-              can be hidden. The limit is that of the profiler of TensorBoard.",
+              can be hidden; with a late rank it is what the others communicate, since all do without that where it is no \
+              longer late. The limit is that of the profiler of TensorBoard.",
         advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
                  accumulation) or less (lower precision, compression); join many small messages to few large ones. \
                  Where single calls take long and the others do not, one rank is late, and the others wait for it.",
@@ -58,7 +60,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let late = Late::of(summary);
     let advice = late.as_ref().map_or_else(|| advice(&wait, thresholds), wait_for);
-    wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
+    let mut verdict = wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
         let moved = wait.throughput();
         evidence
             .with_known("late_rank_per_step_ns", late.as_ref().map(|late| late.own_ns))
@@ -66,7 +68,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with_known("lateness_share", late.as_ref().map(|late| rounded(late.share, 3)))
             .with_known("bytes", moved.map(|(sum, _)| sum))
             .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))
-    })
+    });
+    // All do without what the others wait for, the late rank as well.
+    if let (Some(late), Verdict::Found(findings)) = (&late, &mut verdict) {
+        let gains = findings.iter_mut().filter_map(|finding| finding.predicted_gain.as_mut());
+        gains.for_each(|gain| {
+            let more_ns = late.others_ns.saturating_sub(gain.saved_ns_per_step);
+            gain.extend(more_ns, "is what the late rank may do without as well");
+        });
+    }
+    verdict
 }
 
 fn wait_for(late: &Late) -> String {

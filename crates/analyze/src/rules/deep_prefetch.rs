@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Prefetch too deep",
     kind: BottleneckType::Memory,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Loaders that are always many batches ahead of steps that never wait for one.",
         why: "Each finished batch in the queue holds its memory, and none of them makes a step faster. Where samples are \

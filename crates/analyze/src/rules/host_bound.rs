@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Host bound",
     kind: BottleneckType::Compute,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "Steps that are held up by host code of the step itself, between its sections: neither input nor any stage \
                 of training.",

@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Input bound",
     kind: BottleneckType::DataLoading,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "Steps that wait for their batch, or read it themselves: time of the training thread in \
                 `data_wait` and `data_loading`, inside steps and between them.",
@@ -23,14 +24,16 @@ pub(super) const RULE: Rule = Rule {
               threads that are busy all the time but always ahead make no step wait, and are not a finding; where \
               they share cores with the training thread, its computation is slower for it all the same.",
         how: "The exposed time of both phases (the training thread is inside them, or in a section in which it waits \
-              for them on another thread, and nothing of higher rank runs) is divided by the time of the steps plus \
-              the input between them, warm-up excluded. Where no step was read with its sections, their sums tell how \
-              long they took, on whatever thread, and the finding says so. The number of workers that would keep up is \
+              for them on another thread, and nothing of higher rank runs; a fetch that is suspended counts while \
+              nothing else runs) is divided by the time of the steps plus the input between them, warm-up excluded. \
+              Where no step was read with its sections, their sums tell how long they took, on whatever thread, and \
+              the finding says so. The number of workers that would keep up is \
               ceil(mean time to make a batch / mean step time without the wait). Of several loaders the one is judged \
               for which steps of this mode, and what is between steps, wait most, by its own batches, waits and \
               workers; where waits do not name their loader, the busiest. Where that one waits for the batches of \
-              one other loader for half of the time in which it makes its own or more, the advice is about the \
-              other. A wait of a second a step is a finding whatever its share, and one of 100 ms is told, on \
+              others for half of the time in which it makes its own or more, the advice is about the one it waits for \
+              longest, and so on to the loader that works itself. \
+              A wait of a second a step is a finding whatever its share, and one of 100 ms is told, on \
               average or in one of ten waits (90th percentile). The severity is the wait's share. The gain takes the \
               whole wait away, and of what remains in the quicker steps (1st percentile) what loaders may cost it: a \
               step that shares a core with them, as two virtual processors often do, computes at half speed, or \
@@ -99,7 +102,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
     let loader = Producers::of(summary, &steps, &beside, rest_ns);
-    let limiting = loader.waits_for.as_ref();
+    let waits_for = loader.waits_for.as_ref();
     let evidence = Evidence::new()
         .with("waiting_share", rounded(share, 6))
         .with("data_wait_share", rounded(steps.share(steps.exposed_ns(WAIT)), 6))
@@ -119,8 +122,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("workers_busy_share", loader.busy_share.map(six))
         .with_known("workers_slot_wait_share", loader.slot_wait_share.map(six))
         .with_known("workers_needed", loader.needed)
-        .with_known("waits_for_loader", limiting.and_then(|(row, _)| Some(row.one_of?.name)))
-        .with_known("waits_for_loader_share", limiting.map(|(_, share)| six(*share)));
+        .with_known("waits_for_loader", waits_for.and_then(|(row, _)| row.name()))
+        .with_known("waits_for_loader_share", waits_for.map(|(_, share)| six(*share)))
+        .with_known("limiting_loader", waits_for.and_then(|_| loader.limiting().name()));
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
     let of = steps.base().as_str();
     let title = if serial {
@@ -213,8 +217,11 @@ struct Producers<'a> {
     computing: Option<(u64, u64)>,
     /// The section that takes most of a batch, and its share of it.
     largest_part: Option<(String, f64)>,
-    /// The loader whose batches it waits for most of the time in which it makes its own, and the share of that.
+    /// The loader whose batches it waits for most of the time in which it makes its own, and the share of that; this one
+    /// may wait for the next.
     waits_for: Option<(Box<Self>, f64)>,
+    /// Share of the time in which it makes batches for which it waits, for whatever; absent where that is not known.
+    own_waiting_share: Option<f64>,
     recorder: Recorder,
 }
 
@@ -229,15 +236,42 @@ impl<'a> Producers<'a> {
             name: &row.name,
             waiting_share: (all_ns > 0).then(|| held_up_ns(row) as f64 / all_ns as f64),
         });
-        let mut judged = Self::of_loader(summary, loader, one_of, beside, step_ns);
-        if let Some((row, share)) = loader.and_then(|loader| waited_for(loader, loaders)) {
+        match loader {
+            Some(loader) => Self::with_stages(summary, loader, one_of, beside, step_ns, &mut Vec::new()),
+            None => Self::of_loader(summary, None, one_of, beside, step_ns),
+        }
+    }
+
+    /// A loader and those that it waits for, one after the other; `seen` are those before it, so that nothing goes in
+    /// circles.
+    fn with_stages(
+        summary: &'a Summary,
+        loader: &'a LoaderRow,
+        one_of: Option<OneOf<'a>>,
+        beside: &Beside,
+        step_ns: u64,
+        seen: &mut Vec<&'a str>,
+    ) -> Self {
+        seen.push(&loader.name);
+        let mut judged = Self::of_loader(summary, Some(loader), one_of, beside, step_ns);
+        let next = waited_for(loader, &summary.batches.loaders);
+        if let Some((row, share)) = next.filter(|(row, _)| !seen.contains(&row.name.as_str())) {
             let one_of = Some(OneOf { name: &row.name, waiting_share: None });
-            let limiting = Self::of_loader(summary, Some(row), one_of, beside, step_ns);
             // More of its workers would wait for the same.
             judged.needed = None;
-            judged.waits_for = Some((Box::new(limiting), share));
+            let next = Self::with_stages(summary, row, one_of, beside, step_ns, seen);
+            judged.waits_for = Some((Box::new(next), share));
         }
         judged
+    }
+
+    fn name(&self) -> Option<&'a str> {
+        self.one_of.map(|one| one.name)
+    }
+
+    /// The last of those that wait for each other.
+    fn limiting(&self) -> &Self {
+        self.waits_for.as_ref().map_or(self, |(next, _)| next.limiting())
     }
 
     fn of_loader(
@@ -271,21 +305,16 @@ impl<'a> Producers<'a> {
             computing: free.filter(|_| is_measured).map(|free| (beside.computing_ns, free)),
             largest_part: largest_part(summary, one_of.map(|one| one.name)),
             waits_for: None,
+            own_waiting_share: loader
+                .filter(|row| row.produce.total > 0)
+                .map(|row| row.waiting_ns as f64 / row.produce.total as f64),
             recorder: Recorder::of(summary),
         }
     }
 
     /// What to do about it; of several loaders, which one it is about.
     fn advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
-        let advice = match &self.waits_for {
-            Some((limiting, share)) => format!(
-                "{} waits itself for {} of the time in which it makes batches, so more of its workers would not help. {}",
-                self.subject().0,
-                percent(*share),
-                limiting.own_advice(thresholds, step_ns)
-            ),
-            None => self.own_advice(thresholds, step_ns),
-        };
+        let advice = self.stage_advice(thresholds, step_ns);
         match self.one_of {
             Some(OneOf { name, waiting_share: Some(share) }) => {
                 format!("Of the time spent waiting for loaders, {} is for `{name}`. {advice}", percent(share))
@@ -294,6 +323,33 @@ impl<'a> Producers<'a> {
                 format!("The waits do not say for which loader; `{name}` works most. {advice}")
             }
             None => advice,
+        }
+    }
+
+    /// The same without why it is about this loader: about the last of those that wait for each other.
+    fn stage_advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
+        let waits = |share: f64| match self.one_of {
+            Some(one) => format!(
+                "The loader `{}` waits itself for {} of the time in which it makes batches, so more of its workers \
+                 would not help",
+                one.name,
+                percent(share)
+            ),
+            None => format!(
+                "The loaders wait themselves for {} of the time in which they make batches, so more workers would not \
+                 help",
+                percent(share)
+            ),
+        };
+        match (&self.waits_for, self.own_waiting_share) {
+            (Some((next, share)), _) => {
+                format!("{}. {}", waits(*share), next.stage_advice(thresholds, step_ns))
+            }
+            (None, Some(share)) if share >= MOST => {
+                let who = self.one_of.map_or("they wait", |_| "it waits");
+                format!("{}: look at what {who} for.", waits(share))
+            }
+            _ => self.own_advice(thresholds, step_ns),
         }
     }
 
@@ -395,15 +451,23 @@ impl<'a> Producers<'a> {
     }
 }
 
-/// The one other loader that a loader waits for most of the time in which it makes its batches, and the share of that:
-/// what holds up no thread that drives steps holds up loaders.
+/// Of the other loaders that a loader waits for most of the time in which it makes its batches the one that it waits
+/// for longest, of equals the first name; and the share of that time. Where no wait is part of a batch, what holds up
+/// no thread that drives steps holds up loaders: that tells it where there is only one such other loader.
 fn waited_for<'a>(loader: &LoaderRow, loaders: &'a [LoaderRow]) -> Option<(&'a LoaderRow, f64)> {
-    let share = |row: &LoaderRow| {
+    let others = || loaders.iter().filter(|row| row.name != loader.name);
+    let share = |waited_ns: u64| waited_ns as f64 / loader.produce.total.max(1) as f64;
+    if loaders.iter().any(|row| !row.waited_by.is_empty()) {
+        let waited_ns = others().fold(0, |sum, row| u64::saturating_add(sum, row.waited_by_ns(&loader.name)));
+        let longest = others().rev().max_by_key(|row| row.waited_by_ns(&loader.name))?;
+        return (share(waited_ns) >= MOST).then(|| (longest, share(waited_ns).min(1.0)));
+    }
+    let elsewhere = |row: &LoaderRow| {
         let held_up = row.held_up.iter().fold(0, |sum, held| u64::saturating_add(sum, held.total_ns));
-        row.waits.wait.total.saturating_sub(held_up) as f64 / loader.produce.total.max(1) as f64
+        share(row.waits.wait.total.saturating_sub(held_up))
     };
-    let others = loaders.iter().filter(|row| row.name != loader.name).map(|row| (row, share(row)));
-    let mut most = others.filter(|&(_, share)| share >= MOST && loader.produce.count > 0);
+    let mut most =
+        others().map(|row| (row, elsewhere(row))).filter(|row| row.1 >= MOST && loader.produce.count > 0);
     // Of several nobody knows which of them waits for which.
     most.next().filter(|_| most.next().is_none()).map(|(row, share)| (row, share.min(1.0)))
 }
@@ -426,7 +490,9 @@ fn largest_part(summary: &Summary, one_of: Option<&str>) -> Option<(String, f64)
             .any(|batch| row.path.strip_prefix(&batch.path).is_some_and(|rest| rest.starts_with('/')))
     };
     // Of equals the first path.
-    let largest = summary.sections.iter().filter(is_inside).rev().max_by_key(|row| own_ns(row))?;
+    let works = |row: &&SectionRow| row.phase.as_ref().is_none_or(|phase| !phase.is(Phase::DataWait));
+    let largest =
+        summary.sections.iter().filter(is_inside).filter(works).rev().max_by_key(|row| own_ns(row))?;
     let share = own_ns(largest) as f64 / all_ns.max(1) as f64;
     (share >= MOST).then(|| (largest.path.clone(), share.min(1.0)))
 }

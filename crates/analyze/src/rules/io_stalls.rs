@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "I/O stalls",
     kind: BottleneckType::Io,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "Reading and writing on the training thread: its time in phase `io`, inside steps and between them. \
                 Batches are the business of `input_bound`, checkpoints that of `checkpoint_stalls`.",

@@ -3,6 +3,7 @@
 use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
+use crate::report::names;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{ModeSummary, SectionRow, SeriesPoint, StepNumbers, Summary};
@@ -12,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Long warm-up",
     kind: BottleneckType::Compute,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Steps at the start that take a multiple of the usual one, and together a good part of the time of all \
                 steps: compilation, tuning of kernels, caches that fill.",
@@ -93,13 +95,13 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let what = match section {
         Some(row) if is_rare(row, mode) => format!(
             "`{}` takes {} in {}: keep what it compiles, tunes or loads.",
-            row.path,
+            names::path(&row.path),
             duration(row.stats.total),
             things(row.stats.count, "call", "calls")
         ),
         Some(row) => format!(
             "`{}` takes {} in its slowest call and {} in the usual one: keep what it compiles, tunes or loads.",
-            row.path,
+            names::path(&row.path),
             duration(row.stats.max.unwrap_or(0)),
             duration(row.stats.p50.unwrap_or(0))
         ),

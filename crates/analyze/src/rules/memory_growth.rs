@@ -19,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Memory growth",
     kind: BottleneckType::Memory,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Memory that grows with every step and is still growing at the end of the recording, and the \
                 section that leaves about as much behind a step.",

@@ -132,6 +132,9 @@ pub struct Rule {
     pub name: &'static str,
     /// What its findings are about.
     pub kind: BottleneckType,
+    /// Whether what it finds is time of a rank that others may wait for meanwhile: not where it is such waiting, or time of
+    /// whole steps, which waiting is part of.
+    pub may_hold_up_ranks: bool,
     /// What a user can read about it.
     pub doc: Doc,
     /// Looks at a run.
@@ -354,7 +357,7 @@ impl<'a> Steps<'a> {
     pub(crate) fn between_ns(&self, phases: &[Phase]) -> u64 {
         let is_meant = |name: &PhaseName| phases.iter().any(|&phase| name.is(phase));
         if let Some(sums) = &self.sums {
-            return sums.between_ns(is_meant);
+            return sums.between_ns(self.mode.mode, is_meant);
         }
         let rows = self.summary.outside.iter().filter(|row| row.phase.as_ref().is_some_and(is_meant));
         rows.fold(0, |sum, row| sum.saturating_add(row.exposed_ns))

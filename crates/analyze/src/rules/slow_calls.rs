@@ -6,6 +6,7 @@ use stepscope_core::Phase;
 use super::common::tail::{innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
+use crate::report::names;
 use crate::report::units::{count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
@@ -16,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Slow calls among many",
     kind: BottleneckType::Variability,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "A section of the step of which few calls take a multiple of the usual one, so that these few cost a good \
                 part of the step time.",
@@ -91,7 +93,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     Verdict::fine(match most {
         Some((row, share)) => {
-            format!("the slow calls of {} cost most, {} of the step time", row.path, percent(share))
+            format!(
+                "the slow calls of {} cost most, {} of the step time",
+                names::path(&row.path),
+                percent(share)
+            )
         }
         None => "no section has a few calls that take a multiple of the others".into(),
     })
@@ -152,7 +158,7 @@ fn finding(
     Some(Finding {
         title: format!(
             "Few calls of {} cost {} of {}: the slowest takes {} times the median.",
-            row.path,
+            names::path(&row.path),
             percent(share),
             steps.base().as_str(),
             count(ratio.round() as u64)
@@ -170,13 +176,13 @@ fn finding(
             .with_known("call_p90_ns", stats.p90)
             .with_known("call_p99_ns", stats.p99)
             .with("call_max_ns", max)
-            .with_known("taken_by_others_share", others.map(|share| rounded(share, 3))),
+            .with_known("taken_by_others_share", others.map(|share| rounded(share, 6))),
         recommendation: match others {
             Some(share) => format!("Up to {} of it is time in which {ADVICE}", percent(share)),
             None => format!(
                 "Find what `{}` does in its slowest calls ({}, against {} in the usual one) and not in the others: the \
                  traces of the slowest steps below show it. Do that in small parts, or in another thread.",
-                row.path,
+                names::path(&row.path),
                 duration(max),
                 duration(p50)
             ),

@@ -14,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Slow preprocessing",
     kind: BottleneckType::Preprocessing,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "Preprocessing, augmentation or collation on the training thread that takes a good part of the \
                 step.",

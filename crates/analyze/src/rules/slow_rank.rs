@@ -7,15 +7,18 @@ use stepscope_core::{Phase, attr};
 use super::common::late::Late;
 use super::common::waits::Wait;
 use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{InstanceRow, StepNumbers, Summary};
+use crate::report::names;
+use crate::report::ranks::is_waiting;
+use crate::report::units::{count, duration, listed, percent, things};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
+use crate::summary::{InstanceRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slow_rank",
     since: "0.1.0",
     name: "Slow rank",
     kind: BottleneckType::Variability,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Ranks that work longer for a step than the others: their own device, data, host or code is slower.",
         why: "Ranks that exchange gradients do their steps together, so all of them take as long as the slowest one, whether \
@@ -64,7 +67,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let rows: Vec<&InstanceRow> = summary.instances.iter().filter(|row| row.steps.count > 0).collect();
     if rows.len() < 2 {
-        return Verdict::fine("one process does the steps");
+        return match Absent::of(summary) {
+            Some(absent) => Verdict::unknown(absent.words()),
+            None => Verdict::fine("one process does the steps"),
+        };
     }
     let Some(mut ranks) = rows.iter().map(|row| Rank::of(row)).collect::<Option<Vec<Rank<'_>>>>() else {
         return Verdict::unknown(format!("processes do not say which rank they are (`{}`)", attr::RANK));
@@ -83,10 +89,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             thresholds.min_steps
         ));
     }
-    let numbers = steps.mode.step_range.map(|(first, last)| last.saturating_sub(first).saturating_add(1));
-    if steps.mode.numbers == StepNumbers::Unique
-        && numbers.is_some_and(|numbers| steps.mode.all.count <= numbers)
-    {
+    if steps.mode.are_steps_apart() {
         return Verdict::fine("ranks do steps of their own, so that none waits for another");
     }
     ranks.sort_by_key(|rank| (std::cmp::Reverse(rank.works_ns), rank.rank));
@@ -121,13 +124,58 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     Verdict::Found(vec![split.finding(&steps, gain, thresholds)])
 }
 
+/// Ranks of the run that this input lacks.
+struct Absent {
+    read: u64,
+    all: u64,
+    /// Some of them, the smallest.
+    ranks: Vec<i64>,
+}
+
+/// Ranks that are named, at most.
+const NAMED: usize = 8;
+
+impl Absent {
+    /// None where all are there, or nobody said how many there are.
+    fn of(summary: &Summary) -> Option<Self> {
+        let size = summary.state.world_size?;
+        let all = u64::try_from(size).ok()?;
+        let known =
+            summary.instances.iter().map(|row| row.resource.rank).collect::<Option<BTreeSet<i64>>>()?;
+        let read = known.iter().filter(|rank| (0..size).contains(rank)).count() as u64;
+        let ranks = (0..size).filter(|rank| !known.contains(rank)).take(NAMED + 1).collect();
+        (0 < read && read < all).then_some(Self { read, all, ranks })
+    }
+
+    fn words(&self) -> String {
+        let are = if self.read == 1 { "is" } else { "are" };
+        let absent = match self.ranks.as_slice() {
+            [one] => format!(" (rank {one} is not)"),
+            some if some.len() <= NAMED => {
+                format!(" (ranks {} are not)", listed(some.iter().map(i64::to_string)))
+            }
+            _ => String::new(),
+        };
+        format!("{} of {} ranks {are} in this input{absent}", count(self.read), count(self.all))
+    }
+}
+
+/// What qualifies all that is said of ranks.
+pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
+    let text = |absent: Absent| {
+        format!(
+            "{}. What findings say of ranks, and who waits for whom, is of those that are; give the files of all.",
+            absent.words()
+        )
+    };
+    let texts = Absent::of(summary).map(text);
+    texts.into_iter().map(|text| Note { rule: RULE.id, section: None, text }).collect()
+}
+
 fn is_told_as_late(summary: &Summary, config: &Config) -> bool {
     let thresholds = &config.communication_waits;
     Wait::of(summary, Phase::Communication, "", thresholds.min_share, thresholds.min_steps).is_ok()
 }
-
-/// Phases in which a rank waits for others.
-const WAITING: [Phase; 2] = [Phase::Communication, Phase::Synchronization];
 
 /// One rank.
 struct Rank<'a> {
@@ -141,9 +189,7 @@ struct Rank<'a> {
 impl<'a> Rank<'a> {
     fn of(row: &'a InstanceRow) -> Option<Self> {
         let (p50_ns, mad_ns) = row.steps.p50.zip(row.steps.mad)?;
-        let waits =
-            row.phases_per_step.iter().filter(|time| WAITING.iter().any(|&phase| time.phase.is(phase)));
-        let waits_ns = waits.fold(0u64, |sum, time| sum.saturating_add(time.exposed_ns));
+        let waits_ns = row.exposed_per_step_ns(is_waiting);
         let independent = (row.steps.count as f64 / ALIKE).max(1.0);
         Some(Self {
             rank: row.resource.rank?,
@@ -156,8 +202,7 @@ impl<'a> Rank<'a> {
 
     /// Mean exposed time of a phase in a step.
     fn phase_ns(&self, phase: &str) -> u64 {
-        let mut times = self.row.phases_per_step.iter();
-        times.find(|time| time.phase.as_str() == phase).map_or(0, |time| time.exposed_ns)
+        self.row.exposed_per_step_ns(|own| own.as_str() == phase)
     }
 }
 
@@ -190,7 +235,7 @@ impl<'a, 'b> Split<'a, 'b> {
             sum / ranks.len().max(1) as u64
         };
         let all = self.slowest.row.phases_per_step.iter();
-        let own = all.filter(|time| !WAITING.iter().any(|&phase| time.phase.is(phase)));
+        let own = all.filter(|time| !is_waiting(&time.phase));
         let times = own.map(|time| time.phase.as_str());
         let times = times.map(|phase| (phase, mean(self.slow, phase), mean(self.others, phase)));
         times.max_by_key(|&(_, slow_ns, others_ns)| slow_ns.saturating_sub(others_ns))
@@ -214,8 +259,10 @@ impl<'a, 'b> Split<'a, 'b> {
         let place = phase.map_or_else(
             || "No phase explains it: give sections a phase".to_owned(),
             |(phase, slow_ns, others_ns)| {
-                let of =
-                    section.map_or_else(|| format!("`{phase}`"), |row| format!("`{phase}` (`{}`)", row.path));
+                let of = section.map_or_else(
+                    || format!("`{phase}`"),
+                    |row| format!("`{phase}` (`{}`)", names::path(&row.path)),
+                );
                 format!(
                     "It is in {of}, {} a step and {} on the others",
                     duration(slow_ns),

@@ -4,6 +4,7 @@
 use stepscope_core::{Phase, PhaseClass};
 
 use super::{Config, Doc, Rule, Steps};
+use crate::report::names;
 use crate::report::units::{bytes, count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
 use crate::summary::{SectionRow, Summary};
@@ -13,6 +14,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Slow section",
     kind: BottleneckType::Compute,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "One section below step level whose own time, nested sections excluded, is a good part of the \
                 step although it is none of the stages that a step consists of: no forward or backward pass, \
@@ -92,7 +94,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Some(cost) => {
             format!(
                 "the costliest such section, {}, takes {}{}",
-                cost.row.path,
+                names::path(&cost.row.path),
                 percent(cost.share),
                 steps.by()
             )
@@ -172,7 +174,7 @@ impl<'a> Cost<'a> {
                 "{} of {} goes into {} itself{}.",
                 percent(self.share),
                 steps.base().as_str(),
-                self.row.path,
+                names::path(&self.row.path),
                 steps.by()
             ),
             severity: gain.severity(),
@@ -236,13 +238,17 @@ pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
             notes.push(Note {
                 rule: RULE.id,
                 section: Some(row.path.clone()),
-                text: format!("{} takes {} of its own a call.", row.path, duration(ns)),
+                text: format!("{} takes {} of its own a call.", names::path(&row.path), duration(ns)),
             });
         } else if let Some(ns) = tenth_ns(row).filter(|&ns| ns as f64 >= thresholds.long_call_s * 1e9) {
             notes.push(Note {
                 rule: RULE.id,
                 section: Some(row.path.clone()),
-                text: format!("{} takes {} or longer in one of ten calls.", row.path, duration(ns)),
+                text: format!(
+                    "{} takes {} or longer in one of ten calls.",
+                    names::path(&row.path),
+                    duration(ns)
+                ),
             });
         }
         let alloc = row.memory.and_then(|memory| memory.self_alloc_bytes?.checked_div(memory.spans));
@@ -250,7 +256,7 @@ pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
             notes.push(Note {
                 rule: RULE.id,
                 section: Some(row.path.clone()),
-                text: format!("{} itself allocates {} a call.", row.path, bytes(size)),
+                text: format!("{} itself allocates {} a call.", names::path(&row.path), bytes(size)),
             });
         }
     }

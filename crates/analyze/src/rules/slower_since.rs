@@ -4,6 +4,7 @@ use stepscope_core::{Phase, SectionKind};
 
 use super::common::late::Late;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
+use super::common::within::steps_within;
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::smallest_visible;
 use crate::report::units::{count, duration, percent, things};
@@ -17,6 +18,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Slower since a step",
     kind: BottleneckType::Variability,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "A step from which on steps take longer than before, to the end of the run: at once, or bit by bit.",
         why: "The steps before show what this program takes on this machine. What makes it slower later is not \
@@ -31,8 +33,8 @@ pub(super) const RULE: Rule = Rule {
               of the round by itself. No change is what lasts for less than 20 steps or a twentieth of the run (100 \
               steps where the run begins or ends with it, 40 for a quick beginning and between two changes in one \
               direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
-              it on, is told from a change by Schwarz's criterion. Where nothing changes, the second half of the \
-              same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
+              it on, to the end or to a new level, is told from a change, or several, by Schwarz's criterion. Where \
+              nothing changes, the second half of the same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
               found is told. A finding needs a level that all later ones stay above: what steps take after it is the \
               lowest of these. The phase named is the one whose exposed time in a step grew most, in the mean of all \
               steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
@@ -87,7 +89,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let changes: Vec<&StepChange> =
         summary.changes.iter().filter(|change| change.mode == steps.mode.mode).collect();
     let lasting: Vec<Lasting<'_>> =
-        (0..changes.len()).filter_map(|index| Lasting::of(changes.get(index..)?)).collect();
+        (0..changes.len()).filter_map(|index| Lasting::of(summary, changes.get(index..)?)).collect();
     let least = |lasting: &Lasting<'_>| lasting.share() >= thresholds.min_change_share;
     let taken = Taken::of(summary, steps.mode.mode);
     let found: Vec<Finding> = lasting
@@ -142,11 +144,15 @@ struct Lasting<'a> {
 
 impl<'a> Lasting<'a> {
     /// Of the first of these changes; the others follow it.
-    fn of(changes: &[&'a StepChange]) -> Option<Self> {
+    fn of(summary: &Summary, changes: &[&'a StepChange]) -> Option<Self> {
         let (&change, later) = changes.split_first()?;
         let after_ns = changes.iter().map(|change| change.after_ns).min()?;
         let more_ns = after_ns.checked_sub(change.before_ns).filter(|&more_ns| more_ns > 0)?;
-        let since = later.iter().map(|change| u128::from(change.steps_after)).sum::<u128>();
+        // What a gradual change led to, and what other changes lead to.
+        let next_step = later.first().map_or(u64::MAX, |next| next.step);
+        let rest = steps_within(summary, change.mode, change.to_step.saturating_add(1), next_step);
+        let since =
+            later.iter().map(|change| u128::from(change.steps_after)).sum::<u128>() + u128::from(rest);
         let here = u128::from(change.steps_after) * u128::from(more_ns);
         let here = if change.kind == ChangeKind::Gradual { here / 2 } else { here };
         Some(Self { change, after_ns, more_ns, all_ns: here.saturating_add(since * u128::from(more_ns)) })
@@ -206,8 +212,8 @@ fn finding(
         .with("longer_share", rounded(lasting.share(), 6))
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
-        .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 3)))
-        .with_known("taken_by_others_share", others.map(|share| rounded(share, 3)))
+        .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 6)))
+        .with_known("taken_by_others_share", others.map(|share| rounded(share, 6)))
         .with_known("section_before_ns", section.map(|section| section.before_ns))
         .with_known("section_after_ns", section.map(|section| section.after_ns));
     Some(Finding {

@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Spans lost",
     kind: BottleneckType::Recording,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Spans that were recorded but did not arrive, traces that are not complete, and runs that did \
                 not end in order.",

@@ -8,16 +8,19 @@ use stepscope_core::Phase;
 use super::common::tail::{innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
+use super::common::within::steps_within;
 use super::{Config, Doc, Rule, Steps};
+use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary};
+use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SectionRow, SlowStep, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
     since: "0.1.0",
     name: "Step jitter",
     kind: BottleneckType::Variability,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Step times that scatter: some steps take a multiple of the usual one, and together that costs \
                 a noticeable part of the run.",
@@ -83,7 +86,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if p50 == 0 {
         return Verdict::unknown("the median step takes no time");
     }
-    let levels = Levels::of(&summary.changes, steps.mode).or_else(|| Levels::of_ranks(summary, config));
+    let levels = Levels::of(summary, steps.mode).or_else(|| Levels::of_ranks(summary, config));
     let usual_ns = levels.as_ref().map_or(p50, |levels| levels.highest_ns.max(p50));
     let ratio = |ns: u64| ns as f64 / usual_ns as f64;
     let mean_ns = mean.round() as u64;
@@ -113,11 +116,14 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let few: &[&SlowStep] = if is_rare && rare.steps.len() < FEW { &rare.steps } else { &[] };
     if !(has_tail || is_rare) || gain.share < thresholds.min_share {
         return Verdict::fine(format!(
-            "p95 is {:.2} times {usual}, p99 {:.2} times; {} of the step time lies above {usuals}{}; steps vary from {} and \
-             {} times, and {}, on",
+            "p95 is {:.2} times {usual}, p99 {:.2} times; the mean step is {}{usuals}{}; a finding needs a p95 \
+             of {} times or a p99 of {} times, and a mean above by {} of itself",
             ratio(p95),
             ratio(p99),
-            percent(gain.share),
+            match above_ns {
+                0 => "not above ".to_owned(),
+                _ => format!("{} of itself above ", percent(gain.share)),
+            },
             if periodic.is_some() { ", periodic steps left out" } else { "" },
             thresholds.min_p95_ratio,
             thresholds.min_p99_ratio,
@@ -155,12 +161,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("rare_steps", is_rare.then_some(rare.steps.len()))
         .with_known("periodic_steps_left_out", periodic.map(PeriodicSteps::steps))
         .with_known("explained_by", cause.as_ref().map(|cause| cause.phase.clone()))
-        .with_known("explained_share", share.map(|share| rounded(share, 3)));
+        .with_known("explained_share", share.map(|share| rounded(share, 6)));
     let others = Taken::of(summary, steps.mode.mode).and_then(|taken| {
         let first = steps.mode.warmup.steady_step.unwrap_or(0);
         most_of(taken.mean_between(first, u64::MAX)?, above_ns)
     });
-    let evidence = evidence.with_known("taken_by_others_share", others.map(|share| rounded(share, 3)));
+    let evidence = evidence.with_known("taken_by_others_share", others.map(|share| rounded(share, 6)));
     Verdict::Found(vec![Finding {
         title: format!(
             "Steps vary: {name} is {:.1} times {usual}, which costs {} of the step time.",
@@ -234,13 +240,20 @@ struct Levels {
 
 impl Levels {
     /// None where the run kept its level.
-    fn of(changes: &[StepChange], mode: &ModeSummary) -> Option<Self> {
-        let mut changes = changes.iter().filter(|change| change.mode == mode.mode).peekable();
+    fn of(summary: &Summary, mode: &ModeSummary) -> Option<Self> {
+        let mut changes = summary.changes.iter().filter(|change| change.mode == mode.mode).peekable();
+        let within = |from: u64, to: u64| u128::from(steps_within(summary, mode.mode, from, to));
         let first = changes.peek()?;
         let mut highest_ns = first.before_ns;
-        let mut steps = u128::from(first.steps_before);
+        let begun = within(mode.warmup.steady_step.unwrap_or(0), first.from_step);
+        let mut steps = u128::from(first.steps_before) + begun;
         let mut all_ns = steps * u128::from(first.before_ns);
-        for change in changes {
+        while let Some(change) = changes.next() {
+            // The level that a gradual change led to.
+            let rest =
+                within(change.to_step.saturating_add(1), changes.peek().map_or(u64::MAX, |next| next.step));
+            steps += rest;
+            all_ns = all_ns.saturating_add(rest * u128::from(change.after_ns));
             highest_ns = highest_ns.max(change.after_ns);
             let level_ns = match change.kind {
                 ChangeKind::Sudden => change.after_ns,
@@ -377,7 +390,7 @@ impl<'a> SlowCalls<'a> {
         format!(
             "The slow steps are explained by slow calls of `{}` ({} of what steps take above the usual): look at what it \
              does in calls that take up to {} and not in the usual one, {}.",
-            self.row.path,
+            names::path(&self.row.path),
             percent(self.share),
             stats.max.map_or_else(|| "unknown".into(), duration),
             stats.p50.map_or_else(|| "unknown".into(), duration)

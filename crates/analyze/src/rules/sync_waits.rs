@@ -13,6 +13,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Synchronization waits",
     kind: BottleneckType::Synchronization,
+    may_hold_up_ranks: false,
     doc: Doc {
         finds: "Waits of the training thread for a device, a lock, a barrier or another thread: its time in phase \
                 `synchronization`, inside steps and between them.",

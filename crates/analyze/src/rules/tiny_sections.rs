@@ -1,6 +1,7 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
 use super::{Config, Doc, Rule, Steps};
+use crate::report::names;
 use crate::report::units::{duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{SectionRow, Summary};
@@ -10,6 +11,7 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Too many tiny sections",
     kind: BottleneckType::Recording,
+    may_hold_up_ranks: true,
     doc: Doc {
         finds: "Sections inside steps that take about as long as it takes to record them, and are so many that this is a \
                 good part of the step.",
@@ -135,7 +137,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         recommendation: format!(
             "Put one section around the loop that `{}` is in: it runs {} a step, {} each, and recording takes about \
              as long.{}",
-            row.path,
+            names::path(&row.path),
             things(per_step(calls), "time", "times"),
             each_ns.map_or_else(|| "very briefly".into(), duration),
             steps.caveat()

@@ -27,7 +27,7 @@ pub struct StepChange {
     pub from_step: u64,
     /// First step of the level after; of a gradual change, the first step altogether.
     pub step: u64,
-    /// Last step of the level after.
+    /// Last step of the level after; of a gradual change, the last step altogether.
     pub to_step: u64,
     /// Step numbers that are looked at together: the change is told to this many steps.
     pub step_numbers: u64,

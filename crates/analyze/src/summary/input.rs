@@ -75,8 +75,10 @@ pub struct LoaderRow {
     pub name: String,
     /// Time to make a batch.
     pub produce: Stats,
-    /// Time its workers were busy, summed.
+    /// Time its workers were busy, summed: without what they waited for batches of other loaders.
     pub busy_ns: u64,
+    /// Time inside its batches for which its workers waited for batches of other loaders, summed.
+    pub waiting_ns: u64,
     /// CPU time of its batches, what they gave to other threads apart; of batches that do not say it, the time
     /// they were made in. What threads made that drive steps is left out: it ran beside nothing.
     pub computing_ns: u64,
@@ -98,6 +100,8 @@ pub struct LoaderRow {
     pub waits: WaitSummary,
     /// Those of them that held up a thread which drives steps, or was outside of steps.
     pub held_up: Vec<HeldUp>,
+    /// Those of them that were part of other batches, by the loader of these.
+    pub waited_by: Vec<WaitedBy>,
 }
 
 impl LoaderRow {
@@ -107,6 +111,12 @@ impl LoaderRow {
         let counts = |row: &&HeldUp| row.mode.is_none_or(|own| own == mode);
         self.held_up.iter().filter(counts).fold(0, |sum, row| sum.saturating_add(row.total_ns))
     }
+
+    /// For how long the batches of another loader waited for its own.
+    #[must_use]
+    pub fn waited_by_ns(&self, loader: &str) -> u64 {
+        self.waited_by.iter().find(|row| row.loader == loader).map_or(0, |row| row.total_ns)
+    }
 }
 
 /// Waits for a loader in the steps of one mode, or outside of steps.
@@ -115,6 +125,17 @@ pub struct HeldUp {
     /// Mode of the steps; absent outside of steps.
     #[serde(serialize_with = "super::run::name_or_null")]
     pub mode: Option<Mode>,
+    /// Number of waits.
+    pub waits: u64,
+    /// Their durations, summed.
+    pub total_ns: u64,
+}
+
+/// Waits for a loader inside of the batches of one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct WaitedBy {
+    /// The loader whose batches they were part of.
+    pub loader: String,
     /// Number of waits.
     pub waits: u64,
     /// Their durations, summed.
@@ -134,6 +155,8 @@ pub struct WorkerRow {
     pub batches: u64,
     /// Time it was busy with them.
     pub busy_ns: u64,
+    /// Time inside of them for which it waited for batches of other loaders.
+    pub waiting_ns: u64,
     /// Time between them for which it waited for a place in the queue, so for the trainer: the batch that it made last
     /// lay finished, and nobody had taken it. Absent where no batch says it.
     pub slot_wait_ns: Option<u64>,

@@ -4,6 +4,7 @@ use serde::Serialize;
 use stepscope_core::{LossReason, Signal};
 use stepscope_model::Resource;
 
+use super::phase::PhaseName;
 use super::series::PhaseTime;
 use super::stats::Stats;
 use super::step::Throughput;
@@ -187,11 +188,22 @@ pub struct InstanceRow {
     pub communication_per_step_ns: Option<u64>,
     /// What these steps spend exposed in each phase, the means; longest first.
     pub phases_per_step: Vec<PhaseTime>,
+    /// Time of its steps of other modes from the start of the first to the end of the last of those. Of a mode of more than
+    /// 256 steps, the later ones count as a whole where one of them may be there.
+    pub other_steps_ns: u64,
     /// Median time from the end of one of its first 256 steps of each mode to the start of the next one; absent with fewer
     /// than two of them, and where they overlap.
     pub usual_gap_ns: Option<u64>,
     /// Whether some of these steps overlap: several threads drive them.
     pub steps_overlap: bool,
+}
+
+impl InstanceRow {
+    /// What its steps spend exposed in these phases, the mean of one.
+    pub(crate) fn exposed_per_step_ns(&self, is_meant: impl Fn(&PhaseName) -> bool) -> u64 {
+        let times = self.phases_per_step.iter().filter(|time| is_meant(&time.phase));
+        times.fold(0, |sum, time| sum.saturating_add(time.exposed_ns))
+    }
 }
 
 /// Serialises an optional value by its name.

@@ -171,6 +171,12 @@ impl ModeSummary {
         u64::try_from(scaled).unwrap_or(u64::MAX)
     }
 
+    /// Whether processes do steps of numbers of their own, so that none waits for another.
+    pub(crate) fn are_steps_apart(&self) -> bool {
+        let numbers = self.step_range.map(|(first, last)| last.saturating_sub(first).saturating_add(1));
+        self.numbers == StepNumbers::Unique && numbers.is_some_and(|numbers| self.all.count <= numbers)
+    }
+
     /// Whether a whole step says in which phase some of its time was.
     #[must_use]
     pub fn has_phases(&self) -> bool {

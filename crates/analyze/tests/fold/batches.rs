@@ -173,3 +173,42 @@ fn waits_go_to_the_loader_that_they_name() {
     assert_eq!(summary.batches.loaders[1].held_up_ns(Mode::Train), 111);
     assert_eq!((summary.waits.wait.count, summary.waits.wait.total), (6, 698));
 }
+
+#[test]
+fn stages_that_wait_for_each_other_are_known_by_pairs() {
+    // Of two batches of `decode`, one waits for `read` twice, on its thread and on another, and for nobody knows whom.
+    let wait = |build: &mut Build, (start, end): (u64, u64), thread: i64, loader: &str| {
+        build.span(1, "data_wait", start, end).thread(thread);
+        let name = build.0.push_text(loader);
+        build.0.spans.last_mut().unwrap().loader = name;
+    };
+    let batch = |number: u64, start: u64, loader: &str| {
+        let mut build = Build::new(number);
+        build.span(0, "batch", start, start + 100).kind(SectionKind::Batch).thread(7);
+        let name = build.0.push_text(loader);
+        build.0.spans[0].loader = name;
+        build
+    };
+    let mut first = batch(1, 0, "decode");
+    wait(&mut first, (0, 60), 7, "read");
+    wait(&mut first, (10, 15), 8, "read");
+    wait(&mut first, (60, 70), 7, "");
+    let second = batch(2, 100, "decode");
+    let read = batch(3, 0, "read");
+    let (first, rest) = (fold([&first.trace()]), fold([&second.trace(), &read.trace()]));
+    let mut merged = rest;
+    merged.merge(&first);
+    let summary = merged.finish(None);
+    let [decode, read] = summary.batches.loaders.as_slice() else { panic!("{:?}", summary.batches) };
+    assert_eq!((decode.name.as_str(), read.name.as_str()), ("decode", "read"));
+    // Of 200 ns it waited for 70; nobody measured what it computed.
+    assert_eq!((decode.workers[0].waiting_ns, decode.workers[0].busy_ns), (70, 130));
+    assert_eq!((decode.waiting_ns, read.waiting_ns), (70, 0));
+    assert_eq!((decode.busy_ns, decode.computing_ns, decode.utilisation), (130, 130, Some(0.65)));
+    assert_eq!((read.busy_ns, read.workers[0].waiting_ns), (100, 0));
+    let waited: Vec<_> =
+        read.waited_by.iter().map(|row| (row.loader.as_str(), row.waits, row.total_ns)).collect();
+    assert_eq!(waited, [("decode", 2, 65)]);
+    assert_eq!((decode.waited_by.len(), read.waited_by_ns("decode"), read.waited_by_ns("read")), (0, 65, 0));
+    assert_eq!(read.held_up, []);
+}

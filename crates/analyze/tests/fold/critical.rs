@@ -71,6 +71,27 @@ fn of_threads_side_by_side_the_last_to_end_holds_up_the_step() {
 }
 
 #[test]
+fn the_mean_slack_is_that_of_the_calls_beside_the_path() {
+    // In steps of 100: to 70 beside another; on the path; twice beside another, to 60 and to 45.
+    let mut traces = Vec::new();
+    for (step, ends) in [&[70][..], &[100], &[60, 45]].into_iter().enumerate() {
+        let start = 100 * step as u64;
+        let mut build = Build::new(step as u64 + 1);
+        build.step(step as i64, start, start + 100).thread(1);
+        for (&end, thread) in ends.iter().zip(2..) {
+            build.span(1, "shard", start, start + end).thread(thread);
+        }
+        build.span(1, "slowest", start, start + 99).thread(9);
+        traces.push(build.trace());
+    }
+    let summary = summarise(&traces);
+    let row = critical(&summary).sections.iter().find(|row| row.path == "step/shard").unwrap();
+    assert_eq!((row.on_path_calls, row.beside_calls), (1, 3));
+    // 29, 39 and 54: 122 by three calls, and neither by two steps nor by all four calls.
+    assert_eq!((row.slack_mean_ns, row.slack_min_ns), (Some(40), Some(29)));
+}
+
+#[test]
 fn what_goes_on_after_the_step_on_another_thread_held_up_nothing() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).thread(1);

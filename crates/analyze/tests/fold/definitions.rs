@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Walk};
+use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Stint, Walk};
 use stepscope_core::{Mode, Phase, PhaseClass};
 use stepscope_model::{Figure, PhaseTag, Span, Trace};
 
@@ -21,13 +21,37 @@ const PHASES: [Option<Phase>; 7] = [
     Some(Phase::Synchronization),
 ];
 
+/// After how long it was entered, and for how long; on which thread, and whether once.
+type Entered = (u64, u64, i64, bool);
+
+/// When one was entered that is suspended between, half of which are entered at once.
+fn entered() -> impl Strategy<Value = Vec<Entered>> {
+    let poll = (0u64..40, 0u64..20, 1i64..4, prop::bool::weighted(0.8));
+    prop_oneof![Just(Vec::new()), prop::collection::vec(poll, 0..4)]
+}
+
+/// Says when the last span was entered.
+fn enter(build: &mut Build, entered: &[Entered]) {
+    let Some(span) = build.0.spans.last_mut().filter(|_| !entered.is_empty()) else { return };
+    span.set_figure(Figure::IdleNs, 1);
+    let (from, to) = (span.start_ns, span.end_ns);
+    let poll = |&(after, length, thread, is_whole): &Entered| {
+        let start = (from + after).min(to);
+        (start, (start + length).min(to), thread, if is_whole { 1 } else { 2 })
+    };
+    let mut polls: Vec<_> = entered.iter().map(poll).collect();
+    polls.sort_unstable();
+    build.polls(&polls);
+}
+
 /// A step from 10 on, and spans anywhere around it. Names are distinct, so that each span is a section.
 fn steps() -> impl Strategy<Value = Trace> {
-    let span = (0u64..70, 0u64..40, any::<prop::sample::Index>(), 0usize..PHASES.len(), 0i64..4);
-    (1u64..60, prop::collection::vec(span, 0..10)).prop_map(|(length, spans)| {
+    let span = (0u64..70, 0u64..40, any::<prop::sample::Index>(), 0usize..PHASES.len(), 0i64..4, entered());
+    (1u64..60, entered(), prop::collection::vec(span, 0..10)).prop_map(|(length, own, spans)| {
         let mut build = Build::new(1);
         build.step(0, 10, 10 + length).thread(1);
-        for (index, (start, length, parent, phase, thread)) in spans.into_iter().enumerate() {
+        enter(&mut build, &own);
+        for (index, (start, length, parent, phase, thread, entered)) in spans.into_iter().enumerate() {
             let parent = parent.index(index + 1) as u64 + 1;
             let mut span = build.span(parent, &format!("s{index}"), start, start + length);
             if let Some(phase) = PHASES[phase] {
@@ -37,6 +61,7 @@ fn steps() -> impl Strategy<Value = Trace> {
                 // Thread 1 and 3 are the driving one.
                 span.thread(if thread == 2 { 2 } else { 1 });
             }
+            enter(&mut build, &entered);
         }
         build.trace()
     })
@@ -81,7 +106,8 @@ fn common_ns(one: &Span, other: &Span) -> u64 {
 fn waited_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span> {
     let around = |span: &Span| parent(trace, span).map(|around| around.id);
     let has_parts = trace.spans.iter().any(|part| around(part) == Some(own.id) && common_ns(part, own) > 0);
-    if own.id == root.id || !is_driving(own) || has_parts {
+    let is_suspended = own.amount(Figure::IdleNs).is_some();
+    if own.id == root.id || !is_driving(own) || has_parts || is_suspended {
         return None;
     }
     let phase = |span: &Span| phase(trace, span);
@@ -128,7 +154,7 @@ fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
                 id: span.id,
                 process: span.process,
                 thread: Some(thread(span)),
-                is_suspended: false,
+                is_suspended: span.amount(Figure::IdleNs).is_some(),
                 is_detached: 10 * past_ns > span.duration_ns(),
                 awaits: waited_for(trace, root, span)
                     .and_then(|last| place(last.id))
@@ -136,13 +162,44 @@ fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
             }
         })
         .collect();
+    let stints: Vec<Stint> = trace
+        .spans
+        .iter()
+        .zip(0..)
+        .flat_map(|(span, member)| trace.polls(span.polls).iter().map(move |poll| (member, poll)))
+        .map(|(member, poll)| Stint {
+            member,
+            start_ns: poll.start_ns,
+            end_ns: poll.end_ns,
+            thread: poll.thread,
+            is_whole: poll.count == 1,
+        })
+        .collect();
     let (mut pieces, mut standing) = (Vec::new(), Vec::new());
-    Walk::default().run(&members, place(root.id).unwrap() as u32, &mut pieces, &mut standing);
+    let root = place(root.id).unwrap() as u32;
+    Walk::default().run_with(&members, &stints, root, &mut pieces, &mut standing);
     pieces
 }
 
-/// What `best`, to which a moment belongs on the driving thread, waits for on another one.
-fn joined<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64, best: &Span) -> Option<&'a Span> {
+/// Whether a span runs at a moment in which it is open: it does all the time, or was entered then, once, on the thread of
+/// the step or one on which the step's own span was.
+fn runs(trace: &Trace, root: &Span, span: &Span, time: u64) -> bool {
+    let polls = trace.polls(span.polls);
+    let is_driving =
+        |thread| thread == Some(1) || trace.polls(root.polls).iter().any(|own| own.thread == thread);
+    let is_in = |poll: &stepscope_model::Poll| {
+        poll.start_ns <= time && time < poll.end_ns && poll.count == 1 && is_driving(poll.thread)
+    };
+    polls.is_empty() || polls.iter().any(is_in)
+}
+
+/// What waits for a section of another thread at a moment, and that one with those around it there.
+fn joined<'a>(
+    trace: &'a Trace,
+    root: &Span,
+    pieces: &[Piece],
+    time: u64,
+) -> Option<(&'a Span, Vec<&'a Span>)> {
     let piece = pieces.iter().find(|piece| (piece.start_ns..piece.end_ns).contains(&time))?;
     let mut chain = vec![trace.spans.get(piece.member as usize)?];
     while !is_driving(chain.last()?) {
@@ -154,18 +211,48 @@ fn joined<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64, best: 
     let within =
         trace.spans.iter().rfind(waits).filter(|span| driver.start_ns <= span.start_ns && time < span.end_ns);
     let waiter = within.unwrap_or(driver);
-    let is_open = |span: &&Span| is_driving(span) && active(span, time);
-    let has_work = trace.spans.iter().filter(is_open).any(|inner| is_inside(trace, inner, waiter));
-    if !active(waiter, time) || has_work || !(best.id == waiter.id || is_inside(trace, waiter, best)) {
-        return None;
-    }
-    let is = |phase_: Phase| move |span: &&Span| phase(trace, span) == Some(phase_);
-    if waiter.id == root.id && chain.iter().any(is(Phase::DataWait)) || is(Phase::DataWait)(&best) {
-        return None;
-    }
+    let is_running = |span: &&Span| is_driving(span) && active(span, time) && runs(trace, root, span, time);
+    let has_work = trace.spans.iter().filter(is_running).any(|inner| is_inside(trace, inner, waiter));
+    let waits_for_data = |span: &&Span| phase(trace, span) == Some(Phase::DataWait);
+    let is_beside = waiter.id == root.id && chain.iter().any(waits_for_data);
+    (active(waiter, time) && !chain.is_empty() && !has_work && !is_beside).then_some((waiter, chain))
+}
+
+/// Whose a moment of the step is.
+fn spender<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64) -> Option<&'a Span> {
+    let class = |span: &&Span| class(trace, span);
+    let is_around = |outer: &Span, inner: &Span| outer.id == inner.id || is_inside(trace, inner, outer);
+    let open = || trace.spans.iter().filter(|span| is_driving(span) && active(span, time));
+    let running: Vec<&Span> = open().filter(|span| runs(trace, root, span, time)).collect();
+    let joined = joined(trace, root, pieces, time);
+    let waits = |span: &Span| joined.as_ref().is_some_and(|(waiter, _)| is_around(span, waiter));
+    let competes = |span: &Span| {
+        let has_running = running.iter().any(|inner| is_around(span, inner));
+        let is_all_around = running.iter().all(|outer| is_inside(trace, span, outer));
+        let innermost =
+            running.iter().rfind(|outer| !running.iter().any(|inner| is_inside(trace, inner, outer)));
+        let may_be_waited_for = joined.is_none()
+            && is_all_around
+            && innermost.is_none_or(|innermost| trace.polls(innermost.polls).is_empty());
+        has_running || waits(span) || may_be_waited_for
+    };
+    let open = || open().filter(|span| competes(span));
+    let highest = open().map(|span| class(&span)).min();
+    let of_class = || open().filter(|span| Some(class(span)) == highest);
+    let best = of_class().filter(|span| !of_class().any(|inner| is_inside(trace, inner, span))).min_by_key(
+        |span| {
+            let phase = phase(trace, span);
+            (phase.is_none(), phase.map(|phase| (phase.class(), phase)), span.id)
+        },
+    )?;
+    let is = |phase_: Phase| phase(trace, best) == Some(phase_);
     // The innermost of the highest class; they are there from inside out.
-    let first = chain.into_iter().min_by_key(|span| class(trace, span))?;
-    (is(Phase::Synchronization)(&best) || class(trace, first) <= class(trace, best)).then_some(first)
+    let first = joined.as_ref().and_then(|(_, chain)| chain.iter().copied().min_by_key(class));
+    let is_given = |first: &&Span| {
+        let may_be = is(Phase::Synchronization) || class(first) <= class(&best);
+        waits(best) && !is(Phase::DataWait) && may_be
+    };
+    first.filter(is_given).or(Some(best))
 }
 
 proptest! {
@@ -194,17 +281,7 @@ proptest! {
         let mut total: BTreeMap<Phase, u64> = BTreeMap::new();
         let pieces = path(&trace, &root);
         for time in root.start_ns..root.end_ns {
-            let class = |span: &&Span| class(&trace, span);
-            let open = || trace.spans.iter().filter(|span| is_driving(span) && active(span, time));
-            let highest = open().map(|span| class(&span)).min();
-            let of_class = || open().filter(|span| Some(class(span)) == highest);
-            let best = of_class()
-                .filter(|span| !of_class().any(|inner| is_inside(&trace, inner, span)))
-                .min_by_key(|span| {
-                    let phase = phase(&trace, span);
-                    (phase.is_none(), phase.map(|phase| (phase.class(), phase)), span.id)
-                });
-            let best = best.map(|best| joined(&trace, &root, &pieces, time, best).unwrap_or(best));
+            let best = spender(&trace, &root, &pieces, time);
             *exposed.entry(best.and_then(|span| phase(&trace, span))).or_default() += 1;
             for &known in Phase::ALL {
                 if trace.spans.iter().any(|span| active(span, time) && phase(&trace, span) == Some(known)) {

@@ -293,3 +293,145 @@ fn between_steps_others_are_waited_for_as_well() {
         .collect();
     assert_eq!(rows, [(None, 30), (Some("communication".into()), 70)]);
 }
+
+/// One that is suspended between its polls: parent, name, from, to, and when it was entered, each time once on thread 1.
+fn suspended(build: &mut Build, parent: u64, name: &str, time: (u64, u64), entered: &[(u64, u64)]) {
+    build.span(parent, name, time.0, time.1).thread(1).figure(Figure::IdleNs, 1);
+    let polls: Vec<_> = entered.iter().map(|&(start, end)| (start, end, 1, 1)).collect();
+    build.polls(&polls);
+}
+
+/// A step of 10 ms in which a fetch is open from start to end, and ran for half a millisecond at both ends.
+fn fetching() -> Build {
+    let mut build = Build::new(1);
+    build.step(0, 0, 10_000).thread(1);
+    suspended(&mut build, 1, "load_batch", (0, 10_000), &[(0, 500), (9_500, 10_000)]);
+    build
+}
+
+#[test]
+fn what_is_fetched_while_the_step_computes_is_exposed_while_it_runs() {
+    let mut build = fetching();
+    build.span(1, "forward", 500, 4_000).thread(1);
+    build.span(1, "backward", 4_000, 9_500).thread(1);
+    let expected = [("backward".into(), 5_500), ("forward".into(), 3_500), ("data_loading".into(), 1_000)];
+    assert_eq!(exposed(build), (expected.into(), 0));
+}
+
+#[test]
+fn what_is_awaited_while_nothing_else_runs_is_exposed() {
+    for reads in [false, true] {
+        let mut build = fetching();
+        if reads {
+            // Two sections inside each other, of which the inner one is of a lower class.
+            suspended(&mut build, 2, "read", (100, 9_900), &[(100, 400), (9_600, 9_900)]);
+            build.0.spans[2].phase = stepscope_model::PhaseTag::Known(Phase::Io);
+        }
+        build.span(1, "forward", 500, 4_000).thread(1);
+        build.span(1, "backward", 5_000, 9_500).thread(1);
+        let expected =
+            [("backward".into(), 4_500), ("forward".into(), 3_500), ("data_loading".into(), 2_000)];
+        assert_eq!(exposed(build), (expected.into(), 0));
+    }
+}
+
+#[test]
+fn what_is_not_known_to_run_is_not_exposed_while_others_do() {
+    // An interval of two entries, with a pause that may be anywhere; one on another thread; one of no length.
+    for poll in [(0, 10_000, 1, 2), (0, 10_000, 2, 1), (0, 0, 1, 1)] {
+        let mut build = Build::new(1);
+        build.step(0, 0, 10_000).thread(1);
+        build.span(1, "load_batch", 0, 10_000).thread(1).figure(Figure::IdleNs, 1);
+        build.polls(&[poll]);
+        build.span(1, "forward", 500, 8_500).thread(1);
+        let expected = [("forward".into(), 8_000), ("data_loading".into(), 2_000)];
+        assert_eq!(exposed(build), (expected.into(), 0));
+    }
+    // Without intervals it ran all the time.
+    let mut build = Build::new(1);
+    build.step(0, 0, 10_000).thread(1);
+    build.span(1, "load_batch", 0, 10_000).thread(1).figure(Figure::IdleNs, 9_000);
+    build.span(1, "forward", 500, 8_500).thread(1);
+    assert_eq!(exposed(build), ([("data_loading".into(), 10_000)].into(), 0));
+}
+
+#[test]
+fn communication_and_barriers_beside_computation_are_exposed_where_nothing_covers_them() {
+    for (name, phase) in [("all_reduce", "communication"), ("barrier", "synchronization")] {
+        let mut build = Build::new(1);
+        build.step(0, 0, 10_000).thread(1);
+        build.span(1, "backward", 0, 7_000).thread(1);
+        // Begun inside of the computation, and awaited after it.
+        suspended(&mut build, 1, name, (3_000, 9_000), &[(3_000, 3_100), (6_000, 6_050), (8_990, 9_000)]);
+        build.span(1, "optimizer", 9_000, 10_000).thread(1);
+        let expected = [("backward".into(), 6_850), (phase.into(), 2_150), ("optimizer".into(), 1_000)];
+        assert_eq!(exposed(build), (expected.into(), 0));
+    }
+}
+
+#[test]
+fn a_step_that_is_suspended_itself_is_in_what_it_awaits() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).thread(1).figure(Figure::IdleNs, 30);
+    build.polls(&[(0, 60, 1, 1), (90, 100, 1, 1)]);
+    suspended(&mut build, 1, "next_batch", (10, 90), &[(10, 15)]);
+    build.span(1, "forward", 30, 50).thread(1);
+    // 0..10, 15..30, 50..60 and 90..100 it ran, with nothing inside.
+    let expected = [("data_wait".into(), 35), ("forward".into(), 20)];
+    assert_eq!(exposed(build), (expected.into(), 45));
+}
+
+#[test]
+fn several_that_are_suspended_at_once_are_told_apart_by_their_phases() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).thread(1);
+    suspended(&mut build, 1, "load_batch", (0, 100), &[(0, 5), (95, 100)]);
+    suspended(&mut build, 1, "all_reduce", (5, 60), &[(5, 10), (55, 60)]);
+    // A part of the fetch: who has something running inside runs.
+    build.span(2, "decode", 20, 30).thread(1).phase(Phase::Io);
+    build.span(1, "forward", 70, 90).thread(1);
+    let expected = [("communication".into(), 45), ("data_loading".into(), 35), ("forward".into(), 20)];
+    assert_eq!(exposed(build), (expected.into(), 0));
+}
+
+#[test]
+fn a_section_waits_for_what_is_suspended_inside_it_and_for_nothing_else() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).thread(1);
+    suspended(&mut build, 1, "load_batch", (0, 100), &[(0, 5), (95, 100)]);
+    build.span(1, "block_on", 10, 60).thread(1);
+    suspended(&mut build, 3, "write", (10, 60), &[(10, 15), (55, 60)]);
+    build.0.spans[3].phase = stepscope_model::PhaseTag::Known(Phase::Io);
+    assert_eq!(exposed(build), ([("data_loading".into(), 50), ("io".into(), 50)].into(), 0));
+}
+
+#[test]
+fn what_a_step_joins_runs_whoever_is_suspended() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).thread(1);
+    suspended(&mut build, 1, "load_batch", (0, 60), &[(0, 10)]);
+    build.span(1, "forward", 10, 40).thread(1);
+    build.span(1, "write", 20, 90).thread(2).phase(Phase::Io);
+    let expected = [("io".into(), 50), ("forward".into(), 30), ("data_loading".into(), 10)];
+    assert_eq!(exposed(build), (expected.into(), 10));
+}
+
+#[test]
+fn between_steps_what_is_suspended_is_exposed_as_inside_them() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).thread(1);
+    let mut between = Build::new(2);
+    between.span(0, "prepare", 100, 200).thread(1);
+    suspended(&mut between, 1, "load_batch", (100, 200), &[(100, 110)]);
+    between.span(1, "evaluate", 120, 180).thread(1);
+    let mut last = Build::new(3);
+    last.step(1, 200, 300).thread(1);
+    let summary = summarise([&build.trace(), &between.trace(), &last.trace()]);
+    let rows: Vec<_> = summary
+        .outside
+        .iter()
+        .map(|row| (row.phase.as_ref().map(ToString::to_string), row.exposed_ns))
+        .collect();
+    let expected = [(None, 0), (Some("evaluation".into()), 60), (Some("data_loading".into()), 40)];
+    assert_eq!(rows, expected);
+}

@@ -1,7 +1,7 @@
 //! The verdict on input and what happens between steps.
 
 use stepscope_analyze::summary::{InputVerdict, PhaseName};
-use stepscope_core::Phase;
+use stepscope_core::{Mode, Phase};
 use stepscope_model::Trace;
 
 use crate::build::{Build, summarise};
@@ -50,6 +50,82 @@ fn waits_between_steps_count_and_the_first_one_does_not() {
     let wait = &summary.outside[0];
     assert_eq!(wait.phase, Some(PhaseName::Known(Phase::DataWait)));
     assert_eq!((wait.stats.count, wait.stats.p50, wait.exposed_ns), (99, Some(500), 49_500));
+}
+
+/// After every tenth of these loops a validation of 3,000 ns which waits for 2,000 of them.
+fn validated(mut traces: Vec<Trace>, count: u64) -> Vec<Trace> {
+    for i in (5..count).step_by(10) {
+        let start = i * 10_000 + 5_000;
+        let mut build = Build::new(100_000 + i);
+        build.span(0, "validate", start, start + 3_000).phase(Phase::Evaluation).thread(1);
+        build.span(1, "data_wait", start, start + 2_000).thread(1);
+        let name = build.0.push_text("validation");
+        build.0.spans[1].loader = name;
+        traces.push(build.trace());
+    }
+    traces
+}
+
+#[test]
+fn what_evaluation_waits_for_is_not_waited_for_by_training() {
+    let without = summarise(&loops(100, 500, 100));
+    let summary = summarise(&validated(loops(100, 500, 100), 100));
+    assert_eq!(summary.input, without.input);
+    let rows: Vec<_> = summary
+        .outside
+        .iter()
+        .map(|row| (row.phase.as_ref().map(PhaseName::as_str), row.stats.total, row.exposed_ns))
+        .collect();
+    assert_eq!(rows, [(Some("data_wait"), 49_500, 49_500), (Some("evaluation"), 30_000, 30_000)]);
+    let loader = &summary.batches.loaders[0];
+    let held: Vec<_> = loader.held_up.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
+    assert_eq!((loader.name.as_str(), held), ("validation", vec![(Some(Mode::Eval), 10, 20_000)]));
+    // In a run that only evaluates it is what the steps wait for.
+    let mut traces = validated(loops(100, 0, 100), 100);
+    for trace in &mut traces {
+        trace.spans[0].mode = Mode::Eval;
+    }
+    let summary = summarise(&traces);
+    assert_eq!((summary.primary().unwrap().mode, summary.input.between_ns), (Mode::Eval, 20_000));
+}
+
+#[test]
+fn what_follows_the_last_step_is_not_between_steps() {
+    let mut traces = loops(1_200, 500, 100);
+    let last_ns = 1_199 * 10_000 + 1_500;
+    for i in 0..300 {
+        let mut wait = Build::new(10_000 + i);
+        wait.span(0, "data_wait", last_ns + i * 1_000, last_ns + i * 1_000 + 400).thread(1);
+        traces.push(wait.trace());
+    }
+    let mut checkpoint = Build::new(20_000);
+    checkpoint.span(0, "save_checkpoint", last_ns + 400_000, last_ns + 900_000).thread(1);
+    traces.push(checkpoint.trace());
+    let summary = summarise(&traces);
+    // As many as there are steps, without the one before the first.
+    assert_eq!((summary.outside.len(), summary.outside[0].stats.count), (1, 1_199));
+    assert_eq!(summary.input.between_ns, 1_199 * 500);
+    // In whatever order, and in parts.
+    traces.reverse();
+    assert_eq!(format!("{:?}", summarise(&traces).outside), format!("{:?}", summary.outside));
+}
+
+#[test]
+fn steps_of_other_modes_count_where_they_are_between_steps() {
+    let between_ns = |starts: &[u64]| {
+        let mut traces = loops(100, 0, 100);
+        for (&start, i) in starts.iter().zip(0..) {
+            let mut eval = Build::new(10_000 + i);
+            eval.step(i as i64, start, start + 2_000).mode(Mode::Eval).thread(1);
+            traces.push(eval.trace());
+        }
+        summarise(&traces).instances[0].other_steps_ns
+    };
+    let at = |first: u64, count: u64| (0..count).map(|i| first + 10_000 * i).collect::<Vec<u64>>();
+    assert_eq!(between_ns(&at(12_000, 20)), 20 * 2_000);
+    assert_eq!(between_ns(&at(1_000_000, 400)), 0);
+    // The last one reaches beyond the last step, and what follows is after it.
+    assert_eq!(between_ns(&[500_000, 990_500, 1_200_000]), 2_000 + 500);
 }
 
 #[test]

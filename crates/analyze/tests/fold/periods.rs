@@ -177,3 +177,45 @@ fn a_period_that_begins_late_is_neither_jitter_nor_a_change() {
         );
     }
 }
+
+/// Of steps from `first` on those that save for 3,000 µs are told so; step 33 takes long by itself.
+fn told_of(first: u64, count: u64, saving: &[u64]) -> Vec<(u64, u64, Option<u64>, u64)> {
+    let writing = |number: u64| if saving.contains(&number) { 3_000 } else { 0 };
+    let traces: Vec<Trace> = (first..first + count).map(|n| step(n, Mode::Train, writing(n))).collect();
+    let summary = summarise(&traces);
+    assert_eq!(summarise(traces.iter().rev()).periodic, summary.periodic);
+    let periods = summary.periodic.iter().flat_map(|row| &row.periods);
+    periods.map(|row| (row.every, row.first_step, row.since_step, row.steps)).collect()
+}
+
+#[test]
+fn three_steps_equally_far_apart_in_which_alone_a_section_runs_are_a_period() {
+    assert_eq!(told_of(0, 150, &[49, 99, 149]), [(50, 49, None, 3)]);
+    assert_eq!(told_of(1, 150, &[50, 100, 150]), [(50, 50, None, 3)]);
+    // From 0 on, where the first was left out; and a beginning.
+    assert_eq!(told_of(0, 160, &[50, 100, 150]), [(50, 0, None, 4)]);
+    assert_eq!(told_of(0, 300, &[150, 200, 250]), [(50, 150, Some(150), 3)]);
+    // Two; unequal distances; counted from nowhere; one left out; most of the time elsewhere.
+    for saving in [&[50, 100][..], &[50, 100, 149], &[40, 80 + 4, 80 + 48], &[25, 50, 75]] {
+        assert_eq!(told_of(0, 130, saving), [], "{saving:?}");
+    }
+}
+
+#[test]
+fn slow_steps_in_which_nothing_else_runs_are_no_period_of_three() {
+    // As far apart, but by a section that all steps have.
+    let traces: Vec<Trace> = (0..150)
+        .map(|number| step(number, Mode::Train, if number % 50 == 49 { 3_000 } else { 1 + number % 3 }))
+        .collect();
+    assert_eq!(told(&summarise(&traces)), []);
+    // Three of 150 at random, by a section of their own.
+    let mut state = 7u64;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    for seed in 0..50 {
+        let saving = [random() % 150, random() % 150, random() % 150];
+        assert_eq!(told_of(0, 150, &saving), [], "seed {seed}, {saving:?}");
+    }
+}

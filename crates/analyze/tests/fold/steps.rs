@@ -274,8 +274,10 @@ fn foreign_roots_with_a_step_number_are_steps() {
     build.span(0, "train_batch", 0, 100).figure(Figure::Step, 4);
     let mut wait = Build::new(2);
     wait.span(0, "data_wait", 100, 150).figure(Figure::Step, 5);
-    let summary = summarise(&[build.foreign().trace(), wait.foreign().trace()]);
-    assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 100);
+    let mut next = Build::new(3);
+    next.span(0, "train_batch", 150, 240).figure(Figure::Step, 5);
+    let summary = summarise(&[build.foreign().trace(), wait.foreign().trace(), next.foreign().trace()]);
+    assert_eq!(summary.mode(Mode::Train).unwrap().all.total, 190);
     assert_eq!(summary.outside[0].stats.total, 50);
 }
 
@@ -359,7 +361,8 @@ fn what_another_program_has_around_its_steps_is_not_between_them() {
     let mode = summary.mode(Mode::Train).unwrap();
     assert_eq!((mode.all.count, mode.all.total), (10, 900));
     let [outside] = &summary.outside[..] else { panic!("{:?}", summary.outside) };
-    assert_eq!((outside.stats.count, outside.stats.total, outside.exposed_ns), (10, 200, 200));
+    // The last one is after them.
+    assert_eq!((outside.stats.count, outside.stats.total, outside.exposed_ns), (9, 180, 180));
     // Each is a section all the same, with what is in none of the others.
     let own = |path: &str| summary.section(path).map(|row| (row.stats.count, row.stats.total, row.self_ns));
     assert_eq!(own("main"), Some((1, 1_300, Some(100))));

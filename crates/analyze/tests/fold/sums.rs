@@ -51,6 +51,9 @@ fn sums(partial: &mut Partial) {
     send(partial, ("step/read", "data_loading", ""), STEPS, STEPS * 10);
     send(partial, ("step/read/data_wait", "data_wait", ""), STEPS, STEPS * 4);
     send(partial, ("save", "checkpoint", ""), 40, 4_000);
+    // Of another mode: nothing that training waits for.
+    send(partial, ("validate", "evaluation", ""), 10, 90_000);
+    send(partial, ("validate/data_wait", "data_wait", ""), 10, 70_000);
 }
 
 fn run(read: u64, thread: i64, has_ended: bool) -> Summary {
@@ -72,6 +75,7 @@ fn a_run_of_which_few_steps_are_left_is_judged_by_its_sums() {
     assert_eq!((input.source, input.verdict), (FigureSource::Aggregates, InputVerdict::High));
     // 5 ns, and 10 ns of which 4 are not counted twice.
     assert_eq!((input.in_steps_ns, input.steps_ns, input.steps), (15_000, 50_000, STEPS));
+    assert_eq!(input.between_ns, 0);
     let found = overview(&summary);
     let expected = [
         (Some("forward"), 25_000),

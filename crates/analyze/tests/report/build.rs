@@ -115,6 +115,37 @@ fn equal_findings_are_ordered_by_identity() {
 }
 
 #[test]
+fn equal_severities_are_ordered_by_what_their_causes_take() {
+    // 20.0 % and 20.3 %: a severity is whole, what the causes take is not, and the larger is last by its name.
+    let summary = Run::of(100, 10 * MS)
+        .phase(Phase::Forward, "forward", 5 * MS)
+        .untagged("a", 1, 2 * MS)
+        .untagged("b", 1, 2 * MS + 3 * MS / 100)
+        .build();
+    let found = report(&summary).bottlenecks;
+    let told: Vec<_> = found.iter().map(|one| (one.section.as_deref(), one.severity)).collect();
+    assert_eq!(told, [(Some("step/b"), 20.0), (Some("step/a"), 20.0)]);
+}
+
+#[test]
+fn a_small_part_of_a_finding_does_not_stand_for_it() {
+    // Every 15th step takes 90 ms longer, of which the section's slow calls are a fifth; then four fifths.
+    let durations: Vec<u64> = (0..300).map(|step| if step % 15 == 7 { 100 * MS } else { 10 * MS }).collect();
+    let with = |slow_ns: u64| {
+        let calls: Vec<u64> = (0..15).map(|call| if call == 7 { MS + slow_ns } else { MS }).collect();
+        let run = Run::with_durations(durations.clone()).slow_because(Phase::Forward);
+        let mut summary = run.varying("log", &calls).build();
+        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+        row.phase = Some(PhaseName::Known(Phase::Forward));
+        let found = report(&summary).bottlenecks;
+        let of_these = found.iter().filter(|found| ["step_jitter", "slow_calls"].contains(&found.rule));
+        of_these.map(|found| found.rule).collect::<Vec<_>>()
+    };
+    assert_eq!(with(18 * MS), ["step_jitter", "slow_calls"]);
+    assert_eq!(with(72 * MS), ["slow_calls"]);
+}
+
+#[test]
 fn losses_carry_their_advice() {
     let mut summary = Run::of(100, 10 * MS).phase(Phase::Forward, "forward", MS).build();
     summary.losses.dropped = vec![

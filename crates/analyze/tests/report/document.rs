@@ -16,6 +16,11 @@ missing. A finding names its figures, a severity, what to do, and what doing it 
 cause took no time at all. The severity of what takes time is the share that the cause itself takes, in per cent. Findings
 are ordered by severity, then by that share.
 
+Where several ranks do steps together, each may wait for the others, and the bound holds for that as well: with a cause that
+takes `c` of the mean step, `n` ranks, and `w` that they wait in communication and synchronization on average, all steps may
+be shorter by `c + min((n - 1) c, w)`. One rank is named where it has half as much again of the finding's phase as they have
+on average.
+
 Thresholds are set in `stepscope.toml`, a table a rule:
 
 ```toml

@@ -139,6 +139,7 @@ impl Run {
             throughput,
             communication_per_step_ns: None,
             phases_per_step: Vec::new(),
+            other_steps_ns: 0,
             usual_gap_ns: None,
             steps_overlap: false,
         }];
@@ -253,6 +254,7 @@ impl Run {
                 name: "train".into(),
                 produce: same(steps, produce_ns),
                 busy_ns,
+                waiting_ns: 0,
                 computing_ns: busy_ns,
                 elapsed_ns,
                 utilisation: Some(busy_share),
@@ -266,6 +268,7 @@ impl Run {
                         drives_steps: false,
                         batches: steps / workers,
                         busy_ns: busy_ns / workers,
+                        waiting_ns: 0,
                         slot_wait_ns: None,
                         idle_ns: None,
                         first_ns: 0,
@@ -274,6 +277,7 @@ impl Run {
                     .collect(),
                 waits: WaitSummary::default(),
                 held_up: Vec::new(),
+                waited_by: Vec::new(),
             }],
         };
         self

@@ -3,6 +3,7 @@
 mod csv;
 mod html;
 mod md;
+mod words;
 
 use serde_json::Value;
 use stepscope_analyze::Summary;
@@ -42,6 +43,29 @@ fn files_in(format: &str, report: &Report) -> Vec<File> {
     match render::find(format).unwrap().output {
         Output::Folder(render) => render(report).unwrap(),
         Output::Text(_) => panic!("{format} is no folder"),
+    }
+}
+
+#[test]
+fn offsets_in_compressed_files_are_said_to_be_of_what_they_hold() {
+    for (format, is_unpacked) in [
+        ("OTLP JSON lines, gzip", true),
+        ("OTLP protobuf, length-prefixed, zstd", true),
+        ("OTLP, length-prefixed, a zstd frame each", false),
+        ("Jaeger JSON", false),
+    ] {
+        let mut reading = damaged();
+        reading.inputs[0].path.clone_from(&reading.issues[0].file);
+        reading.inputs[0].format = Some(format.into());
+        let report = build(&full(), reading, &Config::default());
+        let text = text_in("text", &report).split_whitespace().collect::<Vec<_>>().join(" ");
+        let unpacked = if is_unpacked { " of the unpacked content" } else { "" };
+        assert!(text.contains(&format!("at byte 1,234,567{unpacked}: the file ends inside")), "{format}");
+        let unpacked = if is_unpacked { " unpacked" } else { "" };
+        assert!(text_in("md", &report).contains(&format!("| 1,234,567{unpacked} |")), "{format}");
+        let page = text_in("html", &report);
+        let row = page.split("1,234,567").nth(1).unwrap().split("</td>").next().unwrap();
+        assert_eq!(row.ends_with(" unpacked"), is_unpacked, "{format}: {row}");
     }
 }
 

@@ -238,6 +238,10 @@ fn the_first_line_is_the_verdict() {
     let slow =
         Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 6 * MS).untagged("log", 1, 3 * MS).build();
     assert_eq!(first(&slow), "Not input bound, but: 30 % of the step time goes into step/log itself.");
+    let mut durations = vec![10 * MS; 100];
+    durations[90..].fill(40 * MS);
+    let varying = Run::with_durations(durations).phase(Phase::Forward, "forward", 9 * MS).build();
+    assert!(first(&varying).starts_with("Not input bound, but: steps vary: "), "{}", first(&varying));
 }
 
 #[test]

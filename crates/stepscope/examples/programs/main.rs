@@ -22,6 +22,7 @@ mod plain;
 mod planted;
 mod process;
 mod profiled;
+mod ranks;
 mod sieve;
 mod storm;
 mod system;
@@ -73,11 +74,12 @@ fn main() {
         "levels_between" => levels::between(argument(1)),
         "levels_within" => levels::within(),
         "sieve" => sieve::run(number(1)),
-        "hot" => sieve::hot(number(1)),
+        "hot" => sieve::hot(number(1), number(2)),
         "memory" => memory::run(argument(1)),
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),
         "planted" => planted::run(argument(1), number(2), number(3)),
+        "ranks" => ranks::run(argument(1), number(2)),
         "profiled" => profiled::run(number(1)),
         "process" => process::run(argument(1)),
         "budget" => {

@@ -70,13 +70,14 @@ pub(crate) fn run(steps: u64) {
     truth.iter().for_each(|(path, &count)| say(path, count));
 }
 
-/// Steps for so long, each with many calls of one section and one of another.
-pub(crate) fn hot(ms: u64) {
+/// Steps for so long and so many more, each with many calls of one section and one of another.
+pub(crate) fn hot(ms: u64, more: u64) {
     const HOT: u64 = 2_000;
     let run = crate::start();
     let begun = Instant::now();
-    let mut steps = 0;
-    while begun.elapsed() < Duration::from_millis(ms) {
+    let (mut steps, mut late) = (0, 0);
+    while late < more {
+        late += u64::from(begun.elapsed() >= Duration::from_millis(ms));
         let _step = step!(steps);
         for _ in 0..HOT {
             let _hot = section!("hot");

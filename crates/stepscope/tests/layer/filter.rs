@@ -182,10 +182,11 @@ fn a_rate_bounds_what_leaves_in_a_second() {
     assert!((35..=40 * seconds).contains(&sections), "{sections} in {seconds} s");
 }
 
-/// As long as it takes for the number to be shared out a few times.
+/// As long as it takes for the number to be shared out a few times; and enough steps after that, however slow they are,
+/// for a stall to be a small part of them.
 #[test]
 fn a_rate_keeps_what_is_called_now_and_then() {
-    let program = Program::new(&["hot", "2500"]);
+    let program = Program::new(&["hot", "1500", "400"]);
     let recording = exact(&program.env("STEPSCOPE_FILTER", "budget=0.1%").succeed());
     let run = recording.only("run");
     let is_late = |span: &&Span| span.start_ns - run.start_ns > 1_500_000_000;
@@ -196,7 +197,7 @@ fn a_rate_keeps_what_is_called_now_and_then() {
     let of_steps = recording.steps().into_iter().filter(is_late).count();
     // Whoever comes first would have had all of each second. Room is kept by what was called before: a machine that
     // stalled and goes on may call more than that (told to the span in the tests of `rate`).
-    assert!(of_steps > 0 && late * 2 >= of_steps, "{late} in {of_steps} steps, {spans:?} of {called:?}");
+    assert!(of_steps >= 400 && late * 2 >= of_steps, "{late} in {of_steps} steps, {spans:?} of {called:?}");
     let seconds = run.duration_ns() as i64 / 1_000_000_000 + 2;
     assert!(spans["step/hot"] < 1_000 * seconds && called["step/hot"] > 4 * spans["step/hot"]);
 }

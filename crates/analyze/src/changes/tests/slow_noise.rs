@@ -63,6 +63,31 @@ fn a_change_beyond_slow_noise_is_told() {
 }
 
 #[test]
+fn a_disturbance_right_before_a_change_hides_it_from_nobody() {
+    for share in [0.0, 0.5, 0.8, 0.95] {
+        for (count, place) in [(150, 90), (200, 100), (400, 200), (600, 360)] {
+            for (length, ratio, exact) in
+                [(6, 1.6, 44), (6, 3.0, 46), (10, 1.6, 30), (10, 2.0, 44), (14, 2.0, 0)]
+            {
+                let off = |seed: u64| {
+                    let level = |index: usize| match index {
+                        _ if index >= place => 1.3,
+                        _ if index + length >= place => ratio,
+                        _ => 1.0,
+                    };
+                    let found = changes(&wandering(seed, count, (0.05, share), level));
+                    found.iter().map(|change| change.at.abs_diff(place)).min()
+                };
+                let off: Vec<usize> = (0..50).filter_map(off).collect();
+                let near = off.iter().filter(|&&off| off <= WITHIN).count();
+                let label = format!("{length} of ×{ratio} before {place} of {count}, {share}: {off:?}");
+                assert!(off.len() >= 48 && near >= exact, "{}, {near} of 50: {label}", off.len());
+            }
+        }
+    }
+}
+
+#[test]
 fn one_disturbance_is_none_however_large() {
     for seed in 0..50 {
         let level = |index: usize| if (150..164).contains(&index) { 3.0 } else { 1.0 };

@@ -2,6 +2,9 @@
 
 pub(crate) mod changes;
 pub(crate) mod evidence;
+pub(crate) mod hedge;
+pub(crate) mod letters;
+pub(crate) mod modes;
 pub(crate) mod names;
 pub(crate) mod others;
 pub(crate) mod periods;

@@ -3,19 +3,35 @@
 
 use serde::Serialize;
 
+use super::letters::{self, JOINER};
+use crate::report::names::{self, NO_NAME};
+
 /// Names come from traces and may hold anything: control characters, line separators and characters that
-/// change the direction of writing become `�`.
+/// change the direction of writing become `�`. What joins two emoji stays.
 #[must_use]
 pub(crate) fn printable(text: &str) -> String {
-    text.chars()
-        .map(|letter| if breaks_layout(letter) { char::REPLACEMENT_CHARACTER } else { letter })
-        .collect()
+    let mut before = None;
+    let mut letters = text.chars().peekable();
+    let mut out = String::with_capacity(text.len());
+    while let Some(letter) = letters.next() {
+        let joins = letter == JOINER
+            && before.zip(letters.peek()).is_some_and(|(before, &after)| letters::joins(before, after));
+        out.push(if breaks_layout(letter) && !joins { char::REPLACEMENT_CHARACTER } else { letter });
+        before = Some(letter);
+    }
+    out
 }
 
 /// A name as a table shows it: one that is empty says so.
 #[must_use]
 pub(crate) fn named(text: &str) -> String {
-    if text.is_empty() { "(no name)".into() } else { printable(text) }
+    if text.is_empty() { NO_NAME.into() } else { printable(text) }
+}
+
+/// A path as a table shows it: names in it that are empty say so.
+#[must_use]
+pub(crate) fn named_path(path: &str) -> String {
+    printable(&names::path(path))
 }
 
 /// Letters of a name that a page shows: whole names of programs, not whole signatures of kernels.
@@ -28,12 +44,12 @@ pub(crate) fn shortened(path: &str) -> String {
 }
 
 fn cut(name: &str) -> String {
-    let letters: Vec<char> = name.chars().collect();
+    let letters = letters::letters(name);
     if letters.len() <= LONGEST {
         return name.to_owned();
     }
     let (head, tail) = (LONGEST * 2 / 3, LONGEST / 3 - 1);
-    letters[..head].iter().chain(&['…']).chain(&letters[letters.len() - tail..]).collect()
+    [&letters[..head], &["…"], &letters[letters.len() - tail..]].concat().concat()
 }
 
 fn breaks_layout(letter: char) -> bool {
@@ -64,6 +80,7 @@ mod tests {
 
     #[test]
     fn an_empty_name_is_no_blank() {
+        assert_eq!(named_path("step/"), "step/(no name)");
         assert_eq!((named(""), named("a\n")), ("(no name)".into(), "a�".into()));
     }
 
@@ -73,6 +90,16 @@ mod tests {
         assert_eq!(shortened(&format!("step/{whole}")), format!("step/{whole}"));
         let long = format!("step/{}ü{}/add", "a".repeat(60), "b".repeat(30));
         assert_eq!(shortened(&long), format!("step/{}…{}/add", "a".repeat(48), "b".repeat(23)));
+    }
+
+    #[test]
+    fn emoji_stay_whole() {
+        assert_eq!(printable("👩\u{200d}💻 x\u{200d}y"), "👩\u{200d}💻 x�y");
+        assert_eq!(printable("❤\u{fe0f}\u{200d}🔥"), "❤\u{fe0f}\u{200d}🔥");
+        let name = "👩🏽\u{200d}💻".repeat(100);
+        let one = "👩🏽\u{200d}💻";
+        assert_eq!(shortened(&name), format!("{}…{}", one.repeat(48), one.repeat(23)));
+        assert_eq!(shortened(&one.repeat(72)), one.repeat(72));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::table::Table;
 use crate::report::Report;
-use crate::summary::{HeldUp, LoaderRow, OutsideRow, PhaseName, Stats, WorkerRow};
+use crate::summary::{HeldUp, LoaderRow, OutsideRow, PhaseName, Stats, WaitedBy, WorkerRow};
 
 pub(super) fn outside(report: &Report) -> String {
     Table::<&OutsideRow>::new()
@@ -17,6 +17,7 @@ pub(super) fn loaders(report: &Report) -> String {
         .column("name", |row| row.name.as_str().into())
         .column("workers", |row| row.workers.len().into())
         .column("busy_ns", |row| row.busy_ns.into())
+        .column("waiting_ns", |row| row.waiting_ns.into())
         .column("computing_ns", |row| row.computing_ns.into())
         .column("elapsed_ns", |row| row.elapsed_ns.into())
         .column("utilisation_share", |row| row.utilisation.into())
@@ -41,10 +42,22 @@ pub(super) fn workers(report: &Report) -> String {
         .column("drives_steps", |row| row.1.drives_steps.into())
         .column("batches", |row| row.1.batches.into())
         .column("busy_ns", |row| row.1.busy_ns.into())
+        .column("waiting_ns", |row| row.1.waiting_ns.into())
         .column("slot_wait_ns", |row| row.1.slot_wait_ns.into())
         .column("idle_ns", |row| row.1.idle_ns.into())
         .column("first_ns", |row| row.1.first_ns.into())
         .column("last_ns", |row| row.1.last_ns.into())
+        .of(rows)
+}
+
+pub(super) fn waited_by(report: &Report) -> String {
+    let loaders = &report.detailed_metrics.batches.loaders;
+    let rows = loaders.iter().flat_map(|loader| loader.waited_by.iter().map(move |row| (loader, row)));
+    Table::<(&LoaderRow, &WaitedBy)>::new()
+        .column("loader", |row| row.0.name.as_str().into())
+        .column("waited_by", |row| row.1.loader.as_str().into())
+        .column("waits", |row| row.1.waits.into())
+        .column("total_ns", |row| row.1.total_ns.into())
         .of(rows)
 }
 

@@ -28,6 +28,7 @@ pub(super) fn ranks(report: &Report) -> String {
         .stats("step_", "_ns", |row| row.steps)
         .throughput(|row| row.throughput)
         .column("communication_per_step_ns", |row| row.communication_per_step_ns.into())
+        .column("other_steps_ns", |row| row.other_steps_ns.into())
         .column("usual_gap_ns", |row| row.usual_gap_ns.into())
         .column("steps_overlap", |row| row.steps_overlap.into())
         .of(&report.ranks)

@@ -62,7 +62,7 @@ impl Axis {
         self.ticks.first().copied().unwrap_or(0.0)
     }
 
-    fn high(&self) -> f64 {
+    pub(super) fn high(&self) -> f64 {
         self.ticks.last().copied().unwrap_or(1.0)
     }
 

@@ -52,7 +52,7 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
         [
             "Steps",
             "Change",
-            ">Median step",
+            ">Usual step",
             "Phase that moved most",
             ">In a step",
             "Section of it that moved most",

@@ -3,7 +3,8 @@
 use super::page::{close, count, ns, open, paragraph, path, share, table};
 use super::palette::STEP;
 use super::svg;
-use crate::render::common::names::named;
+use crate::render::common::hedge;
+use crate::render::common::names::named_path;
 use crate::report::Report;
 use crate::summary::{CriticalPath, CriticalSection};
 
@@ -42,16 +43,11 @@ pub(super) fn render(report: &Report, out: &mut String) {
         );
     }
     if let Some(through) = &critical.through_batches {
-        paragraph(
-            &format!(
-                "Of {} of waits on the path that link to their batch, {}{} are time of the sections that made it{}.",
-                ns("critical_path/through_batches/linked_ns", through.linked_ns),
-                if through.is_exact { "" } else { "about " },
-                ns("critical_path/through_batches/making_ns", through.making_ns),
-                if through.is_exact { "" } else { ": as of the batches that were drawn" }
-            ),
-            out,
-        );
+        let linked = ns("critical_path/through_batches/linked_ns", through.linked_ns);
+        let making = ns("critical_path/through_batches/making_ns", through.making_ns);
+        if let Some(text) = hedge::through_batches(through, &linked, &making) {
+            paragraph(&format!("On the path {text}."), out);
+        }
     }
     close(out);
 }
@@ -62,7 +58,7 @@ fn sections(critical: &CriticalPath, out: &mut String) {
     let common = |(at, row): (usize, &CriticalSection)| {
         let place = format!("critical_path/sections/{at}");
         [
-            path(&named(&row.path)),
+            path(&named_path(&row.path)),
             svg::bar(row.share, STEP),
             share(&format!("{place}/share"), row.share),
             ns(&format!("{place}/on_path_ns"), row.on_path_ns),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::marks::Marks;
 use super::palette::Palette;
-use super::plots::{exposed_ns, held_lines, held_series, phase_series, series};
+use super::plots::{exposed_ns, held_lines, held_series, phase_series, series, steps_shown};
 use super::sha256::base64;
 use crate::render::common::names::printable;
 use crate::report::Report;
@@ -148,11 +148,13 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         plots.push(json!({ "id": format!("value-{at}"), "name": printable(&series.name) }));
     }
     let time = report.summary.step_time.as_ref();
+    let (first, last) = steps_shown(report);
     let header = json!({
         "version": 1,
         "columns": columns.header,
         "bytes": columns.bytes.len(),
         "plots": plots,
+        "steps": [first.min(MAX), last.min(MAX)],
         "texts": texts,
         "examples": examples,
         "colors": Palette::of(report).classes(),

@@ -4,6 +4,7 @@
 use super::page::{close, code, escape, figure, ns, number, open, paragraph, prose, share, table};
 use super::plots::held_series;
 use crate::render::common::evidence::{items, labelled};
+use crate::render::common::names::named_path;
 use crate::render::common::others;
 use crate::report::{Bottleneck, BottleneckType, Report};
 
@@ -56,7 +57,7 @@ fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
         out.push_str(&format!(
             " in <a href=\"#sections\" data-section=\"{}\">{}</a>",
             escape(section),
-            code(section)
+            code(&named_path(section))
         ));
     }
     out.push_str("</p>\n");

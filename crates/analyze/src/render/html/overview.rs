@@ -2,7 +2,7 @@
 
 use super::super::common::recording::ended_in_order;
 use super::super::common::spread;
-use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, prose, share, words};
+use super::page::{UNKNOWN, close, count, escape, figure, ns, number, open, prose, share, words};
 use crate::report::units::{byte_rate, rate};
 use crate::report::{Report, coverage};
 
@@ -20,16 +20,23 @@ const PARTS: [(&str, &str); 10] = [
     ("recording", "Recording"),
 ];
 
-pub(super) fn header(report: &Report, out: &mut String) {
-    let run = report.run.id.as_deref().map_or_else(|| prose(report.run_name()), code);
-    out.push_str(&format!(
-        "<header>\n<p class=\"brand\">stepscope · {run}</p>\n<h1>{}</h1>\n<nav aria-label=\"Parts of the report\"><ul>",
-        prose(&report.summary.verdict)
-    ));
-    for (id, title) in PARTS {
-        out.push_str(&format!("<li><a href=\"#{id}\">{title}</a></li>"));
-    }
-    out.push_str("</ul></nav>\n</header>\n");
+/// The head; the navigation leads to those parts that the body has.
+pub(super) fn header(report: &Report, body: &str) -> String {
+    let run = report
+        .run
+        .id
+        .as_deref()
+        .map_or_else(|| words(report.run_name()), |id| format!("<code>{}</code>", words(id)));
+    let has = |id: &str| body.contains(&format!("<section id=\"{id}\""));
+    let links = PARTS
+        .iter()
+        .filter(|(id, _)| has(id))
+        .map(|(id, title)| format!("<li><a href=\"#{id}\">{title}</a></li>"));
+    format!(
+        "<header>\n<p class=\"brand\">stepscope · {run}</p>\n<h1>{}</h1>\n<nav aria-label=\"Parts of the report\"><ul>{}</ul></nav>\n</header>\n",
+        prose(&report.summary.verdict),
+        links.collect::<String>()
+    )
 }
 
 pub(super) fn facts(report: &Report, out: &mut String) {
@@ -60,7 +67,7 @@ pub(super) fn facts(report: &Report, out: &mut String) {
     let rates = [
         ("Samples", "samples_per_second", done.samples_per_second, "samples"),
         ("Tokens", "tokens_per_second", done.tokens_per_second, "tokens"),
-        ("Steps a second", "steps_per_second", done.steps_per_second, "steps"),
+        ("Step rate", "steps_per_second", done.steps_per_second, "steps"),
     ];
     for (title, name, value, what) in rates {
         facts.extend(
@@ -84,6 +91,7 @@ pub(super) fn facts(report: &Report, out: &mut String) {
         out.push_str(&format!("<div><dt>{title}</dt><dd>{html}</dd></div>\n"));
     }
     out.push_str("</dl>\n");
+    super::modes::table_of(report, out);
     if let Some(text) = coverage::read(&summary.coverage) {
         super::page::paragraph(
             &escape(&format!("{text}. {}", coverage::unread_because(&summary.coverage))),

@@ -8,13 +8,13 @@ use stepscope_core::Phase;
 use super::marks::Marks;
 use super::page::{close, count, escape, ns, open, paragraph};
 use super::palette::{self, Palette};
-use super::svg::{self, Bucket, Line, Scale, bands, buckets, buckets_within};
+use super::svg::{self, Bucket, Line, Range, Scale, bands, buckets, buckets_within};
 use super::{changes, periods};
 use crate::report::Report;
 use crate::report::units::{bytes, duration};
 use crate::summary::{Gauge, HeldPoint, HeldSeries, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
 
-/// Buckets of areas, of which there are as many as phases.
+/// Buckets of areas, of which there are as many as phases. The script draws as many.
 const AREA_BUCKETS: usize = 200;
 
 /// The series of the report's mode, and its place.
@@ -23,7 +23,26 @@ pub(super) fn series(report: &Report) -> Option<(usize, &StepSeries)> {
     all.into_iter().find(|(_, row)| Some(row.mode.as_str()) == report.summary.mode && !row.points.is_empty())
 }
 
-pub(super) fn mean(point: &SeriesPoint) -> f64 {
+/// The steps that all plots show, whatever each has figures of: evaluation at the end has step numbers of its own. As
+/// with scripts, where one zoom is that of all plots.
+pub(super) fn steps_shown(report: &Report) -> Range {
+    let phases = phase_series(report).map(|(series, _)| series);
+    let held = held_series(report);
+    let values = report.detailed_metrics.values.iter().flat_map(|series| &series.points);
+    let steps =
+        series(report).into_iter().flat_map(|(_, series)| series.points.iter().map(|point| point.step));
+    let steps = steps
+        .chain(phases.into_iter().flat_map(|series| series.points.iter().map(|point| point.step)))
+        .chain(held.into_iter().flat_map(|held| held.points.iter().map(|point| point.step)))
+        .chain(values.filter(|point| point.mean.is_finite()).map(|point| point.step));
+    steps
+        .fold(None, |ends: Option<Range>, step| {
+            Some(ends.map_or((step, step), |(first, last)| (first.min(step), last.max(step))))
+        })
+        .unwrap_or_default()
+}
+
+fn mean(point: &SeriesPoint) -> f64 {
     point.duration_sum_ns as f64 / point.count.max(1) as f64
 }
 
@@ -36,7 +55,7 @@ fn figure(id: &str, plot: &str, heading: &str, caption: &str, drawing: &str, out
     ));
 }
 
-const DURATION: Scale = Scale { base: 1e3, unit: duration };
+const DURATION: Scale = Scale { base: 1e3, unit: duration, clips: true };
 
 pub(super) fn timeline(report: &Report, out: &mut String) {
     open("timeline", "Steps", out);
@@ -57,7 +76,7 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
     let line = Line { label: "Step time", class: palette::STEP, buckets: &durations };
     let marks = Marks::of(report);
     let title = "Step time over step numbers: shortest, mean and longest";
-    bands(title, &[line], &DURATION, Some(&marks), &mut drawing);
+    bands(title, steps_shown(report), &[line], &DURATION, Some(&marks), &mut drawing);
     let caption = format!(
         "Step time over step numbers. The line is the mean, the band reaches from the shortest to the longest step; the \
          median of all steps after warm-up is {}.{}",
@@ -117,7 +136,13 @@ fn phases(report: &Report, out: &mut String) {
     let lines: Vec<Line<'_>> =
         layers.iter().rev().map(|(label, class, buckets)| Line { label, class, buckets }).collect();
     let mut drawing = String::new();
-    svg::areas("Mean exposed time by phase over step numbers", &lines, &DURATION, &mut drawing);
+    svg::areas(
+        "Mean exposed time by phase over step numbers",
+        steps_shown(report),
+        &lines,
+        &DURATION,
+        &mut drawing,
+    );
     let used =
         layers.iter().zip(phases.iter().map(|phase| Some(*phase)).chain([None])).filter(|(_, phase)| {
             series.points.iter().any(|point| match phase {
@@ -166,7 +191,7 @@ pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
         Line { label: "Waiting for data", class: &waiting, buckets: &wait },
     ];
     let title = "Mean step time, and mean time waiting for data, over step numbers";
-    bands(title, &lines, &DURATION, None, &mut drawing);
+    bands(title, steps_shown(report), &lines, &DURATION, None, &mut drawing);
     let caption = format!(
         "{}Mean step time, and before it {}the mean time that a step waits for its data (phase <code>data_wait</code>).",
         svg::key(palette::STEP),
@@ -178,6 +203,9 @@ pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
 
 /// Opens the part of memory, which the tables close.
 pub(super) fn memory(report: &Report, out: &mut String) {
+    if super::steps::is_without_memory(report) {
+        return;
+    }
     open("memory", "Memory", out);
     let Some((at, series)) = series(report) else { return };
     let of = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
@@ -208,8 +236,15 @@ pub(super) fn memory(report: &Report, out: &mut String) {
         return held(report, out);
     }
     let mut drawing = String::new();
-    let scale = Scale { base: 1_024.0, unit: bytes };
-    bands("Memory at the ends of steps, over step numbers", &lines, &scale, None, &mut drawing);
+    let scale = Scale { base: 1_024.0, unit: bytes, clips: false };
+    bands(
+        "Memory at the ends of steps, over step numbers",
+        steps_shown(report),
+        &lines,
+        &scale,
+        None,
+        &mut drawing,
+    );
     let keys: Vec<String> = lines.iter().map(|line| svg::keyed(line.class, line.label)).collect();
     let caption = format!(
         "Memory at the ends of steps: {}. Live is what the program allocated and did not free; resident is what the \
@@ -284,7 +319,7 @@ fn held(report: &Report, out: &mut String) {
         .map(|((label, class, _), buckets)| Line { label, class, buckets })
         .collect();
     let mut drawing = String::new();
-    svg::signed("Memory that sections hold, over step numbers", &drawn, &mut drawing);
+    svg::signed("Memory that sections hold, over step numbers", steps_shown(report), &drawn, &mut drawing);
     let keys: Vec<String> = lines
         .iter()
         .rev()
@@ -340,7 +375,13 @@ pub(super) fn values(report: &Report, out: &mut String) {
             )
         });
         let mut drawing = String::new();
-        svg::line(&format!("{} over step numbers", series.name), palette::VALUE, &merged, &mut drawing);
+        svg::line(
+            &format!("{} over step numbers", series.name),
+            steps_shown(report),
+            palette::VALUE,
+            &merged,
+            &mut drawing,
+        );
         let caption = format!(
             "{} over step numbers; at the end {}.{}",
             super::page::code(&series.name),

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use super::page::{close, count, ns, open, path, share, table};
 use super::palette::Palette;
 use super::svg;
-use crate::render::common::names::named;
+use crate::render::common::names::named_path;
 use crate::report::Report;
 use crate::summary::SectionRow;
 
@@ -17,7 +17,13 @@ pub(super) fn render(report: &Report, out: &mut String) {
     if report.detailed_metrics.slowest_sections.is_empty() {
         return;
     }
-    open("ranked", "Longest, most frequent and most variable sections", out);
+    let frequent = frequent(report);
+    let title = if frequent.is_empty() {
+        "Longest and most variable sections"
+    } else {
+        "Longest, most frequent and most variable sections"
+    };
+    open("ranked", title, out);
     let palette = Palette::of(report);
     // A bar is as long as its section's part of the longest one of the list.
     let bar = |row: &SectionRow, value: u64, longest: u64| {
@@ -31,21 +37,17 @@ pub(super) fn render(report: &Report, out: &mut String) {
         let name = if row.self_ns.is_some() { "self_ns" } else { "self_busy_ns" };
         let own = own(row).filter(|own| *own > 0)?;
         Some([
-            path(&named(&row.path)),
+            path(&named_path(&row.path)),
             bar(row, own, longest),
             ns(&format!("sections/{at}/{name}"), own),
             count(&format!("sections/{at}/count"), row.stats.count),
         ])
     });
     table("Sections with most time of their own", ["Section", "Own time", ">Self", ">Calls"], rows, out);
-    let mut frequent: Vec<(usize, &SectionRow)> =
-        report.sections.iter().enumerate().filter(|(_, row)| row.is_part()).collect();
-    frequent.sort_by_key(|(_, row)| (Reverse(row.stats.count), Reverse(row.stats.total), &row.path));
-    frequent.truncate(ROWS);
     let most = frequent.first().map_or(0, |(_, row)| row.stats.count);
     let rows = frequent.into_iter().map(|(at, row)| {
         [
-            path(&named(&row.path)),
+            path(&named_path(&row.path)),
             bar(row, row.stats.count, most),
             count(&format!("sections/{at}/count"), row.stats.count),
             ns(&format!("sections/{at}/p50"), row.stats.p50),
@@ -61,7 +63,7 @@ pub(super) fn render(report: &Report, out: &mut String) {
     let rows = of(report, &metrics.most_variable_sections).into_iter().map(|(at, row)| {
         let place = |name: &str| format!("sections/{at}/{name}");
         [
-            path(&named(&row.path)),
+            path(&named_path(&row.path)),
             share(&place("robust_cv"), row.stats.robust_cv),
             share(&place("cv"), row.stats.cv),
             ns(&place("p50"), row.stats.p50),
@@ -76,6 +78,16 @@ pub(super) fn render(report: &Report, out: &mut String) {
         out,
     );
     close(out);
+}
+
+/// The sections that are called most, with their places; none where all of these are called alike.
+fn frequent(report: &Report) -> Vec<(usize, &SectionRow)> {
+    let mut all: Vec<(usize, &SectionRow)> =
+        report.sections.iter().enumerate().filter(|(_, row)| row.is_part()).collect();
+    all.sort_by_key(|(_, row)| (Reverse(row.stats.count), Reverse(row.stats.total), &row.path));
+    all.truncate(ROWS);
+    let calls = |row: Option<&(usize, &SectionRow)>| row.map(|(_, row)| row.stats.count);
+    if calls(all.first()) == calls(all.last()) { Vec::new() } else { all }
 }
 
 /// The first rows of a list of paths, with their places.

@@ -1,7 +1,10 @@
 //! How complete the recording is: spans read and lost, issues of the input, processes, bounds that were reached.
 
 use super::page::{close, code, count, escape, known, ns, number, open, paragraph, path, prose, table};
-use crate::render::common::{names::word, recording::unended};
+use crate::render::common::{
+    names::word,
+    recording::{is_unpacked, unended},
+};
 use crate::report::Report;
 use crate::report::units::rate;
 
@@ -68,10 +71,12 @@ pub(super) fn render(report: &Report, out: &mut String) {
     table("Losses", ["Reason", ">Spans", "Sink", "Lacking here", "~What to do"], rows, out);
     let rows = report.read_issues.iter().enumerate().map(|(at, issue)| {
         let place = format!("read_issues/{at}");
+        let is_unpacked = issue.offset.is_some() && is_unpacked(report, &issue.file);
+        let unpacked = if is_unpacked { " unpacked" } else { "" };
         [
             path(&issue.file),
             escape(&word(&issue.kind).replace('_', " ")),
-            count(&format!("{place}/offset"), issue.offset),
+            count(&format!("{place}/offset"), issue.offset) + unpacked,
             count(&format!("{place}/count"), issue.count),
             prose(&issue.reason),
         ]

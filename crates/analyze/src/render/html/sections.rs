@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::page::{bytes, close, code, count, escape, ns, open, paragraph, path, share, table_with};
-use crate::render::common::names::{named, printable};
+use crate::render::common::names::{named_path, printable};
 use crate::report::Report;
 use crate::summary::{PhaseName, SectionRow};
 
@@ -23,7 +23,7 @@ pub(super) fn flame(report: &Report, out: &mut String) {
         );
         paragraph(
             "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that ran at the same time as each other \
-             share the width of their parent. The table of sections holds the same in words.",
+             share the width of their parent. What is too narrow to be seen is one box together. The table of sections holds the same in words.",
             out,
         );
     }
@@ -84,7 +84,7 @@ pub(super) fn table(report: &Report, out: &mut String) {
         );
         let alloc = row.memory.as_ref();
         let cells = [
-            path(&named(&row.path)),
+            path(&named_path(&row.path)),
             phase.map(code).unwrap_or_default(),
             count(&of("count"), row.stats.count),
             ns(&of("total"), row.stats.total),

@@ -1,10 +1,12 @@
 //! Tables of steps: phases, the slowest, what happens between steps, loaders, memory.
 
-use super::page::{bytes, close, code, count, figure, known, ns, number, open, paragraph, share, table};
+use super::page::{
+    bytes, close, code, count, escape, figure, known, ns, number, open, paragraph, share, table,
+};
 use super::palette::{self, Palette};
 use super::svg;
 use crate::render::common::periods;
-use crate::report::units::signed_bytes;
+use crate::report::units::{percent, signed_bytes};
 use crate::report::{Memory, Report};
 use crate::summary::{HeldFigures, ModeSummary, PhaseName, PhaseSum};
 
@@ -19,6 +21,11 @@ pub(super) fn primary(report: &Report) -> Option<(usize, &ModeSummary)> {
 
 pub(super) fn phases(report: &Report, out: &mut String) {
     let summary = &report.summary;
+    let outside =
+        || report.detailed_metrics.outside.iter().enumerate().filter(|(_, row)| row.stats.count > 0);
+    if !report.has_steps() && outside().next().is_none() {
+        return;
+    }
     open("phases", "Where the step time goes", out);
     if !summary.phase_sums.is_empty() {
         phase_sums(report, out);
@@ -49,8 +56,8 @@ pub(super) fn phases(report: &Report, out: &mut String) {
         });
         let rest = [
             svg::keyed(palette::NO_PHASE, "(no phase)"),
-            svg::bar(summary.unattributed_ns as f64 / total_ns as f64, palette::NO_PHASE),
-            String::new(),
+            svg::bar(summary.unattributed_share(), palette::NO_PHASE),
+            escape(&percent(summary.unattributed_share())),
             ns("summary/unattributed_ns", summary.unattributed_ns),
             String::new(),
             String::new(),
@@ -73,18 +80,16 @@ pub(super) fn phases(report: &Report, out: &mut String) {
             out,
         );
     }
-    let rows = report.detailed_metrics.outside.iter().enumerate().filter(|(_, row)| row.stats.count > 0).map(
-        |(at, row)| {
-            let place = format!("detailed_metrics/outside/{at}");
-            [
-                row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
-                count(&format!("{place}/stats/count"), row.stats.count),
-                ns(&format!("{place}/stats/total"), row.stats.total),
-                ns(&format!("{place}/stats/p50"), row.stats.p50),
-                ns(&format!("{place}/stats/max"), row.stats.max),
-            ]
-        },
-    );
+    let rows = outside().map(|(at, row)| {
+        let place = format!("detailed_metrics/outside/{at}");
+        [
+            row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+            count(&format!("{place}/stats/count"), row.stats.count),
+            ns(&format!("{place}/stats/total"), row.stats.total),
+            ns(&format!("{place}/stats/p50"), row.stats.p50),
+            ns(&format!("{place}/stats/max"), row.stats.max),
+        ]
+    });
     table(
         "Between the steps, on the same threads",
         ["Phase", ">Sections", ">Total", ">Median", ">Longest"],
@@ -187,6 +192,7 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
             ns(&format!("{place}/produce/p50"), row.produce.p50),
             ns(&format!("{place}/produce/p95"), row.produce.p95),
             ns(&format!("{place}/busy_ns"), row.busy_ns),
+            ns(&format!("{place}/waiting_ns"), row.waiting_ns),
             ns(&format!("{place}/computing_ns"), row.computing_ns),
             count(&format!("{place}/waits/wait/count"), row.waits.wait.count),
             ns(&format!("{place}/waits/wait/total"), row.waits.wait.total),
@@ -203,6 +209,7 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
             ">Median to make",
             ">p95 to make",
             ">Busy in all",
+            ">Waiting for other loaders",
             ">Computing",
             ">Waits for it",
             ">Waiting",
@@ -267,8 +274,16 @@ fn held(memory: &Memory, out: &mut String) {
     );
 }
 
+/// Whether there is nothing to say about memory, nor any step that could have had some.
+pub(super) fn is_without_memory(report: &Report) -> bool {
+    !report.has_steps() && report.memory.is_none()
+}
+
 /// Closes the part that the plots of memory opened.
 pub(super) fn memory(report: &Report, out: &mut String) {
+    if is_without_memory(report) {
+        return;
+    }
     let Some(memory) = &report.memory else {
         paragraph("Nothing about memory was recorded.", out);
         return close(out);

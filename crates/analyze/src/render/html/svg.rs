@@ -6,7 +6,7 @@
 use super::axis::{Axis, short, step_name, steps};
 use super::marks::Marks;
 use super::page::escape;
-use crate::report::units::{bytes, percent};
+use crate::report::units::{bytes, count, percent};
 
 /// Height of a plot in pixels, and its margins; what is left and right of it is in the style.
 pub(super) const HEIGHT: f64 = 220.0;
@@ -14,6 +14,8 @@ pub(super) const BOTTOM: f64 = 28.0;
 const TOP: f64 = 10.0;
 /// Where there are marks, whose words need room.
 const TOP_OF_MARKS: f64 = 38.0;
+/// What words about outliers add to it.
+const ROOM_OF_WORDS: f64 = 16.0;
 /// Width of what stretches, in its own units.
 const INSIDE: f64 = 1_000.0;
 
@@ -127,6 +129,26 @@ pub(super) struct Scale {
     pub(super) base: f64,
     /// Words of a value.
     pub(super) unit: fn(u64) -> String,
+    /// Whether a few outliers may lie beyond the axis.
+    pub(super) clips: bool,
+}
+
+/// Of so many values one may lie beyond the axis; of fewer than [`FEWEST`] none.
+const RARE: usize = 50;
+const FEWEST: usize = 8;
+
+/// How many times the largest of the others an outlier is, and at how many times that the axis ends.
+const OUTLIER: f64 = 4.0;
+const ROOM: f64 = 1.5;
+
+/// What the axis reaches to, so that a few outliers do not press all others to the ground. `front/axis.js` does the same.
+fn ceiling(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let beyond = (values.len() / RARE).max(1);
+    let max = values.last().copied().unwrap_or(0.0);
+    let usual = values.len().checked_sub(1 + beyond).and_then(|at| values.get(at)).copied().unwrap_or(0.0);
+    let is_flat = values.len() >= FEWEST && usual > 0.0 && max >= OUTLIER * usual;
+    if is_flat { ROOM * usual } else { max }
 }
 
 /// Opens a plot of a height; a margin of the style is left and right of it.
@@ -181,29 +203,45 @@ fn open_inside(out: &mut String) {
     ));
 }
 
+/// The first and the last step number that a plot shows.
+pub(super) type Range = (u64, u64);
+
 /// Bands over step numbers from zero to the largest value.
-pub(super) fn bands(title: &str, lines: &[Line<'_>], scale: &Scale, marks: Option<&Marks>, out: &mut String) {
-    plot(false, title, lines, scale, marks, out);
-}
-
-/// The same of opaque areas of means from zero: the later ones cover the earlier.
-pub(super) fn areas(title: &str, lines: &[Line<'_>], scale: &Scale, out: &mut String) {
-    plot(true, title, lines, scale, None, out);
-}
-
-fn plot(
-    is_area: bool,
+pub(super) fn bands(
     title: &str,
+    steps: Range,
     lines: &[Line<'_>],
     scale: &Scale,
     marks: Option<&Marks>,
     out: &mut String,
 ) {
-    let all = || lines.iter().flat_map(|line| line.buckets);
-    let axis = Axis::to(all().map(|bucket| bucket.max).fold(0.0, f64::max).max(1.0), scale.base);
-    let first = all().map(|bucket| bucket.step).min().unwrap_or(0);
-    let last = all().map(|bucket| bucket.step).max().unwrap_or(0);
+    plot(false, title, steps, lines, scale, marks, out);
+}
+
+/// The same of opaque areas of means from zero: the later ones cover the earlier.
+pub(super) fn areas(title: &str, steps: Range, lines: &[Line<'_>], scale: &Scale, out: &mut String) {
+    plot(true, title, steps, lines, scale, None, out);
+}
+
+fn plot(
+    is_area: bool,
+    title: &str,
+    (first, last): Range,
+    lines: &[Line<'_>],
+    scale: &Scale,
+    marks: Option<&Marks>,
+    out: &mut String,
+) {
+    let highest = |line: &Line<'_>| {
+        let values: Vec<f64> = line.buckets.iter().map(|bucket| bucket.max).collect();
+        if scale.clips { ceiling(values) } else { values.into_iter().fold(0.0, f64::max) }
+    };
+    let axis = Axis::to(lines.iter().map(highest).fold(1.0, f64::max), scale.base);
+    // The first line is the highest.
+    let beyond: Vec<&Bucket> =
+        lines.iter().take(1).flat_map(|line| line.buckets).filter(|one| one.max > axis.high()).collect();
     let top = if marks.is_some_and(Marks::have_words) { TOP_OF_MARKS } else { TOP };
+    let top = if beyond.is_empty() { top } else { top + ROOM_OF_WORDS };
     let place = Place { first, last, top, axis: &axis };
     open("", title, HEIGHT, out);
     if let Some(marks) = marks {
@@ -236,7 +274,28 @@ fn plot(
     if let Some(marks) = marks {
         marks.draw_above(&|step| place.share(step), top, out);
     }
+    draw_beyond(&beyond, &place, scale, out);
     out.push_str("</svg>\n");
+}
+
+/// Marks what lies beyond the axis where it is, and says how far it reaches.
+fn draw_beyond(beyond: &[&Bucket], place: &Place<'_>, scale: &Scale, out: &mut String) {
+    for bucket in beyond {
+        out.push_str(&format!(
+            "<text class=\"over\" x=\"{:.2}%\" y=\"{:.0}\" text-anchor=\"middle\">▲<title>step {}: {}</title></text>\n",
+            100.0 * place.share(bucket.step),
+            place.top + 10.0,
+            count(bucket.step),
+            escape(&(scale.unit)(bucket.max as u64)),
+        ));
+    }
+    if let Some(most) = beyond.iter().map(|bucket| bucket.max).max_by(f64::total_cmp) {
+        out.push_str(&format!(
+            "<text class=\"over words\" x=\"0\" y=\"{:.0}\">▲ beyond the axis: up to {}</text>\n",
+            place.top - 6.0,
+            escape(&(scale.unit)(most as u64)),
+        ));
+    }
 }
 
 /// Where steps and values are.
@@ -274,28 +333,33 @@ fn step_ticks(place: &Place<'_>, out: &mut String) {
 fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
     let at = |step: u64, value: f64| format!("{:.1},{:.1}", place.x(step), place.y(value));
     let upper = line.buckets.iter().map(|one| at(one.step, one.max));
-    let lower = line.buckets.iter().rev().map(|one| at(one.step, one.min));
+    // A level edge is its two ends.
+    let (first, last) = (line.buckets.first(), line.buckets.last());
+    let is_level = line.buckets.iter().all(|one| Some(one.min) == first.map(|first| first.min));
+    let ends = last.into_iter().chain(first).filter(|_| is_level);
+    let lower = ends.chain(line.buckets.iter().rev().filter(|_| !is_level)).map(|one| at(one.step, one.min));
     let mut mean: Vec<String> = line.buckets.iter().map(|one| at(one.step, one.mean)).collect();
     // A line to itself is a point, where its ends are round.
     let dot = if mean.len() == 1 { " dot" } else { "" };
     mean.extend(mean.first().filter(|_| mean.len() == 1).cloned());
-    let band: Vec<String> = upper.chain(lower).collect();
+    let class = line.class;
+    // A band without a height is not seen.
+    if line.buckets.iter().any(|one| one.min < one.max) {
+        let band: Vec<String> = upper.chain(lower).collect();
+        out.push_str(&format!("<polygon class=\"band {class}\" points=\"{}\"/>\n", band.join(" ")));
+    }
     out.push_str(&format!(
-        "<polygon class=\"band {class}\" points=\"{}\"/>\n<polyline class=\"line{dot} {class}\" points=\"{}\"><title>{}</title></polyline>\n",
-        band.join(" "),
+        "<polyline class=\"line{dot} {class}\" points=\"{}\"><title>{}</title></polyline>\n",
         mean.join(" "),
         escape(line.label),
-        class = line.class,
     ));
 }
 
 /// A line of values of any range and unit over step numbers.
-pub(super) fn line(title: &str, class: &str, buckets: &[Bucket], out: &mut String) {
+pub(super) fn line(title: &str, (first, last): Range, class: &str, buckets: &[Bucket], out: &mut String) {
     let low = buckets.iter().map(|bucket| bucket.min).fold(f64::INFINITY, f64::min);
     let high = buckets.iter().map(|bucket| bucket.max).fold(f64::NEG_INFINITY, f64::max);
     let axis = Axis::around(low, high);
-    let first = buckets.first().map_or(0, |bucket| bucket.step);
-    let last = buckets.last().map_or(0, |bucket| bucket.step);
     let place = Place { first, last, top: TOP, axis: &axis };
     open("", title, HEIGHT, out);
     for tick in &axis.ticks {
@@ -308,13 +372,11 @@ pub(super) fn line(title: &str, class: &str, buckets: &[Bucket], out: &mut Strin
 }
 
 /// Lines of bytes that can be missing over step numbers.
-pub(super) fn signed(title: &str, lines: &[Line<'_>], out: &mut String) {
+pub(super) fn signed(title: &str, (first, last): Range, lines: &[Line<'_>], out: &mut String) {
     let all = || lines.iter().flat_map(|line| line.buckets);
     let low = all().map(|bucket| bucket.min).fold(0.0, f64::min);
     let high = all().map(|bucket| bucket.max).fold(0.0, f64::max);
     let axis = Axis::signed(low, high, 1_024.0);
-    let first = all().map(|bucket| bucket.step).min().unwrap_or(0);
-    let last = all().map(|bucket| bucket.step).max().unwrap_or(0);
     let place = Place { first, last, top: TOP, axis: &axis };
     open("", title, HEIGHT, out);
     for tick in &axis.ticks {
@@ -330,6 +392,23 @@ pub(super) fn signed(title: &str, lines: &[Line<'_>], out: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_outliers_are_beyond_the_axis() {
+        let run = |usual: usize, outliers: usize, of: f64| {
+            let values = std::iter::repeat_n(10.0, usual).chain(std::iter::repeat_n(of, outliers));
+            ceiling(values.collect())
+        };
+        assert_eq!(run(99, 1, 1_000.0), 15.0);
+        assert_eq!(run(98, 2, 1_000.0), 15.0);
+        // Neither what comes often, nor what is not far away, nor one of a few.
+        assert_eq!(run(97, 3, 1_000.0), 1_000.0);
+        assert_eq!(run(99, 1, 39.0), 39.0);
+        assert_eq!(run(6, 1, 1_000.0), 1_000.0);
+        assert_eq!(run(7, 1, 1_000.0), 15.0);
+        assert_eq!((run(0, 0, 0.0), run(0, 1, 5.0)), (0.0, 5.0));
+        assert_eq!(ceiling([vec![0.0; 99], vec![5.0]].concat()), 5.0);
+    }
 
     #[test]
     fn buckets_lose_no_outlier() {

@@ -8,6 +8,7 @@ use stepscope_core::Phase;
 use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, paragraph, path, table};
 use super::palette::Palette;
 use super::svg;
+use crate::render::common::letters::letters;
 use crate::render::common::names::named;
 use crate::report::Report;
 use crate::report::units::{duration, things};
@@ -259,7 +260,7 @@ fn draw(palette: &Palette<'_>, example: &Example, out: &mut String) {
         let room = (width / 100.0 * WIDTH / LETTER) as usize;
         if room >= 4 {
             // A drawing inside cuts what has no room.
-            let short: String = name.chars().take(2 * room).collect();
+            let short = letters(&name).into_iter().take(2 * room).collect::<String>();
             out.push_str(&format!(
                 "<svg class=\"in\" x=\"{from:.2}%\" y=\"{:.1}\" width=\"{width:.2}%\" height=\"{BAR}\"><text x=\"3\" y=\"11.5\">{}</text></svg>\n",
                 y(n),

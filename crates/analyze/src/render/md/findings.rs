@@ -3,6 +3,7 @@
 
 use super::page::{Page, code, known, prose};
 use crate::render::common::evidence::labelled;
+use crate::render::common::names::named_path;
 use crate::render::common::others;
 use crate::report::units::{duration, percent};
 use crate::report::{Bottleneck, Report};
@@ -25,7 +26,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
                     (position + 1).to_string(),
                     severity(finding),
                     prose(&finding.title),
-                    known(finding.section.as_deref(), code),
+                    known(finding.section.as_deref(), |section| code(&named_path(section))),
                     known(finding.predicted_gain.as_ref(), |gain| {
                         format!("{} {}", gain.method.as_str(), percent(gain.share))
                     }),

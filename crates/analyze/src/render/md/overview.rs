@@ -1,9 +1,8 @@
 //! The head: verdict, run, step time, throughput.
 
-use super::super::common::recording::ended_in_order;
-use super::super::common::spread;
+use super::super::common::{modes, recording::ended_in_order, spread};
 use super::page::{Page, code, known, prose};
-use crate::report::units::{byte_rate, count, duration, rate, things};
+use crate::report::units::{byte_rate, count, duration, percent, rate, things};
 use crate::report::{Report, coverage};
 use crate::summary::Throughput;
 
@@ -32,6 +31,25 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     }
     rows.extend(throughput(&summary.throughput).map(|text| row("Throughput", text)));
     page.table(["", ""], rows);
+    modes(report, page);
+}
+
+/// Steps of all modes, where there are several.
+fn modes(report: &Report, page: &mut Page) {
+    let rows = modes::several(report).into_iter().map(|(_, mode, share)| {
+        let stats = &mode.steady;
+        [
+            code(mode.mode.as_str()),
+            count(stats.count),
+            known(stats.p50, duration),
+            known(stats.p95, duration),
+            known(stats.mean, |mean| duration(mean.round() as u64)),
+            known(stats.max, duration),
+            duration(mode.steady_ns),
+            percent(share),
+        ]
+    });
+    page.table(["Mode", ">Steps", ">p50", ">p95", ">Mean", ">Longest", ">Time", ">Share"], rows);
 }
 
 fn row(name: &str, text: String) -> [String; 2] {

@@ -1,7 +1,10 @@
 //! How complete the recording is, and what was wrong with the input.
 
 use super::page::{Page, code, known, prose};
-use crate::render::common::{names::word, recording::unended};
+use crate::render::common::{
+    names::word,
+    recording::{is_unpacked, unended},
+};
 use crate::report::Report;
 use crate::report::units::count;
 
@@ -47,7 +50,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             let file = (!issue.file.is_empty()).then_some(issue.file.as_str());
             [
                 known(file, code),
-                known(issue.offset, count),
+                known(issue.offset, |offset| {
+                    let unpacked = if is_unpacked(report, &issue.file) { " unpacked" } else { "" };
+                    format!("{}{unpacked}", count(offset))
+                }),
                 count(issue.count),
                 code(&word(&issue.kind)),
                 prose(&issue.reason),

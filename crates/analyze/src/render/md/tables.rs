@@ -1,8 +1,8 @@
 //! Where the time goes, the largest sections, the slowest steps, memory.
 
 use super::page::{Page, code, known, prose};
-use crate::render::common::names::named;
-use crate::render::common::{changes, periods};
+use crate::render::common::names::named_path;
+use crate::render::common::{changes, hedge, periods};
 use crate::report::Report;
 use crate::report::units::{bytes, count, duration, percent, signed_bytes, things};
 use crate::summary::SectionRow;
@@ -49,7 +49,7 @@ pub(super) fn phases(report: &Report, page: &mut Page) {
         let rest = (summary.unattributed_ns > 0).then(|| {
             [
                 "(no phase)".into(),
-                String::new(),
+                percent(summary.unattributed_share()),
                 duration(summary.unattributed_ns),
                 String::new(),
                 String::new(),
@@ -86,7 +86,7 @@ pub(super) fn critical(report: &Report, page: &mut Page) {
     let large = critical.sections.iter().filter(|row| row.on_path_ns > 0);
     let rows = large.clone().take(CRITICAL).map(|row| {
         [
-            code(&named(&row.path)),
+            code(&named_path(&row.path)),
             percent(row.share),
             duration(row.on_path_ns),
             count(row.on_path_calls),
@@ -110,12 +110,10 @@ pub(super) fn critical(report: &Report, page: &mut Page) {
         ));
     }
     if let Some(through) = &critical.through_batches {
-        page.block(&format!(
-            "Of {} of waits that link to their batch, {} are time of the sections that made it{}.",
-            duration(through.linked_ns),
-            duration(through.making_ns),
-            if through.is_exact { "" } else { ", by the batches that were drawn" }
-        ));
+        let (linked, making) = (duration(through.linked_ns), duration(through.making_ns));
+        if let Some(text) = hedge::through_batches(through, &linked, &making) {
+            page.block(&format!("On the path {text}."));
+        }
     }
 }
 
@@ -130,7 +128,7 @@ pub(super) fn sections(report: &Report, page: &mut Page) {
         ["Section", ">Calls", ">Total", ">Self", ">p50", ">p95", ">Max", ">Allocated"],
         largest.iter().take(SECTIONS).map(|row| {
             [
-                code(&named(&row.path)),
+                code(&named_path(&row.path)),
                 count(row.stats.count),
                 duration(row.stats.total),
                 known(row.self_ns, duration),

@@ -3,7 +3,8 @@
 
 use super::page::{Look, Page};
 use super::width::{elide, left, right};
-use crate::render::common::names::named;
+use crate::render::common::hedge;
+use crate::render::common::names::named_path;
 use crate::report::Report;
 use crate::report::units::{duration, percent, things};
 use crate::summary::{CriticalPath, CriticalSection, WaitParts};
@@ -27,10 +28,20 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     };
     let large = critical.sections.iter().filter(|row| row.share >= SMALL).take(ON_PATH);
     for section in large.clone() {
-        page.plain(&row(&named(&section.path), section.share, section.on_path_ns));
+        page.plain(&row(&named_path(&section.path), section.share, section.on_path_ns));
     }
     let on_path = critical.sections.iter().filter(|row| row.on_path_ns > 0).count();
-    page.more(on_path, large.count(), "section", "sections");
+    match large.count() {
+        0 if on_path > 0 => {
+            let text = format!(
+                "  {}, each for less than {}",
+                things(on_path as u64, "section", "sections"),
+                percent(SMALL)
+            );
+            page.line(Look::Dim, &format!("{text} (--format json has them all)"));
+        }
+        shown => page.more(on_path, shown, "section", "sections"),
+    }
     let other = 1.0 - critical.explained_share;
     if other >= SMALL {
         let name = format!("(the {} itself, in no section)", critical.window);
@@ -41,14 +52,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         waits(parts, page);
     }
     if let Some(through) = &critical.through_batches {
-        let (about, drawn) =
-            if through.is_exact { ("", "") } else { ("about ", ": as of the batches that were drawn") };
-        let text = format!(
-            "of {} of waits that link to their batch, {about}{} are time of the sections that made it{drawn}",
-            duration(through.linked_ns),
-            duration(through.making_ns)
-        );
-        page.paragraph(Look::Plain, "  ", &text);
+        let (linked, making) = (duration(through.linked_ns), duration(through.making_ns));
+        if let Some(text) = hedge::through_batches(through, &linked, &making) {
+            page.paragraph(Look::Plain, "  ", &text);
+        }
     }
 }
 
@@ -65,7 +72,7 @@ fn beside(critical: &CriticalPath, page: &mut Page) {
         .collect();
     rows.sort_by(|a, b| (a.0, &a.1.path).cmp(&(b.0, &b.1.path)));
     for (slack_ns, row) in rows.into_iter().take(BESIDE) {
-        let text = format!("{} (could end {} later on average)", row.path, duration(slack_ns));
+        let text = format!("{} (could end {} later on average)", named_path(&row.path), duration(slack_ns));
         page.paragraph(Look::Dim, "  beside it: ", &text);
     }
 }

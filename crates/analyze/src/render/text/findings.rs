@@ -4,6 +4,7 @@
 use super::page::{Look, Page};
 use super::width::left;
 use crate::render::common::evidence::figure;
+use crate::render::common::names::named_path;
 use crate::render::common::others::{Others, others};
 use crate::report::units::{duration, percent};
 use crate::report::{Bottleneck, Report};
@@ -57,7 +58,7 @@ fn finding(number: usize, found: &Bottleneck, page: &mut Page) {
     page.paragraph(look, &first, &found.title);
     let mut about = vec![format!("severity {:.0}", found.severity), found.rule.to_owned()];
     about.extend(found.rank.map(|rank| format!("rank {rank}")));
-    about.extend(found.section.as_ref().map(|section| format!("in {section}")));
+    about.extend(found.section.as_ref().map(|section| format!("in {}", named_path(section))));
     page.paragraph(Look::Plain, "    ", &about.join(", "));
     let evidence: Vec<String> = found
         .evidence

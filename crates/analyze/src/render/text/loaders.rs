@@ -27,11 +27,16 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let slots = loader
             .slot_wait_share
             .map(|share| format!(", waiting for a place in the queue {}", percent(share)));
+        let possible_ns = loader.elapsed_ns.saturating_mul(loader.workers.len() as u64);
+        let others = (loader.waiting_ns > 0 && possible_ns > 0).then(|| {
+            format!(", waiting for other loaders {}", percent(loader.waiting_ns as f64 / possible_ns as f64))
+        });
         let text = format!(
-            "{} by {}, busy {} of the time{}; a batch takes p50 {}, p95 {}",
+            "{} by {}, busy {} of the time{}{}; a batch takes p50 {}, p95 {}",
             things(loader.produce.count, "batch", "batches"),
             things(loader.workers.len() as u64, "worker", "workers"),
             known(loader.utilisation, percent),
+            others.unwrap_or_default(),
             slots.unwrap_or_default(),
             known(loader.produce.p50, duration),
             known(loader.produce.p95, duration),

@@ -3,7 +3,7 @@
 use stepscope_core::LossReason;
 
 use super::page::{Look, Page};
-use crate::render::common::recording::unended;
+use crate::render::common::recording::{is_unpacked, unended};
 use crate::report::Report;
 use crate::report::units::{count, things};
 use crate::summary::RunIdentity;
@@ -72,7 +72,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     for issue in report.read_issues.iter().take(ISSUES) {
         let place = match (issue.file.is_empty(), issue.offset) {
             (true, _) => String::new(),
-            (false, Some(offset)) => format!("{} at byte {}: ", issue.file, count(offset)),
+            (false, Some(offset)) => {
+                let of = if is_unpacked(report, &issue.file) { " of the unpacked content" } else { "" };
+                format!("{} at byte {}{of}: ", issue.file, count(offset))
+            }
             (false, None) => format!("{}: ", issue.file),
         };
         let times = if issue.count > 1 { format!(" ({} times)", count(issue.count)) } else { String::new() };

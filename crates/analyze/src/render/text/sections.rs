@@ -6,7 +6,7 @@ use stepscope_core::{Mode, SectionKind, path};
 
 use super::page::{Look, Page, known, tight_bytes, tight_percent};
 use super::width::{left, right};
-use crate::render::common::names::{named, printable};
+use crate::render::common::names::{named, named_path, printable};
 use crate::report::Report;
 use crate::report::units::{percent, short_count, short_duration, things};
 use crate::summary::SectionRow;
@@ -122,7 +122,11 @@ impl<'a> Tree<'a> {
         for &(section, has_parent) in self.children.get(parent).into_iter().flatten() {
             let is_shown = self.shown.contains(section.path.as_str());
             if is_shown {
-                visit(section, depth, named(if has_parent { &section.name } else { &section.path }));
+                visit(
+                    section,
+                    depth,
+                    if has_parent { named(&section.name) } else { named_path(&section.path) },
+                );
             }
             if !section.path.is_empty() {
                 self.walk(&section.path, depth + usize::from(is_shown), visit);

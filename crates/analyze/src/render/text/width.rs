@@ -1,8 +1,10 @@
 //! Columns that text takes on a terminal, and how to make it fit: elision in the middle, padding, wrapping. No
 //! layout of the report itself.
 
+use crate::render::common::letters::letters;
+
 /// Stands for what was left out.
-const ELLIPSIS: char = '…';
+const ELLIPSIS: &str = "…";
 
 /// Columns of one character: 2 for those that terminals draw wide (East Asian Wide and Fullwidth, emoji),
 /// 1 for every other. Zero-width characters count 1, so that a line is never wider than computed.
@@ -54,16 +56,17 @@ pub(crate) fn elide(text: &str, columns: usize) -> String {
         return text.into();
     }
     let Some(room) = columns.checked_sub(1) else { return String::new() };
-    let head = take(text.chars(), room / 2);
-    let tail: Vec<char> = take(text.chars().rev(), room - room / 2);
+    let letters = letters(text);
+    let head = take(letters.iter().copied(), room / 2);
+    let tail = take(letters.iter().rev().copied(), room - room / 2);
     head.into_iter().chain([ELLIPSIS]).chain(tail.into_iter().rev()).collect()
 }
 
-fn take(letters: impl Iterator<Item = char>, columns: usize) -> Vec<char> {
+fn take<'a>(letters: impl Iterator<Item = &'a str>, columns: usize) -> Vec<&'a str> {
     let mut used = 0;
     letters
         .take_while(|&letter| {
-            used += of_char(letter);
+            used += of(letter);
             used <= columns
         })
         .collect()
@@ -147,6 +150,9 @@ mod tests {
         assert_eq!(elide("longer", 1), "…");
         assert_eq!(elide("longer", 0), "");
         assert_eq!(elide("数据数据数据", 6), "数…据");
+        // What is seen as one letter is not cut, whatever it counts.
+        assert_eq!(elide("ab👩\u{200d}💻cd", 8), "ab…cd");
+        assert_eq!(elide("ae\u{301}e\u{301}e\u{301}b", 6), "a…e\u{301}b");
     }
 
     #[test]

@@ -8,3 +8,4 @@ pub(super) mod tail;
 pub(super) mod taken;
 pub(super) mod waits;
 pub(super) mod when;
+pub(super) mod within;

@@ -163,7 +163,18 @@ fn what_other_rules_judge_is_fine() {
     let mut eval = summary.modes[0].clone();
     (eval.mode, eval.all) = (Mode::Eval, same(50, 10 * MS));
     summary.modes.push(eval);
+    summary.instances[0].other_steps_ns = 500 * MS;
     assert_eq!(fine(RULE, &summary), "no time between steps is without a phase");
+    // Steps of another mode before the first or after the last of them: all of it is without a phase.
+    summary.instances[0].other_steps_ns = 0;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.severity, 33.0);
+    // What reaches beyond the last step may be more than there is between them.
+    let summary = run(1_500)
+        .between(Phase::Checkpoint, "checkpoint", &[500 * MS])
+        .between_untagged("log", &[MS])
+        .build();
+    assert_eq!(fine(RULE, &summary), "0 % of the time passes between steps in no phase");
 }
 
 #[test]

@@ -50,6 +50,10 @@ fn the_rank_that_the_others_wait_for_is_named() {
     assert_eq!(late.evidence.get("late_rank_per_step_ns"), Some(&MS.into()));
     assert_eq!(late.evidence.get("other_ranks_per_step_ns"), Some(&(5 * MS).into()));
     assert!(late.recommendation.starts_with("Rank 1 comes late"), "{}", late.recommendation);
+    // A step of all ranks is shorter by what the others wait, not only by what all communicate on average.
+    let gain = late.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns, gain.direct_share), (5 * MS, 5 * MS, 0.4));
+    assert!(gain.because.unwrap().ends_with("; 10 % is what the late rank may do without as well"));
     // Two that are late, nearly the same of all, and one that communicates less and works no longer.
     for ranks in [
         [(10 * MS, 5 * MS), (10 * MS, MS), (10 * MS, MS), (10 * MS, 6 * MS)],

@@ -4,7 +4,9 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{BatchSummary, FigureSource, FigureSum, HeldUp, Shortfall, WaitSummary};
+use stepscope_analyze::summary::{
+    BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, WaitSummary, WaitedBy,
+};
 use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
@@ -198,6 +200,86 @@ fn of_stages_the_one_that_the_others_wait_for_is_told() {
     let [finding] = found(RULE, &summary(10 * MS)).try_into().unwrap();
     assert_eq!(finding.evidence.get("waits_for_loader"), None);
     assert!(finding.recommendation.contains("`decoder` cannot keep up"), "{}", finding.recommendation);
+}
+
+/// A loader: its name, the time that it makes batches, whom it waits for and how long.
+type Stage<'a> = (&'a str, u64, &'a [(&'a str, u64)]);
+
+/// Loaders of which each waits for others; the step waits for the first one.
+fn stages(of: &[Stage<'_>]) -> Summary {
+    let run = Run::of(100, 30 * MS).phase(Phase::DataWait, "data_wait", 20 * MS).loader(1, 30 * MS, 1.0);
+    let mut summary = run.waits(20 * MS, 30 * MS, 1).build();
+    let template = summary.batches.loaders[0].clone();
+    let row = |&(name, made_ns, waits): &Stage<'_>| {
+        let mut row = template.clone();
+        row.name = name.into();
+        row.produce = same(100, made_ns);
+        row.waiting_ns = 100 * waits.iter().map(|wait| wait.1).sum::<u64>();
+        for (other, _, waits) in of {
+            for (_, ns) in waits.iter().filter(|wait| wait.0 == name) {
+                row.waited_by.push(WaitedBy { loader: (*other).into(), waits: 100, total_ns: 100 * ns });
+            }
+        }
+        row
+    };
+    let mut loaders: Vec<LoaderRow> = of.iter().map(row).collect();
+    loaders[0].waits = summary.waits;
+    loaders[0].held_up = vec![HeldUp { mode: Some(Mode::Train), waits: 100, total_ns: 2_000 * MS }];
+    loaders.sort_by(|a, b| a.name.cmp(&b.name));
+    summary.batches.loaders = loaders;
+    summary
+}
+
+#[test]
+fn of_many_stages_the_last_that_the_others_wait_for_is_told() {
+    let judged = |summary: &Summary| {
+        let [finding] = found(RULE, summary).try_into().unwrap();
+        let said = |key: &str| finding.evidence.get(key).and_then(|value| value.as_str()).map(str::to_owned);
+        (said("waits_for_loader"), said("limiting_loader"), finding.recommendation.clone())
+    };
+    let some = |name: &str| Some(name.to_owned());
+    // The reader works all the time; the decoder waits for it, and the collator for the decoder.
+    let chain = stages(&[
+        ("collate", 30 * MS, &[("decode", 25 * MS)]),
+        ("decode", 30 * MS, &[("read", 20 * MS)]),
+        ("read", 30 * MS, &[]),
+    ]);
+    let (next, last, advice) = judged(&chain);
+    assert_eq!((next, last), (some("decode"), some("read")));
+    assert_eq!(
+        advice,
+        "Of the time spent waiting for loaders, 100 % is for `collate`. The loader `collate` waits itself for 83 % of \
+         the time in which it makes batches, so more of its workers would not help. The loader `decode` waits itself for \
+         67 % of the time in which it makes batches, so more of its workers would not help. The loader `read` cannot keep \
+         up: use 3 workers instead of 1, or make a batch in less than 10.0 ms (now 30.0 ms) with 1 worker."
+    );
+    // The decoder works itself for most of its time: whom it waits for does not matter.
+    let middle = stages(&[
+        ("collate", 30 * MS, &[("decode", 25 * MS)]),
+        ("decode", 30 * MS, &[("read", 14 * MS)]),
+        ("read", 14 * MS, &[]),
+    ]);
+    assert_eq!((judged(&middle).0, judged(&middle).1), (some("decode"), some("decode")));
+    // Two sources, of which neither takes half of the time, and the longer is the one to look at.
+    let sources = stages(&[
+        ("join", 30 * MS, &[("a", 11 * MS), ("b", 12 * MS)]),
+        ("a", 30 * MS, &[]),
+        ("b", 30 * MS, &[]),
+    ]);
+    assert_eq!((judged(&sources).0, judged(&sources).1), (some("b"), some("b")));
+    // Damaged: each waits for the other.
+    let circle = stages(&[("a", 30 * MS, &[("b", 20 * MS)]), ("b", 30 * MS, &[("a", 20 * MS)])]);
+    assert_eq!((judged(&circle).0, judged(&circle).1), (some("b"), some("b")));
+    // Nobody says whom it waits for.
+    let mut unnamed = stages(&[("only", 30 * MS, &[])]);
+    unnamed.batches.loaders[0].waiting_ns = 100 * 21 * MS;
+    let (next, last, advice) = judged(&unnamed);
+    assert_eq!((next, last), (None, None));
+    assert_eq!(
+        advice,
+        "The loaders wait themselves for 70 % of the time in which they make batches, so more workers would not help: \
+         look at what they wait for."
+    );
 }
 
 #[test]

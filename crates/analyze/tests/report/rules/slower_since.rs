@@ -2,11 +2,11 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{ChangeKind, StepChange, StepNumbers};
-use stepscope_core::{Phase, SectionKind};
+use stepscope_analyze::summary::{ChangeKind, StepChange, StepNumbers, StepSeries};
+use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, queued};
+use crate::fixture::{MS, Run, point, queued};
 use crate::schema::change;
 
 const RULE: &str = "slower_since";
@@ -57,7 +57,7 @@ fn a_lasting_slowdown_is_found_with_its_phase() {
     assert_eq!(finding.phase.as_deref(), Some("preprocessing"));
     assert_eq!(finding.evidence.get("longer_share"), Some(&json!(0.2)));
     // 1.800006 of 2 ms.
-    assert_eq!(finding.evidence.get("explained_share"), Some(&json!(0.9)));
+    assert_eq!(finding.evidence.get("explained_share"), Some(&json!(0.900_003)));
     assert_eq!(finding.section.as_deref(), Some("step/prepare/decode"));
     let advice = &finding.recommendation;
     assert!(
@@ -97,6 +97,18 @@ fn a_drift_costs_half_of_what_it_reaches() {
     let means = "`step/prepare/decode` takes 3.20 ms of a step on average in the last third of steps 0 to 199 instead of \
                  1.50 ms in the first third: look for what grows with the steps in it";
     assert!(advice.starts_with(means), "{advice}");
+}
+
+#[test]
+fn a_drift_to_a_new_level_costs_all_of_it_from_there_on() {
+    let mut summary = slower();
+    summary.changes = vec![change(ChangeKind::Gradual, 0)];
+    (summary.changes[0].to_step, summary.changes[0].steps_after) = (99, 100);
+    let points = (0..200).map(point).collect();
+    summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    // 100 steps with 1 ms on average, and 100 with 2 ms.
+    assert_eq!(finding.predicted_gain.unwrap().saved_ns_per_step, MS * 3 / 2);
 }
 
 #[test]

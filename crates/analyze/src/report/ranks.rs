@@ -1,0 +1,92 @@
+//! What a finding means among ranks that wait for each other: what one of them does without, the others need not wait
+//! for. No rule lives here, and which rank is slow as a whole is the business of `slow_rank`.
+
+use std::collections::BTreeSet;
+
+use stepscope_core::Phase;
+
+use super::units::duration;
+use super::{Finding, Gain};
+use crate::rules::Rule;
+use crate::summary::{InstanceRow, PhaseName, Summary};
+
+/// Whether it is a phase in which a rank waits for others.
+pub(crate) fn is_waiting(phase: &PhaseName) -> bool {
+    phase.is(Phase::Communication) || phase.is(Phase::Synchronization)
+}
+
+/// From how many times the mean of all ranks on one of them is named.
+const NAMED_FROM: f64 = 1.5;
+
+/// Ranks that do steps together.
+pub(super) struct Ranks<'a> {
+    /// Those with steady steps, each with its rank.
+    rows: Vec<(i64, &'a InstanceRow)>,
+    /// What one waits for others in a step, the mean.
+    waiting_ns: u64,
+}
+
+impl<'a> Ranks<'a> {
+    /// Nothing where there are fewer than two, where it is not known which they are, and where they do steps of their own.
+    pub(super) fn of(summary: &'a Summary) -> Option<Self> {
+        let mode = summary.primary()?;
+        let with_steps = summary.instances.iter().filter(|row| row.steps.count > 0);
+        let rows: Vec<(i64, &InstanceRow)> =
+            with_steps.map(|row| Some((row.resource.rank?, row))).collect::<Option<_>>()?;
+        let names: BTreeSet<i64> = rows.iter().map(|row| row.0).collect();
+        if rows.len() < 2 || names.len() < rows.len() || mode.are_steps_apart() {
+            return None;
+        }
+        let (mut sum_ns, mut steps) = (0u128, 0u128);
+        for (_, row) in &rows {
+            let waits_ns = row.exposed_per_step_ns(is_waiting);
+            sum_ns = sum_ns.saturating_add(u128::from(waits_ns).saturating_mul(row.steps.count.into()));
+            steps = steps.saturating_add(row.steps.count.into());
+        }
+        let waiting_ns = u64::try_from(sum_ns / steps.max(1)).unwrap_or(u64::MAX);
+        Some(Self { rows, waiting_ns })
+    }
+
+    /// Adds what the others may wait for meanwhile, and the rank that has most of it.
+    ///
+    /// Of the mean step of all ranks the cause takes `c`. What a rank does without is at most its own part of the cause
+    /// and what it waits for others, and in no step more than the cause takes on all `n` ranks together, so on average
+    /// `c + min((n − 1)·c, w)` where `w` is the mean of what they wait.
+    pub(super) fn among(&self, rule: &Rule, mut finding: Finding) -> Finding {
+        if !rule.may_hold_up_ranks {
+            return finding;
+        }
+        if let Some(gain) = &mut finding.predicted_gain {
+            self.extend(gain);
+        }
+        if let (None, Some(phase)) = (finding.rank, &finding.phase)
+            && let Some((rank, own_ns, mean_ns)) = self.most(phase)
+        {
+            finding.rank = Some(rank);
+            finding.recommendation.push_str(&format!(
+                " Rank {rank} has most of it: {} a step, {} on average over all ranks.",
+                duration(own_ns),
+                duration(mean_ns)
+            ));
+        }
+        finding
+    }
+
+    fn extend(&self, gain: &mut Gain) {
+        let others = u64::try_from(self.rows.len()).unwrap_or(u64::MAX).saturating_sub(1);
+        let others_ns = gain.direct_ns.saturating_mul(others).min(self.waiting_ns);
+        gain.extend(others_ns, "is what ranks may wait for it on others");
+    }
+
+    /// The one rank that has most of a phase, with its time of it in a step and the mean of all.
+    fn most(&self, phase: &str) -> Option<(i64, u64, u64)> {
+        let times = || {
+            self.rows.iter().map(|(rank, row)| (*rank, row.exposed_per_step_ns(|own| own.as_str() == phase)))
+        };
+        let sum_ns = times().fold(0, |sum, (_, ns)| u64::saturating_add(sum, ns));
+        let mean_ns = sum_ns / u64::try_from(self.rows.len()).unwrap_or(u64::MAX).max(1);
+        // Of equals the first.
+        let (rank, own_ns) = times().max_by_key(|&(rank, ns)| (ns, std::cmp::Reverse(rank)))?;
+        (own_ns > 0 && own_ns as f64 >= NAMED_FROM * mean_ns as f64).then_some((rank, own_ns, mean_ns))
+    }
+}

@@ -1,0 +1,118 @@
+//! Sentences that every format writes, in cases where their usual words would say something odd: times of nothing, lists
+//! of nothing, ranks that are not there.
+
+use stepscope_analyze::Summary;
+use stepscope_analyze::summary::{CriticalPath, CriticalSection, ThroughBatches};
+use stepscope_core::Mode;
+
+use super::{report_of, text_in};
+use crate::fixture::{MS, Run, healthy};
+
+/// The text of a report without the ends of its lines.
+fn flat(format: &str, summary: &Summary) -> String {
+    let text = text_in(format, &report_of(summary));
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn with_path(sections: Vec<CriticalSection>, through_batches: Option<ThroughBatches>) -> Summary {
+    let mut summary = healthy().build();
+    summary.critical_path = Some(CriticalPath {
+        window: "step",
+        mode: Some(Mode::Train),
+        windows: 100,
+        total_ns: 1_000 * MS,
+        other_ns: 400 * MS,
+        explained_share: 0.6,
+        sections,
+        waits: None,
+        through_batches,
+    });
+    summary
+}
+
+#[test]
+fn waits_for_batches_that_none_was_making_do_not_take_0_ns_of_that() {
+    let of = |linked_ns, making_ns| {
+        let summary = with_path(vec![], Some(ThroughBatches { linked_ns, making_ns, is_exact: true }));
+        ["text", "md", "html"].map(|format| flat(format, &summary))
+    };
+    for text in of(8 * MS, 0) {
+        assert!(!text.contains(" of that"), "{text}");
+        assert!(text.contains("meanwhile no section of a loader was making it"), "{text}");
+    }
+    for text in of(8 * MS, 6 * MS) {
+        assert!(text.contains(" of that, sections of a loader were making the batch"), "{text}");
+    }
+    for text in of(0, 0) {
+        assert!(!text.contains("that link to their batch"), "{text}");
+    }
+}
+
+#[test]
+fn sections_of_which_none_is_listed_are_not_more() {
+    let section = |at: u64| CriticalSection {
+        path: format!("step/part {at}"),
+        phase: None,
+        on_path_ns: MS / 5,
+        share: 0.000_2,
+        on_path_calls: 1,
+        beside_calls: 0,
+        slack_mean_ns: None,
+        slack_min_ns: None,
+    };
+    let text = flat("text", &with_path((0..3_000).map(section).collect(), None));
+    assert!(
+        text.contains(" 3,000 sections, each for less than 0.50 % (--format json has them all)"),
+        "{text}"
+    );
+    assert!(!text.contains("3,000 more"), "{text}");
+    // Where some are, the others are more.
+    let mut some = vec![CriticalSection { on_path_ns: 500 * MS, share: 0.5, ..section(9_999) }];
+    some.extend((0..3_000).map(section));
+    let text = flat("text", &with_path(some, None));
+    assert!(text.contains("and 3,000 more sections"), "{text}");
+}
+
+#[test]
+fn ranks_that_are_not_there_are_told_where_findings_are() {
+    let mut summary = healthy().build();
+    summary.state.world_size = Some(4);
+    let note = "1 of 4 ranks is in this input (ranks 1, 2 and 3 are not). What findings say of ranks, and who waits for whom, is \
+                of those that are; give the files of all.";
+    for format in ["text", "md", "html"] {
+        let text = flat(format, &summary);
+        assert!(text.contains(note), "{format}: {text}");
+    }
+    let report = report_of(&summary);
+    let [first, ..] = report.notes.as_slice() else { panic!("no note") };
+    assert_eq!((first.rule, first.text.as_str()), ("slow_rank", note));
+    let state = report.detailed_metrics.rules.iter().find(|state| state.rule == "slow_rank").unwrap();
+    assert_eq!(state.state, "not_enough_data");
+    // Too many to be named; one; all of them; nobody said how many.
+    let told = |size| {
+        let mut summary = healthy().build();
+        summary.state.world_size = size;
+        report_of(&summary).notes.iter().find(|note| note.rule == "slow_rank").map(|note| note.text.clone())
+    };
+    assert!(told(Some(64)).unwrap().starts_with("1 of 64 ranks is in this input. "), "{:?}", told(Some(64)));
+    assert!(told(Some(2)).unwrap().starts_with("1 of 2 ranks is in this input (rank 1 is not). "));
+    assert_eq!((told(Some(1)), told(None)), (None, None));
+}
+
+#[test]
+fn names_that_are_empty_are_told_in_findings() {
+    let mut summary = Run::of(100, 10 * MS)
+        .phase(stepscope_core::Phase::Forward, "forward", 5 * MS)
+        .untagged("log", 1, 4 * MS)
+        .build();
+    for row in &mut summary.sections {
+        if row.name == "log" {
+            (row.path, row.name) = ("step/".into(), String::new());
+        }
+    }
+    let report = report_of(&summary);
+    assert!(report.bottlenecks.iter().any(|found| found.section.as_deref() == Some("step/")));
+    for format in ["text", "md", "html"] {
+        assert!(flat(format, &summary).replace("<wbr>", "").contains("step/(no name)"), "{format}");
+    }
+}
