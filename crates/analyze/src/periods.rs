@@ -5,7 +5,8 @@
 //! period) is periodic where nearly all of its values are large, and more of them than chance explains: by Chernoff's
 //! bound of the binomial distribution, at the share of large values among the others, over all classes that could have
 //! been looked at. A class may be periodic from one of its numbers on (checkpoints begin when there is something to
-//! save): then so it is judged among the values from there on, over all numbers where it could have begun. The clearest
+//! save): then so it is judged among the values from there on, over all numbers where it could have begun. In any case it
+//! begins with its first large value. The clearest
 //! class is taken, what its values have above the others is taken off them, and the rest is looked at again: so
 //! evaluations every 100 steps are told from logging every 10.
 
@@ -87,7 +88,7 @@ pub fn periods(numbers: &[u64], values: &[u64]) -> Vec<Period> {
     let mut search = Search::new(numbers, values);
     let mut found = Vec::new();
     while found.len() < MAX_PERIODS {
-        let Some(period) = search.clearest(&found) else { break };
+        let Some(period) = search.clearest(&found).map(|period| search.begun(period)) else { break };
         search.take_off(&period);
         found.push(period);
     }
@@ -140,6 +141,12 @@ impl<'a> Search<'a> {
             }
         }
         best.map(|(_, period)| period)
+    }
+
+    /// A period from its first large value on: step 0 is a multiple of any number, and mostly none of its steps.
+    fn begun(&self, period: Period) -> Period {
+        let first = self.large().find(|&number| period.holds(number));
+        Period { since: period.since.or(first.filter(|&number| number > period.first)), ..period }
     }
 
     /// The bound of the logarithm of the probability that chance made a class so; nothing where too few of it are large.

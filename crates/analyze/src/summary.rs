@@ -18,6 +18,7 @@ mod stats;
 mod step;
 
 pub use change::{ChangeCause, ChangeKind, ChangeSection, StepChange};
+pub(crate) use change::{EXPLAINED_SHARE, stands_out};
 pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
 pub use distribution::DurationBucket;

@@ -4,11 +4,11 @@
 use stepscope_core::{Phase, SectionKind};
 
 use super::common::program::Recorder;
-use super::{Config, Doc, Rule, Steps, TOLD};
+use super::{Config, Doc, Rule, Steps, TOLD, slow_preprocessing};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::sharing::Beside;
-use crate::steps::WAITING;
+use crate::steps::{PREPARATION, WAITING};
 use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary};
 
 pub(super) const RULE: Rule = Rule {
@@ -89,10 +89,20 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             Some(ns) => format!(", {} or longer in one of ten waits", duration(ns)),
             None => String::new(),
         };
+        // The verdict calls both of them input.
+        let prepared = steps.share(steps.exposed_ns(PREPARATION));
+        let prepared = (prepared >= thresholds.min_share).then(|| {
+            format!(
+                "; the {} of preparation are the business of `{}`",
+                percent(prepared),
+                slow_preprocessing::RULE.id
+            )
+        });
         return Verdict::fine(format!(
-            "{} of {of} is spent waiting for batches{}{noted}",
+            "{} of {of} is spent waiting for batches{}{noted}{}",
             percent(share),
-            steps.by()
+            steps.by(),
+            prepared.unwrap_or_default()
         ));
     }
     let beside = Beside::of(summary, steps.mode);

@@ -279,7 +279,7 @@ impl Growth {
                 .with_known("hours_to_limit", hours_left.map(|hours| rounded(hours, 2)))
                 .with_known("section_net_per_step_bytes", own)
                 .with("other_candidates", others),
-            recommendation: advice(&self.leak, self.is_told, hours_left),
+            recommendation: advice(&self.leak, self.is_told, summary.memory.live.is_some(), hours_left),
             predicted_gain: None,
         }
     }
@@ -383,7 +383,8 @@ fn by_rate(bytes_per_hour: Option<f64>) -> f64 {
     }
 }
 
-fn advice(leak: &Leak, is_told: bool, hours_left: Option<f64>) -> String {
+/// `is_told` is whether sections say what they leave behind, `is_counted` whether the heap is counted.
+fn advice(leak: &Leak, is_told: bool, is_counted: bool, hours_left: Option<f64>) -> String {
     let time = hours_left.map_or(String::new(), |hours| {
         format!(" The limit is reached in {}.", duration((hours * 3.6e12).min(1e19) as u64))
     });
@@ -400,9 +401,13 @@ fn advice(leak: &Leak, is_told: bool, hours_left: Option<f64>) -> String {
             "No section leaves about as much behind: the memory is allocated outside of sections or freed by \
              others. Put sections around what runs by step.{time}"
         ),
+        (None, LeakVerdict::Suspected) if is_counted => format!(
+            "The counting allocator does not see this memory, the heap does not grow: look at native libraries, mapped \
+             files, thread stacks, and at a heap in pieces that goes back to nobody.{time}"
+        ),
         (None, LeakVerdict::Suspected) => format!(
-            "The counting allocator does not see this memory, or is not installed: install `stepscope::Alloc` \
-             as the global allocator, and look at native libraries.{time}"
+            "Nobody counts the heap: install `stepscope::Alloc` as the global allocator to see whether it is what grows, \
+             and look at native libraries.{time}"
         ),
     }
 }

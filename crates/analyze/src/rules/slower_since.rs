@@ -10,7 +10,8 @@ use crate::changes::smallest_visible;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{
-    ChangeCause, ChangeKind, ChangeSection, SectionRow, SeriesPoint, StepChange, StepNumbers, Summary,
+    ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, SectionRow, SeriesPoint, StepChange,
+    StepNumbers, Summary,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -57,7 +58,7 @@ thresholds! {
     /// What steps take more than before, as a share of before, from which a change is a finding.
     min_change_share: f64 = 0.05;
     /// Share of the change from which a phase explains it.
-    explained_share: f64 = 0.5;
+    explained_share: f64 = EXPLAINED_SHARE;
     /// What steps take more, as a share of before, up to which it may be the machine's clock where no phase explains it.
     machine_share: f64 = 0.25;
     /// Steps are fine if a change by this share would have been seen.
@@ -186,8 +187,7 @@ fn finding(
     let all_ns = u64::try_from(lasting.all_ns).unwrap_or(u64::MAX);
     let mean_ns = steps.mode.steady_ns / steps.mode.steady.count.max(1);
     let gain = Gain::upper_bound(all_ns / steps.mode.steady.count.max(1), mean_ns)?;
-    let is_explained =
-        |cause: &&ChangeCause| cause.share() >= thresholds.explained_share && cause.stands_out();
+    let is_explained = |cause: &&ChangeCause| cause.explains(thresholds.explained_share);
     let cause = change.cause.as_ref().filter(is_explained);
     let of_the_machine = others.is_some()
         || cause.is_none() && change.cause.is_some() && lasting.share() < thresholds.machine_share;

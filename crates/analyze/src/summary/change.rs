@@ -72,6 +72,9 @@ pub struct ChangeCause {
     pub section: Option<ChangeSection>,
 }
 
+/// Share of what steps take more from which a part of them explains it.
+pub(crate) const EXPLAINED_SHARE: f64 = 0.5;
+
 /// What changed in a section, in means of whole steps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChangeSection {
@@ -101,15 +104,20 @@ impl ChangeCause {
         (moved.signum() == phase.signum() && moved.abs() * 2 >= phase.abs()).then_some(section)
     }
 
-    /// Whether it moved other than the rest of the step: that moved by at most half as large a share as the step did.
-    /// What makes all of a step slower makes its longest phase slower, too, and is no matter of that phase.
+    /// Whether it makes up at least `least_share` of the steps' change, and the rest of the step moved less.
     #[must_use]
-    pub fn stands_out(&self) -> bool {
-        let relative = |before: u64, after: u64| (after as f64 - before as f64) / (before as f64).max(1.0);
-        let step = relative(self.step_before_ns, self.step_after_ns);
-        let rest_before_ns = self.step_before_ns.saturating_sub(self.before_ns);
-        let rest_after_ns = self.step_after_ns.saturating_sub(self.after_ns);
-        let rest = relative(rest_before_ns, rest_after_ns);
-        rest * step.signum() <= step.abs() / 2.0
+    pub fn explains(&self, least_share: f64) -> bool {
+        let step = (self.step_before_ns, self.step_after_ns);
+        self.share() >= least_share && stands_out(step, (self.before_ns, self.after_ns))
     }
+}
+
+/// Whether a part of the step moved other than the rest of it: that moved by at most half as large a share as the step
+/// did. Times before and after. What makes all of a step slower makes its longest part slower, too, and is no matter of
+/// that part.
+pub(crate) fn stands_out(step: (u64, u64), part: (u64, u64)) -> bool {
+    let relative = |(before, after): (u64, u64)| (after as f64 - before as f64) / (before as f64).max(1.0);
+    let rest = relative((step.0.saturating_sub(part.0), step.1.saturating_sub(part.1)));
+    let step = relative(step);
+    rest * step.signum() <= step.abs() / 2.0
 }

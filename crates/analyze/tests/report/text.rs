@@ -8,7 +8,7 @@ use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Input, Reading, build};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    Coverage, FigureSum, LossRow, OtherRun, PhaseName, RunIdentity, SectionRow, Shortfall,
+    ChangeKind, Coverage, FigureSum, LossRow, OtherRun, PhaseName, RunIdentity, SectionRow, Shortfall,
 };
 use stepscope_core::{LossReason, Phase, SectionKind, Signal};
 use stepscope_model::{IssueKind, ReadIssue};
@@ -371,6 +371,22 @@ fn the_signal_that_ended_a_run_is_named() {
     assert!(said(1, Some(Signal::Interrupt)).contains(", ended by SIGINT Step time"));
     assert!(said(1, None).contains(", ended Step time"));
     assert!(said(0, Some(Signal::Terminate)).contains("did not end (some ranks ended by SIGTERM)"));
+}
+
+#[test]
+fn a_change_that_no_phase_explains_is_told_so() {
+    let said = |after_ns: u64| {
+        let mut summary = troubled();
+        let mut change = crate::schema::change(ChangeKind::Sudden, 120);
+        // Of a step that took 10 ms and takes 12.
+        change.cause.as_mut().unwrap().after_ns = after_ns;
+        summary.changes = vec![change];
+        text(&summary).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    assert!(said(3_800_023).contains("; most of it: preprocessing 2.00 ms → 3.80 ms"), "{}", said(3_800_023));
+    // 0.9 ms of 2: less than half.
+    let told = "; no phase explains it, the one that moved most: preprocessing 2.00 ms → 2.90 ms";
+    assert!(said(2_900_000).contains(told), "{}", said(2_900_000));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::report::Report;
 use crate::report::units::{count, duration, percent};
-use crate::summary::{ChangeKind, StepChange};
+use crate::summary::{ChangeKind, EXPLAINED_SHARE, StepChange};
 
 /// The changes of the report's mode, with their places in the list of all.
 pub(crate) fn shown(report: &Report) -> impl Iterator<Item = (usize, &StepChange)> {
@@ -24,6 +24,12 @@ pub(crate) fn steps(change: &StepChange) -> String {
 pub(crate) fn much(change: &StepChange) -> String {
     let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
     format!("{} {word}", percent(change.relative().abs()))
+}
+
+/// What the phase that moved most is of it; where it does not explain it, no finding names it either.
+pub(crate) fn how_much_of_it(change: &StepChange) -> &'static str {
+    let explains = change.cause.as_ref().is_some_and(|cause| cause.explains(EXPLAINED_SHARE));
+    if explains { "most of it" } else { "no phase explains it, the one that moved most" }
 }
 
 /// Because of what: `preprocessing 2.00 ms → 3.40 ms`, and of that in which section; empty where nothing is known.

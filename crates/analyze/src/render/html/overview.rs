@@ -1,7 +1,6 @@
 //! The head of the page: verdict, navigation, what run it is, its step time and throughput.
 
-use super::super::common::recording::ended_in_order;
-use super::super::common::spread;
+use super::super::common::{modes::of_all_ranks, recording::ended_in_order, spread};
 use super::page::{UNKNOWN, close, count, escape, figure, ns, number, open, prose, share, words};
 use crate::report::units::{byte_rate, rate};
 use crate::report::{Report, coverage};
@@ -48,7 +47,10 @@ pub(super) fn facts(report: &Report, out: &mut String) {
     let mut facts: Vec<(&str, String)> = Vec::new();
     facts.push(("Input share", share("summary/input/share", summary.input.share)));
     if let Some(mode) = summary.mode {
-        facts.push(("Steps", format!("{} ({mode})", count("summary/steps", summary.steps))));
+        facts.push((
+            "Steps",
+            format!("{} ({mode}){}", count("summary/steps", summary.steps), of_all_ranks(run)),
+        ));
         facts.push(("Warm-up, left out", count("summary/warmup_steps", summary.warmup_steps)));
     }
     if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {

@@ -14,7 +14,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     }
     let mut rows = vec![row("Run", who(report))];
     if let Some(mode) = summary.mode {
-        rows.push(row("Steps", format!("{} ({mode})", count(summary.steps))));
+        rows.push(row(
+            "Steps",
+            format!("{} ({mode}){}", count(summary.steps), modes::of_all_ranks(&report.run)),
+        ));
         rows.extend(coverage::read(&summary.coverage).map(|text| row("Read", text)));
         rows.push(row("Warm-up steps, left out", count(summary.warmup_steps)));
     }

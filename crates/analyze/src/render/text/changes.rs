@@ -1,7 +1,7 @@
 //! Where step times change.
 
 use super::page::{Look, Page};
-use crate::render::common::changes::{because, much, shown, steps};
+use crate::render::common::changes::{because, how_much_of_it, much, shown, steps};
 use crate::report::Report;
 use crate::report::units::duration;
 
@@ -24,7 +24,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         );
         let because = because(change);
         if !because.is_empty() {
-            text.push_str(&format!("; most of it: {because}"));
+            text.push_str(&format!("; {}: {because}", how_much_of_it(change)));
         }
         page.paragraph(Look::Plain, "  ", &text);
     }

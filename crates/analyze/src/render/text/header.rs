@@ -2,6 +2,7 @@
 
 use super::page::{Look, Page};
 use super::width::left;
+use crate::render::common::modes::of_all_ranks;
 use crate::render::common::spread;
 use crate::report::units::{byte_rate, count, duration, rate, things};
 use crate::report::{Report, Run};
@@ -70,7 +71,8 @@ fn run(report: &Report, page: &mut Page) {
     if let Some(mode) = summary.mode {
         let kind = if mode == "train" { String::new() } else { format!("{mode} ") };
         let steps = things(summary.steps, "step", "steps");
-        what.push(format!("{kind}{steps}{}", warmup(summary.warmup_steps)));
+        let of = of_all_ranks(run);
+        what.push(format!("{kind}{steps}{of}{}", warmup(summary.warmup_steps)));
         what.extend(
             summary
                 .coverage

@@ -420,6 +420,13 @@ fn workers_are_advised_only_while_processors_are_left() {
 #[test]
 fn busy_loaders_that_are_ahead_are_fine() {
     assert_eq!(fine(RULE, &healthy().build()), "0.50 % of the step time is spent waiting for batches");
+    // The verdict calls preparation input as well.
+    let prepared = fine(RULE, &Run::of(200, 10 * MS).phase(Phase::Preprocessing, "prepare", 6 * MS).build());
+    assert_eq!(
+        prepared,
+        "0 % of the step time is spent waiting for batches; the 60 % of preparation are the business of \
+         `slow_preprocessing`"
+    );
 }
 
 #[test]

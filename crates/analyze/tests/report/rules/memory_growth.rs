@@ -84,6 +84,10 @@ fn resident_memory_alone_is_a_suspicion() {
     assert!(finding.title.starts_with("Resident memory grows (a leak is suspected)"), "{}", finding.title);
     assert_eq!(finding.severity, 30.0);
     assert_eq!(leaks(&summary, &Config::default())[0].verdict, LeakVerdict::Suspected);
+    assert!(finding.recommendation.starts_with("Nobody counts the heap: install"), "{finding:?}");
+    let counted = run().rss(50_000_000, 134_000.0, 134_000.0, 1e-12).live(30_000_000, 0.0, 0.0, 1.0).build();
+    let [finding] = found(RULE, &counted).try_into().unwrap();
+    assert!(finding.recommendation.starts_with("The counting allocator does not see"), "{finding:?}");
 }
 
 #[test]
