@@ -228,8 +228,8 @@ fn nothing_severe_is_found_in_clean_runs() {
     let mut judged = Judged::new("the program without a fault");
     for seed in 0..CLEAN_RUNS {
         let (report, unsure) = train("none", seed);
-        // No finding is more severe than 100.
-        judged.run(SEVERE + unsure * 100.0 < 100.0);
+        // What others took is allowed: the limit stands where they took nothing that counts.
+        judged.run(unsure == 0.0);
         let severe: Vec<&Value> =
             findings(&report).iter().filter(|finding| is_beyond(finding, SEVERE, unsure)).collect();
         assert!(severe.is_empty(), "seed {seed}: {severe:#?}");
