@@ -3,7 +3,7 @@ last but not after it (of several the one that started last, then the largest id
 other threads that go well past their parent were not waited for. A child on a thread of its own that began as soon as
 the thread was free waited for what held it, and one that began while its parent's thread was in a call was begun from out
 of that. What a section waited for is on the path back to where it began, and then what came before it, even where that was
-before the section; while a section was suspended, what ran on its thread is on the path: by
+before the section, but to the end of the wait at most; what the path is inside of already is not waited for; while a section was suspended, what ran on its thread is on the path: by
 the intervals in which it and others ran, where they are known. A section that seems to end a little after the next one of
 its thread began came before it, that much earlier, with all that is inside."""
 
@@ -28,7 +28,7 @@ class Part:
 
     @property
     def key(self):
-        return self.finish, self.begin, self.node.span.id
+        return self.finish, self.begin, self.node.span.id, self.awaited_from is not None
 
     def within(self, start, end):
         """Cut to a window; none outside of it."""
@@ -84,9 +84,10 @@ def path(root, pieces=None):
     return times, slacks
 
 
-def step_back(part, holders, pieces, beside):
-    """Goes through what was going on in a section on the path, from its end to its start. What it waited for and had begun
-    before it is given back: what is around it goes on there."""
+def step_back(part, holders, pieces, beside, around=()):
+    """Goes through what was going on in a section on the path, from its end to its start, inside of those `around` it. What
+    it waited for and had begun before it is given back: what is around it goes on there."""
+    inside = (*around, part.node)
     point, chosen, held, left = part.finish, None, None, None
     among = candidates(part)
     waiting = among[::-1]
@@ -102,14 +103,14 @@ def step_back(part, holders, pieces, beside):
         whole, moved = child, max(0, child.finish - point)
         child = whole.earlier(moved)
         pieces.append((part.node, child.finish, point))
-        if child.awaited_from is not None and child.awaited_from < part.begin and part.node is not holders.root:
+        if child.awaited_from is not None and child.awaited_from < part.begin and holders.root.span.start < part.begin:
             child.begin = child.awaited_from
             return child
         child = child.from_on(part.begin)
         if is_suspended(child.node):
             child.guests = [guest.earlier(moved) for one in waiting for guest in ran_meanwhile(one, whole)]
-        child.guests += holders.awaited(child)
-        left = step_back(child, holders, pieces, beside)
+        child.guests += holders.awaited(child, inside)
+        left = step_back(child, holders, pieces, beside, inside)
         point, chosen = left.finish if left else child.begin, whole
         held = left or holders.of(child, part)
     pieces.append((part.node, part.begin, point))
@@ -145,12 +146,12 @@ class Holders:
             if not is_inner and not is_suspended(node) and node.span.start < node.span.end:
                 self.stays.setdefault(lane(node), []).append(node)
 
-    def awaited(self, part):
-        """What a section waited for."""
+    def awaited(self, part, inside):
+        """What a section waited for, as far as that went on meanwhile; nothing that the path is inside of."""
         last = self.waited_for(part.node)
-        if last is None:
+        if last is None or last in inside or last is part.node:
             return []
-        found = Part(last, last.span.start, end_of(last), True)
+        found = Part(last, last.span.start, min(end_of(last), end_of(part.node)), True)
         found.awaited_from = found.begin
         return [found.earlier(part.moved)]
 
@@ -163,20 +164,17 @@ class Holders:
         return self.linked(node) or self.worked(node)
 
     def linked(self, node):
-        """What a section that waits links to within its trace: the last that ended meanwhile, not around all of it."""
+        """What a section that waits links to within its trace, but for what is around it: the last that ended meanwhile, else
+        the last that went on then."""
         own = node.span
         if node.phase not in WAITS:
             return None
         targets = [self.by_id.get(target) for trace, target in own.links if trace == own.trace]
-        ended = [
-            one
-            for one in targets
-            if one is not None
-            and one not in with_above(node)
-            and own.start < end_of(one) <= end_of(node)
-            and (own.start < one.span.start or end_of(one) < end_of(node))
-        ]
-        return max(ended, key=by_end, default=None)
+        targets = [one for one in targets if one is not None and one not in with_above(node)]
+        targets = [one for one in targets if own.start < end_of(one)]
+        ended = [one for one in targets if end_of(one) <= end_of(node)]
+        going_on = [one for one in targets if one.span.start < end_of(node)]
+        return max(ended or going_on, key=by_end, default=None)
 
     def worked(self, node):
         """What ended last on another thread, below a section around both, while one of the root's thread seems to have
@@ -257,7 +255,7 @@ class Holders:
     def begun_by(part, around):
         """The call of the parent's thread that began last before a section did on another thread, if it went on."""
         own = part.node
-        if part.is_guest and part.awaited_from is None or own.parent is not around.node:
+        if part.is_guest and part.awaited_from is None or own.parent is not around.node or own.thread is None:
             return None
         calls = [call for call in around.node.children if is_call(call, around.node) and call.span.start < own.span.start]
         last = max(calls, key=lambda call: (call.span.start, call.span.id), default=None)
@@ -337,16 +335,24 @@ MOST_RUNS = 64
 
 
 def runs_of(node):
-    """The intervals that a section says of itself, by their starts; none where they are not known."""
+    """The intervals that a section says of itself, by their starts; none where they are not known, or cannot be: any that
+    begins before the section, or is less than nothing. What is beyond the section's end is cut."""
     own, numbers = node.span, node.span.get(names.POLLS) or ()
     # What came by way of Jaeger has lists as text.
     numbers = json.loads(numbers) if isinstance(numbers, str) else numbers
-    runs = []
-    for thread, after, length, count in zip(*[iter(numbers)] * 4):
-        start = min(own.start + after, end_of(node))
-        runs.append(Run(start, min(start + length, end_of(node)), thread or None, count))
-    runs.sort(key=lambda run: (run.start, run.end))
+    if not isinstance(numbers, (list, tuple)) or len(numbers) % 4 or not all(is_whole(number) for number in numbers):
+        return []
+    quads = list(zip(*[iter(numbers)] * 4))
+    if any(min(quad) < 0 or quad[3] == 0 for quad in quads):
+        return []
+    cut = lambda after: min(own.start + after, end_of(node))
+    runs = [(cut(after), cut(after + length), thread, count) for thread, after, length, count in quads]
+    runs = [Run(start, end, thread or None, count) for start, end, thread, count in sorted(runs)]
     return runs if len(runs) <= MOST_RUNS else []
+
+
+def is_whole(number):
+    return isinstance(number, int) or isinstance(number, float) and number.is_integer()
 
 
 def threads_waited_for(node):
@@ -375,14 +381,14 @@ def ran_meanwhile(other, part):
     ran = [(other.node.span.start, end_of(other.node), other.node.thread)]
     if is_suspended(other.node):
         ran = [(run.start, run.end, run.thread) for run in runs_of(other.node) if run.count == 1]
-    whole = Part(other.node, other.begin + part.moved, other.finish + part.moved, True)
+    whole = Part(other.node, other.begin + other.moved, other.finish + other.moved, True)
     found = []
     for start, end, thread in ran:
         for free, taken, waited_for in threads_waited_for(part.node):
             if thread is not None and thread == waited_for:
                 one = whole.within(start, end)
                 found.append(one and one.within(free, taken))
-    return [one.earlier(part.moved) for one in found if one is not None]
+    return [one.earlier(other.moved) for one in found if one is not None]
 
 
 def parts_of_wait(span, produce, queue):

@@ -247,8 +247,10 @@ class Run:
     def add_wait(self, node):
         span = node.span
         produce, queue = span.get(names.BATCH_PRODUCE_NS), span.get(names.BATCH_QUEUE_NS)
-        if produce is not None or queue is not None or node.own_phase == names.DATA_WAIT:
-            wait = (span.duration, produce, queue, span.get(names.BATCH_QUEUE_DEPTH))
+        # What one inside another such wait says of its batch counts; its time is the outer one's.
+        length = span.duration if is_wait(node) else None
+        wait = (length, produce, queue, span.get(names.BATCH_QUEUE_DEPTH))
+        if node.kind != "batch" and any(figure is not None for figure in wait):
             self.waits.append(wait)
             self.add_named_wait(node, wait)
         if is_wait(node) and produce is not None and queue is not None:
@@ -418,8 +420,9 @@ def maker(node):
 
 
 def is_wait(node):
-    """Whether the section waits for a batch and is no part of another such wait."""
-    return node.own_phase == names.DATA_WAIT and (node.parent is None or node.parent.phase != names.DATA_WAIT)
+    """Whether the section waits for a batch, makes none, and is no part of another such wait."""
+    is_inner = node.parent is not None and node.parent.phase == names.DATA_WAIT
+    return node.own_phase == names.DATA_WAIT and node.kind != "batch" and not is_inner
 
 
 def own(node, key):

@@ -33,8 +33,9 @@ def message(data, on_span, on_point):
     for resource in data.get("resourceSpans") or ():
         instance = instance_of(resource)
         for scope in resource.get("scopeSpans") or ():
+            named = (scope.get("scope") or {}).get("name") or ""
             for item in scope.get("spans") or ():
-                on_span(span(item, instance))
+                on_span(span(item, instance, named))
     for resource in data.get("resourceMetrics") or ():
         instance = instance_of(resource)
         for scope in resource.get("scopeMetrics") or ():
@@ -48,7 +49,11 @@ def instance_of(resource):
     return Process(*(attributes.get(key) for key in names.PROCESS))
 
 
-def span(item, instance):
+ROLES = {f"SPAN_KIND_{name}": number for number, name in enumerate("UNSPECIFIED INTERNAL SERVER CLIENT PRODUCER CONSUMER".split())}
+
+
+def span(item, instance, scope):
+    role = item.get("kind") or 0
     links = tuple(
         (bytes.fromhex(link.get("traceId", "")), bytes.fromhex(link.get("spanId", "")))
         for link in item.get("links") or ()
@@ -64,6 +69,8 @@ def span(item, instance):
         links,
         instance,
         (item.get("status") or {}).get("code") in (2, "STATUS_CODE_ERROR"),
+        scope,
+        ROLES.get(role, role),
     )
 
 

@@ -64,7 +64,10 @@ def resource_items(data, at, end, on_span, on_point, torn):
             scopes.append(field)
     instance = Process(*(attributes.get(key) for key in names.PROCESS))
     for scope in scopes:
+        named = ""
         for number, wire, field in fields(data, scope[0], min(scope[1], end), torn):
+            if number == 1 and wire == BYTES:
+                named = next((text(data, name) for inner, _, name in fields(data, field[0], min(field[1], end)) if inner == 1), "")
             if number != 2 or wire != BYTES:
                 continue
             item = (field[0], min(field[1], end))
@@ -72,7 +75,7 @@ def resource_items(data, at, end, on_span, on_point, torn):
                 for point in metric(data, *item, instance, torn):
                     on_point(point)
             elif item == field:
-                on_span(span(data, *field, instance))
+                on_span(span(data, *field, instance, named))
 
 
 def is_span(data, at, end, torn):
@@ -83,9 +86,9 @@ def is_span(data, at, end, torn):
     return False
 
 
-def span(data, at, end, instance):
+def span(data, at, end, instance, scope):
     trace = id = parent = b""
-    name, start, stop, is_error = "", 0, 0, False
+    name, start, stop, is_error, role = "", 0, 0, False, 0
     attributes, links = {}, []
     for number, _, field in fields(data, at, end):
         if number == 1:
@@ -96,6 +99,8 @@ def span(data, at, end, instance):
             parent = bytes(data[field[0] : field[1]])
         elif number == 5:
             name = text(data, field)
+        elif number == 6:
+            role = field
         elif number == 7:
             start = field
         elif number == 8:
@@ -110,7 +115,7 @@ def span(data, at, end, instance):
             links.append(tuple(linked))
         elif number == 15:
             is_error = any(inner == 3 and code == 2 for inner, _, code in fields(data, *field))
-    return Span(trace, id, parent, name, start, stop, attributes, tuple(links), instance, is_error)
+    return Span(trace, id, parent, name, start, stop, attributes, tuple(links), instance, is_error, scope, role)
 
 
 def metric(data, at, end, instance, torn):

@@ -9,9 +9,13 @@ Process = namedtuple("Process", "id pid rank level", defaults=(None, None))
 class Span:
     """One span. Ids are bytes, times integer nanoseconds."""
 
-    __slots__ = ("trace", "id", "parent", "name", "start", "end", "attributes", "links", "instance", "is_error")
+    __slots__ = (
+        "trace", "id", "parent", "name", "start", "end", "attributes", "links", "instance", "is_error", "scope", "role",
+    )
 
-    def __init__(self, trace, id, parent, name, start, end, attributes=None, links=(), instance=None, is_error=False):
+    def __init__(
+        self, trace, id, parent, name, start, end, attributes=None, links=(), instance=None, is_error=False, scope=None, role=0
+    ):
         self.trace = trace
         self.id = id
         self.parent = parent
@@ -22,6 +26,15 @@ class Span:
         self.links = links
         self.instance = instance
         self.is_error = is_error
+        # The name of its instrumentation scope, and OpenTelemetry's kind of span: 3 client, 4 producer, 5 consumer.
+        self.scope, self.role = scope, role
+
+    @property
+    def is_ours(self):
+        """Whether our own layer wrote it: by its scope; without any, where its process names a level."""
+        if self.scope is None:
+            return self.instance is not None and self.instance.level is not None
+        return self.scope == "stepscope"
 
     @property
     def duration(self):

@@ -24,6 +24,8 @@ def json_value(value):
         return {"boolValue": value}
     if isinstance(value, int):
         return {"intValue": str(value)}
+    if isinstance(value, tuple):
+        return {"arrayValue": {"values": [json_value(item) for item in value]}}
     return {"stringValue": value}
 
 

@@ -120,6 +120,52 @@ class Path(unittest.TestCase):
         spans[4].links = ((spans[0].trace, spans[0].id), (spans[0].trace, spans[4].id))
         self.assertEqual(of(*spans)[0], waited)
 
+    def test_a_wait_that_links_to_what_goes_on_after_it(self):
+        def path(produced, *links):
+            spans = [
+                span(1, 0, "step", 0, 1000, thread__id=1),
+                span(2, 1, "data_wait", 0, 600, thread__id=1),
+                span(3, 1, "forward", 600, 1000, thread__id=1),
+                span(4, 1, "produce", 100, produced, thread__id=2),
+                span(5, 4, "decode", 150, 500, thread__id=2),
+                span(6, 1, "read", 50, 590, thread__id=3),
+            ]
+            spans[1].links = tuple((spans[0].trace, spans[at].id) for at in links)
+            return of(*spans)[0]
+
+        # Until it had ended, or until the end of the wait.
+        self.assertEqual(path(580, 3), {1: 0, 2: 20 + 100, 3: 400, 4: 130, 5: 350})
+        for produced in (600, 601, 620):
+            self.assertEqual(path(produced, 3), {1: 0, 2: 100, 3: 400, 4: 150, 5: 350})
+        # One that ended meanwhile comes first.
+        self.assertEqual(path(620, 3, 5), {1: 0, 2: 10 + 50, 3: 400, 6: 540})
+
+    def test_sections_that_wait_for_each_other(self):
+        def path(**links):
+            waits = {"get": (2, 100, 900, "data_wait"), "put": (3, 300, 950, "synchronization")}
+            waits["flush"] = 4, 200, 920, "synchronization"
+            spans = [span(1, 0, "step", 0, 1000, thread__id=1)]
+            for name, (id, start, end, phase) in waits.items():
+                one = span(id, 1, name, start, end, thread__id=id, stepscope__phase=phase)
+                one.links = tuple((one.trace, bytes([waits[other][0]]) * 8) for other in links.get(name, ()))
+                spans.append(one)
+            return {id: time for id, time in of(*spans)[0].items() if time}
+
+        self.assertEqual(path(get=["put"], put=["get"]), {1: 150, 2: 200, 3: 650})
+        self.assertEqual(path(put=["flush"], flush=["get"], get=["put"]), {1: 150, 2: 100, 3: 30, 4: 720})
+
+    def test_intervals_that_cannot_be_are_none(self):
+        def runs(*polls):
+            one = span(2, 1, "fetch", 100, 200, stepscope__idle_ns=1, stepscope__polls=polls)
+            [root], _ = traces.trees([span(1, 0, "step", 0, 1000), one])
+            return [(run.start, run.end, run.thread, run.count) for run in critical.runs_of(root.children[0])]
+
+        self.assertEqual(runs(1, 20, 500, 1, 1, 0, 10, 2), [(100, 110, 1, 2), (120, 200, 1, 1)])
+        self.assertEqual(runs(1, 300, 10, 1), [(200, 200, 1, 1)])
+        # Before the section, not at all, or half of one.
+        for wrong in [(1, -10, 30, 1), (1, 0, -1, 1), (-1, 0, 30, 1), (1, 0, 30, 0), (1, 0, 30), (1, 0, 0.5, 1)]:
+            self.assertEqual(runs(1, 50, 10, 1, *wrong), [])
+
     def test_what_ran_beside_threads_until_they_were_joined(self):
         got = of(
             span(1, 0, "step", 0, 1000, thread__id=1),

@@ -220,6 +220,17 @@ class Steps(unittest.TestCase):
         self.assertEqual(run.sections["step/forward/forward"].sum("alloc_bytes"), 4)
         self.assertIsNone(run.sections["step"].sum("alloc_bytes"))
 
+    def test_a_wait_inside_of_another_is_a_part_of_that(self):
+        run = figures.Run()
+        inner = span(
+            3, 2, "recv", 5, 20, thread__id=1, stepscope__phase="data_wait", stepscope__batch__produce_ns=900,
+        )
+        batch = span(4, 1, "made", 30, 40, stepscope__section__kind="batch", stepscope__phase="data_wait")
+        run.add([step(), span(2, 1, "next", 0, 25, thread__id=1, stepscope__phase="data_wait"), inner, batch])
+        # What it says of its batch is known all the same; making one is no wait.
+        self.assertEqual(run.waits, [(25, None, None, None), (None, 900, None, None)])
+        self.assertEqual(run.steps[0].wait, 25)
+
     def test_a_step_is_whole_with_all_that_its_root_announces(self):
         def whole(announced, dropped=None, level="detailed", count=2, left_out=None):
             attributes = {"stepscope__trace__spans": announced, "stepscope__trace__dropped": dropped}

@@ -85,14 +85,20 @@ class Trees(unittest.TestCase):
         self.assertEqual((list(run.sections), run.unplaced), (["lost"], 2))
 
 
+def ours(one):
+    """The same, written by our own layer."""
+    one.scope = "stepscope"
+    return one
+
+
 class Assembly(unittest.TestCase):
     def setUp(self):
         self.traces = []
         self.assembler = traces.Assembler(self.traces.append)
 
     def test_a_trace_closes_when_it_is_whole(self):
-        self.assembler.add(span(2, 1, "child", 0, 1))
-        self.assembler.add(span(1, 0, "step", 0, 2, stepscope__trace__spans=2))
+        self.assembler.add(ours(span(2, 1, "child", 0, 1)))
+        self.assembler.add(ours(span(1, 0, "step", 0, 2, stepscope__trace__spans=2)))
         self.assertEqual([len(spans) for spans in self.traces], [2])
         self.assembler.add(span(2, 1, "child", 0, 1))
         self.assembler.add(span(3, 1, "new", 0, 1))
@@ -113,6 +119,25 @@ class Assembly(unittest.TestCase):
         self.assembler.add(span(1, 0, "step", 0, 2, stepscope__trace__spans=3))
         self.assembler.finish()
         self.assertEqual((len(self.traces), self.assembler.incomplete), (1, 1))
+
+    def incomplete(self, *spans):
+        self.setUp()
+        for one in spans:
+            self.assembler.add(one)
+        self.assembler.finish()
+        return self.assembler.incomplete
+
+    def test_a_trace_of_ours_that_nobody_counted_is_incomplete(self):
+        root, child = span(1, 0, "step", 0, 2), span(2, 1, "child", 0, 1)
+        self.assertEqual(self.incomplete(root, child), 0)
+        self.assertEqual(self.incomplete(ours(root), child), 1)
+        root.attributes["stepscope.trace.spans"] = 2
+        # What others wrote into it is not what ours announced.
+        self.assertEqual(self.incomplete(root, child), 1)
+        self.assertEqual(self.incomplete(root, ours(child)), 0)
+        # Nobody announces less than a span.
+        root.attributes["stepscope.trace.spans"] = 0
+        self.assertEqual(self.incomplete(root, child), 1)
 
     def test_an_uncounted_trace_is_complete_with_its_root(self):
         self.assembler.add(span(1, 0, "step", 0, 2))

@@ -3,7 +3,7 @@
 import json
 import re
 
-START = re.compile(r'"(resource|spans|metrics)":')
+START = re.compile(r'"(resource|scope|spans|metrics)":')
 POINTS = re.compile(r'"(gauge|sum|exponentialHistogram)":\{.*?"dataPoints":')
 DECODER = json.JSONDecoder()
 
@@ -15,14 +15,16 @@ def whole_part(line):
         key = match[1]
         if key == "resource":
             resource, _ = value_at(line, match.end())
-            parts.append({"resource": resource or {}, "spans": [], "metrics": []})
+            parts.append({"resource": resource or {}, "scope": {}, "spans": [], "metrics": []})
+        elif key == "scope" and parts:
+            parts[-1]["scope"] = value_at(line, match.end())[0] or {}
         elif parts:
             items, rest = items_at(line, match.end())
             parts[-1][key] += items
             if key == "metrics" and rest is not None:
                 parts[-1][key] += cut_metric(line[rest:])
     return {
-        "resourceSpans": [{"resource": p["resource"], "scopeSpans": [{"spans": p["spans"]}]} for p in parts],
+        "resourceSpans": [{"resource": p["resource"], "scopeSpans": [{"scope": p["scope"], "spans": p["spans"]}]} for p in parts],
         "resourceMetrics": [{"resource": p["resource"], "scopeMetrics": [{"metrics": p["metrics"]}]} for p in parts],
     }
 

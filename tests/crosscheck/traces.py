@@ -16,6 +16,7 @@ class Assembler:
     def __init__(self, on_trace):
         self.on_trace = on_trace
         self.open = {}
+        # By trace: what its roots announce, and whether one of them is our own.
         self.expected = {}
         self.closed = {}
         self.duplicates = 0
@@ -35,28 +36,33 @@ class Assembler:
             self.duplicates += 1
             return
         spans[span.id] = span
-        expected = span.get(names.TRACE_SPANS)
-        if expected is not None:
-            self.expected[span.trace] = expected
+        announced = span.get(names.TRACE_SPANS)
+        if isinstance(announced, int) and announced > 0:
+            before, by_us = self.expected.get(span.trace, (0, False))
+            self.expected[span.trace] = max(before, announced), by_us or span.is_ours
         # Traces with a run or an epoch in them are few and grow while the program runs: left to the end.
-        if self.expected.get(span.trace) == len(spans) and not any(map(is_long, spans.values())):
+        expected, by_us = self.expected.get(span.trace, (None, False))
+        if by_us and sum(own.is_ours for own in spans.values()) >= expected and not any(map(is_long, spans.values())):
             self.close(span.trace)
 
     def close(self, trace):
         spans = self.open.pop(trace)
         self.closed[trace] = frozenset(spans)
-        markers = sum(map(is_marker, spans.values()))
-        expected = self.expected.pop(trace, None)
-        if expected is None:
-            # Nobody counted its spans: a foreign trace, or one whose root is lost.
-            self.incomplete += all(span.parent for span in spans.values())
-        else:
-            self.incomplete += expected not in (len(spans), len(spans) - markers)
+        self.incomplete += not is_complete(spans.values(), *self.expected.pop(trace, (None, False)))
         self.on_trace(list(spans.values()))
 
     def finish(self):
         for trace in list(self.open):
             self.close(trace)
+
+
+def is_complete(spans, expected, by_us):
+    """Whether a trace has all the spans that its roots announce: of ours, where these are. Our own always do; a trace of others
+    that says nothing has a root."""
+    ours = sum(span.is_ours for span in spans)
+    if expected is None:
+        return not ours and not all(span.parent for span in spans)
+    return (ours if by_us else len(spans)) >= expected
 
 
 def is_long(span):

@@ -20,10 +20,12 @@
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
 //!   path, and the child before, between and after them. Where its [`Stint`]s are known, only those that ran between two
 //!   of them, on the thread of the later one; other suspended siblings too, in their own stints.
-//! - A section that [awaits](Member::awaits) another one, which ended while it waited, was held up by that one; before that
+//! - A section that [awaits](Member::awaits) another one was held up by that one: until it ended or, where it went on after
+//!   it had handed over what was waited for, to the end of the wait. Before that
 //!   began, by what came before it in the sections around it, up to one that is around both, and on its thread, or,
 //!   where threads are not known, by the one before it of the same parent. Where these began before the wait, they are on
-//!   the path back to where they began: what ran beside them until then could have taken longer.
+//!   the path back to where they began: what ran beside them until then could have taken longer. What the path is inside
+//!   of already is not awaited again, so that those who wait for each other end the walk.
 //! - Clocks disagree a little, and times are rounded: a child that ends within 1 % of the parent's duration after the next
 //!   one's start, with nothing else beginning or ending in between, came before it all the same; it is moved back by the
 //!   overlap. (The rule of the CRISP tool, whose exclusive times are these pieces' lengths.) Not where they are known to
@@ -78,7 +80,7 @@ pub struct Member {
     pub is_suspended: bool,
     /// Whether its parent cannot have waited for it.
     pub is_detached: bool,
-    /// Index of the member that it waited for, whoever caused that, or [`NO_PARENT`].
+    /// Index of the member that it waited for, whoever caused that, or [`NO_PARENT`]. Members may await each other.
     pub awaits: u32,
 }
 
@@ -123,6 +125,8 @@ pub struct Walk {
     /// it awaited. Ranges of it are those of one member.
     guests: Vec<Candidate>,
     holders: Holders,
+    /// How often each member is being walked at the moment.
+    inside: Vec<u32>,
     /// When suspended members ran, by member and start.
     stints: Vec<Stint>,
     free: Vec<stints::Time>,
@@ -200,9 +204,9 @@ struct Held {
 }
 
 impl Candidate {
-    /// What is compared: the greatest comes first.
-    const fn key(&self) -> (u64, u64, u64) {
-        (self.end_ns, self.start_ns, self.id)
+    /// What is compared: the greatest comes first. One that is there twice is awaited first of all.
+    const fn key(&self) -> (u64, u64, u64, bool) {
+        (self.end_ns, self.start_ns, self.id, self.is_awaited)
     }
 
     /// Cut to a window; absent outside of it.
@@ -270,6 +274,8 @@ impl Walk {
         self.index(members);
         self.holders.clear();
         self.guests.clear();
+        self.inside.clear();
+        self.inside.resize(members.len(), 0);
         self.returns = members.len() + self.stints.len();
         self.beside.clear();
         self.open.clear();
@@ -333,6 +339,9 @@ impl Walk {
             self.returns = returns;
         }
         *slot = frame.slack_ns.map_or(Standing::On, Standing::Slack);
+        if let Some(inside) = self.inside.get_mut(frame.member as usize) {
+            *inside += 1;
+        }
         let Self { candidates, starts, own, .. } = self;
         let (candidates, starts, own) = (candidates.len(), starts.len(), own.len());
         self.open.push(Open {
@@ -354,6 +363,9 @@ impl Walk {
         self.candidates.truncate(open.candidates);
         self.starts.truncate(open.starts);
         self.own.truncate(open.own);
+        if let Some(inside) = self.inside.get_mut(open.frame.member as usize) {
+            *inside -= 1;
+        }
     }
 
     /// Sorts the members by parent.
@@ -430,7 +442,10 @@ impl Walk {
             let end_ns = child.end_ns - moved_ns;
             let all_moved_ns = held.map_or(frame.moved_ns.saturating_add(moved_ns), |held| held.moved_ns);
             piece(end_ns, open.point_ns);
-            if child.is_awaited && !self.open.is_empty() {
+            // Nothing is before the window.
+            let is_inner =
+                self.open.first().is_some_and(|outermost| outermost.frame.start_ns < frame.start_ns);
+            if child.is_awaited && is_inner {
                 let at = child.moved(moved_ns);
                 if at.begun_ns < frame.start_ns {
                     // It was there before this one was: what is around goes on with it.
@@ -451,7 +466,7 @@ impl Walk {
                 is_part: child.is_part,
             };
             if is_on_path {
-                below.guests = self.invite(members, &child, open.index, (moved_ns, below.moved_ns));
+                below.guests = self.invite(members, &child, open, (moved_ns, below.moved_ns));
                 open.holder = self.holder(members, open, &child, start_ns);
                 return Way::Below(below);
             }
@@ -493,26 +508,39 @@ impl Walk {
         }
     }
 
-    /// Notes what `child` waited for beside its own children. Its siblings are the candidates from `index` on; it is moved
-    /// as far against these, and so far in all.
+    /// Notes what `child` waited for beside its own children. Its siblings are the candidates of `open` that are left; it is
+    /// moved as far against these, and so far in all.
     fn invite(
         &mut self,
         members: &[Member],
         child: &Candidate,
-        index: usize,
+        open: &Open,
         (moved_ns, all_moved_ns): (u64, u64),
     ) -> (u32, u32) {
         let first = self.guests.len() as u32;
         let Some(own) = members.get(child.member as usize) else { return (0, 0) };
         if own.is_suspended && own.thread.is_some() && self.follows(Edge::Suspended) {
-            self.invite_siblings(members, own, child, index, (moved_ns, all_moved_ns));
+            self.invite_siblings(members, own, child, open, moved_ns);
         }
-        let awaited = members.get(own.awaits as usize).filter(|_| self.follows(Edge::Link));
-        if let Some(awaited) = awaited.filter(|awaited| awaited.end_ns <= own.end_ns) {
-            let awaited = Candidate { is_guest: true, is_awaited: true, ..candidate(awaited, own.awaits) };
-            self.guests.push(awaited.moved(all_moved_ns));
-        }
+        let awaited = self.awaited(members, child.member, own);
+        self.guests.extend(awaited.map(|awaited| awaited.moved(all_moved_ns)));
         (first, self.guests.len() as u32)
+    }
+
+    /// What of the section that `own`, at `index`, waited for it can have waited for: nothing after its own end, nor
+    /// anything inside of which the path is already.
+    fn awaited(&self, members: &[Member], index: u32, own: &Member) -> Option<Candidate> {
+        let awaited = members.get(own.awaits as usize).filter(|_| self.follows(Edge::Link))?;
+        let is_inside = own.awaits == index || self.inside.get(own.awaits as usize) != Some(&0);
+        let goes_on = awaited.end_ns > own.end_ns;
+        let is_meanwhile = awaited.start_ns < own.end_ns && self.follows(Edge::HandOver);
+        let whole = candidate(awaited, own.awaits);
+        (!is_inside && (!goes_on || is_meanwhile)).then(|| Candidate {
+            end_ns: whole.end_ns.min(own.end_ns),
+            is_guest: true,
+            is_awaited: true,
+            ..whole
+        })
     }
 
     /// Those that ran on the thread of `child` while it was suspended.
@@ -521,15 +549,13 @@ impl Walk {
         members: &[Member],
         own: &Member,
         child: &Candidate,
-        index: usize,
-        (moved_ns, all_moved_ns): (u64, u64),
+        open: &Open,
+        moved_ns: u64,
     ) {
         let Self { candidates, guests, free, stints, .. } = self;
         stints::free(own, stints::of(stints, child.member), free);
-        // How far all that is walked here was moved before.
-        let before_ns = all_moved_ns.saturating_sub(moved_ns);
-        let earlier = |time_ns: u64| time_ns.saturating_sub(before_ns);
-        for sibling in candidates.get(index..).unwrap_or_default() {
+        let earlier = |time_ns: u64| time_ns.saturating_sub(open.frame.moved_ns);
+        for sibling in candidates.get(open.index..).unwrap_or_default() {
             // They come by falling ends.
             if sibling.end_ns <= child.start_ns {
                 break;
@@ -642,7 +668,8 @@ impl Walk {
         parent: &Member,
         own: &Member,
     ) -> Option<Candidate> {
-        if own.process != parent.process || !self.follows(Edge::Begun) {
+        // One whose thread is not known may be on its parent's.
+        if own.thread.is_none() || own.process != parent.process || !self.follows(Edge::Begun) {
             return None;
         }
         if !open.is_own_read {

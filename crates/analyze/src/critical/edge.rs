@@ -20,6 +20,8 @@ pub enum Edge {
     Polls,
     /// A section waits for the end of one that it links to.
     Link,
+    /// It waits for what that one hands over before its own end.
+    HandOver,
     /// What is linked to began when what came before it had ended, on its parent or next to it.
     Before,
     /// A wait goes on into the batch that it links to, in a trace of its own.
@@ -32,7 +34,7 @@ pub enum Edge {
 
 impl Edge {
     /// All kinds.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Child,
         Self::Order,
         Self::Clocks,
@@ -41,6 +43,7 @@ impl Edge {
         Self::Suspended,
         Self::Polls,
         Self::Link,
+        Self::HandOver,
         Self::Before,
         Self::Batch,
         Self::Trace,

@@ -72,8 +72,9 @@ impl Paths {
         own.take_while(move |&&(other, _)| other == span).map(|&(_, target)| target)
     }
 
-    /// Sets what waits among the members waited for: of what one links to the last that ended while it waited.
-    fn await_links(&mut self, is_waiting: impl Fn(usize) -> bool) {
+    /// Sets what waits among the members waited for: of what one links to the last that ended while it waited; where there
+    /// is none, and it did nothing but wait, the last of those that were at work when its wait was over. As between traces.
+    fn await_links(&mut self, waiting: impl Fn(usize) -> Option<Waiting>) {
         self.ids.clear();
         if self.inner.is_empty() {
             return;
@@ -83,23 +84,26 @@ impl Paths {
         for at in 0..self.members.len() {
             let Some(&waiter) = self.members.get(at) else { continue };
             // Few have links.
-            if self.links_within(waiter.id).next().is_none() || !is_waiting(at) {
+            if self.links_within(waiter.id).next().is_none() {
                 continue;
             }
+            let Some(waiting) = waiting(at) else { continue };
             let targets = self.links_within(waiter.id).filter_map(|id| {
                 let place = self.ids.binary_search_by_key(&id, |&(other, _)| other).ok()?;
                 let &(_, place) = self.ids.get(place)?;
                 Some((self.members.get(place as usize)?, place))
             });
-            // What is around it, or reaches beyond it, it cannot have waited for.
+            // What is around it it cannot have waited for.
             let parent_of = |at: u32| self.members.get(at as usize).map(|member| member.parent);
-            let ended = targets.filter(|&(target, place)| {
+            let in_time = |target: &Member| target.end_ns <= waiter.end_ns;
+            let meanwhile = targets.filter(|&(target, place)| {
+                let goes_on = target.start_ns < waiter.end_ns && waiting == Waiting::Only;
                 waiter.start_ns < target.end_ns
-                    && target.end_ns <= waiter.end_ns
-                    && (waiter.start_ns < target.start_ns || target.end_ns < waiter.end_ns)
+                    && (in_time(target) || goes_on)
                     && !forest::is_around(parent_of, place, at as u32, MAX_DEPTH.into())
             });
-            let last = ended.max_by_key(|(target, _)| (target.end_ns, target.start_ns, target.id));
+            let last = meanwhile
+                .max_by_key(|(target, _)| (in_time(target), target.end_ns, target.start_ns, target.id));
             let awaits = last.map_or(NO_PARENT, |(_, place)| place);
             if let Some(member) = self.members.get_mut(at) {
                 member.awaits = awaits;
@@ -335,7 +339,7 @@ impl Fold {
         paths.await_links(|at| {
             let node = members.get(at).and_then(|&index| nodes.get(index as usize));
             let span = members.get(at).and_then(|&index| trace.spans.get(index as usize));
-            node.zip(span).is_some_and(|(node, span)| is_wait(node) || takes_messages(trace, span, node))
+            node.zip(span).and_then(|(node, span)| waiting(trace, span, node))
         });
         self.await_workers(trace, anchor);
         let Self { paths, members, group, .. } = self;
@@ -373,6 +377,23 @@ impl Fold {
 pub(super) fn running<'a>(trace: &'a Trace, span: &Span) -> &'a [Poll] {
     let polls = trace.polls(span.polls);
     if polls.len() <= STINTS { polls } else { &[] }
+}
+
+/// What a section that waits for what it links to does besides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Waiting {
+    /// Nothing.
+    Only,
+    /// It may work on it as well, so that it waited only for what ended meanwhile.
+    AndWorks,
+}
+
+/// Whether a section waits for what it links to.
+fn waiting(trace: &Trace, span: &Span, node: &Node) -> Option<Waiting> {
+    if is_wait(node) {
+        return Some(Waiting::Only);
+    }
+    takes_messages(trace, span, node).then_some(Waiting::AndWorks)
 }
 
 /// Whether a section waits, by its phase.

@@ -167,14 +167,86 @@ fn a_wait_goes_on_to_what_it_links_to_within_its_trace() {
     ];
     assert_eq!(paths(Phase::Synchronization, &[]), waited);
     assert_eq!(paths(Phase::Synchronization, &[3]), worked);
-    // Of several the last that ended while it waited; one that it left running it did not wait for.
+    // Of several the last that ended while it waited.
     assert_eq!(paths(Phase::DataWait, &[3, 5]), worked);
     assert_eq!(paths(Phase::Communication, &[6, 5, 3]), worked);
-    assert_eq!(paths(Phase::Synchronization, &[6]), waited);
+    // Else one that went on when it had handed over what was waited for.
+    let handed = [row("step/spawn/late", 175), row("step/spawn", 6), row("step/join", 0)];
+    assert_eq!(paths(Phase::Synchronization, &[6]), handed);
     // Its own parent, itself, nobody; a section that does not wait.
     assert_eq!(paths(Phase::Synchronization, &[1]), waited);
     assert_eq!(paths(Phase::Synchronization, &[7, 99]), waited);
     assert_eq!(paths(Phase::Forward, &[3]), waited);
+}
+
+#[test]
+fn a_wait_goes_on_into_a_producer_that_ends_after_the_hand_over() {
+    // The batch is put into the queue inside of `produce`, of the same trace or of one of its own.
+    let paths = |handed_ns: u64, is_own_trace: bool| {
+        let (mut step, mut own) = (Build::new(1), Build::new(2));
+        step.step(0, 0, 1000).thread(1);
+        step.span(1, "data_wait", 0, handed_ns).thread(1);
+        step.span(1, "forward", handed_ns, 1000).thread(1);
+        let produce = if is_own_trace {
+            own.span(0, "produce", 100, 620).thread(2).kind(SectionKind::Batch);
+            own.span(1, "decode", 150, 500).thread(2);
+            Link { span: 2, trace: own.0.id, target: 1 }
+        } else {
+            step.span(1, "produce", 100, 620).thread(2);
+            step.span(4, "decode", 150, 500).thread(2);
+            Link { span: 2, trace: step.0.id, target: 4 }
+        };
+        step.0.links.push(produce);
+        let summary = summarise(&[step.trace(), own.trace()]);
+        let on_path = rows(critical(&summary)).into_iter().filter(|row| row.1 > 0);
+        let name = |path: &str| path.replace("step/", "");
+        let mut times: Vec<_> = on_path.map(|row| (name(row.0), row.1)).collect();
+        times.sort();
+        times
+    };
+    let row = |path: &str, time_ns| (path.to_owned(), time_ns);
+    for handed_ns in [600, 619, 620, 700] {
+        // From its start to its end, or to the end of the wait.
+        let made_ns = handed_ns.min(620) - 100;
+        let expected = [
+            row("data_wait", handed_ns - made_ns),
+            row("forward", 1000 - handed_ns),
+            row("produce", made_ns - 350),
+            row("produce/decode", 350),
+        ];
+        for is_own_trace in [false, true] {
+            assert_eq!(paths(handed_ns, is_own_trace), expected, "{handed_ns}, {is_own_trace}");
+        }
+    }
+}
+
+#[test]
+fn sections_that_wait_for_each_other_are_on_the_path_each_for_its_part() {
+    let paths = |links: &[(u64, u64)]| {
+        let mut build = Build::new(1);
+        build.step(0, 0, 1000).thread(1);
+        build.span(1, "get", 100, 900).thread(1).phase(Phase::DataWait);
+        build.span(1, "put", 300, 950).thread(2).phase(Phase::Synchronization);
+        build.span(1, "flush", 200, 920).thread(3).phase(Phase::Synchronization);
+        let mut trace = build.trace();
+        let link = |&(span, target)| Link { span, trace: trace.id, target };
+        trace.links = links.iter().map(link).collect();
+        let summary = summarise([&trace]);
+        let path = critical(&summary);
+        let rows: Vec<_> = rows(path).into_iter().map(|row| (row.0.to_owned(), row.1)).collect();
+        assert_eq!(rows.iter().map(|row| row.1).sum::<u64>() + path.other_ns, 1000);
+        rows.into_iter().filter(|row| row.1 > 0).collect::<Vec<_>>()
+    };
+    let row = |path: &str, time_ns| (path.to_owned(), time_ns);
+    // The last to end; what it waited for, to its own start; where that one waited for it, it was there first.
+    let two = [row("step/put", 50 + 600), row("step/get", 200)];
+    assert_eq!(paths(&[(2, 3), (3, 2)]), two);
+    // In a circle of three.
+    let three = [row("step/flush", 20 + 700), row("step/get", 100), row("step/put", 30)];
+    assert_eq!(paths(&[(3, 4), (4, 2), (2, 3)]), three);
+    // Each for both others.
+    let all: Vec<(u64, u64)> = (2..5).flat_map(|one| (2..5).map(move |other| (one, other))).collect();
+    assert!(!paths(&all).is_empty());
 }
 
 #[test]

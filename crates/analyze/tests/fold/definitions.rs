@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Stint, Walk};
 use stepscope_core::{Mode, Phase, PhaseClass};
-use stepscope_model::{Figure, PhaseTag, Span, Trace};
+use stepscope_model::{Figure, Link, PhaseTag, Span, Trace};
 
 use crate::build::{Build, summarise};
 
@@ -44,27 +44,33 @@ fn enter(build: &mut Build, entered: &[Entered]) {
     build.polls(&polls);
 }
 
-/// A step from 10 on, and spans anywhere around it. Names are distinct, so that each span is a section.
+/// A step from 10 on, and spans anywhere around it, with links to any of them. Names are distinct, so that each span is a
+/// section.
 fn steps() -> impl Strategy<Value = Trace> {
     let span = (0u64..70, 0u64..40, any::<prop::sample::Index>(), 0usize..PHASES.len(), 0i64..4, entered());
-    (1u64..60, entered(), prop::collection::vec(span, 0..10)).prop_map(|(length, own, spans)| {
-        let mut build = Build::new(1);
-        build.step(0, 10, 10 + length).thread(1);
-        enter(&mut build, &own);
-        for (index, (start, length, parent, phase, thread, entered)) in spans.into_iter().enumerate() {
-            let parent = parent.index(index + 1) as u64 + 1;
-            let mut span = build.span(parent, &format!("s{index}"), start, start + length);
-            if let Some(phase) = PHASES[phase] {
-                span = span.phase(phase);
+    let links = prop::collection::vec((1u64..12, 1u64..12), 0..8);
+    (1u64..60, entered(), prop::collection::vec(span, 0..10), links).prop_map(
+        |(length, own, spans, links)| {
+            let mut build = Build::new(1);
+            build.step(0, 10, 10 + length).thread(1);
+            enter(&mut build, &own);
+            for (index, (start, length, parent, phase, thread, entered)) in spans.into_iter().enumerate() {
+                let parent = parent.index(index + 1) as u64 + 1;
+                let mut span = build.span(parent, &format!("s{index}"), start, start + length);
+                if let Some(phase) = PHASES[phase] {
+                    span = span.phase(phase);
+                }
+                if thread > 0 {
+                    // Thread 1 and 3 are the driving one.
+                    span.thread(if thread == 2 { 2 } else { 1 });
+                }
+                enter(&mut build, &entered);
             }
-            if thread > 0 {
-                // Thread 1 and 3 are the driving one.
-                span.thread(if thread == 2 { 2 } else { 1 });
-            }
-            enter(&mut build, &entered);
-        }
-        build.trace()
-    })
+            let trace = build.0.id;
+            build.0.links = links.into_iter().map(|(span, target)| Link { span, trace, target }).collect();
+            build.trace()
+        },
+    )
 }
 
 fn active(span: &Span, time: u64) -> bool {
@@ -102,8 +108,28 @@ fn common_ns(one: &Span, other: &Span) -> u64 {
     (one.start_ns..one.end_ns).filter(|&time| active(other, time)).count() as u64
 }
 
-/// What a section of the driving thread waited for on another one, where nothing says so.
+/// What a section waited for.
 fn waited_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span> {
+    linked_to(trace, own).or_else(|| worked_for(trace, root, own))
+}
+
+/// What a section that waits links to: the last that ended meanwhile, else the last that went on then.
+fn linked_to<'a>(trace: &'a Trace, own: &Span) -> Option<&'a Span> {
+    const WAITS: [Phase; 3] = [Phase::DataWait, Phase::Synchronization, Phase::Communication];
+    phase(trace, own).filter(|phase| WAITS.contains(phase))?;
+    let links = |other: &&Span| {
+        trace.links.iter().any(|link| (link.span, link.target) == (own.id, other.id))
+            && other.id != own.id
+            && !is_inside(trace, own, other)
+            && own.start_ns < other.end_ns
+    };
+    let ended = |other: &Span| other.end_ns <= own.end_ns;
+    let linked = trace.spans.iter().filter(links).filter(|other| ended(other) || other.start_ns < own.end_ns);
+    linked.max_by_key(|other| (ended(other), other.end_ns, other.start_ns, other.id))
+}
+
+/// What a section of the driving thread waited for on another one, where nothing says so.
+fn worked_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span> {
     let around = |span: &Span| parent(trace, span).map(|around| around.id);
     let has_parts = trace.spans.iter().any(|part| around(part) == Some(own.id) && common_ns(part, own) > 0);
     let is_suspended = own.amount(Figure::IdleNs).is_some();
@@ -207,7 +233,10 @@ fn joined<'a>(
     }
     let driver = chain.pop()?;
     // One inside of it that waited for what is beside it.
-    let waits = |span: &&Span| waited_for(trace, root, span).is_some() && span.start_ns <= time;
+    let waits = |span: &&Span| {
+        let is_own = span.id != root.id && is_driving(span) && span.start_ns <= time;
+        is_own && waited_for(trace, root, span).is_some()
+    };
     let within =
         trace.spans.iter().rfind(waits).filter(|span| driver.start_ns <= span.start_ns && time < span.end_ns);
     let waiter = within.unwrap_or(driver);

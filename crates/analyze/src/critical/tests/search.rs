@@ -32,7 +32,8 @@ struct Window<'a> {
     start_ns: u64,
     end_ns: u64,
     links: Vec<Link>,
-    is_outermost: bool,
+    /// What the path is inside of, from the outermost to the window itself.
+    inside: Vec<usize>,
 }
 
 /// The path through member 0, latest piece first.
@@ -44,7 +45,7 @@ pub(super) fn path(members: &[Member]) -> Vec<(u32, u64, u64)> {
 pub(super) fn path_with(members: &[Member], stints: &[Stint]) -> Vec<(u32, u64, u64)> {
     let mut path = Vec::new();
     let own = link(members, 0);
-    follow(members, stints, own, &[], true, &mut path);
+    follow(members, stints, own, &[], &[], &mut path);
     path.sort_by_key(|piece| std::cmp::Reverse(piece.1));
     path
 }
@@ -81,11 +82,16 @@ fn around(members: &[Member], member: usize) -> Vec<usize> {
     std::iter::successors(Some(member), above).collect()
 }
 
-/// What a member that is in the window as `own` waited for.
-fn awaited(members: &[Member], own: &Link) -> Option<Link> {
+/// What a member that is in the window as `own` waited for, until its own end at most, and nothing that it is inside of.
+fn awaited(members: &[Member], own: &Link, inside: &[usize]) -> Option<Link> {
     let waiter = &members[own.member];
-    members.get(waiter.awaits as usize).filter(|awaited| awaited.end_ns <= waiter.end_ns)?;
-    let awaited = earlier(link(members, waiter.awaits as usize), own.moved_ns);
+    let at = waiter.awaits as usize;
+    let awaited = members.get(at).filter(|_| at != own.member && !inside.contains(&at))?;
+    if awaited.end_ns > waiter.end_ns && awaited.start_ns >= waiter.end_ns {
+        return None;
+    }
+    let whole = link(members, at);
+    let awaited = earlier(Link { end_ns: whole.end_ns.min(waiter.end_ns), ..whole }, own.moved_ns);
     Some(Link { is_guest: true, is_awaited: true, ..awaited })
 }
 
@@ -95,10 +101,10 @@ fn follow(
     stints: &[Stint],
     own: Link,
     guests: &[Link],
-    is_outermost: bool,
+    around: &[usize],
     path: &mut Vec<(u32, u64, u64)>,
 ) -> Option<Link> {
-    let window = Window::new(members, stints, own, guests, is_outermost);
+    let window = Window::new(members, stints, own, guests, around);
     let mut best = Vec::new();
     window.extend(&mut Vec::new(), &mut best);
     let mut point_ns = own.end_ns;
@@ -120,15 +126,10 @@ fn follow(
 }
 
 impl<'a> Window<'a> {
-    fn new(
-        members: &'a [Member],
-        stints: &'a [Stint],
-        own: Link,
-        guests: &[Link],
-        is_outermost: bool,
-    ) -> Self {
+    fn new(members: &'a [Member], stints: &'a [Stint], own: Link, guests: &[Link], around: &[usize]) -> Self {
         let Link { start_ns, end_ns, member: at, .. } = own;
-        let mut window = Self { members, stints, at, start_ns, end_ns, links: Vec::new(), is_outermost };
+        let inside = [around, &[at]].concat();
+        let mut window = Self { members, stints, at, start_ns, end_ns, links: Vec::new(), inside };
         let children = members.iter().enumerate().filter(|(at, child)| {
             child.parent == own.member as u32 && !child.is_detached && *at != own.member
         });
@@ -151,8 +152,8 @@ impl<'a> Window<'a> {
         (is_inside || is_moment).then_some(Link { start_ns, end_ns, ..link })
     }
 
-    fn key(&self, link: &Link) -> (u64, u64, u64) {
-        (link.end_ns, link.start_ns, self.members[link.member].id)
+    fn key(&self, link: &Link) -> (u64, u64, u64, bool) {
+        (link.end_ns, link.start_ns, self.members[link.member].id, link.is_awaited)
     }
 
     /// Where the sections of a chain come to lie.
@@ -176,7 +177,8 @@ impl<'a> Window<'a> {
 
     /// Whether the path goes on around the window with a section.
     fn leaves(&self, placed: &Link) -> bool {
-        placed.is_awaited && placed.begun_ns < self.start_ns && !self.is_outermost
+        let window = &self.members[self.inside[0]];
+        placed.is_awaited && placed.begun_ns < self.start_ns && window.start_ns < self.start_ns
     }
 
     /// Goes through the last of a chain.
@@ -186,8 +188,8 @@ impl<'a> Window<'a> {
         let invited = self.links.iter().flat_map(|other| self.guests_of(other, chosen));
         let invited =
             invited.map(|other| Link { is_guest: true, is_awaited: false, ..earlier(other, later_ns) });
-        let invited: Vec<Link> = invited.chain(awaited(self.members, &link)).collect();
-        follow(self.members, self.stints, link, &invited, false, path)
+        let invited: Vec<Link> = invited.chain(awaited(self.members, &link, &self.inside)).collect();
+        follow(self.members, self.stints, link, &invited, &self.inside, path)
     }
 
     /// Tries every chain that begins with `chain`.
