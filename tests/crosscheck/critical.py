@@ -124,7 +124,8 @@ def came_before(child, later, part, among):
     if overlap <= 0:
         return True
     threads = {child.node.thread, later.node.thread} - {None}
-    if len(threads) > 1 or is_suspended(child.node) or is_suspended(later.node):
+    is_one_clock = child.node.span.instance == later.node.span.instance
+    if is_one_clock and (len(threads) > 1 or is_suspended(child.node) or is_suspended(later.node)):
         return False
     times = [time for one in among for time in (one.begin, one.finish) if later.begin <= time <= child.finish]
     is_earlier = child.begin < later.begin and child.finish < later.finish
@@ -157,7 +158,7 @@ class Holders:
 
     def waiters(self):
         """The sections of the root's thread that waited for others."""
-        own = [node for node in self.by_id.values() if node is not self.root and node.thread == self.root.thread]
+        own = [node for node in self.by_id.values() if node is not self.root and node.is_driving]
         return [node for node in own if self.waited_for(node) is not None]
 
     def waited_for(self, node):
@@ -167,28 +168,29 @@ class Holders:
         """What a section that waits links to within its trace, but for what is around it: the last that ended meanwhile, else
         the last that went on then."""
         own = node.span
-        if node.phase not in WAITS:
+        only_waits = node.phase in WAITS
+        if not only_waits and not takes_messages(node):
             return None
         targets = [self.by_id.get(target) for trace, target in own.links if trace == own.trace]
         targets = [one for one in targets if one is not None and one not in with_above(node)]
         targets = [one for one in targets if own.start < end_of(one)]
         ended = [one for one in targets if end_of(one) <= end_of(node)]
-        going_on = [one for one in targets if one.span.start < end_of(node)]
+        going_on = [one for one in targets if only_waits and one.span.start < end_of(node)]
         return max(ended or going_on, key=by_end, default=None)
 
     def worked(self, node):
         """What ended last on another thread, below a section around both, while one of the root's thread seems to have
         waited: it used less than a tenth of a processor, or, where that is not known or is less than half, it ended with a
         thread that had worked for half of its time, and had nothing else to do."""
-        driver, own = self.root.thread, node.span
+        own = node.span
         length = end_of(node) - own.start
-        if node is self.root or node.thread != driver or is_suspended(node):
+        if node is self.root or not node.is_driving or is_suspended(node):
             return None
         if any(within(child, node) for child in node.children):
             return None
         others = [
             one
-            for one in self.beside(driver)
+            for one in self.beside()
             if one.parent in with_above(node)[1:]
             and one not in with_above(node)
             and node.phase in (None, "synchronization", "communication", one.phase)
@@ -203,16 +205,16 @@ class Holders:
         if processor is not None and processor * 2 >= length:
             return None
         # A thread that goes on with something else is done with nothing.
-        if any(one.thread == last.thread and end_of(last) <= one.span.start < end_of(node) for one in self.beside(driver)):
+        if any(one.thread == last.thread and end_of(last) <= one.span.start < end_of(node) for one in self.beside()):
             return None
         busy = sum(within(one, node) for one in others if one.thread == last.thread)
         woke = end_of(node) - end_of(last) <= max(length // 100, min(50_000, length // 4))
         return last if woke and busy * 2 >= length else None
 
-    def beside(self, driver):
+    def beside(self):
         """The sections that other threads were in below those of the root's thread. Loading beside the root is nobody's."""
-        found = [one for one in self.by_id.values() if one is not self.root and one.parent.thread == driver]
-        found = [one for one in found if one.thread != driver and one.span.start < end_of(one)]
+        found = [one for one in self.by_id.values() if one is not self.root and one.parent.is_driving]
+        found = [one for one in found if not one.is_driving and one.span.start < end_of(one)]
         return [one for one in found if one.parent is not self.root or one.phase not in ("data_loading", "data_wait")]
 
     def of(self, part, around):
@@ -235,7 +237,7 @@ class Holders:
         """What had the thread of a section on the path until less than 1 % of its parent's time, and less than 10 % of its own,
         before it began."""
         own = part.node
-        is_elsewhere = own.thread != around.node.thread
+        is_elsewhere = own.place != around.node.place
         if own.thread is None:
             is_elsewhere = part.is_guest and own.parent in with_above(around.node)
         if not is_elsewhere:
@@ -257,6 +259,8 @@ class Holders:
         own = part.node
         if part.is_guest and part.awaited_from is None or own.parent is not around.node or own.thread is None:
             return None
+        if own.span.instance != around.node.span.instance:
+            return None
         calls = [call for call in around.node.children if is_call(call, around.node) and call.span.start < own.span.start]
         last = max(calls, key=lambda call: (call.span.start, call.span.id), default=None)
         if last is None or end_of(last) <= own.span.start:
@@ -266,7 +270,7 @@ class Holders:
 
 def is_call(child, parent):
     """Whether a child was on its parent's own thread for all of its time."""
-    return child.thread is not None and child.thread == parent.thread and not is_suspended(child)
+    return child.place is not None and child.place == parent.place and not is_suspended(child)
 
 
 def by_end(node):
@@ -280,7 +284,7 @@ def within(one, other):
 
 def lane(node):
     """The thread of a section; where it is not known, its parent."""
-    return ("below", node.parent) if node.thread is None else ("thread", node.thread)
+    return ("below", node.parent) if node.thread is None else ("thread", node.place)
 
 
 def with_above(node):
@@ -313,11 +317,31 @@ def end_of(node):
     return max(node.span.start, node.span.end)
 
 
+CLIENT, PRODUCER, CONSUMER = 3, 4, 5
+
+
 def went_past(child, parent):
-    """Whether a child on another thread went past its parent by more than a tenth of its time."""
+    """Whether nobody waited for a child: it was handed to a queue or, in traces of ours, it went past its parent by more than
+    a tenth of its time, on another thread of the same process."""
+    if (child.span.role, parent.span.role) == (CONSUMER, PRODUCER):
+        return True
     is_elsewhere = None not in (child.thread, parent.thread) and child.thread != parent.thread
+    is_elsewhere = is_elsewhere and child.root.is_ours and child.span.instance == parent.span.instance
     past = end_of(child) - end_of(parent)
     return is_elsewhere and 10 * past > end_of(child) - child.span.start
+
+
+def takes_messages(node):
+    """Whether a section without a phase of its own takes messages, by OpenTelemetry's conventions. It may work on them too."""
+    words = node.span.name.split()
+    is_receipt = bool({"receive", "poll"} & {*words[:1], *words[-1:]})
+    return not node.span.get(names.PHASE) and (node.span.role == CONSUMER or node.span.role == CLIENT and is_receipt)
+
+
+def follows(root):
+    """Whether a root came after another span of its trace, by a link."""
+    own = root.span
+    return not own.parent and any(trace == own.trace and target != own.id for trace, target in own.links)
 
 
 def is_suspended(node):
@@ -376,7 +400,8 @@ def threads_waited_for(node):
 def ran_meanwhile(other, part):
     """When `other`, which ended before `part`, ran on the thread that this waited for while it was suspended. Both are by so
     much earlier than was recorded."""
-    if not is_suspended(part.node) or part.node.thread is None or other.finish <= part.begin:
+    is_elsewhere = other.node.span.instance != part.node.span.instance
+    if is_elsewhere or not is_suspended(part.node) or part.node.thread is None or other.finish <= part.begin:
         return []
     ran = [(other.node.span.start, end_of(other.node), other.node.thread)]
     if is_suspended(other.node):
@@ -406,6 +431,7 @@ def compare_path(got, mode, run, compare):
     if got is None or window is None:
         compare.equal(where, "is there", got is not None, window is not None)
         return
+    compare.equal(where, "window", got["window"], "step" if mode else "trace")
     for figure, expected in zip(("windows", "total_ns", "other_ns"), window):
         compare.equal(where, figure, got[figure], expected)
     compare.equal(where, "sections and other_ns", sum(row["on_path_ns"] for row in got["sections"]), window[1] - window[2])

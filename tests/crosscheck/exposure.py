@@ -20,11 +20,10 @@ import names
 
 def exposed(root, nodes):
     """{node: nanoseconds} over the root's duration, for the nodes that got any."""
-    driver = root.thread
     start, end = root.span.start, max(root.span.start, root.span.end)
     edges, turns = [], {}
     for node in nodes:
-        if node.thread != driver:
+        if not node.is_driving:
             continue
         begin, finish = max(start, node.span.start), min(end, node.span.end)
         if begin < finish:
@@ -87,7 +86,7 @@ def competing(open_sections, running, turns, join):
 
 def joined(root, nodes):
     """[(start, end, who waits, for what)] by time."""
-    elsewhere = {node for node in nodes if node.thread != root.thread}
+    elsewhere = {node for node in nodes if not node.is_driving}
     found, pieces = [], []
     waiters = []
     if elsewhere:

@@ -57,7 +57,7 @@ class Section:
         span = node.span
         self.self_ns += node.self_ns if is_whole else 0
         self.selfless += not is_whole or traces.is_long(span)
-        if traces.is_outside(node.root):
+        if node.root.is_ours and traces.is_outside(node.root):
             self.outside = max(self.outside or 0, span.duration)
         self.errors += span.is_error
         # Its path begins where the trace was cut off.
@@ -123,7 +123,7 @@ class Step:
         self.live, self.rss = span.get(names.LIVE_BYTES), span.get(names.RSS_BYTES)
         prefix = names.VALUE_PREFIX
         self.values = {key[len(prefix) :]: value for key, value in span.attributes.items() if key.startswith(prefix)}
-        self.wait = sum(node.span.duration for node in nodes if is_wait(node) and node.thread == root.thread)
+        self.wait = sum(node.span.duration for node in nodes if is_wait(node) and node.is_driving)
         self.is_whole = is_whole
         shares = exposure.by_phase(exposed)
         self.unattributed = shares.get(None, 0)
@@ -221,6 +221,9 @@ class Run:
                 self.linked.add_other(root)
                 shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
                 self.outside.append((root.span, root.thread, root.phase, shares))
+                # Of programs of others each trace is a window, unless its root came after another span of it.
+                if not root.is_ours and not critical.follows(root):
+                    self.add_critical(root, [node for node in nodes if node.root is root], None)
             elif root.kind == "request":
                 self.linked.add_other(root)
 
@@ -267,7 +270,7 @@ class Run:
         if is_wait(node) and batch is not None:
             self.add_to(self.waited_by, loader, loader_of(batch), node)
         is_step = root.kind == "step"
-        if is_wait(node) and node.thread == root.thread and (is_step or traces.is_outside(root)):
+        if is_wait(node) and node.is_driving and (is_step or traces.is_outside(root)):
             mode = mode_of(root) if is_step else names.MODES_OF_PHASES.get(root.phase)
             self.add_to(self.held_up, loader, mode, node)
 
@@ -295,7 +298,7 @@ class Run:
                 calls[node.path] = calls.get(node.path, 0) + 1
                 part.calls += 1
                 part.total += node.span.duration
-                part.driving += node.span.duration if node.thread == root.thread else 0
+                part.driving += node.span.duration if node.is_driving else 0
         for path, count in calls.items():
             part = self.sections[path].in_steps[step.mode]
             part.steps += 1

@@ -27,12 +27,12 @@ class Linked:
     def add_step(self, pieces, mode):
         """Pieces of a path: (section, start, end)."""
         for node, start, end in pieces:
-            links = links_of(node) if is_wait(node) else ()
+            links, must_end = waits_of(node)
             if not links or start >= end:
                 continue
             key = mode, node.path
             self.totals[key] = self.totals.get(key, 0) + end - start
-            wait = start, end, KINDS.index(mode), node.path, links
+            wait = start, end, KINDS.index(mode), node.path, links, must_end
             self.waits.setdefault(max(links, key=order), set()).add(wait)
 
     def add_batch(self, root):
@@ -54,12 +54,12 @@ class Linked:
         known, parts = {}, {}
         for trace in kept:
             of_trace = {}
-            for start, end, kind, path, links in sorted(self.waits.get(trace, ()))[:WAITS]:
+            for start, end, kind, path, links, must_end in sorted(self.waits.get(trace, ()))[:WAITS]:
                 if kind != KINDS.index(mode):
                     continue
                 way = Way(made, last)
                 try:
-                    way.follow(links, start, end)
+                    way.follow(links, must_end, start, end)
                 except Beyond:
                     continue
                 known[path] = known.get(path, 0) + end - start
@@ -93,7 +93,7 @@ class Way:
         self.made, self.last = made, last
         self.stages, self.left, self.sections = [], FOLLOWED, []
 
-    def follow(self, links, start, end):
+    def follow(self, links, must_end, start, end):
         if not links or start >= end or len(self.stages) >= STAGES or self.left == 0:
             return 0
         self.left -= 1
@@ -101,16 +101,18 @@ class Way:
         if any(link not in self.made and self.last is not None and order(link) > self.last for link in links):
             raise Beyond
         read = [link for link in links if link in self.made]
+        if must_end:
+            read = [link for link in read if start < self.made[link][1] <= end]
         if not read:
             return 0
         trace = max(read, key=lambda link: (self.made[link][1] <= end, self.made[link][1], link))
         begun, _, earlier, pieces = self.made[trace]
         self.stages.append(trace)
-        moved = self.follow(earlier, start, min(end, begun))
-        for piece_start, piece_end, path, onwards in pieces:
+        moved = self.follow(earlier, False, start, min(end, begun))
+        for piece_start, piece_end, path, onwards, is_ended in pieces:
             low, high = max(piece_start, start), min(piece_end, end)
             if low < high:
-                own = high - low - self.follow(onwards, low, high)
+                own = high - low - self.follow(onwards, is_ended, low, high)
                 if own > 0:
                     self.sections.append((path, own))
                 moved += high - low
@@ -125,21 +127,25 @@ def add(made, root):
     joined = []
     for at, (node, start, end) in enumerate(pieces):
         node = node if at < PIECES - 1 else root
-        links = links_of(node) if is_wait(node) else ()
-        if joined and joined[-1][0] == end and joined[-1][2:] == (node.path, links):
-            end = joined.pop()[1]
-        joined.append((start, end, node.path, links))
+        links, must_end = waits_of(node)
+        if joined and joined[-1][0] == end and joined[-1][2:4] == (node.path, links):
+            _, end, _, _, must_end = joined.pop()
+        joined.append((start, end, node.path, links, must_end))
     if joined:
         one = root.span.start, critical.end_of(root), came_from(root), tuple(joined)
         made[root.span.trace] = max(one, made.get(root.span.trace, one))
 
 
-KINDS = ["train", "eval", "inference"]
+# Kinds of steps; of what is not ours, whole traces.
+KINDS = ["train", "eval", "inference", None]
 
 
-def is_wait(node):
-    """Whether a section waits for what it links to. What a root links to is where it came from."""
-    return node.parent is not None and node.kind != "batch" and node.phase in critical.WAITS
+def waits_of(node):
+    """(what a section waits for in other traces, whether only for what ended meanwhile). What a root links to is where it
+    came from."""
+    only_waits = node.phase in critical.WAITS
+    waits = only_waits and node.kind != "batch" or critical.takes_messages(node)
+    return links_of(node) if node.parent is not None and waits else (), not only_waits
 
 
 def links_of(node):
@@ -149,9 +155,8 @@ def links_of(node):
 
 def came_from(root):
     """What a root links to; all of our own link to the run's trace, whose number is 0."""
-    own, instance = root.span.trace, root.span.instance
-    is_ours = instance is not None and instance.level is not None
-    is_run = lambda trace: is_ours and trace[:5] == own[:5] and trace[5:9] == bytes(4)
+    own = root.span.trace
+    is_run = lambda trace: root.is_ours and trace[:5] == own[:5] and trace[5:9] == bytes(4)
     return tuple(trace for trace in links_of(root) if not is_run(trace))
 
 

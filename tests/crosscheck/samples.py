@@ -46,7 +46,7 @@ def json_traces(spans, resource):
                                 "spanId": span.id.hex(),
                                 "parentSpanId": span.parent.hex(),
                                 "name": span.name,
-                                "kind": 1,
+                                "kind": span.role or 1,
                                 "startTimeUnixNano": str(span.start),
                                 "endTimeUnixNano": str(span.end),
                                 "attributes": json_attributes(span.attributes),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Storms: random traces of steps, of sections that wait for each other (in circles as well), that are suspended and polled,
-that overlap their parents, on several threads, with batches and other traces that are linked to. Each storm is analysed by
+that overlap their parents, on several threads, with batches and other traces that are linked to; every fourth is of
+programs of others, two of them, which know no steps and send each other messages. Each storm is analysed by
 the program and compared with the second implementation.
 
     storm.py --stepscope target/debug/stepscope [--storms 200] [--first 1]
@@ -23,16 +24,19 @@ import samples
 from records import Span
 
 PHASES = (None, None, "forward", "backward", "data_wait", "data_loading", "communication", "synchronization", "io", "own")
-NAMES = ("a", "b", "c", "d", "take", "put")
+NAMES = ("a", "b", "c", "d", "take", "put", "receive orders", "poll")
+ROLES = (1, 1, 1, 2, 3, 4, 5)
 BASE = 1_700_000_000_000_000_000
 OURS = {"service.instance.id": "storm-rank0", "stepscope.rank": 0, "stepscope.level": "detailed"}
+OTHERS = {"service.instance.id": "one", "service.name": "one"}, {"service.instance.id": "two", "service.name": "two"}
 
 
 class Storm:
-    """The spans of one run of a program of our own, of a few steps."""
+    """The spans of one run: of a few steps, or of programs of others."""
 
     def __init__(self, seed):
         self.random = random.Random(seed)
+        self.is_ours = seed % 4 != 0
         # How long one unit takes: bounds of nanoseconds and of shares both matter.
         self.unit = self.random.choice((1, 7, 1_000, 20_000))
         self.steps = self.random.randint(1, 8)
@@ -42,7 +46,8 @@ class Storm:
         clock = 0
         for number in range(self.steps):
             length = self.random.randint(20, 120)
-            self.trace(batches, "step", clock, clock + length, **{"stepscope.section.kind": "step", "stepscope.step": number})
+            step = {"stepscope.section.kind": "step", "stepscope.step": number} if self.is_ours else {}
+            self.trace(batches, "step", clock, clock + length, **step)
             clock += length + self.random.randint(0, 10)
         for own in batches:
             begin = self.random.randint(0, clock)
@@ -69,13 +74,14 @@ class Storm:
             others += [(batch, bytes(7) + b"\1") for batch in batches if pick.random() < 0.15]
             span.links = tuple(others)
             self.polls(span)
-        spans[0].attributes["stepscope.trace.spans"] = len(spans)
+        if self.is_ours:
+            spans[0].attributes["stepscope.trace.spans"] = len(spans)
         self.spans += spans
 
     def more(self):
         """What a section says of itself."""
         pick = self.random
-        said = {"thread.id": pick.choice((1, 1, 1, 2, 3))}
+        said = {"thread.id": pick.choice((1, 1, 1, 2, 3))} if pick.random() < 0.9 else {}
         phase = pick.choice(PHASES)
         if phase:
             said["stepscope.phase"] = phase
@@ -106,11 +112,15 @@ class Storm:
         begin = BASE + start * self.unit + jitter()
         finish = max(begin, BASE + end * self.unit + jitter())
         above = parent.id if parent else b""
-        return Span(trace, id.to_bytes(8, "big"), above, name, begin, finish, attributes)
+        role = 1 if self.is_ours else self.random.choice(ROLES)
+        return Span(trace, id.to_bytes(8, "big"), above, name, begin, finish, attributes, role=role)
 
     def text(self):
         """The run as lines of OTLP/JSON, its spans in any order."""
         spans = self.random.sample(self.spans, len(self.spans))
+        if not self.is_ours:
+            halves = [span for span in spans if span.id[-1] % 3 == 1], [span for span in spans if span.id[-1] % 3 != 1]
+            return "".join(json.dumps(samples.json_traces(*half)) + "\n" for half in zip(halves, OTHERS) if half[0])
         message = samples.json_traces(spans, OURS)
         message["resourceSpans"][0]["scopeSpans"][0]["scope"] = {"name": "stepscope"}
         return json.dumps(message) + "\n"

@@ -3,13 +3,16 @@
 import unittest
 
 import critical
+import figures
 import linked
 import traces
+from records import Process
 from samples import span
 
 
 def of(*spans):
     roots, nodes = traces.trees(list(spans))
+    roots[0].is_ours = True
     times, slacks = critical.path(roots[0])
     by_id = lambda figures: {node.span.id[0]: value for node, value in figures.items()}
     return by_id(times), by_id(slacks)
@@ -178,6 +181,43 @@ class Path(unittest.TestCase):
             span(8, 6, "optimizer", 905, 1000, thread__id=1),
         )
         self.assertEqual(got, ({1: 0, 2: 100, 4: 800, 6: 0, 7: 5, 8: 95}, {3: 200, 5: 600}))
+
+    def test_a_trace_of_others_is_a_window_where_nothing_says_that_it_came_after_something(self):
+        def windows(scope, root_links=(), role=1):
+            spans = [span(1, 0, "request", 0, 1000), span(2, 1, "handle", 50, 900), span(3, 2, "publish", 600, 800)]
+            spans += [span(4, 1, "process", 100, 960), span(5, 3, "later", 650, 700)]
+            spans[2].role, spans[3].role, spans[4].role = critical.PRODUCER, role, critical.CONSUMER
+            spans[0].links = tuple((spans[0].trace, bytes([id]) * 8) for id in root_links)
+            spans[3].links = ((spans[0].trace, spans[2].id),)
+            for one in spans:
+                one.scope = scope
+            run = figures.Run()
+            run.add(spans)
+            times = {path: section.critical[None][0] for path, section in run.sections.items() if None in section.critical}
+            return run.windows.get(None), {path: time for path, time in times.items() if time}
+
+        # Who takes a message waited until it was sent; what was handed to a queue is waited for by nobody.
+        sent = {"request/process": 160, "request/handle/publish": 200, "request/handle": 550}
+        self.assertEqual(windows("other", role=critical.CONSUMER), ([1, 1000, 90], sent))
+        self.assertEqual(windows("other"), ([1, 1000, 140], {"request/process": 860}))
+        self.assertEqual(windows("other", [1]), windows("other"))
+        self.assertEqual(windows("other", [2]), (None, {}))
+        self.assertEqual(windows("stepscope"), (None, {}))
+
+    def test_threads_are_compared_within_one_process(self):
+        def path(process, is_ours):
+            spans = [span(1, 0, "step", 0, 1000, thread__id=1), span(2, 1, "client", 100, 900, thread__id=1)]
+            spans += [span(3, 2, "server", 150, 1900, thread__id=57), span(4, 3, "db", 200, 800, thread__id=57)]
+            for one in spans[2:]:
+                one.instance = process
+            [root], _ = traces.trees(spans)
+            root.is_ours = is_ours
+            return {node.span.id[0]: time for node, time in critical.path(root)[0].items()}
+
+        cut = {1: 200, 2: 50, 3: 150, 4: 600}
+        self.assertEqual(path(Process("server", 7), True), cut)
+        self.assertEqual(path(None, True), {1: 200, 2: 800})
+        self.assertEqual(path(None, False), cut)
 
     def test_a_wait_that_links_to_its_batch(self):
         got, other = linked.Linked(), bytes(15) + b"\x02"

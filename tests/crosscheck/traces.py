@@ -72,14 +72,14 @@ def is_long(span):
 def is_outside(root):
     """Whether the root is a section outside of steps: steps and batches inside it are traces of their own, and what goes
     on in a further trace is a part of what it continues."""
-    return root.kind in ("section", "micro_step") and not root.span.parent and not root.span.get(names.PARENT_PATH)
+    is_root = not root.span.parent or not root.is_ours
+    return root.kind in ("section", "micro_step") and is_root and not root.span.get(names.PARENT_PATH)
 
 
 def is_orphan(root):
     """Whether the root is a part of a section that was not read. Only of our own layer it is known that there is one."""
-    is_ours = root.span.instance is not None and root.span.instance.level is not None
     starts = root.kind in ("step", "run", "batch", "request")
-    return is_ours and bool(root.span.parent) and not root.span.get(names.PARENT_PATH) and not starts
+    return root.is_ours and bool(root.span.parent) and not root.span.get(names.PARENT_PATH) and not starts
 
 
 def put_inside(node, path):
@@ -99,13 +99,15 @@ def is_marker(span):
 class Node:
     """A section in its trace."""
 
-    __slots__ = ("span", "parent", "root", "children", "path", "depth", "collapsed", "phase")
+    __slots__ = ("span", "parent", "root", "children", "path", "depth", "collapsed", "phase", "is_ours")
 
     def __init__(self, span, parent):
         self.span = span
         self.parent = parent
         self.root = parent.root if parent else self
         self.children = []
+        # Of roots: whether our own layer wrote any of the trace.
+        self.is_ours = False
         self.path, self.depth, self.collapsed = place(parent, span)
         # A phase holds for everything below that has none of its own, and a checkpoint for what it copies and writes.
         own, around = self.own_phase, parent.phase if parent else None
@@ -118,14 +120,22 @@ class Node:
 
     @property
     def thread(self):
-        """Its thread; a section that names none is on its parent's."""
-        node = self
-        while node is not None:
-            thread = node.span.get(names.THREAD_ID)
-            if thread is not None:
-                return thread
-            node = node.parent
-        return None
+        """Its thread; a section that names none is on its root's, in the same process."""
+        own = self.span.get(names.THREAD_ID)
+        if own is None and self.span.instance == self.root.span.instance:
+            return self.root.span.get(names.THREAD_ID)
+        return own
+
+    @property
+    def place(self):
+        """Its thread among those of all processes; None where it is not known."""
+        return None if self.thread is None else (self.span.instance, self.thread)
+
+    @property
+    def is_driving(self):
+        """Whether it is on the thread of its root, as far as it says."""
+        own = self.span.get(names.THREAD_ID)
+        return self.parent is None or own is None or own == self.root.span.get(names.THREAD_ID)
 
     @property
     def self_ns(self):
@@ -203,6 +213,9 @@ def trees(spans):
         else:
             tops.append(span)
     roots = [Node(span, None) for span in tops]
+    is_ours = any(span.is_ours for span in spans)
+    for root in roots:
+        root.is_ours = is_ours
     nodes = list(roots)
     for node in nodes:
         for span in below.get(node.span.id, ()):
