@@ -63,7 +63,8 @@ pub struct CriticalSection {
     pub on_path_calls: u64,
     /// Calls beside one.
     pub beside_calls: u64,
-    /// The mean of how much later these could have ended without holding up anything.
+    /// The mean of how much later these could have ended without holding up anything, each by itself: what follows it on
+    /// its thread moves with it, so that those of calls on one thread do not add up.
     pub slack_mean_ns: Option<u64>,
     /// The smallest.
     pub slack_min_ns: Option<u64>,
