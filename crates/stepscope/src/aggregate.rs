@@ -196,7 +196,7 @@ impl PathCells {
     }
 
     /// Owner only.
-    #[inline]
+    #[inline(always)]
     fn record(&self, ended: &Ended, memory: Option<&MemorySums>) {
         let sequence = self.sequence.load(Ordering::Relaxed);
         self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
@@ -219,7 +219,7 @@ impl PathCells {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn record_duration(&self, value: u64) {
         add(&self.count, 1);
         add(&self.sum_ns, value);
@@ -329,7 +329,7 @@ impl Aggregates {
     }
 
     /// Adds an ended section with its allocations, where they are known. Owner only.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn record(&self, path: u32, ended: &Ended, memory: Option<&MemorySums>) {
         let path = path as usize;
         if let Some(cells) = self.cells(path).or_else(|| self.make_cells(path)) {

@@ -175,9 +175,8 @@ impl Declared<'_> {
 
     #[inline]
     fn head(&self, tag: u8, text_len: u16) -> u64 {
-        // Beyond what is kept anyway where a callsite has more fields than fit.
-        let number = u16::try_from(self.0).unwrap_or(u16::MAX);
-        head(tag | BY_NUMBER, number, text_len)
+        // (A number of more bits comes behind more entries than are kept.)
+        head(tag | BY_NUMBER, self.0 as u16, text_len)
     }
 }
 

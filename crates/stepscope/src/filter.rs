@@ -317,6 +317,7 @@ impl Sieve {
 mod tests {
     use super::*;
     use crate::callsite::Callsite;
+    use crate::places::Fit;
     use stepscope_core::PathId;
 
     #[test]
@@ -396,7 +397,7 @@ mod tests {
     #[test]
     fn the_first_and_every_nth_of_a_path_leave() {
         let sieve = Sieve::new(&Filter::new().sample(4)).unwrap();
-        let place = |path| Place { path: PathId(path), callsite: 0, is_plain: true, one_in: 4 };
+        let place = |path| Place { path: PathId(path), callsite: 0, fit: Fit::Plain, one_in: 4 };
         for number in 0..40 {
             let expected = if number % 4 == 0 { flag::EXPORTED } else { flag::BY_SAMPLING };
             assert_eq!(sieve.leaving(place(2)), expected, "{number}");

@@ -87,15 +87,10 @@ impl ThreadState {
             open.make_plain();
             bits = open.bits();
         }
-        self.shared.aggregates.record(
-            open.path().0,
-            &aggregate::Ended {
-                duration_ns: total.exit_ns.saturating_sub(open.start_ns()),
-                collapsed: bits & flag::COLLAPSED != 0,
-                self_busy_ns: total.self_busy_ns,
-            },
-            total.memory.as_ref(),
-        );
+        if bits & flag::IS_ROOT != 0 {
+            self.traces.settle(&self.recorder.traces, trace);
+        }
+        self.sum_up(open.path(), open.start_ns(), bits & flag::COLLAPSED != 0, total);
         if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, total) {
             self.shared.leave_out(LossReason::Filtered);
         } else if bits & flag::EXPORTED != 0 {
@@ -113,6 +108,14 @@ impl ThreadState {
         if bits & (flag::EXPORTED | flag::IS_ROOT) != 0 {
             self.traces.leave(&self.recorder.traces, trace);
         }
+    }
+
+    /// Adds an ended section to the sums of its path.
+    #[inline(always)]
+    pub(crate) fn sum_up(&self, path: PathId, start_ns: u64, collapsed: bool, total: &Stay) {
+        let duration_ns = total.exit_ns.saturating_sub(start_ns);
+        let ended = aggregate::Ended { duration_ns, collapsed, self_busy_ns: total.self_busy_ns };
+        self.shared.aggregates.record(path.0, &ended, total.memory.as_ref());
     }
 
     /// Whether a section that might be too small is so, and can be left out: it did not fail, nothing inside needs it,

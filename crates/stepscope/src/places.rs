@@ -12,10 +12,19 @@ pub(crate) struct Place {
     pub path: PathId,
     /// Number of the callsite.
     pub callsite: u32,
-    /// Whether there is one: its fields are fields and nothing else, and its name says nothing of its kind.
-    pub is_plain: bool,
+    /// Whether there is one.
+    pub fit: Fit,
     /// One in how many of its sections leaves as a span; 0: none.
     pub one_in: u32,
+}
+
+/// Whether all sections of a callsite have one place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u32)] // Places are moved as whole words.
+pub(crate) enum Fit {
+    /// They do: fields are fields and nothing else, and the name says nothing of the kind.
+    Plain,
+    Special,
 }
 
 /// The path around a section, and the address of its callsite.
@@ -36,7 +45,7 @@ const MAX_PLACES: usize = 8_192;
 
 /// No callsite is there.
 const NONE: (Key, Place) =
-    ((PathId::ROOT, 0), Place { path: PathId::ROOT, callsite: 0, is_plain: false, one_in: 1 });
+    ((PathId::ROOT, 0), Place { path: PathId::ROOT, callsite: 0, fit: Fit::Special, one_in: 1 });
 
 impl Default for Places {
     fn default() -> Self {
@@ -121,7 +130,7 @@ mod tests {
     fn places_that_share_an_entry_are_told_apart() {
         let mut places = Places::default();
         let place =
-            |number: u32| Place { path: PathId(number), callsite: number + 1, is_plain: true, one_in: 1 };
+            |number: u32| Place { path: PathId(number), callsite: number + 1, fit: Fit::Plain, one_in: 1 };
         for round in 0..3 {
             for number in 0..2_000 {
                 let (parent, address) = (PathId(number / 100), 8 + 8 * (number as usize % 100));

@@ -19,7 +19,7 @@ use crate::identity::Identity;
 use crate::key;
 use crate::levels::Levels;
 use crate::open::{Open, Parent, Spec, flag};
-use crate::places::Place;
+use crate::places::{Fit, Place};
 use crate::ring::Ring;
 use crate::roster::{Roster, Tally};
 use crate::slab::Slab;
@@ -390,7 +390,7 @@ impl Recorder {
         let (path, callsite) = paths.path(parent, source, name, spec);
         let depth = || paths.table.names(path).len();
         let one_in = self.sieve.as_ref().map_or(1, |sieve| sieve.one_in(source, name, depth()));
-        Place { path, callsite, is_plain: true, one_in }
+        Place { path, callsite, fit: Fit::Plain, one_in }
     }
 
     /// What is known of path `id`.

@@ -13,7 +13,7 @@ use crate::key;
 use crate::memory::{self, Counters, PeakToken};
 use crate::open::{Open, Parent, Spec, Start, Stay, flag};
 use crate::os::{Asked, Reader};
-use crate::places::{Place, Places};
+use crate::places::{Fit, Place, Places};
 use crate::recorder::{Gate, Recorder};
 use crate::slab::Slots;
 use crate::sys;
@@ -34,6 +34,9 @@ struct Frame {
     counters: Option<Counters>,
     peak: Option<PeakToken>,
     cpu_ns: Option<u64>,
+    /// Of a section that only its time and its sums are kept of, and no open section: whether it has the path of the section
+    /// around it.
+    bare: Option<bool>,
     /// The section itself, where it lives here and not in the table of open spans; kept for the next one.
     open: Option<Box<Open>>,
 }
@@ -98,7 +101,8 @@ fn find_open<'a>(frames: &'a [Frame], recorder: &'a Recorder, key: u64) -> Optio
     if !key::is_section(key) {
         return recorder.open_span(key);
     }
-    frames.iter().rfind(|frame| frame.section.key == key)?.open.as_deref()
+    let frame = frames.iter().rfind(|frame| frame.section.key == key)?;
+    frame.open.as_deref().filter(|_| frame.bare.is_none())
 }
 
 impl ThreadState {
@@ -221,7 +225,7 @@ impl ThreadState {
             Some(place) => place,
             None => self.far_plain_place(parent, metadata, address),
         };
-        place.is_plain.then_some(place)
+        (place.fit == Fit::Plain).then_some(place)
     }
 
     #[cold]
@@ -234,7 +238,7 @@ impl ThreadState {
         let (recorder, source) = (&self.recorder, Source::Span(metadata));
         self.places.get(parent, address, || match visit::is_plain(metadata, &recorder.config) {
             true => recorder.place(parent, source, source.name(), &Spec::default()),
-            false => Place { path: parent, callsite: 0, is_plain: false, one_in: 1 },
+            false => Place { path: parent, callsite: 0, fit: Fit::Special, one_in: 1 },
         })
     }
 
@@ -358,8 +362,7 @@ impl ThreadState {
         // Whatever is exported inside of one that is not belongs to the innermost span that is there.
         let (mut span_id, mut trace_id) = (parent.span_id, [0; 2]);
         if leaving & flag::EXPORTED != 0 {
-            let recorder = &self.recorder;
-            let Some(trace) = recorder.traces.join(parent.trace) else {
+            let Some(trace) = self.traces.join(&self.recorder.traces, parent.trace) else {
                 let spec = Spec { kind: Some(kind), phase, ..Spec::default() };
                 return self.begin_elsewhere(open, place, &spec, parent);
             };
@@ -529,20 +532,34 @@ impl ThreadState {
         callsite: &'static Callsite,
         values: &[FieldValue<'_>],
     ) -> Option<u64> {
-        let open = self.new_section(values);
         let source = Source::Section(callsite);
         let spec = || Spec { phase: callsite.phase, ..Spec::default() };
-        let begun = match self.current() {
-            Some(&parent) if parent.takes_work() => {
-                let place = self.place(parent.path, source, spec);
-                self.begin_plain(&open, place, callsite.phase, parent)
-            }
-            _ => self.begin(&open, source, None, &spec(), None),
+        let Some(&parent) = self.current().filter(|parent| parent.takes_work()) else {
+            return self.enter_section(source, &spec(), values, |_| ());
         };
+        let place = self.place(parent.path, source, spec);
+        if self.recorder.gate() == Gate::Closed {
+            return self.enter_bare(place, parent);
+        }
+        let open = self.new_section(values);
+        let begun = self.begin_plain(&open, place, callsite.phase, parent);
         self.enter_begun(open, begun, SectionKind::Section)
     }
 
+    /// Enters a section that leaves nothing but its part in the sums: neither span, nor fields, nor a reason why not.
     #[inline]
+    fn enter_bare(&mut self, place: Place, parent: Parent) -> Option<u64> {
+        self.sections += 1;
+        let key = key::of_section(self.sections);
+        // Whatever leaves a span in here belongs to the innermost one that is there.
+        let section = Parent { path: place.path, kind: SectionKind::Section, key, leaving: 0, ..parent };
+        let frame = self.push(section, false)?;
+        frame.bare = Some(PathTable::is_collapsed(parent.path, place.path));
+        frame.enter_ns = now_ns();
+        Some(key)
+    }
+
+    #[inline(always)]
     fn new_section(&mut self, values: &[FieldValue<'_>]) -> Box<Open> {
         let spare = self.frames.get_mut(self.depth).and_then(|frame| frame.open.take());
         let open = spare.unwrap_or_else(fresh);
@@ -563,13 +580,16 @@ impl ThreadState {
         let timed_by_system_call = kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
         // One clock read serves as start and as entry.
         let start_ns = open.start_ns();
+        if open.has(flag::IS_ROOT) && open.has(flag::EXPORTED) {
+            self.traces.adopt(&self.recorder.traces, section.trace);
+        }
         let frame = self.push(section, timed_by_system_call)?;
         frame.enter_ns = start_ns;
         frame.open = Some(open);
         Some(key)
     }
 
-    #[inline]
+    #[inline(always)]
     fn push(&mut self, section: Parent, timed_by_system_call: bool) -> Option<&mut Frame> {
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
         if self.depth >= self.frames.len() {
@@ -580,6 +600,7 @@ impl ThreadState {
         frame.section = section;
         frame.nested_busy_ns = 0;
         frame.cpu_ns = cpu_ns;
+        frame.bare = None;
         frame.counters = memory::thread_counters();
         if frame.counters.is_some() {
             (frame.nested_alloc_bytes, frame.nested_free_bytes) = (0, 0);
@@ -599,19 +620,18 @@ impl ThreadState {
             counters: None,
             peak: None,
             cpu_ns: None,
+            bare: None,
             open: None,
         });
     }
 
-    /// Leaves section `key`; what the stay measured, without an entry if it is not entered here.
+    /// Leaves section `key`: what it measured is in `stay`, without an entry if it is not entered here.
     #[inline]
-    pub(crate) fn leave(&mut self, key: u64) -> Stay {
-        let mut stay = Stay::default();
-        self.leave_frame(key, &mut stay);
-        stay
+    pub(crate) fn leave(&mut self, key: u64, stay: &mut Stay) {
+        self.leave_frame(key, stay);
     }
 
-    /// As [`leave`](Self::leave), into `stay`; its frame, which is the first that is free from now on.
+    /// As [`leave`](Self::leave); its frame, which is the first that is free from now on.
     #[inline]
     fn leave_frame(&mut self, key: u64, stay: &mut Stay) -> Option<&mut Frame> {
         let exit_ns = now_ns();
@@ -651,6 +671,11 @@ impl ThreadState {
     pub(crate) fn end_section(&mut self, key: u64) {
         let mut stay = Stay::default();
         let Some(frame) = self.leave_frame(key, &mut stay) else { return };
+        if let Some(collapsed) = frame.bare {
+            let (path, start_ns) = (frame.section.path, frame.enter_ns);
+            self.sum_up(path, start_ns, collapsed, &stay);
+            return;
+        }
         let Some(open) = frame.open.take() else { return };
         if std::thread::panicking() {
             open.set_error(true, true);

@@ -369,7 +369,22 @@ impl TraceTable {
 #[derive(Debug, Default)]
 pub(crate) struct TracePool {
     free: Vec<u32>,
+    ahead: Ahead,
 }
+
+/// What a thread has taken in advance of one trace, so that its sections join and leave it without what other threads
+/// see: spans that may join, and holds of sections. Of a trace whose root is on the thread's own stack only: it ends there,
+/// and what is left is given back before anybody is told how many spans there are.
+#[derive(Debug, Default)]
+struct Ahead {
+    trace: Option<TraceRef>,
+    spans: u64,
+    holds: u64,
+}
+
+/// So many spans at once: one read-modify-write for that many sections, and at most so many that others find a trace full
+/// too early.
+const AHEAD: u64 = 16;
 
 /// More than this many are given back to all threads.
 const KEEP: usize = 8;
@@ -388,9 +403,52 @@ impl TracePool {
         Some(TraceRef::new(index, generation))
     }
 
+    /// The root of `trace` is on this thread's stack from now on, until [`settle`](Self::settle).
+    pub(crate) fn adopt(&mut self, table: &TraceTable, trace: TraceRef) {
+        self.give_back_ahead(table);
+        self.ahead.trace = Some(trace);
+    }
+
+    /// The root of `trace` is about to end.
+    pub(crate) fn settle(&mut self, table: &TraceTable, trace: TraceRef) {
+        if self.ahead.trace == Some(trace) {
+            self.give_back_ahead(table);
+        }
+    }
+
+    fn give_back_ahead(&mut self, table: &TraceTable) {
+        let Ahead { trace, spans, holds } = std::mem::take(&mut self.ahead);
+        // Its root still holds it, so that none of these was the last to.
+        if spans + holds > 0
+            && let Some(place) = trace.and_then(|trace| table.get(trace))
+        {
+            place.state.fetch_sub(spans + holds * HOLD, Ordering::AcqRel);
+        }
+    }
+
+    /// As [`TraceTable::join`].
+    #[inline]
+    pub(crate) fn join<'t>(&mut self, table: &'t TraceTable, trace: TraceRef) -> Option<&'t TraceState> {
+        if self.ahead.trace != Some(trace) {
+            return table.join(trace);
+        }
+        let place = table.get(trace)?;
+        if self.ahead.spans == 0 || self.ahead.holds == 0 {
+            self.ahead.take(place)?;
+        }
+        self.ahead.spans -= 1;
+        self.ahead.holds -= 1;
+        Some(place)
+    }
+
     /// A section that held `trace` has ended; the last one frees its place.
     #[inline]
     pub(crate) fn leave(&mut self, table: &TraceTable, trace: TraceRef) {
+        if self.ahead.trace == Some(trace) {
+            // For the next section that joins: the root holds the trace as well.
+            self.ahead.holds += 1;
+            return;
+        }
         if let Some(place) = table.get(trace)
             && place.state.fetch_sub(HOLD, Ordering::AcqRel) & HOLDS == HOLD
         {
@@ -413,7 +471,27 @@ impl TracePool {
 
     /// Gives all places to the other threads.
     pub(crate) fn give_back(&mut self, table: &TraceTable) {
+        self.give_back_ahead(table);
         table.lock_free().append(&mut self.free);
+    }
+}
+
+impl Ahead {
+    /// Takes enough for one more section; `None` where the trace is closed or full.
+    #[cold]
+    fn take(&mut self, place: &TraceState) -> Option<()> {
+        let (mut spans, mut holds) = (0, 0);
+        let more = |state: u64| {
+            // A closed trace's count is larger than any.
+            let room = u64::from(stepscope_core::MAX_TRACE_SPANS).saturating_sub(state & (STARTED | CLOSED));
+            spans = AHEAD.saturating_sub(self.spans).min(room);
+            holds = AHEAD.saturating_sub(self.holds);
+            (self.spans + spans > 0).then(|| state + spans + holds * HOLD)
+        };
+        place.state.fetch_update(Ordering::Acquire, Ordering::Relaxed, more).ok()?;
+        self.spans += spans;
+        self.holds += holds;
+        Some(())
     }
 }
 
@@ -517,6 +595,48 @@ mod tests {
         assert!(table.join(first).is_none() && !table.hold(first));
         assert_eq!(TraceRef::from_word(again.to_word()), Some(again));
         assert_eq!(TraceRef::from_word(0), None);
+    }
+
+    #[test]
+    fn what_is_taken_ahead_is_in_no_count() {
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        for (own, others) in [(0, 0), (1, 0), (16, 1), (17, 2), (100, 40)] {
+            let trace = pool.start(&table, &about(1), true).unwrap();
+            pool.adopt(&table, trace);
+            (0..own).for_each(|_| assert!(pool.join(&table, trace).is_some()));
+            // Half of them end before, some on another thread.
+            let mut other = TracePool::default();
+            (0..others).for_each(|_| assert!(other.join(&table, trace).is_some()));
+            (0..own / 2).for_each(|_| pool.leave(&table, trace));
+            (0..others).for_each(|_| other.leave(&table, trace));
+            pool.settle(&table, trace);
+            let place = table.get(trace).unwrap();
+            assert_eq!(place.close(), (1 + own + others, 0));
+            assert!(pool.join(&table, trace).is_none());
+            // The root, and those that outlive it.
+            (0..own - own / 2).for_each(|_| pool.leave(&table, trace));
+            assert_eq!(table.about(trace), Some(about(1)));
+            pool.leave(&table, trace);
+            assert_eq!(table.about(trace), None);
+        }
+        assert_eq!(table.used.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn a_trace_is_full_for_who_takes_ahead_as_for_others() {
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        let trace = pool.start(&table, &about(1), true).unwrap();
+        pool.adopt(&table, trace);
+        for _ in 1..stepscope_core::MAX_TRACE_SPANS {
+            assert!(pool.join(&table, trace).is_some());
+        }
+        assert!(pool.join(&table, trace).is_none() && table.join(trace).is_none());
+        // Another root is next on this thread's stack: what was taken of the first trace is its own again.
+        let next = pool.start(&table, &about(2), true).unwrap();
+        pool.adopt(&table, next);
+        assert_eq!(table.get(trace).unwrap().close(), (stepscope_core::MAX_TRACE_SPANS, 0));
+        pool.settle(&table, next);
+        assert_eq!(table.get(next).unwrap().close(), (1, 0));
     }
 
     #[test]
