@@ -160,9 +160,16 @@ const OURS: &[Case] = cases! {
     "root_log_3", root_beside_log, spans_3, "as root_3 around fmt with an EnvFilter for warnings, 3 fields";
     "section_0", stepscope, sections_0, "section!, aggregates and files, no fields";
     "section_3", stepscope, sections_3, "section!, aggregates and files, 3 fields";
+    "times_0", times, sections_0, "section! without sums: its span in files only, no fields";
+    "times_3", times, sections_3, "section! without sums: its span in files only, 3 fields";
     "sums_0", sums, sections_0, "section! at level basic: its time, in aggregates only, no fields";
     "sums_3", sums, sections_3, "section! at level basic: its time, in aggregates only, 3 fields";
 };
+
+fn times(directory: Option<&Path>) -> SetUp {
+    let builder = stepscope::builder().sums(false).ring_bytes(4 << 20);
+    SetUp::Recording(directory.map_or(builder.clone(), |path| builder.directory(path)).install())
+}
 
 fn sums(directory: Option<&Path>) -> SetUp {
     let builder = stepscope::builder().level(stepscope::Level::Basic);

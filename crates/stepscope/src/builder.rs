@@ -132,6 +132,16 @@ impl Builder {
         self
     }
 
+    /// Whether sections are summed up by call path on the thread that ends them (`STEPSCOPE_SUMS`: `on`, `off`; default: yes).
+    ///
+    /// Without, a section is recorded by its span alone: its times, and nothing beside them. Then reports know of sections
+    /// what spans tell, so that nothing is known of those that a level, a filter or a loss leaves without one, and
+    /// [`Figures`](crate::Figures) has no sections.
+    pub fn sums(mut self, yes: bool) -> Self {
+        self.config.sums = yes;
+        self
+    }
+
     /// Which steps are recorded at a higher level (`STEPSCOPE_CAPTURE`; default: none but those demanded from outside).
     pub fn capture(mut self, capture: Capture) -> Self {
         self.config.capture = Some(capture);

@@ -25,6 +25,8 @@ pub(crate) struct Config {
     pub formatted_fields: Vec<String>,
     /// Which sections leave no span.
     pub filter: Filter,
+    /// Whether sections are summed up by call path.
+    pub sums: bool,
     /// Which steps are recorded more closely.
     pub capture: Option<Capture>,
     /// What SIGUSR2 does; nothing, and no handler, unless it is said.
@@ -67,6 +69,7 @@ impl Default for Config {
             step_spans: Vec::new(),
             formatted_fields: Vec::new(),
             filter: Filter::default(),
+            sums: true,
             capture: None,
             on_sigusr2: None,
             locations: true,
@@ -136,6 +139,11 @@ impl Config {
         config.filter = Filter::parse(&text("STEPSCOPE_FILTER").unwrap_or_default(), |error| {
             warnings.push(format!("STEPSCOPE_FILTER: {error}: ignored"));
         });
+        match text("STEPSCOPE_SUMS").as_deref().map(str::trim) {
+            None | Some("on") => {}
+            Some("off") => config.sums = false,
+            Some(other) => warnings.push(format!("STEPSCOPE_SUMS={other} is none of on, off: ignored")),
+        }
         config.capture = text("STEPSCOPE_CAPTURE").and_then(|text| match text.parse() {
             Ok(capture) => Some(capture),
             Err(error) => {
@@ -176,6 +184,7 @@ mod tests {
             ("STEPSCOPE_FORMAT", "xml"),
             ("STEPSCOPE_EXIT_TIMEOUT", "250"),
             ("STEPSCOPE_FILTER", "depth=3,color=red"),
+            ("STEPSCOPE_SUMS", "sometimes"),
             ("STEPSCOPE_CAPTURE", "steps=3,wait=97"),
             ("STEPSCOPE_SIGUSR2", "sometimes"),
         ];
@@ -191,6 +200,9 @@ mod tests {
         assert_eq!(config.filter, Filter::new().max_depth(3));
         assert_eq!(config.capture, Some(Capture::steps(3).wait(97)));
         assert_eq!(config.on_sigusr2, None);
-        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert!(config.sums);
+        assert_eq!(warnings.len(), 5, "{warnings:?}");
+        let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".to_owned());
+        assert!(!Config::from_environment(off, &mut warnings).sums && warnings.len() == 5);
     }
 }

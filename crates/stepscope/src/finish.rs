@@ -113,9 +113,11 @@ impl ThreadState {
     /// Adds an ended section to the sums of its path.
     #[inline(always)]
     pub(crate) fn sum_up(&self, path: PathId, start_ns: u64, collapsed: bool, total: &Stay) {
-        let duration_ns = total.exit_ns.saturating_sub(start_ns);
-        let ended = aggregate::Ended { duration_ns, collapsed, self_busy_ns: total.self_busy_ns };
-        self.shared.aggregates.record(path.0, &ended, total.memory.as_ref());
+        if self.keeps_sums {
+            let duration_ns = total.exit_ns.saturating_sub(start_ns);
+            let ended = aggregate::Ended { duration_ns, collapsed, self_busy_ns: total.self_busy_ns };
+            self.shared.aggregates.record(path.0, &ended, total.memory.as_ref());
+        }
     }
 
     /// Whether a section that might be too small is so, and can be left out: it did not fail, nothing inside needs it,

@@ -72,6 +72,8 @@ pub(crate) struct ThreadState {
     pub(crate) shared: Arc<ThreadShared>,
     /// Of this thread, in this recorder.
     pub(crate) number: u64,
+    /// Whether ended sections are summed up.
+    pub(crate) keeps_sums: bool,
     /// The first `depth` are entered.
     frames: Vec<Frame>,
     depth: usize,
@@ -110,6 +112,7 @@ impl ThreadState {
         let (shared, number) = recorder.register_thread();
         Self {
             span_base: recorder.span_nonce.wrapping_add(number << 40),
+            keeps_sums: recorder.config.sums,
             recorder,
             shared,
             number,

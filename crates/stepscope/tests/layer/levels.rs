@@ -75,6 +75,17 @@ fn a_level_holds_from_one_step_to_another() {
 }
 
 #[test]
+fn without_sums_there_are_the_spans_alone() {
+    let program = Program::new(&["levels_between", "detailed,comprehensive"]).env("STEPSCOPE_SUMS", "off");
+    let recording = program.succeed().recording();
+    check::traces(&recording);
+    check::account(&recording, "directory");
+    assert_eq!(recording.by_path(metric::SECTION_COUNT), BTreeMap::new());
+    assert_eq!(names(&recording), (0..20).map(|number| (number, ALL.to_vec())).collect());
+    assert_eq!(recording.all_dropped("directory"), 0);
+}
+
+#[test]
 fn a_run_that_starts_at_basic_may_look_closer_for_a_while() {
     let program = Program::new(&["levels_between", "basic,detailed,basic"]).env("STEPSCOPE_LEVEL", "basic");
     let recording = exact(&program.succeed());
