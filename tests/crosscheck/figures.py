@@ -123,7 +123,7 @@ class Step:
         self.live, self.rss = span.get(names.LIVE_BYTES), span.get(names.RSS_BYTES)
         prefix = names.VALUE_PREFIX
         self.values = {key[len(prefix) :]: value for key, value in span.attributes.items() if key.startswith(prefix)}
-        self.wait = sum(node.span.duration for node in nodes if is_wait(node) and node.is_driving)
+        self.wait = sum(waited(node, exposed if is_whole else None) for node in nodes if is_wait(node) and node.is_driving)
         self.is_whole = is_whole
         shares = exposure.by_phase(exposed)
         self.unattributed = shares.get(None, 0)
@@ -207,25 +207,29 @@ class Run:
                 families.setdefault(node.root.span.parent, []).append(node)
             else:
                 self.add_section(node, is_whole)
-            self.add_wait(node)
         self.families += [(family, is_whole) for family in families.values()]
         for root in roots:
             if root.span.get(names.PARENT_PATH):
                 self.continued.append(root.span.get(names.PARENT_PATH))
+            inside, exposed = [node for node in nodes if node.root is root], None
             if root.kind == "step":
-                self.add_step(root, [node for node in nodes if node.root is root], is_whole)
+                exposed = exposure.exposed(root, inside) if is_whole else None
+                self.add_step(root, inside, exposed)
             elif root.kind == "batch":
-                self.batches.append(Batch(root, [node for node in nodes if node.root is root]))
+                self.batches.append(Batch(root, inside))
                 self.linked.add_batch(root)
             elif traces.is_outside(root):
                 self.linked.add_other(root)
-                shares = exposure.by_phase(exposure.exposed(root, [node for node in nodes if node.root is root]))
+                exposed = exposure.exposed(root, inside)
+                shares = exposure.by_phase(exposed)
                 self.outside.append((root.span, root.thread, root.phase, shares))
                 # Of programs of others each trace is a window, unless its root came after another span of it.
                 if not root.is_ours and not critical.follows(root):
-                    self.add_critical(root, [node for node in nodes if node.root is root], None)
+                    self.add_critical(root, inside, None)
             elif root.kind == "request":
                 self.linked.add_other(root)
+            for node in inside:
+                self.add_wait(node, exposed)
 
     def add_section(self, node, is_whole):
         section = self.sections.get(node.path)
@@ -247,11 +251,11 @@ class Run:
         process["first_ns"] = min([span.start for span in spans] + known)
         process["last_ns"] = max([span.end for span in spans] + known)
 
-    def add_wait(self, node):
+    def add_wait(self, node, exposed):
         span = node.span
         produce, queue = span.get(names.BATCH_PRODUCE_NS), span.get(names.BATCH_QUEUE_NS)
         # What one inside another such wait says of its batch counts; its time is the outer one's.
-        length = span.duration if is_wait(node) else None
+        length = waited(node, exposed) if is_wait(node) else None
         wait = (length, produce, queue, span.get(names.BATCH_QUEUE_DEPTH))
         if node.kind != "batch" and any(figure is not None for figure in wait):
             self.waits.append(wait)
@@ -268,20 +272,20 @@ class Run:
         self.named_waits.setdefault(loader, []).append(wait)
         batch = maker(node)
         if is_wait(node) and batch is not None:
-            self.add_to(self.waited_by, loader, loader_of(batch), node)
+            self.add_to(self.waited_by, loader, loader_of(batch), wait[0])
         is_step = root.kind == "step"
         if is_wait(node) and node.is_driving and (is_step or traces.is_outside(root)):
             mode = mode_of(root) if is_step else names.MODES_OF_PHASES.get(root.phase)
-            self.add_to(self.held_up, loader, mode, node)
+            self.add_to(self.held_up, loader, mode, wait[0])
 
-    def add_to(self, sums, loader, key, node):
+    def add_to(self, sums, loader, key, length):
         held = sums.setdefault(loader, {}).setdefault(key, [0, 0])
         held[0] += 1
-        held[1] += node.span.duration
+        held[1] += length
 
-    def add_step(self, root, nodes, is_whole):
-        exposed = exposure.exposed(root, nodes) if is_whole else {}
-        step = Step(root, nodes, exposed, is_whole)
+    def add_step(self, root, nodes, exposed):
+        is_whole = exposed is not None
+        step = Step(root, nodes, exposed or {}, is_whole)
         self.steps.append(step)
         if not is_whole:
             return
@@ -426,6 +430,14 @@ def is_wait(node):
     """Whether the section waits for a batch, makes none, and is no part of another such wait."""
     is_inner = node.parent is not None and node.parent.phase == names.DATA_WAIT
     return node.own_phase == names.DATA_WAIT and node.kind != "batch" and not is_inner
+
+
+def waited(node, exposed):
+    """How long a wait took: one on the step's thread that says when it ran, for as long as it was exposed, with what is inside
+    of it. Of others, and where exposure is not known, all of it."""
+    if exposed is None or not node.is_driving or not critical.runs_of(node):
+        return node.span.duration
+    return sum(length for one, length in exposed.items() if node in critical.with_above(one))
 
 
 def own(node, key):

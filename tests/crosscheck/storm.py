@@ -86,6 +86,7 @@ class Storm:
         if phase:
             said["stepscope.phase"] = phase
         if phase == "data_wait" and pick.random() < 0.5:
+            said["stepscope.batch.loader"] = pick.choice(("images", "words"))
             said |= {"stepscope.batch.produce_ns": pick.randint(0, 50) * self.unit, "stepscope.batch.queue_ns": 3 * self.unit}
         if pick.random() < 0.2:
             said["stepscope.cpu_ns"] = pick.randint(0, 40) * self.unit

@@ -220,6 +220,20 @@ class Steps(unittest.TestCase):
         self.assertEqual(run.sections["step/forward/forward"].sum("alloc_bytes"), 4)
         self.assertIsNone(run.sections["step"].sum("alloc_bytes"))
 
+    def test_an_asynchronous_wait_takes_as_long_as_nothing_else_runs(self):
+        def waits(thread, **more):
+            run = figures.Run()
+            take = entered(2, 1, "data_wait", 0, 100, thread, 0, 5, 1, thread, 95, 5, 1)
+            take.attributes |= {"thread.id": thread, "stepscope.batch.loader": "images"}
+            inner = phase(3, 2, "io", 85, 95, thread=thread)
+            run.add([step(**more), take, inner, phase(4, 1, "forward", 5, 80)])
+            return [wait[0] for wait in run.waits], run.held_up, run.steps[0].wait
+
+        self.assertEqual(waits(1), ([25], {"images": {"train": [1, 25]}}, 25))
+        # On another thread, or in a step that was not read whole, nobody knows.
+        self.assertEqual(waits(2), ([100], {}, 0))
+        self.assertEqual(waits(1, stepscope__trace__dropped=1), ([100], {"images": {"train": [1, 100]}}, 100))
+
     def test_a_wait_inside_of_another_is_a_part_of_that(self):
         run = figures.Run()
         inner = span(

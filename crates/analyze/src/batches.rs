@@ -179,9 +179,9 @@ impl Merge for WaitParts {
 }
 
 impl Waits {
-    /// Adds a wait.
-    pub(crate) fn wait(&mut self, span: &Span) {
-        self.wait.record(span.duration_ns());
+    /// Adds a wait that took so long.
+    pub(crate) fn wait(&mut self, span: &Span, waited_ns: u64) {
+        self.wait.record(waited_ns);
         self.parts.add(span);
     }
 
@@ -230,11 +230,11 @@ impl LoaderWaits {
         }
     }
 
-    /// Adds a wait; `place` among those of [`Self::held`] where it held up the thread that drives.
-    pub(crate) fn wait(&mut self, span: &Span, place: Option<usize>) {
-        self.waits.wait(span);
+    /// Adds a wait that took so long; `place` among those of [`Self::held`] where it held up the thread that drives.
+    pub(crate) fn wait(&mut self, span: &Span, waited_ns: u64, place: Option<usize>) {
+        self.waits.wait(span, waited_ns);
         if let Some(held) = place.and_then(|place| self.held.get_mut(place)) {
-            held.absorb(&Held { waits: 1, total_ns: span.duration_ns().into() });
+            held.absorb(&Held { waits: 1, total_ns: waited_ns.into() });
         }
     }
 }

@@ -8,6 +8,7 @@ mod expose;
 mod group;
 mod place;
 mod slots;
+mod waits;
 mod workers;
 
 use stepscope_core::{Level, Mode, SectionKind};
@@ -54,6 +55,8 @@ pub(crate) struct Fold {
     exposed: Vec<u64>,
     paths: critical::Paths,
     workers: Vec<workers::Worked>,
+    /// The waits for batches of the group at hand.
+    waiting: Vec<u32>,
     /// Sections of the driving thread that waited for others: from, to, place among the members of the sweep; by start.
     waiters: Vec<(u64, u64, u32)>,
     families: place::Families,

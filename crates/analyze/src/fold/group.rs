@@ -31,7 +31,7 @@ impl Fold {
         let mode = step_mode.map(|mode| mode as usize);
         self.is_outside = trace.is_ours && window.role == Role::Outside;
         let place = mode.or((window.role == Role::Outside).then(|| self.place_outside(&window)));
-        let mut wait_ns = 0u64;
+        self.waiting.clear();
         self.paths.waits.clear();
         self.nets.clear();
         let members = mem::take(&mut self.members);
@@ -56,24 +56,7 @@ impl Fold {
                 self.paths.waits.push(index);
             }
             if node.is_wait {
-                target.waits.wait(span);
-                let maker = maker(trace, &nodes, node);
-                if let Some(((name, thread), instance)) = maker.zip(target.instance.as_mut())
-                    && thread == node.thread
-                {
-                    let (loaders, threads) = (target.bounds.loaders, target.bounds.threads);
-                    instance.loaders.waited(name, node.duration_ns(), thread, loaders, threads);
-                }
-                let named = target.named_waits.of(trace.text(span.loader), target.bounds.loaders);
-                if let Some(named) = named {
-                    named.wait(span, place.filter(|_| node.is_driving));
-                    if let Some((name, _)) = maker {
-                        named.maker_waited(name, node.duration_ns(), target.bounds.loaders);
-                    }
-                }
-                if node.is_driving {
-                    wait_ns = wait_ns.saturating_add(node.duration_ns());
-                }
+                self.waiting.push(index);
             }
         }
         self.members = members;
@@ -84,18 +67,24 @@ impl Fold {
                 if self.is_whole {
                     self.expose(trace, anchor, &window, mode, target);
                 }
+                let wait_ns = self.waits(trace, place, self.is_whole, target);
                 let mode = step_mode.unwrap_or(root.mode);
                 self.step(trace, root, &window, (mode, wait_ns), target);
             }
             Role::Outside => {
                 self.expose(trace, anchor, &window, None, target);
+                let wait_ns = self.waits(trace, place, true, target);
                 self.outside(trace, root, &window, wait_ns, target);
                 self.made(trace, anchor, target);
             }
-            Role::Other if matches!(root.kind, SectionKind::Batch | SectionKind::Request) => {
-                self.made(trace, anchor, target);
+            Role::Inside | Role::Container | Role::Marker | Role::Other => {
+                self.waits(trace, place, false, target);
+                if window.role == Role::Other
+                    && matches!(root.kind, SectionKind::Batch | SectionKind::Request)
+                {
+                    self.made(trace, anchor, target);
+                }
             }
-            Role::Inside | Role::Container | Role::Marker | Role::Other => {}
         }
     }
 
@@ -363,7 +352,7 @@ fn loader_of<'a>(trace: &'a Trace, batch: &Span) -> &'a str {
 }
 
 /// The loader that makes the batch which a wait is part of, and the thread that makes it.
-fn maker<'a>(trace: &'a Trace, nodes: &[Node], wait: &Node) -> Option<(&'a str, Option<i64>)> {
+pub(super) fn maker<'a>(trace: &'a Trace, nodes: &[Node], wait: &Node) -> Option<(&'a str, Option<i64>)> {
     let mut above = wait.parent;
     loop {
         // Ends: parents lead to roots.

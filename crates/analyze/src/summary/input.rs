@@ -127,7 +127,7 @@ pub struct HeldUp {
     pub mode: Option<Mode>,
     /// Number of waits.
     pub waits: u64,
-    /// Their durations, summed.
+    /// Their durations, summed, as in [`WaitSummary::wait`].
     pub total_ns: u64,
 }
 
@@ -138,7 +138,7 @@ pub struct WaitedBy {
     pub loader: String,
     /// Number of waits.
     pub waits: u64,
-    /// Their durations, summed.
+    /// Their durations, summed, as in [`WaitSummary::wait`].
     pub total_ns: u64,
 }
 
@@ -172,7 +172,8 @@ pub struct WorkerRow {
 /// Waits for batches: spans of phase `data_wait`, by tag or by name, wherever they are.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct WaitSummary {
-    /// Durations of the waits.
+    /// Durations of the waits. Of one on the thread of its step that says when it was polled, the time for which it was
+    /// exposed: what it was suspended for while other sections ran kept nobody waiting.
     pub wait: Stats,
     /// How long the batches took to make, as the waits carry it.
     pub produce: Stats,

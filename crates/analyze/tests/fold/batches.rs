@@ -104,6 +104,41 @@ fn waits_carry_what_their_batches_took() {
 }
 
 #[test]
+fn an_asynchronous_wait_takes_as_long_as_nothing_else_runs() {
+    // Open all over the step, which computes meanwhile; polled at both ends, and awaited from 80 to 95.
+    let step = |is_async: bool, thread: i64| {
+        let mut build = Build::new(1);
+        build.step(7, 0, 100).thread(1);
+        let wait = build.span(1, "data_wait", 0, 100).thread(thread).figure(Figure::BatchProduceNs, 40);
+        if is_async {
+            wait.figure(Figure::IdleNs, 90);
+            build.polls(&[(0, 5, thread, 1), (95, 100, thread, 1)]);
+        }
+        let loader = build.0.push_text("images");
+        build.0.spans[1].loader = loader;
+        // A part of it, and what it goes on beside.
+        build.span(2, "recv", 85, 95).thread(thread).phase(Phase::Io);
+        build.span(1, "forward", 5, 80).thread(1).phase(Phase::Forward);
+        build
+    };
+    let waited = |build: Build| {
+        let summary = summarise([&build.trace()]);
+        let [loader] = &summary.batches.loaders[..] else { panic!("one loader") };
+        assert_eq!(loader.waits.wait, summary.waits.wait);
+        let held_ns: Vec<u64> = loader.held_up.iter().map(|row| row.total_ns).collect();
+        let point_ns = summary.series_of(Mode::Train).unwrap().points[0].wait_ns;
+        (summary.waits.wait.total, held_ns, point_ns)
+    };
+    assert_eq!(waited(step(true, 1)), (25, vec![25], 25));
+    assert_eq!(waited(step(false, 1)), (100, vec![100], 100));
+    // Of what other threads waited nobody knows what ran there meanwhile; nor of a step that was not read whole.
+    assert_eq!(waited(step(true, 2)), (100, vec![], 0));
+    let mut lossy = step(true, 1);
+    lossy.0.spans[0].set_figure(Figure::TraceDropped, 1);
+    assert_eq!(waited(lossy), (100, vec![100], 100));
+}
+
+#[test]
 fn a_wait_between_steps_can_name_its_step() {
     let mut wait = Build::new(1);
     wait.span(0, "data_wait", 0, 70).thread(1).figure(Figure::Step, 3);
