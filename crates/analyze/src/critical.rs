@@ -36,23 +36,22 @@
 mod edge;
 mod hold;
 mod linked;
+mod member;
+mod state;
 mod stints;
 mod sums;
 
 use std::cmp::Reverse;
 
-use stepscope_core::path::MAX_DEPTH;
-
-use crate::forest;
 pub use edge::Edge;
 use hold::Holders;
+pub use member::{Member, NO_PARENT, Piece, Standing};
+use member::{is_around, is_inside_on, run_side_by_side};
+use state::{Candidate, Frame, Held, Open, Way, candidate};
 pub use stints::Stint;
 
 pub(crate) use linked::{LINKS, Linked, Made, PIECES, Piece as LinkedPiece, Waited};
 pub(crate) use sums::{CriticalAcc, TRACES, WINDOWS, WindowSums};
-
-/// No parent among the members.
-pub const NO_PARENT: u32 = u32::MAX;
 
 /// The part of its parent's duration by which a child may overlap the next that it came before, and for which a thread
 /// may lie idle between two sections of which the later one waited for it: one in so many.
@@ -60,52 +59,6 @@ const SKEW_PART: u64 = 100;
 
 /// The same for the part of the time for which the thread was held before.
 const IDLE_PART: u64 = 10;
-
-/// One span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Member {
-    /// Start, on any clock that all members share.
-    pub start_ns: u64,
-    /// End, not before the start.
-    pub end_ns: u64,
-    /// Index of its parent, or [`NO_PARENT`].
-    pub parent: u32,
-    /// Its id, for ties.
-    pub id: u64,
-    /// Which process it ran in; any numbers.
-    pub process: u32,
-    /// Its thread there, where known.
-    pub thread: Option<i64>,
-    /// Whether it was suspended for a part of its time, as asynchronous sections are.
-    pub is_suspended: bool,
-    /// Whether its parent cannot have waited for it.
-    pub is_detached: bool,
-    /// Index of the member that it waited for, whoever caused that, or [`NO_PARENT`]. Members may await each other.
-    pub awaits: u32,
-}
-
-/// A piece of the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
-    /// Index of the member that held up the window's end.
-    pub member: u32,
-    /// From.
-    pub start_ns: u64,
-    /// To; after `start_ns`.
-    pub end_ns: u64,
-}
-
-/// How a member stands to the path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Standing {
-    /// Outside of the window, never waited for, or below such a member.
-    #[default]
-    Apart,
-    /// On the path.
-    On,
-    /// Beside it: it could have ended this much later, all else equal, before the window's end had moved.
-    Slack(u64),
-}
 
 /// Walks trees; memory is reused.
 #[derive(Debug, Clone, Default)]
@@ -134,101 +87,6 @@ pub struct Walk {
     returns: usize,
     /// The kind of edge that is not followed.
     without: Option<Edge>,
-}
-
-/// A member whose children are to be walked.
-#[derive(Debug, Clone, Copy)]
-struct Frame {
-    member: u32,
-    /// What of it counts, on the window's clock.
-    start_ns: u64,
-    end_ns: u64,
-    /// How far it was moved back.
-    moved_ns: u64,
-    /// Absent on the path.
-    slack_ns: Option<u64>,
-    /// Its range of guests.
-    guests: (u32, u32),
-    /// As for candidates.
-    is_part: bool,
-}
-
-/// How far a member was walked.
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    frame: Frame,
-    /// Where what is kept of it begins, and what is there next.
-    candidates: usize,
-    starts: usize,
-    own: usize,
-    is_own_read: bool,
-    index: usize,
-    /// All that came after is explained.
-    point_ns: u64,
-    /// The one taken last, and what held the thread of it.
-    next: Option<Candidate>,
-    holder: Option<Held>,
-}
-
-/// What comes of walking on.
-enum Way {
-    /// A child is on the path, and has to be walked first.
-    Below(Frame),
-    /// The member is explained up to its start, or to the end of what goes back to before that.
-    Over(Option<Held>),
-}
-
-/// A child cut to its parent.
-#[derive(Debug, Clone, Copy)]
-struct Candidate {
-    start_ns: u64,
-    end_ns: u64,
-    /// Where it began, before it was cut.
-    begun_ns: u64,
-    id: u64,
-    member: u32,
-    is_guest: bool,
-    /// Whether it is awaited, or came before what is.
-    is_awaited: bool,
-    /// Whether only what of it came before one of its children is meant: children that ended later take no part.
-    is_part: bool,
-}
-
-/// What held the thread of a child.
-#[derive(Debug, Clone, Copy)]
-struct Held {
-    candidate: Candidate,
-    moved_ns: u64,
-    /// Whether it was waited for inside of the one taken last, and goes on where that was left.
-    is_left: bool,
-}
-
-impl Candidate {
-    /// What is compared: the greatest comes first. One that is there twice is awaited first of all.
-    const fn key(&self) -> (u64, u64, u64, bool) {
-        (self.end_ns, self.start_ns, self.id, self.is_awaited)
-    }
-
-    /// Cut to a window; absent outside of it.
-    fn within(self, start_ns: u64, end_ns: u64) -> Option<Self> {
-        let is_inside = self.start_ns < end_ns && self.end_ns > start_ns;
-        let is_moment = self.start_ns == self.end_ns && start_ns <= self.start_ns && self.start_ns <= end_ns;
-        (is_inside || is_moment).then(|| Self {
-            start_ns: self.start_ns.max(start_ns),
-            end_ns: self.end_ns.min(end_ns),
-            ..self
-        })
-    }
-
-    /// Earlier by so much.
-    const fn moved(self, moved_ns: u64) -> Self {
-        Self {
-            start_ns: self.start_ns.saturating_sub(moved_ns),
-            end_ns: self.end_ns.saturating_sub(moved_ns),
-            begun_ns: self.begun_ns.saturating_sub(moved_ns),
-            ..self
-        }
-    }
 }
 
 impl Walk {
@@ -739,38 +597,6 @@ fn around_alone(members: &[Member], own: &Member, inner: u32) -> Option<Candidat
     let before = Candidate { is_part: true, ..candidate(around, own.parent) };
     let before = Candidate { end_ns: before.end_ns.min(own.start_ns), ..before };
     (before.start_ns < before.end_ns).then_some(before)
-}
-
-/// A member as it was.
-fn candidate(member: &Member, index: u32) -> Candidate {
-    Candidate {
-        start_ns: member.start_ns,
-        end_ns: member.end_ns.max(member.start_ns),
-        begun_ns: member.start_ns,
-        id: member.id,
-        member: index,
-        is_guest: false,
-        is_awaited: false,
-        is_part: false,
-    }
-}
-
-/// Whether two that overlap are known to have done so by one clock.
-fn run_side_by_side(one: &Member, other: &Member) -> bool {
-    let on_two_threads = one.thread.zip(other.thread).is_some_and(|(one, other)| one != other);
-    one.process == other.process && (on_two_threads || one.is_suspended || other.is_suspended)
-}
-
-/// Whether a child was on its parent's own thread for all of its time, as calls are.
-fn is_inside_on(parent: &Member, child: &Member) -> bool {
-    let is_there = child.thread.is_some() && (child.process, child.thread) == (parent.process, parent.thread);
-    is_there && !child.is_suspended && !child.is_detached
-}
-
-/// Whether a member is another, or around it.
-fn is_around(members: &[Member], outer: u32, inner: u32) -> bool {
-    let parent_of = |at: u32| members.get(at as usize).map(|member| member.parent);
-    forest::is_around(parent_of, outer, inner, MAX_DEPTH.into())
 }
 
 #[cfg(test)]
