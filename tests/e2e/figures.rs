@@ -7,7 +7,7 @@ use std::process::Command;
 
 use stepscope_testkit::{Forest, ForestOptions, Format, TempFolder, binaries, crosscheck};
 
-use crate::program::{LIMIT, clean, output, report, report_text, stepscope};
+use crate::program::{LIMIT, clean, output, program, report, report_text, stepscope};
 
 /// Compares the report on `input`, and the sums in it, with the second implementation's figures.
 pub(crate) fn compare(folder: &TempFolder, input: &Path) {
@@ -25,6 +25,11 @@ pub(crate) fn compare_report(folder: &TempFolder, input: &Path) {
 #[test]
 fn the_second_implementation_passes_its_own_tests() {
     println!("{}", crosscheck::self_test().expect("the script's own tests pass"));
+}
+
+#[test]
+fn of_random_storms_of_spans_that_wait_for_each_other() {
+    println!("{}", crosscheck::storms(&program(), 100).expect("all figures equal"));
 }
 
 #[test]

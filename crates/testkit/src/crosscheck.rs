@@ -34,6 +34,15 @@ pub fn aggregates(inputs: &[&Path]) -> Result<String, String> {
     script("crosscheck.py", |command| command.args(inputs))
 }
 
+/// Compares the reports of `program` on so many random traces with the figures recomputed from them.
+///
+/// # Errors
+/// As [`compare`], with the seeds of those that differ.
+pub fn storms(program: &Path, count: u32) -> Result<String, String> {
+    let count = count.to_string();
+    script("storm.py", |command| command.arg("--stepscope").arg(program).args(["--storms", &count]))
+}
+
 /// Runs the script's own tests.
 ///
 /// # Errors
