@@ -64,10 +64,10 @@ impl LossReason {
             Self::ExportUnknown => "Check the network between the program and the collector.",
             Self::Level => "Stay at level `detailed` for as long as spans of sections are wanted.",
             Self::Filtered => {
-                "They are in the sums. To have their spans, too, change the filter (STEPSCOPE_FILTER)."
+                "They are in the sums, if these are kept. To have their spans, too, change the filter (STEPSCOPE_FILTER)."
             }
             Self::SampledOut => {
-                "They are in the sums. To have more of their spans, sample more of them (STEPSCOPE_FILTER)."
+                "They are in the sums, if these are kept. To have more of their spans, sample more of them (STEPSCOPE_FILTER)."
             }
             Self::Shutdown => "Call `flush` before the program ends, or give the final flush more time.",
         }

@@ -139,10 +139,12 @@ impl Config {
         config.filter = Filter::parse(&text("STEPSCOPE_FILTER").unwrap_or_default(), |error| {
             warnings.push(format!("STEPSCOPE_FILTER: {error}: ignored"));
         });
-        match text("STEPSCOPE_SUMS").as_deref().map(str::trim) {
-            None | Some("on") => {}
-            Some("off") => config.sums = false,
-            Some(other) => warnings.push(format!("STEPSCOPE_SUMS={other} is none of on, off: ignored")),
+        if let Some(name) = text("STEPSCOPE_SUMS") {
+            match name.trim().to_ascii_lowercase().as_str() {
+                "on" => {}
+                "off" => config.sums = false,
+                _ => warnings.push(format!("STEPSCOPE_SUMS={name} is none of on, off: ignored")),
+            }
         }
         config.capture = text("STEPSCOPE_CAPTURE").and_then(|text| match text.parse() {
             Ok(capture) => Some(capture),

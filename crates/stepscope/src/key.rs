@@ -11,7 +11,12 @@ const THREAD: u64 = 0x1fff << THREAD_SHIFT;
 const THREAD_SHIFT: u32 = 38;
 const THREAD_BITS: u32 = 13;
 
-/// The key of a thread's `number`th `section!`.
+/// Where the numbers of sections begin in a recorder, so that a guard that outlives the run ends nothing in the next one.
+pub(crate) const fn first_section(recorder_id: u64) -> u64 {
+    recorder_id << THREAD_SHIFT
+}
+
+/// The key of a thread's `section!` with this number.
 #[inline]
 pub(crate) fn of_section(number: u64) -> u64 {
     spread(number) | OURS | SECTION
@@ -59,6 +64,8 @@ mod tests {
             assert!(is_own_span(span) && !is_section(span));
             assert_eq!((self::number(section), self::number(span)), (number, number));
         }
+        let firsts = [1, 2, 8_191].map(|recorder| of_section(first_section(recorder) + 1));
+        assert!(firsts.iter().all(|&key| is_section(key)) && firsts.is_sorted() && firsts[0] != firsts[1]);
         // The largest id of a registry: its last thread, and all other bits.
         let largest = !THREAD | 4_095 << THREAD_SHIFT;
         assert!(!is_section(largest) && !is_own_span(largest) && !is_own_span(0));

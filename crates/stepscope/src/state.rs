@@ -110,6 +110,7 @@ fn find_open<'a>(frames: &'a [Frame], recorder: &'a Recorder, key: u64) -> Optio
 impl ThreadState {
     pub(crate) fn new(recorder: Arc<Recorder>) -> Self {
         let (shared, number) = recorder.register_thread();
+        let id = recorder.id;
         Self {
             span_base: recorder.span_nonce.wrapping_add(number << 40),
             keeps_sums: recorder.config.sums,
@@ -127,7 +128,7 @@ impl ThreadState {
             scratch: Vec::new(),
             reader: Reader::default(),
             spans: 0,
-            sections: 0,
+            sections: key::first_section(id),
         }
     }
 

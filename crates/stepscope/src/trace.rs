@@ -386,6 +386,9 @@ struct Ahead {
 /// too early.
 const AHEAD: u64 = 16;
 
+/// More holds than these are given up as they come: sections may end here that began elsewhere, without end.
+const KEPT_HOLDS: u64 = 2 * AHEAD;
+
 /// More than this many are given back to all threads.
 const KEEP: usize = 8;
 
@@ -444,7 +447,7 @@ impl TracePool {
     /// A section that held `trace` has ended; the last one frees its place.
     #[inline]
     pub(crate) fn leave(&mut self, table: &TraceTable, trace: TraceRef) {
-        if self.ahead.trace == Some(trace) {
+        if self.ahead.trace == Some(trace) && self.ahead.holds < KEPT_HOLDS {
             // For the next section that joins: the root holds the trace as well.
             self.ahead.holds += 1;
             return;
@@ -620,6 +623,24 @@ mod tests {
             assert_eq!(table.about(trace), None);
         }
         assert_eq!(table.used.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn what_ends_here_and_began_elsewhere_is_not_held_for_long() {
+        let (table, mut pool, mut other) = (TraceTable::new(), TracePool::default(), TracePool::default());
+        let trace = pool.start(&table, &about(1), true).unwrap();
+        pool.adopt(&table, trace);
+        for _ in 0..1_000 {
+            assert!(other.join(&table, trace).is_some_and(|place| place.take_back_one()));
+            pool.leave(&table, trace);
+        }
+        // The root's, and what is kept for sections that join here.
+        let held = table.get(trace).unwrap().state.load(Ordering::Relaxed) & HOLDS;
+        assert!(held <= (1 + KEPT_HOLDS) * HOLD, "{}", held / HOLD);
+        pool.settle(&table, trace);
+        assert_eq!(table.get(trace).unwrap().close(), (1, 0));
+        pool.leave(&table, trace);
+        assert_eq!(table.about(trace), None);
     }
 
     #[test]

@@ -121,3 +121,18 @@ fn a_step_has_its_figures_however_many_sections_inside_end_without_theirs() {
         assert!(here.iter().filter(|&&(_, is_counted)| is_counted).count() == 1, "{here:?}");
     }
 }
+
+#[test]
+fn a_guard_of_another_recorder_ends_nothing() {
+    let state = || {
+        let identity = Identity::resolve(Given::default(), |_| None);
+        ThreadState::new(Arc::new(Recorder::new(Config::default(), identity)))
+    };
+    let (mut before, mut now) = (state(), state());
+    let outlives = before.enter_plain(&SITE, &[]).unwrap();
+    let section = now.enter_plain(&SITE, &[]).unwrap();
+    now.end_section(outlives);
+    assert_eq!(now.current().map(|parent| parent.key), Some(section));
+    now.end_section(section);
+    assert!(now.current().is_none());
+}
