@@ -26,6 +26,9 @@ pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
 /// A message is written when it has grown to this size, or to a sixteenth of the bound.
 const MESSAGE_BYTES: u64 = 256 << 10;
 
+/// What waits for its trace to be complete is written with it, up to so many times that size: a larger trace is split.
+const LARGEST_MESSAGES: usize = 2;
+
 /// The first steps are never deleted as long as their files take one part in this many of the bound.
 const PROTECTED_SHARE: u64 = 2;
 
@@ -231,16 +234,23 @@ impl DirectorySink {
 
     fn carry_out(&mut self, context: &Context<'_>, decision: Decision) {
         self.counts.drop_spans(LossReason::Thinned, decision.thinned);
+        // A trace stays in one message, and so in one file: of a file that goes, no half of a step is left in the next.
         for waiting in decision.write {
             self.encode(context, &waiting.record, &waiting.entries, waiting.is_first);
+            self.write_spans_from(LARGEST_MESSAGES * self.message_bytes);
         }
+        self.write_spans_from(self.message_bytes);
     }
 
     fn encode(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8], protected: bool) {
         self.traces_protected |= protected;
         let encoder = self.traces.next(context);
         with_encoder!(encoder, encoder => write_span(encoder.as_mut(), context, record, entries));
-        if self.traces.len() >= self.message_bytes {
+    }
+
+    /// Writes the message that is being made where it has grown to `bytes`.
+    fn write_spans_from(&mut self, bytes: usize) {
+        if self.traces.len() >= bytes {
             self.write_spans();
         }
     }
@@ -438,6 +448,7 @@ impl Sink for DirectorySink {
             self.carry_out(context, decision);
         } else {
             self.encode(context, record, entries, is_first);
+            self.write_spans_from(self.message_bytes);
         }
     }
 
