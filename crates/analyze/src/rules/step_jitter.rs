@@ -13,9 +13,7 @@ use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{
-    ChangeKind, EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, Summary, stands_out,
-};
+use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SectionRow, SlowStep, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
@@ -39,8 +37,7 @@ pub(super) const RULE: Rule = Rule {
               tail is compared with the longest level, and the mean with that of the levels; where ranks are slower than others \
               (`slow_rank`) and the run did not change, each rank's median is such a level. The phase named is the \
               one that explains the slowest steps: where their exposed time exceeds that of the average step most, if \
-              it accounts for at least half of the excess and the rest of the step takes at most half as much more of \
-              its own time as the step does: what makes all of a step slower is no matter of its longest phase. Where none does, the section is named whose calls of more than twice \
+              it accounts for at least half of the excess. Where none does, the section is named whose calls of more than twice \
               the median take at least half of what all steps take above theirs. Where slow calls of one section of this phase, or a change \
               in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
               time in which the steps' threads waited for a processor, the severity is at most 9.",
@@ -62,7 +59,7 @@ thresholds! {
     /// Share of the step time, above the median, from which a tail is a finding.
     min_share: f64 = 0.05;
     /// Share of the excess of the slowest steps from which a phase explains them.
-    explained_share: f64 = EXPLAINED_SHARE;
+    explained_share: f64 = 0.5;
     /// Steps after warm-up that are needed: percentiles of fewer mean little.
     min_steps: u64 = 100;
 }
@@ -339,7 +336,7 @@ fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool, is_told: bool) -> S
     )
 }
 
-/// The phase in which the slowest steps exceed the average step most, and the rest of the step less.
+/// The phase in which the slowest steps exceed the average step most.
 struct Cause {
     phase: String,
     share: f64,
@@ -352,30 +349,21 @@ impl Cause {
         let count = mode.whole.steps.max(1);
         let usual: BTreeMap<&str, u64> =
             mode.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns / count)).collect();
-        // Usually, above that, and in all.
-        let mut excess: BTreeMap<&str, (u64, u64, u64)> = BTreeMap::new();
+        let mut excess: BTreeMap<&str, u64> = BTreeMap::new();
         let mut all_excess = 0u64;
-        // Of the steps that were read with their sections: usual times of them, and theirs.
-        let mut whole = (0u64, 0u64);
         for step in aperiodic(mode, periodic) {
             all_excess = all_excess.saturating_add(step.duration_ns.saturating_sub(usual_ns));
-            if !step.phases.is_empty() {
-                whole = (whole.0.saturating_add(usual_ns), whole.1.saturating_add(step.duration_ns));
-            }
             for part in &step.phases {
                 let phase = part.phase.as_str();
-                let usual = usual.get(phase).copied().unwrap_or(0);
-                let (below, above, took) = excess.entry(phase).or_default();
-                *above = above.saturating_add(part.exposed_ns.saturating_sub(usual));
-                *below = below.saturating_add(usual);
-                *took = took.saturating_add(part.exposed_ns);
+                let above = part.exposed_ns.saturating_sub(usual.get(phase).copied().unwrap_or(0));
+                let sum = excess.entry(phase).or_default();
+                *sum = sum.saturating_add(above);
             }
         }
         // Of equals the first name.
-        let (phase, (below, above, took)) =
-            excess.into_iter().rev().max_by_key(|&(_, (_, above, _))| above)?;
-        let is_it = all_excess > 0 && stands_out(whole, (below, took));
-        is_it.then(|| Self { phase: phase.to_owned(), share: (above as f64 / all_excess as f64).min(1.0) })
+        let (phase, above) = excess.into_iter().rev().max_by_key(|&(_, above)| above)?;
+        (all_excess > 0)
+            .then(|| Self { phase: phase.to_owned(), share: (above as f64 / all_excess as f64).min(1.0) })
     }
 }
 

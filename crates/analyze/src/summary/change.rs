@@ -115,7 +115,7 @@ impl ChangeCause {
 /// Whether a part of the step moved other than the rest of it: that moved by at most half as large a share as the step
 /// did. Times before and after. What makes all of a step slower makes its longest part slower, too, and is no matter of
 /// that part.
-pub(crate) fn stands_out(step: (u64, u64), part: (u64, u64)) -> bool {
+fn stands_out(step: (u64, u64), part: (u64, u64)) -> bool {
     let relative = |(before, after): (u64, u64)| (after as f64 - before as f64) / (before as f64).max(1.0);
     let rest = relative((step.0.saturating_sub(part.0), step.1.saturating_sub(part.1)));
     let step = relative(step);
