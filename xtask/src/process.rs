@@ -24,7 +24,7 @@ pub(crate) fn command(program: impl Into<OsString>, arguments: &[&str]) -> Comma
     command
 }
 
-pub(crate) fn shown(command: &Command) -> String {
+fn shown(command: &Command) -> String {
     let program = Path::new(command.get_program()).file_name().unwrap_or(command.get_program());
     let words = std::iter::once(program).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
