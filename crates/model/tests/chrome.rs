@@ -479,6 +479,19 @@ fn fixtures() -> Option<PathBuf> {
     None
 }
 
+/// The process of the slice over all of the recording changed its name in 2021.
+#[test]
+fn the_recording_itself_is_no_span() {
+    let old = KINETO.replace("\"pid\":\"Spans\"", "\"pid\":\"Traces\"");
+    assert_ne!(old, KINETO);
+    let (traces, outcome) = read(old.as_bytes());
+    assert_eq!((outcome.spans, kinds(&outcome)), (8, vec![]));
+    assert_eq!(tree(&traces), tree(&read(KINETO.as_bytes()).0));
+    // Another tracer's process may be called so.
+    let (traces, _) = read(old.replace("\"cat\":\"Trace\"", "\"cat\":\"work\"").as_bytes());
+    find(&traces, "PyTorch Profiler (0)");
+}
+
 /// Slices and steps of real files, counted by another program's rules: a walk over the whole document.
 #[test]
 fn real_files_of_kineto_lose_nothing() {
@@ -498,7 +511,7 @@ fn real_files_of_kineto_lose_nothing() {
         let document: Json = serde_json::from_slice(&text).unwrap();
         let events = document["traceEvents"].as_array().unwrap();
         let slices: Vec<&Json> =
-            events.iter().filter(|event| event["ph"] == "X" && event["pid"] != "Spans").collect();
+            events.iter().filter(|event| event["ph"] == "X" && event["cat"] != "Trace").collect();
         let steps: BTreeMap<i64, u64> = slices
             .iter()
             .filter(|event| !event["cat"].as_str().unwrap_or_default().starts_with("gpu"))

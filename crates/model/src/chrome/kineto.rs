@@ -1,4 +1,5 @@
-//! What Kineto's names say about the phase of training that a slice belongs to, where the name as such does not.
+//! What Kineto's names say: of the phase of training that a slice belongs to, where the name as such does not, and which
+//! slice is none of the program.
 
 use stepscope_core::Phase;
 
@@ -24,6 +25,12 @@ pub(super) fn phase(category: &str, name: &str) -> Option<Phase> {
     ];
     let begun = begins.iter().find(|(begin, _)| name.starts_with(begin)).map(|&(_, phase)| phase);
     begun.or_else(|| is_gradient(name).then_some(Phase::Backward))
+}
+
+/// Whether a slice is the recording itself, from its first moment to its last, and so no work: Kineto puts one into each
+/// file (`PyTorch Profiler (0)`), of a category of its own and a process that is none, `Spans` or, until 2021, `Traces`.
+pub(super) fn is_recording(category: &str, pid: &str) -> bool {
+    category == "Trace" && matches!(pid, "Spans" | "Traces")
 }
 
 /// Whether autograd names a node of its graph so: after its function and the overload (`AddmmBackward`, `AddBackward0`).

@@ -118,8 +118,7 @@ impl Gather {
                 self.document.metadata(event);
                 return Some(());
             }
-            // What the profiler says of itself: a slice over all of the recording.
-            b'X' if event.pid == "Spans" => return Some(()),
+            b'X' if kineto::is_recording(&event.category, &event.pid) => return Some(()),
             b'X' => {
                 let at_ns = event.at_ns?;
                 let duration_ns = event.duration_ns.unwrap_or(0);

@@ -13,7 +13,7 @@ use crate::structure::{JsonScan, blank_prefix};
 pub(crate) static FORMAT: Format = Format {
     name: "Chrome trace events",
     doc: "The Trace Event Format, as `chrome://tracing`, Perfetto, PyTorch's profiler (Kineto) and `stepscope convert` \
-          write it.",
+          write it. The slice over all of a recording that Kineto adds (category `Trace`) is no span.",
     sniff,
     read,
 };
