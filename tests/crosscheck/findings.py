@@ -373,22 +373,24 @@ def level_of(report, steps, median):
     first = changes[0]
     levels = [(first["steps_before"], first["before_ns"])]
     for change in changes:
-        is_gradual = change["kind"] == "gradual"
-        level = (change["before_ns"] + change["after_ns"]) // 2 if is_gradual else change["after_ns"]
-        levels.append((change["steps_after"], level))
+        levels.append((change["steps_after"], level_after(change)))
     return sum(count * level for count, level in levels) // max(1, sum(count for count, _ in levels))
 
 
+def level_after(change):
+    """What steps take after a change on average: of a drift, halfway."""
+    return (change["before_ns"] + change["after_ns"]) // 2 if change["kind"] == "gradual" else change["after_ns"]
+
+
 def slower_since(finding, report, steps):
-    """What every later level takes more than the one before the change, for as many steps as there are since; of a
-    drift half of that while it lasts. At most 9 where phases are known, none explains it, and it is less than a quarter."""
+    """What each later level takes more than the one before the change, for as many steps as it has; a drift is halfway
+    between its ends. At most 9 where phases are known, none explains it, and it is less than a quarter."""
     changes = [change for change in report["detailed_metrics"]["changes"] if change["mode"] == steps.mode["mode"]]
     at = next(at for at, change in enumerate(changes) if change["step"] == finding["evidence"]["since_step"])
-    change, later = changes[at], changes[at + 1 :]
+    change = changes[at]
     more = min(change["after_ns"] for change in changes[at:]) - change["before_ns"]
-    here = change["steps_after"] * more
-    taken = (here // 2 if change["kind"] == "gradual" else here) + sum(change["steps_after"] for change in later) * more
-    saved = taken // steps.mode["steady"]["count"]
+    levels = [(since["steps_after"], level_after(since)) for since in changes[at:]]
+    saved = sum(count * max(0, level - change["before_ns"]) for count, level in levels) // steps.mode["steady"]["count"]
     is_large = 4 * more >= change["before_ns"]
     most = None if is_large or change["cause"] is None or explains(change["cause"]) else 9
     third = (change["to_step"] - change["from_step"]) // 3

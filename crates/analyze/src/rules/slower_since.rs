@@ -3,8 +3,8 @@
 use stepscope_core::{Phase, SectionKind};
 
 use super::common::late::Late;
+use super::common::levels::{Level, levels_since};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::common::within::steps_within;
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::smallest_visible;
 use crate::report::units::{count, duration, percent, things};
@@ -37,7 +37,7 @@ pub(super) const RULE: Rule = Rule {
               it on, to the end or to a new level, is told from a change, or several, by Schwarz's criterion. Where \
               nothing changes, the second half of the same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
               found is told. A finding needs a level that all later ones stay above: what steps take after it is the \
-              lowest of these. The phase named is the one whose exposed time in a step grew most, in the mean of all \
+              lowest of these, and the gain is what each of them takes more. The phase named is the one whose exposed time in a step grew most, in the mean of all \
               steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
               half of what steps grew, and the rest of the step grew by at most half as large a share; the section \
               named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
@@ -139,24 +139,24 @@ struct Lasting<'a> {
     after_ns: u64,
     /// What it takes more than the level before.
     more_ns: u64,
-    /// Time that this costs over all steps since.
+    /// Whether some level since is a longer one.
+    is_least: bool,
+    /// What all steps since take more than the level before.
     all_ns: u128,
 }
 
 impl<'a> Lasting<'a> {
     /// Of the first of these changes; the others follow it.
     fn of(summary: &Summary, changes: &[&'a StepChange]) -> Option<Self> {
-        let (&change, later) = changes.split_first()?;
+        let &change = changes.first()?;
         let after_ns = changes.iter().map(|change| change.after_ns).min()?;
         let more_ns = after_ns.checked_sub(change.before_ns).filter(|&more_ns| more_ns > 0)?;
-        // What a gradual change led to, and what other changes lead to.
-        let next_step = later.first().map_or(u64::MAX, |next| next.step);
-        let rest = steps_within(summary, change.mode, change.to_step.saturating_add(1), next_step);
-        let since =
-            later.iter().map(|change| u128::from(change.steps_after)).sum::<u128>() + u128::from(rest);
-        let here = u128::from(change.steps_after) * u128::from(more_ns);
-        let here = if change.kind == ChangeKind::Gradual { here / 2 } else { here };
-        Some(Self { change, after_ns, more_ns, all_ns: here.saturating_add(since * u128::from(more_ns)) })
+        let is_least = changes.iter().any(|change| change.after_ns > after_ns);
+        let more = |level: Level| {
+            u128::from(level.steps) * u128::from(level.mean_ns.saturating_sub(change.before_ns))
+        };
+        let all_ns = levels_since(summary, changes).map(more).fold(0, u128::saturating_add);
+        Some(Self { change, after_ns, more_ns, is_least, all_ns })
     }
 
     fn share(&self) -> f64 {
@@ -193,7 +193,8 @@ fn finding(
         || cause.is_none() && change.cause.is_some() && lasting.share() < thresholds.machine_share;
     let phase = cause.and_then(|cause| cause.phase.as_ref());
     let section = cause.and_then(ChangeCause::section_that_explains);
-    let longer = percent(lasting.share());
+    let at_least = if lasting.is_least { "at least " } else { "" };
+    let longer = format!("{at_least}{}", percent(lasting.share()));
     let title = match change.kind {
         ChangeKind::Sudden => {
             format!("Slower since step {}: steps take {longer} longer than before.", count(change.step))

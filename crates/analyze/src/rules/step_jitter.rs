@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Phase;
 
+use super::common::levels::levels_since;
 use super::common::tail::{innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
@@ -13,7 +14,7 @@ use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ChangeKind, ModeSummary, PeriodicSteps, SectionRow, SlowStep, Summary};
+use crate::summary::{ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
@@ -241,26 +242,17 @@ struct Levels {
 impl Levels {
     /// None where the run kept its level.
     fn of(summary: &Summary, mode: &ModeSummary) -> Option<Self> {
-        let mut changes = summary.changes.iter().filter(|change| change.mode == mode.mode).peekable();
+        let changes: Vec<&StepChange> =
+            summary.changes.iter().filter(|change| change.mode == mode.mode).collect();
         let within = |from: u64, to: u64| u128::from(steps_within(summary, mode.mode, from, to));
-        let first = changes.peek()?;
-        let mut highest_ns = first.before_ns;
+        let first = changes.first()?;
+        let highest_ns = changes.iter().map(|change| change.after_ns).fold(first.before_ns, u64::max);
         let begun = within(mode.warmup.steady_step.unwrap_or(0), first.from_step);
         let mut steps = u128::from(first.steps_before) + begun;
         let mut all_ns = steps * u128::from(first.before_ns);
-        while let Some(change) = changes.next() {
-            // The level that a gradual change led to.
-            let rest =
-                within(change.to_step.saturating_add(1), changes.peek().map_or(u64::MAX, |next| next.step));
-            steps += rest;
-            all_ns = all_ns.saturating_add(rest * u128::from(change.after_ns));
-            highest_ns = highest_ns.max(change.after_ns);
-            let level_ns = match change.kind {
-                ChangeKind::Sudden => change.after_ns,
-                ChangeKind::Gradual => change.before_ns.midpoint(change.after_ns),
-            };
-            steps += u128::from(change.steps_after);
-            all_ns = all_ns.saturating_add(u128::from(change.steps_after) * u128::from(level_ns));
+        for level in levels_since(summary, &changes) {
+            steps += u128::from(level.steps);
+            all_ns = all_ns.saturating_add(u128::from(level.steps) * u128::from(level.mean_ns));
         }
         let mean_ns = u64::try_from(all_ns / steps.max(1)).unwrap_or(u64::MAX);
         Some(Self { highest_ns, mean_ns, are_of_ranks: false })

@@ -2,6 +2,7 @@
 
 pub(super) mod apart;
 pub(super) mod late;
+pub(super) mod levels;
 pub(crate) mod program;
 pub(super) mod range;
 pub(super) mod tail;

@@ -118,7 +118,9 @@ fn evidence_is_of_the_level_that_the_title_is_of() {
     let cause = summary.changes[0].cause.clone();
     summary.changes = vec![StepChange { cause, ..then(120, 159, 10, 15) }, then(160, 199, 15, 12)];
     let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "Slower since step 120: steps take 20 % longer than before.");
+    assert_eq!(finding.title, "Slower since step 120: steps take at least 20 % longer than before.");
+    // 40 steps with 5 ms and 40 with 2 ms, of 200.
+    assert_eq!(finding.predicted_gain.as_ref().unwrap().saved_ns_per_step, MS * 280 / 200);
     let of = |key| finding.evidence.get(key).unwrap().as_u64().unwrap();
     assert_eq!((of("before_ns"), of("after_ns")), (10 * MS, 12 * MS));
     // The section's times are those of the steps until the second change.
@@ -145,7 +147,8 @@ fn own_code_of_the_step_is_no_section_that_takes_time() {
 #[test]
 fn only_what_lasts_counts() {
     let mut summary = slower();
-    // 10 ms, 14 ms, 11 ms, 12 ms: 1 ms lasts since step 60, another one since step 150.
+    // 10 ms, 14 ms, 11 ms, 12 ms: 1 ms lasts since step 60, another one since step 150. Each gain is what all steps since
+    // take above the level before: 40 times 4 ms, 50 times 1 ms and 50 times 2 ms; 50 times 1 ms.
     summary.changes = vec![then(60, 99, 10, 14), then(100, 149, 14, 11), then(150, 199, 11, 12)];
     let findings = found(RULE, &summary);
     let told: Vec<(u64, u64)> = findings
@@ -155,7 +158,7 @@ fn only_what_lasts_counts() {
             (since, finding.predicted_gain.as_ref().unwrap().saved_ns_per_step)
         })
         .collect();
-    assert_eq!(told, [(60, 140 * MS / 200), (150, 50 * MS / 200)]);
+    assert_eq!(told, [(60, 310 * MS / 200), (150, 50 * MS / 200)]);
     // Back where it was, or faster.
     summary.changes = vec![then(60, 99, 10, 14), then(100, 199, 14, 10)];
     assert_eq!(fine(RULE, &summary), "step times change, but do not stay longer");
