@@ -24,6 +24,7 @@ use crate::ids::SpanIds;
 use crate::layer::StepscopeLayer;
 use crate::recorder::{self, Recorder};
 use crate::root::RootSubscriber;
+use crate::say::say;
 use crate::worker::{self, Sinks};
 
 /// How long the start waits for its mark to be written, at most; it takes about a millisecond.
@@ -264,7 +265,7 @@ impl Builder {
     fn start(mut self) -> (Option<Arc<Recorder>>, Guard) {
         let _own = crate::memory::own_call();
         for warning in &self.warnings {
-            eprintln!("stepscope: {warning}");
+            say(warning);
         }
         if self.config.level == Level::Off {
             return (None, Guard::idle());
@@ -274,20 +275,20 @@ impl Builder {
         }
         for name in ["STEPSCOPE_RANK", "STEPSCOPE_WORLD_SIZE", "STEPSCOPE_RUN_ATTEMPT"] {
             if std::env::var(name).is_ok_and(|text| text.trim().parse::<u64>().is_err()) {
-                eprintln!("stepscope: {name} is not a whole number: ignored");
+                say(format!("{name} is not a whole number: ignored"));
             }
         }
         let identity = Identity::resolve(self.given, |name| std::env::var(name).ok());
         let recorder = Arc::new(Recorder::new(self.config, identity));
         if !recorder::make_current(&recorder) {
-            eprintln!("stepscope: already recording in this process; this second set-up does nothing");
+            say("already recording in this process; this second set-up does nothing");
             return (None, Guard::idle());
         }
         let exporter = recorder::lock(&self.exporter).take();
         let (sinks, directory) = open_sinks(&recorder, exporter);
         let control = Arc::new(Control::default());
         if let Err(error) = worker::start(Arc::clone(&recorder), sinks, Arc::clone(&control)) {
-            eprintln!("stepscope: could not start the background thread: {error}; nothing is recorded");
+            say(format!("could not start the background thread: {error}; nothing is recorded"));
             recorder::retire(&recorder);
             return (None, Guard::idle());
         }
@@ -320,10 +321,8 @@ impl Builder {
 /// Makes it the program's subscriber, if anything is recorded.
 fn install(subscriber: impl Subscriber + Send + Sync + 'static, guard: &Guard) {
     if guard.is_recording() && tracing::subscriber::set_global_default(subscriber).is_err() {
-        eprintln!(
-            "stepscope: the program has a tracing subscriber already, so #[instrument] spans are not \
-             recorded; add the layer of stepscope::builder().build() to it"
-        );
+        say("the program has a tracing subscriber already, so #[instrument] spans are not \
+             recorded; add the layer of stepscope::builder().build() to it");
     }
 }
 
@@ -342,18 +341,18 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
         let directory = process_directory(&base, &recorder.identity);
         let bound_bytes = config.directory_bytes.max(MIN_BOUND_BYTES);
         if bound_bytes > config.directory_bytes {
-            eprintln!(
-                "stepscope: a directory of {} bytes is too small (STEPSCOPE_DIR_BYTES): {bound_bytes} are taken",
+            say(format!(
+                "a directory of {} bytes is too small (STEPSCOPE_DIR_BYTES): {bound_bytes} are taken",
                 config.directory_bytes
-            );
+            ));
         }
         match DirectorySink::create(&directory, config.format, bound_bytes) {
             Ok(sink) => (path, sinks.directory) = (Some(sink.path().to_owned()), Some(sink)),
-            Err(error) => eprintln!(
-                "stepscope: cannot write to {}: {error}; nothing is stored there (choose another with \
+            Err(error) => say(format!(
+                "cannot write to {}: {error}; nothing is stored there (choose another with \
                  STEPSCOPE_DIR)",
                 directory.display()
-            ),
+            )),
         }
     }
     if config.otlp.is_set() {
@@ -361,19 +360,17 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
         match crate::export::http::Targets::parse(&config.otlp) {
             Ok(targets) => match crate::export::http::HttpSink::create(targets) {
                 Ok(sink) => sinks.http = Some(sink),
-                Err(error) => eprintln!("stepscope: cannot send: {error}"),
+                Err(error) => say(format!("cannot send: {error}")),
             },
-            Err(error) => eprintln!("stepscope: {error}; nothing is sent"),
+            Err(error) => say(format!("{error}; nothing is sent")),
         }
         #[cfg(not(feature = "http"))]
-        eprintln!("stepscope: built without the feature `http`: nothing is sent");
+        say("built without the feature `http`: nothing is sent");
     }
     if let Some(exporter) = exporter {
         match HandoverSink::create(exporter) {
             Ok(sink) => sinks.handover = Some(sink),
-            Err(error) => {
-                eprintln!("stepscope: could not start the exporter's thread: {error}; it gets nothing")
-            }
+            Err(error) => say(format!("could not start the exporter's thread: {error}; it gets nothing")),
         }
     }
     (sinks, path)

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use crate::control::{Control, Flushed, Reach};
 use crate::handle::Handle;
 use crate::recorder::{self, Recorder};
+use crate::say::say;
 use crate::sys;
 
 /// The run at work, for the hooks that know no guard.
@@ -125,7 +126,7 @@ fn install_hooks(recorder: &Recorder) {
         sys::install_signal_handlers();
     }
     if recorder.config.on_sigusr2.is_some() && !sys::count_user_signals() {
-        eprintln!("stepscope: the program handles SIGUSR2 itself, so it changes nothing of the recording");
+        say("the program handles SIGUSR2 itself, so it changes nothing of the recording");
     }
     sys::install_process_hooks(at_exit, recorder::stop_in_child);
     if recorder.config.hook_panics {

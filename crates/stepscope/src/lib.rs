@@ -25,6 +25,9 @@
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
 //! panics, blocks on the network or grows without bound in the program it records.
 
+// What cannot be written makes these macros panic, in somebody else's program: `say` does not.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
+
 mod aggregate;
 mod attrs;
 mod builder;
@@ -61,6 +64,7 @@ mod recorder;
 mod ring;
 mod root;
 mod roster;
+mod say;
 mod section;
 mod slab;
 mod spans;

@@ -20,6 +20,7 @@ use tracing_core::span::Current;
 use crate::hooks::Hooks;
 use crate::key;
 use crate::recorder::Recorder;
+use crate::say::say;
 use interests::{Interests, Wanted};
 
 /// A subscriber of stepscope's own, in place of `Registry` and the layer: it records the same, at about half the cost a
@@ -258,10 +259,8 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
         }
         // Whoever asks may go on to ask about a span of ours.
         if !self.has_warned.swap(true, Ordering::Relaxed) {
-            eprintln!(
-                "stepscope: something looks into the program's subscriber, which does not have all spans: refused \
-                 (see the limits of stepscope::RootSubscriber)"
-            );
+            say("something looks into the program's subscriber, which does not have all spans: refused \
+                 (see the limits of stepscope::RootSubscriber)");
         }
         None
     }

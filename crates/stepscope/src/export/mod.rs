@@ -16,6 +16,7 @@ use std::time::Instant;
 use stepscope_core::LossReason;
 
 use crate::record::SectionRecord;
+use crate::say::say;
 use encode::Context;
 use publish::Snapshot;
 
@@ -71,6 +72,6 @@ pub(crate) trait Sink {
 /// Says something on standard error, once a process and kind of trouble.
 pub(crate) fn warn_once(said: &mut bool, text: &str) {
     if !std::mem::replace(said, true) {
-        eprintln!("stepscope: {text}");
+        say(text);
     }
 }

@@ -168,6 +168,24 @@ fn a_handler_of_the_programs_own_is_left_alone() {
 }
 
 #[test]
+fn a_standard_error_that_takes_nothing_ends_nothing() {
+    // One message at the start, one from the background thread.
+    for (script, nobody) in [
+        ("exec \"$@\" 2>/dev/full", "http://127.0.0.1:1"),
+        ("exec \"$@\" 2>&-", "http://127.0.0.1:1"),
+        ("exec \"$@\" 2>/dev/full", "nonsense"),
+    ] {
+        let program = Program::in_shell(script, &["process", "drop"]).hurried();
+        let program = program.env("STEPSCOPE_LEVEL", "nonsense").env("OTEL_EXPORTER_OTLP_ENDPOINT", nobody);
+        let ended = program.succeed();
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        assert_eq!(step_numbers(&recording), up_to(5), "{script} {nobody}");
+        assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
+    }
+}
+
+#[test]
 fn a_killed_process_leaves_what_was_flushed() {
     let ended = interrupted("killed", libc::SIGKILL);
     assert_eq!(ended.signal(), Some(libc::SIGKILL));
