@@ -55,6 +55,15 @@ struct Orders {
     ended: bool,
 }
 
+/// The longest time that is waited for, where a program names a longer one.
+const MAX_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 60 * 60);
+
+/// When `timeout`, which may be as long as the type has room for, is over.
+pub(crate) fn deadline(timeout: Duration) -> Instant {
+    let now = Instant::now();
+    now.checked_add(timeout.min(MAX_TIMEOUT)).unwrap_or(now)
+}
+
 /// See the module.
 #[derive(Debug, Default)]
 pub(crate) struct Control {
@@ -93,10 +102,10 @@ impl Control {
     pub(crate) fn end(&self, timeout: Duration) -> bool {
         let mut orders = self.lock();
         if orders.end.is_none() {
-            orders.end = Some(Instant::now() + timeout);
+            orders.end = Some(deadline(timeout));
         }
         self.changed.notify_all();
-        let timeout = timeout + Duration::from_millis(500);
+        let timeout = timeout.saturating_add(Duration::from_millis(500));
         let waited = self.changed.wait_timeout_while(orders, timeout, |orders| !orders.ended);
         waited.unwrap_or_else(PoisonError::into_inner).0.ended
     }

@@ -10,7 +10,7 @@ use stepscope_core::LossReason;
 use crate::attrs;
 use crate::callsite::Known;
 use crate::clock::now_ns;
-use crate::control::{Control, Flushed, Reach};
+use crate::control::{Control, Flushed, Reach, deadline};
 use crate::demand::Demands;
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
@@ -130,7 +130,7 @@ impl Worker {
             self.share();
             let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
             if end.is_some() || signal.is_some() {
-                let deadline = end.unwrap_or_else(|| Instant::now() + self.recorder.config.exit_timeout);
+                let deadline = end.unwrap_or_else(|| deadline(self.recorder.config.exit_timeout));
                 flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
                 self.finish(deadline, signal);
                 // Nothing is left to be handed over.

@@ -178,11 +178,12 @@ pub(crate) fn run(how: &str) {
         "no_hooks" => {
             crate::install(stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false))
         }
+        "patient" => crate::install(stepscope::builder().exit_timeout(Duration::MAX)),
         _ => crate::start(),
     };
     work(0..5);
     match how {
-        "drop" | "no_hooks" => drop(guard),
+        "drop" | "no_hooks" | "patient" => drop(guard),
         "exit" => std::process::exit(3),
         "forget" => std::mem::forget(guard),
         "panic" => {

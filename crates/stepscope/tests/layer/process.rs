@@ -20,7 +20,7 @@ fn up_to(end: i64) -> Vec<i64> {
 
 #[test]
 fn a_dropped_guard_ends_the_run() {
-    for how in ["drop", "no_hooks"] {
+    for how in ["drop", "no_hooks", "patient"] {
         let ended = Program::new(&["process", how]).succeed();
         let recording = ended.recording();
         check::all(&recording);
