@@ -110,9 +110,32 @@ extern "C" fn on_signal(signal: libc::c_int) {
     PENDING_SIGNAL.store(signal, Ordering::SeqCst);
 }
 
-/// The termination signal that arrived, if one did.
+/// The termination signal that arrived, if one did that is ours to act on. A handler that the program has installed
+/// over ours may have called ours, as `signal-hook` and tokio do: then the program does what it thinks right, and the
+/// signal is forgotten.
 pub(crate) fn pending_signal() -> Option<i32> {
-    Some(PENDING_SIGNAL.load(Ordering::SeqCst)).filter(|&signal| signal != 0)
+    let signal = Some(PENDING_SIGNAL.load(Ordering::SeqCst)).filter(|&signal| signal != 0)?;
+    // The default stands where ours was when the run ended.
+    let is_ours = disposition(signal).is_none_or(|current| [ours(), libc::SIG_DFL].contains(&current));
+    if !is_ours {
+        // Another one may have come meanwhile.
+        let _ = PENDING_SIGNAL.compare_exchange(signal, 0, Ordering::SeqCst, Ordering::SeqCst);
+    }
+    is_ours.then_some(signal)
+}
+
+/// The handler of termination signals, as the system has it.
+fn ours() -> libc::sighandler_t {
+    on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t
+}
+
+/// What happens at `signal` now; `None` where the system does not tell.
+fn disposition(signal: libc::c_int) -> Option<libc::sighandler_t> {
+    // SAFETY: zero is a valid sigaction (default disposition, empty mask).
+    let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
+    // SAFETY: a null new action only queries; `current` is writable.
+    let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
+    (queried == 0).then_some(current.sa_sigaction)
 }
 
 /// How many SIGUSR2 came. Written by the handler, read by the background thread.
@@ -137,14 +160,11 @@ pub(crate) fn count_user_signals() -> bool {
 
 /// Installs a handler that only stores to an atomic, where nobody else has one; whether it is in place.
 fn install(signal: libc::c_int, handler: libc::sighandler_t) -> bool {
-    // SAFETY: zero is a valid sigaction (default disposition, empty mask).
-    let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a null new action only queries; `current` is writable.
-    let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
-    if queried != 0 || current.sa_sigaction != libc::SIG_DFL {
-        return queried == 0 && current.sa_sigaction == handler;
+    match disposition(signal) {
+        Some(libc::SIG_DFL) => {}
+        current => return current == Some(handler),
     }
-    // SAFETY: as above.
+    // SAFETY: zero is a valid sigaction (default disposition, empty mask).
     let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
     ours.sa_sigaction = handler;
     ours.sa_flags = libc::SA_RESTART;
@@ -167,20 +187,14 @@ const TERMINATION: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 /// Installs our handler for SIGINT and SIGTERM where nobody else has one.
 pub(crate) fn install_signal_handlers() {
     for signal in TERMINATION {
-        install(signal, on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t);
+        install(signal, ours());
     }
 }
 
 /// Gives the signals back their default disposition, where they still have ours.
 pub(crate) fn restore_signal_handlers() {
     for signal in TERMINATION {
-        // SAFETY: as in `install_signal_handlers`.
-        let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: only queries.
-        let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
-        if queried == 0
-            && current.sa_sigaction == on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t
-        {
+        if disposition(signal) == Some(ours()) {
             // SAFETY: setting the default disposition has no preconditions.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }

@@ -2,6 +2,7 @@
 #![expect(unsafe_code, reason = "fork, signals and waiting for a child have no safe interface")]
 
 use std::io::{Read, Write};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use stepscope::{section, step};
@@ -31,6 +32,43 @@ fn handle(signal: libc::c_int) {
     let handler = own_handler as extern "C" fn(libc::c_int) as libc::sighandler_t;
     // SAFETY: the handler only calls an async-signal-safe function.
     unsafe { libc::signal(signal, handler) };
+}
+
+/// How often the program's own chained handler was called.
+static SEEN: AtomicU64 = AtomicU64::new(0);
+
+/// The handler that was there before it.
+static PREVIOUS: AtomicUsize = AtomicUsize::new(0);
+
+extern "C" fn chained_handler(signal: libc::c_int) {
+    SEEN.fetch_add(1, Ordering::SeqCst);
+    let previous = PREVIOUS.load(Ordering::SeqCst);
+    if ![libc::SIG_DFL, libc::SIG_IGN].contains(&previous) {
+        // SAFETY: what the system gave as the previous handler, which was installed without SA_SIGINFO.
+        unsafe { std::mem::transmute::<usize, extern "C" fn(libc::c_int)>(previous)(signal) };
+    }
+}
+
+/// Installs a handler that calls the one before it, as `signal-hook` does and, on top of it, tokio.
+fn chain(signal: libc::c_int) {
+    let handler = chained_handler as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: the handler only touches atomics and calls a handler.
+    let previous = unsafe { libc::signal(signal, handler) };
+    PREVIOUS.store(previous, Ordering::SeqCst);
+}
+
+/// Handles its own signal and goes on, as a program does that ends the step it is in first.
+fn go_on_after_a_signal(guard: &stepscope::Guard) {
+    chain(libc::SIGTERM);
+    for steps in [5..8, 8..10] {
+        // SAFETY: a signal to the own thread, which has a handler.
+        assert_eq!(unsafe { libc::raise(libc::SIGTERM) }, 0);
+        // The thread that would act on the signal is the one that answers this, and looks for signals first.
+        assert!(guard.flush(Duration::from_secs(10)).is_complete());
+        work(steps);
+    }
+    assert!(guard.is_recording());
+    say("signals", SEEN.load(Ordering::SeqCst));
 }
 
 /// A shell starts what it puts into the background with interrupts ignored, and so would be the tests' programs.
@@ -99,11 +137,11 @@ fn exec(guard: &stepscope::Guard) {
 
 /// Forks while other threads are in the middle of recording: a child must not wait for what they hold.
 fn fork_while_busy() {
-    static STOP: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+    static STOP: AtomicBool = AtomicBool::new(false);
     let busy = |number: u64| {
         let name = format!("busy-{number}");
         let thread = std::thread::Builder::new().name(name).spawn(move || {
-            while !STOP.load(std::sync::atomic::Ordering::Relaxed) {
+            while !STOP.load(Ordering::Relaxed) {
                 let _span = tracing::info_span!("busy", number).entered();
                 let _section = section!("part");
                 tracing::warn!("busy");
@@ -131,7 +169,7 @@ fn fork_while_busy() {
         assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
         ended += u64::from(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0);
     }
-    STOP.store(true, std::sync::atomic::Ordering::Relaxed);
+    STOP.store(true, Ordering::Relaxed);
     threads.into_iter().for_each(|thread| thread.join().unwrap());
     say("children.ended", ended);
 }
@@ -218,6 +256,14 @@ pub(crate) fn run(how: &str) {
         "late_handler" => {
             handle(libc::SIGINT);
             wait_for_parent();
+        }
+        "chained_handler" => go_on_after_a_signal(&guard),
+        "signal_then_end" => {
+            chain(libc::SIGTERM);
+            // SAFETY: a signal to the own thread, which has a handler.
+            assert_eq!(unsafe { libc::raise(libc::SIGTERM) }, 0);
+            drop(guard);
+            say("signals", SEEN.load(Ordering::SeqCst));
         }
         "stopped" => {
             {

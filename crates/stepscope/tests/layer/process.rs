@@ -168,6 +168,19 @@ fn a_handler_of_the_programs_own_is_left_alone() {
 }
 
 #[test]
+fn a_handler_that_calls_ours_keeps_the_signal_to_the_program() {
+    for (how, signals, steps) in [("chained_handler", 2, 10), ("signal_then_end", 1, 5)] {
+        let ended = Program::new(&["process", how]).succeed();
+        // Each once: none was sent again.
+        assert_eq!(ended.truth()["signals"], signals, "{how}");
+        let recording = ended.recording();
+        check::all(&recording);
+        assert_eq!(step_numbers(&recording), up_to(steps), "{how}");
+        assert_eq!(recording.only("run").status, 0, "{how}");
+    }
+}
+
+#[test]
 fn a_standard_error_that_takes_nothing_ends_nothing() {
     // One message at the start, one from the background thread.
     for (script, nobody) in [
