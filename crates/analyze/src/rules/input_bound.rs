@@ -40,11 +40,14 @@ pub(super) const RULE: Rule = Rule {
               slower where threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep \
               cost nothing; what a loader gives to further threads is not seen, nor is an iterator that computes on \
               the training thread anything beside it. More workers are advised while the processors that the \
-              training threads leave can hold what all of them would compute.",
+              training threads leave can hold what all of them would compute, or, where the CPU time of batches is not \
+              recorded, while they are no more than the processors. Where loaders that are not busy all the time wait \
+              for a place in the queue for a tenth of it or more, batches are uneven, and a deeper queue comes first.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
-                 queue. Wrap the loader with `stepscope::Loader` so that waits know how long their batch \
+                 queue: uneven batches leave loaders without a place in a short one, and more of them do not help. \
+                 Wrap the loader with `stepscope::Loader` so that waits know how long their batch \
                  took to make.",
         example: "Input bound: 88 % of the step time is spent waiting for batches.\n\
                   \x20   step/data_wait: 20.1 ms a step; a batch takes 22.9 ms to make, and\n\
@@ -63,6 +66,9 @@ thresholds! {
     noted_wait_ns: u64 = 100_000_000;
     /// Share of their time from which loader threads count as busy all the time.
     busy_share: f64 = 0.85;
+    /// Share of their time for which loader threads that are not busy wait for a place in the queue, from which a deeper
+    /// queue is advised before more of them.
+    slot_wait_share: f64 = 0.1;
     /// Finished batches in the queue (median) from which loaders are ahead, if the step usually waits all the same.
     ready_batches: u64 = 2;
     /// Steps after warm-up that are needed.
@@ -393,24 +399,37 @@ impl<'a> Producers<'a> {
         let (Some(produce_ns), Some(needed)) = (self.produce_ns, self.needed) else {
             return self.recorder.unknown_loader().into();
         };
-        let cannot_keep_up = match (self.busy_share, self.workers) {
-            (Some(share), _) if share >= thresholds.busy_share => true,
-            (_, Some(workers)) => needed > workers,
-            (_, None) => true,
+        let is_busy = self.busy_share.is_some_and(|share| share >= thresholds.busy_share);
+        let lacks_places = self.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share);
+        let cannot_keep_up = match self.workers {
+            _ if is_busy => true,
+            Some(workers) => needed > workers,
+            None => true,
         };
-        if !cannot_keep_up {
+        if !cannot_keep_up || lacks_places && !is_busy {
             let busy = self.busy_share.map(|share| format!(", busy {} of the time", percent(share)));
             let room = self
                 .slot_wait_share
                 .filter(|&share| share >= TOLD)
                 .map(|share| format!(", waiting for a place in the queue {}", percent(share)));
-            return format!(
-                "{subject} could keep up ({}{}{}; a batch takes {} to make), yet the step waits: deepen the \
-                 queue between them so that it bridges slow batches.",
+            let figures = format!(
+                "{}{}{}; a batch takes {} to make",
                 things(self.workers.unwrap_or(1), "worker", "workers"),
                 busy.unwrap_or_default(),
                 room.unwrap_or_default(),
                 duration(produce_ns),
+            );
+            if !cannot_keep_up {
+                return format!(
+                    "{subject} could keep up ({figures}), yet the step waits: deepen the queue between them so that it \
+                     bridges slow batches."
+                );
+            }
+            return format!(
+                "{subject} {are} held up by a full queue at some times and the step by an empty one at others \
+                 ({figures}), since batches are uneven: deepen the queue between them first, so that it bridges slow \
+                 batches; more workers do not help before. Then {} may be needed.",
+                things(needed, "worker", "workers")
             );
         }
         let workers = self.workers.map_or("the present".into(), count);
@@ -427,8 +446,9 @@ impl<'a> Producers<'a> {
                     count(cpus)
                 ));
             }
-            (_, Some(cpus)) if needed > cpus => {
-                why = Some(format!("more than the {}", things(cpus, "processor", "processors")));
+            // What loaders that sleep need of processors only their CPU time tells.
+            (None, Some(cpus)) if needed > cpus => {
+                why = Some(format!("the machine has {}", things(cpus, "processor", "processors")));
             }
             _ => {}
         }

@@ -46,7 +46,11 @@ fn more_workers_than_processors_are_not_recommended() {
     let summary =
         Run::of(100, 22 * MS).phase(Phase::DataWait, "data_wait", 21 * MS).loader(1, 22 * MS, 0.98).build();
     let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert!(finding.recommendation.contains("22 workers would be needed, but more than the 16 processors"));
+    assert!(
+        finding
+            .recommendation
+            .contains("22 workers would be needed, but the machine has 16 processors. So make")
+    );
 }
 
 /// `train` is slow and waited for, `masks` is busier, quick, and ahead of the step.
@@ -121,6 +125,31 @@ fn idle_loaders_and_a_waiting_step_need_a_deeper_queue() {
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.severity, 10.0);
     assert!(finding.recommendation.contains("deepen the queue"), "{}", finding.recommendation);
+}
+
+#[test]
+fn loaders_that_find_no_place_in_the_queue_need_a_deeper_one_before_more_of_them() {
+    // A batch takes 24 ms on average, the step 10 ms without its wait.
+    let advice = |busy_share: f64, slot_wait_share: f64| {
+        let mut summary = Run::of(100, 20 * MS)
+            .phase(Phase::DataWait, "data_wait", 10 * MS)
+            .loader(2, 24 * MS, busy_share)
+            .build();
+        summary.batches.loaders[0].slot_wait_share = Some(slot_wait_share);
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.recommendation
+    };
+    assert_eq!(
+        advice(0.6, 0.33),
+        "The loaders are held up by a full queue at some times and the step by an empty one at others (2 workers, busy \
+         60 % of the time, waiting for a place in the queue 33 %; a batch takes 24.0 ms to make), since batches are \
+         uneven: deepen the queue between them first, so that it bridges slow batches; more workers do not help before. \
+         Then 3 workers may be needed."
+    );
+    for (busy_share, slot_wait_share) in [(0.6, 0.09), (0.9, 0.1)] {
+        let advice = advice(busy_share, slot_wait_share);
+        assert!(advice.starts_with("The loaders cannot keep up: use 3 workers instead of 2"), "{advice}");
+    }
 }
 
 #[test]
@@ -415,6 +444,20 @@ fn workers_are_advised_only_while_processors_are_left() {
         let roomy = advice(cpus, is_measured);
         assert!(roomy.contains("use 2 workers instead of 1"), "{roomy}");
     }
+}
+
+#[test]
+fn loaders_that_sleep_need_no_processors() {
+    // 22 batches at once that compute for 26 us each, on 16 processors.
+    let mut summary =
+        Run::of(100, 22 * MS).phase(Phase::DataWait, "data_wait", 21 * MS).loader(1, 22 * MS, 0.98).build();
+    summary.batches.loaders[0].computing_ns = 100 * 26_000;
+    let mut batch = summary.sections[0].clone();
+    (batch.path, batch.kind, batch.stats) = ("batch".into(), SectionKind::Batch, same(100, 22 * MS));
+    batch.cpu_ns = Some(FigureSum { spans: 100, sum: 100 * 26_000 });
+    summary.sections.insert(0, batch);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.recommendation.contains("use 22 workers instead of 1"), "{}", finding.recommendation);
 }
 
 #[test]
