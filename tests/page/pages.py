@@ -77,6 +77,7 @@ INPUTS = {
     "evaluated": ("evaluated", demo("--slow", "loader", "--leak", "--steps", "300")),
     "marked": ("marked.json", planted.marked),
     "outlier": ("outlier.json", planted.outlier),
+    "long": ("long.json", planted.long),
     "many": ("many.json", planted.many),
     "stepless": ("stepless.json", planted.stepless),
     "named": ("named.json", planted.named),

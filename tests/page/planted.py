@@ -7,6 +7,8 @@ BEGIN = 1_700_000_000_000_000_000
 
 
 def attribute(key, value):
+    if isinstance(value, float):
+        return {"key": key, "value": {"doubleValue": value}}
     kind = "intValue" if isinstance(value, int) else "stringValue"
     return {"key": key, "value": {kind: str(value)}}
 
@@ -18,8 +20,8 @@ def span(trace, number, parent, name, begin, end, **attributes):
     return made | ({"parentSpanId": f"{parent:016x}"} if parent else {})
 
 
-def run(path, times_ms, phases, ranks=1, service="planted"):
-    """Writes steps of `times_ms`, in which `phases` (name, phase, share) follow each other."""
+def run(path, times_ms, phases, ranks=1, service="planted", value=lambda step: {}):
+    """Writes steps of `times_ms`, in which `phases` (name, phase, share) follow each other; `value` gives attributes of a step."""
     resources = []
     for rank in range(ranks):
         spans, now, number = [], 0, rank * 10_000_000
@@ -27,7 +29,7 @@ def run(path, times_ms, phases, ranks=1, service="planted"):
             trace, length = rank * 1_000_000 + step + 1, int(time * 1e6)
             number += 1
             root, at = number, now
-            spans.append(span(trace, root, None, "step", now, now + length, stepscope__section__kind="step", thread__id=1, stepscope__step=step))
+            spans.append(span(trace, root, None, "step", now, now + length, stepscope__section__kind="step", thread__id=1, stepscope__step=step, **value(step)))
             for name, phase, share in phases:
                 number += 1
                 end = at + int(share * length)
@@ -52,6 +54,14 @@ def outlier(path):
     noise = random.Random(5)
     times = [6_000 if step == 200 else 10 * noise.uniform(0.9, 1.1) for step in range(300)]
     run(path, times, (("wait", "data_wait", 0.3), ("fwd", "forward", 0.5)))
+
+
+def long(path):
+    """2,200 steps, so that a point of the plot of phases holds four of them, and a loss that is told every 50 steps."""
+    noise = random.Random(11)
+    times = [40 if step == 1_502 else 10 * noise.uniform(0.98, 1.02) for step in range(2_200)]
+    run(path, times, (("wait", "data_wait", 0.3), ("fwd", "forward", 0.5)),
+        value=lambda step: {"stepscope.value.loss": 3 - step / 1_000} if step % 50 == 0 else {})
 
 
 def many(path):

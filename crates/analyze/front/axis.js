@@ -18,7 +18,8 @@ function axisBetween(low, high, step) {
 function axisTo(max, base) {
   const rough = (max > 0 ? max : 1) / 4;
   const unit = base ** Math.floor(Math.log(rough) / Math.log(base) + 1e-9);
-  return axisBetween(0, max > 0 ? max : 1, roundSize(rough / unit) * unit);
+  // What is counted in whole numbers has no ticks between two of them.
+  return axisBetween(0, max > 0 ? max : 1, Math.max(roundSize(rough / unit) * unit, 1));
 }
 
 /** What the axis reaches to, so that a few outliers do not press all others to the ground. */
@@ -38,7 +39,9 @@ function axisSigned(low, high, base) {
 
 /** Around values of any range. */
 function axisAround(low, high) {
-  const least = Math.max(Math.abs(low), Math.abs(high)) * 1e-6;
+  const most = Math.max(Math.abs(low), Math.abs(high));
+  // One value lies in the middle.
+  const least = low === high ? most / 4 : most * 1e-6;
   const axis = axisBetween(low, high, roundSize(Math.max((high / 2 - low / 2) / 2, least)) || 1);
   return axis.ticks.length > 1 && axis.ticks.every(Number.isFinite) ? axis : { ticks: [low, high], step: high - low };
 }
@@ -47,7 +50,11 @@ function axisAround(low, high) {
 function plainTick({ ticks, step }, tick) {
   if (tick === 0) return '0';
   const most = Math.max(Math.abs(ticks[0]), Math.abs(ticks[ticks.length - 1]));
-  if (most >= 1e6 || step < 1e-4 || !Number.isFinite(step)) return tick.toExponential(1).replace('.0e', 'e').replace('e+', 'e');
+  if (most >= 1e6 || step < 1e-4 || !Number.isFinite(step)) {
+    const powers = Math.floor(Math.log10(Math.abs(tick))) - Math.floor(Math.log10(step) + 1e-9);
+    const digits = Number.isFinite(powers) ? Math.min(Math.max(powers, 1), 15) : 1;
+    return tick.toExponential(digits).replace(/\.?0+e/, 'e').replace('e+', 'e');
+  }
   return tick.toFixed(Math.min(Math.max(-Math.floor(Math.log10(step) + 1e-9), 0), 6));
 }
 

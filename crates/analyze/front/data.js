@@ -84,9 +84,10 @@ function stacked(columns, names) {
   };
 }
 
-/** What each plot shows: a column of step numbers, and lines of smallest, mean and largest. */
+/** What each plot shows: a column of step numbers, each the first of `width` steps, and lines of smallest, mean and largest. */
 function plotsOf({ columns, plots }) {
   const made = new Map();
+  const width = (id) => plots.find((plot) => plot.id === id)?.steps_per_point ?? 1;
   const get = (name) => columns.get(name);
   const steps = get('step');
   if (steps) {
@@ -104,12 +105,12 @@ function plotsOf({ columns, plots }) {
       ['Waiting', get('wait'), duration],
     ];
     made.set('steps', {
-      steps, unit: duration, base: 1000, clips: true, rows: exact,
+      steps, width: width('steps'), unit: duration, base: 1000, clips: true, rows: exact,
       marks: plots.find((plot) => plot.id === 'steps').marks,
       lines: [{ label: 'Step time', color: 's0', low, mean, high, weight: count }],
     });
     made.set('waiting', {
-      steps, unit: duration, base: 1000, clips: true, rows: exact, areas: true,
+      steps, width: width('steps'), unit: duration, base: 1000, clips: true, rows: exact, areas: true,
       lines: [
         { label: 'Step time', color: 's0', low: zero, mean, high: mean, weight: count },
         { label: 'Waiting for data', color: phaseColors()('data_wait'), low: zero, mean: wait, high: wait, weight: count },
@@ -124,26 +125,26 @@ function plotsOf({ columns, plots }) {
     });
     const lines = gauges.filter((line) => line.low.some((value) => !Number.isNaN(value)));
     made.set('memory', {
-      steps, unit: byteSize, base: 1024, lines,
+      steps, width: width('steps'), unit: byteSize, base: 1024, lines,
       rows: lines.flatMap(({ label, low, mean: middle, high: most }) => [
         [`${label}, least`, low, byteSize], [`${label}, mean`, middle, byteSize], [`${label}, most`, most, byteSize],
       ]),
     });
   }
   const phases = plots.find((plot) => plot.id === 'phases');
-  if (phases) made.set('phases', stacked(columns, phases.names));
+  if (phases) made.set('phases', { ...stacked(columns, phases.names), width: width('phases') });
   const held = plots.find((plot) => plot.id === 'held');
   if (held) {
     const lines = held.lines.map(({ name, color }, at) => ({ label: name, color, low: get(`held_${at}`), mean: get(`held_${at}`), high: get(`held_${at}`).slice() }));
     made.set('held', {
-      steps: get('held_step'), unit: signedBytes, base: 1024, signed: true, lines,
+      steps: get('held_step'), width: width('held'), meaning: 'after the last', unit: signedBytes, base: 1024, signed: true, lines,
       rows: [...lines].reverse().map(({ label, mean }) => [label, mean, signedBytes]),
     });
   }
   for (const { id, name } of plots.filter((plot) => plot.id.startsWith('value-'))) {
     const mean = get(`${id}_mean`);
     made.set(id, {
-      steps: get(`${id}_step`), unit: plainNumber, base: 10, free: true, rows: [[name, mean, plainNumber]],
+      steps: get(`${id}_step`), width: width(id), unit: plainNumber, base: 10, free: true, rows: [[name, mean, plainNumber]],
       lines: [{ label: name, color: 's3', low: get(`${id}_min`) ?? mean, mean, high: get(`${id}_max`) ?? mean }],
     });
   }

@@ -4,8 +4,8 @@
 
 const PLOT = { inside: 1000, column: 20, height: 220, top: 10, topOfMarks: 38, words: 16, bottom: 28, buckets: 400, areas: 200 };
 
-/** Rows whose step is within a range; both ends included. */
-function rowsWithin(steps, [from, to]) {
+/** Rows that hold a step of a range, both ends included: each holds `width` steps from its own on. */
+function rowsWithin({ steps, width }, [from, to]) {
   const below = (limit) => {
     let [low, high] = [0, steps.length];
     while (low < high) {
@@ -15,15 +15,21 @@ function rowsWithin(steps, [from, to]) {
     }
     return low;
   };
-  return [below(from), below(to + 1)];
+  return [below(from - width + 1), below(to + 1)];
 }
 
-/** Merges rows `from..to` of a line. */
-function bucketsOf(line, steps, from, to, most) {
+/** Rows that a plot of a range draws: where no row is inside, those beside it, between which its line runs. */
+function rowsDrawn(shown, range) {
+  const [from, to] = rowsWithin(shown, range);
+  return from < to ? [from, to] : [Math.max(from - 1, 0), Math.min(to + 1, shown.steps.length)];
+}
+
+/** Merges rows `from..to` of a line; `end` is the last step of each bucket. */
+function bucketsOf(line, { steps, width }, [from, to], most) {
   const size = Math.max(1, Math.ceil((to - from) / most));
   const merged = [];
   for (let start = from; start < to; start += size) {
-    const bucket = { step: steps[start], low: Infinity, high: -Infinity, mean: 0 };
+    const bucket = { step: steps[start], end: steps[Math.min(start + size, to) - 1] + width - 1, low: Infinity, high: -Infinity, mean: 0 };
     let [sum, weights] = [0, 0];
     for (let row = start; row < Math.min(start + size, to); row += 1) {
       if (Number.isNaN(line.mean[row])) continue;
@@ -81,14 +87,14 @@ class Plot {
     const details = element('details', { class: 'rows' }, element('summary', {}, 'The figures as a table'), place);
     let page = 0;
     const show = () => {
-      const [from, to] = rowsWithin(this.shown.steps, this.zoom.range);
+      const [from, to] = rowsWithin(this.shown, this.zoom.range);
       const pages = Math.max(1, Math.ceil((to - from) / 50));
       page = Math.min(Math.max(page, 0), pages - 1);
-      const head = element('tr', {}, element('th', { scope: 'col' }, 'Step'));
+      const head = element('tr', {}, element('th', { scope: 'col' }, this.shown.width > 1 ? 'Steps' : 'Step'));
       for (const [label] of this.shown.rows) head.append(element('th', { scope: 'col', class: 'n' }, ...breaking(label)));
       const body = element('tbody');
       for (let row = from + page * 50; row < Math.min(to, from + (page + 1) * 50); row += 1) {
-        const line = element('tr', {}, element('th', { scope: 'row' }, wholeNumber(this.shown.steps[row])));
+        const line = element('tr', {}, element('th', { scope: 'row' }, this.numbers(row)));
         for (const [, values, unit] of this.shown.rows) {
           const value = values[row];
           line.append(element('td', { class: 'n' }, Number.isNaN(value) ? '–' : element('data', { value }, unit(value))));
@@ -144,20 +150,26 @@ class Plot {
     return from === to ? 50 : (step - from) / (to - from) * 100;
   }
 
-  /** Moves the cursor to a step, and says its figures. */
+  /** The step of a row, or the first and the last one. */
+  numbers(row) {
+    const { steps, width } = this.shown;
+    return width > 1 ? `${wholeNumber(steps[row])}–${wholeNumber(steps[row] + width - 1)}` : wholeNumber(steps[row]);
+  }
+
+  /** Moves the cursor to a step, and says the figures of the row that holds it, or of the last one before it. */
   look(step) {
-    const { steps, lines, unit } = this.shown;
-    const [at] = rowsWithin(steps, [step, step]);
-    const row = Math.min(at, steps.length - 1);
-    this.cursor = steps[row];
+    const { steps, width, lines, unit, meaning } = this.shown;
+    const row = Math.max(rowsWithin(this.shown, [step, step])[1] - 1, 0);
+    this.cursor = Math.min(Math.max(step, steps[row]), steps[row] + width - 1);
     const words = lines.map(({ label, low, mean, high, own }) => {
       if (own) return `${label} ${unit(own[row])}`;
       if (Number.isNaN(mean[row])) return `${label} not known`;
       const range = low[row] !== high[row] && !this.shown.areas ? ` (${unit(low[row])} to ${unit(high[row])})` : '';
       return `${label} ${unit(mean[row])}${range}`;
     });
-    this.said.textContent = `Step ${wholeNumber(steps[row])}: ${words.join(', ')}`;
-    if (this.pointer) this.pointer.value = steps[row];
+    const which = width > 1 ? `Steps ${this.numbers(row)}, ${meaning ?? 'mean'}` : `Step ${this.numbers(row)}`;
+    this.said.textContent = `${which}: ${words.join(', ')}`;
+    if (this.pointer) this.pointer.value = step;
     this.place();
   }
 
@@ -200,21 +212,28 @@ class Plot {
     if (!buckets.length) return [];
     const { unit } = this.shown;
     const words = (one) => `step ${wholeNumber(one.step)}: ${unit(one.high)}`;
+    const x = (one) => Math.max(this.x(one.step), 0);
     const most = unit(buckets.reduce((sum, one) => Math.max(sum, one.high), 0));
     return [
-      ...buckets.map((one) => drawn('text', { class: 'over', x: `${this.x(one.step)}%`, y: top + 10, 'text-anchor': 'middle' }, '▲', drawn('title', {}, words(one)))),
+      ...buckets.map((one) => drawn('text', { class: 'over', x: `${x(one)}%`, y: top + 10, 'text-anchor': 'middle' }, '▲', drawn('title', {}, words(one)))),
       drawn('text', { class: 'over words', x: 0, y: top - 6 }, `▲ beyond the axis: up to ${most}`),
     ];
   }
 
   draw() {
-    const { steps, lines, marks } = this.shown;
-    const [from, to] = rowsWithin(steps, this.zoom.range);
+    const { lines, marks } = this.shown;
+    const rows = rowsDrawn(this.shown, this.zoom.range);
     const most = this.shown.stacked ? PLOT.areas : PLOT.buckets;
-    const merged = lines.map((line) => bucketsOf(line, steps, from, to, most));
+    const merged = lines.map((line) => bucketsOf(line, this.shown, rows, most));
     // Areas of means lie one before the other, and reach to the mean alone.
     if (this.shown.areas) merged.flat().forEach((one) => { one.high = one.mean; });
     const { ticks, words, share } = this.axis(merged);
+    // The last bucket reaches over all of its steps.
+    const ends = merged.map((line) => {
+      const [last] = line.slice(-1);
+      const end = Math.min(last?.end, this.zoom.range[1]);
+      return end > last?.step ? [...line, { ...last, step: end }] : line;
+    });
     // The first line is the highest.
     const beyond = (merged[0] ?? []).filter((one) => share(one.high) > 1 + 1e-9);
     const bottom = PLOT.height - PLOT.bottom;
@@ -223,7 +242,7 @@ class Plot {
     const x = (step) => this.x(step);
     const svg = drawn('svg', { class: 'plot', height: PLOT.height, role: 'img', 'aria-label': this.title });
     if (marks) svg.append(...marksBelow(marks, x, { top, bottom }));
-    for (const tick of ticks) {
+    for (const tick of ticks.filter((one, place) => place === 0 || words(one) !== words(ticks[place - 1]))) {
       const at = y(tick).toFixed(1);
       svg.append(drawn('line', { class: 'grid', x1: 0, x2: '100%', y1: at, y2: at }),
         drawn('text', { class: 'tick', x: -6, y: Number(at) + 4, 'text-anchor': 'end' }, words(tick)));
@@ -239,11 +258,11 @@ class Plot {
     inside.append(this.ground);
     lines.forEach((line, at) => {
       const point = (key, more = 0) => (one) => `${(x(one.step) * PLOT.inside / 100 + more).toFixed(1)},${y(one[key]).toFixed(1)}`;
-      const band = [...merged[at].map(point('high')), ...[...merged[at]].reverse().map(point('low'))];
+      const band = [...ends[at].map(point('high')), ...[...ends[at]].reverse().map(point('low'))];
       // A single one is a point or a column: a line to itself is seen where its ends are round.
-      const isSingle = merged[at].length === 1;
-      if (isSingle && this.shown.stacked) band.push(...['low', 'high'].map((key) => point(key, PLOT.column)(merged[at][0])));
-      const mean = merged[at].map(point('mean'));
+      const isSingle = ends[at].length === 1;
+      if (isSingle && this.shown.stacked) band.push(...['low', 'high'].map((key) => point(key, PLOT.column)(ends[at][0])));
+      const mean = ends[at].map(point('mean'));
       if (isSingle) mean.push(mean[0]);
       if (line.low !== line.high) inside.append(drawn('polygon', { class: `${this.shown.stacked ? 'area' : 'band'} ${line.color}`, points: band.join(' ') }));
       if (!this.shown.stacked) inside.append(drawn('polyline', { class: `line${isSingle ? ' dot' : ''} ${line.color}`, points: mean.join(' ') }));

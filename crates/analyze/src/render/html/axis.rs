@@ -14,12 +14,13 @@ pub(super) struct Axis {
 const INTERVALS: f64 = 4.0;
 
 impl Axis {
-    /// From zero to at least `max`, in steps of 1, 2 or 5 of a power of ten (of `base`).
+    /// From zero to at least `max`, in steps of 1, 2 or 5 of a power of ten (of `base`). What is counted in whole numbers
+    /// has no ticks between two of them.
     pub(super) fn to(max: f64, base: f64) -> Self {
         let max = if max.is_finite() && max > 0.0 { max } else { 1.0 };
         let rough = max / INTERVALS;
         let unit = base.powf((rough.ln() / base.ln() + 1e-9).floor());
-        Self::between(0.0, max, round(rough / unit) * unit)
+        Self::between(0.0, max, (round(rough / unit) * unit).max(1.0))
     }
 
     /// Around zero and all values between two, in whole steps of 1, 2 or 5 of a power of ten (of `base`).
@@ -35,7 +36,10 @@ impl Axis {
         // Halves, so that the difference of the extremes of the type is finite.
         let (low, high) = if low <= high { (low, high) } else { (0.0, 0.0) };
         let rough = (high / 2.0 - low / 2.0) / (INTERVALS / 2.0);
-        let size = round(rough.max(low.abs().max(high.abs()) * 1e-6));
+        let most = low.abs().max(high.abs());
+        // One value lies in the middle.
+        let least = if low == high { most / INTERVALS } else { most * 1e-6 };
+        let size = round(rough.max(least));
         let axis = Self::between(low, high, if size > 0.0 { size } else { 1.0 });
         if axis.ticks.len() > 1 && axis.ticks.iter().all(|tick| tick.is_finite()) {
             axis
@@ -73,10 +77,26 @@ impl Axis {
             return "0".into();
         }
         if most >= 1e6 || self.step.abs() < 1e-4 || !self.step.is_finite() {
-            return format!("{tick:.1e}").replace(".0e", "e");
+            let told = format!("{tick:.*e}", self.digits_of(tick));
+            let (digits, power) = told.split_once('e').unwrap_or((&told, "0"));
+            return format!("{}e{power}", without_zeros(digits));
         }
         let digits = (-(self.step.abs().log10() + 1e-9).floor()).clamp(0.0, 6.0) as usize;
         format!("{tick:.digits$}")
+    }
+
+    /// Digits behind the first one that tell a tick from its neighbours.
+    fn digits_of(&self, tick: f64) -> usize {
+        let powers = tick.abs().log10().floor() - (self.step.abs().log10() + 1e-9).floor();
+        if powers.is_finite() { powers.clamp(1.0, 15.0) as usize } else { 1 }
+    }
+}
+
+/// A number without the zeros behind its point.
+fn without_zeros(number: &str) -> &str {
+    match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
     }
 }
 
@@ -93,10 +113,7 @@ fn round(rough: f64) -> f64 {
 /// A value in words without the zeros behind its point: `5 ms`, `2.5 MiB`.
 pub(super) fn short(words: &str) -> String {
     let (number, unit) = words.split_once(' ').unwrap_or((words, ""));
-    let number = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
-    };
+    let number = without_zeros(number);
     if number == "0" || unit.is_empty() { number.into() } else { format!("{number} {unit}") }
 }
 
@@ -143,7 +160,8 @@ mod tests {
     fn ticks_are_round_and_reach_over_what_is_shown() {
         assert_eq!(Axis::to(10.0, 10.0).ticks, [0.0, 5.0, 10.0]);
         assert_eq!(Axis::to(80e6, 1e3).ticks, [0.0, 20e6, 40e6, 60e6, 80e6]);
-        assert_eq!(Axis::to(0.0, 10.0).ticks, [0.0, 0.5, 1.0]);
+        assert_eq!(Axis::to(0.0, 10.0).ticks, [0.0, 1.0]);
+        assert_eq!(Axis::to(2.0, 1e3).ticks, [0.0, 1.0, 2.0]);
         let mib = 1024.0 * 1024.0;
         assert_eq!(Axis::to(9.4 * mib, 1024.0).ticks, [0.0, 5.0 * mib, 10.0 * mib]);
         assert_eq!(Axis::around(0.82222, 0.99167).ticks.len(), 5);
@@ -183,6 +201,23 @@ mod tests {
                     assert!((0.0..=1.0).contains(&axis.share(low)), "{low} {high}");
                 }
             }
+        }
+    }
+
+    #[test]
+    fn no_two_ticks_read_the_same() {
+        let told = |low, high| {
+            let axis = Axis::around(low, high);
+            axis.ticks.iter().map(|tick| axis.plain(*tick)).collect::<Vec<_>>()
+        };
+        assert_eq!(told(1.2e6, 1.24e6), ["1.2e6", "1.21e6", "1.22e6", "1.23e6", "1.24e6"]);
+        assert_eq!(told(5.0, 5.0), ["4", "6"]);
+        assert_eq!(told(2e-5, 6e-5), ["2e-5", "3e-5", "4e-5", "5e-5", "6e-5"]);
+        for (low, high) in [(1e6, 1e6 + 1.0), (-3e-7, 9e-7), (0.1, 0.100_001), (1e300, 1.01e300)] {
+            let mut words = told(low, high);
+            let all = words.len();
+            words.dedup();
+            assert_eq!(words.len(), all, "{words:?}");
         }
     }
 

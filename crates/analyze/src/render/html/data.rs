@@ -82,6 +82,11 @@ pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
+/// Step numbers that a point stands for, beginning with its own.
+fn steps_per_point(shift: u32) -> u64 {
+    1_u64.checked_shl(shift).unwrap_or(u64::MAX).min(MAX)
+}
+
 /// The JSON text of the page's data.
 pub(super) fn encode(report: &Report) -> Result<String, String> {
     let mut columns = Columns::default();
@@ -111,7 +116,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             add(&format!("{name}_mean_off"), &|point| gauge(point).map(from_middle));
         }
         plots.push(json!({
-            "id": "steps", "steps_per_point": 1_u64.checked_shl(series.shift), "marks": Marks::of(report).value(),
+            "id": "steps", "steps_per_point": steps_per_point(series.shift), "marks": Marks::of(report).value(),
         }));
     }
     if let Some((series, phases)) = phase_series(report) {
@@ -125,7 +130,9 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
                 .integers(&format!("phases_{at}"), points.iter().map(|point| Some(exposed_ns(point, phase))));
         }
         let names: Vec<String> = phases.iter().map(|phase| printable(phase)).collect();
-        plots.push(json!({ "id": "phases", "names": names }));
+        plots.push(json!({
+            "id": "phases", "steps_per_point": steps_per_point(series.shift), "names": names,
+        }));
     }
     if let Some(held) = held_series(report) {
         columns.integers("held_step", held.points.iter().map(|point| Some(point.step)));
@@ -134,7 +141,9 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             columns.signed(&format!("held_{at}"), bytes.into_iter());
             lines.push(json!({ "name": printable(&name), "color": class }));
         }
-        plots.push(json!({ "id": "held", "lines": lines }));
+        plots.push(json!({
+            "id": "held", "steps_per_point": steps_per_point(held.shift), "lines": lines,
+        }));
     }
     let (texts, examples) = examples::encode(report, &mut columns);
     for (at, series) in report.detailed_metrics.values.iter().enumerate() {
@@ -145,7 +154,11 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             columns.floats(&format!("value-{at}_min"), points().map(|point| point.min));
             columns.floats(&format!("value-{at}_max"), points().map(|point| point.max));
         }
-        plots.push(json!({ "id": format!("value-{at}"), "name": printable(&series.name) }));
+        plots.push(json!({
+            "id": format!("value-{at}"),
+            "steps_per_point": steps_per_point(series.shift),
+            "name": printable(&series.name),
+        }));
     }
     let time = report.summary.step_time.as_ref();
     let (first, last) = steps_shown(report);
