@@ -64,6 +64,16 @@ class Flame {
     place.hidden = false;
   }
 
+  /** Shows what an address says. */
+  restore(address) {
+    this.words = this.search.value = address.get('search') ?? '';
+    this.own = this.ownBox.checked = address.has('own');
+    this.inverted = this.invertedBox.checked = address.has('inverted');
+    this.zoomed = address.get('zoom') ?? (this.inverted ? '' : this.home);
+    this.from = Math.max(Math.trunc(Number(address.get('from'))) || 0, 0);
+    this.draw();
+  }
+
   /** The tree that is shown: by path, or by name with the callers below. */
   tree() {
     const root = { name: 'all', key: '', total: 0, own: 0, children: new Map() };

@@ -1,17 +1,23 @@
 // Puts the parts together, and keeps what is shown in the address, so that a link shows the same.
 
-const state = new URLSearchParams(location.hash.includes('=') ? location.hash.slice(1) : '');
+/** The state that the address holds. */
+const readAddress = () => new URLSearchParams(location.hash.includes('=') ? location.hash.slice(1) : '');
 
-/** Writes the state into the address without a step of its own in the history. */
-function remember(changes) {
+let state = readAddress();
+
+/** Writes the state into the address, as a step of its own in the history or in place of the present one. */
+function remember(changes, isStep = false) {
+  const before = state.toString();
   for (const [key, value] of Object.entries(changes)) {
     if (value === '' || value === null) state.delete(key);
     else state.set(key, value);
   }
-  history.replaceState(null, '', state.size ? `#${state}` : location.pathname + location.search);
+  const act = isStep && state.toString() !== before ? 'pushState' : 'replaceState';
+  // What is written here has a state of its own; what is typed has none.
+  history[act]({}, '', state.size ? `#${state}` : location.pathname + location.search);
 }
 
-/** Goes to a part of the page; the state stays in the address. */
+/** Goes to a part of the page. */
 function go(id) {
   const target = document.getElementById(id);
   if (!target) return;
@@ -20,7 +26,6 @@ function go(id) {
   const heading = target.querySelector('h2, h3') ?? target;
   heading.tabIndex = -1;
   heading.focus({ preventScroll: true });
-  remember({ at: id });
 }
 
 /** The steps that all plots show. */
@@ -49,10 +54,24 @@ class Zoom {
   all() {
     this.set(this.first, this.last);
   }
+
+  /** Shows what an address says. */
+  restore(address) {
+    this.plots[0]?.setLogarithmic(address.has('log'));
+    const [from, to] = (address.get('steps') ?? '').split('-').map(Number);
+    const isRange = address.has('steps') && Number.isFinite(from);
+    this.set(isRange ? from : this.first, isRange && Number.isFinite(to) ? to : this.last);
+  }
 }
 
 /** Moves the cursor of all plots, once they are there. */
 let look = () => {};
+
+/** Narrows the table of sections to one, where there is a table. */
+let find = () => {};
+
+/** What shows the state of an address again, a part of the page each. */
+const restorers = [];
 
 function startPlots(data) {
   const shown = plotsOf(data);
@@ -66,8 +85,7 @@ function startPlots(data) {
     if (step < zoom.range[0] || step > zoom.range[1]) zoom.all();
     zoom.look(step);
   };
-  const [from, to] = (state.get('steps') ?? '').split('-').map(Number);
-  zoom.set(Number.isFinite(from) ? from : zoom.first, Number.isFinite(to) ? to : zoom.last);
+  restorers.push((address) => zoom.restore(address));
 }
 
 function startSections() {
@@ -76,40 +94,38 @@ function startSections() {
     all: table.long.isAll ? 1 : '',
   }));
   if (!table.table) return;
-  table.words.value = state.get('filter') ?? '';
-  table.phase.value = state.get('phase') ?? '';
-  if (table.phase.selectedIndex < 0) table.phase.value = '';
-  table.long.isAll = state.has('all');
-  const sort = /^(\d+)([ad])$/.exec(state.get('sort') ?? '');
-  if (sort) table.sort(Number(sort[1]), sort[2] === 'd');
-  table.filter(false);
+  find = (path) => table.find(path);
   const flame = new Flame(table.rows, () => remember({
     zoom: flame.zoomed === flame.home ? '' : flame.zoomed || '/', from: flame.from || '', search: flame.words, own: flame.own ? 1 : '', inverted: flame.inverted ? 1 : '',
   }));
-  flame.words = flame.search.value = state.get('search') ?? '';
-  flame.own = flame.ownBox.checked = state.has('own');
-  flame.inverted = flame.invertedBox.checked = state.has('inverted');
-  if (flame.inverted) flame.zoomed = '';
-  if (state.has('zoom')) flame.zoomed = state.get('zoom');
-  flame.from = Math.max(Math.trunc(Number(state.get('from'))) || 0, 0);
-  flame.draw();
-  document.addEventListener('click', (event) => {
-    const link = event.target.closest?.('a[href^="#"]');
-    if (!link) return;
-    event.preventDefault();
-    if (link.dataset.section) table.find(link.dataset.section);
-    if (link.dataset.look) look(Number(link.dataset.look));
-    go(link.getAttribute('href').slice(1));
-  });
+  restorers.push((address) => table.restore(address), (address) => flame.restore(address));
 }
 
 function startWaterfall(data) {
   const waterfall = new Waterfall(examplesOf(data), () => remember({
     example: waterfall.shown.at, part: waterfall.isWhole() ? '' : waterfall.part.join('-'),
   }));
-  if (!waterfall.examples || !state.has('example')) return;
-  const part = (state.get('part') ?? '').split('-').map(Number);
-  waterfall.show(Number(state.get('example')), part.length === 2 && part.every(Number.isFinite) ? part : null);
+  if (waterfall.examples) restorers.push((address) => waterfall.restore(address));
+}
+
+/** Links inside of the page: each is a step of the history, so that the way back leads to what was shown. */
+function follow(event) {
+  const link = event.target.closest?.('a[href^="#"]');
+  // A new tab or window is the browser's business.
+  if (!link || event.defaultPrevented || event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+  event.preventDefault();
+  const id = link.getAttribute('href').slice(1);
+  remember({ at: id }, true);
+  if (link.dataset.section) find(link.dataset.section);
+  if (link.dataset.look) look(Number(link.dataset.look));
+  go(id);
+}
+
+/** Shows the state of the address. Parts write theirs into it meanwhile, and each reads the one that was there before. */
+function restore() {
+  const address = readAddress();
+  state = readAddress();
+  restorers.forEach((one) => one(address));
 }
 
 async function start() {
@@ -122,9 +138,16 @@ async function start() {
     const said = element('p', { class: 'failed', role: 'alert' }, `The figures over the steps could not be read (${error.message}); plots cannot be zoomed.`);
     document.getElementById('timeline')?.prepend(said);
   }
+  restore();
   document.querySelectorAll('main table:not(#section-table)').forEach((table) => { if (table.tBodies[0].rows.length > FIRST_ROWS) new LongTable(table); });
   document.querySelectorAll('.scroll').forEach(markOverflow);
   if (state.has('at')) go(state.get('at'));
+  document.addEventListener('click', follow);
+  window.addEventListener('popstate', (event) => {
+    restore();
+    // Where the way back leads to, the browser scrolls itself.
+    if (event.state === null && state.has('at')) go(state.get('at'));
+  });
   document.documentElement.dataset.ready = 'yes';
 }
 

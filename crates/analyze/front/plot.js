@@ -70,15 +70,19 @@ class Plot {
       this.from = slider('From step', () => this.zoom.set(Number(this.from.value), Math.max(Number(this.from.value) + 1, this.zoom.range[1])));
       this.to = slider('to step', () => this.zoom.set(Math.min(Number(this.to.value) - 1, this.zoom.range[0]), Number(this.to.value)));
       this.pointer = slider('Look at step', () => this.zoom.look(Number(this.pointer.value)));
-      const box = element('input', { type: 'checkbox', onchange: () => { this.logarithmic = box.checked; this.draw(); remember({ log: box.checked ? 1 : '' }); } });
-      this.logarithmic = box.checked = state.has('log');
-      place.append(element('label', {}, box, ' logarithmic'));
+      this.box = element('input', { type: 'checkbox', onchange: () => { this.setLogarithmic(this.box.checked); this.draw(); remember({ log: this.logarithmic ? 1 : '' }); } });
+      place.append(element('label', {}, this.box, ' logarithmic'));
       this.said.setAttribute('aria-live', 'polite');
       this.said.textContent = 'Drag in a plot to see a part of the steps; all plots show the same.';
     }
     this.all = element('button', { type: 'button', onclick: () => this.zoom.all() }, 'All steps');
     place.append(this.all, this.said);
     place.hidden = false;
+  }
+
+  /** Chooses the axis, which is drawn later. */
+  setLogarithmic(isChosen) {
+    this.logarithmic = this.box.checked = isChosen;
   }
 
   /** The figures in words, 50 rows a page, made when they are looked at. */
@@ -140,8 +144,8 @@ class Plot {
 
   brush(from, to) {
     const [left, right] = [this.x(from), this.x(to)].sort((a, b) => a - b);
-    this.box.setAttribute('x', `${left}%`);
-    this.box.setAttribute('width', `${from === to ? 0 : right - left}%`);
+    this.shade.setAttribute('x', `${left}%`);
+    this.shade.setAttribute('width', `${from === to ? 0 : right - left}%`);
   }
 
   /** The place of a step in percent. */
@@ -267,9 +271,9 @@ class Plot {
       if (line.low !== line.high) inside.append(drawn('polygon', { class: `${this.shown.stacked ? 'area' : 'band'} ${line.color}`, points: band.join(' ') }));
       if (!this.shown.stacked) inside.append(drawn('polyline', { class: `line${isSingle ? ' dot' : ''} ${line.color}`, points: mean.join(' ') }));
     });
-    this.box = drawn('rect', { class: 'brush', y: top, width: 0, height: bottom - top });
+    this.shade = drawn('rect', { class: 'brush', y: top, width: 0, height: bottom - top });
     this.hair = drawn('line', { class: 'hair', y1: top, y2: bottom, visibility: 'hidden' });
-    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom }) : []), ...this.beyond(beyond, top), this.box, this.hair);
+    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom }) : []), ...this.beyond(beyond, top), this.shade, this.hair);
     this.drawing.replaceChildren(svg);
     const isWhole = this.zoom.isWhole();
     this.all.hidden = isWhole && !this.from;

@@ -121,6 +121,25 @@ class SectionTable {
     if (isChange) this.changed();
   }
 
+  /** Shows what an address says. */
+  restore(address) {
+    this.words.value = address.get('filter') ?? '';
+    this.phase.value = address.get('phase') ?? '';
+    if (this.phase.selectedIndex < 0) this.phase.value = '';
+    this.long.isAll = address.has('all');
+    const sort = /^(\d+)([ad])$/.exec(address.get('sort') ?? '');
+    if (sort) this.sort(Number(sort[1]), sort[2] === 'd');
+    else if (this.order) this.unsort();
+    this.filter(false);
+  }
+
+  /** The order of the document. */
+  unsort() {
+    this.table.tHead.querySelector('[aria-sort]')?.removeAttribute('aria-sort');
+    this.table.tBodies[0].append(...this.rows);
+    this.order = null;
+  }
+
   /** Shows one section, as a finding names it. */
   find(path) {
     this.words.value = path;

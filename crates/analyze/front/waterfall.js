@@ -50,7 +50,6 @@ class Waterfall {
     this.tools(document.getElementById('waterfall-tools'));
     this.graph.addEventListener('keydown', (event) => this.key(event));
     this.drag();
-    this.show(Number(this.figure.dataset.example), null);
   }
 
   tools(place) {
@@ -86,6 +85,13 @@ class Waterfall {
       `${this.shown.title}, ${wholeNumber(this.shown.listed.length)} of ${wholeNumber(this.shown.spans)} spans`;
     this.table();
     this.look(...(part ?? [0, Infinity]));
+  }
+
+  /** Shows what an address says. */
+  restore(address) {
+    const part = (address.get('part') ?? '').split('-').map(Number);
+    const isPart = address.has('example') && part.length === 2 && part.every(Number.isFinite);
+    this.show(address.has('example') ? Number(address.get('example')) : Number(this.figure.dataset.example), isPart ? part : null);
   }
 
   /** Shows the part of the step from one time to another. */
