@@ -467,6 +467,20 @@ class Page(unittest.TestCase):
             self.assertEqual(self.run_js(LOST), [])
         self.picture("narrow")
 
+    def test_nothing_is_scrolled_away_on_a_wide_screen(self):
+        self.assertGreater(len(self.report["detailed_metrics"]["batches"]["loaders"]), 0)
+        self.assertEqual(self.run_js("return [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > one.clientWidth)"
+                                     ".map(one => [one.getAttribute('aria-label'), one.scrollWidth, one.clientWidth])"), [])
+
+    def test_who_waited_for_which_loader_is_told(self):
+        places = set(self.run_js("return [...document.querySelectorAll('#loaders data')].map(one => one.dataset.at)"))
+        for number, loader in enumerate(self.report["detailed_metrics"]["batches"]["loaders"]):
+            self.assertGreater(len(loader["held_up"]), 0)
+            for kind in ("held_up", "waited_by"):
+                for row in range(len(loader[kind])):
+                    for name in ("waits", "total_ns"):
+                        self.assertIn(f"detailed_metrics/batches/loaders/{number}/{kind}/{row}/{name}", places)
+
     def test_rows_of_a_narrow_screen_are_few_lines(self):
         self.browser.resize(360, 740)
         self.open()

@@ -10,3 +10,4 @@ pub(crate) mod others;
 pub(crate) mod periods;
 pub(crate) mod recording;
 pub(crate) mod spread;
+pub(crate) mod waiters;

@@ -1,11 +1,11 @@
 //! Tables of steps: phases, the slowest, what happens between steps, loaders, memory.
 
 use super::page::{
-    bytes, close, code, count, escape, figure, known, ns, number, open, paragraph, share, table,
+    bytes, close, code, count, escape, figure, known, ns, number, open, paragraph, prose, share, table,
 };
 use super::palette::{self, Palette};
 use super::svg;
-use crate::render::common::periods;
+use crate::render::common::{periods, waiters::waiters};
 use crate::report::units::{percent, signed_bytes};
 use crate::report::{Memory, Report};
 use crate::summary::{HeldFigures, ModeSummary, PhaseName, PhaseSum};
@@ -194,29 +194,37 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
             ns(&format!("{place}/busy_ns"), row.busy_ns),
             ns(&format!("{place}/waiting_ns"), row.waiting_ns),
             ns(&format!("{place}/computing_ns"), row.computing_ns),
-            count(&format!("{place}/waits/wait/count"), row.waits.wait.count),
-            ns(&format!("{place}/waits/wait/total"), row.waits.wait.total),
         ]
     });
     table(
-        "Loaders",
+        "Loaders: how long a batch takes, and what their threads did",
         [
             "Loader",
             ">Batches",
             ">Workers",
             ">Busy",
-            ">Waiting for a place",
-            ">Median to make",
-            ">p95 to make",
+            ">Queue full",
+            ">Median",
+            ">p95",
             ">Busy in all",
-            ">Waiting for other loaders",
+            ">Waiting for loaders",
             ">Computing",
-            ">Waits for it",
-            ">Waiting",
         ],
         rows,
         out,
     );
+    let rows = batches.loaders.iter().enumerate().flat_map(|(at, loader)| {
+        waiters(loader).map(move |waiter| {
+            let place = format!("detailed_metrics/batches/loaders/{at}/{}", waiter.place);
+            [
+                code(&loader.name),
+                prose(&waiter.who),
+                count(&format!("{place}/waits"), waiter.waits),
+                ns(&format!("{place}/total_ns"), waiter.total_ns),
+            ]
+        })
+    });
+    table("Who waited for which loader", ["Loader", "Who waited", ">Waits", ">Time"], rows, out);
     let place = "detailed_metrics/waits";
     let kinds = [
         ("Waits", "wait", waits.wait),

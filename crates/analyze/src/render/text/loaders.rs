@@ -1,6 +1,7 @@
-//! Loaders, their batches, and the waits for them.
+//! Loaders, their batches, and who waited for them.
 
 use super::page::{Look, Page, known};
+use crate::render::common::waiters::waiters;
 use crate::report::Report;
 use crate::report::units::{count, duration, percent, things};
 
@@ -17,7 +18,11 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let waits = loader.waits.wait.count;
         let waits = (waits > 0 && batches.loaders.len() > 1).then(|| {
             let all = duration(loader.waits.wait.total);
-            format!("; {} for it took {all}", things(waits, "wait", "waits"))
+            let who: Vec<String> = waiters(loader)
+                .map(|waiter| format!("{} {}", waiter.who.replace('`', ""), duration(waiter.total_ns)))
+                .collect();
+            let who = if who.is_empty() { String::new() } else { format!(" ({})", who.join(", ")) };
+            format!("; {} for it took {all}{who}", things(waits, "wait", "waits"))
         });
         let waits = waits.unwrap_or_default();
         if loader.produce.count == 0 {
