@@ -826,6 +826,16 @@ class Stepless(unittest.TestCase):
 class Named(unittest.TestCase):
     """Long names: of the program, of a phase, of hundreds of sections."""
 
+    def test_long_words_of_sentences_are_broken(self):
+        page, report = pages.of("named")
+        with browser.Browser() as window:
+            window.resize(360, 740)
+            window.open(page)
+            place = max((section["path"] for section in report["sections"]), key=len) * 4
+            for words_ in ("p", "li", "figcaption"):
+                window.run("document.querySelector('#findings').append(element(arguments[0], {}, arguments[1]))", words_, place)
+                self.assertLessEqual(window.run("return document.documentElement.scrollWidth"), 360, words_)
+
     def test_it_stays_small_and_narrow(self):
         page, report = pages.of("named")
         self.assertGreater(len(report["sections"]), 300)
