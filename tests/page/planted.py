@@ -94,7 +94,7 @@ HEBREW = "\u05d8\u05e2\u05d9\u05e0\u05d4 7"
 
 def strange(path):
     """80 steps with names that are empty, from right to left, and of letters that are several characters, long ones too."""
-    names = (HEBREW, f"{WORKER}.load", LONG, "<b>&amp;\u202e", "a\\b")
+    names = (HEBREW, f"{WORKER}.load", LONG, "<b>&amp;\u202e", "a\\b", "tab\there\nline")
     parts = (("", None, 0.4), *((name, "forward", 0.1) for name in names))
     run(path, [10 + step % 3 for step in range(80)], parts)
 

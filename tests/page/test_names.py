@@ -47,6 +47,16 @@ class Strange(unittest.TestCase):
             self.assertEqual(window.run("return shortened(arguments[0])", planted.LONG), cut)
             self.assertEqual(window.run("return namedPath(arguments[0])", r"/a\//b//"), r"(no name)/a\//b/(no name)/(no name)")
 
+    def test_a_name_reads_the_same_everywhere(self):
+        page, report = pages.of("strange")
+        self.assertIn("step/tab\there\nline", [section["path"] for section in report["sections"]])
+        told = "tab\ufffdhere\ufffdline"
+        with browser.Browser() as window:
+            window.open(page)
+            self.assertIn(f"step/{told}", window.run("return [...document.querySelectorAll('#section-table tbody th')].map(one => one.textContent)"))
+            for graph in ("flame", "waterfall"):
+                self.assertIn(told, window.run("return [...document.querySelectorAll(`#${arguments[0]}-graph .box`)].map(one => one.title.split(', ')[0])", graph))
+
     def test_letters_from_right_to_left_turn_nothing_else(self):
         page, _ = pages.of("strange")
         with browser.Browser() as window:

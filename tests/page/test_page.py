@@ -3,7 +3,10 @@ dark, on paper, without scripts. What it needs is in `pages.py`; `STEPSCOPE_PICT
 they are wanted."""
 
 import os
+import pathlib
 import re
+import subprocess
+import tempfile
 import unittest
 
 import browser
@@ -821,6 +824,25 @@ class Stepless(unittest.TestCase):
             self.assertGreater(len(links), 3)
             self.assertLessEqual(set(links), set(named))
             self.assertEqual(window.messages(), [])
+
+
+class Empty(unittest.TestCase):
+    """An input that holds no run."""
+
+    def test_it_has_no_empty_parts(self):
+        with tempfile.TemporaryDirectory() as folder:
+            run, page = pathlib.Path(folder, "empty.json"), pathlib.Path(folder, "empty.html")
+            run.write_text('{"resourceSpans": []}')
+            subprocess.run([pages.PROGRAM, "--quiet", "analyze", str(run), "--format", "html", "--output", str(page)], capture_output=True)
+            with browser.Browser() as window:
+                window.open(page)
+                parts = window.run("return [...document.querySelectorAll('main > section')].map(one => [one.id, one.innerText.trim().split('\\n').length])")
+                self.assertIn("recording", dict(parts))
+                self.assertEqual([part for part, lines in parts if lines < 2], [])
+                self.assertEqual({"sections", "ranks", "flame"} & set(dict(parts)), set())
+                links = window.run("return [...document.querySelectorAll('nav a')].map(one => one.getAttribute('href').slice(1))")
+                self.assertLessEqual(set(links), set(dict(parts)))
+                self.assertEqual(window.messages(), [])
 
 
 class Named(unittest.TestCase):

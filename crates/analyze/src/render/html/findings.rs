@@ -4,7 +4,7 @@
 use super::page::{close, code, escape, figure, ns, number, open, paragraph, prose, share, table};
 use super::plots::held_series;
 use crate::render::common::evidence::{items, labelled};
-use crate::render::common::names::named_path;
+use crate::render::common::names::{named_path, printable};
 use crate::render::common::others;
 use crate::report::{Bottleneck, BottleneckType, Report};
 
@@ -56,7 +56,7 @@ fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
     if let Some(section) = &finding.section {
         out.push_str(&format!(
             " in <a href=\"#sections\" data-section=\"{}\">{}</a>",
-            escape(section),
+            escape(&printable(section)),
             code(&named_path(section))
         ));
     }
@@ -134,6 +134,9 @@ fn evidence(place: &str, finding: &Bottleneck, out: &mut String) {
 
 pub(super) fn rules(report: &Report, out: &mut String) {
     let others = others::others(report);
+    if others.is_empty() {
+        return;
+    }
     let rows = others.iter().map(|it| [it.names(|rule| code(rule)), it.state.into(), prose(it.because)]);
     open("rules", "Also checked", out);
     table("Rules that found nothing", ["Rule", "State", "~Because"], rows, out);

@@ -9,6 +9,9 @@ use crate::report::Report;
 use crate::report::units::rate;
 
 pub(super) fn ranks(report: &Report, out: &mut String) {
+    if report.ranks.is_empty() {
+        return;
+    }
     open("ranks", "Processes", out);
     let rows = report.ranks.iter().enumerate().map(|(at, row)| {
         let place = format!("ranks/{at}");

@@ -12,21 +12,21 @@ const ROWS: usize = 120;
 
 /// Where the script puts the flame graph. Without scripts the table below says the same.
 pub(super) fn flame(report: &Report, out: &mut String) {
-    open("flame", "Flame graph", out);
     if report.sections.is_empty() {
-        paragraph("No sections.", out);
-    } else {
-        out.push_str(
+        return;
+    }
+    open("flame", "Flame graph", out);
+    out.push_str(
             "<noscript><p>The flame graph needs scripts; the table of sections below holds the same figures.</p></noscript>\n\
              <div id=\"flame-tools\" class=\"tools\" hidden></div>\n\
              <div id=\"flame-graph\" hidden></div>\n<p id=\"flame-said\" class=\"said\" role=\"status\"></p>\n",
         );
-        paragraph(
-            "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that ran at the same time as each other \
-             share the width of their parent. What is too narrow to be seen is one box together. The table of sections holds the same in words.",
-            out,
-        );
-    }
+    paragraph(
+        "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that ran at the same time as each other \
+             share the width of their parent. What is too narrow to be seen is one box together. It adds up all steps that were read, of every mode and with warm-up: \
+             shares can differ from those of the verdict, which is about one mode after warm-up. The table of sections holds the same in words.",
+        out,
+    );
     close(out);
 }
 
@@ -70,6 +70,9 @@ pub(super) fn rest(report: &Report) -> Vec<Value> {
 }
 
 pub(super) fn table(report: &Report, out: &mut String) {
+    if report.sections.is_empty() {
+        return;
+    }
     open("sections", "Sections", out);
     out.push_str("<div id=\"section-tools\" class=\"tools\" hidden></div>\n");
     let rows = order(report).take(ROWS).map(|(at, row)| {
@@ -78,7 +81,7 @@ pub(super) fn table(report: &Report, out: &mut String) {
         let phase = row.phase.as_ref().map(PhaseName::as_str);
         let attributes = format!(
             " data-path=\"{}\" data-kind=\"{}\" data-phase=\"{}\"",
-            escape(&row.path),
+            escape(&printable(&row.path)),
             row.kind.as_str(),
             escape(phase.unwrap_or_default())
         );
