@@ -40,7 +40,7 @@ class Section:
         self.collapsed = 0
         self.steps = 0
         self.orphans = 0
-        self.errors = 0
+        self.errors = self.on_device = 0
         # Spans in traces that are not whole, and those whose parts are in other traces: what their children took is
         # not known.
         self.selfless = 0
@@ -70,6 +70,7 @@ class Section:
             self.collapsed += 1
             return
         self.durations.append(span.duration)
+        self.on_device += span.get(names.CATEGORY) in names.DEVICE_CATEGORIES
         self.steps += node.kind == "step"
         self.total += span.duration
         for name, key in SUMS.items():

@@ -42,7 +42,7 @@ def step(number, start, wait_ns, duration):
         "stepscope.polls": [1, 0, 10, 1, 1, 13, 20, 2],
     }
     part = {"thread.id": 2, "stepscope.busy_ns": 8, "stepscope.idle_ns": 2, "stepscope.cpu_ns": 7, "stepscope.flops": 9}
-    second = [(5, 3, "part", start + wait_ns + 2, start + wait_ns + 12, {**part, "thread.id": 3})] if number == 2 else []
+    second = [(5, 3, "part", start + wait_ns + 2, start + wait_ns + 12, {**part, "thread.id": 3, "trace_event.category": "kernel"})] if number == 2 else []
     found = trace(
         number,
         (1, 0, "step", start, start + duration, root),
@@ -136,7 +136,7 @@ FIGURES = ("busy_ns", "idle_ns", "cpu_ns", "run_queue_ns", "samples", "tokens", 
 def section(path, kind, self_ns, figures, in_steps=None, calls=3, **more):
     found = {
         "path": path, "name": path.rpartition("/")[2], "depth": path.count("/") + 1, "kind": kind, "source": "spans",
-        "self_ns": self_ns, "self_busy_ns": None, "collapsed_calls": 0, "errors": 0, "alloc": None,
+        "self_ns": self_ns, "self_busy_ns": None, "collapsed_calls": 0, "errors": 0, "device_calls": 0, "alloc": None,
         "slow_excess_ns": 0, "in_steps": [],
     }
     if in_steps:
@@ -171,7 +171,7 @@ def sections():
             alloc=alloc, self_busy_ns=120, source="aggregates",
         ),
         section(
-            "step/model/part", "section", 40, block(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 30), errors=2, calls=4,
+            "step/model/part", "section", 40, block(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 30), errors=2, device_calls=1, calls=4,
             busy_ns=summed(4, 32), idle_ns=summed(4, 8), cpu_ns=summed(4, 28), flops=summed(4, 36),
         ),
         section("shuffle", "section", 40, block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0), slow_excess_ns=20),

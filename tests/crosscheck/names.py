@@ -14,6 +14,9 @@ FLOPS = "stepscope.flops"
 BUSY_NS = "stepscope.busy_ns"
 IDLE_NS = "stepscope.idle_ns"
 POLLS = "stepscope.polls"
+# What a span was in the Trace Event Format, and the categories of what runs on a device.
+CATEGORY = "trace_event.category"
+DEVICE_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset", "gpu_user_annotation"}
 CPU_NS = "stepscope.cpu_ns"
 RUN_QUEUE_NS = "stepscope.run_queue_ns"
 TRACE_DROPPED = "stepscope.trace.dropped"

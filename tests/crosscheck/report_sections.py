@@ -83,6 +83,7 @@ def by_both(where, got, section, has_all, compare):
     compare.equal(where, "depth", got["depth"], section.depth)
     compare.equal(where, "kind", got["kind"], section.kind)
     compare.equal(where, "errors", got["errors"], section.errors)
+    compare.equal(where, "device_calls", got["device_calls"], section.on_device)
     compare.equal(where, "collapsed_calls", got["collapsed_calls"], section.collapsed)
     for figure in ("busy_ns", "idle_ns", "cpu_ns", "run_queue_ns", "samples", "tokens", "bytes", "flops"):
         reported = got[figure] and (got[figure]["spans"], got[figure]["sum"])

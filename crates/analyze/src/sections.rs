@@ -90,6 +90,8 @@ pub(crate) struct SectionAcc {
     /// their own.
     pub(crate) outside_ns: Option<u64>,
     pub(crate) errors: u64,
+    /// Calls that ran on an accelerator.
+    pub(crate) device_calls: u64,
     /// Kinds seen, a bit each.
     pub(crate) kinds: u8,
     /// The smallest of the phases that spans name themselves.
@@ -151,6 +153,7 @@ impl SectionAcc {
         }
         self.durations.record(facts.duration_ns);
         self.kinds |= 1 << (facts.kind as u8);
+        self.device_calls = self.device_calls.saturating_add(u64::from(span.is_on_device));
         for (sum, &figure) in self.figures.iter_mut().zip(&SUMMED) {
             sum.add(span.amount(figure));
         }
@@ -200,6 +203,7 @@ impl Merge for SectionAcc {
         self.selfless = self.selfless.saturating_add(other.selfless);
         self.outside_ns = self.outside_ns.max(other.outside_ns);
         self.errors = self.errors.saturating_add(other.errors);
+        self.device_calls = self.device_calls.saturating_add(other.device_calls);
         self.kinds |= other.kinds;
         if let Some(tag) = &other.tag {
             self.tag(tag);

@@ -42,6 +42,14 @@ pub(crate) mod flag {
     /// There are poll intervals.
     pub(crate) const POLLS: u8 = 32;
 
+    /// It ran on a device.
+    pub(crate) const ON_DEVICE: u8 = 64;
+
+    /// The flag of a device.
+    pub(crate) const fn of_device(is_on_device: bool) -> u8 {
+        if is_on_device { ON_DEVICE } else { 0 }
+    }
+
     /// The flag of poll intervals.
     pub(crate) const fn of_polls(intervals: &[super::Interval]) -> u8 {
         if intervals.is_empty() { 0 } else { POLLS }
@@ -300,6 +308,7 @@ impl<'a> Record<'a> {
             phase,
             span_kind,
             is_error,
+            is_on_device,
             signal,
             process,
             thread_name,
@@ -324,6 +333,7 @@ impl<'a> Record<'a> {
         };
         *span_kind = i32::from_le_bytes([self.head[40], self.head[41], self.head[42], self.head[43]]);
         *is_error = self.flags() & flag::ERROR != 0;
+        *is_on_device = self.flags() & flag::ON_DEVICE != 0;
         *signal = flag::signal(self.flags());
         *process = self.process();
         // Figures that are not present keep what they were: nobody sees them.

@@ -162,6 +162,9 @@ pub struct Span {
     pub span_kind: i32,
     /// Whether its status is an error.
     pub is_error: bool,
+    /// Whether it ran on an accelerator: kernels, copies and annotations of streams, by the category of the trace event that
+    /// it was.
+    pub is_on_device: bool,
     /// The signal that its error names: on the span of a run the one that ended it.
     pub signal: Option<Signal>,
     /// Which process wrote it: a number that is the same in every input for equal attributes of the resource, and
@@ -224,6 +227,7 @@ impl Default for Span {
             phase: PhaseTag::Absent,
             span_kind: 0,
             is_error: false,
+            is_on_device: false,
             signal: None,
             process: 0,
             thread_name: Text::default(),

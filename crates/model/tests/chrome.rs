@@ -268,6 +268,13 @@ fn kinetos_steps_are_traces() {
     assert_eq!((of_kernel.id, kernel.phase), (trace.id, PhaseTag::Known(Phase::Communication)));
     assert!(of_kernel.links.iter().any(|link| link.span == kernel.id && link.target == launch.id));
     assert_ne!(kernel.figure(Figure::ThreadId), Some(7), "a stream is no thread");
+    let on_device: Vec<(&str, &str)> = traces
+        .iter()
+        .flat_map(|trace| trace.spans.iter().map(move |span| (trace, span)))
+        .filter(|(_, span)| span.is_on_device)
+        .map(|(trace, span)| (trace.text(span.name), trace.text(span.thread_name)))
+        .collect();
+    assert_eq!(on_device.len(), 2, "{on_device:?}");
     let (of_optimizer, optimizer) = find(&traces, "Optimizer.step#SGD.step");
     assert_ne!(of_optimizer.id, trace.id);
     assert_eq!(optimizer.phase, PhaseTag::Known(Phase::Optimizer));

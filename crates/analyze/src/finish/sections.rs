@@ -249,6 +249,7 @@ fn row(
         flops: figure(acc.figure(Figure::Flops)),
         memory: memory(acc, total, may_miss),
         errors: acc.errors,
+        device_calls: acc.device_calls,
         slow_excess_ns,
         in_steps: in_steps(acc),
     }

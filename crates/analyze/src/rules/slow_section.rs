@@ -26,7 +26,8 @@ pub(super) const RULE: Rule = Rule {
               on another thread, and nothing of higher rank runs. Where no step was read with its sections, their sums \
               tell how long they took themselves, on whatever thread, and the finding says so. A section is a finding \
               from a share of the step time on, or from a lower share when a single call takes long. Sections without \
-              a phase are judged only where phases cover most of the step. Stages of training whose sections take long \
+              a phase are judged only where phases cover most of the step; kernels and copies on a device are not \
+              judged. Stages of training whose sections take long \
               in a single call, or in one of ten (the 90th percentile of calls that are mostly the section's own time), and \
               sections that allocate much in one call, give notes instead of findings.",
         advice: "Do the work less often, move it to another thread, or make it cheaper. Give the section its \
@@ -63,7 +64,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let mut candidates: Vec<Cost<'_>> = summary
         .sections
         .iter()
-        .filter(|row| row.is_part() && !is_expected(row, &steps))
+        .filter(|row| is_judged(row) && !is_expected(row, &steps))
         .filter_map(|row| Cost::of(row, &steps))
         .collect();
     // The largest first, of equals the first path.
@@ -101,6 +102,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         }
         None => "no section but the regular stages of a step takes time".into(),
     })
+}
+
+/// Whether it is code of a step. What a device computes is what the step is for, and nothing that code can leave to others.
+fn is_judged(row: &SectionRow) -> bool {
+    row.is_part() && !row.is_on_device()
 }
 
 /// Stages that every step consists of, and those that other rules look at.
@@ -232,7 +238,7 @@ pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
         _ => Vec::new(),
     };
     let mut notes = Vec::new();
-    for row in summary.sections.iter().filter(|row| row.is_part() && !found.contains(&row.path)) {
+    for row in summary.sections.iter().filter(|row| is_judged(row) && !found.contains(&row.path)) {
         let self_ns = row.self_ns.map(|ns| ns / row.stats.count.max(1));
         if let Some(ns) = self_ns.filter(|&ns| ns as f64 >= thresholds.long_call_s * 1e9) {
             notes.push(Note {

@@ -122,6 +122,8 @@ pub struct SectionRow {
     pub memory: Option<SectionMemory>,
     /// Spans with an error.
     pub errors: u64,
+    /// Calls that ran on an accelerator, as kernels and copies do.
+    pub device_calls: u64,
     /// What calls of more than twice the median take above it, all together; absent without calls.
     pub slow_excess_ns: Option<u64>,
     /// Its part in steps, by mode; modes without calls are left out.
@@ -139,6 +141,12 @@ impl SectionRow {
     #[must_use]
     pub const fn is_part(&self) -> bool {
         matches!(self.kind, SectionKind::Section | SectionKind::MicroStep)
+    }
+
+    /// Whether it is work of an accelerator, all but a few of its calls: no code of the program.
+    #[must_use]
+    pub const fn is_on_device(&self) -> bool {
+        self.device_calls > self.stats.count / 2
     }
 }
 

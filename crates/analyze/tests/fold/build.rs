@@ -126,6 +126,11 @@ impl SpanBuild<'_> {
         self
     }
 
+    pub(crate) fn on_device(self) -> Self {
+        self.0.is_on_device = true;
+        self
+    }
+
     pub(crate) fn error(self) -> Self {
         self.0.is_error = true;
         self

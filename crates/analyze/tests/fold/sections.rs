@@ -50,9 +50,13 @@ fn figures_are_summed_with_the_number_of_spans_that_have_them() {
     build.span(1, "a", 0, 10).figure(Figure::CpuNs, 7).figure(Figure::Samples, 32).error();
     build.span(1, "a", 10, 30).figure(Figure::CpuNs, 9);
     build.span(1, "a", 30, 60).figure(Figure::Samples, -5);
+    build.span(1, "kernel", 60, 70).on_device();
     let summary = summarise([&build.trace()]);
     let row = summary.section("step/a").unwrap();
     assert_eq!((row.stats.count, row.stats.total, row.errors), (3, 60, 1));
+    assert!(row.device_calls == 0 && !row.is_on_device());
+    let kernel = summary.section("step/kernel").unwrap();
+    assert!(kernel.device_calls == 1 && kernel.is_on_device());
     assert_eq!((row.stats.min, row.stats.max, row.stats.p50), (Some(10), Some(30), Some(20)));
     assert_eq!(row.cpu_ns, Some(FigureSum { spans: 2, sum: 16 }));
     // Negative amounts are damage, not values.

@@ -468,6 +468,7 @@ impl Run {
             flops: None,
             memory: None,
             errors: 0,
+            device_calls: 0,
             in_steps: if inside { vec![part] } else { Vec::new() },
         };
         let sections = &mut self.summary.sections;

@@ -156,6 +156,11 @@ pub(super) fn is_on_device(category: &str) -> bool {
     matches!(category, "kernel" | "gpu_memcpy" | "gpu_memset" | "Kernel" | "Memcpy" | "Memset")
 }
 
+/// Whether events of a category lie on a device's streams: what ran there, and what annotates it.
+pub(crate) fn is_of_device(category: &str) -> bool {
+    is_on_device(category) || category == "gpu_user_annotation"
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -24,7 +24,8 @@ use stepscope_core::identity::hash_parts;
 
 pub(crate) use document::Document;
 use event::Event;
-pub(crate) use names::{OTLP, PROFILER_STEP, is_event};
+pub(crate) use event::is_of_device;
+pub(crate) use names::{CATEGORY, OTLP, PROFILER_STEP, is_event};
 pub(crate) use nest::Index;
 use nest::Nest;
 use steps::{Steps, is_beyond};

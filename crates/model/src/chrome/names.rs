@@ -3,7 +3,7 @@
 use crate::json_cursor::Cursor;
 
 /// Attribute of a span that was an event: its category.
-pub(super) const CATEGORY: &str = "trace_event.category";
+pub(crate) const CATEGORY: &str = "trace_event.category";
 /// Attribute of a point of a counter: which of its series.
 pub(super) const SERIES: &str = "trace_event.series";
 /// Member of `args` with the fields of a span of OTLP.

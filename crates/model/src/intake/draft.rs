@@ -8,6 +8,7 @@ use super::keys::{Keys, Named, SpanKey, span_keys};
 use super::polls::PollsDraft;
 use super::value;
 use crate::Figure;
+use crate::chrome::is_of_device;
 use crate::record::{Fields, MAX_ITEMS, MAX_TEXT, flag};
 
 /// Numbers of keys whose meaning is kept; a power of two.
@@ -26,6 +27,7 @@ pub(crate) struct Draft {
     kind: Option<SectionKind>,
     mode: Mode,
     signal: Option<Signal>,
+    is_on_device: bool,
     phase: Option<Phase>,
     phase_text: String,
     thread_name: String,
@@ -53,6 +55,7 @@ impl Default for Draft {
             kind: None,
             mode: Mode::Train,
             signal: None,
+            is_on_device: false,
             phase: None,
             phase_text: String::new(),
             thread_name: String::new(),
@@ -84,6 +87,7 @@ impl Draft {
         self.kind = None;
         self.mode = Mode::Train;
         self.signal = None;
+        self.is_on_device = false;
         self.phase = None;
         self.is_repaired = false;
         if self.has_text {
@@ -163,6 +167,7 @@ impl Draft {
                 set(&mut self.loader, value);
             }
             SpanKey::ErrorType => self.signal = value::text(value).and_then(Signal::parse),
+            SpanKey::Category => self.is_on_device = value::text(value).is_some_and(is_of_device),
             SpanKey::Polls => {
                 self.has_text = true;
                 self.polls.read(value);
@@ -250,7 +255,9 @@ impl Draft {
             kind: self.kind.unwrap_or(SectionKind::Section),
             mode: self.mode,
             phase: self.phase,
-            flags: flag::of_signal(self.signal) | flag::of_polls(self.polls.intervals()),
+            flags: flag::of_signal(self.signal)
+                | flag::of_polls(self.polls.intervals())
+                | flag::of_device(self.is_on_device),
             process: 0,
             present: self.present,
             figures: &self.figures,

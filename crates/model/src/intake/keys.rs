@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 
 use stepscope_core::attr;
 
-use crate::Figure;
 use crate::jaeger::tag;
+use crate::{Figure, chrome};
 
 /// What an attribute of a span is to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +20,8 @@ pub(crate) enum SpanKey {
     Loader,
     ErrorType,
     Polls,
+    /// The category of a trace event, however it came here.
+    Category,
     /// What Jaeger says of a span that it changed.
     Repairs,
     /// The alias of a user metric; the name is what follows the last dot.
@@ -138,6 +140,7 @@ static SPAN: LazyLock<Keys<SpanKey>> = LazyLock::new(|| {
         (attr::BATCH_LOADER, SpanKey::Loader),
         (attr::ERROR_TYPE, SpanKey::ErrorType),
         (attr::POLLS, SpanKey::Polls),
+        (chrome::CATEGORY, SpanKey::Category),
         (tag::WARNINGS, SpanKey::Repairs),
         (attr::VALUE_PREFIX, SpanKey::Value),
     ]);

@@ -27,7 +27,10 @@ pub(super) fn sections(report: &Report) -> String {
         .sum("tokens", |row| row.tokens)
         .sum("bytes", |row| row.bytes)
         .sum("flops", |row| row.flops);
-    allocations(table).column("errors", |row| row.errors.into()).of(&report.sections)
+    allocations(table)
+        .column("errors", |row| row.errors.into())
+        .column("device_calls", |row| row.device_calls.into())
+        .of(&report.sections)
 }
 
 fn allocations(table: Table<&SectionRow>) -> Table<&SectionRow> {

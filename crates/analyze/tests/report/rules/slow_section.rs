@@ -77,6 +77,24 @@ fn without_phases_regular_stages_cannot_be_told() {
 }
 
 #[test]
+fn what_a_device_computes_is_no_helper_code() {
+    let mut summary = Run::of(100, 4_000 * MS)
+        .phase(Phase::Forward, "forward", 1_500 * MS)
+        .untagged("sgemm", 1, 1_600 * MS)
+        .build();
+    assert_eq!(found(RULE, &summary).len(), 1);
+    let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
+    row.device_calls = row.stats.count;
+    assert!(fine(RULE, &summary).starts_with("no section"));
+    let notes = slow_section::notes(&summary, &Config::default());
+    assert!(notes.iter().all(|note| note.section.as_deref() != Some("step/sgemm")), "{notes:?}");
+    // A host section of this name, of which a few calls are annotations of a stream.
+    let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
+    row.device_calls = row.stats.count / 2;
+    assert_eq!(found(RULE, &summary).len(), 1);
+}
+
+#[test]
 fn few_steps_are_not_judged() {
     assert!(unknown(RULE, &Run::of(19, 10 * MS).untagged("x", 1, 9 * MS).build()).starts_with("19 steps"));
 }
