@@ -15,11 +15,21 @@ use crate::messages;
 pub(crate) struct Case {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
+    /// Whether others made what it measures.
+    pub(crate) is_peer: bool,
     /// The format that it can read; absent where it reads both.
     format: Option<Format>,
 }
 
 impl Case {
+    const fn peer(name: &'static str, about: &'static str, format: Format) -> Self {
+        Self { name, about, is_peer: true, format: Some(format) }
+    }
+
+    const fn part(name: &'static str, about: &'static str) -> Self {
+        Self { name, about, is_peer: false, format: None }
+    }
+
     /// Whether it can read this format.
     pub(crate) fn is_for(&self, format: Format) -> bool {
         self.format.is_none_or(|own| own == format)
@@ -28,10 +38,10 @@ impl Case {
 
 /// All of them.
 pub(crate) const CASES: &[Case] = &[
-    Case { name: "serde_json", about: "serde_json into opentelemetry-proto", format: Some(Format::Json) },
-    Case { name: "prost", about: "prost into opentelemetry-proto", format: Some(Format::Proto) },
-    Case { name: "decode", about: "stepscope-otlp, decoding alone", format: None },
-    Case { name: "read", about: "stepscope-model, decoded and assembled", format: None },
+    Case::peer("serde_json", "serde_json into opentelemetry-proto", Format::Json),
+    Case::peer("prost", "prost into opentelemetry-proto", Format::Proto),
+    Case::part("decode", "stepscope-otlp, decoding alone"),
+    Case::part("read", "stepscope-model, decoded and assembled"),
 ];
 
 /// Reads `path` as the case `name` does.
