@@ -17,8 +17,8 @@ mod series;
 mod stats;
 mod step;
 
-pub(crate) use change::EXPLAINED_SHARE;
 pub use change::{ChangeCause, ChangeKind, ChangeSection, StepChange};
+pub(crate) use change::{EXPLAINED_SHARE, stands_out};
 pub use coverage::{Coverage, Shortfall};
 pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
 pub use distribution::DurationBucket;

@@ -39,7 +39,7 @@ pub(super) const RULE: Rule = Rule {
               found is told. A finding needs a level that all later ones stay above: what steps take after it is the \
               lowest of these, and the gain is what each of them takes more. The phase named is the one whose exposed time in a step grew most, in the mean of all \
               steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
-              half of what steps grew, and the rest of the step grew by at most half as large a share; the section \
+              half of what steps grew, and grew by half as much again of its own time as the rest of the step did; the section \
               named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
               does, all of the step is slower: while that is by less than a quarter it may be no more than the \
               machine's clock, and the severity is at most 9; so it is where at least half of what steps grew is time \

@@ -14,7 +14,9 @@ use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary};
+use crate::summary::{
+    EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary, stands_out,
+};
 
 pub(super) const RULE: Rule = Rule {
     id: "step_jitter",
@@ -37,8 +39,10 @@ pub(super) const RULE: Rule = Rule {
               ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
               tail is compared with the longest level, and the mean with that of the levels; where ranks are slower than others \
               (`slow_rank`) and the run did not change, each rank's median is such a level. The phase named is the \
-              one that explains the slowest steps: where their exposed time exceeds that of the average step most, if \
-              it accounts for at least half of the excess. Where none does, the section is named whose calls of more than twice \
+              one that explains the slowest steps: where their exposed time exceeds that of a usual step most (all steps are taken \
+              for a mix of usual ones and of such slow ones), if \
+              it accounts for at least half of the excess and grows by half as much again of its own time as the rest of the \
+              step does: what makes all of a step slower is no matter of its longest phase. Where none does, the section is named whose calls of more than twice \
               the median take at least half of what all steps take above theirs. Where slow calls of one section of this phase, or a change \
               in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
               time in which the steps' threads waited for a processor, the severity is at most 9.",
@@ -60,7 +64,7 @@ thresholds! {
     /// Share of the step time, above the median, from which a tail is a finding.
     min_share: f64 = 0.05;
     /// Share of the excess of the slowest steps from which a phase explains them.
-    explained_share: f64 = 0.5;
+    explained_share: f64 = EXPLAINED_SHARE;
     /// Steps after warm-up that are needed: percentiles of fewer mean little.
     min_steps: u64 = 100;
 }
@@ -328,7 +332,7 @@ fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool, is_told: bool) -> S
     )
 }
 
-/// The phase in which the slowest steps exceed the average step most.
+/// The phase in which the slowest steps exceed the usual one most, and the rest of the step less.
 struct Cause {
     phase: String,
     share: f64,
@@ -338,24 +342,34 @@ impl Cause {
     /// Of the slowest steps that are of no period.
     fn of(mode: &ModeSummary, periodic: Option<&PeriodicSteps>) -> Option<Self> {
         let usual_ns = mode.steady.p50?;
-        let count = mode.whole.steps.max(1);
-        let usual: BTreeMap<&str, u64> =
-            mode.phases.iter().map(|row| (row.phase.as_str(), row.exposed_ns / count)).collect();
-        let mut excess: BTreeMap<&str, u64> = BTreeMap::new();
-        let mut all_excess = 0u64;
-        for step in aperiodic(mode, periodic) {
-            all_excess = all_excess.saturating_add(step.duration_ns.saturating_sub(usual_ns));
-            for part in &step.phases {
-                let phase = part.phase.as_str();
-                let above = part.exposed_ns.saturating_sub(usual.get(phase).copied().unwrap_or(0));
-                let sum = excess.entry(phase).or_default();
-                *sum = sum.saturating_add(above);
-            }
+        let excess = |step: &SlowStep| step.duration_ns.saturating_sub(usual_ns);
+        let all_excess = aperiodic(mode, periodic).map(excess).fold(0, u64::saturating_add);
+        // Of the others it is not known what took them.
+        let known: Vec<&SlowStep> =
+            aperiodic(mode, periodic).filter(|step| !step.phases.is_empty()).collect();
+        let (steps, usual) = (known.len() as f64, usual_ns as f64);
+        let slow = known.iter().map(|step| step.duration_ns as f64).sum::<f64>() / steps;
+        let mean = |total_ns: u64| total_ns as f64 / mode.whole.steps.max(1) as f64;
+        // All steps are a mix of usual ones and of such as these, which gives their share from step times, and with it the
+        // usual time of a phase from its mean.
+        let mixed = ((mean(mode.whole.total_ns) - usual) / (slow - usual)).clamp(0.0, 0.9);
+        let mut exposed: BTreeMap<&str, f64> = BTreeMap::new();
+        for part in known.iter().flat_map(|step| &step.phases) {
+            *exposed.entry(part.phase.as_str()).or_default() += part.exposed_ns as f64;
         }
+        let causes = exposed.into_iter().map(|(phase, took)| {
+            let took = took / steps;
+            let row = mode.phases.iter().find(|row| row.phase.as_str() == phase);
+            let all = row.map_or(0.0, |row| mean(row.exposed_ns));
+            (phase, (((all - mixed * took) / (1.0 - mixed)).max(0.0), took))
+        });
         // Of equals the first name.
-        let (phase, above) = excess.into_iter().rev().max_by_key(|&(_, above)| above)?;
-        (all_excess > 0)
-            .then(|| Self { phase: phase.to_owned(), share: (above as f64 / all_excess as f64).min(1.0) })
+        let above = |part: (f64, f64)| part.1 - part.0;
+        let (phase, part) =
+            causes.max_by(|a, b| above(a.1).total_cmp(&above(b.1)).then_with(|| b.0.cmp(a.0)))?;
+        let is_it = above(part) > 0.0 && all_excess > 0 && stands_out((usual, slow), part);
+        let share = (above(part) * steps / all_excess as f64).min(1.0);
+        is_it.then(|| Self { phase: phase.to_owned(), share })
     }
 }
 

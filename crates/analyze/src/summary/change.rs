@@ -107,17 +107,18 @@ impl ChangeCause {
     /// Whether it makes up at least `least_share` of the steps' change, and the rest of the step moved less.
     #[must_use]
     pub fn explains(&self, least_share: f64) -> bool {
-        let step = (self.step_before_ns, self.step_after_ns);
-        self.share() >= least_share && stands_out(step, (self.before_ns, self.after_ns))
+        let step = (self.step_before_ns as f64, self.step_after_ns as f64);
+        self.share() >= least_share && stands_out(step, (self.before_ns as f64, self.after_ns as f64))
     }
 }
 
-/// Whether a part of the step moved other than the rest of it: that moved by at most half as large a share as the step
-/// did. Times before and after. What makes all of a step slower makes its longest part slower, too, and is no matter of
+/// Whether a part of the step moved more than the rest of it: by half as much again of its own time, at least. Times before
+/// and after, of the same unit. What makes all of a step slower makes its longest part slower, too, and is no matter of
 /// that part.
-fn stands_out(step: (u64, u64), part: (u64, u64)) -> bool {
-    let relative = |(before, after): (u64, u64)| (after as f64 - before as f64) / (before as f64).max(1.0);
-    let rest = relative((step.0.saturating_sub(part.0), step.1.saturating_sub(part.1)));
-    let step = relative(step);
-    rest * step.signum() <= step.abs() / 2.0
+pub(crate) fn stands_out(step: (f64, f64), part: (f64, f64)) -> bool {
+    const TIMES: f64 = 1.5;
+    let relative = |(before, after): (f64, f64)| (after - before) / before.max(1.0);
+    let rest = ((step.0 - part.0).max(0.0), (step.1 - part.1).max(0.0));
+    let direction = (step.1 - step.0).signum();
+    relative(part) * direction >= TIMES * relative(rest) * direction
 }

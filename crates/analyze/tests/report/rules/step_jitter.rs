@@ -72,6 +72,30 @@ fn slowness_without_a_phase_is_said_to_have_none() {
 }
 
 #[test]
+fn what_makes_all_of_a_step_slower_is_no_matter_of_its_longest_phase() {
+    // Of a step 0.8 are `forward`; every tenth takes 60 ms, the others 10.
+    let with = |slow_forward_ns: u64| {
+        let mut summary = every_tenth(60 * MS)
+            .phase(Phase::Forward, "forward", 8 * MS)
+            .slow_because(Phase::Forward)
+            .build();
+        summary.modes[0].phases[0].exposed_ns = summary.modes[0].whole.total_ns / 10 * 8;
+        let parts = summary.modes[0].slowest.iter_mut().flat_map(|step| &mut step.phases);
+        parts.for_each(|part| part.exposed_ns = slow_forward_ns);
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    let all = with(48 * MS);
+    assert_eq!((&all.phase, all.evidence.get("explained_by")), (&None, None), "{all:?}");
+    assert!(all.recommendation.starts_with("No phase explains"), "{}", all.recommendation);
+    // A tenth of the steps are slow, so that the usual one spends 12 ms less a tenth of these 51 in it, of nine tenths: 7.7.
+    // It grows by 5.6 times its own, and the rest, 9 ms instead of 2.3, by 2.9 times.
+    assert_eq!(with(51 * MS).phase.as_deref(), Some("forward"));
+    // Now by 5.2 times, and the rest by 3.9.
+    assert_eq!(with(49 * MS + MS / 2).phase, None);
+}
+
+#[test]
 fn slowness_of_a_section_without_a_phase_is_its_own() {
     let lock = |slow_ns: u64| {
         let mut durations = vec![MS; 10];
