@@ -1,6 +1,7 @@
 """What sections hold over the steps, from the spans: what each left allocated itself, at the step in which it ended, added
 up. What another thread or a section between steps left is where it ended, as exactly as points of series tell."""
 
+import numbering
 import figures
 import names
 import traces
@@ -209,10 +210,9 @@ def compare_held(report, run, kinds, compare):
     if len(run.held.paths) > SECTIONS:
         return
     shift = got["shift"]
-    places = lambda by: len({(epoch, number >> by) for (epoch, number), _, _ in run.held.steps[mode]})
+    places = {place for place, _, _ in run.held.steps[mode]}
     compare.equal(where, "mode", got["mode"], mode)
-    compare.equal(where, "points fit", places(shift) <= run.held.bound(), True)
-    compare.equal(where, "smallest shift", shift == 0 or places(shift - 1) > run.held.bound(), True)
+    compare.equal(where, "smallest shift", numbering.is_least(places, shift, run.held.bound()), True)
     compare.equal(where, "untold", got["untold"], sorted(run.untold))
     steps, rows, rest = series(run, mode, shift)
     size = lambda row: abs(peak(row[2])[1])

@@ -42,6 +42,15 @@ def point(step, shift):
     return (step.number >> shift << shift) + step.offset
 
 
-def places(steps, shift):
-    """How many points a series of a shift has."""
-    return len({(step.epoch or 0, step.number >> shift) for step in steps if step.number is not None})
+def fits(places, shift, bound):
+    """Whether a series of these places, pairs of epoch and number, keeps to its bound with a shift."""
+    keys = sorted({(epoch or 0, number >> shift) for epoch, number in places})
+    numbers = [number for _, number in keys]
+    runs_on = numbers == sorted(numbers)
+    more = bound + min(8 * bound, 8_192)
+    return len(keys) <= bound or runs_on and len(set(numbers)) <= bound and len(keys) <= more
+
+
+def is_least(places, shift, bound):
+    """Whether a shift is the smallest with which they do."""
+    return fits(places, shift, bound) and (shift == 0 or not fits(places, shift - 1, bound))

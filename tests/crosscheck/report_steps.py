@@ -457,7 +457,8 @@ def compare_series(series, steps, compare):
             points.setdefault(numbering.point(step, shift), []).append(step)
     compare.equal(where, "points", [point["step"] for point in series["points"]], sorted(points))
     if steps:
-        compare.equal(where, "smallest shift", shift == 0 or numbering.places(steps, shift - 1) > 65_536, True)
+        places = {(step.epoch, step.number) for step in steps if step.number is not None}
+        compare.equal(where, "smallest shift", numbering.is_least(places, shift, 65_536), True)
     for point in series["points"]:
         mine = points.get(point["step"])
         if mine is None:

@@ -1,4 +1,5 @@
-//! Series over step numbers: as many points as are allowed, each holding `2^shift` numbers.
+//! Series over step numbers: as many points as are allowed, each holding `2^shift` numbers. Where numbers run on through
+//! epochs, those of one point are in several places, one an epoch, and are put together when they are shown.
 
 use std::collections::BTreeMap;
 
@@ -37,17 +38,57 @@ pub(crate) const fn numbers(shift: u32) -> u64 {
     1 << if shift < 63 { shift } else { 63 }
 }
 
-/// A series. The shift is the smallest that keeps the number of points within the bound; more steps can only
-/// raise it, so it depends on the set of step numbers only.
+/// Places beyond the bound that a series may have for numbers that run on through epochs: so many times the bound, and
+/// never more than this many.
+const MORE_TIMES: usize = 8;
+const MORE: usize = 8_192;
+
+/// A series. The shift is the smallest that keeps the number of points within the bound: of places, or of numbers where
+/// these run on from epoch to epoch and the places are no more than [`MORE`] above it. More steps can only raise it, so it
+/// depends on the set of places only.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Points<T> {
     pub(crate) shift: u32,
     pub(crate) points: BTreeMap<Key, T>,
+    #[serde(skip)]
+    order: Option<Order>,
+}
+
+/// What is known of the keys of a series as they follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Order {
+    /// Whether no epoch begins below the last number of the one before.
+    runs_on: bool,
+    /// Keys with the number of the one before. Means nothing where numbers do not run on.
+    same: usize,
+}
+
+impl Order {
+    fn of<'a>(keys: impl Iterator<Item = &'a Key>) -> Self {
+        let mut order = Self { runs_on: true, same: 0 };
+        let mut last = None;
+        for &(_, step) in keys {
+            order.runs_on &= last <= Some(step);
+            order.same += usize::from(last == Some(step));
+            last = Some(step);
+        }
+        order
+    }
+
+    /// With one more between two that follow each other.
+    fn with(self, before: Option<u64>, step: u64, after: Option<u64>) -> Self {
+        let runs_on = self.runs_on
+            && before.is_none_or(|before| before <= step)
+            && after.is_none_or(|after| step <= after);
+        let parted = usize::from(before.is_some() && before == after);
+        let same = usize::from(before == Some(step)) + usize::from(after == Some(step));
+        Self { runs_on, same: (self.same + same).saturating_sub(parted) }
+    }
 }
 
 impl<T> Default for Points<T> {
     fn default() -> Self {
-        Self { shift: 0, points: BTreeMap::new() }
+        Self { shift: 0, points: BTreeMap::new(), order: None }
     }
 }
 
@@ -55,7 +96,29 @@ impl<T> Points<T> {
     /// The same points with other content.
     pub(crate) fn map<U>(&self, content: impl Fn(&T) -> U) -> Points<U> {
         let points = self.points.iter().map(|(&key, point)| (key, content(point))).collect();
-        Points { shift: self.shift, points }
+        Points { shift: self.shift, points, order: self.order }
+    }
+}
+
+impl<T> Points<T> {
+    /// Has to be told of a key before it is added.
+    fn expect(&mut self, key: Key) {
+        let Some(order) = self.order.filter(|order| order.runs_on) else { return };
+        if !self.points.contains_key(&key) {
+            let step = |(&(_, step), _): (&Key, &T)| step;
+            let before = self.points.range(..key).next_back().map(step);
+            self.order = Some(order.with(before, key.1, self.points.range(key..).next().map(step)));
+        }
+    }
+
+    fn fits(&mut self, bound: usize) -> bool {
+        let places = self.points.len();
+        if places <= bound {
+            return true;
+        }
+        let order = *self.order.get_or_insert_with(|| Order::of(self.points.keys()));
+        let most = bound.saturating_add(bound.saturating_mul(MORE_TIMES).min(MORE));
+        order.runs_on && places.saturating_sub(order.same) <= bound && places <= most
     }
 }
 
@@ -81,11 +144,14 @@ impl<T: Merge + Clone> Points<T> {
     where
         T: Default,
     {
-        change(self.points.entry(coarser(place.key(), 0, self.shift)).or_default());
+        let key = coarser(place.key(), 0, self.shift);
+        self.expect(key);
+        change(self.points.entry(key).or_default());
         self.enforce(bound);
     }
 
     fn put(&mut self, key: Key, value: &T) {
+        self.expect(key);
         match self.points.get_mut(&key) {
             Some(mine) => mine.absorb(value),
             None => {
@@ -96,7 +162,7 @@ impl<T: Merge + Clone> Points<T> {
 
     /// Makes points hold more steps until there are few enough.
     pub(crate) fn enforce(&mut self, bound: usize) {
-        while self.points.len() > bound.max(2) {
+        while !self.fits(bound.max(2)) {
             self.coarsen(self.shift + 1);
         }
     }
@@ -105,6 +171,7 @@ impl<T: Merge + Clone> Points<T> {
         let by = shift.saturating_sub(self.shift);
         if by > 0 {
             let before = std::mem::replace(&mut self.shift, shift);
+            self.order = None;
             for (key, value) in std::mem::take(&mut self.points) {
                 self.put(coarser(key, before, by), &value);
             }
@@ -152,7 +219,9 @@ impl Points<PhasePoint> {
         bound: usize,
     ) {
         let Some(place) = record.place().filter(|_| record.is_whole) else { return };
-        let point = self.points.entry(coarser(place.key(), 0, self.shift)).or_default();
+        let key = coarser(place.key(), 0, self.shift);
+        self.expect(key);
+        let point = self.points.entry(key).or_default();
         point.steps = point.steps.saturating_add(1);
         point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
         for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
@@ -230,6 +299,10 @@ impl Merge for StepPoint {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     fn at(step: u64) -> Place {
@@ -280,14 +353,80 @@ mod tests {
         for epoch in 0..1_000 {
             series.add(Place { epoch: Some(epoch), step: epoch % 7 }, &point(epoch), 10);
         }
-        assert_eq!(series.shift, 63 + 7);
+        // No more than 90.
+        assert_eq!(series.shift, 63 + 4);
         let counts: Vec<_> = series.points.iter().map(|(&key, point)| (key, point.count)).collect();
-        assert_eq!(counts[0], ((0, 0), 128));
-        assert_eq!((counts.len(), counts[7]), (8, ((7, 0), 104)));
+        assert_eq!(counts[0], ((0, 0), 16));
+        assert_eq!((counts.len(), counts[62]), (63, ((62, 0), 8)));
         let mut late = Points::default();
         late.add(Place { epoch: Some(999), step: u64::MAX }, &point(1), 10);
         late.merge(&series, 10);
-        assert_eq!((late.shift, late.points[&(7, 0)].count), (70, 105));
+        assert_eq!((late.shift, late.points[&(62, 0)].count), (67, 9));
+    }
+
+    /// The shift by its definition: the least by which all fit.
+    fn least_shift(places: &[(u64, u64)], bound: usize) -> u32 {
+        let fits = |shift: &u32| {
+            let keys: BTreeSet<Key> = places.iter().map(|&place| coarser(place, 0, *shift)).collect();
+            let steps: Vec<u64> = keys.iter().map(|key| key.1).collect();
+            let numbers = steps.iter().collect::<BTreeSet<_>>().len();
+            keys.len() <= bound || steps.is_sorted() && numbers <= bound && keys.len() <= 9 * bound
+        };
+        (0..).find(fits).unwrap()
+    }
+
+    #[test]
+    fn numbers_that_run_on_through_many_epochs_are_told_apart() {
+        // 2,000 epochs of 20 steps, which are not more than 100 points by number.
+        let places: Vec<(u64, u64)> = (0..40_000).map(|step| (step / 20, step)).collect();
+        let mut series = Points::default();
+        for &(epoch, step) in &places {
+            series.add(Place { epoch: Some(epoch), step }, &point(1), 256);
+        }
+        assert_eq!((series.shift, least_shift(&places, 256)), (8, 8));
+        let numbers: BTreeSet<u64> = series.points.keys().map(|key| key.1).collect();
+        assert_eq!(
+            (numbers.len(), series.points.values().map(|point| point.count).sum::<u64>()),
+            (157, 40_000)
+        );
+        // One that is below those of the epoch before: they begin anew.
+        series.add(Place { epoch: Some(1_000), step: 0 }, &point(1), 256);
+        assert_eq!(series.shift, least_shift(&[places.as_slice(), &[(1_000, 0)]].concat(), 256));
+        assert_eq!(series.shift, 15);
+    }
+
+    proptest! {
+        #[test]
+        fn the_shift_depends_on_the_places_only(
+            epochs in proptest::collection::vec((0u64..40, 0u64..60), 1..120),
+            runs_on in any::<bool>(),
+            odd in proptest::option::of(0usize..120),
+            cut in 0usize..120,
+            bound in 2usize..12,
+        ) {
+            let mut places: Vec<(u64, u64)> =
+                epochs.iter().map(|&(epoch, step)| (epoch, if runs_on { epoch * 60 + step } else { step })).collect();
+            if let Some(odd) = odd.and_then(|odd| places.get_mut(odd)) {
+                odd.1 = 7;
+            }
+            let of = |places: &[(u64, u64)]| {
+                let mut series = Points::default();
+                for &(epoch, step) in places {
+                    series.add(Place { epoch: Some(epoch), step }, &point(1), bound);
+                }
+                series
+            };
+            let all = of(&places);
+            prop_assert_eq!(all.shift, least_shift(&places, bound));
+            let (first, last) = places.split_at(cut.min(places.len()));
+            // As read from a file, which does not tell of its order.
+            let (mut first, mut last) = (Points { order: None, ..of(first) }, of(last));
+            first.merge(&last, bound);
+            prop_assert_eq!((first.shift, &first.points), (all.shift, &all.points));
+            places.reverse();
+            last.merge(&of(&places), bound);
+            prop_assert_eq!(last.shift, all.shift);
+        }
     }
 
     #[test]

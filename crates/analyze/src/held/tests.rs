@@ -132,7 +132,11 @@ fn bytes_cost_no_more_than_they_are_long() {
     let ids: Vec<u64> = (0..50_000).map(|n| n / 2 * 7).collect();
     let point = (7, vec![(50_000, 1), (u32::MAX, 2), (50_000, 4)]);
     let points = (0..5_000).map(|step| ((0, step), point.clone())).collect();
-    let series = || Points { shift: 0, points: BTreeMap::clone(&points) };
+    let series = || {
+        let mut series = Points::default();
+        BTreeMap::clone_into(&points, &mut series.points);
+        series
+    };
     let raw = Raw { ids, steps: [series(), series(), series()], elsewhere: series() };
     let read: Held = postcard::from_bytes(&postcard::to_allocvec(&raw).unwrap()).unwrap();
     assert_eq!(read.columns.len(), 25_000);
