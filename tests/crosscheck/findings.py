@@ -485,7 +485,9 @@ def slow_calls(finding, report, steps):
     share = inside(part["driving_ns"], steps.mode["whole_all"]["total_ns"], steps)
     direct, saved, mean, _ = share_of_mean(share * min(1, Fraction(above, max(1, total))), steps)
     taken = queued(report, steps, 0, None)
-    return direct, saved, mean, most_by_others(finding, taken and taken[0], above)
+    # One of fewer than four slow calls, or one that is unlike the others.
+    is_chance = 4 * (section["max"] - section["p50"]) > above
+    return direct, saved, mean, 9 if is_chance else most_by_others(finding, taken and taken[0], above)
 
 
 def periodic_excess(section, report, steps):

@@ -3,7 +3,7 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::{innermost, is_driving, warmup_excess_ns};
+use super::common::tail::{FEW, innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
@@ -29,8 +29,8 @@ pub(super) const RULE: Rule = Rule {
               above the usual is taken off it: that is warm-up; and so is what periodic steps take above the others in \
               the section's phase. Where evaluation calls the section, too, the calls of training are judged. Of \
               nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
-              their own. Where all steps waited for a processor for half of the cost or more, the severity is at most \
-              9.",
+              their own. Where all steps waited for a processor for half of the cost or more, or the slowest call is more than a \
+              quarter of it, which may be chance, the severity is at most 9.",
         advice: "Look at the slowest steps in the report, or at single traces of them: what does the section do there that \
                  it does not do otherwise? Flush, grow and clean up in small parts at every call or in another thread; \
                  sort samples by length.",
@@ -143,6 +143,13 @@ fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
     Some(inside * (above_ns as f64 / all_ns.max(1) as f64).min(1.0))
 }
 
+/// Whether the slowest call is a good part of what slow calls take, so that there are fewer than four or one that is unlike
+/// the others: such a run says little of the next one.
+fn may_be_chance(row: &SectionRow, above_ns: u64) -> bool {
+    let longest_ns = row.stats.max.unwrap_or(0).saturating_sub(row.stats.p50.unwrap_or(0));
+    longest_ns.saturating_mul(FEW) > above_ns
+}
+
 /// `share` is that of the step time, and what others on the machine may have done of it.
 fn finding(
     row: &SectionRow,
@@ -163,7 +170,7 @@ fn finding(
             steps.base().as_str(),
             count(ratio.round() as u64)
         ),
-        severity: capped(&gain, others.is_some()),
+        severity: capped(&gain, others.is_some() || may_be_chance(row, above_ns)),
         section: Some(row.path.clone()),
         phase: row.phase.as_ref().map(|phase| phase.as_str().to_owned()),
         rank: None,

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Phase;
 
 use super::common::levels::levels_since;
-use super::common::tail::{innermost, is_driving, warmup_excess_ns};
+use super::common::tail::{FEW, innermost, is_driving, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
 use super::common::within::steps_within;
@@ -118,7 +118,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
     let rare = Rare::of(steps.mode, periodic, usual_ns, thresholds);
     let is_rare = !has_tail && rare.share >= thresholds.min_share;
-    let few: &[&SlowStep] = if is_rare && rare.steps.len() < FEW { &rare.steps } else { &[] };
+    let few: &[&SlowStep] = if is_rare && (rare.steps.len() as u64) < FEW { &rare.steps } else { &[] };
     if !(has_tail || is_rare) || gain.share < thresholds.min_share {
         return Verdict::fine(format!(
             "p95 is {:.2} times {usual}, p99 {:.2} times; the mean step is {}{usuals}{}; a finding needs a p95 \
@@ -194,9 +194,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         predicted_gain: Some(gain),
     }])
 }
-
-/// Slow steps that are fewer than this may be chance.
-const FEW: usize = 4;
 
 /// The slowest steps that are no periodic ones, and beyond the limit of p99.
 struct Rare<'a> {

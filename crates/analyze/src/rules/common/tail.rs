@@ -4,6 +4,9 @@ use stepscope_core::path::split;
 
 use crate::summary::{InSteps, ModeSummary, SectionRow, Stats};
 
+/// Slow steps or calls that are fewer than this may be chance.
+pub(in crate::rules) const FEW: u64 = 4;
+
 /// Time above that of calls which all take as long as the median one. Calls below the median make it less.
 pub(in crate::rules) fn above_usual_ns(stats: &Stats) -> u64 {
     stats.p50.map_or(0, |p50| stats.total.saturating_sub(p50.saturating_mul(stats.count)))

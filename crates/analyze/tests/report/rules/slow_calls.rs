@@ -29,6 +29,18 @@ fn a_few_slow_calls_are_found() {
 }
 
 #[test]
+fn few_slow_calls_may_be_chance() {
+    let with = |slow: usize| {
+        let durations: Vec<u64> = (0..200).map(|call| if call < slow { 401 * MS } else { MS }).collect();
+        let [finding] =
+            found(RULE, &Run::of(200, 20 * MS).varying("log", &durations).build()).try_into().unwrap();
+        finding.severity
+    };
+    // One to four calls of 400 ms more in 200 steps of 20 ms.
+    assert_eq!([1, 3, 4].map(with), [9.0, 9.0, 40.0]);
+}
+
+#[test]
 fn what_others_on_the_machine_may_have_taken_is_told_and_no_fault() {
     let with = |taken_ns: u64| {
         let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
