@@ -124,19 +124,19 @@ fn fresh_run_id() -> String {
     format!("{}-{}-{tail:04x}", clock::compact(now), std::process::id())
 }
 
-/// `OTEL_RESOURCE_ATTRIBUTES` (`k=v,k=v`, values percent-encoded): each key once, the last value of it, and none that
+/// `OTEL_RESOURCE_ATTRIBUTES` (`k=v,k=v`, both percent-encoded): each key once, the last value of it, and none that
 /// the layer knows better itself.
 fn resource_attributes(list: &str) -> Vec<(String, String)> {
     let pairs = list.split(',').filter_map(|pair| pair.split_once('='));
     let mut attributes: Vec<(String, String)> = Vec::new();
     for (key, value) in pairs.take(MAX_ATTRIBUTES) {
-        let (key, value) = (key.trim(), percent_decode(value.trim()));
-        let is_named_only = matches!(key, attr::SERVICE_NAME | attr::SERVICE_VERSION);
-        if key.is_empty() || value.is_empty() || (attr::find(key).is_some() && !is_named_only) {
+        let (key, value) = (percent_decode(key.trim()), percent_decode(value.trim()));
+        let is_named_only = matches!(key.as_str(), attr::SERVICE_NAME | attr::SERVICE_VERSION);
+        if key.is_empty() || value.is_empty() || (attr::find(&key).is_some() && !is_named_only) {
             continue;
         }
-        attributes.retain(|(name, _)| name != key);
-        attributes.push((key.to_owned(), value));
+        attributes.retain(|(name, _)| *name != key);
+        attributes.push((key, value));
     }
     attributes
 }
@@ -191,7 +191,10 @@ mod tests {
 
     #[test]
     fn the_service_is_named_as_opentelemetry_says() {
-        let variables = [("OTEL_RESOURCE_ATTRIBUTES", "a=b, service.name = my%20app ,c=d")];
-        assert_eq!(resolve(Given::default(), &variables).service_name, "my app");
+        let variables = [("OTEL_RESOURCE_ATTRIBUTES", "a%2Cb=b, service%2Ename = my%20app ,c=d")];
+        let identity = resolve(Given::default(), &variables);
+        assert_eq!(identity.service_name, "my app");
+        let attribute = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+        assert_eq!(identity.attributes, [attribute("a,b", "b"), attribute("c", "d")]);
     }
 }

@@ -168,22 +168,26 @@ impl Otlp {
         let mut signal = |signal: &str| {
             let of_it = |what: &str| variable(format!("OTEL_EXPORTER_OTLP_{signal}_{what}"));
             let either = |what: &str| of_it(what).or_else(|| of_all(what));
-            let mut read = Signal {
-                endpoint: of_it("ENDPOINT").map(|(_, url)| url),
-                headers: either("HEADERS").map(|(_, text)| headers(&text)).unwrap_or_default(),
-                ..Self::default().traces
-            };
+            let mut read =
+                Signal { endpoint: of_it("ENDPOINT").map(|(_, url)| url), ..Self::default().traces };
             let mut warn = |text: String| {
                 if !warnings.contains(&text) {
                     warnings.push(text);
                 }
             };
+            if let Some((name, text)) = either("HEADERS") {
+                read.headers = headers(&text, |why| warn(format!("{name}: {why}: ignored")));
+            }
             match either("COMPRESSION").map(|(name, text)| (Compression::parse(&text), name, text)) {
                 Some((Ok(compression), ..)) => read.compression = compression,
                 Some((Err(why), name, text)) => warn(format!("{name}={text} {why}: ignored")),
                 None => {}
             }
             match either("TIMEOUT").map(|(name, text)| (text.parse().ok(), name, text)) {
+                // OpenTelemetry has 0 mean no limit. Then a receiver that never answers would hold a request for good.
+                Some((Some(0), name, _)) => {
+                    warn(format!("{name}=0 would wait for ever: {} ms are taken", TIMEOUT.as_millis()));
+                }
                 Some((Some(ms), ..)) => read.timeout = Duration::from_millis(ms),
                 Some((None, name, text)) => warn(format!("{name}={text} is not a whole number: ignored")),
                 None => {}
@@ -221,12 +225,27 @@ impl Otlp {
     }
 }
 
-/// `k=v,k=v`, values percent-encoded.
-fn headers(text: &str) -> Vec<(String, String)> {
-    text.split(',')
-        .filter_map(|pair| pair.split_once('='))
-        .map(|(name, value)| (name.trim().to_ascii_lowercase(), percent_decode(value.trim())))
-        .collect()
+/// `k=v,k=v`, values percent-encoded, without those that no request could carry. What is said of these does not have
+/// their values: they may be secret.
+fn headers(text: &str, mut refuse: impl FnMut(String)) -> Vec<(String, String)> {
+    let mut headers = Vec::new();
+    for pair in text.split(',').filter(|pair| !pair.trim().is_empty()) {
+        let Some((name, value)) = pair.split_once('=') else {
+            refuse("one part has no `=`".to_owned());
+            continue;
+        };
+        let (name, value) = (name.trim().to_ascii_lowercase(), percent_decode(value.trim()));
+        // RFC 9110, 5.1 and 5.5.
+        let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
+        if name.is_empty() || !name.bytes().all(is_name) {
+            refuse(format!("{name:?} is no name of a header"));
+        } else if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
+            refuse(format!("the value of {name} has control characters"));
+        } else {
+            headers.push((name, value));
+        }
+    }
+    headers
 }
 
 #[cfg(test)]
@@ -271,6 +290,16 @@ mod tests {
         let timeout = Duration::from_millis(250);
         let metrics = Signal { headers: vec![header("a", "c")], timeout, ..Otlp::default().metrics };
         assert_eq!(otlp, Otlp { endpoint: Some("http://base:4318".into()), traces, metrics });
+    }
+
+    #[test]
+    fn a_header_that_cannot_be_sent_does_not_hold_up_the_others() {
+        let (otlp, warnings) =
+            read(&[("OTEL_EXPORTER_OTLP_HEADERS", "bad key=secret,a=b,secret,c=secret%0A,=secret,,d=e")]);
+        let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(otlp.traces.headers, [header("a", "b"), header("d", "e")]);
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert!(warnings.iter().all(|text| !text.contains("secret")), "{warnings:?}");
     }
 
     #[test]
@@ -339,6 +368,7 @@ mod tests {
             #[cfg(not(feature = "zstd"))]
             ("OTEL_EXPORTER_OTLP_COMPRESSION", "zstd"),
             ("OTEL_EXPORTER_OTLP_TIMEOUT", "soon"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "0"),
             #[cfg(not(feature = "tls"))]
             ("OTEL_EXPORTER_OTLP_CERTIFICATE", "/ca.pem"),
             #[cfg(not(feature = "tls"))]

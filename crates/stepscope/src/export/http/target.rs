@@ -60,11 +60,12 @@ impl Target {
     /// `added` is put behind the URL's path.
     fn parse(url: &str, added: &str, paths: &Paths, signal: &Signal) -> Result<Self, String> {
         let is_grpc = signal.protocol.is_grpc();
-        let (is_tls, rest) = match url.split_once("://") {
+        let (whole, url) = (url, &without_secrets(url));
+        let (is_tls, rest) = match whole.split_once("://") {
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("http") => (false, rest),
             Some((scheme, rest)) if scheme.eq_ignore_ascii_case("https") => (true, rest),
             // OpenTelemetry has gRPC endpoints without a scheme be such with TLS, unless told otherwise.
-            None if is_grpc => (!signal.insecure, url),
+            None if is_grpc => (!signal.insecure, whole),
             _ => return Err(format!("the endpoint {url} does not start with http:// or https://")),
         };
         #[cfg(not(feature = "tls"))]
@@ -75,6 +76,12 @@ impl Target {
             ));
         }
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        if authority.contains('@') {
+            return Err(format!(
+                "the endpoint {url} has a user in it: take that out, and have it sent as a header \
+                 (OTEL_EXPORTER_OTLP_HEADERS=authorization=Basic%20…)"
+            ));
+        }
         let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !port.contains(']') => {
                 (host, port.parse().map_err(|_| format!("the endpoint {url} has no valid port"))?)
@@ -125,6 +132,11 @@ impl Target {
     }
 }
 
+/// A URL as it may be shown: without a user and a password.
+fn without_secrets(url: &str) -> String {
+    url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, behind)| format!("…@{behind}"))
+}
+
 /// A base is a folder, with or without its slash; a signal's own URL, to which nothing is added, is taken as it is.
 fn joined(path: &str, added: &str) -> String {
     if added.is_empty() {
@@ -156,6 +168,12 @@ mod tests {
         assert!(parse("host:4318").is_err());
         assert!(parse("http://:4318").is_err());
         assert!(parse("http://host:port").is_err());
+        for url in
+            ["http://me:secret@host:4318", "me:secret@host", "http://me:secret@", "http://me:secret/1@host"]
+        {
+            assert!(parse(url).is_err_and(|error| !error.contains("secret")), "{url}");
+        }
+        assert!(parse("http://me@host").is_err_and(|error| error.contains("OTEL_EXPORTER_OTLP_HEADERS")));
     }
 
     #[test]
