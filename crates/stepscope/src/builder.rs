@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use stepscope_core::Level;
+use stepscope_core::{Level, LossReason};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;
@@ -15,8 +15,10 @@ use crate::config::{Config, Format};
 use crate::control::{Control, Reach};
 use crate::demand::OnSignal;
 use crate::exit::Guard;
-use crate::export::directory::{DirectorySink, MIN_BOUND_BYTES, process_directory};
-use crate::export::handover::HandoverSink;
+use crate::export::OTLP;
+use crate::export::directory::{self, DirectorySink, MIN_BOUND_BYTES, process_directory};
+use crate::export::handover::{self, HandoverSink};
+use crate::export::unusable::UnusableSink;
 use crate::exporter::Exporter;
 use crate::filter::Filter;
 use crate::identity::{Given, Identity};
@@ -51,7 +53,7 @@ pub fn init() -> Guard {
 /// Settings for everything that [`init`] decides by itself.
 pub fn builder() -> Builder {
     let mut warnings = Vec::new();
-    let config = Config::from_environment(|name| std::env::var(name).ok(), &mut warnings);
+    let config = Config::from_environment(|name| std::env::var_os(name), &mut warnings);
     Builder { config, given: Given::default(), exporter: Arc::default(), warnings }
 }
 
@@ -267,7 +269,7 @@ impl Builder {
         for warning in &self.warnings {
             say(warning);
         }
-        if self.config.level == Level::Off {
+        if self.config.is_disabled || self.config.level == Level::Off {
             return (None, Guard::idle());
         }
         if !self.config.otlp.is_set() && self.config.directory.is_none() {
@@ -333,6 +335,7 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
         #[cfg(feature = "http")]
         http: None,
         handover: None,
+        unusable: Vec::new(),
     };
     let mut path = None;
     if let Some(base) = &config.directory {
@@ -348,29 +351,41 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
         }
         match DirectorySink::create(&directory, config.format, bound_bytes) {
             Ok(sink) => (path, sinks.directory) = (Some(sink.path().to_owned()), Some(sink)),
-            Err(error) => say(format!(
-                "cannot write to {}: {error}; nothing is stored there (choose another with \
-                 STEPSCOPE_DIR)",
-                directory.display()
-            )),
+            Err(error) => {
+                say(format!(
+                    "cannot write to {}: {error}; nothing is stored there (choose another with \
+                     STEPSCOPE_DIR)",
+                    directory.display()
+                ));
+                sinks.unusable.push(UnusableSink::new(directory::NAME, LossReason::WriteFailed));
+            }
         }
     }
     if config.otlp.is_set() {
         #[cfg(feature = "http")]
-        match crate::export::http::Targets::parse(&config.otlp) {
-            Ok(targets) => match crate::export::http::HttpSink::create(targets) {
-                Ok(sink) => sinks.http = Some(sink),
-                Err(error) => say(format!("cannot send: {error}")),
-            },
-            Err(error) => say(format!("{error}; nothing is sent")),
-        }
+        let opened = crate::export::http::Targets::parse(&config.otlp).and_then(|targets| {
+            let sink = crate::export::http::HttpSink::create(targets);
+            sink.map(|sink| sinks.http = Some(sink)).map_err(|error| format!("cannot send: {error}"))
+        });
         #[cfg(not(feature = "http"))]
-        say("built without the feature `http`: nothing is sent");
+        let opened = Err::<(), _>("built without the feature `http`".to_owned());
+        if let Err(why) = opened {
+            let instead = if config.directory.is_some() {
+                ""
+            } else {
+                ", and nothing is stored: set OTEL_EXPORTER_OTLP_ENDPOINT right, as in http://localhost:4318, or STEPSCOPE_DIR"
+            };
+            say(format!("{why}; nothing is sent{instead}"));
+            sinks.unusable.push(UnusableSink::new(OTLP, LossReason::ExportFailed));
+        }
     }
     if let Some(exporter) = exporter {
         match HandoverSink::create(exporter) {
             Ok(sink) => sinks.handover = Some(sink),
-            Err(error) => say(format!("could not start the exporter's thread: {error}; it gets nothing")),
+            Err(error) => {
+                say(format!("could not start the exporter's thread: {error}; it gets nothing"));
+                sinks.unusable.push(UnusableSink::new(handover::NAME, LossReason::ExportFailed));
+            }
         }
     }
     (sinks, path)

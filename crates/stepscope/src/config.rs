@@ -3,6 +3,7 @@
 
 pub(crate) mod otlp;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -16,6 +17,8 @@ use crate::ids::SpanIds;
 /// The resolved settings of a recorder.
 #[derive(Debug, Clone)]
 pub(crate) struct Config {
+    /// The environment has OpenTelemetry off: nothing is recorded, whatever the program says.
+    pub is_disabled: bool,
     pub level: Level,
     /// Most verbose `tracing` level whose spans become sections.
     pub max_level: tracing::level_filters::LevelFilter,
@@ -64,6 +67,7 @@ pub enum Format {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            is_disabled: false,
             level: Level::Detailed,
             max_level: tracing::level_filters::LevelFilter::INFO,
             step_spans: Vec::new(),
@@ -92,10 +96,11 @@ impl Default for Config {
 impl Config {
     /// The defaults, changed by the environment. Values that cannot be used are named in `warnings`.
     pub(crate) fn from_environment(
-        variable: impl Fn(&str) -> Option<String>,
+        raw: impl Fn(&str) -> Option<OsString>,
         warnings: &mut Vec<String>,
     ) -> Self {
         let mut config = Self::default();
+        let variable = |name: &str| raw(name)?.into_string().ok();
         let text = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
         let list = |name: &str| {
             text(name).map(|text| text.split(',').map(|item| item.trim().to_owned()).collect::<Vec<_>>())
@@ -162,11 +167,11 @@ impl Config {
         });
         config.step_spans = list("STEPSCOPE_STEP_SPAN").unwrap_or_default();
         config.formatted_fields = list("STEPSCOPE_FORMAT_FIELDS").unwrap_or_default();
-        config.directory = text("STEPSCOPE_DIR").map(PathBuf::from);
-        if text("OTEL_SDK_DISABLED").is_some_and(|text| text.trim().eq_ignore_ascii_case("true")) {
-            config.level = Level::Off;
-        }
-        config.otlp = otlp::Otlp::from_environment(&variable, warnings);
+        config.directory =
+            raw("STEPSCOPE_DIR").filter(|path| !path.to_string_lossy().trim().is_empty()).map(PathBuf::from);
+        config.is_disabled =
+            text("OTEL_SDK_DISABLED").is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
+        config.otlp = otlp::Otlp::from_environment(variable, warnings);
         config
     }
 }
@@ -192,7 +197,7 @@ mod tests {
         ];
         let mut warnings = Vec::new();
         let find =
-            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
         let config = Config::from_environment(find, &mut warnings);
         assert_eq!(config.level, Level::Basic);
         assert_eq!(config.step_spans, ["train_step", "val_step"]);
@@ -204,7 +209,17 @@ mod tests {
         assert_eq!(config.on_sigusr2, None);
         assert!(config.sums);
         assert_eq!(warnings.len(), 5, "{warnings:?}");
-        let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".to_owned());
+        let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".into());
         assert!(!Config::from_environment(off, &mut warnings).sums && warnings.len() == 5);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_directory_is_a_path_and_no_text() {
+        use std::os::unix::ffi::OsStringExt as _;
+
+        let path = OsString::from_vec(b"/data/\xff".to_vec());
+        let find = |name: &str| (name == "STEPSCOPE_DIR").then(|| path.clone());
+        assert_eq!(Config::from_environment(find, &mut Vec::new()).directory, Some(PathBuf::from(&path)));
     }
 }

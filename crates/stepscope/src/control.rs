@@ -11,7 +11,8 @@ pub enum Flushed {
     /// What had been recorded before is written, and acknowledged where it was sent.
     Complete,
     /// It has left, but for this many spans that were lost while it was flushed: the disk was full, or the
-    /// endpoint refused them for good. They are in the report's losses, too.
+    /// endpoint refused them for good. They are in the report's losses, too. Where the directory or the endpoint could
+    /// not be used from the start, these are all the spans that were to go there since then.
     Dropped(u64),
     /// The time was over before everything was written and acknowledged. It is tried further.
     TimedOut,

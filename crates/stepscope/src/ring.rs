@@ -2,8 +2,8 @@
 //! sections to the background thread. Built of relaxed atomic words between one release and one acquire, so
 //! it needs neither locks nor `unsafe`. What a record looks like is the business of `record`.
 
-use crate::sync::Slot;
 use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::{Slot, zeroed};
 
 /// A ring of 64-bit words that holds length-prefixed records.
 #[derive(Debug)]
@@ -39,11 +39,7 @@ impl Ring {
     /// A ring of at least `bytes`; the number of words is rounded up to a power of two.
     pub(crate) fn new(bytes: usize) -> Self {
         let words = (bytes / 8).clamp(4 * RESERVE, 1 << 28).next_power_of_two();
-        Self {
-            words: (0..words).map(|_| Slot::new(0)).collect(),
-            producer: Producer::default(),
-            consumer: Consumer::default(),
-        }
+        Self { words: zeroed(words), producer: Producer::default(), consumer: Consumer::default() }
     }
 
     /// Where the producer writes next, if a record of `len` words has room.

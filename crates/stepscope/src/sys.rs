@@ -1,8 +1,9 @@
 //! The few calls into the operating system that the standard library does not offer: clocks, thread id,
-//! signal dispositions, exit and fork hooks. The only module of this crate with `unsafe` in it.
+//! signal dispositions, exit and fork hooks, memory that is not touched. The only module of this crate with `unsafe` in it.
 #![expect(unsafe_code, reason = "thin wrappers around libc")]
 
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, Ordering};
+use std::alloc::Layout;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use stepscope_core::Signal;
 
@@ -46,6 +47,19 @@ pub(crate) fn ticks() -> Option<u64> {
 pub(crate) fn keeps_time_by_ticks() -> bool {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     std::fs::read_to_string(path).is_ok_and(|name| name.trim() == "tsc")
+}
+
+/// So many words of 0, none of which is touched: the system gives large ones their pages when they are first used.
+pub(crate) fn zeroed(words: usize) -> Box<[AtomicU64]> {
+    let layout = Layout::array::<AtomicU64>(words).ok().filter(|layout| layout.size() > 0);
+    let Some(layout) = layout else { return (0..words).map(|_| AtomicU64::new(0)).collect() };
+    // SAFETY: the layout has a size.
+    let first = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<AtomicU64>();
+    if first.is_null() {
+        std::alloc::handle_alloc_error(layout);
+    }
+    // SAFETY: allocated with the layout of just this slice, and all bytes 0 are the atomic 0.
+    unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(first, words)) }
 }
 
 /// CPU time of the calling thread.

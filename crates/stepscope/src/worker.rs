@@ -19,6 +19,7 @@ use crate::export::handover::HandoverSink;
 #[cfg(feature = "http")]
 use crate::export::http::HttpSink;
 use crate::export::publish::Snapshot;
+use crate::export::unusable::UnusableSink;
 use crate::filter::Sieve;
 use crate::memory;
 use crate::names::ThreadNames;
@@ -45,9 +46,11 @@ pub(crate) struct Sinks {
     #[cfg(feature = "http")]
     pub http: Option<HttpSink>,
     pub handover: Option<HandoverSink>,
+    /// In place of those that could not be set up.
+    pub unusable: Vec<UnusableSink>,
 }
 
-/// A number of each kind of sink.
+/// A number of each kind of sink; those that could not be set up have nothing to wait for.
 type Marks = [u64; 3];
 
 /// Not known yet.
@@ -65,6 +68,7 @@ impl Sinks {
         if let Some(sink) = &mut self.handover {
             f(sink);
         }
+        self.unusable.iter_mut().for_each(|sink| f(sink));
     }
 }
 
@@ -72,7 +76,7 @@ impl Sinks {
 struct Flushing {
     ticket: u64,
     reach: Reach,
-    /// What was lost before it began.
+    /// What was lost before it began, by sinks that could be set up: nothing has ever reached the others.
     lost_before: u64,
     /// Up to here each transport has to be done; see [`Sink::handed_over`].
     marks: Marks,
@@ -194,7 +198,10 @@ impl Worker {
 
     /// A flush that begins now; its mark comes when everything has been handed over.
     fn flushing(&mut self, ticket: u64, reach: Reach) -> Flushing {
-        Flushing { ticket, reach, lost_before: self.lost(), marks: UNKNOWN }
+        let nowhere = self.sinks.unusable.iter().map(|sink| sink.counts().dropped.iter().sum::<u64>());
+        let nowhere = nowhere.sum::<u64>();
+        let lost_before = self.lost().saturating_sub(nowhere);
+        Flushing { ticket, reach, lost_before, marks: UNKNOWN }
     }
 
     /// Whether there is nothing more to wait for.

@@ -40,6 +40,10 @@ mod sync {
             self.word.store(word, ordering);
         }
     }
+
+    pub(crate) fn zeroed(words: usize) -> Box<[Slot]> {
+        (0..words).map(|_| Slot::new(0)).collect()
+    }
 }
 
 use aggregate::{Aggregates, Ended, Sums};

@@ -91,6 +91,7 @@ fn main() {
         "wide_spans" => volume::wide_spans(number(1)),
         "names" => volume::names(number(1)),
         "flood" => volume::flood(number(1)),
+        "at_once" => volume::at_once(number(1)),
         "threads" => volume::threads(number(1)),
         "crowd" => volume::crowd(number(1)),
         "storm" => storm::run(number(1), number(2)),

@@ -216,11 +216,23 @@ pub(crate) fn run(how: &str) {
         "no_hooks" => {
             crate::install(stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false))
         }
+        "level_by_code" => crate::install(stepscope::builder().level(stepscope::Level::Detailed)),
         "patient" => crate::install(stepscope::builder().exit_timeout(Duration::MAX)),
         _ => crate::start(),
     };
     work(0..5);
     match how {
+        "level_by_code" => say("recording", u64::from(guard.is_recording())),
+        "flushed" => {
+            let flushed = guard.flush(Duration::from_secs(10));
+            let figures = guard.handle().figures();
+            let spans = figures.spans();
+            say("complete", u64::from(flushed.is_complete()));
+            let lost = if let stepscope::Flushed::Dropped(lost) = flushed { lost } else { 0 };
+            say("lost", lost);
+            say("counted", spans.sinks.iter().map(|&(.., lost)| lost).sum());
+            say("emitted", spans.emitted);
+        }
         "drop" | "no_hooks" | "patient" => drop(guard),
         "exit" => std::process::exit(3),
         "forget" => std::mem::forget(guard),

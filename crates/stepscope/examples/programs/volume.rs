@@ -1,6 +1,8 @@
 //! More than fits: traces that are too wide, rings that are too small, threads that come and go, spans that
 //! stay open.
 
+#![expect(unsafe_code, reason = "how memory is paged has no safe interface")]
+
 use stepscope::{section, step};
 
 use crate::say;
@@ -122,4 +124,28 @@ pub(crate) fn crowd(spans: u64) {
         }
     }
     say("ended", spans + 1);
+}
+
+/// Many threads at once, each with one section; the resident memory that they have come to.
+pub(crate) fn at_once(count: u64) {
+    // SAFETY: only says that memory is to come in small pages, whatever the machine does otherwise.
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) }, 0);
+    let run = crate::start();
+    let resident = || run.handle().figures().memory().rss_bytes.unwrap();
+    let before = resident();
+    let gate = std::sync::Barrier::new(usize::try_from(count).unwrap() + 1);
+    std::thread::scope(|scope| {
+        for number in 0..count {
+            let work = || {
+                drop(section!("one"));
+                // All are there when it is looked, and until then.
+                gate.wait();
+                gate.wait();
+            };
+            std::thread::Builder::new().name(format!("one-{number}")).spawn_scoped(scope, work).unwrap();
+        }
+        gate.wait();
+        say("resident_bytes", resident().saturating_sub(before));
+        gate.wait();
+    });
 }

@@ -19,6 +19,9 @@ use crate::config::Format;
 use crate::identity::Identity;
 use crate::record::SectionRecord;
 
+/// Name on the wire.
+pub(crate) const NAME: &str = "directory";
+
 /// The smallest bound that can be held: room for the metrics twice (a new file is written before the old one
 /// goes), the first steps, the steps that are kept, and the file that is written to.
 pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
@@ -428,7 +431,7 @@ impl OpenFile {
 
 impl Sink for DirectorySink {
     fn name(&self) -> &'static str {
-        "directory"
+        NAME
     }
 
     fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {

@@ -16,6 +16,9 @@ use crate::exporter::{Exported, Exporter};
 use crate::record::SectionRecord;
 use crate::recorder::lock;
 
+/// Name on the wire.
+pub(crate) const NAME: &str = "exporter";
+
 /// A message is handed over when it has grown to this size: some thousand spans, well below what receivers take.
 const MESSAGE_BYTES: usize = 512 << 10;
 
@@ -205,7 +208,7 @@ impl Shared {
 
 impl Sink for HandoverSink {
     fn name(&self) -> &'static str {
-        "exporter"
+        NAME
     }
 
     fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {

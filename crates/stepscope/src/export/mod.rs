@@ -10,6 +10,7 @@ pub(crate) mod keep;
 pub(crate) mod message;
 pub(crate) mod publish;
 pub(crate) mod thin;
+pub(crate) mod unusable;
 
 use std::time::Instant;
 
@@ -19,6 +20,9 @@ use crate::record::SectionRecord;
 use crate::say::say;
 use encode::Context;
 use publish::Snapshot;
+
+/// Name of the OTLP sink on the wire; here, for builds without it say by this name that they cannot send.
+pub(crate) const OTLP: &str = "otlp";
 
 /// What a sink did with the spans it was given.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -87,6 +87,14 @@ fn threads_that_come_and_go_leave_everything() {
 }
 
 #[test]
+fn a_thread_takes_the_memory_that_it_uses() {
+    let ended = Program::new(&["at_once", "300"]).env("STEPSCOPE_RING_BYTES", "1048576").succeed();
+    let each = ended.truth()["resident_bytes"] / 300;
+    // A part of it is the stack of the thread; the ring alone would be 1 MiB.
+    assert!(each < 256 << 10, "{each} bytes a thread");
+}
+
+#[test]
 fn more_open_spans_than_there_is_room_for_are_counted() {
     let ended = Program::new(&["crowd", "70000"]).env("STEPSCOPE_RING_BYTES", "4000000").succeed();
     let recording = ended.recording();

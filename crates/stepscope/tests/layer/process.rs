@@ -199,6 +199,31 @@ fn a_standard_error_that_takes_nothing_ends_nothing() {
 }
 
 #[test]
+fn what_cannot_go_anywhere_is_lost_and_said_to_be() {
+    for (name, value, advice) in [
+        ("STEPSCOPE_DIR", "/proc/x", "choose another with STEPSCOPE_DIR"),
+        ("OTEL_EXPORTER_OTLP_ENDPOINT", "127.0.0.1:7401", "or STEPSCOPE_DIR"),
+    ] {
+        let ended = Program::new(&["process", "flushed"]).without_directory().env(name, value).succeed();
+        // Five steps with a section each, and the mark of the start.
+        let truth = ended.truth();
+        let figures = ["complete", "emitted", "lost", "counted"].map(|name| truth[name]);
+        assert_eq!(figures, [0, 11, 11, 11], "{name}={value}");
+        let warnings = ended.warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains(advice), "{warnings:?}");
+    }
+}
+
+#[test]
+fn opentelemetrys_switch_wins_over_the_program() {
+    for (value, is_recording) in [("True", 0), ("no", 1)] {
+        let ended = Program::new(&["process", "level_by_code"]).env("OTEL_SDK_DISABLED", value).succeed();
+        assert_eq!(ended.truth()["recording"], is_recording, "{value}");
+        assert_eq!(ended.path().join("profiles").exists(), is_recording == 1, "{value}");
+    }
+}
+
+#[test]
 fn a_killed_process_leaves_what_was_flushed() {
     let ended = interrupted("killed", libc::SIGKILL);
     assert_eq!(ended.signal(), Some(libc::SIGKILL));

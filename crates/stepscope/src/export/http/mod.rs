@@ -24,7 +24,7 @@ use stepscope_core::LossReason;
 use super::encode::{Context, write_span};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
-use super::{Sink, SinkCounts, warn_once};
+use super::{OTLP, Sink, SinkCounts, warn_once};
 use crate::config::Format;
 use crate::record::SectionRecord;
 use connection::Connection;
@@ -281,7 +281,7 @@ impl HttpSink {
 
 impl Sink for HttpSink {
     fn name(&self) -> &'static str {
-        "otlp"
+        OTLP
     }
 
     fn record(&mut self, context: &Context<'_>, record: &SectionRecord, entries: &[u8]) {
