@@ -48,7 +48,8 @@ pub(super) const RULE: Rule = Rule {
               time in which the steps' threads waited for a processor, the severity is at most 9.",
         advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
                  more loaders), checkpoints (write them in another thread), evaluation. Where a section does, look at its slowest \
-                 calls. Where none does, all of the step is slower at times: other processes, clock changes, samples of varying length.",
+                 calls. Where none does, all of the step is slower at times, or now one part of it and now another: other \
+                 processes, clock changes, samples of varying length.",
         example: "Steps vary: p95 is 3.1 times the median, which costs 18 % of the step time.\n\
                   \x20   The slow steps are explained by `checkpoint`.\n\
                   Written by a thread of its own, p95 fell to 1.1 times the median.",
@@ -305,8 +306,8 @@ fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool, is_told: bool) -> S
                     device or a file that did not answer), and put sections around what may take so long."
                 .into();
         }
-        return "No phase explains the slow steps: all of the step is slower at times. Look for other processes \
-                on the machine, clock changes, and samples of varying length."
+        return "No phase explains the slow steps: all of the step is slower at times, or now one part of it and now \
+                another. Look for other processes on the machine, clock changes, and samples of varying length."
             .into();
     };
     let what = match Phase::parse(&cause.phase) {
