@@ -219,20 +219,18 @@ impl Points<PhasePoint> {
         bound: usize,
     ) {
         let Some(place) = record.place().filter(|_| record.is_whole) else { return };
-        let key = coarser(place.key(), 0, self.shift);
-        self.expect(key);
-        let point = self.points.entry(key).or_default();
-        point.steps = point.steps.saturating_add(1);
-        point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
-        for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
-            if *exposed_ns > 0 && *phase != PhaseKey::Absent {
-                point.exposed.add(phase, &Exposed(*exposed_ns), CUSTOM_PHASES);
+        self.with(place, bound, |point| {
+            point.steps = point.steps.saturating_add(1);
+            point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
+            for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
+                if *exposed_ns > 0 && *phase != PhaseKey::Absent {
+                    point.exposed.add(phase, &Exposed(*exposed_ns), CUSTOM_PHASES);
+                }
             }
-        }
-        for (path, exposed_ns) in sections {
-            point.spent.add(path, exposed_ns.into());
-        }
-        self.enforce(bound);
+            for (path, exposed_ns) in sections {
+                point.spent.add(path, exposed_ns.into());
+            }
+        });
     }
 }
 
