@@ -144,3 +144,19 @@ def checked(window, source):
         "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text') && !hidden(n));"
         "axe.run(document).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
         "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
+
+
+class OnePage(unittest.TestCase):
+    """Tests of one page and its report, in a browser of their own."""
+
+    # The page, as `of` knows it.
+    NAME = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.page, cls.report = of(cls.NAME)
+        cls.browser = browser.Browser()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.browser.__exit__()

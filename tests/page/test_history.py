@@ -3,7 +3,6 @@ what the browser does with keys held stays the browser's."""
 
 import unittest
 
-import browser
 import pages
 
 
@@ -28,17 +27,10 @@ SHOWN = """
 ADDRESS = "#filter=forward&sort=2a&steps=100-160&log=1&search=back&own=1&example=1"
 
 
-class History(unittest.TestCase):
+class History(pages.OnePage):
     """One page with findings, plots, sections and waterfalls."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.page, cls.report = pages.of("marked")
-        cls.browser = browser.Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
+    NAME = "marked"
 
     def setUp(self):
         self.browser.open(self.page)

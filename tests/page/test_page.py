@@ -82,17 +82,8 @@ COLORS = """
 """
 
 
-class Page(unittest.TestCase):
+class Page(pages.OnePage):
     NAME = "demo"
-
-    @classmethod
-    def setUpClass(cls):
-        cls.page, cls.report = pages.of(cls.NAME)
-        cls.browser = browser.Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
 
     def setUp(self):
         self.browser.media()
@@ -598,17 +589,10 @@ class Evaluated(Page):
     NAME = "evaluated"
 
 
-class Marked(unittest.TestCase):
+class Marked(pages.OnePage):
     """Steps with a warm-up, a period and a change, on two ranks: all of it stands in the plot of the steps."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.page, cls.report = pages.of("marked")
-        cls.browser = browser.Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
+    NAME = "marked"
 
     def setUp(self):
         self.browser.media()
@@ -712,17 +696,10 @@ class Outlier(unittest.TestCase):
                 self.assertEqual(window.run(LOST), [])
 
 
-class Many(unittest.TestCase):
+class Many(pages.OnePage):
     """Steps of hundreds of sections that take as long as each other."""
 
-    @classmethod
-    def setUpClass(cls):
-        cls.page, cls.report = pages.of("many")
-        cls.browser = browser.Browser()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
+    NAME = "many"
 
     def setUp(self):
         self.browser.media()

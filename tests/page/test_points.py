@@ -3,7 +3,6 @@ points and figures are those of the JSON report."""
 
 import unittest
 
-import browser
 import pages
 import words
 
@@ -12,19 +11,16 @@ def setUpModule():
     pages.need_browser()
 
 
-class Points(unittest.TestCase):
+class Points(pages.OnePage):
     """Steps one by one, phases four by four, a value every fifty steps."""
+
+    NAME = "long"
 
     @classmethod
     def setUpClass(cls):
-        cls.page, cls.report = pages.of("long")
-        cls.browser = browser.Browser()
+        super().setUpClass()
         details = cls.report["detailed_metrics"]
         [cls.steps], [cls.phases], [cls.values] = details["series"], details["phase_series"], details["values"]
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.browser.__exit__()
 
     def tearDown(self):
         self.assertEqual(self.browser.messages(), [])
