@@ -31,11 +31,16 @@ pub(crate) fn stepscope(arguments: &[&str]) -> Command {
 pub(crate) fn clean(mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
-        if text.starts_with("STEPSCOPE_") || text.starts_with("OTEL_") {
+        if is_setting(&text) {
             command.env_remove(&name);
         }
     }
     command
+}
+
+fn is_setting(name: &str) -> bool {
+    let is_context = matches!(name, "TRACEPARENT" | "TRACESTATE" | "BAGGAGE");
+    is_context || name.starts_with("STEPSCOPE_") || name.starts_with("OTEL_")
 }
 
 /// Standard output of a call that must succeed.

@@ -24,6 +24,7 @@ use crate::filter::Filter;
 use crate::identity::{Given, Identity};
 use crate::ids::SpanIds;
 use crate::layer::StepscopeLayer;
+use crate::propagation::TraceContext;
 use crate::recorder::{self, Recorder};
 use crate::root::RootSubscriber;
 use crate::say::say;
@@ -54,7 +55,11 @@ pub fn init() -> Guard {
 pub fn builder() -> Builder {
     let mut warnings = Vec::new();
     let config = Config::from_environment(|name| std::env::var_os(name), &mut warnings);
-    Builder { config, given: Given::default(), exporter: Arc::default(), warnings }
+    let caller = TraceContext::from_variables(
+        |name| std::env::var(name).ok(),
+        |name| warnings.push(format!("{name} is not as W3C has it: what is wrong in it is ignored")),
+    );
+    Builder { config, given: Given { caller, ..Given::default() }, exporter: Arc::default(), warnings }
 }
 
 /// See [`builder`]. Settings made here win over the environment's.
@@ -81,9 +86,17 @@ impl Builder {
         self
     }
 
-    /// Id of the run, equal on all its ranks. Default: `STEPSCOPE_RUN_ID`, the launcher's, or a fresh one.
+    /// Id of the run, equal on all its ranks. Default: `STEPSCOPE_RUN_ID`, the id of the [caller](Self::caller)'s trace, the
+    /// launcher's, or a fresh one.
     pub fn run_id(mut self, id: impl Into<String>) -> Self {
         self.given.run_id = Some(id.into());
+        self
+    }
+
+    /// Where the run was started from, in another process: its spans link there. Default: what `TRACEPARENT`, `TRACESTATE`
+    /// and `BAGGAGE` say.
+    pub fn caller(mut self, context: TraceContext) -> Self {
+        self.given.caller = context;
         self
     }
 

@@ -1,9 +1,11 @@
 //! Who this process is within the run: run id, attempt, rank, world size, service, host. Sources in order:
-//! code, `STEPSCOPE_*`, then the launchers' variables (torchelastic, Slurm, MPI/PMI, Ray, Kubeflow).
+//! code, `STEPSCOPE_*`, the trace of the process that started this one, then the launchers' variables (torchelastic, Slurm, MPI/PMI, Ray, Kubeflow).
 
 use stepscope_core::attr;
 
 use crate::clock;
+use crate::ids::SpanIds;
+use crate::propagation::TraceContext;
 use crate::sys;
 
 /// Attributes that the environment may add to the resource.
@@ -20,6 +22,8 @@ pub(crate) struct Identity {
     pub service_version: Option<String>,
     pub host: String,
     pub executable: String,
+    /// Where the run was started from, in another process.
+    pub caller: TraceContext,
     /// What the environment says of the resource beside all that.
     pub attributes: Vec<(String, String)>,
 }
@@ -33,11 +37,15 @@ pub(crate) struct Given {
     pub world_size: Option<u64>,
     pub service_name: Option<String>,
     pub service_version: Option<String>,
+    /// Of code or of the environment.
+    pub caller: TraceContext,
 }
 
-/// Variables that name the run, in order. An MPI job is told apart by its scheduler's id.
-const RUN_ID: &[&str] = &[
-    "STEPSCOPE_RUN_ID",
+/// Our variable that names the run.
+const RUN_ID: &str = "STEPSCOPE_RUN_ID";
+
+/// Variables of launchers that name the run, in order. An MPI job is told apart by its scheduler's id.
+const LAUNCHED_ID: &[&str] = &[
     "TORCHELASTIC_RUN_ID",
     "SLURM_JOB_ID",
     "RAY_TRAIN_RUN_ID",
@@ -99,7 +107,12 @@ impl Identity {
                 if executable.is_empty() { "unknown_service".into() } else { executable.clone() }
             });
         Self {
-            run_id: given.run_id.or_else(|| text(RUN_ID)).unwrap_or_else(fresh_run_id),
+            run_id: given
+                .run_id
+                .or_else(|| text(&[RUN_ID]))
+                .or_else(|| given.caller.ids().map(|ids| traced_run_id(&ids)))
+                .or_else(|| text(LAUNCHED_ID))
+                .unwrap_or_else(fresh_run_id),
             attempt: given.attempt.or_else(|| number(ATTEMPT)).unwrap_or(0),
             rank: given.rank.or_else(|| number(RANK)).unwrap_or(0),
             world_size: given.world_size.or_else(|| number(WORLD_SIZE)).unwrap_or(1).max(1),
@@ -107,6 +120,7 @@ impl Identity {
             service_version: given.service_version.or(version),
             host: sys::host_name(),
             executable,
+            caller: given.caller,
             attributes,
         }
     }
@@ -115,6 +129,11 @@ impl Identity {
     pub(crate) fn instance_id(&self) -> String {
         format!("{}-rank{}", self.run_id, self.rank)
     }
+}
+
+/// The id of the run of all processes that were started within a trace.
+fn traced_run_id(ids: &SpanIds) -> String {
+    format!("{:032x}", u128::from_be_bytes(ids.trace_id))
 }
 
 /// A run id that sorts by time and does not repeat: start time, process id, and bits of the clock.
@@ -180,6 +199,24 @@ mod tests {
         assert_eq!(identity.run_id, "ours");
         assert_eq!(identity.instance_id(), "ours-rank3");
         assert_eq!(resolve(Given::default(), &variables[1..]).run_id, "77");
+    }
+
+    #[test]
+    fn processes_that_were_started_within_a_trace_are_one_run() {
+        let started_by = |span: &str| {
+            let text = format!("00-4bf92f3577b34da6a3ce929d0e0e4736-{span}-00");
+            let caller = TraceContext::from_headers(|name| (name == "traceparent").then_some(&text));
+            Given { caller, ..Given::default() }
+        };
+        let variables = [("SLURM_JOB_ID", "77"), ("SLURM_PROCID", "3")];
+        for span in ["00f067aa0ba902b7", "00f067aa0ba902b8"] {
+            let identity = resolve(started_by(span), &variables);
+            // The rank is still the launcher's.
+            assert_eq!(identity.instance_id(), "4bf92f3577b34da6a3ce929d0e0e4736-rank3");
+            assert_eq!(identity.caller, started_by(span).caller);
+        }
+        let named = resolve(started_by("00f067aa0ba902b7"), &[("STEPSCOPE_RUN_ID", "ours"), variables[0]]);
+        assert_eq!(named.run_id, "ours");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::propagation::Traceparent;
 use crate::thread;
 
 /// What names a span everywhere. Written out it is a `traceparent` of W3C Trace Context.
@@ -24,9 +25,7 @@ pub struct SpanIds {
 
 impl fmt::Display for SpanIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (trace, span) = (u128::from_be_bytes(self.trace_id), u64::from_be_bytes(self.span_id));
-        // Sampled and random, as our spans are.
-        write!(f, "00-{trace:032x}-{span:016x}-03")
+        Traceparent::own(*self).fmt(f)
     }
 }
 

@@ -10,6 +10,7 @@ mod budget;
 mod captured;
 mod clock;
 mod everything;
+mod family;
 mod figures;
 mod futures;
 mod levels;
@@ -67,6 +68,8 @@ fn main() {
         "captured" => captured::run(argument(1)),
         "figures" => figures::run(argument(1)),
         "figures_asked" => figures::asked(argument(1)),
+        "family" => family::start(number(1)),
+        "child" => family::child(),
         "futures" => futures::run(),
         "logs" => logs::run(argument(1), argument(2)),
         "mixed" => mixed::run(),

@@ -8,6 +8,7 @@ use crate::attrs::{Entries, Entry, FieldValue};
 use crate::callsite::{Known, Source};
 use crate::names::ThreadNames;
 use crate::polls;
+use crate::propagation::TraceContext;
 use crate::record::{RootRecord, SectionRecord};
 use crate::recorder::Recorder;
 
@@ -90,6 +91,9 @@ pub(crate) fn write_span(
     }
     if let (Some(callsite), true) = (callsite, recorder.config.locations && record.kind != SectionKind::Run) {
         write_location(visitor, callsite);
+    }
+    if record.kind == SectionKind::Run {
+        write_caller(visitor, &recorder.identity.caller);
     }
     if let Some(root) = &record.root {
         write_root(visitor, context, record, root);
@@ -264,6 +268,20 @@ fn write_root(visitor: &mut impl Visitor, context: &Context<'_>, record: &Sectio
     } else {
         let run = context.recorder.run_parent();
         write_link(visitor, &context.recorder.run_trace_id, run.span_id);
+    }
+}
+
+/// Links the run, and the mark of its start, to where it was started from.
+fn write_caller(visitor: &mut impl Visitor, caller: &TraceContext) {
+    if let Some(ids) = caller.ids() {
+        visitor.link(&LinkHead {
+            trace_id: &ids.trace_id,
+            span_id: &ids.span_id,
+            trace_state: caller.trace_state(),
+            // Known to be remote.
+            flags: 0x300 | u32::from(caller.flags()),
+            ..LinkHead::default()
+        });
     }
 }
 

@@ -1,0 +1,46 @@
+//! `tracestate` of W3C Trace Context: `key=value` of tracers on the way, passed on as they are.
+
+use super::BLANKS;
+
+/// Most members that there may be.
+const MAX_MEMBERS: usize = 32;
+
+/// The members without the white space around them; `None` where the header is none, and then nothing of it counts.
+/// Of a key that is there twice, the first one counts, which was added last.
+pub(super) fn parse(text: &str) -> Option<String> {
+    let mut seen: Vec<(&str, &str)> = Vec::new();
+    let mut members = 0;
+    for member in text.split(',').map(|member| member.trim_matches(BLANKS)).filter(|text| !text.is_empty()) {
+        let (key, value) = member.split_once('=')?;
+        members += 1;
+        if members > MAX_MEMBERS || !is_key(key) || !is_value(value) {
+            return None;
+        }
+        if seen.iter().all(|(other, _)| *other != key) {
+            seen.push((key, value));
+        }
+    }
+    let texts: Vec<String> = seen.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    Some(texts.join(","))
+}
+
+/// `name`, or `tenant@system`.
+fn is_key(key: &str) -> bool {
+    let is_name = |text: &str, max: usize, first: fn(&u8) -> bool| {
+        let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/');
+        text.as_bytes().first().is_some_and(first) && text.len() <= max && text.bytes().all(is_part)
+    };
+    match key.split_once('@') {
+        None => is_name(key, 256, u8::is_ascii_lowercase),
+        Some((tenant, system)) => {
+            is_name(tenant, 241, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
+                && is_name(system, 14, u8::is_ascii_lowercase)
+        }
+    }
+}
+
+/// Up to 256 printable characters; white space at its end was not part of it.
+fn is_value(value: &str) -> bool {
+    let is_part = |byte: u8| matches!(byte, b' '..=b'~') && !matches!(byte, b',' | b'=');
+    (1..=256).contains(&value.len()) && value.bytes().all(is_part)
+}
