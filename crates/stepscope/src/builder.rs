@@ -26,6 +26,7 @@ use crate::ids::SpanIds;
 use crate::layer::StepscopeLayer;
 use crate::propagation::TraceContext;
 use crate::recorder::{self, Recorder};
+use crate::ring::Overflow;
 use crate::root::RootSubscriber;
 use crate::say::say;
 use crate::worker::{self, Sinks};
@@ -180,6 +181,12 @@ impl Builder {
     /// Room for ended sections, in bytes per thread (`STEPSCOPE_RING_BYTES`; default: 1 MiB).
     pub fn ring_bytes(mut self, bytes: usize) -> Self {
         self.config.ring_bytes = bytes;
+        self
+    }
+
+    /// What a thread leaves out when that is full (`STEPSCOPE_OVERFLOW`: `newest`, `steps`; default: newest).
+    pub fn overflow(mut self, overflow: Overflow) -> Self {
+        self.config.overflow = overflow;
         self
     }
 

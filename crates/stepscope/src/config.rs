@@ -13,6 +13,7 @@ use crate::capture::Capture;
 use crate::demand::OnSignal;
 use crate::filter::Filter;
 use crate::ids::SpanIds;
+use crate::ring::Overflow;
 
 /// The resolved settings of a recorder.
 #[derive(Debug, Clone)]
@@ -37,6 +38,8 @@ pub(crate) struct Config {
     /// Whether spans carry file, line and module.
     pub locations: bool,
     pub ring_bytes: usize,
+    /// What is left out when a ring is full.
+    pub overflow: Overflow,
     pub directory: Option<PathBuf>,
     pub directory_bytes: u64,
     pub format: Format,
@@ -78,6 +81,7 @@ impl Default for Config {
             on_sigusr2: None,
             locations: true,
             ring_bytes: 1 << 20,
+            overflow: Overflow::default(),
             directory: None,
             directory_bytes: 1 << 30,
             format: Format::Protobuf,
@@ -151,6 +155,14 @@ impl Config {
                 _ => warnings.push(format!("STEPSCOPE_SUMS={name} is none of on, off: ignored")),
             }
         }
+        match text("STEPSCOPE_OVERFLOW").map(|text| text.trim().to_ascii_lowercase()).as_deref() {
+            None => {}
+            Some("newest") => config.overflow = Overflow::DropNewest,
+            Some("steps") => config.overflow = Overflow::KeepSteps,
+            Some(other) => {
+                warnings.push(format!("STEPSCOPE_OVERFLOW={other} is none of newest, steps: ignored"));
+            }
+        }
         config.capture = text("STEPSCOPE_CAPTURE").and_then(|text| match text.parse() {
             Ok(capture) => Some(capture),
             Err(error) => {
@@ -192,6 +204,7 @@ mod tests {
             ("STEPSCOPE_EXIT_TIMEOUT", "250"),
             ("STEPSCOPE_FILTER", "depth=3,color=red"),
             ("STEPSCOPE_SUMS", "sometimes"),
+            ("STEPSCOPE_OVERFLOW", "all"),
             ("STEPSCOPE_CAPTURE", "steps=3,wait=97"),
             ("STEPSCOPE_SIGUSR2", "sometimes"),
         ];
@@ -208,9 +221,12 @@ mod tests {
         assert_eq!(config.capture, Some(Capture::steps(3).wait(97)));
         assert_eq!(config.on_sigusr2, None);
         assert!(config.sums);
-        assert_eq!(warnings.len(), 5, "{warnings:?}");
+        assert_eq!(config.overflow, Overflow::DropNewest);
+        assert_eq!(warnings.len(), 6, "{warnings:?}");
         let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".into());
-        assert!(!Config::from_environment(off, &mut warnings).sums && warnings.len() == 5);
+        assert!(!Config::from_environment(off, &mut warnings).sums && warnings.len() == 6);
+        let steps = |name: &str| (name == "STEPSCOPE_OVERFLOW").then(|| "Steps".into());
+        assert_eq!(Config::from_environment(steps, &mut warnings).overflow, Overflow::KeepSteps);
     }
 
     #[cfg(unix)]

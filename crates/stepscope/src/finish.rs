@@ -13,11 +13,15 @@ use crate::filter::Sieve;
 use crate::memory;
 use crate::open::{Open, Parent, Spec, Start, Stay, flag};
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
+use crate::ring::Rank;
 use crate::state::ThreadState;
 use crate::sys;
 use crate::thread::ThreadShared;
 use crate::trace::{Ended, TraceRef, TraceState};
 use crate::word::Word;
+
+/// The phase in the bits of a section, above its kind.
+const PHASE: u64 = 0xff00;
 
 impl ThreadShared {
     /// Counts a span that is to be exported.
@@ -39,8 +43,13 @@ impl ThreadShared {
     /// Writes a record and what is attached to it into the ring.
     fn write(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
         self.emit();
-        let is_urgent = record.root.is_some_and(|root| root.announces);
-        if !self.ring.push(record.pack().words(), attached, is_urgent) {
+        let is_part = record.kind == SectionKind::Section && record.phase.is_none();
+        let rank = match record.root {
+            Some(root) if root.announces => Rank::Urgent,
+            _ if is_part => Rank::Plain,
+            _ => Rank::Kept,
+        };
+        if !self.ring.push(record.pack().words(), attached, rank) {
             self.ring_full.fetch_add(1, Ordering::Relaxed);
             trace.lose_one();
         }
@@ -182,7 +191,8 @@ impl ThreadState {
             flags |= if bits & flag::ON_FOREIGN_THREAD != 0 { record::ON_FOREIGN_THREAD } else { 0 };
         }
         let len = record::WORDS + figures.len() + words.len();
-        let is_written = self.shared.ring.push_in_place(len, |slots| {
+        let rank = if bits & PHASE == 0 { Rank::Plain } else { Rank::Kept };
+        let is_written = self.shared.ring.push_in_place(len, rank, |slots| {
             let set = |slot: &AtomicU64, word: u64| slot.store(word, Ordering::Relaxed);
             let Some((head, slots)) = slots.split_first_chunk::<{ record::WORDS }>() else { return };
             let Some((more, attached)) = slots.split_at_checked(figures.len()) else { return };

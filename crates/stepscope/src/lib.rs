@@ -95,6 +95,7 @@ pub use ids::{SpanIds, current_ids};
 pub use layer::StepscopeLayer;
 pub use loader::{Batches, Loader, Traced, batches};
 pub use propagation::{TraceContext, context};
+pub use ring::Overflow;
 pub use root::RootSubscriber;
 pub use section::SectionGuard;
 pub use stepscope_core::{Level, LossReason, Mode, Phase, SectionKind};

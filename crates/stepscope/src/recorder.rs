@@ -425,7 +425,7 @@ impl Recorder {
         let id = sys::thread_id();
         let name = std::thread::current().name().map_or_else(|| format!("thread-{id}"), str::to_owned);
         let shared = Arc::new(ThreadShared {
-            ring: Ring::new(self.config.ring_bytes),
+            ring: Ring::new(self.config.ring_bytes, self.config.overflow),
             aggregates: Aggregates::new(),
             emitted: AtomicU64::new(0),
             ring_full: AtomicU64::new(0),

@@ -5,10 +5,36 @@
 use crate::sync::atomic::{AtomicUsize, Ordering};
 use crate::sync::{Slot, zeroed};
 
+/// What a thread leaves out when it ends sections faster than they are taken: for
+/// [`Builder::overflow`](crate::Builder::overflow) and `STEPSCOPE_OVERFLOW`. What is left out is counted (`ring_full`), and sums
+/// stay exact.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Overflow {
+    /// What ends while there is no room; a little is kept free for steps and their like (`newest`).
+    #[default]
+    DropNewest,
+    /// Sections without a phase, as soon as half of the room is in use: the rest is for steps, epochs, batches and phases
+    /// (`steps`).
+    KeepSteps,
+}
+
+/// Which room a record may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rank {
+    /// What the policy leaves out first.
+    Plain,
+    /// All but the reserve.
+    Kept,
+    /// The reserve, too, so that a full ring loses children before roots of traces.
+    Urgent,
+}
+
 /// A ring of 64-bit words that holds length-prefixed records.
 #[derive(Debug)]
 pub(crate) struct Ring {
     words: Box<[Slot]>,
+    /// Words that plain records leave free.
+    reserve: usize,
     producer: Producer,
     consumer: Consumer,
 }
@@ -32,36 +58,49 @@ struct Consumer {
     tail: AtomicUsize,
 }
 
-/// Words that only urgent records (roots of traces) may use, so that a full ring loses children first.
+/// Words that only urgent records may use.
 const RESERVE: usize = if cfg!(loom) { 2 } else { 512 };
 
 impl Ring {
     /// A ring of at least `bytes`; the number of words is rounded up to a power of two.
-    pub(crate) fn new(bytes: usize) -> Self {
+    pub(crate) fn new(bytes: usize, overflow: Overflow) -> Self {
         let words = (bytes / 8).clamp(4 * RESERVE, 1 << 28).next_power_of_two();
-        Self { words: zeroed(words), producer: Producer::default(), consumer: Consumer::default() }
+        let reserve = match overflow {
+            Overflow::DropNewest => RESERVE,
+            Overflow::KeepSteps => words / 2,
+        };
+        Self { words: zeroed(words), reserve, producer: Producer::default(), consumer: Consumer::default() }
+    }
+
+    fn fits(&self, head: usize, tail: usize, len: usize, reserve: usize) -> bool {
+        head.wrapping_sub(tail) + len + 1 + reserve <= self.words.len()
     }
 
     /// Where the producer writes next, if a record of `len` words has room.
     #[inline]
-    fn room(&self, len: usize, urgent: bool) -> Option<usize> {
+    fn room(&self, len: usize, rank: Rank) -> Option<usize> {
         let head = self.producer.head.load(Ordering::Relaxed);
-        let reserve = if urgent { 0 } else { RESERVE };
-        let fits = |tail: usize| head.wrapping_sub(tail) + len + 1 + reserve <= self.words.len();
-        if !fits(self.producer.known_tail.load(Ordering::Relaxed)) {
-            let tail = self.consumer.tail.load(Ordering::Acquire);
-            self.producer.known_tail.store(tail, Ordering::Relaxed);
-            if !fits(tail) {
-                return None;
-            }
-        }
-        Some(head)
+        // Where even a plain record has room, the rank is not looked at.
+        let has_room = self.fits(head, self.producer.known_tail.load(Ordering::Relaxed), len, self.reserve);
+        (has_room || self.look_for_room(head, len, rank)).then_some(head)
+    }
+
+    #[cold]
+    fn look_for_room(&self, head: usize, len: usize, rank: Rank) -> bool {
+        let tail = self.consumer.tail.load(Ordering::Acquire);
+        self.producer.known_tail.store(tail, Ordering::Relaxed);
+        let reserve = match rank {
+            Rank::Plain => self.reserve,
+            Rank::Kept => RESERVE,
+            Rank::Urgent => 0,
+        };
+        self.fits(head, tail, len, reserve)
     }
 
     /// Writes one record made of two parts; `false` when there is no room. Producer only.
-    pub(crate) fn push(&self, first: &[u64], second: &[u64], urgent: bool) -> bool {
+    pub(crate) fn push(&self, first: &[u64], second: &[u64], rank: Rank) -> bool {
         let len = first.len() + second.len();
-        let Some(head) = self.room(len, urgent) else { return false };
+        let Some(head) = self.room(len, rank) else { return false };
         let mut position = self.write(head, &[len as u64]);
         position = self.write(position, first);
         position = self.write(position, second);
@@ -70,10 +109,10 @@ impl Ring {
     }
 
     /// Has `fill` write one record of `len` words in place, all of them; `false` when there is no room in one piece
-    /// (then [`push`](Self::push) may find it). Not for urgent records. Producer only.
+    /// (then [`push`](Self::push) may find it). Producer only.
     #[inline]
-    pub(crate) fn push_in_place(&self, len: usize, fill: impl FnOnce(&[Slot])) -> bool {
-        let Some(head) = self.room(len, false) else { return false };
+    pub(crate) fn push_in_place(&self, len: usize, rank: Rank, fill: impl FnOnce(&[Slot])) -> bool {
+        let Some(head) = self.room(len, rank) else { return false };
         let start = head & (self.words.len() - 1);
         let Some([length, slots @ ..]) = self.words.get(start..start + len + 1) else { return false };
         length.store(len as u64, Ordering::Relaxed);
@@ -125,13 +164,13 @@ mod tests {
 
     #[test]
     fn records_come_out_as_they_went_in() {
-        let ring = Ring::new(0);
+        let ring = Ring::new(0, Overflow::DropNewest);
         let mut out = Vec::new();
         assert!(!ring.pop(&mut out));
         // Many times around, with lengths that do not divide the ring.
         for round in 0..10_000u64 {
-            assert!(ring.push(&[round, 1], &[2; 7], false));
-            assert!(ring.push(&[], &[], false));
+            assert!(ring.push(&[round, 1], &[2; 7], Rank::Kept));
+            assert!(ring.push(&[], &[], Rank::Kept));
             assert!(ring.pop(&mut out));
             assert_eq!(out, [&[round, 1][..], &[2; 7]].concat());
             assert!(ring.pop(&mut out));
@@ -141,24 +180,40 @@ mod tests {
 
     #[test]
     fn a_full_ring_refuses_and_keeps_a_reserve_for_urgent_records() {
-        let ring = Ring::new(0);
+        let ring = Ring::new(0, Overflow::DropNewest);
         let record = [0u64; 15];
         let mut taken = 0;
-        while ring.push(&record, &[], false) {
+        while ring.push(&record, &[], Rank::Kept) {
             taken += 1;
         }
         let capacity = 4 * RESERVE;
         assert_eq!(taken, (capacity - RESERVE) / 16);
         let mut urgent = 0;
-        while ring.push(&record, &[], true) {
+        while ring.push(&record, &[], Rank::Urgent) {
             urgent += 1;
         }
         assert_eq!(taken + urgent, capacity / 16);
     }
 
     #[test]
+    fn what_may_be_left_out_has_half_of_the_room_where_steps_are_kept() {
+        let ring = Ring::new(0, Overflow::KeepSteps);
+        let count =
+            |rank| std::iter::repeat_with(|| ring.push(&[0; 15], &[], rank)).take_while(|&is| is).count();
+        let records = 4 * RESERVE / 16;
+        assert_eq!(count(Rank::Plain), records / 2);
+        assert_eq!(count(Rank::Kept), records / 4);
+        assert_eq!((count(Rank::Plain), count(Rank::Urgent)), (0, records / 4));
+        // In place, too, and again as soon as half of it is free.
+        let in_place = |rank| ring.push_in_place(15, rank, |_| ());
+        let mut out = Vec::new();
+        (0..records / 2).for_each(|_| assert!(!in_place(Rank::Plain) && ring.pop(&mut out)));
+        assert!(!in_place(Rank::Plain) && ring.pop(&mut out) && in_place(Rank::Plain));
+    }
+
+    #[test]
     fn nothing_is_lost_or_torn_between_two_threads() {
-        let ring = Arc::new(Ring::new(0));
+        let ring = Arc::new(Ring::new(0, Overflow::DropNewest));
         let producer = {
             let ring = Arc::clone(&ring);
             std::thread::Builder::new()
@@ -167,7 +222,7 @@ mod tests {
                     for number in 0..200_000u64 {
                         let body = [number; 5];
                         let len = (number % 6) as usize;
-                        while !ring.push(&[number], &body[..len], true) {
+                        while !ring.push(&[number], &body[..len], Rank::Urgent) {
                             std::thread::yield_now();
                         }
                     }

@@ -6,7 +6,7 @@
 #[expect(dead_code, reason = "the models use a part of it")]
 mod aggregate;
 #[path = "../src/ring.rs"]
-#[expect(dead_code, reason = "the models use a part of it")]
+#[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
 mod ring;
 
 /// What the modules above are made of, here.
@@ -50,7 +50,7 @@ use aggregate::{Aggregates, Ended, Sums};
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
-use ring::Ring;
+use ring::{Overflow, Rank, Ring};
 
 /// Tries all orders with so many switches that the scheduler makes by itself; waiting and ending come on top.
 fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
@@ -75,19 +75,24 @@ fn write(ring: &Ring, number: u64) -> bool {
     let words = [number; 2];
     let words = &words[..1 + (number % 2) as usize];
     match number % 3 {
-        0 => ring.push(words, &[], true),
-        1 => ring.push_in_place(words.len(), |slots| {
+        0 => ring.push(words, &[], Rank::Urgent),
+        1 => ring.push_in_place(words.len(), Rank::Plain, |slots| {
             slots.iter().for_each(|slot| slot.store(number, Ordering::Relaxed));
         }),
-        _ => ring.push(&words[..1], &words[1..], false),
+        _ => ring.push(&words[..1], &words[1..], Rank::Kept),
     }
 }
 
 #[test]
 fn records_arrive_whole_in_order_and_none_is_lost_without_a_word() {
-    model(4, || {
+    records_arrive_whole(Overflow::DropNewest);
+    records_arrive_whole(Overflow::KeepSteps);
+}
+
+fn records_arrive_whole(overflow: Overflow) {
+    model(4, move || {
         // Eight words for records of two and three: the fourth goes around the end, and may find no room.
-        let ring = Arc::new(Ring::new(0));
+        let ring = Arc::new(Ring::new(0, overflow));
         let consumer = {
             let ring = Arc::clone(&ring);
             thread::spawn(move || {
@@ -149,7 +154,7 @@ fn sums_are_read_whole_while_they_are_written() {
 #[test]
 fn what_a_thread_leaves_when_it_ends_is_complete() {
     model(3, || {
-        let shared = Arc::new((Ring::new(0), aggregates(), AtomicBool::new(false)));
+        let shared = Arc::new((Ring::new(0, overflow), aggregates(), AtomicBool::new(false)));
         let reader = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {

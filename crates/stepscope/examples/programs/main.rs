@@ -95,6 +95,7 @@ fn main() {
         "names" => volume::names(number(1)),
         "flood" => volume::flood(number(1)),
         "at_once" => volume::at_once(number(1)),
+        "flood_phases" => volume::flood_phases(number(1)),
         "threads" => volume::threads(number(1)),
         "crowd" => volume::crowd(number(1)),
         "storm" => storm::run(number(1), number(2)),

@@ -87,6 +87,21 @@ pub(crate) fn flood(steps: u64) {
     say("emitted", steps * 21 + 2);
 }
 
+/// As `flood`: two phases a step, with nine parts in each.
+pub(crate) fn flood_phases(steps: u64) {
+    let _run = crate::start();
+    for number in 0..steps {
+        let _step = step!(number);
+        for _ in 0..2 {
+            let _phase = section!("phase", phase = Forward);
+            for _ in 0..9 {
+                let _section = section!("part");
+            }
+        }
+    }
+    say("emitted", steps * 21 + 2);
+}
+
 pub(crate) fn threads(count: u64) {
     let _run = crate::start();
     for round in 0..count / 20 {

@@ -4,11 +4,14 @@ use std::collections::{BTreeMap, HashMap};
 
 use stepscope_core::attr;
 
-use crate::common::{Program, check};
+use crate::common::{Program, Recording, check};
 
-#[test]
-fn a_ring_that_is_too_small_loses_children_and_counts_them() {
-    let ended = Program::new(&["flood", "20000"]).env("STEPSCOPE_RING_BYTES", "0").succeed();
+/// Much more than a ring holds: what is left is counted right, on each step as well.
+fn flooded(scenario: &str, overflow: &str) -> Recording {
+    let ended = Program::new(&[scenario, "20000"])
+        .env("STEPSCOPE_RING_BYTES", "0")
+        .env("STEPSCOPE_OVERFLOW", overflow)
+        .succeed();
     let recording = ended.recording();
     check::account(&recording, "directory");
     assert_eq!(recording.emitted(), ended.truth()["emitted"]);
@@ -16,9 +19,6 @@ fn a_ring_that_is_too_small_loses_children_and_counts_them() {
     let lost = recording.dropped("", "ring_full");
     assert!(lost > 0, "nothing was lost: the flood is too small");
     assert_eq!(recording.all_dropped("directory"), lost);
-    // The sums know better than the spans.
-    let counts = recording.by_path(stepscope_core::metric::SECTION_COUNT);
-    assert_eq!((counts["step"], counts["step/part"]), (20_000, 400_000));
     // Roots have room of their own in the ring: where one came through, it knows what is missing.
     let traces = recording.traces();
     assert!(recording.steps().len() > 100);
@@ -27,6 +27,23 @@ fn a_ring_that_is_too_small_loses_children_and_counts_them() {
         assert_eq!(step.int(attr::TRACE_SPANS), Some(members), "{step:?}");
         assert_eq!(step.int(attr::TRACE_DROPPED), Some(21 - members), "{step:?}");
     }
+    recording
+}
+
+#[test]
+fn a_ring_that_is_too_small_loses_children_and_counts_them() {
+    let recording = flooded("flood", "newest");
+    // The sums know better than the spans.
+    let counts = recording.by_path(stepscope_core::metric::SECTION_COUNT);
+    assert_eq!((counts["step"], counts["step/part"]), (20_000, 400_000));
+}
+
+#[test]
+fn a_ring_that_keeps_steps_loses_parts_before_phases() {
+    let recording = flooded("flood_phases", "steps");
+    let share = |name: &str, of: usize| recording.named(name).count() as f64 / of as f64;
+    let (steps, phases, parts) = (share("step", 20_000), share("phase", 40_000), share("part", 360_000));
+    assert!(steps >= phases && phases > parts, "{steps} {phases} {parts}");
 }
 
 #[test]
