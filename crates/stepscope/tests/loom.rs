@@ -154,7 +154,7 @@ fn sums_are_read_whole_while_they_are_written() {
 #[test]
 fn what_a_thread_leaves_when_it_ends_is_complete() {
     model(3, || {
-        let shared = Arc::new((Ring::new(0, overflow), aggregates(), AtomicBool::new(false)));
+        let shared = Arc::new((Ring::new(0, Overflow::DropNewest), aggregates(), AtomicBool::new(false)));
         let reader = {
             let shared = Arc::clone(&shared);
             thread::spawn(move || {
