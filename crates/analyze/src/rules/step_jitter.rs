@@ -42,7 +42,8 @@ pub(super) const RULE: Rule = Rule {
               one that explains the slowest steps: where their exposed time exceeds that of a usual step most (all steps are taken \
               for a mix of usual ones and of such slow ones), if \
               it accounts for at least half of the excess and grows by half as much again of its own time as the rest of the \
-              step does: what makes all of a step slower is no matter of its longest phase. Where none does, the section is named whose calls of more than twice \
+              step does: what makes all of a step slower is no matter of its longest phase. A second one with 15 % of the excess or more is \
+              told, too. Where none does, the section is named whose calls of more than twice \
               the median take at least half of what all steps take above theirs. Where slow calls of one section of this phase, or a change \
               in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
               time in which the steps' threads waited for a processor, the severity is at most 9.",
@@ -196,6 +197,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }])
 }
 
+/// Share of the excess of the slowest steps from which a second phase is told. Where two phases are slow in turn, as often as
+/// each other, one of them is slow in nine or more of ten steps once in fifty times.
+const NEXT_SHARE: f64 = 0.15;
+
 /// The slowest steps that are no periodic ones, and beyond the limit of p99.
 struct Rare<'a> {
     steps: Vec<&'a SlowStep>,
@@ -323,10 +328,14 @@ fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool, is_told: bool) -> S
         _ => "look at what this phase does differently in the slowest steps listed below",
     };
     format!(
-        "The slow steps are explained by `{}` ({} of their excess over the usual {}): {what}.",
+        "The slow steps are explained by `{}` ({} of their excess over the usual {}): {what}.{}",
         cause.phase,
         percent(cause.share),
-        duration(p50)
+        duration(p50),
+        cause.next.as_ref().map_or_else(String::new, |(phase, share)| format!(
+            " `{phase}` takes {} of it: in other slow steps than the slowest it may be the first.",
+            percent(*share)
+        ))
     )
 }
 
@@ -334,6 +343,8 @@ fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool, is_told: bool) -> S
 struct Cause {
     phase: String,
     share: f64,
+    /// The one after it, with its share, where the steps that are kept are too few to tell which of the two is first.
+    next: Option<(String, f64)>,
 }
 
 impl Cause {
@@ -361,13 +372,16 @@ impl Cause {
             let all = row.map_or(0.0, |row| mean(row.exposed_ns));
             (phase, (((all - mixed * took) / (1.0 - mixed)).max(0.0), took))
         });
-        // Of equals the first name.
         let above = |part: (f64, f64)| part.1 - part.0;
-        let (phase, part) =
-            causes.max_by(|a, b| above(a.1).total_cmp(&above(b.1)).then_with(|| b.0.cmp(a.0)))?;
+        let share = |part: (f64, f64)| (above(part) * steps / all_excess as f64).min(1.0);
+        let mut causes: Vec<(&str, (f64, f64))> = causes.collect();
+        // Of equals the first name.
+        causes.sort_by(|a, b| above(b.1).total_cmp(&above(a.1)).then_with(|| a.0.cmp(b.0)));
+        let &(phase, part) = causes.first()?;
         let is_it = above(part) > 0.0 && all_excess > 0 && stands_out((usual, slow), part);
-        let share = (above(part) * steps / all_excess as f64).min(1.0);
-        is_it.then(|| Self { phase: phase.to_owned(), share })
+        let next = causes.get(1).map(|&(phase, part)| (phase.to_owned(), share(part)));
+        let next = next.filter(|(_, share)| *share >= NEXT_SHARE);
+        is_it.then(|| Self { phase: phase.to_owned(), share: share(part), next })
     }
 }
 

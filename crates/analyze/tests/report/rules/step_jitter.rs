@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, StepChange, StepPeriod};
+use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, PhaseName, StepChange, StepPeriod};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -93,6 +93,30 @@ fn what_makes_all_of_a_step_slower_is_no_matter_of_its_longest_phase() {
     assert_eq!(with(51 * MS).phase.as_deref(), Some("forward"));
     // Now by 5.2 times, and the rest by 3.9.
     assert_eq!(with(49 * MS + MS / 2).phase, None);
+}
+
+#[test]
+fn phases_that_are_slow_in_turn_are_both_told() {
+    // Of the ten slowest steps, which take 50 ms more, so many in `backward` and the others in `forward`.
+    let with = |of_backward: usize| {
+        let mut summary = every_tenth(60 * MS)
+            .phase(Phase::Forward, "forward", 4 * MS)
+            .phase(Phase::Backward, "backward", 4 * MS)
+            .slow_because(Phase::Forward)
+            .build();
+        for (index, step) in summary.modes[0].slowest.iter_mut().enumerate() {
+            let phase = if index < of_backward { Phase::Backward } else { Phase::Forward };
+            step.phases.iter_mut().for_each(|part| part.phase = PhaseName::Known(phase));
+        }
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    let both = with(4);
+    assert_eq!(both.phase.as_deref(), Some("forward"));
+    assert!(both.recommendation.contains("`backward` takes"), "{}", both.recommendation);
+    let one = with(1);
+    assert_eq!(one.phase.as_deref(), Some("forward"));
+    assert!(!one.recommendation.contains("backward"), "{}", one.recommendation);
 }
 
 #[test]
