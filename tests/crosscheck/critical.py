@@ -181,7 +181,7 @@ class Holders:
     def worked(self, node):
         """What ended last on another thread, below a section around both, while one of the root's thread seems to have
         waited: it used less than a tenth of a processor, or, where that is not known or is less than half, it ended with a
-        thread that had worked for half of its time, and had nothing else to do."""
+        thread that had nothing else to do, once others and this had worked for half of its time."""
         own = node.span
         length = end_of(node) - own.start
         if node is self.root or not node.is_driving or is_suspended(node):
@@ -207,7 +207,10 @@ class Holders:
         # A thread that goes on with something else is done with nothing.
         if any(one.thread == last.thread and end_of(last) <= one.span.start < end_of(node) for one in self.beside()):
             return None
-        busy = sum(within(one, node) for one in others if one.thread == last.thread)
+        busy, reached = 0, own.start
+        for one in sorted(others, key=lambda one: one.span.start):
+            busy += max(0, end_of(one) - max(reached, one.span.start))
+            reached = max(reached, end_of(one))
         woke = end_of(node) - end_of(last) <= max(length // 100, min(50_000, length // 4))
         return last if woke and busy * 2 >= length else None
 

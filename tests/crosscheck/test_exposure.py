@@ -64,6 +64,18 @@ class Exposure(unittest.TestCase):
         )
         self.assertEqual(got, {"data_loading": 30, "preprocessing": 20, None: 50})
 
+    def test_a_wait_for_several_threads(self):
+        def found(until):
+            return of(
+                step(),
+                phase(2, 1, "synchronization", 0, 100),
+                span(3, 1, "sgemm", 0, until, thread__id=3),
+                phase(4, 1, "communication", 70, 99, thread=2),
+            )
+
+        self.assertEqual(found(69).get("communication"), 29)
+        self.assertEqual(found(20).get("communication"), None)
+
     def test_work_of_its_own_is_no_wait(self):
         got = of(
             step(),

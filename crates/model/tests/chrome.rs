@@ -167,6 +167,21 @@ fn slices_that_overlap_are_in_none_of_each_other() {
 }
 
 #[test]
+fn kernels_that_overlap_by_rounding_come_one_after_the_other() {
+    let text = r#"[
+        {"ph":"X","name":"first","cat":"kernel","ts":1,"dur":2.001,"pid":0,"tid":7},
+        {"ph":"X","name":"second","cat":"kernel","ts":3,"dur":5.002,"pid":0,"tid":7},
+        {"ph":"X","name":"third","cat":"kernel","ts":7,"dur":2,"pid":0,"tid":7},
+        {"ph":"X","name":"call","cat":"cpu_op","ts":1,"dur":2.001,"pid":1,"tid":1},
+        {"ph":"X","name":"next","cat":"cpu_op","ts":3,"dur":2,"pid":1,"tid":1}]"#;
+    let (traces, _) = read(text.as_bytes());
+    let duration_ns = |name: &str| find(&traces, name).1.duration_ns();
+    // By a nanosecond, as of decimals, and by more than microseconds do; threads say how long they took.
+    let found = ["first", "second", "third", "call"].map(duration_ns);
+    assert_eq!(found, [2_000, 5_002, 2_000, 2_001]);
+}
+
+#[test]
 fn arguments_and_marks_and_counters_are_converted() {
     let mut out = Vec::new();
     let mut converter = Converter::new(Target::OtlpJson, &ReadOptions::default(), &mut out);

@@ -81,17 +81,20 @@ fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u6
     let meanwhile = workers.get(..ended)?.iter().rev().take_while(|worked| worked.end_ns > own.start_ns);
     let mut meanwhile = meanwhile.filter_map(|worked| Some((worked, may_wait(worked)?)));
     let (last, other) = meanwhile.next()?;
-    let within_ns = |node: &Node| node.end_ns - node.start_ns.max(own.start_ns);
     let duration_ns = own.duration_ns();
     if cpu_ns.is_some_and(|cpu_ns| cpu_ns.saturating_mul(IDLE_PART) < duration_ns) {
         return Some(last.place);
     }
-    // Of which it is not known whether it worked: whether it ended with a thread that had worked for half of the time, and had
-    // nothing else to do.
+    // Of which it is not known whether it worked: whether it ended with a thread that had nothing else to do, once it and
+    // others, such as further streams of a device, had worked for half of the time.
     let wake_ns = (duration_ns / WAKE_PART).max(WAKE_NS.min(duration_ns / SHORT_PART));
-    let of_thread =
-        meanwhile.filter(|(_, node)| node.thread == other.thread).map(|(_, node)| within_ns(node));
-    let worked_ns = of_thread.fold(within_ns(other), u64::saturating_add);
+    // The union of what all did: ends come in descending order.
+    let (mut worked_ns, mut from_ns) = (0u64, u64::MAX);
+    for node in std::iter::once(other).chain(meanwhile.map(|(_, node)| node)) {
+        let start_ns = node.start_ns.max(own.start_ns);
+        worked_ns = worked_ns.saturating_add(node.end_ns.min(from_ns).saturating_sub(start_ns));
+        from_ns = from_ns.min(start_ns);
+    }
     let may_be = cpu_ns.is_none_or(|cpu_ns| cpu_ns.saturating_mul(2) < duration_ns);
     let is_last = own.end_ns - last.end_ns <= wake_ns && worked_ns.saturating_mul(2) >= duration_ns;
     let goes_on = |worked: &Worked| {

@@ -251,6 +251,23 @@ fn a_section_that_ends_with_another_threads_work_waited_for_it() {
 }
 
 #[test]
+fn a_wait_for_several_threads_goes_by_what_all_of_them_did() {
+    // A device computes on one stream, then communicates on another one, for less than half of the wait.
+    let build = |computed_until_us: u64| {
+        let mut build = beside("synchronize", (695, 895), None);
+        build.span(1, "sgemm", 250_000, computed_until_us * 1_000).thread(3);
+        build
+    };
+    let communication = |build| exposed(build).0.iter().find(|row| row.0 == "communication").map(|row| row.1);
+    assert_eq!(communication(build(690)), Some(200_000));
+    // Both at once count once.
+    let mut at_once = build(250);
+    at_once.span(1, "sgemm", 690_000, 894_000).thread(3);
+    assert_eq!(communication(at_once), None);
+    assert_eq!(communication(build(390)), None);
+}
+
+#[test]
 fn a_scope_is_what_its_threads_did_one_after_the_other() {
     let mut build = Build::new(1);
     build.step(0, 0, 1_000_000).thread(1);

@@ -11,7 +11,7 @@ use std::rc::Rc;
 use stepscope_core::identity::{TraceId, hash_parts};
 
 use super::document::Document;
-use super::event::{is_launch, is_on_device};
+use super::event::{is_launch, is_of_device, is_on_device};
 use super::names::PROFILER_STEP;
 use super::steps::{Steps, number, span_id, trace_id};
 use super::store::{Body, Key};
@@ -22,6 +22,9 @@ const MAX_DEPTH: usize = 1_024;
 const MAX_ITEMS: usize = 1_024;
 /// Launches, and flows, whose beginnings are remembered.
 const MAX_TIES: usize = 1 << 19;
+/// By how much the end of a slice is beyond the next one's start, at most, where times are rounded: to whole microseconds by
+/// the oldest writers.
+const ROUNDING_NS: i128 = 1_000;
 
 /// Beginnings of flows and launches.
 #[derive(Debug, Default)]
@@ -187,7 +190,7 @@ impl<'c> Nest<'c> {
             tid: body.tid.to_owned(),
             number: key.lane >> 1,
             is_async,
-            is_device: is_on_device(body.category),
+            is_device: is_of_device(body.category),
         });
     }
 
@@ -208,7 +211,14 @@ impl<'c> Nest<'c> {
     fn open(&mut self, key: &Key, body: &Body<'_>, at_ns: i128, is_otlp: bool, out: &mut Out) {
         if body.phase == b'X' && !is_otlp {
             // What ends before it is not around it: times are rounded, so that neighbours may overlap.
-            while self.stack.last().is_some_and(|top| !top.is_open && top.end_ns < key.end_ns.0) {
+            while let Some(top) = self.stack.last_mut()
+                && !top.is_open
+                && top.end_ns < key.end_ns.0
+            {
+                // A stream does one thing after the other, and waits may be for the first of two.
+                if self.lane.is_device && top.end_ns - at_ns <= ROUNDING_NS {
+                    top.end_ns = at_ns.max(top.start_ns);
+                }
                 self.close(out);
             }
         }
