@@ -51,6 +51,21 @@ def fits(places, shift, bound):
     return len(keys) <= bound or runs_on and len(set(numbers)) <= bound and len(keys) <= more
 
 
+def beginnings(steps, bound):
+    """Epochs, each with the place of its point where a point holds all numbers: where the first of those begins that differ
+    in no more bits than have to be left out."""
+    offsets = {step.epoch or 0: step.offset for step in steps}
+    bits = 0
+    while len({epoch >> bits for epoch in offsets}) > bound + min(8 * bound, 8_192):
+        bits += 1
+    first = {}
+    for epoch in sorted(offsets):
+        first.setdefault(epoch >> bits, offsets[epoch])
+    return {epoch: first[epoch >> bits] for epoch in offsets}
+
+
 def is_least(places, shift, bound):
-    """Whether a shift is the smallest with which they do."""
+    """Whether a shift is the smallest with which they do; the largest stands for epochs that go together as well."""
+    if shift == 63:
+        return not fits(places, 62, bound)
     return fits(places, shift, bound) and (shift == 0 or not fits(places, shift - 1, bound))

@@ -92,7 +92,7 @@ class Points(pages.OnePage):
         self.browser.open(self.page)
         for base, most in ((1_000, (0, 0.4, 1, 2, 3, 7, 999, 1_400, 3e9, 9e14)), (1_024, (0, 1, 3, 1_023, 1_500, 9e9))):
             for high in most:
-                ticks = self.browser.run("return axisTo(arguments[0], arguments[1]).ticks.map(arguments[1] === 1000 ? duration : byteSize)", high, base)
+                ticks = self.browser.run("const [most, base] = arguments; return base === 1000 ? axisOfTime(most).ticks.map(duration) : axisTo(most, base).ticks.map(byteSize)", high, base)
                 self.assertEqual(len(set(ticks)), len(ticks), (base, high, ticks))
         for low, high in ((1.2e6, 1.24e6), (5, 5), (2e-5, 6e-5), (0.1, 0.100001)):
             ticks = self.browser.run("const axis = axisAround(...arguments); return axis.ticks.map(tick => plainTick(axis, tick))", low, high)

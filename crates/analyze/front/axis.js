@@ -22,6 +22,28 @@ function axisTo(max, base) {
   return axisBetween(0, max > 0 ? max : 1, Math.max(roundSize(rough / unit) * unit, 1));
 }
 
+const SECOND = 1e9;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** Round times of which a minute, an hour or a day has a whole number. */
+const OF_CLOCKS = [
+  ...[20, 30].map((count) => count * SECOND), ...[1, 2, 5, 10, 20, 30].map((count) => count * MINUTE),
+  ...[1, 2, 3, 6, 12].map((count) => count * HOUR), DAY,
+];
+
+/** The next round time that is not shorter: of more than seconds as clocks are read. */
+function roundTime(rough) {
+  if (rough <= 10 * SECOND) return roundSize(rough);
+  return OF_CLOCKS.find((size) => size >= rough * 0.9999) ?? DAY * roundSize(rough / DAY);
+}
+
+/** From zero to at least `max` nanoseconds. */
+function axisOfTime(max) {
+  return axisBetween(0, max > 0 ? max : 1, Math.max(roundTime((max > 0 ? max : 1) / 4), 1));
+}
+
 /** What the axis reaches to, so that a few outliers do not press all others to the ground. */
 function ceilingOf(values) {
   const sorted = Float64Array.from(values).sort();
@@ -58,8 +80,9 @@ function plainTick({ ticks, step }, tick) {
   return tick.toFixed(Math.min(Math.max(-Math.floor(Math.log10(step) + 1e-9), 0), 6));
 }
 
-/** A value in words without the zeros behind its point: `5 ms`, `2.5 MiB`. */
-function shortWords(words) {
+/** A value in words without the zeros behind its point, or behind its larger unit: `5 ms`, `2.5 MiB`, `2 h`. */
+function shortWords(all) {
+  const words = all.replace(/ 00 (s|min|h)$/, '');
   const end = words.includes(' ') ? words.indexOf(' ') : words.length;
   const [number, unit] = [words.slice(0, end), words.slice(end + 1)];
   const short = number.includes('.') ? number.replace(/\.?0+$/, '') : number;
@@ -74,13 +97,20 @@ function stepTicks(first, last) {
   return ticks;
 }
 
-/** Round values of a logarithmic axis. */
+/** Times that are ticks of a logarithmic axis beyond seconds. */
+const LADDER = [
+  ...[1, 2, 5, 10, 20].map((count) => count * MINUTE), ...[1, 2, 5, 10].map((count) => count * HOUR), ...[1, 2, 5, 10, 100, 1000].map((count) => count * DAY),
+];
+
+/** Round times between two on a logarithmic axis. */
 function logarithmicTicks(low, high) {
-  const ticks = [];
-  for (let power = Math.floor(Math.log10(low)); power <= Math.ceil(Math.log10(high)); power += 1) {
-    ticks.push(...[1, 2, 5].map((step) => step * 10 ** power).filter((tick) => tick >= low && tick <= high));
-  }
-  return ticks.length > 8 ? ticks.filter((tick) => Math.abs(Math.log10(tick) - Math.round(Math.log10(tick))) < 1e-9) : ticks;
+  const within = (tick) => tick >= low && tick <= high;
+  const powers = Array.from({ length: 11 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
+  const all = [...powers, ...LADDER].filter(within);
+  if (all.length < 3) return axisBetween(low, high, Math.max(roundTime((high - low) / 4), 1)).ticks.filter(within);
+  // Of a long axis only whole powers of a unit.
+  const isPower = (count) => Math.abs(Math.log10(count) - Math.round(Math.log10(count))) < 1e-9;
+  return all.length > 8 ? all.filter((tick) => [1, MINUTE, HOUR, DAY].some((unit) => isPower(tick / unit))) : all;
 }
 
 /** On which side of a place its words stand, so that they stay inside of the drawing. */

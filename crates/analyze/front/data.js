@@ -79,7 +79,7 @@ function stacked(columns, names) {
     Object.assign(part, { own, low: zero, mean: below, high: below, weight: count });
   }
   return {
-    steps, unit: duration, base: 1000, clips: true, areas: true, stacked: true, lines: parts.filter((part) => part.own.some((value) => value > 0)).reverse(),
+    steps, unit: duration, clips: true, areas: true, stacked: true, lines: parts.filter((part) => part.own.some((value) => value > 0)).reverse(),
     rows: [['Whole steps', count, wholeNumber], ['Time', get('total'), duration], ...parts.map(({ label, exact }) => [label, exact, duration])],
   };
 }
@@ -105,12 +105,12 @@ function plotsOf({ columns, plots }) {
       ['Waiting', get('wait'), duration],
     ];
     made.set('steps', {
-      steps, width: width('steps'), unit: duration, base: 1000, clips: true, rows: exact,
+      steps, width: width('steps'), unit: duration, clips: true, rows: exact,
       marks: plots.find((plot) => plot.id === 'steps').marks,
       lines: [{ label: 'Step time', color: 's0', low, mean, high, weight: count }],
     });
     made.set('waiting', {
-      steps, width: width('steps'), unit: duration, base: 1000, clips: true, rows: exact, areas: true,
+      steps, width: width('steps'), unit: duration, clips: true, rows: exact, areas: true,
       lines: [
         { label: 'Step time', color: 's0', low: zero, mean, high: mean, weight: count },
         { label: 'Waiting for data', color: phaseColors()('data_wait'), low: zero, mean: wait, high: wait, weight: count },

@@ -185,7 +185,7 @@ class Flame {
       const share = base.value > 0 ? node.value / base.value : 0;
       const own = this.inverted ? '' : `, itself ${duration(node.own)}`;
       const name = node.name || NO_NAME;
-      const label = node === root ? `all, ${duration(node.value)}` : `${name}, ${duration(node.value)}${own}, ${percent(share)} of ${base.name || NO_NAME}`;
+      const label = node === root ? `all, ${duration(node.value)}` : `${isolated(name)}, ${duration(node.value)}${own}, ${percent(share)} of ${isolated(base.name || NO_NAME)}`;
       add(`${node === root ? 'plain' : this.color(node.phase)}${marked(isHit)}`, label, name, [left, width, level], () => this.zoom(node.key));
       const { shown, rest, first, unit, narrow } = this.parts(node, width, node === top);
       let at = left;

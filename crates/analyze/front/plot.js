@@ -4,8 +4,14 @@
 
 const PLOT = { inside: 1000, column: 20, height: 220, top: 10, topOfMarks: 38, words: 16, bottom: 28, buckets: 400, areas: 200 };
 
-/** Rows that hold a step of a range, both ends included: each holds `width` steps from its own on. */
-function rowsWithin({ steps, width }, [from, to]) {
+/** The last step that a row holds: `width` from its own on, and none of the next one. */
+function endOf({ steps, width }, row) {
+  return Math.min(steps[row] + width, steps[row + 1] ?? Infinity) - 1;
+}
+
+/** Rows that hold a step of a range, both ends included. */
+function rowsWithin(shown, [from, to]) {
+  const { steps } = shown;
   const below = (limit) => {
     let [low, high] = [0, steps.length];
     while (low < high) {
@@ -15,7 +21,8 @@ function rowsWithin({ steps, width }, [from, to]) {
     }
     return low;
   };
-  return [below(from - width + 1), below(to + 1)];
+  const before = below(from + 1) - 1;
+  return [before >= 0 && endOf(shown, before) >= from ? before : before + 1, below(to + 1)];
 }
 
 /** Rows that a plot of a range draws: where no row is inside, those beside it, between which its line runs. */
@@ -25,11 +32,12 @@ function rowsDrawn(shown, range) {
 }
 
 /** Merges rows `from..to` of a line; `end` is the last step of each bucket. */
-function bucketsOf(line, { steps, width }, [from, to], most) {
+function bucketsOf(line, shown, [from, to], most) {
+  const { steps } = shown;
   const size = Math.max(1, Math.ceil((to - from) / most));
   const merged = [];
   for (let start = from; start < to; start += size) {
-    const bucket = { step: steps[start], end: steps[Math.min(start + size, to) - 1] + width - 1, low: Infinity, high: -Infinity, mean: 0 };
+    const bucket = { step: steps[start], end: endOf(shown, Math.min(start + size, to) - 1), low: Infinity, high: -Infinity, mean: 0 };
     let [sum, weights] = [0, 0];
     for (let row = start; row < Math.min(start + size, to); row += 1) {
       if (Number.isNaN(line.mean[row])) continue;
@@ -157,14 +165,14 @@ class Plot {
   /** The step of a row, or the first and the last one. */
   numbers(row) {
     const { steps, width } = this.shown;
-    return width > 1 ? `${wholeNumber(steps[row])}–${wholeNumber(steps[row] + width - 1)}` : wholeNumber(steps[row]);
+    return width > 1 ? `${wholeNumber(steps[row])}–${wholeNumber(endOf(this.shown, row))}` : wholeNumber(steps[row]);
   }
 
   /** Moves the cursor to a step, and says the figures of the row that holds it, or of the last one before it. */
   look(step) {
     const { steps, width, lines, unit, meaning } = this.shown;
     const row = Math.max(rowsWithin(this.shown, [step, step])[1] - 1, 0);
-    this.cursor = Math.min(Math.max(step, steps[row]), steps[row] + width - 1);
+    this.cursor = Math.min(Math.max(step, steps[row]), endOf(this.shown, row));
     const words = lines.map(({ label, low, mean, high, own }) => {
       if (own) return `${label} ${unit(own[row])}`;
       if (Number.isNaN(mean[row])) return `${label} not known`;
@@ -204,7 +212,7 @@ class Plot {
       return { ticks: ticks.length > 1 ? ticks : [floor, high], words: (tick) => shortWords(unit(tick)), share };
     }
     const reach = clips ? Math.max(1, ...merged.map((line) => ceilingOf(line.map((one) => one.high)))) : high;
-    const axis = free ? axisAround(Number.isFinite(low) ? low : 0, Number.isFinite(high) ? high : 0) : axisTo(reach, base);
+    const axis = free ? axisAround(Number.isFinite(low) ? low : 0, Number.isFinite(high) ? high : 0) : unit === duration ? axisOfTime(reach) : axisTo(reach, base);
     const [first, last] = [axis.ticks[0], axis.ticks[axis.ticks.length - 1]];
     // Halves, so that the difference of the extremes of the type is finite.
     const share = (value) => (value / 2 - first / 2) / Math.max(last / 2 - first / 2, Number.MIN_VALUE);

@@ -92,6 +92,11 @@ function shortened(path) {
   return path.split('/').map(cut).join('/');
 }
 
+/** A name among other words, which keep their sides where it is written from right to left. */
+function isolated(name) {
+  return /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]/.test(name) ? `\u2068${name}\u2069` : name;
+}
+
 /** An element of a drawing. */
 function drawn(name, attributes = {}, ...children) {
   const made = document.createElementNS('http://www.w3.org/2000/svg', name);

@@ -110,9 +110,9 @@ class Waterfall {
   /** What is known of a span, in words. */
   words(span) {
     const { lanes } = this.shown;
-    const parts = [span.name, duration(span.duration), `begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`];
+    const parts = [isolated(span.name), duration(span.duration), `begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`];
     if (span.phase) parts.push(`phase ${span.phase}`);
-    if (lanes.length > 1) parts.push(`on ${threadWords(lanes[span.lane])}`);
+    if (lanes.length > 1) parts.push(`on ${isolated(threadWords(lanes[span.lane]))}`);
     parts.push(span.critical > 0 ? `on the critical path for ${duration(span.critical)}` : 'not on the critical path');
     if (span.produce !== null) parts.push(`its batch was made in ${duration(span.produce)}`);
     if (span.queue !== null) parts.push(`which lay in the queue for ${duration(span.queue)}`);

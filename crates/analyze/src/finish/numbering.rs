@@ -78,11 +78,21 @@ impl Numbering {
         let mut points: BTreeMap<u64, T> = BTreeMap::new();
         for (&key, value) in &series.points {
             points
-                .entry(self.at(key.0, key.1 << series.shift.min(63)))
+                .entry(self.at(self.first(key.0, series.shift), key.1 << series.shift.min(63)))
                 .and_modify(|point| point.absorb(value))
                 .or_insert_with(|| value.clone());
         }
         points
+    }
+
+    /// The first epoch of a key: where epochs go together, those of a point lack their last bits.
+    fn first(&self, epoch: u64, shift: u32) -> u64 {
+        let together = shift.saturating_sub(63);
+        if together == 0 {
+            return epoch;
+        }
+        let from = epoch.checked_shl(together).unwrap_or(0);
+        self.offsets.range(from..).next().map_or(from, |(&epoch, _)| epoch)
     }
 
     fn at(&self, epoch: u64, step: u64) -> u64 {

@@ -23,6 +23,12 @@ impl Axis {
         Self::between(0.0, max, (round(rough / unit) * unit).max(1.0))
     }
 
+    /// From zero to at least `max` nanoseconds, in steps as clocks are read.
+    pub(super) fn to_time(max: f64) -> Self {
+        let max = if max.is_finite() && max > 0.0 { max } else { 1.0 };
+        Self::between(0.0, max, round_time(max / INTERVALS).max(1.0))
+    }
+
     /// Around zero and all values between two, in whole steps of 1, 2 or 5 of a power of ten (of `base`).
     pub(super) fn signed(low: f64, high: f64, base: f64) -> Self {
         let (low, high) = (low.min(0.0), high.max(0.0));
@@ -110,8 +116,41 @@ fn round(rough: f64) -> f64 {
     sizes.into_iter().find(|size| *size >= rough * 0.9999).unwrap_or(10.0 * magnitude)
 }
 
-/// A value in words without the zeros behind its point: `5 ms`, `2.5 MiB`.
+const SECOND: f64 = 1e9;
+const MINUTE: f64 = 60.0 * SECOND;
+const HOUR: f64 = 60.0 * MINUTE;
+const DAY: f64 = 24.0 * HOUR;
+
+/// Round times of which a minute, an hour or a day has a whole number.
+const OF_CLOCKS: [f64; 14] = [
+    20.0 * SECOND,
+    30.0 * SECOND,
+    MINUTE,
+    2.0 * MINUTE,
+    5.0 * MINUTE,
+    10.0 * MINUTE,
+    20.0 * MINUTE,
+    30.0 * MINUTE,
+    HOUR,
+    2.0 * HOUR,
+    3.0 * HOUR,
+    6.0 * HOUR,
+    12.0 * HOUR,
+    DAY,
+];
+
+/// The next round time that is not shorter: of seconds as [`round`] does, of more as clocks are read, of days again so.
+fn round_time(rough: f64) -> f64 {
+    if rough <= 10.0 * SECOND {
+        return round(rough);
+    }
+    let of_clocks = OF_CLOCKS.into_iter().find(|size| *size >= rough * 0.9999);
+    of_clocks.unwrap_or_else(|| DAY * round(rough / DAY))
+}
+
+/// A value in words without the zeros behind its point, or behind its larger unit: `5 ms`, `2.5 MiB`, `2 h`.
 pub(super) fn short(words: &str) -> String {
+    let words = [" 00 s", " 00 min", " 00 h"].iter().find_map(|end| words.strip_suffix(end)).unwrap_or(words);
     let (number, unit) = words.split_once(' ').unwrap_or((words, ""));
     let number = without_zeros(number);
     if number == "0" || unit.is_empty() { number.into() } else { format!("{number} {unit}") }
@@ -132,22 +171,39 @@ pub(super) fn step_name(at: usize, step: u64) -> String {
     if at == 0 { format!("step {}", count(step)) } else { count(step) }
 }
 
-/// Round values between two positive ones on a logarithmic axis.
+/// Times that are ticks of a logarithmic axis beyond seconds.
+const LADDER: [f64; 15] = [
+    MINUTE,
+    2.0 * MINUTE,
+    5.0 * MINUTE,
+    10.0 * MINUTE,
+    20.0 * MINUTE,
+    HOUR,
+    2.0 * HOUR,
+    5.0 * HOUR,
+    10.0 * HOUR,
+    DAY,
+    2.0 * DAY,
+    5.0 * DAY,
+    10.0 * DAY,
+    100.0 * DAY,
+    1_000.0 * DAY,
+];
+
+/// Round times between two on a logarithmic axis.
 pub(super) fn logarithmic(low: f64, high: f64) -> Vec<f64> {
     let (low, high) = (low.max(1.0), high.max(1.0));
-    let first = low.log10().floor() as i32;
-    let last = (high.log10().ceil() as i32).min(first.saturating_add(20));
+    let below_a_minute = (0..=10).flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(power)));
     let within = |value: &f64| (low..=high).contains(value);
-    let mut ticks: Vec<f64> = (first..=last)
-        .flat_map(|power| [1.0, 2.0, 5.0].map(|step| step * 10_f64.powi(power)))
-        .filter(within)
-        .collect();
+    let mut ticks: Vec<f64> = below_a_minute.chain(LADDER).filter(within).collect();
     if ticks.len() < 3 {
-        ticks = Axis::around(low, high).ticks.into_iter().filter(within).collect();
+        let size = round_time((high - low) / INTERVALS).max(1.0);
+        ticks = Axis::between(low, high, size).ticks.into_iter().filter(within).collect();
     }
-    // Of a long axis only whole powers, then every other.
+    // Of a long axis only whole powers of a unit.
     if ticks.len() > 8 {
-        ticks.retain(|tick| (tick.log10() - tick.log10().round()).abs() < 1e-9);
+        let is_power = |count: f64| (count.log10() - count.log10().round()).abs() < 1e-9;
+        ticks.retain(|tick| [1.0, MINUTE, HOUR, DAY].iter().any(|unit| is_power(tick / unit)));
     }
     if ticks.is_empty() { vec![low] } else { ticks }
 }
@@ -159,9 +215,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_reach_over_what_is_shown() {
         assert_eq!(Axis::to(10.0, 10.0).ticks, [0.0, 5.0, 10.0]);
-        assert_eq!(Axis::to(80e6, 1e3).ticks, [0.0, 20e6, 40e6, 60e6, 80e6]);
         assert_eq!(Axis::to(0.0, 10.0).ticks, [0.0, 1.0]);
-        assert_eq!(Axis::to(2.0, 1e3).ticks, [0.0, 1.0, 2.0]);
         let mib = 1024.0 * 1024.0;
         assert_eq!(Axis::to(9.4 * mib, 1024.0).ticks, [0.0, 5.0 * mib, 10.0 * mib]);
         assert_eq!(Axis::around(0.82222, 0.99167).ticks.len(), 5);
@@ -169,6 +223,29 @@ mod tests {
         let loss = Axis::around(0.003_975, 7.6457);
         let told: Vec<String> = loss.ticks.iter().map(|tick| loss.plain(*tick)).collect();
         assert_eq!(told, ["0", "2", "4", "6", "8"]);
+    }
+
+    #[test]
+    fn ticks_of_times_are_those_of_clocks() {
+        let told = |ticks: Vec<f64>| -> Vec<String> {
+            ticks.into_iter().map(|tick| short(&crate::report::units::duration(tick as u64))).collect()
+        };
+        let to = |max: f64| told(Axis::to_time(max).ticks);
+        assert_eq!(to(0.0), ["0", "1 ns"]);
+        assert_eq!(to(2.0), ["0", "1 ns", "2 ns"]);
+        assert_eq!(to(80e6), ["0", "20 ms", "40 ms", "60 ms", "80 ms"]);
+        assert_eq!(to(58e9), ["0", "20 s", "40 s", "1 min"]);
+        assert_eq!(to(100e9), ["0", "30 s", "1 min", "1 min 30 s", "2 min"]);
+        assert_eq!(to(2.05 * HOUR), ["0", "1 h", "2 h", "3 h"]);
+        assert_eq!(to(30.0 * HOUR), ["0", "12 h", "1 d", "1 d 12 h"]);
+        assert_eq!(to(9.0 * DAY), ["0", "5 d", "10 d"]);
+        assert_eq!(to(u64::MAX as f64).len(), 4);
+        assert_eq!(told(logarithmic(1.64 * HOUR, 2.46 * HOUR)), ["1 h 40 min", "2 h", "2 h 20 min"]);
+        assert_eq!(
+            told(logarithmic(40.0 * SECOND, 21.0 * MINUTE)).join(", "),
+            "50 s, 1 min, 2 min, 5 min, 10 min, 20 min"
+        );
+        assert_eq!(told(logarithmic(20.0 * SECOND, 3.0 * HOUR)), ["1 min", "10 min", "1 h"]);
     }
 
     #[test]
@@ -224,8 +301,8 @@ mod tests {
     #[test]
     fn words_are_short() {
         assert_eq!(
-            ["5.00 ms", "15.0 ms", "0 ns", "100 ns", "2.50 MiB"].map(short),
-            ["5 ms", "15 ms", "0", "100 ns", "2.5 MiB"]
+            ["5.00 ms", "15.0 ms", "0 ns", "100 ns", "2.50 MiB", "2 h 00 min", "1 h 20 min"].map(short),
+            ["5 ms", "15 ms", "0", "100 ns", "2.5 MiB", "2 h", "1 h 20 min"]
         );
     }
 

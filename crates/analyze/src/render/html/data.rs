@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::marks::Marks;
 use super::palette::Palette;
-use super::plots::{exposed_ns, held_lines, held_series, phase_series, series, steps_shown};
+use super::plots::{exposed_ns, held_lines, held_series, numbers, phase_series, series, steps_shown};
 use super::sha256::base64;
 use crate::render::common::names::printable;
 use crate::report::Report;
@@ -82,9 +82,9 @@ pub(super) fn zigzag(value: i64) -> u64 {
     ((value << 1) ^ (value >> 63)) as u64
 }
 
-/// Step numbers that a point stands for, beginning with its own.
-fn steps_per_point(shift: u32) -> u64 {
-    1_u64.checked_shl(shift).unwrap_or(u64::MAX).min(MAX)
+/// Step numbers that a point stands for.
+fn steps_per_point(shift: u32, steps: impl Iterator<Item = u64> + Clone) -> u64 {
+    numbers(shift, steps).min(MAX)
 }
 
 /// The JSON text of the page's data.
@@ -116,7 +116,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             add(&format!("{name}_mean_off"), &|point| gauge(point).map(from_middle));
         }
         plots.push(json!({
-            "id": "steps", "steps_per_point": steps_per_point(series.shift), "marks": Marks::of(report).value(),
+            "id": "steps", "steps_per_point": steps_per_point(series.shift, series.points.iter().map(|point| point.step)), "marks": Marks::of(report).value(),
         }));
     }
     if let Some((series, phases)) = phase_series(report) {
@@ -131,7 +131,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }
         let names: Vec<String> = phases.iter().map(|phase| printable(phase)).collect();
         plots.push(json!({
-            "id": "phases", "steps_per_point": steps_per_point(series.shift), "names": names,
+            "id": "phases", "steps_per_point": steps_per_point(series.shift, series.points.iter().map(|point| point.step)), "names": names,
         }));
     }
     if let Some(held) = held_series(report) {
@@ -142,7 +142,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             lines.push(json!({ "name": printable(&name), "color": class }));
         }
         plots.push(json!({
-            "id": "held", "steps_per_point": steps_per_point(held.shift), "lines": lines,
+            "id": "held", "steps_per_point": steps_per_point(held.shift, held.points.iter().map(|point| point.step)), "lines": lines,
         }));
     }
     let (texts, examples) = examples::encode(report, &mut columns);
@@ -156,7 +156,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }
         plots.push(json!({
             "id": format!("value-{at}"),
-            "steps_per_point": steps_per_point(series.shift),
+            "steps_per_point": steps_per_point(series.shift, series.points.iter().map(|point| point.step)),
             "name": printable(&series.name),
         }));
     }

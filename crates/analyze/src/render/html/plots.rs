@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use stepscope_core::Phase;
 
+use super::axis::Axis;
 use super::marks::Marks;
 use super::page::{close, count, escape, ns, open, paragraph};
 use super::palette::{self, Palette};
@@ -55,7 +56,28 @@ fn figure(id: &str, plot: &str, heading: &str, caption: &str, drawing: &str, out
     ));
 }
 
-const DURATION: Scale = Scale { base: 1e3, unit: duration, clips: true };
+const DURATION: Scale = Scale { axis: Axis::to_time, unit: duration, clips: true };
+
+/// Step numbers that a point of a series stands for, beginning with its own: as many as its shift says, and up to the next
+/// point where epochs go together, whose steps have no common shift.
+pub(super) fn numbers(shift: u32, steps: impl Iterator<Item = u64> + Clone) -> u64 {
+    if shift < TOGETHER {
+        return 1_u64 << shift;
+    }
+    let next = steps.clone().skip(1);
+    steps.zip(next).map(|(step, next)| next.saturating_sub(step)).max().unwrap_or(1)
+}
+
+/// The shift of a series in which neighbouring epochs go together.
+const TOGETHER: u32 = 63;
+
+/// Says so where a series has such points.
+fn together(shift: u32) -> &'static str {
+    if shift < TOGETHER {
+        return "";
+    }
+    " There are more epochs than the plot has points: neighbouring ones go together in one."
+}
 
 pub(super) fn timeline(report: &Report, out: &mut String) {
     open("timeline", "Steps", out);
@@ -63,12 +85,13 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
         paragraph("No step has a number, so nothing can be drawn over them.", out);
         return close(out);
     };
+    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
     let durations: Vec<(Bucket, u64)> = series
         .points
         .iter()
         .map(|point| {
             let (min, max) = (point.duration_min_ns as f64, point.duration_max_ns as f64);
-            (Bucket { step: point.step, min, mean: mean(point), max }, point.count)
+            (Bucket::of(point.step, width, [min, mean(point), max]), point.count)
         })
         .collect();
     let durations = buckets(&durations);
@@ -79,9 +102,10 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
     bands(title, steps_shown(report), &[line], &DURATION, Some(&marks), &mut drawing);
     let caption = format!(
         "Step time over step numbers. The line is the mean, the band reaches from the shortest to the longest step; the \
-         median of all steps after warm-up is {}.{}",
+         median of all steps after warm-up is {}.{}{}",
         ns("summary/step_time/p50", report.summary.step_time.as_ref().and_then(|time| time.p50)),
-        marks.caption()
+        marks.caption(),
+        together(series.shift)
     );
     figure("plot-steps", "steps", "", &caption, &drawing, out);
     changes::table_of(report, out);
@@ -117,13 +141,14 @@ fn phases(report: &Report, out: &mut String) {
     };
     let palette = Palette::of(report);
     // What is on top is drawn first, down to the axis, and covered by what is below it.
+    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
     let mut below: Vec<u64> = vec![0; series.points.len()];
     let mut layers: Vec<(&str, String, Vec<Bucket>)> = Vec::new();
     let mut add = |name, class, of: &dyn Fn(&PhasePoint) -> u64| {
         let points = series.points.iter().zip(&mut below).map(|(point, below)| {
             *below = below.saturating_add(of(point));
             let mean = *below as f64 / point.steps.max(1) as f64;
-            (Bucket { step: point.step, min: 0.0, mean, max: mean }, point.steps)
+            (Bucket::of(point.step, width, [0.0, mean, mean]), point.steps)
         });
         let mut merged = buckets_within(AREA_BUCKETS, &points.collect::<Vec<_>>());
         merged.iter_mut().for_each(|bucket| bucket.max = bucket.mean);
@@ -152,8 +177,9 @@ fn phases(report: &Report, out: &mut String) {
         });
     let keys: Vec<String> = used.map(|((name, class, _), _)| svg::keyed(class, &escape(name))).collect();
     let caption = format!(
-        "Where the time of the steps goes, from the axis up: {}. Means of steps read with all their sections.",
-        keys.join(", ")
+        "Where the time of the steps goes, from the axis up: {}. Means of steps read with all their sections.{}",
+        keys.join(", "),
+        together(series.shift)
     );
     figure("plot-phases", "phases", "By phase", &caption, &drawing, out);
 }
@@ -165,13 +191,14 @@ pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
         paragraph("No step has a number.", out);
         return close(out);
     };
+    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
     let of = |figure: fn(&SeriesPoint) -> f64| {
         let points: Vec<(Bucket, u64)> = series
             .points
             .iter()
             .map(|point| {
                 let value = figure(point);
-                (Bucket { step: point.step, min: 0.0, mean: value, max: value }, point.count)
+                (Bucket::of(point.step, width, [0.0, value, value]), point.count)
             })
             .collect();
         let mut merged = buckets(&points);
@@ -208,19 +235,15 @@ pub(super) fn memory(report: &Report, out: &mut String) {
     }
     open("memory", "Memory", out);
     let Some((at, series)) = series(report) else { return };
+    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
     let of = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
         let points: Vec<(Bucket, u64)> = series
             .points
             .iter()
             .filter_map(|point| {
                 let gauge = gauge(point)?;
-                let bucket = Bucket {
-                    step: point.step,
-                    min: gauge.min as f64,
-                    mean: gauge.mean as f64,
-                    max: gauge.max as f64,
-                };
-                Some((bucket, gauge.count))
+                let values = [gauge.min, gauge.mean, gauge.max].map(|bytes| bytes as f64);
+                Some((Bucket::of(point.step, width, values), gauge.count))
             })
             .collect();
         buckets(&points)
@@ -232,11 +255,13 @@ pub(super) fn memory(report: &Report, out: &mut String) {
     ];
     let lines: Vec<Line<'_>> = all.into_iter().filter(|line| !line.buckets.is_empty()).collect();
     if lines.is_empty() {
-        paragraph("No step says how much memory there was.", out);
+        if report.memory.is_some() {
+            paragraph("No step says how much memory there was.", out);
+        }
         return held(report, out);
     }
     let mut drawing = String::new();
-    let scale = Scale { base: 1_024.0, unit: bytes, clips: false };
+    let scale = Scale { axis: |max| Axis::to(max, 1_024.0), unit: bytes, clips: false };
     bands(
         "Memory at the ends of steps, over step numbers",
         steps_shown(report),
@@ -271,7 +296,7 @@ fn peak(at: usize, series: &StepSeries) -> String {
     let Some(point) = series.points.get(n) else { return String::new() };
     let place = format!("detailed_metrics/series/{at}/points/{n}");
     format!(
-        " Most was {word} <a href=\"#plot-memory\" data-look=\"{}\">at step {}</a>: {}.",
+        " Most {word} memory was <a href=\"#plot-memory\" data-look=\"{}\">at step {}</a>: {}.",
         point.step,
         count(&format!("{place}/step"), point.step),
         super::page::bytes(&format!("{place}/{name}/max"), max)
@@ -303,12 +328,13 @@ pub(super) fn held_lines(held: &HeldSeries) -> Vec<(String, String, Vec<i64>)> {
 fn held(report: &Report, out: &mut String) {
     let Some(held) = held_series(report) else { return };
     let lines = held_lines(held);
+    let width = numbers(held.shift, held.points.iter().map(|point| point.step));
     let merged: Vec<Vec<Bucket>> = lines
         .iter()
         .map(|(_, _, bytes)| {
             let points = held.points.iter().zip(bytes).map(|(point, &bytes)| {
                 let bytes = bytes as f64;
-                (Bucket { step: point.step, min: bytes, mean: bytes, max: bytes }, 1)
+                (Bucket::of(point.step, width, [bytes; 3]), 1)
             });
             buckets_within(svg::buckets_of_each(lines.len()), &points.collect::<Vec<_>>())
         })
@@ -339,6 +365,7 @@ fn held(report: &Report, out: &mut String) {
         caption
             .push_str(&format!(" Not told, because steps or batches may be inside: {}.", paths.join(", ")));
     }
+    caption.push_str(together(held.shift));
     figure("plot-held", "held", "Held by sections", &caption, &drawing, out);
 }
 
@@ -349,14 +376,12 @@ pub(super) fn values(report: &Report, out: &mut String) {
     }
     open("values", "Values", out);
     for (at, series) in values.iter().enumerate() {
+        let width = numbers(series.shift, series.points.iter().map(|point| point.step));
         let points: Vec<(Bucket, u64)> = series
             .points
             .iter()
             .filter(|point| point.mean.is_finite())
-            .map(|point| {
-                let bucket = Bucket { step: point.step, min: point.min, mean: point.mean, max: point.max };
-                (bucket, point.count)
-            })
+            .map(|point| (Bucket::of(point.step, width, [point.min, point.mean, point.max]), point.count))
             .collect();
         let merged = buckets_within(svg::buckets_of_each(values.len()), &points);
         let place = format!("detailed_metrics/values/{at}");
@@ -383,10 +408,11 @@ pub(super) fn values(report: &Report, out: &mut String) {
             &mut drawing,
         );
         let caption = format!(
-            "{} over step numbers; at the end {}.{}",
+            "{} over step numbers; at the end {}.{}{}",
             super::page::code(&series.name),
             shown.as_deref().unwrap_or(super::page::UNKNOWN),
-            not_finite.unwrap_or_default()
+            not_finite.unwrap_or_default(),
+            together(series.shift)
         );
         let heading = super::page::code(&series.name);
         figure(&format!("plot-value-{at}"), &format!("value-{at}"), &heading, &caption, &drawing, out);

@@ -31,9 +31,18 @@ pub(super) fn buckets_of_each(lines: usize) -> usize {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Bucket {
     pub(super) step: u64,
+    /// The last number that it holds.
+    pub(super) end: u64,
     pub(super) min: f64,
     pub(super) mean: f64,
     pub(super) max: f64,
+}
+
+impl Bucket {
+    /// Smallest, mean and largest of a point that holds so many numbers.
+    pub(super) fn of(step: u64, numbers: u64, [min, mean, max]: [f64; 3]) -> Self {
+        Self { step, end: step.saturating_add(numbers.saturating_sub(1)), min, mean, max }
+    }
 }
 
 /// At most [`BUCKETS`] of any number of points, each with a weight: smallest of the smallest, largest of the largest,
@@ -46,11 +55,12 @@ pub(super) fn buckets(points: &[(Bucket, u64)]) -> Vec<Bucket> {
 pub(super) fn buckets_within(most: usize, points: &[(Bucket, u64)]) -> Vec<Bucket> {
     let size = points.len().div_ceil(most.max(1)).max(1);
     let merged = points.chunks(size).filter_map(|chunk| {
-        let (first, _) = chunk.first()?;
+        let ((first, _), (last, _)) = chunk.first().zip(chunk.last())?;
         let weight: f64 = chunk.iter().map(|(_, weight)| *weight as f64).sum();
         let sum: f64 = chunk.iter().map(|(point, weight)| point.mean * *weight as f64).sum();
         Some(Bucket {
             step: first.step,
+            end: last.end,
             min: chunk.iter().map(|(point, _)| point.min).fold(f64::INFINITY, f64::min),
             mean: if weight > 0.0 { sum / weight } else { first.mean },
             max: chunk.iter().map(|(point, _)| point.max).fold(f64::NEG_INFINITY, f64::max),
@@ -81,11 +91,22 @@ pub(super) fn keyed_line(class: &str, html: &str) -> String {
 
 /// A bar of a share of one.
 pub(super) fn bar(share: f64, class: &str) -> String {
-    let width = if share.is_finite() { 100.0 * share.clamp(0.0, 1.0) } else { 0.0 };
-    format!(
-        "<svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">\
-         <rect class=\"{class}\" width=\"{width:.2}\" height=\"10\"/></svg>"
-    )
+    bar_of(&[(class.to_owned(), share)])
+}
+
+/// A bar of several shares of one, one after the other.
+pub(super) fn bar_of(parts: &[(String, f64)]) -> String {
+    let mut out = String::from(
+        "<svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
+    );
+    let mut x = 0.0;
+    for (class, share) in parts {
+        let width = if share.is_finite() { 100.0 * share.clamp(0.0, 1.0) } else { 0.0 };
+        let place = if x > 0.0 { format!(" x=\"{x:.2}\"") } else { String::new() };
+        out.push_str(&format!("<rect class=\"{class}\"{place} width=\"{width:.2}\" height=\"10\"/>"));
+        x += width;
+    }
+    out + "</svg>"
 }
 
 /// Parts of a whole in one bar: class, name, size.
@@ -125,8 +146,8 @@ pub(super) struct Line<'a> {
 
 /// How the values of a plot are shown.
 pub(super) struct Scale {
-    /// What the prefixes of the unit are powers of.
-    pub(super) base: f64,
+    /// The axis from zero to a value.
+    pub(super) axis: fn(f64) -> Axis,
     /// Words of a value.
     pub(super) unit: fn(u64) -> String,
     /// Whether a few outliers may lie beyond the axis.
@@ -236,7 +257,7 @@ fn plot(
         let values: Vec<f64> = line.buckets.iter().map(|bucket| bucket.max).collect();
         if scale.clips { ceiling(values) } else { values.into_iter().fold(0.0, f64::max) }
     };
-    let axis = Axis::to(lines.iter().map(highest).fold(1.0, f64::max), scale.base);
+    let axis = (scale.axis)(lines.iter().map(highest).fold(1.0, f64::max));
     // The first line is the highest.
     let beyond: Vec<&Bucket> =
         lines.iter().take(1).flat_map(|line| line.buckets).filter(|one| one.max > axis.high()).collect();
@@ -253,11 +274,12 @@ fn plot(
     step_ticks(&place, out);
     open_inside(out);
     for line in lines.iter().filter(|_| is_area) {
-        let (Some(first), Some(last)) = (line.buckets.first(), line.buckets.last()) else { continue };
+        let buckets = place.reaching(line.buckets);
+        let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { continue };
         // A single one is as wide as can be seen.
-        let more = if line.buckets.len() == 1 { COLUMN } else { 0.0 };
+        let more = if buckets.len() == 1 { COLUMN } else { 0.0 };
         let at = |one: &Bucket, more| format!("{:.1},{:.1}", place.x(one.step) + more, place.y(one.mean));
-        let mut top: Vec<String> = line.buckets.iter().map(|one| at(one, 0.0)).collect();
+        let mut top: Vec<String> = buckets.iter().map(|one| at(one, 0.0)).collect();
         top.extend((more > 0.0).then(|| at(last, more)));
         out.push_str(&format!(
             "<polygon class=\"area {}\" points=\"{} {:.1},{bottom:.1} {:.1},{bottom:.1}\"><title>{}</title></polygon>\n",
@@ -319,6 +341,14 @@ impl Place<'_> {
         INSIDE * self.share(step)
     }
 
+    /// The same with an end to the last one, which is drawn over all steps that it holds.
+    fn reaching(&self, buckets: &[Bucket]) -> Vec<Bucket> {
+        let mut buckets = buckets.to_vec();
+        let end = buckets.last().map(|last| Bucket { step: last.end.min(self.last), ..*last });
+        buckets.extend(end.filter(|end| buckets.last().is_some_and(|last| last.step < end.step)));
+        buckets
+    }
+
     fn y(&self, value: f64) -> f64 {
         HEIGHT - BOTTOM - self.axis.share(value) * (HEIGHT - self.top - BOTTOM)
     }
@@ -332,19 +362,20 @@ fn step_ticks(place: &Place<'_>, out: &mut String) {
 
 fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
     let at = |step: u64, value: f64| format!("{:.1},{:.1}", place.x(step), place.y(value));
-    let upper = line.buckets.iter().map(|one| at(one.step, one.max));
+    let buckets = place.reaching(line.buckets);
+    let upper = buckets.iter().map(|one| at(one.step, one.max));
     // A level edge is its two ends.
-    let (first, last) = (line.buckets.first(), line.buckets.last());
-    let is_level = line.buckets.iter().all(|one| Some(one.min) == first.map(|first| first.min));
+    let (first, last) = (buckets.first(), buckets.last());
+    let is_level = buckets.iter().all(|one| Some(one.min) == first.map(|first| first.min));
     let ends = last.into_iter().chain(first).filter(|_| is_level);
-    let lower = ends.chain(line.buckets.iter().rev().filter(|_| !is_level)).map(|one| at(one.step, one.min));
-    let mut mean: Vec<String> = line.buckets.iter().map(|one| at(one.step, one.mean)).collect();
+    let lower = ends.chain(buckets.iter().rev().filter(|_| !is_level)).map(|one| at(one.step, one.min));
+    let mut mean: Vec<String> = buckets.iter().map(|one| at(one.step, one.mean)).collect();
     // A line to itself is a point, where its ends are round.
     let dot = if mean.len() == 1 { " dot" } else { "" };
     mean.extend(mean.first().filter(|_| mean.len() == 1).cloned());
     let class = line.class;
     // A band without a height is not seen.
-    if line.buckets.iter().any(|one| one.min < one.max) {
+    if buckets.iter().any(|one| one.min < one.max) {
         let band: Vec<String> = upper.chain(lower).collect();
         out.push_str(&format!("<polygon class=\"band {class}\" points=\"{}\"/>\n", band.join(" ")));
     }
@@ -412,8 +443,13 @@ mod tests {
 
     #[test]
     fn buckets_lose_no_outlier() {
-        let point =
-            |step: u64| Bucket { step, min: 1.0, mean: 2.0, max: if step == 777 { 99.0 } else { 3.0 } };
+        let point = |step: u64| Bucket {
+            step,
+            end: step,
+            min: 1.0,
+            mean: 2.0,
+            max: if step == 777 { 99.0 } else { 3.0 },
+        };
         let points: Vec<(Bucket, u64)> = (0..10_000).map(|step| (point(step), 1)).collect();
         let buckets = buckets(&points);
         assert_eq!(buckets.len(), BUCKETS);
