@@ -3,6 +3,7 @@
 //! order; each part has a file of its own.
 
 mod findings;
+mod loaders;
 mod overview;
 mod page;
 mod recording;
@@ -27,6 +28,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     tables::changes(report, &mut page);
     tables::periods(report, &mut page);
     tables::slowest(report, &mut page);
+    loaders::render(report, &mut page);
     tables::memory(report, &mut page);
     recording::render(report, &mut page);
     Ok(page.finish())

@@ -1,6 +1,7 @@
 //! The Markdown report: a snapshot, and its tables read back against the JSON report.
 
 use serde_json::Value;
+use stepscope_analyze::summary::{HeldUp, WaitedBy};
 
 use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
 use crate::fixture::{healthy, nothing};
@@ -103,6 +104,48 @@ fn numbers_are_those_of_the_report() {
         for (cell, name) in row[1..].iter().zip(["first_bytes", "last_bytes", "peak_bytes", "peak_step"]) {
             assert_shows(cell, &figures[name], &row[0]);
         }
+    }
+}
+
+#[test]
+fn who_waited_for_which_loader_is_told() {
+    let mut summary = full();
+    let loader = &mut summary.batches.loaders[0];
+    loader.held_up = vec![HeldUp { mode: None, waits: 3, total_ns: 70 }];
+    loader.waited_by = vec![WaitedBy { loader: "a|b".into(), waits: 40, total_ns: 5_000_000 }];
+    let report = report_of(&summary);
+    let (text, json) = (text_in("md", &report), json_of(&report));
+    let loaders = json["detailed_metrics"]["batches"]["loaders"].as_array().unwrap();
+    let rows = table(&text, "Batches", "Loader");
+    assert_eq!(rows.len(), loaders.len());
+    for (row, loader) in rows.iter().zip(loaders) {
+        assert_eq!(row[0], loader["name"].as_str().unwrap());
+        assert_eq!(number(&row[2]), loader["workers"].as_array().unwrap().len() as f64);
+        let figures = [&loader["produce"]["count"], &loader["utilisation"], &loader["slot_wait_share"]];
+        for (cell, value) in [&row[1], &row[3], &row[4]].into_iter().zip(figures) {
+            assert_shows(cell, value, &row[0]);
+        }
+        for (cell, name) in row[5..].iter().zip(["p50", "p95"]) {
+            assert_shows(cell, &loader["produce"][name], name);
+        }
+    }
+    let kinds = |loader: &Value| {
+        let of = |kind: &str| loader[kind].as_array().unwrap().clone();
+        [of("held_up"), of("waited_by")].concat().into_iter().map({
+            let name = loader["name"].clone();
+            move |row| (name.clone(), row)
+        })
+    };
+    let expected: Vec<(Value, Value)> = loaders.iter().flat_map(kinds).collect();
+    let rows = table(&text, "Batches", "Waited for");
+    assert!(expected.iter().any(|(_, row)| row.get("loader").is_some()), "a loader waits for another");
+    assert_eq!(rows.len(), expected.len());
+    for (row, (loader, waiter)) in rows.iter().zip(&expected) {
+        assert_eq!(row[0], loader.as_str().unwrap());
+        let is_loader = waiter.get("loader").is_some();
+        assert_eq!(row[1], if is_loader { "batches of <code>a&#124;b</code>" } else { "outside of steps" });
+        assert_shows(&row[2], &waiter["waits"], "waits");
+        assert_shows(&row[3], &waiter["total_ns"], "total_ns");
     }
 }
 
