@@ -83,6 +83,9 @@ INPUTS = {
     "named": ("named.json", planted.named),
     "strange": ("strange.json", planted.strange),
     "evaluating": ("evaluating.json", planted.evaluating),
+    "ranked": ("ranked.json", planted.ranked),
+    "staged": ("staged.json", planted.staged),
+    "epochs": ("epochs.json", planted.epochs),
     # Steps of more spans than are kept of one, in hundreds of sections on many threads.
     "wide": ("wide.otlp", generated("--steps", "10", "--spans-per-step", "520", "--depth", "6")),
     # A hundred thousand steps in five hundred sections.

@@ -21,7 +21,8 @@ def span(trace, number, parent, name, begin, end, **attributes):
 
 
 def run(path, times_ms, phases, ranks=1, service="planted", value=lambda step: {}):
-    """Writes steps of `times_ms`, in which `phases` (name, phase, share) follow each other; `value` gives attributes of a step."""
+    """Writes steps of `times_ms`, in which `phases` (name, phase, share), perhaps of a rank, follow each other; `value` gives attributes
+    of a step."""
     resources = []
     for rank in range(ranks):
         spans, now, number = [], 0, rank * 10_000_000
@@ -30,7 +31,7 @@ def run(path, times_ms, phases, ranks=1, service="planted", value=lambda step: {
             number += 1
             root, at = number, now
             spans.append(span(trace, root, None, "step", now, now + length, stepscope__section__kind="step", thread__id=1, stepscope__step=step, **value(step)))
-            for name, phase, share in phases:
+            for name, phase, share in phases(rank) if callable(phases) else phases:
                 number += 1
                 end = at + int(share * length)
                 spans.append(span(trace, number, root, name, at, end, thread__id=1, **({"stepscope__phase": phase} if phase else {})))
@@ -47,6 +48,41 @@ def marked(path, ranks=2):
     times = [10 * noise.uniform(0.98, 1.02) * (1.4 if step >= 180 else 1) * (4 if step % 25 == 24 else 1) * (8 if step < 3 else 1)
              for step in range(300)]
     run(path, times, (("wait", "data_wait", 0.1), ("tokens", "preprocessing", 0.2), ("own", "my own phase", 0.05), ("fwd", "forward", 0.3), ("bwd", "backward", 0.2), ("sgd", "optimizer", 0.1)), ranks)
+
+
+def ranked(path):
+    """120 steps of four ranks, of which the last works twice as long as the others, which wait for it."""
+    noise = random.Random(3)
+    own = lambda rank: (("fwd", "forward", 0.6 if rank == 3 else 0.3), ("reduce", "communication", 0.1), *(() if rank == 3 else (("barrier", "synchronization", 0.3),)))
+    run(path, [10 * noise.uniform(0.98, 1.02) for _ in range(120)], own, ranks=4)
+
+
+def staged(path):
+    """60 steps that wait for batches of one loader, whose thread waits for those of another."""
+    spans = []
+    for step in range(60):
+        begin, trace = step * 10_000_000, 3 * step + 1
+        for at, (name, kind, thread, loader, wait, share) in enumerate((
+                ("step", "step", 1, None, "decode", 0.5), ("batch", "batch", 7, "decode", "read", 0.4), ("batch", "batch", 8, "read", None, 0))):
+            made = {"stepscope__batch__loader": loader} if loader else {"stepscope__step": step}
+            spans.append(span(trace + at, 1, None, name, begin, begin + 9_000_000, stepscope__section__kind=kind, thread__id=thread, **made))
+            if wait:
+                spans.append(span(trace + at, 2, 1, "wait", begin, begin + int(share * 1e7), thread__id=thread, stepscope__phase="data_wait", stepscope__batch__loader=wait))
+    resource = {"attributes": [attribute("service.name", "staged"), attribute("stepscope.rank", 0)]}
+    path.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "planted"}, "spans": spans}]}]}))
+
+
+def epochs(path):
+    """9,300 epochs of two steps, whose numbers begin anew: more than series over steps have points for."""
+    spans = []
+    for epoch in range(9_300):
+        for step in range(2):
+            trace = 2 * epoch + step + 1
+            begin = trace * 10_000_000
+            spans.append(span(trace, trace, None, "step", begin, begin + 9_000_000 + epoch % 7, stepscope__section__kind="step",
+                              stepscope__step=step, stepscope__epoch=epoch, thread__id=1))
+    resource = {"attributes": [attribute("service.name", "epochs"), attribute("stepscope.rank", 0)]}
+    path.write_text(json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "planted"}, "spans": spans}]}]}))
 
 
 def outlier(path):

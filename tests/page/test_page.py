@@ -794,8 +794,11 @@ class Stepless(unittest.TestCase):
             window.open(page)
             parts = window.run("return [...document.querySelectorAll('main > section')].map(one => [one.id, one.innerText.trim().split('\\n').length])")
             named = [part for part, _ in parts]
-            self.assertLess({"run", "critical", "flame", "sections", "recording"}, set(named))
-            self.assertEqual({"phases", "timeline", "distribution", "waiting", "slowest", "waterfall", "memory"} & set(named), set())
+            self.assertLess({"run", "critical", "waterfall", "flame", "sections", "recording"}, set(named))
+            self.assertEqual({"phases", "timeline", "distribution", "waiting", "slowest", "memory"} & set(named), set())
+            # Where steps would be, it says why there are none, and what to do.
+            told = window.run("return document.querySelector('#waterfall p').textContent")
+            self.assertTrue(told.startswith("No steps were found: mark their spans with the attribute stepscope.section.kind"), told)
             self.assertEqual([part for part, lines in parts if lines < 2], [])
             links = window.run("return [...document.querySelectorAll('nav a')].map(one => one.getAttribute('href').slice(1))")
             self.assertGreater(len(links), 3)

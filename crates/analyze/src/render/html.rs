@@ -17,6 +17,7 @@ mod palette;
 mod periods;
 mod plots;
 mod ranked;
+mod ranks;
 mod recording;
 mod sections;
 mod sha256;
@@ -64,6 +65,8 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     critical::render(report, &mut body);
     if report.has_steps() {
         waterfall::render(report, &mut body);
+    } else if report.has_run() {
+        waterfall::without_steps(report, &mut body);
     }
     sections::flame(report, &mut body);
     sections::table(report, &mut body);
@@ -72,7 +75,7 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     steps::memory(report, &mut body);
     plots::values(report, &mut body);
     steps::loaders(report, &mut body);
-    recording::ranks(report, &mut body);
+    ranks::render(report, &mut body);
     recording::render(report, &mut body);
     findings::rules(report, &mut body);
     let header = overview::header(report, &body);

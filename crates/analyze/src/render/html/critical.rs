@@ -17,10 +17,12 @@ pub(super) fn render(report: &Report, out: &mut String) {
         paragraph("No step was read with all its sections.", out);
         return close(out);
     };
+    let has_warmup = critical.mode.is_some() && report.summary.warmup_steps > 0;
+    let warmup = if has_warmup { " Warm-up is included." } else { "" };
     paragraph(
         &format!(
             "What held up the end of the {}: of {} in all, {} is explained by sections; the rest is time of the {} itself, \
-             in no section. Warm-up is included.",
+             in no section.{warmup}",
             critical.window,
             ns("critical_path/total_ns", critical.total_ns),
             share("critical_path/explained_share", critical.explained_share),

@@ -14,6 +14,10 @@ const SLOWER_SINCE: &str = "slower_since";
 /// The rule whose finding is seen in what sections hold, where that is known.
 const MEMORY_GROWTH: &str = "memory_growth";
 
+/// The rules whose findings are seen where ranks stand beside each other; the second where it names one.
+const SLOW_RANK: &str = "slow_rank";
+const COMMUNICATION_WAITS: &str = "communication_waits";
+
 /// Severity from which a finding stands out, and from which it alarms.
 const NOTICE: f64 = 10.0;
 const ALARM: f64 = 40.0;
@@ -22,12 +26,13 @@ pub(super) fn render(report: &Report, out: &mut String) {
     open("findings", "Findings", out);
     if report.bottlenecks.is_empty() {
         paragraph("No findings.", out);
+    } else {
+        out.push_str("<ol class=\"findings\">\n");
+        for (at, finding) in report.bottlenecks.iter().enumerate() {
+            one(at, report, finding, out);
+        }
+        out.push_str("</ol>\n");
     }
-    out.push_str("<ol class=\"findings\">\n");
-    for (at, finding) in report.bottlenecks.iter().enumerate() {
-        one(at, report, finding, out);
-    }
-    out.push_str("</ol>\n");
     if !report.notes.is_empty() {
         out.push_str("<h3>Notes</h3>\n<ul>\n");
         report.notes.iter().for_each(|note| out.push_str(&format!("<li>{}</li>\n", prose(&note.text))));
@@ -90,6 +95,9 @@ fn shown_in(report: &Report, finding: &Bottleneck) -> (&'static str, &'static st
     }
     if finding.rule == SLOWER_SINCE {
         return ("plot-steps", "the step times");
+    }
+    if finding.rule == SLOW_RANK || finding.rule == COMMUNICATION_WAITS && finding.rank.is_some() {
+        return ("ranks", "the steps of each rank");
     }
     match finding.r#type {
         BottleneckType::Memory => ("memory", "memory over the steps"),

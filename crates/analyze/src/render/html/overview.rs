@@ -6,7 +6,7 @@ use crate::report::units::{byte_rate, rate};
 use crate::report::{Report, coverage};
 
 /// Parts of the page that its navigation names: id, title.
-const PARTS: [(&str, &str); 10] = [
+const PARTS: [(&str, &str); 12] = [
     ("findings", "Findings"),
     ("phases", "Where time goes"),
     ("timeline", "Steps"),
@@ -16,6 +16,8 @@ const PARTS: [(&str, &str); 10] = [
     ("flame", "Flame graph"),
     ("sections", "Sections"),
     ("memory", "Memory"),
+    ("loaders", "Batches"),
+    ("ranks", "Processes"),
     ("recording", "Recording"),
 ];
 
@@ -45,8 +47,8 @@ pub(super) fn facts(report: &Report, out: &mut String) {
     }
     open("run", "The run", out);
     let mut facts: Vec<(&str, String)> = Vec::new();
-    facts.push(("Input share", share("summary/input/share", summary.input.share)));
     if let Some(mode) = summary.mode {
+        facts.push(("Input share", share("summary/input/share", summary.input.share)));
         facts.push((
             "Steps",
             format!("{} ({mode}){}", count("summary/steps", summary.steps), of_all_ranks(run)),
@@ -55,14 +57,14 @@ pub(super) fn facts(report: &Report, out: &mut String) {
     }
     if let Some(time) = summary.step_time.as_ref().filter(|_| summary.steps > 0) {
         facts.push(("Median step", ns("summary/step_time/p50", time.p50)));
-        facts.push(("p95", ns("summary/step_time/p95", time.p95)));
-        facts.push(("p99", ns("summary/step_time/p99", time.p99)));
+        facts.push(("p95 of steps", ns("summary/step_time/p95", time.p95)));
+        facts.push(("p99 of steps", ns("summary/step_time/p99", time.p99)));
         let mad = ns("summary/step_time/mad", time.mad);
         facts.push((
-            "MAD",
+            "MAD of steps",
             spread::mad_below_ns(time).map_or(mad, |_| words(&spread::mad(time).unwrap_or_default())),
         ));
-        facts.push(("CV", share("summary/step_time/cv", time.cv)));
+        facts.push(("CV of steps", share("summary/step_time/cv", time.cv)));
     }
     let done = &summary.throughput;
     let place = "summary/throughput";

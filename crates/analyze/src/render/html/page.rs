@@ -135,15 +135,15 @@ pub(super) fn table<const N: usize>(
     out: &mut String,
 ) {
     let rows: Vec<(String, [String; N])> = rows.into_iter().map(|row| (String::new(), row)).collect();
-    table_with("", caption, titles, rows, out);
+    table_with("", caption, &titles, rows, out);
 }
 
-/// The same with attributes of the table, and of each row.
-pub(super) fn table_with<const N: usize>(
+/// The same with attributes of the table, and of each row; rows have as many cells as there are titles.
+pub(super) fn table_with<R: AsRef<[String]>>(
     attributes: &str,
     caption: &str,
-    titles: [&str; N],
-    rows: Vec<(String, [String; N])>,
+    titles: &[&str],
+    rows: Vec<(String, R)>,
     out: &mut String,
 ) {
     if rows.is_empty() {
@@ -164,7 +164,7 @@ pub(super) fn table_with<const N: usize>(
     out.push_str("</tr></thead>\n<tbody>\n");
     for (attributes, row) in rows {
         out.push_str(&format!("<tr{attributes}>"));
-        for (at, (cell, title)) in row.iter().zip(titles).enumerate() {
+        for (at, (cell, title)) in row.as_ref().iter().zip(titles).enumerate() {
             let class = class(title);
             if at == 0 {
                 out.push_str(&format!("<th scope=\"row\"{class}>{cell}</th>"));

@@ -1,45 +1,11 @@
-//! How complete the recording is: spans read and lost, issues of the input, processes, bounds that were reached.
+//! How complete the recording is: spans read and lost, issues of the input, bounds that were reached.
 
-use super::page::{close, code, count, escape, known, ns, number, open, paragraph, path, prose, table};
+use super::page::{close, code, count, escape, open, paragraph, path, prose, table};
 use crate::render::common::{
     names::word,
     recording::{is_unpacked, unended},
 };
 use crate::report::Report;
-use crate::report::units::rate;
-
-pub(super) fn ranks(report: &Report, out: &mut String) {
-    if report.ranks.is_empty() {
-        return;
-    }
-    open("ranks", "Processes", out);
-    let rows = report.ranks.iter().enumerate().map(|(at, row)| {
-        let place = format!("ranks/{at}");
-        let rate_of = row.throughput.samples_per_second;
-        [
-            number(&format!("{place}/resource/rank"), row.resource.rank),
-            code(&row.resource.host_name),
-            number(&format!("{place}/resource/cpus"), row.resource.cpus),
-            count(&format!("{place}/steps/count"), row.steps.count),
-            ns(&format!("{place}/steps/p50"), row.steps.p50),
-            ns(&format!("{place}/steps/p95"), row.steps.p95),
-            known(&format!("{place}/throughput/samples_per_second"), rate_of, |value| rate(value, "samples")),
-            count(&format!("{place}/traces"), row.traces),
-            match (row.ended, row.ended_by) {
-                (true, Some(signal)) => format!("yes, by {signal}"),
-                (true, None) => "yes".into(),
-                (false, _) => "no end was read".into(),
-            },
-        ]
-    });
-    table(
-        "Processes of the run",
-        [">Rank", "Host", ">CPUs", ">Steps", ">Median step", ">p95", ">Samples", ">Traces", "Ended in order"],
-        rows,
-        out,
-    );
-    close(out);
-}
 
 pub(super) fn render(report: &Report, out: &mut String) {
     open("recording", "Recording", out);

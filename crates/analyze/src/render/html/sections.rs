@@ -21,10 +21,18 @@ pub(super) fn flame(report: &Report, out: &mut String) {
              <div id=\"flame-tools\" class=\"tools\" hidden></div>\n\
              <div id=\"flame-graph\" hidden></div>\n<p id=\"flame-said\" class=\"said\" role=\"status\"></p>\n",
         );
+    let of_steps = if report.has_steps() {
+        " It adds up all steps that were read, of every mode and with warm-up: shares can differ from those of the verdict, \
+         which is about one mode after warm-up."
+    } else {
+        ""
+    };
     paragraph(
-        "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that ran at the same time as each other \
-             share the width of their parent. What is too narrow to be seen is one box together. It adds up all steps that were read, of every mode and with warm-up: \
-             shares can differ from those of the verdict, which is about one mode after warm-up. The table of sections holds the same in words.",
+        &format!(
+            "The wider, the longer: time of all calls, children below (callers below, where that is chosen). Children that \
+             ran at the same time as each other share the width of their parent. What is too narrow to be seen is one box \
+             together.{of_steps} The table of sections holds the same in words."
+        ),
         out,
     );
     close(out);
@@ -108,7 +116,7 @@ pub(super) fn table(report: &Report, out: &mut String) {
     table_with(
         " id=\"section-table\"",
         "Sections by time",
-        [
+        &[
             "Section",
             "Phase",
             ">Calls",

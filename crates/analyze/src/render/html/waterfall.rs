@@ -5,7 +5,9 @@ mod layout;
 
 use stepscope_core::Phase;
 
-use super::page::{UNKNOWN, close, code, count, escape, figure, ns, number, open, paragraph, path, table};
+use super::page::{
+    UNKNOWN, close, code, count, escape, figure, ns, number, open, paragraph, path, prose, table,
+};
 use super::palette::Palette;
 use super::svg;
 use crate::render::common::letters::letters;
@@ -37,6 +39,20 @@ pub(super) fn phases(report: &Report) -> Vec<&str> {
     let others: std::collections::BTreeSet<&str> = sections.filter(|phase| !all.contains(phase)).collect();
     all.extend(others);
     all
+}
+
+/// Says why there is nothing to show, and what to do: so does the verdict of a run without steps.
+pub(super) fn without_steps(report: &Report, out: &mut String) {
+    open("waterfall", "Steps in detail", out);
+    paragraph(
+        &format!(
+            "{} The page then shows how long steps take, over the run and how often, where their time goes, and some of \
+             them span by span.",
+            prose(&report.summary.verdict)
+        ),
+        out,
+    );
+    close(out);
 }
 
 pub(super) fn render(report: &Report, out: &mut String) {
