@@ -59,7 +59,7 @@ def compare_findings(report, run, compare):
         for figure, expected in (("share", saved), ("direct_share", min(direct, of))):
             compare.close(where, figure, gain[figure], stats.rounded(Fraction(expected, of), 6))
         most = 100 if severity is None else severity
-        compare.close(where, "severity", finding["severity"], min(most, whole(100 * min(1, Fraction(min(direct, of), of)))))
+        compare.close(where, "severity", finding["severity"], min(most, severity_of(direct, of)))
 
 
 def together(report):
@@ -568,6 +568,11 @@ def memory_growth(finding, report, steps):
     an_hour = Fraction(leak["bytes_per_step"]) * steps_an_hour(report, steps) / 2**30
     severity = next(severity for least, severity in RATES if an_hour >= least)
     return None, None, None, Fraction(severity, 1 if leak["verdict"] == "growing" else 2)
+
+
+def severity_of(direct, of):
+    """Of a cause that takes so much of a time: of its share as that is told, with six decimals."""
+    return whole(100 * stats.rounded(Fraction(min(direct, of), of), 6))
 
 
 def whole(severity):

@@ -103,3 +103,11 @@ class Stages(unittest.TestCase):
         self.assertEqual(evidence.waited_for(decode, every), (read, Fraction(17, 30)))
         self.assertIsNone(evidence.waited_for(read, every))
         self.assertEqual(evidence.limiting(collate, every), "read")
+
+
+class Severities(unittest.TestCase):
+    def test_a_severity_is_of_the_share_that_is_told(self):
+        # 22.49996 %, told as 22.5, and just below that.
+        self.assertEqual(findings.severity_of(224_999_600, 1_000_000_000), 23)
+        self.assertEqual(findings.severity_of(224_999_400, 1_000_000_000), 22)
+        self.assertEqual(findings.severity_of(3, 2), 100)
