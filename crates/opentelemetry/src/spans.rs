@@ -1,6 +1,7 @@
 //! A trace message of OTLP as the SDK's span data. Absent: what stepscope does not write (bytes, maps, lists
 //! of several types).
 
+use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use opentelemetry::trace::{
@@ -10,11 +11,8 @@ use opentelemetry::{Array, InstrumentationScope, KeyValue};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SpanData, SpanEvents, SpanLinks};
 use stepscope_otlp::{
-    EventHead, LinkHead, ResourceHead, ScopeHead, SpanHead, StatusCode, Value, Visitor, proto,
+    EventHead, IS_REMOTE, LinkHead, ResourceHead, ScopeHead, SpanHead, StatusCode, Value, Visitor, proto,
 };
-
-/// Bit of a span's flags: its parent is in another process.
-const IS_REMOTE: u32 = 1 << 9;
 
 /// The resource and the spans of a message of stepscope's; `None` of one that is damaged.
 pub(crate) fn read(message: &[u8]) -> Option<(Resource, Vec<SpanData>)> {
@@ -72,7 +70,9 @@ impl Visitor for Spans {
 
     fn link(&mut self, head: &LinkHead<'_>) {
         let attributes = std::mem::take(&mut self.of_link);
-        let context = identity(head.trace_id, head.span_id, head.flags);
+        let state = TraceState::from_str(head.trace_state).unwrap_or_default();
+        let is_remote = head.flags & IS_REMOTE != 0;
+        let context = identity(head.trace_id, head.span_id, head.flags, is_remote, state);
         self.links.push(Link::new(context, attributes, head.dropped_attributes_count));
     }
 
@@ -81,7 +81,7 @@ impl Visitor for Spans {
         (events.events, events.dropped_count) = (std::mem::take(&mut self.events), head.dropped_events_count);
         (links.links, links.dropped_count) = (std::mem::take(&mut self.links), head.dropped_links_count);
         self.done.push(SpanData {
-            span_context: identity(head.trace_id, head.span_id, head.flags),
+            span_context: identity(head.trace_id, head.span_id, head.flags, false, TraceState::NONE),
             parent_span_id: span_id(head.parent_span_id),
             parent_span_is_remote: head.flags & IS_REMOTE != 0,
             span_kind: kind(head.kind),
@@ -145,9 +145,9 @@ fn list(values: &[Value<'_>]) -> Option<Array> {
     }
 }
 
-fn identity(trace: &[u8], span: &[u8], flags: u32) -> SpanContext {
+fn identity(trace: &[u8], span: &[u8], flags: u32, is_remote: bool, state: TraceState) -> SpanContext {
     let trace = TraceId::from_bytes(trace.try_into().unwrap_or_default());
-    SpanContext::new(trace, span_id(span), TraceFlags::new(flags as u8), false, TraceState::NONE)
+    SpanContext::new(trace, span_id(span), TraceFlags::new(flags as u8), is_remote, state)
 }
 
 fn span_id(bytes: &[u8]) -> SpanId {

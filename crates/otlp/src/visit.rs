@@ -93,6 +93,11 @@ pub struct ScopeHead<'a> {
     pub dropped_attributes_count: u32,
 }
 
+/// Bit of the flags of spans and links: the next bit says something.
+pub const HAS_IS_REMOTE: u32 = 1 << 8;
+/// Bit of the flags of spans and links: a span's parent, or what a link leads to, is in another process.
+pub const IS_REMOTE: u32 = 1 << 9;
+
 /// The scalar fields of a span. Ids are as written: the decoder does not check their length
 /// (16 and 8 bytes are right; the reader reports others).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -103,7 +108,7 @@ pub struct SpanHead<'a> {
     pub span_id: &'a [u8],
     /// Parent's span id, empty for a root.
     pub parent_span_id: &'a [u8],
-    /// W3C trace flags in the low 8 bits, `has_is_remote`/`is_remote` in bits 8 and 9.
+    /// W3C trace flags in the low 8 bits, [`HAS_IS_REMOTE`] and [`IS_REMOTE`] above.
     pub flags: u32,
     /// W3C tracestate.
     pub trace_state: &'a str,

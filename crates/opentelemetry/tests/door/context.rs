@@ -8,6 +8,8 @@ use opentelemetry::{Context, KeyValue};
 use opentelemetry_sdk::propagation::TraceContextPropagator;
 use opentelemetry_sdk::trace::{InMemorySpanExporter, SdkTracer, SdkTracerProvider, SpanData};
 
+use tracing_subscriber::layer::Identity;
+
 use crate::support::{Keep, run, run_with};
 
 /// A tracer of the SDK, with what its spans go to.
@@ -48,6 +50,29 @@ fn roots_are_linked_to_the_span_of_opentelemetry_around_them() {
     assert_ne!(first.span_context.trace_id(), outer.trace_id());
     assert_eq!((first.links.len(), second.links.len()), (2, 1));
     assert!(named(&kept.spans, "inside").iter().all(|inside| inside.links.is_empty()));
+}
+
+#[test]
+fn where_the_run_was_started_from_is_a_link_to_another_process() {
+    let headers = [
+        ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"),
+        ("tracestate", "rojo=00f067aa0ba902b7"),
+    ];
+    let caller = stepscope::TraceContext::from_headers(|name| {
+        headers.iter().find(|(header, _)| *header == name).map(|(_, value)| *value)
+    });
+    let keep = Keep::default();
+    run_with(keep.clone(), Identity::new(), |builder| builder.caller(caller), |_| ());
+    let kept = keep.kept().clone();
+    let links: Vec<_> = kept.spans.iter().flat_map(|span| &span.links.links).collect();
+    assert_eq!(links.len(), 2, "of the run, and of the mark of its start");
+    for link in links {
+        let to = &link.span_context;
+        assert_eq!(to.trace_id().to_string(), "4bf92f3577b34da6a3ce929d0e0e4736");
+        assert_eq!(to.span_id().to_string(), "00f067aa0ba902b7");
+        assert!(to.is_remote() && to.is_sampled());
+        assert_eq!(to.trace_state().header(), "rojo=00f067aa0ba902b7");
+    }
 }
 
 #[test]

@@ -2,7 +2,9 @@
 //! thread.
 
 use stepscope_core::{Mode, SectionKind, attr};
-use stepscope_otlp::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
+use stepscope_otlp::{
+    EventHead, HAS_IS_REMOTE, IS_REMOTE, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor,
+};
 
 use crate::attrs::{Entries, Entry, FieldValue};
 use crate::callsite::{Known, Source};
@@ -278,8 +280,7 @@ fn write_caller(visitor: &mut impl Visitor, caller: &TraceContext) {
             trace_id: &ids.trace_id,
             span_id: &ids.span_id,
             trace_state: caller.trace_state(),
-            // Known to be remote.
-            flags: 0x300 | u32::from(caller.flags()),
+            flags: HAS_IS_REMOTE | IS_REMOTE | u32::from(caller.flags()),
             ..LinkHead::default()
         });
     }
