@@ -11,7 +11,7 @@ use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::filter::Sieve;
 use crate::memory;
-use crate::open::{Open, Parent, Spec, Start, Stay, flag};
+use crate::open::{Open, PHASE, Parent, Spec, Start, Stay, flag};
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::ring::Rank;
 use crate::state::ThreadState;
@@ -19,9 +19,6 @@ use crate::sys;
 use crate::thread::ThreadShared;
 use crate::trace::{Ended, TraceRef, TraceState};
 use crate::word::Word;
-
-/// The phase in the bits of a section, above its kind.
-const PHASE: u64 = 0xff00;
 
 impl ThreadShared {
     /// Counts a span that is to be exported.

@@ -631,7 +631,7 @@ impl Open {
     }
 
     fn put_phase(&self, phase: Option<Phase>) {
-        self.bits.set(self.bits.get() & !0xff00 | phase_bits(phase));
+        self.bits.set(self.bits.get() & !PHASE | phase_bits(phase));
     }
 
     /// Adds what one stay inside the section measured.
@@ -681,6 +681,9 @@ const WORDS_USED: u64 = 0xffff;
 const ENTRY: u64 = 1 << 16;
 /// An entry had no room.
 const FULL: u64 = 1 << 32;
+
+/// The phase in the bits of a section, above its kind; zero for none.
+pub(crate) const PHASE: u64 = 0xff00;
 
 #[inline]
 fn phase_bits(phase: Option<Phase>) -> u64 {

@@ -83,8 +83,8 @@ pub(super) fn zigzag(value: i64) -> u64 {
 }
 
 /// Step numbers that a point stands for.
-fn steps_per_point(shift: u32, steps: impl Iterator<Item = u64> + Clone) -> u64 {
-    numbers(shift, steps).min(MAX)
+fn steps_per_point<T>(shift: u32, points: &[T], step: impl Fn(&T) -> u64) -> u64 {
+    numbers(shift, points, step).min(MAX)
 }
 
 /// The JSON text of the page's data.
@@ -116,7 +116,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             add(&format!("{name}_mean_off"), &|point| gauge(point).map(from_middle));
         }
         plots.push(json!({
-            "id": "steps", "steps_per_point": steps_per_point(series.shift, series.points.iter().map(|point| point.step)), "marks": Marks::of(report).value(),
+            "id": "steps", "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step), "marks": Marks::of(report).value(),
         }));
     }
     if let Some((series, phases)) = phase_series(report) {
@@ -131,7 +131,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }
         let names: Vec<String> = phases.iter().map(|phase| printable(phase)).collect();
         plots.push(json!({
-            "id": "phases", "steps_per_point": steps_per_point(series.shift, series.points.iter().map(|point| point.step)), "names": names,
+            "id": "phases", "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step), "names": names,
         }));
     }
     if let Some(held) = held_series(report) {
@@ -142,7 +142,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
             lines.push(json!({ "name": printable(&name), "color": class }));
         }
         plots.push(json!({
-            "id": "held", "steps_per_point": steps_per_point(held.shift, held.points.iter().map(|point| point.step)), "lines": lines,
+            "id": "held", "steps_per_point": steps_per_point(held.shift, &held.points, |point| point.step), "lines": lines,
         }));
     }
     let (texts, examples) = examples::encode(report, &mut columns);
@@ -156,7 +156,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }
         plots.push(json!({
             "id": format!("value-{at}"),
-            "steps_per_point": steps_per_point(series.shift, series.points.iter().map(|point| point.step)),
+            "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step),
             "name": printable(&series.name),
         }));
     }

@@ -11,6 +11,7 @@ use super::page::{close, count, escape, ns, open, paragraph};
 use super::palette::{self, Palette};
 use super::svg::{self, Bucket, Line, Range, Scale, bands, buckets, buckets_within};
 use super::{changes, periods};
+use crate::points;
 use crate::report::Report;
 use crate::report::units::{bytes, duration};
 use crate::summary::{Gauge, HeldPoint, HeldSeries, PhasePoint, PhaseSeries, SeriesPoint, StepSeries};
@@ -60,12 +61,13 @@ const DURATION: Scale = Scale { axis: Axis::to_time, unit: duration, clips: true
 
 /// Step numbers that a point of a series stands for, beginning with its own: as many as its shift says, and up to the next
 /// point where epochs go together, whose steps have no common shift.
-pub(super) fn numbers(shift: u32, steps: impl Iterator<Item = u64> + Clone) -> u64 {
+pub(super) fn numbers<T>(shift: u32, points: &[T], step: impl Fn(&T) -> u64) -> u64 {
     if shift < TOGETHER {
-        return 1_u64 << shift;
+        return points::numbers(shift);
     }
-    let next = steps.clone().skip(1);
-    steps.zip(next).map(|(step, next)| next.saturating_sub(step)).max().unwrap_or(1)
+    let apart =
+        points.windows(2).filter_map(|pair| Some(step(pair.get(1)?).saturating_sub(step(pair.first()?))));
+    apart.max().unwrap_or(1)
 }
 
 /// The shift of a series in which neighbouring epochs go together.
@@ -85,7 +87,7 @@ pub(super) fn timeline(report: &Report, out: &mut String) {
         paragraph("No step has a number, so nothing can be drawn over them.", out);
         return close(out);
     };
-    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
+    let width = numbers(series.shift, &series.points, |point| point.step);
     let durations: Vec<(Bucket, u64)> = series
         .points
         .iter()
@@ -141,7 +143,7 @@ fn phases(report: &Report, out: &mut String) {
     };
     let palette = Palette::of(report);
     // What is on top is drawn first, down to the axis, and covered by what is below it.
-    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
+    let width = numbers(series.shift, &series.points, |point| point.step);
     let mut below: Vec<u64> = vec![0; series.points.len()];
     let mut layers: Vec<(&str, String, Vec<Bucket>)> = Vec::new();
     let mut add = |name, class, of: &dyn Fn(&PhasePoint) -> u64| {
@@ -191,7 +193,7 @@ pub(super) fn phases_over_steps(report: &Report, out: &mut String) {
         paragraph("No step has a number.", out);
         return close(out);
     };
-    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
+    let width = numbers(series.shift, &series.points, |point| point.step);
     let of = |figure: fn(&SeriesPoint) -> f64| {
         let points: Vec<(Bucket, u64)> = series
             .points
@@ -235,7 +237,7 @@ pub(super) fn memory(report: &Report, out: &mut String) {
     }
     open("memory", "Memory", out);
     let Some((at, series)) = series(report) else { return };
-    let width = numbers(series.shift, series.points.iter().map(|point| point.step));
+    let width = numbers(series.shift, &series.points, |point| point.step);
     let of = |gauge: fn(&SeriesPoint) -> Option<Gauge>| {
         let points: Vec<(Bucket, u64)> = series
             .points
@@ -328,7 +330,7 @@ pub(super) fn held_lines(held: &HeldSeries) -> Vec<(String, String, Vec<i64>)> {
 fn held(report: &Report, out: &mut String) {
     let Some(held) = held_series(report) else { return };
     let lines = held_lines(held);
-    let width = numbers(held.shift, held.points.iter().map(|point| point.step));
+    let width = numbers(held.shift, &held.points, |point| point.step);
     let merged: Vec<Vec<Bucket>> = lines
         .iter()
         .map(|(_, _, bytes)| {
@@ -376,7 +378,7 @@ pub(super) fn values(report: &Report, out: &mut String) {
     }
     open("values", "Values", out);
     for (at, series) in values.iter().enumerate() {
-        let width = numbers(series.shift, series.points.iter().map(|point| point.step));
+        let width = numbers(series.shift, &series.points, |point| point.step);
         let points: Vec<(Bucket, u64)> = series
             .points
             .iter()
