@@ -28,6 +28,28 @@ pub(crate) fn can_begin(message: &[u8]) -> bool {
     }
 }
 
+/// Whether a record that has content can begin with `bytes`.
+fn may_begin(bytes: &[u8], max_message_bytes: usize) -> bool {
+    prefix(bytes).is_some_and(|len| len > 0 && len <= max_message_bytes)
+        && bytes.get(PREFIX..).is_some_and(can_begin)
+}
+
+/// Whether `message` can be a whole one: also, in protobuf, that behind the first of what it holds it ends or
+/// goes on with another. Of what stands in the middle of a record next to nothing passes.
+fn may_be_whole(message: &[u8]) -> bool {
+    let [0x0a, rest @ ..] = message else { return can_begin(message) };
+    let Some((inner, size)) = first_len(rest) else { return false };
+    let behind = inner.saturating_add(1 + size);
+    behind == message.len() || message.get(behind) == Some(&0x0a)
+}
+
+/// The varint at the beginning of `bytes`, as far as lengths go, and its size; `None` where it does not end.
+fn first_len(bytes: &[u8]) -> Option<(usize, usize)> {
+    let size = 1 + bytes.iter().take(5).position(|byte| byte & 0x80 == 0)?;
+    let digits = bytes.iter().take(size).rev();
+    Some((digits.fold(0, |value, byte| value << 7 | usize::from(byte & 0x7f)), size))
+}
+
 /// What stands at a place of the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Probe {
@@ -109,11 +131,7 @@ pub(crate) fn find_sync(
         // Most places fail this.
         let data = input.data();
         let here = data.get(at..).unwrap_or_default();
-        let plausible = |bytes: &[u8]| {
-            prefix(bytes).is_some_and(|len| len > 0 && len <= max)
-                && bytes.get(PREFIX..).is_some_and(can_begin)
-        };
-        if !plausible(here) {
+        if !may_begin(here, max) {
             search.at += 1;
             search.searched += 1;
             continue;
@@ -130,6 +148,27 @@ pub(crate) fn find_sync(
         search.at += 1;
     }
     None
+}
+
+/// Where the next record begins inside of the one at hand, which ends at `end` by its length: a writer was
+/// killed in the middle of it, and the next one went on right behind. Taken as a whole, it would hand over the
+/// other's bytes as its own.
+fn torn_at(input: &mut Input<'_>, end: usize, reading: &mut Reading<'_>) -> Option<usize> {
+    if input.fill(end + PREFIX) < end + PREFIX {
+        return None;
+    }
+    // All but few records are followed by a whole one.
+    let behind = input.data().get(end..).and_then(prefix).unwrap_or(0);
+    let next = end + PREFIX;
+    let max = reading.max_message_bytes;
+    if (1..=max).contains(&behind)
+        && input.fill(next + behind) >= next + behind
+        && input.data().get(next..next + behind).is_some_and(may_be_whole)
+    {
+        return None;
+    }
+    // That it is valid says nothing: the other's length may stand where a number of its own was to end.
+    find_sync(input, &mut Search::from(1), end - 1, reading)
 }
 
 /// Reads records to the end of the input.
@@ -157,6 +196,16 @@ pub(crate) fn read(input: &mut Input<'_>, reading: &mut Reading<'_>) {
             if !resynchronise(input, reading, end, fits) {
                 return;
             }
+            continue;
+        }
+        if let Some(at) = torn_at(input, end, reading) {
+            let whole = input.data().get(..at).unwrap_or_default();
+            match reading.message(whole.get(PREFIX..).unwrap_or_default(), offset) {
+                _ if offset == 0 => reading.fragment(Place::Head, 0, whole),
+                Ok(()) => reading.issue(IssueKind::Corrupt, offset, damaged_length),
+                Err(bad) => reading.bad_message(bad, offset),
+            }
+            input.consume(at);
             continue;
         }
         let message = input.data().get(PREFIX..end).unwrap_or_default();

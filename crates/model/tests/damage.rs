@@ -213,6 +213,39 @@ fn a_record_behind_the_torn_rest_of_another_is_found() {
 }
 
 #[test]
+fn what_follows_a_torn_record_is_not_taken_for_its_rest() {
+    // By its length the torn one ends inside of those behind it.
+    let messages = separate(6, 34);
+    let (bytes, ranges) = encode_all(&messages, |m| otlp::record(&otlp::proto(m)));
+    for keep in 5..ranges[2].len() {
+        let mut torn = bytes[..ranges[2].start + keep].to_vec();
+        torn.extend_from_slice(&bytes[ranges[3].start..]);
+        for threads in [1, 2] {
+            let mut options = ReadOptions::default();
+            options.threads = threads;
+            let (collected, outcome) = read_with(options, &[("input", &torn)]);
+            let known = expected(&messages);
+            assert!(collected.traces.keys().all(|id| known.contains_key(id)), "{keep}: a trace of nobody");
+            for (index, message) in messages.iter().enumerate().filter(|(index, _)| *index != 2) {
+                for (id, text) in expected(std::slice::from_ref(message)) {
+                    assert_eq!(
+                        collected.traces.get(&id),
+                        Some(&text),
+                        "{keep} of {}, message {index}: {:?}",
+                        ranges[2].len(),
+                        outcome.issues
+                    );
+                }
+            }
+            let told = kinds(&outcome);
+            assert!(told.iter().any(|(kind, _)| *kind == IssueKind::Corrupt), "{keep}: {told:?}");
+            let foreign = [IssueKind::InvalidUtf8, IssueKind::BadId, IssueKind::NegativeDuration];
+            assert!(told.iter().all(|(kind, _)| !foreign.contains(kind)), "{keep}: {told:?}");
+        }
+    }
+}
+
+#[test]
 fn bad_ids_and_times_are_told_and_repaired() {
     let trace = ids(0).trace_id(1, None);
     let mut good = span(trace, 7, 0, "good", 100, 200);
