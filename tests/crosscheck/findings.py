@@ -371,15 +371,29 @@ def level_of(report, steps, median):
         ranks = [row["steps"] for row in report["ranks"] if row["steps"]["count"]]
         return sum(row["count"] * row["p50"] for row in ranks) // sum(row["count"] for row in ranks)
     first = changes[0]
-    levels = [(first["steps_before"], first["before_ns"])]
-    for change in changes:
-        levels.append((change["steps_after"], level_after(change)))
+    begins = steps.mode.get("warmup", {}).get("steady_step") or 0
+    before = first["steps_before"] + steps_within(report, steps, begins, first["from_step"])
+    levels = [(before, first["before_ns"])] + levels_since(report, steps, changes)
     return sum(count * level for count, level in levels) // max(1, sum(count for count, _ in levels))
 
 
-def level_after(change):
-    """What steps take after a change on average: of a drift, halfway."""
-    return (change["before_ns"] + change["after_ns"]) // 2 if change["kind"] == "gradual" else change["after_ns"]
+def levels_since(report, steps, changes):
+    """Of each change its own steps, a drift's halfway between its ends; and those after it, up to the next, which take
+    what it led to."""
+    levels = []
+    for change, following in zip(changes, changes[1:] + [None]):
+        middle = (change["before_ns"] + change["after_ns"]) // 2
+        levels.append((change["steps_after"], middle if change["kind"] == "gradual" else change["after_ns"]))
+        rest = steps_within(report, steps, change["to_step"] + 1, following and following["step"])
+        levels.append((rest, change["after_ns"]))
+    return levels
+
+
+def steps_within(report, steps, first, end):
+    """How many steps have these numbers, by points that begin there."""
+    listed = [row for row in report["detailed_metrics"].get("series", []) if row["mode"] == steps.mode["mode"]]
+    points = [point for row in listed for point in row.get("points", [])]
+    return sum(point["count"] for point in points if first <= point["step"] and (end is None or point["step"] < end))
 
 
 def slower_since(finding, report, steps):
@@ -389,7 +403,7 @@ def slower_since(finding, report, steps):
     at = next(at for at, change in enumerate(changes) if change["step"] == finding["evidence"]["since_step"])
     change = changes[at]
     more = min(change["after_ns"] for change in changes[at:]) - change["before_ns"]
-    levels = [(since["steps_after"], level_after(since)) for since in changes[at:]]
+    levels = levels_since(report, steps, changes[at:])
     saved = sum(count * max(0, level - change["before_ns"]) for count, level in levels) // steps.mode["steady"]["count"]
     is_large = 4 * more >= change["before_ns"]
     most = None if is_large or change["cause"] is None or explains(change["cause"]) else 9

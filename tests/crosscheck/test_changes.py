@@ -107,6 +107,18 @@ class Changes(unittest.TestCase):
         changed["detailed_metrics"]["changes"][0]["p_value"] = 0.01
         self.assertNotEqual(differences(changed), [])
 
+    def test_steps_after_a_drift_take_what_it_led_to(self):
+        # 300 steps of 10 ms, 100 that rise to 14 ms, 600 of 14 ms.
+        change = {
+            "mode": "train", "kind": "gradual", "from_step": 300, "step": 300, "to_step": 399, "steps_before": 0,
+            "steps_after": 100, "before_ns": 10 * MS, "after_ns": 14 * MS,
+        }
+        points = [{"step": step, "count": 4} for step in range(0, 1000, 4)]
+        report = {"detailed_metrics": {"changes": [change], "series": [{"mode": "train", "points": points}]}}
+        judged = types.SimpleNamespace(mode={"mode": "train"})
+        self.assertEqual(findings.levels_since(report, judged, [change]), [(100, 12 * MS), (600, 14 * MS)])
+        self.assertEqual(findings.level_of(report, judged, 0), 12_600_000)
+
 
 if __name__ == "__main__":
     unittest.main()
