@@ -82,17 +82,18 @@ class Comparison:
     def throughput(self, where, got, steps):
         """Work of a set of steps by their own time and by the clock. What several processes do together counts once."""
         where = f"throughput of {where}"
-        own = sum(step.duration for step in steps)
         elapsed = max((s.end for s in steps), default=0) - min((s.start for s in steps), default=0)
         self.equal(where, "elapsed_ns", got["elapsed_ns"], elapsed)
         if elapsed:
             self.close(where, "steps_per_second", got["steps_per_second"], Fraction(done_together(steps) * 10**9, elapsed))
         for unit in ("samples", "tokens", "bytes"):
-            done = [step.work[unit] for step in steps if step.work[unit] is not None]
-            self.equal(where, unit, got[unit], sum(done) if done else None)
-            for figure, time in ((f"{unit}_per_step_second", own), (f"{unit}_per_second", elapsed)):
-                if done and time:
-                    self.close(where, figure, got[figure], Fraction(sum(done) * 10**9, time))
+            saying = [step for step in steps if step.work[unit] is not None]
+            done, own = sum(step.work[unit] for step in saying), sum(step.duration for step in saying)
+            # Of steps that do not say it, and were not read whole, nobody knows.
+            is_known = saying and all(step.is_whole or step.work[unit] is not None for step in steps)
+            self.equal(where, unit, got[unit], done if is_known else None)
+            for figure, time, is_told in ((f"{unit}_per_step_second", own, saying), (f"{unit}_per_second", elapsed, is_known)):
+                self.close(where, figure, got[figure], Fraction(done * 10**9, time) if is_told and time else None)
 
 
 def done_together(steps):

@@ -119,7 +119,8 @@ class Step:
         self.offset = 0
         self.start = span.start
         self.duration = span.duration
-        self.work = {key: work(nodes, SUMS[key]) for key in ("samples", "tokens", "bytes")}
+        # Of a step whose sections were not all read, what it says itself.
+        self.work = {key: work(nodes if is_whole else [root], SUMS[key]) for key in ("samples", "tokens", "bytes")}
         self.run_queue = span.get(names.RUN_QUEUE_NS)
         self.live, self.rss = span.get(names.LIVE_BYTES), span.get(names.RSS_BYTES)
         prefix = names.VALUE_PREFIX

@@ -79,18 +79,25 @@ impl StepRecord {
     }
 }
 
-/// Work of those steps that say how much they did.
+/// Work of those steps of which it is known how much they did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Work {
     pub(crate) steps: u64,
     pub(crate) amount: u128,
     pub(crate) duration_ns: u128,
+    /// Steps that may have done some as well: they do not say it themselves, and sections of theirs were not read.
+    pub(crate) untold: u64,
 }
 
 impl Work {
-    fn add(&mut self, amount: Option<u64>, duration_ns: u64) {
-        if let Some(amount) = amount {
-            self.absorb(&Self { steps: 1, amount: amount.into(), duration_ns: duration_ns.into() });
+    fn add(&mut self, amount: Option<u64>, record: &StepRecord) {
+        match amount {
+            Some(amount) => {
+                let duration_ns = record.duration_ns().into();
+                self.absorb(&Self { steps: 1, amount: amount.into(), duration_ns, untold: 0 });
+            }
+            None if !record.is_whole => self.untold = self.untold.saturating_add(1),
+            None => {}
         }
     }
 }
@@ -100,6 +107,7 @@ impl Merge for Work {
         self.steps = self.steps.saturating_add(other.steps);
         self.amount = self.amount.saturating_add(other.amount);
         self.duration_ns = self.duration_ns.saturating_add(other.duration_ns);
+        self.untold = self.untold.saturating_add(other.untold);
     }
 }
 
@@ -143,9 +151,9 @@ impl StepSums {
                 self.phases.add(phase, time, custom_phases);
             }
         }
-        self.samples.add(record.samples, duration_ns);
-        self.tokens.add(record.tokens, duration_ns);
-        self.bytes.add(record.bytes, duration_ns);
+        self.samples.add(record.samples, record);
+        self.tokens.add(record.tokens, record);
+        self.bytes.add(record.bytes, record);
         self.first_ns = earliest(self.first_ns, Some(record.start_ns));
         self.last_ns = self.last_ns.max(Some(record.end_ns));
         self.numbered = self.numbered.saturating_add(record.step.is_some().into());

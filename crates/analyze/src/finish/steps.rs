@@ -229,10 +229,11 @@ fn throughput_of(instances: &BTreeMap<&Instance, SteadySteps>, sums: &StepSums) 
 /// Work per second, from steady steps.
 pub(super) fn throughput(sums: &StepSums) -> Throughput {
     let elapsed_ns = sums.first_ns.zip(sums.last_ns).map_or(0, |(first, last)| last.saturating_sub(first));
-    let amount = |work: &Work| (work.steps > 0).then(|| narrow(work.amount));
+    let is_known = |work: &Work| work.steps > 0 && work.untold == 0;
+    let amount = |work: &Work| is_known(work).then(|| narrow(work.amount));
     let per = |amount: u128, ns: u128| (ns > 0).then(|| amount as f64 / (ns as f64 / 1e9));
     let by_steps = |work: &Work| if work.steps > 0 { per(work.amount, work.duration_ns) } else { None };
-    let by_clock = |work: &Work| if work.steps > 0 { per(work.amount, elapsed_ns.into()) } else { None };
+    let by_clock = |work: &Work| if is_known(work) { per(work.amount, elapsed_ns.into()) } else { None };
     Throughput {
         elapsed_ns,
         samples: amount(&sums.samples),

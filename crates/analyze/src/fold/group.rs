@@ -286,10 +286,11 @@ impl Fold {
         }
     }
 
-    /// What a step did: what its root says, else the sum over the outermost sections that say it.
+    /// What a step did: what its root says, else the sum over the outermost sections that say it. Where some of these were
+    /// not read, that sum would pass for the whole.
     fn work(&self, trace: &Trace, root: &Span, window: &Node, figure: Figure) -> Option<u64> {
         let said = root.amount(figure);
-        if said.is_some() {
+        if said.is_some() || !self.is_whole {
             return said;
         }
         let says = |index: u32| trace.spans.get(index as usize).and_then(|span| span.amount(figure));

@@ -99,27 +99,28 @@ pub struct Warmup {
     pub steady_step: Option<u64>,
 }
 
-/// Work done, from the figures that the steps' own spans carry; those of their children are not summed, since
-/// they usually say the same again. Absent figures stay absent.
+/// Work done: what each step's own span says, else the sum over the outermost of its sections that say it, where all of them
+/// were read. Sums and rates by the clock are absent where it is not known of some step how much it did; rates by step
+/// time are then those of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct Throughput {
     /// From the first steady step's start to the last one's end.
     pub elapsed_ns: u64,
     /// Samples of all steady steps.
     pub samples: Option<u64>,
-    /// Samples per second of step time: what one process reaches while it steps.
+    /// Samples per second of the time of steps of which it is known: what one process reaches while it steps.
     pub samples_per_step_second: Option<f64>,
     /// Samples per second of elapsed time, over all instances together.
     pub samples_per_second: Option<f64>,
     /// Tokens of all steady steps.
     pub tokens: Option<u64>,
-    /// Tokens per second of step time.
+    /// Tokens per second of the time of steps of which it is known.
     pub tokens_per_step_second: Option<f64>,
     /// Tokens per second of elapsed time.
     pub tokens_per_second: Option<f64>,
     /// Bytes of all steady steps.
     pub bytes: Option<u64>,
-    /// Bytes per second of step time.
+    /// Bytes per second of the time of steps of which it is known.
     pub bytes_per_step_second: Option<f64>,
     /// Bytes per second of elapsed time.
     pub bytes_per_second: Option<f64>,

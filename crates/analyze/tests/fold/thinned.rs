@@ -141,3 +141,48 @@ fn impossible_counts_are_not_believed() {
     assert_eq!(said(1_000_000, 0), (999_999, 0, 0));
     assert_eq!(said(1, 3), (0, 3, 0));
 }
+
+/// Steps of two sections of 8 samples each, of which some have lost one.
+fn sampled(are_whole: impl Fn(u64) -> bool, says: Option<i64>) -> Summary {
+    let traces: Vec<Trace> = (0..STEPS)
+        .map(|number| {
+            let start = number * 1_000;
+            let mut build = Build::of(number, &process(0));
+            let root = build.step(number as i64, start, start + 500).figure(Figure::TraceSpans, 3);
+            if let Some(samples) = says {
+                root.figure(Figure::Samples, samples);
+            }
+            build.span(1, "forward", start, start + 100).figure(Figure::Samples, 8);
+            if are_whole(number) {
+                build.span(1, "forward", start + 100, start + 200).figure(Figure::Samples, 8);
+            }
+            build.trace()
+        })
+        .collect();
+    summarise(&traces)
+}
+
+#[test]
+fn throughput_is_not_that_of_the_sections_that_happened_to_be_read() {
+    let of = |summary: &Summary| {
+        let done = summary.mode(Mode::Train).unwrap().throughput;
+        (done.samples, done.samples_per_step_second, done.samples_per_second)
+    };
+    // 16 samples in 500 ns, and in all 3,200 from the first start to the last end.
+    let elapsed_s = ((STEPS - 1) * 1_000 + 500) as f64 / 1e9;
+    let exact = (Some(STEPS * 16), Some(16.0 / 500e-9), Some((STEPS * 16) as f64 / elapsed_s));
+    let whole = of(&sampled(|_| true, None));
+    assert_eq!(whole.0, exact.0);
+    let is_close =
+        |got: Option<f64>, expected: Option<f64>| (got.unwrap() / expected.unwrap() - 1.0).abs() < 1e-9;
+    assert!(is_close(whole.1, exact.1) && is_close(whole.2, exact.2), "{whole:?}");
+    // What steps say themselves holds, whatever was read of them.
+    assert_eq!(of(&sampled(|number| number % 100 == 0, Some(16))), whole);
+    assert_eq!(of(&sampled(|_| false, None)), (None, None, None));
+    // Of those that were read whole the rate is known; nobody knows how much all have done.
+    let some = of(&sampled(|number| number % 100 == 0, None));
+    assert_eq!((some.0, some.2), (None, None));
+    assert!(is_close(some.1, exact.1), "{some:?}");
+    let series = &sampled(|number| number == 7, None).series[0].points;
+    assert_eq!((series[6].samples, series[7].samples), (None, Some(16)));
+}

@@ -125,9 +125,14 @@ fn throughput(done: &Throughput, is_bound: bool) -> Vec<String> {
         ("tokens", done.tokens_per_second, done.tokens_per_step_second),
     ];
     for (name, elapsed, stepping) in kinds {
-        if let Some(per_second) = elapsed {
-            let inside = stepping.map(|inside| format!(" ({} inside steps)", rate(inside, name)));
-            parts.push(format!("{bound}{}{}", rate(per_second, name), inside.unwrap_or_default()));
+        let inside = stepping.map(|inside| format!("{} inside steps", rate(inside, name)));
+        match elapsed {
+            Some(per_second) => {
+                let inside = inside.map(|inside| format!(" ({inside})"));
+                parts.push(format!("{bound}{}{}", rate(per_second, name), inside.unwrap_or_default()));
+            }
+            // Of some steps it is not known.
+            None => parts.extend(inside),
         }
     }
     if let Some(bytes) = done.bytes_per_second.filter(|rate| rate.is_finite() && *rate >= 0.0) {
