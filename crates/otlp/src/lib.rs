@@ -7,10 +7,12 @@ mod error;
 pub mod json;
 mod keys;
 mod node;
+mod prepared;
 pub mod proto;
 mod seen;
 mod visit;
 
 pub use detect::{Detected, Encoding, Signal, detect};
 pub use error::{DecodeError, DecodeErrorKind, DecodeStats, LeftOut};
+pub use prepared::{Constants, Key};
 pub use visit::*;

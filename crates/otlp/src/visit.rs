@@ -9,6 +9,8 @@
 //! At damage a decoder closes what it opened: `metric_end` (attributes of a point that has not come are
 //! void), `scope_end`, `resource_end`. A metric whose own fields are cut is not handed over at all.
 
+use crate::{Constants, Key};
+
 /// A value of an attribute. Nested values are rare and are materialised only when met.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'a> {
@@ -305,6 +307,15 @@ pub trait Visitor {
     #[inline]
     fn numbered_attribute(&mut self, key: &str, number: u64, value: Value<'_>) {
         self.span_attribute(key, value);
+    }
+    /// The same where the name comes again with other spans.
+    #[inline]
+    fn prepared_attribute(&mut self, key: &Key, value: Value<'_>) {
+        self.span_attribute(key.text(), value);
+    }
+    /// The same for several that come again, as they are, with other spans.
+    fn constant_attributes(&mut self, constants: &Constants) {
+        constants.iter().for_each(|(key, value)| self.span_attribute(key, value));
     }
     /// An attribute of the event whose `event` call follows.
     fn event_attribute(&mut self, key: &str, value: Value<'_>) {}

@@ -4,7 +4,8 @@
 
 use super::write::{self, Object};
 use crate::{
-    EventHead, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, Signal, SpanHead, Value, Visitor,
+    Constants, EventHead, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, Signal, SpanHead, Value,
+    Visitor,
 };
 
 /// Writes one message from visitor calls, as one line without its end. Output follows OTLP/JSON:
@@ -218,6 +219,16 @@ impl Visitor for Encoder {
 
     fn span_attribute(&mut self, key: &str, value: Value<'_>) {
         write::attribute(&mut self.attributes, key, value);
+    }
+
+    fn constant_attributes(&mut self, constants: &Constants) {
+        if constants.json.is_empty() {
+            return;
+        }
+        if !self.attributes.is_empty() {
+            self.attributes.push(b',');
+        }
+        self.attributes.extend_from_slice(&constants.json);
     }
 
     fn event_attribute(&mut self, key: &str, value: Value<'_>) {

@@ -18,6 +18,7 @@ mod write;
 pub use decode::Decoder;
 pub(crate) use detect::detect;
 pub use encode::Encoder;
+pub(crate) use write::attribute as write_attribute;
 
 use crate::{DecodeError, DecodeStats, Visitor};
 

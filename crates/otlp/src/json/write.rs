@@ -209,7 +209,7 @@ pub(super) fn base64(out: &mut Vec<u8>, bytes: &[u8]) {
 
 /// An attribute, behind a comma unless it is the first of `out`.
 #[inline]
-pub(super) fn attribute(out: &mut Vec<u8>, key: &str, value: Value<'_>) {
+pub(crate) fn attribute(out: &mut Vec<u8>, key: &str, value: Value<'_>) {
     if !out.is_empty() {
         out.push(b',');
     }

@@ -3,8 +3,10 @@
 //! `encode_metrics`, the wire format in `write`.
 
 use super::write::{self, Open};
+use super::{front, usual};
 use crate::{
-    EventHead, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, Signal, SpanHead, Value, Visitor,
+    Constants, EventHead, Key, LinkHead, MetricHead, PointHead, ResourceHead, ScopeHead, Signal, SpanHead,
+    Value, Visitor,
 };
 
 /// Writes one message from visitor calls. Output is canonical: fields ascending, defaults omitted,
@@ -187,7 +189,17 @@ impl Visitor for Encoder {
 
     #[inline]
     fn span_attribute(&mut self, key: &str, value: Value<'_>) {
-        write::attribute(&mut self.attributes, 0x4a, key, value);
+        write::span_attribute(&mut self.attributes, key, value);
+    }
+
+    #[inline(always)]
+    fn prepared_attribute(&mut self, key: &Key, value: Value<'_>) {
+        front::attribute(&mut self.attributes, key, value);
+    }
+
+    #[inline]
+    fn constant_attributes(&mut self, constants: &Constants) {
+        self.attributes.extend_from_slice(&constants.proto);
     }
 
     fn event_attribute(&mut self, key: &str, value: Value<'_>) {
@@ -226,9 +238,14 @@ impl Visitor for Encoder {
         self.link_attributes.clear();
     }
 
+    // Where the caller knows what most of a head is, no head is ever made.
+    #[inline(always)]
     fn span(&mut self, head: &SpanHead<'_>) {
         if self.is_open_for(Signal::Traces) {
-            self.write_span(head);
+            let content = [&*self.attributes, &*self.events, &*self.links];
+            if !usual::span(&mut self.out, head, content) {
+                self.write_span(head);
+            }
         }
         self.forget_item();
     }
@@ -256,6 +273,7 @@ impl Visitor for Encoder {
 }
 
 impl Encoder {
+    #[inline(never)]
     fn write_span(&mut self, head: &SpanHead<'_>) {
         let out = &mut self.out;
         let content = self.attributes.len() + self.events.len() + self.links.len();

@@ -6,9 +6,11 @@ mod decode;
 mod detect;
 mod encode;
 mod encode_metrics;
+mod front;
 mod metrics;
 mod response;
 mod spans;
+mod usual;
 mod validate;
 mod wire;
 mod write;
@@ -16,8 +18,10 @@ mod write;
 pub use decode::Decoder;
 pub(crate) use detect::detect;
 pub use encode::Encoder;
+pub(crate) use front::Front;
 pub use response::{decode_export_response, decode_retry_delay};
 pub use validate::validate;
+pub(crate) use write::span_attribute as write_span_attribute;
 
 use crate::{DecodeError, DecodeStats, Visitor};
 

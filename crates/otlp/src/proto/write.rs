@@ -31,7 +31,7 @@ fn push_part(out: &mut Vec<u8>, bytes: &[u8; 10], len: usize) {
 
 /// The bytes of `value` as a varint, and how many there are.
 #[inline]
-fn varint_bytes(value: u64) -> ([u8; 10], usize) {
+pub(super) fn varint_bytes(value: u64) -> ([u8; 10], usize) {
     let len = varint_len(value);
     if len > 8 {
         return long_varint_bytes(value);
@@ -195,6 +195,15 @@ fn resize_gap(out: &mut Vec<u8>, open: Open, width: usize) {
     }
     out.copy_within(payload..end, open.at + width);
     out.truncate(end + width - open.width);
+}
+
+/// The tag of a span's attribute.
+pub(super) const SPAN_ATTRIBUTE: u8 = 0x4a;
+
+/// An attribute of a span.
+#[inline]
+pub(crate) fn span_attribute(out: &mut Vec<u8>, key: &str, value: Value<'_>) {
+    attribute(out, SPAN_ATTRIBUTE, key, value);
 }
 
 /// A `KeyValue` as field `tag`.

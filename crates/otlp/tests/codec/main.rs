@@ -7,4 +7,5 @@ mod differential;
 mod expected_keys;
 mod foreign_json;
 mod golden;
+mod prepared;
 mod round_trip;
