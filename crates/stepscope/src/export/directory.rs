@@ -3,14 +3,14 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use stepscope_core::{LossReason, SectionKind};
 
 use super::encode::{Context, write_span};
-use super::keep::{Notable, frame};
+use super::keep::{Frame, Notable, frame};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
 use super::thin::{Decision, Thinner};
@@ -259,14 +259,16 @@ impl DirectorySink {
     }
 
     fn write_spans(&mut self) {
-        let (message, spans) = self.traces.finish();
-        if spans == 0 {
+        if self.traces.items == 0 {
             return;
         }
-        let framed = frame(self.format, message);
-        self.traces.clear();
+        let mut traces = std::mem::replace(&mut self.traces, Message::new(Encoder::traces(self.format)));
+        let (message, spans) = traces.finish();
         let protected = std::mem::take(&mut self.traces_protected);
-        match self.append_spans(&framed, spans, protected) {
+        let result = self.append_spans(&Frame::new(self.format, message), spans, protected);
+        traces.clear();
+        self.traces = traces;
+        match result {
             Ok(()) => self.counts.exported += spans,
             Err(error) => {
                 self.counts.drop_spans(LossReason::WriteFailed, spans);
@@ -279,17 +281,17 @@ impl DirectorySink {
         }
     }
 
-    fn append_spans(&mut self, framed: &[u8], spans: u64, protected: bool) -> io::Result<()> {
+    fn append_spans(&mut self, framed: &Frame<'_>, spans: u64, protected: bool) -> io::Result<()> {
         self.rotate_if_full()?;
-        self.make_room(framed.len() as u64);
+        self.make_room(framed.len());
         if self.current.is_none() {
             self.current = Some(self.open_next()?);
         }
         let Some(current) = &mut self.current else { return Ok(()) };
-        current.append(framed)?;
+        current.append_framed(framed)?;
         current.spans += spans;
         current.protected |= protected;
-        self.total_bytes += framed.len() as u64;
+        self.total_bytes += framed.len();
         Ok(())
     }
 
@@ -418,15 +420,39 @@ impl DirectorySink {
 impl OpenFile {
     /// Appends all of `bytes` or nothing.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        if let Err(error) = self.file.write_all(bytes) {
+        self.append_all(&mut [IoSlice::new(bytes)], bytes.len() as u64)
+    }
+
+    /// The same for a message, which is not copied for it.
+    fn append_framed(&mut self, framed: &Frame<'_>) -> io::Result<()> {
+        self.append_all(&mut framed.parts().map(IoSlice::new), framed.len())
+    }
+
+    fn append_all(&mut self, parts: &mut [IoSlice<'_>], len: u64) -> io::Result<()> {
+        if let Err(error) = write_all(&mut self.file, parts) {
             // A torn record would hide everything behind it.
             let _ = self.file.set_len(self.bytes);
             let _ = io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.bytes));
             return Err(error);
         }
-        self.bytes += bytes.len() as u64;
+        self.bytes += len;
         Ok(())
     }
+}
+
+/// Writes all parts, by one call where the system takes them in one.
+fn write_all(file: &mut File, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+    // No empty part is left in front, of which nothing would be written.
+    IoSlice::advance_slices(&mut parts, 0);
+    while !parts.is_empty() {
+        match file.write_vectored(parts) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut parts, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
 }
 
 impl Sink for DirectorySink {

@@ -138,15 +138,36 @@ fn insert(noted: &mut Vec<Noted>, most: usize, new: Noted) {
     }
 }
 
-/// A message as it stands in a file, in one piece, so that one write appends it.
-pub(crate) fn frame(format: Format, message: &[u8]) -> Vec<u8> {
-    match format {
-        Format::Protobuf => {
-            let len = u32::try_from(message.len()).unwrap_or(u32::MAX);
-            [&len.to_be_bytes()[..], message].concat()
-        }
-        Format::JsonLines => [message, b"\n"].concat(),
+/// A message as it stands in a file: what is before it there, itself, and what is behind it.
+pub(crate) struct Frame<'a> {
+    prefix: [u8; 4],
+    prefix_len: usize,
+    message: &'a [u8],
+    suffix: &'static [u8],
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn new(format: Format, message: &'a [u8]) -> Self {
+        let len = u32::try_from(message.len()).unwrap_or(u32::MAX);
+        let (prefix_len, suffix) = match format {
+            Format::Protobuf => (4, &b""[..]),
+            Format::JsonLines => (0, &b"\n"[..]),
+        };
+        Self { prefix: len.to_be_bytes(), prefix_len, message, suffix }
     }
+
+    pub(crate) fn parts(&self) -> [&[u8]; 3] {
+        [self.prefix.get(..self.prefix_len).unwrap_or_default(), self.message, self.suffix]
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.parts().iter().map(|part| part.len() as u64).sum()
+    }
+}
+
+/// The same in one piece.
+pub(crate) fn frame(format: Format, message: &[u8]) -> Vec<u8> {
+    Frame::new(format, message).parts().concat()
 }
 
 /// The messages of a file.
