@@ -290,7 +290,8 @@ fn cut(text: &str) -> &str {
 /// Turns the words of [`Attrs::words`] into `bytes` (cleared before), which [`Entries`] reads.
 pub(crate) fn unpack(words: &[u64], bytes: &mut Vec<u8>) {
     bytes.clear();
-    bytes.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    bytes.resize(8 * words.len(), 0);
+    bytes.as_chunks_mut().0.iter_mut().zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
 }
 
 /// Iterates over unpacked entries.
@@ -327,6 +328,61 @@ impl<'a> Entries<'a> {
             self.bytes = rest.unwrap_or_default();
         }
         false
+    }
+
+    /// Whether every field that comes is one that the callsite declares, and comes once. Reads no values.
+    #[inline]
+    pub(crate) fn come_once(&self) -> bool {
+        let (words, _) = self.bytes.as_chunks::<8>();
+        // Fields mostly come in the order in which they are declared.
+        let (mut at, mut next, mut seen) = (0, 0, 0_u64);
+        while let Some(head) = words.get(at) {
+            let (tag, key, text_len) = parts(u64::from_le_bytes(*head));
+            let text_words = |len: u16| usize::from(len).div_ceil(8);
+            at += 1 + match tag ^ BY_NUMBER {
+                FIELD_INT..=FIELD_BOOL => 1,
+                FIELD_STR => text_words(text_len),
+                _ => match tag {
+                    USER_VALUE => text_words(key) + 1,
+                    EVENT => 1 + text_words(text_len),
+                    LINK => 3,
+                    POLLS => text_words(text_len),
+                    _ => return false,
+                },
+            };
+            if tag & BY_NUMBER != 0 {
+                if key >= 64 || key < next && seen >> key & 1 != 0 {
+                    return false;
+                }
+                seen |= 1 << key;
+                next = next.max(key + 1);
+            }
+        }
+        true
+    }
+
+    /// The number and the value of the field that comes next, where the callsite declares it. Nothing is taken otherwise.
+    #[inline(always)]
+    pub(crate) fn next_declared(&mut self) -> Option<(usize, FieldValue<'a>)> {
+        let (head, rest) = self.bytes.split_first_chunk()?;
+        let (tag, number, text_len) = parts(u64::from_le_bytes(*head));
+        let mut rest = Self { bytes: rest, declared: &[] };
+        let value = rest.value(tag ^ BY_NUMBER, text_len)?;
+        self.bytes = rest.bytes;
+        Some((number.into(), value))
+    }
+
+    /// A field's value.
+    #[inline(always)]
+    fn value(&mut self, tag: u8, text_len: u16) -> Option<FieldValue<'a>> {
+        Some(match tag {
+            FIELD_INT => FieldValue::Int(self.number()? as i64),
+            FIELD_UINT => FieldValue::Uint(self.number()?),
+            FIELD_DOUBLE => FieldValue::Double(f64::from_bits(self.number()?)),
+            FIELD_BOOL => FieldValue::Bool(self.number()? != 0),
+            FIELD_STR => FieldValue::Str(self.text(text_len)?),
+            _ => return None,
+        })
     }
 
     fn declared(&self, number: u16) -> &'static str {
@@ -376,15 +432,10 @@ impl<'a> Iterator for Entries<'a> {
             _ => {}
         }
         let name = if tag & BY_NUMBER != 0 { self.declared(key) } else { self.text(key)? };
-        Some(match tag & !BY_NUMBER {
-            FIELD_INT => Entry::Field(name, FieldValue::Int(self.number()? as i64)),
-            FIELD_UINT => Entry::Field(name, FieldValue::Uint(self.number()?)),
-            FIELD_DOUBLE => Entry::Field(name, FieldValue::Double(f64::from_bits(self.number()?))),
-            FIELD_BOOL => Entry::Field(name, FieldValue::Bool(self.number()? != 0)),
-            FIELD_STR => Entry::Field(name, FieldValue::Str(self.text(text_len)?)),
-            USER_VALUE => Entry::UserValue(name, f64::from_bits(self.number()?)),
-            _ => return None,
-        })
+        if tag == USER_VALUE {
+            return Some(Entry::UserValue(name, f64::from_bits(self.number()?)));
+        }
+        Some(Entry::Field(name, self.value(tag & !BY_NUMBER, text_len)?))
     }
 }
 

@@ -4,6 +4,8 @@
 use stepscope_core::Phase;
 use tracing::Metadata;
 
+use crate::export::stencil::Stencil;
+
 /// The place of a `section!`, `step!`, `epoch!` or batch. Made by the macros.
 #[derive(Debug)]
 pub struct Callsite {
@@ -38,8 +40,8 @@ pub(crate) struct Known {
     pub source: Source,
     /// Names of the fields that it declares, by their numbers.
     pub fields: Vec<&'static str>,
-    /// Module and name of a `tracing` span's function; a `section!` has no function's name.
-    pub function: Option<String>,
+    /// How its spans are written.
+    pub stencil: Stencil,
 }
 
 impl Known {
@@ -51,14 +53,11 @@ impl Known {
 
 impl From<Source> for Known {
     fn from(source: Source) -> Self {
-        let (fields, function) = match source {
-            Source::Span(metadata) => (
-                metadata.fields().iter().map(|field| field.name()).collect(),
-                Some(format!("{}::{}", source.module(), metadata.name())),
-            ),
-            Source::Section(callsite) => (callsite.fields.to_vec(), None),
+        let fields = match source {
+            Source::Span(metadata) => metadata.fields().iter().map(|field| field.name()).collect(),
+            Source::Section(callsite) => callsite.fields.to_vec(),
         };
-        Self { source, fields, function }
+        Self { source, stencil: Stencil::new(source, &fields), fields }
     }
 }
 

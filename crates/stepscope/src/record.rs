@@ -194,6 +194,7 @@ impl SectionRecord {
     }
 
     /// Reads a record; what follows it is returned with it.
+    #[inline]
     pub(crate) fn unpack(words: &[u64]) -> Option<(Self, &[u64])> {
         let mut words = Words(words);
         let trace_id = id_from([words.next()?, words.next()?]);

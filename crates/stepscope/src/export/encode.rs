@@ -3,9 +3,10 @@
 
 use stepscope_core::{Mode, SectionKind, attr};
 use stepscope_otlp::{
-    EventHead, HAS_IS_REMOTE, IS_REMOTE, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor,
+    EventHead, HAS_IS_REMOTE, IS_REMOTE, Key, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor,
 };
 
+use super::stencil::{Owner, Stencil, owner};
 use crate::attrs::{Entries, Entry, FieldValue};
 use crate::callsite::{Known, Source};
 use crate::names::ThreadNames;
@@ -25,6 +26,14 @@ pub(crate) struct Context<'a> {
 
 /// A span entered once and this soon after its creation, as `#[instrument]` does it, was never suspended.
 const PROMPT_NS: u64 = 10_000;
+
+/// The name of an attribute of ours, made ready.
+macro_rules! ready {
+    ($name:expr) => {{
+        static KEY: Key = Key::new($name);
+        &KEY
+    }};
+}
 
 fn int(value: u64) -> Value<'static> {
     Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
@@ -61,7 +70,13 @@ pub(crate) fn write_span(
     write_identity(visitor, context, record);
     write_figures(visitor, record);
     let mut rest = Entries::new(entries, Known::fields(callsite));
-    while let Some(entry) = rest.next() {
+    let stencil = callsite.map(|callsite| &callsite.stencil);
+    let stencil = stencil.filter(|stencil| stencil.names_differ && rest.come_once());
+    loop {
+        if let Some(stencil) = stencil {
+            write_declared(visitor, stencil, &mut rest);
+        }
+        let Some(entry) = rest.next() else { break };
         if is_overridden(&entry, rest.clone(), context, record) {
             continue;
         }
@@ -92,7 +107,7 @@ pub(crate) fn write_span(
         }
     }
     if let (Some(callsite), true) = (callsite, recorder.config.locations && record.kind != SectionKind::Run) {
-        write_location(visitor, callsite);
+        visitor.constant_attributes(&callsite.stencil.location);
     }
     if record.kind == SectionKind::Run {
         write_caller(visitor, &recorder.identity.caller);
@@ -118,6 +133,18 @@ pub(crate) fn write_span(
     });
 }
 
+/// Writes the declared fields that come next, up to one that needs a second look. No other field may have their names.
+#[inline]
+fn write_declared(visitor: &mut impl Visitor, stencil: &Stencil, rest: &mut Entries<'_>) {
+    loop {
+        let mut ahead = rest.clone();
+        let Some((number, value)) = ahead.next_declared() else { return };
+        let Some(key) = stencil.key(number) else { return };
+        write_prepared(visitor, key, value);
+        *rest = ahead;
+    }
+}
+
 /// Whether writing `entry` would repeat a key: a field counts as it was recorded last, and what the layer
 /// itself says of a section wins over fields of the same name.
 fn is_overridden(
@@ -135,35 +162,14 @@ fn is_overridden(
     }
 }
 
+/// Whether the layer itself says of this section what `key` stands for.
 fn is_ours(key: &str, context: &Context<'_>, record: &SectionRecord) -> bool {
-    match key {
-        attr::PHASE => record.phase.is_some(),
-        attr::EPOCH => record.root.is_some_and(|root| root.epoch.is_some()),
-        attr::CODE_FILE_PATH | attr::CODE_LINE_NUMBER | attr::CODE_FUNCTION_NAME => {
-            context.recorder.config.locations
-        }
-        attr::SECTION_KIND
-        | attr::STEP
-        | attr::MODE
-        | attr::TRACE_SPANS
-        | attr::TRACE_DROPPED
-        | attr::TRACE_LEFT_OUT
-        | attr::PARENT_PATH
-        | attr::BUSY_NS
-        | attr::IDLE_NS
-        | attr::POLLS
-        | attr::CPU_NS
-        | attr::MEM_ALLOC_BYTES
-        | attr::MEM_FREE_BYTES
-        | attr::MEM_ALLOC_COUNT
-        | attr::MEM_FREE_COUNT
-        | attr::MEM_PEAK_BYTES
-        | attr::MEM_LIVE_BYTES
-        | attr::MEM_RSS_BYTES
-        | attr::MEM_RSS_DELTA_BYTES
-        | attr::THREAD_ID
-        | attr::THREAD_NAME => true,
-        _ => false,
+    match owner(key) {
+        Some(Owner::Layer) => true,
+        Some(Owner::WithPhase) => record.phase.is_some(),
+        Some(Owner::WithEpoch) => record.root.is_some_and(|root| root.epoch.is_some()),
+        Some(Owner::WithLocations) => context.recorder.config.locations,
+        Some(Owner::Head) | None => false,
     }
 }
 
@@ -172,9 +178,9 @@ fn write_identity(visitor: &mut impl Visitor, context: &Context<'_>, record: &Se
         visitor.span_attribute(attr::SECTION_KIND, Value::Str(record.kind.as_str()));
     }
     if let Some(phase) = record.phase {
-        visitor.span_attribute(attr::PHASE, Value::Str(phase.as_str()));
+        visitor.prepared_attribute(ready!(attr::PHASE), Value::Str(phase.as_str()));
     }
-    visitor.span_attribute(attr::THREAD_ID, int(record.thread));
+    visitor.prepared_attribute(ready!(attr::THREAD_ID), int(record.thread));
     if (record.root.is_some() || record.on_foreign_thread)
         && let Some(name) = context.threads.get(record.thread)
     {
@@ -189,29 +195,48 @@ fn write_figures(visitor: &mut impl Visitor, record: &SectionRecord) {
     let busy_ns = record.busy_ns.min(duration_ns);
     let idle_ns = duration_ns - busy_ns;
     let was_suspended = record.enters != 1 || idle_ns > PROMPT_NS;
+    let mut figure = |key, figure: Option<u64>| {
+        if let Some(value) = figure {
+            write_figure(visitor, key, int(value));
+        }
+    };
     if was_suspended && record.kind != SectionKind::Run && duration_ns > 0 {
-        visitor.span_attribute(attr::BUSY_NS, int(busy_ns));
-        visitor.span_attribute(attr::IDLE_NS, int(idle_ns));
+        figure(ready!(attr::BUSY_NS), Some(busy_ns));
+        figure(ready!(attr::IDLE_NS), Some(idle_ns));
     }
     if let Some(memory) = &record.memory {
-        visitor.span_attribute(attr::MEM_ALLOC_BYTES, int(memory.alloc_bytes));
-        visitor.span_attribute(attr::MEM_FREE_BYTES, int(memory.free_bytes));
-        visitor.span_attribute(attr::MEM_ALLOC_COUNT, int(memory.alloc_count));
-        visitor.span_attribute(attr::MEM_FREE_COUNT, int(memory.free_count));
+        figure(ready!(attr::MEM_ALLOC_BYTES), Some(memory.alloc_bytes));
+        figure(ready!(attr::MEM_FREE_BYTES), Some(memory.free_bytes));
+        figure(ready!(attr::MEM_ALLOC_COUNT), Some(memory.alloc_count));
+        figure(ready!(attr::MEM_FREE_COUNT), Some(memory.free_count));
     }
-    let figures = [
-        (attr::MEM_PEAK_BYTES, record.peak_bytes),
-        (attr::CPU_NS, record.cpu_ns),
-        (attr::MEM_LIVE_BYTES, record.live_bytes),
-        (attr::MEM_RSS_BYTES, record.rss_bytes),
-    ];
-    for (key, figure) in figures {
-        if let Some(value) = figure {
-            visitor.span_attribute(key, int(value));
-        }
-    }
+    figure(ready!(attr::MEM_PEAK_BYTES), record.peak_bytes);
+    figure(ready!(attr::CPU_NS), record.cpu_ns);
+    figure(ready!(attr::MEM_LIVE_BYTES), record.live_bytes);
+    figure(ready!(attr::MEM_RSS_BYTES), record.rss_bytes);
     if let Some(delta) = record.rss_delta_bytes {
-        visitor.span_attribute(attr::MEM_RSS_DELTA_BYTES, Value::Int(delta.cast_signed()));
+        write_figure(visitor, ready!(attr::MEM_RSS_DELTA_BYTES), Value::Int(delta.cast_signed()));
+    }
+}
+
+/// One copy for all figures: most spans have none or few.
+#[inline(never)]
+fn write_figure(visitor: &mut impl Visitor, key: &Key, value: Value<'_>) {
+    visitor.prepared_attribute(key, value);
+}
+
+/// A field whose name is made ready.
+#[inline]
+fn write_prepared(visitor: &mut impl Visitor, key: &Key, value: FieldValue<'_>) {
+    match value {
+        FieldValue::Int(value) => visitor.prepared_attribute(key, Value::Int(value)),
+        FieldValue::Uint(value) => match i64::try_from(value) {
+            Ok(value) => visitor.prepared_attribute(key, Value::Int(value)),
+            Err(_) => visitor.span_attribute(key.text(), Value::Str(&value.to_string())),
+        },
+        FieldValue::Double(value) => visitor.prepared_attribute(key, Value::Double(value)),
+        FieldValue::Bool(value) => visitor.prepared_attribute(key, Value::Bool(value)),
+        FieldValue::Str(value) => visitor.prepared_attribute(key, Value::Str(value)),
     }
 }
 
@@ -225,18 +250,6 @@ fn write_field(visitor: &mut impl Visitor, key: &str, value: FieldValue<'_>) {
         FieldValue::Double(value) => visitor.span_attribute(key, Value::Double(value)),
         FieldValue::Bool(value) => visitor.span_attribute(key, Value::Bool(value)),
         FieldValue::Str(value) => visitor.span_attribute(key, Value::Str(value)),
-    }
-}
-
-fn write_location(visitor: &mut impl Visitor, Known { source, function, .. }: &Known) {
-    if let Some(file) = source.file() {
-        visitor.span_attribute(attr::CODE_FILE_PATH, Value::Str(file));
-    }
-    if let Some(line) = source.line() {
-        visitor.span_attribute(attr::CODE_LINE_NUMBER, Value::Int(i64::from(line)));
-    }
-    if let Some(function) = function {
-        visitor.span_attribute(attr::CODE_FUNCTION_NAME, Value::Str(function));
     }
 }
 
@@ -317,3 +330,6 @@ fn status_of(text: &str) -> Option<StatusCode> {
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,7 @@ pub(crate) mod http;
 pub(crate) mod keep;
 pub(crate) mod message;
 pub(crate) mod publish;
+pub(crate) mod stencil;
 pub(crate) mod thin;
 pub(crate) mod unusable;
 
