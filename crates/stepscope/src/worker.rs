@@ -261,12 +261,13 @@ impl Worker {
         }
         let mut is_busy = false;
         let threads = std::mem::take(&mut self.threads);
+        let mut words = std::mem::take(&mut self.words);
         for thread in &threads {
             is_busy |= thread.ring.fill() > BUSY_FILL;
             // Read before the ring is emptied: after it is set, nothing more comes.
             let retired = thread.retired.load(Ordering::Acquire);
-            while thread.ring.pop(&mut self.words) {
-                self.take_record();
+            while thread.ring.pop(&mut words) {
+                self.take_record(&words);
             }
             if retired {
                 self.retire(thread);
@@ -274,24 +275,26 @@ impl Worker {
                 self.threads.push(Arc::clone(thread));
             }
         }
+        self.words = words;
         is_busy
     }
 
-    fn take_record(&mut self) {
-        let words = std::mem::take(&mut self.words);
-        if let Some((record, rest)) = SectionRecord::unpack(&words) {
-            attrs::unpack(rest, &mut self.entries);
-            if self.callsites.len() <= record.callsite as usize {
-                let lacking = self.recorder.sources_from(self.callsites.len());
-                self.callsites.extend(lacking.into_iter().map(Known::from));
-            }
-            let entries = std::mem::take(&mut self.entries);
-            let callsite = self.callsites.get(record.callsite as usize);
-            self.recorder.work.take(&record, &entries, callsite);
-            self.with_context(|sinks, context| sinks.each(|sink| sink.record(context, &record, &entries)));
-            self.entries = entries;
+    fn take_record(&mut self, words: &[u64]) {
+        let Some((record, rest)) = SectionRecord::unpack(words) else { return };
+        attrs::unpack(rest, &mut self.entries);
+        if self.callsites.len() <= record.callsite as usize {
+            let lacking = self.recorder.sources_from(self.callsites.len());
+            self.callsites.extend(lacking.into_iter().map(Known::from));
         }
-        self.words = words;
+        let callsite = self.callsites.get(record.callsite as usize);
+        self.recorder.work.take(&record, &self.entries, callsite);
+        let context = Context {
+            recorder: &self.recorder,
+            callsites: &self.callsites,
+            threads: &self.thread_names,
+            cpus: self.cpus,
+        };
+        self.sinks.each(|sink| sink.record(&context, &record, &self.entries));
     }
 
     /// Keeps the sums of a thread that has ended; its name stays known for spans that end elsewhere.

@@ -54,12 +54,18 @@ impl Message {
     }
 
     /// The encoder, with resource and scope written if they are not yet; counts one more item.
+    #[inline]
     pub(crate) fn next(&mut self, context: &Context<'_>) -> &mut Encoder {
         if self.items == 0 {
-            with_encoder!(&mut self.encoder, encoder => write_header(encoder.as_mut(), context));
+            self.begin(context);
         }
         self.items += 1;
         &mut self.encoder
+    }
+
+    #[cold]
+    fn begin(&mut self, context: &Context<'_>) {
+        with_encoder!(&mut self.encoder, encoder => write_header(encoder.as_mut(), context));
     }
 
     /// Bytes so far.
