@@ -114,20 +114,32 @@ const fn upper() -> [u64; BUCKETS_PER_OCTAVE + 1] {
 }
 
 /// Index of the bucket that holds `value`, or `None` for 0 (the zero bucket).
-#[inline]
+#[inline(always)]
 #[must_use]
 pub fn bucket(value: u64) -> Option<i32> {
     if value == 0 {
         return None;
     }
-    let exponent = 63 - value.leading_zeros() as i32;
-    let mantissa = value << value.leading_zeros();
+    let (exponent, mantissa) = parts(value);
     // Sub-buckets are wider than what starts with the same 8 bits, so it is the guessed one or the next.
     let guess = GUESS[(mantissa >> 55 & 0xff) as usize];
     let is_next = mantissa > UPPER[usize::from(guess % 64) + 1];
     // Upper bounds are inclusive, so a power of two closes the octave below it.
     let is_power_of_two = mantissa == 1 << 63;
     Some(exponent * 64 + i32::from(guess) + i32::from(is_next) - i32::from(is_power_of_two))
+}
+
+/// The exponent of a value that is not 0, and the value shifted until its highest bit is set.
+#[inline(always)]
+fn parts(value: u64) -> (i32, u64) {
+    if value < 1 << f64::MANTISSA_DIGITS {
+        // Exact as a double, which has both parts: cheaper than to count zeros where a processor may have no instruction for it.
+        let bits = (value as i64 as f64).to_bits();
+        ((bits >> 52) as i32 - 1023, bits << 11 | 1 << 63)
+    } else {
+        let zeros = value.leading_zeros();
+        (63 - zeros as i32, value << zeros)
+    }
 }
 
 /// The geometric middle of bucket `index`, rounded to an integer: the value that stands for the bucket.

@@ -165,6 +165,9 @@ struct PathCells {
     has_memory: AtomicU64,
     memory: [AtomicU64; 6],
     zeros: AtomicU64,
+    /// The last duration, which is in no bucket yet; 0 without one. Its bucket is found when the next one comes: from a clock
+    /// that was just read it is a long way to there, on which a processor cannot go ahead.
+    pending_ns: AtomicU64,
     octaves: [OnceLock<Octave>; OCTAVES],
 }
 
@@ -191,6 +194,7 @@ impl PathCells {
             has_memory: zero(),
             memory: std::array::from_fn(|_| zero()),
             zeros: zero(),
+            pending_ns: zero(),
             octaves: std::array::from_fn(|_| OnceLock::new()),
         }
     }
@@ -233,30 +237,48 @@ impl PathCells {
         if value > self.max_ns.load(Ordering::Relaxed) {
             self.max_ns.store(value, Ordering::Relaxed);
         }
-        match histogram::bucket(value) {
-            None => add(&self.zeros, 1),
-            Some(index) => {
-                let (octave, position) = histogram::slot(index);
-                let counts = self.octaves.get(octave).map(|lock| lock.get().unwrap_or_else(|| make(lock)));
-                if let Some(cell) = counts.and_then(|counts| counts.get(position)) {
-                    add(cell, 1);
-                }
+        let pending = self.pending_ns.load(Ordering::Relaxed);
+        self.pending_ns.store(value, Ordering::Relaxed);
+        if value == 0 {
+            add(&self.zeros, 1);
+        }
+        if let Some(index) = histogram::bucket(pending) {
+            let (octave, position) = histogram::slot(index);
+            let counts = self.octaves.get(octave).map(|lock| lock.get().unwrap_or_else(|| make(lock)));
+            if let Some(cell) = counts.and_then(|counts| counts.get(position)) {
+                add(cell, 1);
             }
         }
     }
 
     /// A consistent copy; `None` when the owner kept writing during every attempt.
     fn snapshot(&self) -> Option<Sums> {
-        self.consistent(|| Sums { histogram: self.histogram(), ..self.numbers() })
+        let whole = || {
+            let mut histogram = self.buckets();
+            if let Some(index) = histogram::bucket(self.pending_ns.load(Ordering::Relaxed)) {
+                histogram.add_to_bucket(index, 1);
+            }
+            Sums { histogram, ..self.numbers() }
+        };
+        self.consistent(whole)
     }
 
     /// As [`snapshot`](Self::snapshot), of an owner that hardly pauses, too: its numbers are of one moment, its
     /// buckets of the time right after it, and so hold at least what the numbers count.
     fn near_snapshot(&self) -> Option<Sums> {
         let numbers = self.consistent(|| self.numbers())?;
-        Some(Sums { histogram: self.histogram(), ..numbers })
+        // What was pending then is in its bucket once the owner has counted another duration, and begun with the one behind it.
+        for _ in 0..ATTEMPTS {
+            if self.count.load(Ordering::Relaxed).wrapping_sub(numbers.moments.count) >= 2 {
+                fence(Ordering::Acquire);
+                return Some(Sums { histogram: self.buckets(), ..numbers });
+            }
+            crate::sync::spin_loop();
+        }
+        None
     }
 
+    /// What `read` reads, at one moment.
     fn consistent(&self, read: impl Fn() -> Sums) -> Option<Sums> {
         for _ in 0..ATTEMPTS {
             let before = self.sequence.load(Ordering::Acquire);
@@ -274,7 +296,8 @@ impl PathCells {
         None
     }
 
-    fn histogram(&self) -> Histogram {
+    /// The histogram without what is pending.
+    fn buckets(&self) -> Histogram {
         let get = |cell: &AtomicU64| cell.load(Ordering::Relaxed);
         let mut histogram = Histogram::default();
         histogram.add_zeros(get(&self.zeros));
@@ -454,6 +477,10 @@ mod tests {
                 .unwrap()
         };
         while !writer.is_finished() {
+            if let Some(near) = aggregates.cells(7).and_then(PathCells::near_snapshot) {
+                assert!(near.histogram.count() >= near.moments.count);
+                assert_eq!(near.moments.sum, u128::from(near.moments.count) * 10);
+            }
             aggregates.for_each(|_, sums| {
                 let Some(sums) = sums else { return };
                 let count = u128::from(sums.moments.count);

@@ -245,7 +245,7 @@ fn put_text(text: &str, put: &mut impl FnMut(u64)) {
 }
 
 /// Up to seven bytes as a word, the first one lowest; made of parts that may overlap.
-#[inline]
+#[inline(always)]
 fn short_word(bytes: &[u8]) -> u64 {
     let at = |index: usize| u64::from(bytes.get(index).copied().unwrap_or(0)) << (8 * index);
     match (bytes.first_chunk::<4>(), bytes.last_chunk::<4>()) {
@@ -255,6 +255,39 @@ fn short_word(bytes: &[u8]) -> u64 {
         }
         _ => at(0) | at(bytes.len() / 2) | at(bytes.len().saturating_sub(1)),
     }
+}
+
+/// Writes the fields that a callsite declares, in their order, to the first of `words`: how many it took, or `None` where
+/// they do not fit.
+#[inline(never)] // It needs all registers.
+pub(crate) fn put_declared<const N: usize>(words: &mut [u64; N], values: &[FieldValue<'_>]) -> Option<usize> {
+    let mut used = 0;
+    for (number, &value) in values.iter().enumerate() {
+        let free = words.get_mut(used..)?;
+        match scalar(value) {
+            Ok((tag, bits)) => {
+                *free.first_chunk_mut::<2>()? = [Declared(number, value).head(tag, 0), bits];
+                used += 2;
+            }
+            Err(text) => used += put_declared_text(free, number, text)?,
+        }
+    }
+    Some(used)
+}
+
+#[inline(always)]
+fn put_declared_text(free: &mut [u64], number: usize, text: &str) -> Option<usize> {
+    let text = truncate(text);
+    let (head, free) = free.split_first_mut()?;
+    *head = Declared(number, FieldValue::Str(text)).head(FIELD_STR, text.len() as u16);
+    let (chunks, rest) = text.as_bytes().as_chunks::<8>();
+    let (whole, free) = free.split_at_mut_checked(chunks.len())?;
+    whole.iter_mut().zip(chunks).for_each(|(word, chunk)| *word = u64::from_le_bytes(*chunk));
+    if rest.is_empty() {
+        return Some(1 + chunks.len());
+    }
+    *free.first_mut()? = short_word(rest);
+    Some(2 + chunks.len())
 }
 
 /// Tag and bits of a value that fits into a word; else the text.

@@ -5,12 +5,15 @@ use stepscope_core::Phase;
 use tracing::Metadata;
 
 use crate::export::stencil::Stencil;
+use crate::open::phase_bits;
 
 /// The place of a `section!`, `step!`, `epoch!` or batch. Made by the macros.
 #[derive(Debug)]
 pub struct Callsite {
     pub(crate) name: &'static str,
     pub(crate) phase: Option<Phase>,
+    /// The phase as open sections have it.
+    pub(crate) phase_bits: u64,
     pub(crate) module: &'static str,
     pub(crate) file: &'static str,
     pub(crate) line: u32,
@@ -30,7 +33,7 @@ impl Callsite {
         line: u32,
         fields: &'static [&'static str],
     ) -> Self {
-        Self { name, phase, module, file, line, fields }
+        Self { name, phase, phase_bits: phase_bits(phase), module, file, line, fields }
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_core::{LossReason, PathId, SectionKind, attr};
 
-use crate::aggregate;
+use crate::aggregate::{self, MemorySums};
 use crate::attrs::{Encode, Entry};
 use crate::callsite::Source;
 use crate::clock::now_ns;
@@ -23,7 +23,7 @@ use crate::word::Word;
 impl ThreadShared {
     /// Counts a span that is to be exported.
     #[inline]
-    fn emit(&self) {
+    pub(crate) fn emit(&self) {
         // Single writer: a load and a store are enough.
         let emitted = self.emitted.load(Ordering::Relaxed);
         self.emitted.store(emitted + 1, Ordering::Relaxed);
@@ -38,7 +38,7 @@ impl ThreadShared {
     }
 
     /// Writes a record and what is attached to it into the ring.
-    fn write(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
+    pub(crate) fn write(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
         self.emit();
         let is_part = record.kind == SectionKind::Section && record.phase.is_none();
         let rank = match record.root {
@@ -51,12 +51,83 @@ impl ThreadShared {
             trace.lose_one();
         }
     }
+
+    /// Writes a light record straight into the ring, with `more` figures and the words of its entries; `false` if it does not
+    /// fit in there in one piece.
+    #[inline(always)]
+    pub(crate) fn write_light<W>(
+        &self,
+        head: [u64; record::LIGHT_WORDS],
+        rank: Rank,
+        more: &[u64],
+        entries: &[W],
+        word: impl Fn(&W) -> u64,
+    ) -> bool {
+        let len = record::LIGHT_WORDS + more.len() + entries.len();
+        let Some((slots, reserved)) = self.ring.reserve(len, rank) else { return false };
+        let Some((first, slots)) = slots.split_first_chunk::<{ record::LIGHT_WORDS }>() else { return false };
+        let Some((figures, slots)) = slots.split_at_checked(more.len()) else { return false };
+        // (One by one: as a loop it takes ten instructions a word.)
+        let set = |slot: &AtomicU64, word: u64| slot.store(word, Ordering::Relaxed);
+        let [id_high, id_low, about, span, parent, start, end] = first;
+        set(id_high, head[0]);
+        set(id_low, head[1]);
+        set(about, head[2]);
+        set(span, head[3]);
+        set(parent, head[4]);
+        set(start, head[5]);
+        set(end, head[6]);
+        figures.iter().zip(more).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
+        // Most entries are two words.
+        let ((slots, odd_slot), (entries, odd_entry)) = (slots.as_chunks::<2>(), entries.as_chunks::<2>());
+        for ([first_slot, second_slot], [first, second]) in slots.iter().zip(entries) {
+            first_slot.store(word(first), Ordering::Relaxed);
+            second_slot.store(word(second), Ordering::Relaxed);
+        }
+        odd_slot.iter().zip(odd_entry).for_each(|(slot, entry)| slot.store(word(entry), Ordering::Relaxed));
+        self.ring.publish(reserved);
+        self.emit();
+        true
+    }
 }
 
 impl ThreadState {
     /// Ends the section of a span.
     #[inline]
     pub(crate) fn finish(&mut self, open: &Open) {
+        if !self.finish_simple(open) {
+            self.finish_any(open);
+        }
+    }
+
+    /// Ends the section of a span of this thread that was entered once, measured nothing but time, and leaves; `false` if it is
+    /// none.
+    #[inline(always)]
+    fn finish_simple(&mut self, open: &Open) -> bool {
+        let bits = open.bits();
+        let is_plain = bits & NOT_SIMPLE == flag::EXPORTED | SectionKind::Section as u64;
+        if !is_plain || open.has_rest() || open.thread() != self.shared.id {
+            return false;
+        }
+        let (Some(times), Some(trace)) = (open.only_times(), open.trace()) else { return false };
+        if self.keeps_sums {
+            let ended = aggregate::Ended {
+                duration_ns: times.exit_ns.saturating_sub(open.start_ns()),
+                collapsed: bits & flag::COLLAPSED != 0,
+                self_busy_ns: times.self_busy_ns,
+            };
+            self.shared.aggregates.record(open.path().0, &ended, None);
+        }
+        let head = light_head(open, bits, 0, times.exit_ns);
+        if !self.shared.write_light(head, rank(bits), &[times.busy_ns], open.words(), Word::get) {
+            self.export(open, trace, &Stay::from(times));
+        }
+        self.traces.leave(&self.recorder.traces, trace);
+        true
+    }
+
+    #[inline(never)]
+    fn finish_any(&mut self, open: &Open) {
         if open.has_rest() {
             self.fold_rest(open);
         }
@@ -73,6 +144,14 @@ impl ThreadState {
         if let Some(continuation) = open.fold_rest() {
             self.end_continuation(continuation);
         }
+    }
+
+    /// Whether all of a section's figures are in the words that [`write_simple`](Self::write_simple) writes.
+    fn is_simple(&self, open: &Open, bits: u64, total: &Stay) -> bool {
+        let has_more = bits & (flag::IS_ROOT | flag::IS_PART | flag::POLLED | flag::READ) != 0;
+        let is_plain = bits & 0xff == SectionKind::Section as u64;
+        let is_whole = total.enters == 1 && open.thread() == self.shared.id;
+        !has_more && is_plain && is_whole && !open.has_rest() && total.cpu_ns.is_none()
     }
 
     /// Ends a section of the stack, which was entered once.
@@ -100,7 +179,7 @@ impl ThreadState {
         if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, total) {
             self.shared.leave_out(LossReason::Filtered);
         } else if bits & flag::EXPORTED != 0 {
-            let is_written = is_simple(open, bits, total) && self.write_simple(open, bits, total);
+            let is_written = self.is_simple(open, bits, total) && self.write_simple(open, bits, total);
             if !is_written {
                 self.export(open, trace, total);
             }
@@ -154,64 +233,15 @@ impl ThreadState {
     }
 
     /// Writes the record of a simple section straight into the ring; `false` if it does not fit in there in one piece.
-    #[inline]
     fn write_simple(&self, open: &Open, bits: u64, stay: &Stay) -> bool {
-        if stay.memory.is_none() && stay.peak_bytes.is_none() {
-            return self.write_with(open, bits, stay, 0, &[]);
+        let (has, figures, len) = figures_of(stay.memory.as_ref(), stay.peak_bytes);
+        let mut more = [stay.busy_ns, 0, 0, 0, 0, 0];
+        if let Some(slots) = more.get_mut(1..) {
+            slots.copy_from_slice(&figures);
         }
-        self.write_with_figures(open, bits, stay)
-    }
-
-    fn write_with_figures(&self, open: &Open, bits: u64, stay: &Stay) -> bool {
-        let (mut flags, mut figures, mut len) = (0, [0; 5], 0);
-        if let Some(memory) = &stay.memory {
-            let [alloc_bytes, free_bytes, alloc_count, free_count, ..] = memory.words();
-            flags |= record::HAS_MEMORY;
-            (figures, len) = ([alloc_bytes, free_bytes, alloc_count, free_count, 0], 4);
-        }
-        if let (Some(peak_bytes), Some(figure)) = (stay.peak_bytes, figures.get_mut(len)) {
-            flags |= record::HAS_PEAK;
-            *figure = peak_bytes;
-            len += 1;
-        }
-        self.write_with(open, bits, stay, flags, figures.get(..len).unwrap_or_default())
-    }
-
-    /// As [`write_simple`](Self::write_simple), with these figures, which `has` tells of.
-    #[inline]
-    fn write_with(&self, open: &Open, bits: u64, stay: &Stay, has: u64, figures: &[u64]) -> bool {
-        let words = open.words();
-        // Kind and phase are where the record has them, two bytes further down.
-        let mut flags = (bits & 0xffff) << 16 | has;
-        if bits & (flag::IS_ERROR | flag::ON_FOREIGN_THREAD) != 0 {
-            flags |= if bits & flag::IS_ERROR != 0 { record::IS_ERROR } else { 0 };
-            flags |= if bits & flag::ON_FOREIGN_THREAD != 0 { record::ON_FOREIGN_THREAD } else { 0 };
-        }
-        let len = record::WORDS + figures.len() + words.len();
-        let rank = if bits & PHASE == 0 { Rank::Plain } else { Rank::Kept };
-        let is_written = self.shared.ring.push_in_place(len, rank, |slots| {
-            let set = |slot: &AtomicU64, word: u64| slot.store(word, Ordering::Relaxed);
-            let Some((head, slots)) = slots.split_first_chunk::<{ record::WORDS }>() else { return };
-            let Some((more, attached)) = slots.split_at_checked(figures.len()) else { return };
-            let [id_high, id_low, about, span, parent, start, end, busy, enters, thread] = head;
-            let [high, low] = open.trace_id_words();
-            set(id_high, high);
-            set(id_low, low);
-            set(about, flags);
-            set(span, open.span_id());
-            set(parent, open.parent_span_id());
-            set(start, open.start_ns());
-            set(end, stay.exit_ns);
-            set(busy, stay.busy_ns);
-            set(enters, u64::from(stay.enters) << 32 | u64::from(open.callsite()));
-            set(thread, open.thread());
-            more.iter().zip(figures).for_each(|(slot, &figure)| set(slot, figure));
-            attached.iter().zip(words).for_each(|(slot, word)| set(slot, word.get()));
-        });
-        if is_written {
-            self.shared.emit();
-        }
-        is_written
+        let head = light_head(open, bits, has, stay.exit_ns);
+        let more = more.get(..1 + len).unwrap_or_default();
+        self.shared.write_light(head, rank(bits), more, open.words(), Word::get)
     }
 
     #[cold]
@@ -279,12 +309,7 @@ impl ThreadState {
             left_out,
             on_foreign_thread: open.has(flag::ON_FOREIGN_THREAD),
             root,
-            memory: total.memory.map(|memory| MemoryRecord {
-                alloc_bytes: memory.alloc_bytes,
-                free_bytes: memory.free_bytes,
-                alloc_count: memory.alloc_count,
-                free_count: memory.free_count,
-            }),
+            memory: total.memory.map(MemoryRecord::from),
             // Of a part of the stays it would pass for that of all.
             cpu_ns: total.cpu_ns.filter(|_| open.is_timed()),
             peak_bytes: total.peak_bytes,
@@ -398,13 +423,67 @@ impl ThreadState {
     }
 }
 
-/// Whether all of a section's figures are in the words of its record that [`ThreadState::write_simple`] writes.
-#[inline]
-fn is_simple(open: &Open, bits: u64, total: &Stay) -> bool {
-    let has_more = bits & (flag::IS_ROOT | flag::IS_PART | flag::POLLED | flag::READ) != 0;
-    let is_plain = bits & 0xff == SectionKind::Section as u64;
-    !has_more && is_plain && !open.has_rest() && total.cpu_ns.is_none()
+impl From<MemorySums> for MemoryRecord {
+    fn from(memory: MemorySums) -> Self {
+        let MemorySums { alloc_bytes, free_bytes, alloc_count, free_count, .. } = memory;
+        Self { alloc_bytes, free_bytes, alloc_count, free_count }
+    }
 }
+
+/// The flags of a record of a section with these bits.
+#[inline(always)]
+pub(crate) fn record_flags(bits: u64) -> u64 {
+    // Kind and phase are where the record has them, two bytes further down.
+    let mut flags = (bits & 0xffff) << 16;
+    if bits & (flag::IS_ERROR | flag::ON_FOREIGN_THREAD) != 0 {
+        flags |= if bits & flag::IS_ERROR != 0 { record::IS_ERROR } else { 0 };
+        flags |= if bits & flag::ON_FOREIGN_THREAD != 0 { record::ON_FOREIGN_THREAD } else { 0 };
+    }
+    flags
+}
+
+/// What a record says of memory: its flags, words, and how many.
+#[inline]
+pub(crate) fn figures_of(memory: Option<&MemorySums>, peak_bytes: Option<u64>) -> (u64, [u64; 5], usize) {
+    let (mut has, mut figures, mut len) = (0, [0; 5], 0);
+    if let Some(memory) = memory {
+        let [alloc_bytes, free_bytes, alloc_count, free_count, ..] = memory.words();
+        has |= record::HAS_MEMORY;
+        (figures, len) = ([alloc_bytes, free_bytes, alloc_count, free_count, 0], 4);
+    }
+    if let (Some(peak_bytes), Some(figure)) = (peak_bytes, figures.get_mut(len)) {
+        has |= record::HAS_PEAK;
+        *figure = peak_bytes;
+        len += 1;
+    }
+    (has, figures, len)
+}
+
+/// What the record of a section that is light in the ring of this thread begins with; `has`: the flags of further figures.
+#[inline(always)]
+fn light_head(open: &Open, bits: u64, has: u64, end_ns: u64) -> [u64; record::LIGHT_WORDS] {
+    let [id_high, id_low] = open.trace_id_words();
+    let has = has | record::IS_LIGHT | record::HAS_BUSY;
+    let about = record_flags(bits) | has | u64::from(open.callsite()) << 32;
+    [id_high, id_low, about, open.span_id(), open.parent_span_id(), open.start_ns(), end_ns]
+}
+
+/// What may be left out of a full ring.
+#[inline(always)]
+pub(crate) fn rank(bits: u64) -> Rank {
+    if bits & PHASE == 0 { Rank::Plain } else { Rank::Kept }
+}
+
+/// Of the bits of a section those that decide how it ends.
+const NOT_SIMPLE: u64 = 0xff
+    | flag::POLLED
+    | flag::IS_ROOT
+    | flag::DISCARDED
+    | flag::IS_PART
+    | flag::EXPORTED
+    | flag::LEFT_OUT
+    | flag::MAY_BE_SMALL
+    | flag::READ;
 
 #[cfg(test)]
 mod tests;

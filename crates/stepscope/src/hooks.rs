@@ -15,7 +15,7 @@ use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::key;
 use crate::memory;
-use crate::open::{Open, Parent, Spec, Stay, flag};
+use crate::open::{Open, Parent, Spec, flag};
 use crate::recorder::Recorder;
 use crate::slab;
 use crate::state::ThreadState;
@@ -258,12 +258,8 @@ impl Hooks {
         let Some(recorder) = self.active() else { return };
         let _own = memory::own_call();
         thread::with(recorder, |state| {
-            let mut stay = Stay::default();
-            state.leave(key, &mut stay);
-            if stay.enters == 0 {
+            if !state.leave(key) {
                 state.leave_stranger(key);
-            } else if let Some(open) = recorder.open_span(key) {
-                state.add_stay(open, &stay);
             }
         });
     }

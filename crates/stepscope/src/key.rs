@@ -11,16 +11,41 @@ const THREAD: u64 = 0x1fff << THREAD_SHIFT;
 const THREAD_SHIFT: u32 = 38;
 const THREAD_BITS: u32 = 13;
 
-/// Where the numbers of sections begin in a recorder, so that a guard that outlives the run ends nothing in the next one.
-pub(crate) const fn first_section(recorder_id: u64) -> u64 {
-    recorder_id << THREAD_SHIFT
+/// The keys of a thread's `section!`s, one after the other.
+#[derive(Debug)]
+pub(crate) struct SectionKeys {
+    last: u64,
+}
+
+impl SectionKeys {
+    /// They begin elsewhere in each recorder, so that a guard that outlives the run ends nothing in the next one.
+    pub(crate) fn new(recorder_id: u64) -> Self {
+        Self { last: of_section(recorder_id << THREAD_SHIFT) }
+    }
+
+    #[inline(always)]
+    pub(crate) fn next(&mut self) -> u64 {
+        self.last += 1;
+        if self.last & LOW == 0 {
+            self.last = of_section(next_block(self.last));
+        }
+        self.last
+    }
+}
+
+/// The number of the first section in the block behind a key that has run over into the bits of a thread.
+#[cold]
+fn next_block(key: u64) -> u64 {
+    (key.wrapping_sub(1) >> (THREAD_SHIFT + THREAD_BITS)).wrapping_add(1) << THREAD_SHIFT
 }
 
 /// The key of a thread's `section!` with this number.
-#[inline]
-pub(crate) fn of_section(number: u64) -> u64 {
+fn of_section(number: u64) -> u64 {
     spread(number) | OURS | SECTION
 }
+
+/// The bits of a number below a thread's.
+const LOW: u64 = (1 << THREAD_SHIFT) - 1;
 
 /// The key of a span of the root subscriber with this number, of 51 bits.
 #[inline]
@@ -64,8 +89,14 @@ mod tests {
             assert!(is_own_span(span) && !is_section(span));
             assert_eq!((self::number(section), self::number(span)), (number, number));
         }
-        let firsts = [1, 2, 8_191].map(|recorder| of_section(first_section(recorder) + 1));
+        let firsts = [1, 2, 8_191].map(|recorder| SectionKeys::new(recorder).next());
         assert!(firsts.iter().all(|&key| is_section(key)) && firsts.is_sorted() && firsts[0] != firsts[1]);
+        // Beyond the bits below a thread's they go on above.
+        let mut keys = SectionKeys { last: of_section((7 << 38) + (1 << 38) - 2) };
+        assert_eq!(
+            [keys.next(), keys.next(), keys.next()],
+            [-1, 0, 1].map(|n| of_section((8u64 << 38).wrapping_add_signed(n)))
+        );
         // The largest id of a registry: its last thread, and all other bits.
         let largest = !THREAD | 4_095 << THREAD_SHIFT;
         assert!(!is_section(largest) && !is_own_span(largest) && !is_own_span(0));

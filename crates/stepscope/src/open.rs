@@ -74,6 +74,20 @@ pub(crate) struct Stay {
     pub cpu_ns: Option<u64>,
 }
 
+/// What a stay measured that measured its time only.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    pub exit_ns: u64,
+    pub busy_ns: u64,
+    pub self_busy_ns: u64,
+}
+
+impl From<Times> for Stay {
+    fn from(Times { exit_ns, busy_ns, self_busy_ns }: Times) -> Self {
+        Self { enters: 1, exit_ns, busy_ns, self_busy_ns, ..Self::default() }
+    }
+}
+
 /// What all stays measured together.
 #[derive(Debug, Default)]
 struct Stays {
@@ -429,7 +443,7 @@ impl Open {
     }
 
     pub(crate) fn phase(&self) -> Option<Phase> {
-        ((self.bits.get() >> 8) as u8).checked_sub(1).and_then(Phase::from_index)
+        phase_of(self.bits.get())
     }
 
     #[inline]
@@ -601,10 +615,28 @@ impl Open {
         self.rest().attrs.push(((used & !FULL) / ENTRY) as u16, entry);
     }
 
+    /// How much is in use of so many words with so many entries.
+    #[inline]
+    pub(crate) fn used(words: usize, entries: usize) -> u64 {
+        ENTRY * entries as u64 + words as u64
+    }
+
+    /// The number of words that [`used`](Self::used) told.
+    #[inline]
+    pub(crate) fn words_in(used: u64) -> usize {
+        (used & WORDS_USED) as usize
+    }
+
+    /// Takes the entries of one that was kept elsewhere so far.
+    pub(crate) fn take_words(&self, used: u64, words: &[u64]) {
+        self.words.iter().zip(words).for_each(|(slot, &word)| slot.set(word));
+        self.used.set(used);
+    }
+
     /// The words of the entries that are not in the rest.
     #[inline]
     pub(crate) fn words(&self) -> &[Word] {
-        self.words.get(..(self.used.get() & WORDS_USED) as usize).unwrap_or_default()
+        self.words.get(..Self::words_in(self.used.get())).unwrap_or_default()
     }
 
     /// Marks it as failed, or not. The last word counts, whoever says it.
@@ -670,6 +702,26 @@ impl Open {
         self.stays.enters.get() == 0 || self.stays.are_timed()
     }
 
+    /// Adds the owner's first stay.
+    #[inline(always)]
+    pub(crate) fn add_first(&self, times: Times) {
+        self.stays.enters.set(1);
+        self.stays.last_exit_ns.set(times.exit_ns);
+        self.stays.busy_ns.set(times.busy_ns);
+        self.stays.self_busy_ns.set(times.self_busy_ns);
+    }
+
+    /// What the owner's only stay measured, if there was one and it measured nothing else.
+    #[inline(always)]
+    pub(crate) fn only_times(&self) -> Option<Times> {
+        let stays = &self.stays;
+        (stays.enters.get() == 1 && stays.has.get() == 0).then(|| Times {
+            exit_ns: stays.last_exit_ns.get(),
+            busy_ns: stays.busy_ns.get(),
+            self_busy_ns: stays.self_busy_ns.get(),
+        })
+    }
+
     /// What all stays of the owner measured, and after [`fold_rest`](Self::fold_rest) those of others.
     #[inline]
     pub(crate) fn total(&self) -> Stay {
@@ -685,9 +737,18 @@ const FULL: u64 = 1 << 32;
 /// The phase in the bits of a section, above its kind; zero for none.
 pub(crate) const PHASE: u64 = 0xff00;
 
+/// The inverse of [`phase_bits`], of all bits.
+pub(crate) fn phase_of(bits: u64) -> Option<Phase> {
+    ((bits >> 8) as u8).checked_sub(1).and_then(Phase::from_index)
+}
+
+/// A phase among the bits of a section.
 #[inline]
-fn phase_bits(phase: Option<Phase>) -> u64 {
-    phase.map_or(0, |phase| (phase as u64 + 1) << 8)
+pub(crate) const fn phase_bits(phase: Option<Phase>) -> u64 {
+    match phase {
+        Some(phase) => (phase as u64 + 1) << 8,
+        None => 0,
+    }
 }
 
 #[cfg(test)]

@@ -72,9 +72,15 @@ impl Places {
     /// As [`get`](Self::get), if it is the one used last of those with the same hash.
     #[inline]
     pub(crate) fn near(&self, parent: PathId, address: usize) -> Option<Place> {
+        self.near_ref(parent, address).copied()
+    }
+
+    /// As [`near`](Self::near), where it is kept.
+    #[inline(always)]
+    pub(crate) fn near_ref(&self, parent: PathId, address: usize) -> Option<&Place> {
         let key = (parent, address);
         let (found, place) = self.near.get(near_index(key))?;
-        (*found == key).then_some(*place)
+        (*found == key).then_some(place)
     }
 
     #[cold]

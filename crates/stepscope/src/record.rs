@@ -63,6 +63,10 @@ pub(crate) struct MemoryRecord {
 /// Words that every record has.
 pub(crate) const WORDS: usize = 10;
 
+/// Words of a record of a section that began and was entered once, on the thread whose ring it is in: without what follows
+/// from that. It has no root, and its callsite where others have the number of entries that did not fit.
+pub(crate) const LIGHT_WORDS: usize = 7;
+
 /// Words of a record that has everything: itself, its root, memory and figures.
 const MAX_WORDS: usize = WORDS + 8 + 4 + 5;
 
@@ -97,6 +101,10 @@ pub(crate) const ON_FOREIGN_THREAD: u64 = 1 << 6;
 /// The optional figures take the bits from here on, in the order of `SectionRecord::optional`.
 const FIRST_FIGURE: u32 = 7;
 pub(crate) const HAS_PEAK: u64 = 1 << (FIRST_FIGURE + 1);
+/// It has [`LIGHT_WORDS`].
+pub(crate) const IS_LIGHT: u64 = 1 << 12;
+/// Of a light one: one word more says how long it was entered, where that is not all of its time.
+pub(crate) const HAS_BUSY: u64 = 1 << 13;
 
 fn id_words(id: &TraceId) -> [u64; 2] {
     let bits = u128::from_be_bytes(*id);
@@ -193,9 +201,9 @@ impl SectionRecord {
         packed
     }
 
-    /// Reads a record; what follows it is returned with it.
+    /// Reads a record from the ring of the thread with this id; what follows it is returned with it.
     #[inline]
-    pub(crate) fn unpack(words: &[u64]) -> Option<(Self, &[u64])> {
+    pub(crate) fn unpack(words: &[u64], thread: u64) -> Option<(Self, &[u64])> {
         let mut words = Words(words);
         let trace_id = id_from([words.next()?, words.next()?]);
         let flags = words.next()?;
@@ -206,14 +214,14 @@ impl SectionRecord {
             parent_span_id: words.next()?,
             start_ns: words.next()?,
             end_ns: words.next()?,
-            busy_ns: words.next()?,
-            enters: 0,
+            busy_ns: 0,
+            enters: 1,
             kind: SectionKind::from_index((flags >> 16) as u8)?,
             phase: ((flags >> 24) as u8).checked_sub(1).and_then(Phase::from_index),
             is_error: has(IS_ERROR),
-            callsite: 0,
-            thread: 0,
-            left_out: (flags >> 32) as u16,
+            callsite: (flags >> 32) as u32,
+            thread,
+            left_out: 0,
             on_foreign_thread: has(ON_FOREIGN_THREAD),
             root: None,
             memory: None,
@@ -223,9 +231,16 @@ impl SectionRecord {
             rss_bytes: None,
             rss_delta_bytes: None,
         };
-        let packed = words.next()?;
-        (record.enters, record.callsite) = ((packed >> 32) as u32, packed as u32);
-        record.thread = words.next()?;
+        if has(IS_LIGHT) {
+            let all_ns = record.end_ns.saturating_sub(record.start_ns);
+            record.busy_ns = words.next_if(has(HAS_BUSY))?.unwrap_or(all_ns);
+        } else {
+            record.busy_ns = words.next()?;
+            let packed = words.next()?;
+            (record.enters, record.callsite) = ((packed >> 32) as u32, packed as u32);
+            record.left_out = (flags >> 32) as u16;
+            record.thread = words.next()?;
+        }
         if has(HAS_ROOT) {
             let (counts, mode) = (words.next()?, words.next()?);
             record.root = Some(RootRecord {
@@ -336,9 +351,9 @@ mod tests {
             expected.rss_delta_bytes = expected.rss_delta_bytes.filter(|_| has(9));
             let mut words = expected.pack().words().to_vec();
             words.push(99);
-            assert_eq!(SectionRecord::unpack(&words), Some((expected, &[99][..])));
+            assert_eq!(SectionRecord::unpack(&words, 1), Some((expected, &[99][..])));
             for cut in 0..words.len() - 1 {
-                assert_eq!(SectionRecord::unpack(&words[..cut]), None, "{cut} of {}", words.len());
+                assert_eq!(SectionRecord::unpack(&words[..cut], 1), None, "{cut} of {}", words.len());
             }
         }
     }

@@ -23,6 +23,7 @@ use crate::places::{Fit, Place};
 use crate::ring::Ring;
 use crate::roster::{Roster, Tally};
 use crate::slab::Slab;
+use crate::span_ids::SpanIds;
 use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
@@ -64,6 +65,8 @@ pub(crate) enum Gate {
     Guarded,
     /// All inside of those that do.
     Open,
+    /// As `Open`, and each with more figures than its time (`comprehensive`).
+    Full,
 }
 
 impl Gate {
@@ -72,7 +75,8 @@ impl Gate {
             Level::Off | Level::Basic if started_at < Level::Detailed => Self::Closed,
             Level::Off | Level::Basic => Self::Guarded,
             Level::Detailed | Level::Comprehensive if has_sieve => Self::Guarded,
-            Level::Detailed | Level::Comprehensive => Self::Open,
+            Level::Detailed => Self::Open,
+            Level::Comprehensive => Self::Full,
         }
     }
 }
@@ -211,7 +215,7 @@ impl Recorder {
         let (path, _) = paths.path(PathId::ROOT, Source::Section(&RUN), RUN.name, &spec);
         let run = Parent {
             trace: run_trace,
-            span_id: mix(span_nonce).max(1),
+            span_id: SpanIds::of_run(span_nonce),
             path,
             kind: SectionKind::Run,
             key: 0,
@@ -286,8 +290,15 @@ impl Recorder {
         match self.gate.load(Ordering::Relaxed) {
             0 => Gate::Closed,
             1 => Gate::Guarded,
-            _ => Gate::Open,
+            2 => Gate::Open,
+            _ => Gate::Full,
         }
+    }
+
+    /// Whether the gate is that one.
+    #[inline(always)]
+    pub(crate) fn is_gate(&self, gate: Gate) -> bool {
+        self.gate.load(Ordering::Relaxed) == gate as u8
     }
 
     /// Whether a section of `place` leaves as a span, inside of one that does, or why not: flags of open sections.

@@ -58,6 +58,14 @@ struct Consumer {
     tail: AtomicUsize,
 }
 
+/// Room in a ring that its producer writes to.
+#[derive(Debug)]
+#[must_use = "what is not published was not written"]
+pub(crate) struct Reserved {
+    /// The head once it is written.
+    next: usize,
+}
+
 /// Words that only urgent records may use.
 const RESERVE: usize = if cfg!(loom) { 2 } else { 512 };
 
@@ -108,17 +116,21 @@ impl Ring {
         true
     }
 
-    /// Has `fill` write one record of `len` words in place, all of them; `false` when there is no room in one piece
-    /// (then [`push`](Self::push) may find it). Producer only.
-    #[inline]
-    pub(crate) fn push_in_place(&self, len: usize, rank: Rank, fill: impl FnOnce(&[Slot])) -> bool {
-        let Some(head) = self.room(len, rank) else { return false };
+    /// Room for one record of `len` words in one piece, all of which are to be written before it is
+    /// [published](Self::publish); `None` where there is none (then [`push`](Self::push) may find some). Producer only.
+    #[inline(always)]
+    pub(crate) fn reserve(&self, len: usize, rank: Rank) -> Option<(&[Slot], Reserved)> {
+        let head = self.room(len, rank)?;
         let start = head & (self.words.len() - 1);
-        let Some([length, slots @ ..]) = self.words.get(start..start + len + 1) else { return false };
+        let [length, slots @ ..] = self.words.get(start..)?.get(..len + 1)? else { return None };
         length.store(len as u64, Ordering::Relaxed);
-        fill(slots);
-        self.producer.head.store(head.wrapping_add(len + 1), Ordering::Release);
-        true
+        Some((slots, Reserved { next: head.wrapping_add(len + 1) }))
+    }
+
+    /// Hands the record that was written where it says to the consumer. Producer only.
+    #[inline(always)]
+    pub(crate) fn publish(&self, reserved: Reserved) {
+        self.producer.head.store(reserved.next, Ordering::Release);
     }
 
     /// Stores words from `position` on, around the end; the position behind them.
@@ -205,7 +217,7 @@ mod tests {
         assert_eq!(count(Rank::Kept), records / 4);
         assert_eq!((count(Rank::Plain), count(Rank::Urgent)), (0, records / 4));
         // In place, too, and again as soon as half of it is free.
-        let in_place = |rank| ring.push_in_place(15, rank, |_| ());
+        let in_place = |rank| ring.reserve(15, rank).map(|(_, reserved)| ring.publish(reserved)).is_some();
         let mut out = Vec::new();
         (0..records / 2).for_each(|_| assert!(!in_place(Rank::Plain) && ring.pop(&mut out)));
         assert!(!in_place(Rank::Plain) && ring.pop(&mut out) && in_place(Rank::Plain));

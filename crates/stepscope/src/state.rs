@@ -1,6 +1,7 @@
 //! What a thread keeps while it records: the stack of entered sections and its ids. Begins, enters and leaves
 //! sections, without locks and, once warm, without allocation. How they end is in `finish`.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
@@ -9,61 +10,19 @@ use tracing::Metadata;
 use crate::attrs::{Entry, FieldValue};
 use crate::callsite::{Callsite, Source};
 use crate::clock::now_ns;
-use crate::key;
-use crate::memory::{self, Counters, PeakToken};
-use crate::open::{Open, Parent, Spec, Start, Stay, flag};
+use crate::frame::{Form, Frame};
+use crate::key::{self, SectionKeys};
+use crate::memory;
+use crate::open::{Open, Parent, Spec, Start, Stay, Times, flag};
 use crate::os::{Asked, Reader};
 use crate::places::{Fit, Place, Places};
 use crate::recorder::{Gate, Recorder};
 use crate::slab::Slots;
+use crate::span_ids::SpanIds;
 use crate::sys;
 use crate::thread::{self, ThreadShared};
 use crate::trace::{About, TracePool, TraceRef};
-use crate::{aggregate::MemorySums, visit};
-
-/// A section that is entered on this thread right now.
-#[derive(Debug)]
-struct Frame {
-    /// As what is begun inside of it sees it.
-    section: Parent,
-    enter_ns: u64,
-    /// Busy time and allocations of the sections entered inside this one.
-    nested_busy_ns: u64,
-    nested_alloc_bytes: u64,
-    nested_free_bytes: u64,
-    counters: Option<Counters>,
-    peak: Option<PeakToken>,
-    cpu_ns: Option<u64>,
-    /// Of a section that only its time and its sums are kept of, and no open section: whether it has the path of the section
-    /// around it.
-    bare: Option<bool>,
-    /// The section itself, where it lives here and not in the table of open spans; kept for the next one.
-    open: Option<Box<Open>>,
-}
-
-impl Frame {
-    /// Adds to a stay what was measured beside its time; `counters`: the thread's at its end.
-    fn measure(&mut self, counters: Option<Counters>, outer: Option<&mut Self>, stay: &mut Stay) {
-        if let Some(before) = self.cpu_ns {
-            stay.cpu_ns = sys::thread_cpu_ns().map(|now| now.saturating_sub(before));
-        }
-        let Some((before, after)) = self.counters.zip(counters) else { return };
-        let inside = after.since(&before);
-        stay.peak_bytes = self.peak.take().and_then(memory::peak_exit);
-        stay.memory = Some(MemorySums {
-            alloc_bytes: inside.allocated_bytes,
-            free_bytes: inside.freed_bytes,
-            alloc_count: inside.allocs,
-            free_count: inside.frees,
-            self_alloc_bytes: inside.allocated_bytes.saturating_sub(self.nested_alloc_bytes),
-            self_free_bytes: inside.freed_bytes.saturating_sub(self.nested_free_bytes),
-        });
-        if let Some(outer) = outer {
-            outer.nested_alloc_bytes = outer.nested_alloc_bytes.wrapping_add(inside.allocated_bytes);
-            outer.nested_free_bytes = outer.nested_free_bytes.wrapping_add(inside.freed_bytes);
-        }
-    }
-}
+use crate::visit;
 
 /// The state of one thread for one recorder.
 #[derive(Debug)]
@@ -75,9 +34,9 @@ pub(crate) struct ThreadState {
     /// Whether ended sections are summed up.
     pub(crate) keeps_sums: bool,
     /// The first `depth` are entered.
-    frames: Vec<Frame>,
-    depth: usize,
-    places: Places,
+    pub(crate) frames: Vec<Frame>,
+    pub(crate) depth: usize,
+    pub(crate) places: Places,
     /// Callsites by their numbers, as far as this thread was asked for them.
     sources: Vec<Source>,
     pub(crate) traces: TracePool,
@@ -90,21 +49,25 @@ pub(crate) struct ThreadState {
     pub(crate) scratch: Vec<u64>,
     /// What the system counts for this thread.
     pub(crate) reader: Reader,
-    span_base: u64,
-    spans: u64,
-    sections: u64,
+    pub(crate) span_ids: SpanIds,
+    pub(crate) sections: SectionKeys,
 }
 
 /// Frames kept for further sections; those of deeper ones are given back.
-const KEPT_FRAMES: usize = 64;
+pub(crate) const KEPT_FRAMES: usize = 64;
 
-/// The open section with this key, of a frame or a span.
-fn find_open<'a>(frames: &'a [Frame], recorder: &'a Recorder, key: u64) -> Option<&'a Open> {
+/// The open section with this key, of a frame of `owner` (see [`Frame::open`]) or a span.
+fn find_open<'a>(
+    frames: &'a [Frame],
+    owner: (u64, u64),
+    recorder: &'a Recorder,
+    key: u64,
+) -> Option<&'a Open> {
     if !key::is_section(key) {
         return recorder.open_span(key);
     }
     let frame = frames.iter().rfind(|frame| frame.section.key == key)?;
-    frame.open.as_deref().filter(|_| frame.bare.is_none())
+    frame.open(owner, recorder)
 }
 
 impl ThreadState {
@@ -112,7 +75,7 @@ impl ThreadState {
         let (shared, number) = recorder.register_thread();
         let id = recorder.id;
         Self {
-            span_base: recorder.span_nonce.wrapping_add(number << 40),
+            span_ids: SpanIds::new(recorder.span_nonce, number),
             keeps_sums: recorder.config.sums,
             recorder,
             shared,
@@ -127,8 +90,7 @@ impl ThreadState {
             spare: None,
             scratch: Vec::new(),
             reader: Reader::default(),
-            spans: 0,
-            sections: key::first_section(id),
+            sections: SectionKeys::new(id),
         }
     }
 
@@ -177,7 +139,8 @@ impl ThreadState {
         if key == 0 {
             return None;
         }
-        let open = find_open(self.entered_frames(), &self.recorder, key)?;
+        let owner = (self.number, self.shared.id);
+        let open = find_open(self.entered_frames(), owner, &self.recorder, key)?;
         Some((open, open.is_owned_by(self.number)))
     }
 
@@ -191,14 +154,7 @@ impl ThreadState {
 
     #[inline]
     pub(crate) fn next_span_id(&mut self) -> u64 {
-        loop {
-            self.spans += 1;
-            // A bijection of (thread number, counter): unique in the process, and spread.
-            let id = stepscope_core::identity::mix(self.span_base.wrapping_add(self.spans));
-            if id != 0 {
-                return id;
-            }
-        }
+        self.span_ids.next()
     }
 
     /// The place of a section of `source` inside of a section of path `parent`.
@@ -313,7 +269,7 @@ impl ThreadState {
     fn leaving(&self, open: &Open, place: Place, parent: Option<Parent>) -> u64 {
         let around = parent.map_or(flag::EXPORTED, |parent| parent.leaving());
         match self.recorder.gate() {
-            Gate::Open if around & flag::EXPORTED != 0 => flag::EXPORTED,
+            Gate::Open | Gate::Full if around & flag::EXPORTED != 0 => flag::EXPORTED,
             Gate::Closed => 0,
             _ => self.leaving_less(open, place, around, parent),
         }
@@ -361,8 +317,7 @@ impl ThreadState {
         parent: Parent,
         leaving: u64,
     ) -> bool {
-        let collapsed = PathTable::is_collapsed(parent.path, place.path);
-        let mut flags = leaving | if collapsed { flag::COLLAPSED } else { 0 };
+        let mut flags = leaving | collapsed_bits(parent.path, place.path);
         // Whatever is exported inside of one that is not belongs to the innermost span that is there.
         let (mut span_id, mut trace_id) = (parent.span_id, [0; 2]);
         if leaving & flag::EXPORTED != 0 {
@@ -442,8 +397,7 @@ impl ThreadState {
         let Some(trace) = around.and_then(|around| self.continue_trace(parent, &around)) else {
             return self.begin_root(open, place, spec, around, flag::EXPORTED);
         };
-        let collapsed = PathTable::is_collapsed(parent.path, place.path);
-        let flags = flag::EXPORTED | flag::IS_PART | if collapsed { flag::COLLAPSED } else { 0 };
+        let flags = flag::EXPORTED | flag::IS_PART | collapsed_bits(parent.path, place.path);
         self.begin_in(open, place, spec, trace, flags);
         true
     }
@@ -485,7 +439,8 @@ impl ThreadState {
     /// each up to the bound. Joined. `None` when the open section of `parent` is gone.
     fn continue_trace(&mut self, parent: Parent, around: &About) -> Option<TraceRef> {
         let recorder = Arc::clone(&self.recorder);
-        let open = find_open(self.frames.get(..self.depth)?, &recorder, parent.key)
+        let owner = (self.number, self.shared.id);
+        let open = find_open(self.frames.get(..self.depth)?, owner, &recorder, parent.key)
             // Keys of spans come back: another span may have this one by now.
             .filter(|open| open.span_id() == parent.span_id)?;
         let mut rest = open.rest();
@@ -530,19 +485,28 @@ impl ThreadState {
     }
 
     /// As [`enter_section`](Self::enter_section) for a section of no particular kind.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enter_plain(
         &mut self,
         callsite: &'static Callsite,
         values: &[FieldValue<'_>],
     ) -> Option<u64> {
+        match self.enter_light(callsite, values) {
+            Some(key) => Some(key),
+            None => self.enter_any(callsite, values),
+        }
+    }
+
+    #[inline(never)]
+    fn enter_any(&mut self, callsite: &'static Callsite, values: &[FieldValue<'_>]) -> Option<u64> {
         let source = Source::Section(callsite);
         let spec = || Spec { phase: callsite.phase, ..Spec::default() };
         let Some(&parent) = self.current().filter(|parent| parent.takes_work()) else {
             return self.enter_section(source, &spec(), values, |_| ());
         };
+        // Known from here on, so that the next one like this may be light.
         let place = self.place(parent.path, source, spec);
-        if self.recorder.gate() == Gate::Closed {
+        if self.recorder.is_gate(Gate::Closed) {
             return self.enter_bare(place, parent);
         }
         let open = self.new_section(values);
@@ -551,14 +515,14 @@ impl ThreadState {
     }
 
     /// Enters a section that leaves nothing but its part in the sums: neither span, nor fields, nor a reason why not.
-    #[inline]
     fn enter_bare(&mut self, place: Place, parent: Parent) -> Option<u64> {
-        self.sections += 1;
-        let key = key::of_section(self.sections);
+        let key = self.sections.next();
         // Whatever leaves a span in here belongs to the innermost one that is there.
         let section = Parent { path: place.path, kind: SectionKind::Section, key, leaving: 0, ..parent };
-        let frame = self.push(section, false)?;
-        frame.bare = Some(PathTable::is_collapsed(parent.path, place.path));
+        self.depth += 1;
+        let frame = self.top_frame(section)?;
+        frame.light.bits = collapsed_bits(parent.path, place.path);
+        frame.begin(section, Form::Sums);
         frame.enter_ns = now_ns();
         Some(key)
     }
@@ -578,8 +542,7 @@ impl ThreadState {
             self.recorder.lose(LossReason::OpenSpans, 1);
             return None;
         }
-        self.sections += 1;
-        let key = key::of_section(self.sections);
+        let key = self.sections.next();
         let section = open.as_parent_of_kind(key, kind)?;
         let timed_by_system_call = kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
         // One clock read serves as start and as entry.
@@ -589,63 +552,84 @@ impl ThreadState {
         }
         let frame = self.push(section, timed_by_system_call)?;
         frame.enter_ns = start_ns;
-        frame.open = Some(open);
+        frame.open = OnceCell::from(open);
         Some(key)
     }
 
     #[inline(always)]
     fn push(&mut self, section: Parent, timed_by_system_call: bool) -> Option<&mut Frame> {
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
-        if self.depth >= self.frames.len() {
-            self.add_frame(section);
-        }
-        let frame = self.frames.get_mut(self.depth)?;
         self.depth += 1;
-        frame.section = section;
-        frame.nested_busy_ns = 0;
+        let frame = self.top_frame(section)?;
         frame.cpu_ns = cpu_ns;
-        frame.bare = None;
-        frame.counters = memory::thread_counters();
-        if frame.counters.is_some() {
-            (frame.nested_alloc_bytes, frame.nested_free_bytes) = (0, 0);
-            frame.peak = Some(memory::peak_enter());
-        }
+        frame.begin(section, Form::Whole);
         Some(frame)
     }
 
-    #[cold]
-    fn add_frame(&mut self, section: Parent) {
-        self.frames.push(Frame {
-            section,
-            enter_ns: 0,
-            nested_busy_ns: 0,
-            nested_alloc_bytes: 0,
-            nested_free_bytes: 0,
-            counters: None,
-            peak: None,
-            cpu_ns: None,
-            bare: None,
-            open: None,
-        });
+    /// The frame at the top, made for `section` where there is none yet.
+    #[inline(always)]
+    fn top_frame(&mut self, section: Parent) -> Option<&mut Frame> {
+        if self.depth > self.frames.len() {
+            self.frames.push(Frame::new(section));
+        }
+        self.frames.get_mut(self.depth - 1)
     }
 
-    /// Leaves section `key`: what it measured is in `stay`, without an entry if it is not entered here.
-    #[inline]
-    pub(crate) fn leave(&mut self, key: u64, stay: &mut Stay) {
-        self.leave_frame(key, stay);
+    /// Leaves the span `key`; `false` if it is not entered here.
+    #[inline(always)]
+    pub(crate) fn leave(&mut self, key: u64) -> bool {
+        let (exit_ns, counters) = (now_ns(), memory::thread_counters());
+        let times = if counters.is_none() { self.leave_top(key, exit_ns) } else { None };
+        let Some(times) = times else { return self.leave_any(key, exit_ns, counters) };
+        match self.recorder.open_span(key) {
+            Some(open) if open.is_owned_by(self.number) && !open.was_entered() => open.add_first(times),
+            Some(open) => self.add_stay(open, &times.into()),
+            None => {}
+        }
+        true
     }
 
-    /// As [`leave`](Self::leave); its frame, which is the first that is free from now on.
+    /// Leaves the innermost section, if it is that of span `key` and measured its time only.
+    #[inline(always)]
+    fn leave_top(&mut self, key: u64, exit_ns: u64) -> Option<Times> {
+        let (frame, entered) = self.frames.get_mut(..self.depth)?.split_last_mut()?;
+        if frame.section.key != key || frame.cpu_ns.is_some() {
+            return None;
+        }
+        self.depth -= 1;
+        let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
+        let self_busy_ns = busy_ns.saturating_sub(frame.nested_busy_ns);
+        if let Some(outer) = entered.last_mut() {
+            outer.nested_busy_ns = outer.nested_busy_ns.wrapping_add(busy_ns);
+        }
+        Some(Times { exit_ns, busy_ns, self_busy_ns })
+    }
+
+    #[inline(never)]
+    fn leave_any(&mut self, key: u64, exit_ns: u64, counters: Option<memory::Counters>) -> bool {
+        let mut stay = Stay::default();
+        self.leave_frame(key, exit_ns, counters, &mut stay);
+        if stay.enters == 0 {
+            return false;
+        }
+        if let Some(open) = self.recorder.open_span(key) {
+            self.add_stay(open, &stay);
+        }
+        true
+    }
+
+    /// Leaves section `key` at this time and with these counts: what it measured is in `stay`. Returns its frame, which is the
+    /// first that is free from now on.
     #[inline]
-    fn leave_frame(&mut self, key: u64, stay: &mut Stay) -> Option<&mut Frame> {
-        let exit_ns = now_ns();
-        let counters = memory::thread_counters();
+    fn leave_frame(
+        &mut self,
+        key: u64,
+        exit_ns: u64,
+        counters: Option<memory::Counters>,
+        stay: &mut Stay,
+    ) -> Option<&mut Frame> {
         let depth = self.depth;
-        // Guards may be dropped out of order; the one asked for leaves, the others stay.
-        let position = match self.current()?.key == key {
-            true => depth - 1,
-            false => self.bring_to_top(key)?,
-        };
+        let position = self.bring_to_top(key)?;
         let [entered @ .., frame] = self.frames.get_mut(..depth)? else { return None };
         self.depth = depth - 1;
         let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
@@ -662,8 +646,17 @@ impl ThreadState {
     }
 
     /// Makes the frame of section `key` the innermost one; returns where it was.
-    #[cold]
+    #[inline]
     fn bring_to_top(&mut self, key: u64) -> Option<usize> {
+        // Guards may be dropped out of order; the one asked for leaves, the others stay.
+        match self.current()?.key == key {
+            true => Some(self.depth - 1),
+            false => self.bring_up(key),
+        }
+    }
+
+    #[cold]
+    fn bring_up(&mut self, key: u64) -> Option<usize> {
         let entered = self.frames.get_mut(..self.depth)?;
         let position = entered.iter().rposition(|frame| frame.section.key == key)?;
         entered.get_mut(position..)?.rotate_left(1);
@@ -671,28 +664,50 @@ impl ThreadState {
     }
 
     /// Leaves the section `key` of the stack and ends it.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn end_section(&mut self, key: u64) {
+        let (exit_ns, counters) = (now_ns(), memory::thread_counters());
+        if counters.is_some() || !self.end_light(key, exit_ns) {
+            self.end_any(key, exit_ns, counters);
+        }
+    }
+
+    #[inline(never)]
+    fn end_any(&mut self, key: u64, exit_ns: u64, counters: Option<memory::Counters>) {
         let mut stay = Stay::default();
-        let Some(frame) = self.leave_frame(key, &mut stay) else { return };
-        if let Some(collapsed) = frame.bare {
-            let (path, start_ns) = (frame.section.path, frame.enter_ns);
-            self.sum_up(path, start_ns, collapsed, &stay);
-            return;
-        }
-        let Some(open) = frame.open.take() else { return };
-        if std::thread::panicking() {
-            open.set_error(true, true);
-        }
-        self.finish_stay(&open, &stay);
-        if self.depth < KEPT_FRAMES {
-            if let Some(frame) = self.frames.get_mut(self.depth) {
-                frame.open = Some(open);
+        let Some(frame) = self.leave_frame(key, exit_ns, counters, &mut stay) else { return };
+        match frame.form.get() {
+            Form::Light => self.finish_light(&stay),
+            Form::Sums => {
+                let is_collapsed = frame.light.bits & flag::COLLAPSED != 0;
+                let (path, start_ns) = (frame.section.path, frame.enter_ns);
+                self.sum_up(path, start_ns, is_collapsed, &stay);
             }
-        } else {
+            Form::Whole => {
+                let Some(open) = frame.open.take() else { return };
+                self.finish_whole(open, &stay);
+            }
+        }
+        if self.depth >= KEPT_FRAMES {
             self.frames.truncate(self.depth);
         }
     }
+
+    fn finish_whole(&mut self, open: Box<Open>, stay: &Stay) {
+        if std::thread::panicking() {
+            open.set_error(true, true);
+        }
+        self.finish_stay(&open, stay);
+        if let Some(frame) = self.frames.get_mut(self.depth) {
+            frame.open = OnceCell::from(open);
+        }
+    }
+}
+
+/// The flag of a section inside of `parent` that has its path.
+#[inline(always)]
+pub(crate) fn collapsed_bits(parent: PathId, path: PathId) -> u64 {
+    if PathTable::is_collapsed(parent, path) { flag::COLLAPSED } else { 0 }
 }
 
 /// A first use.

@@ -151,15 +151,20 @@ impl TraceState {
 
     fn about(&self) -> About {
         let bits = self.bits.get();
-        let [high, low] = self.id_words();
         About {
-            id: (u128::from(high) << 64 | u128::from(low)).to_be_bytes(),
+            id: self.id(),
             root_kind: SectionKind::from_index(bits as u8).unwrap_or(SectionKind::Section),
             step: (bits & HAS_STEP != 0).then(|| self.step.get()),
             epoch: (bits & HAS_EPOCH != 0).then(|| self.epoch.get()),
             mode: Mode::from_index((bits >> 8) as u8).unwrap_or(Mode::Train),
             root_thread: self.root_thread.get(),
         }
+    }
+
+    /// Its id.
+    pub(crate) fn id(&self) -> TraceId {
+        let [high, low] = self.id_words();
+        (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
     }
 
     /// The id as two words, the first one first.
@@ -378,7 +383,10 @@ pub(crate) struct TracePool {
 #[derive(Debug, Default)]
 struct Ahead {
     trace: Option<TraceRef>,
+    /// That trace's id.
+    id: [u64; 2],
     spans: u64,
+    /// At least as many.
     holds: u64,
 }
 
@@ -409,7 +417,9 @@ impl TracePool {
     /// The root of `trace` is on this thread's stack from now on, until [`settle`](Self::settle).
     pub(crate) fn adopt(&mut self, table: &TraceTable, trace: TraceRef) {
         self.give_back_ahead(table);
-        self.ahead.trace = Some(trace);
+        if let Some(place) = table.get(trace) {
+            (self.ahead.trace, self.ahead.id) = (Some(trace), place.id_words());
+        }
     }
 
     /// The root of `trace` is about to end.
@@ -420,7 +430,7 @@ impl TracePool {
     }
 
     fn give_back_ahead(&mut self, table: &TraceTable) {
-        let Ahead { trace, spans, holds } = std::mem::take(&mut self.ahead);
+        let Ahead { trace, spans, holds, .. } = std::mem::take(&mut self.ahead);
         // Its root still holds it, so that none of these was the last to.
         if spans + holds > 0
             && let Some(place) = trace.and_then(|trace| table.get(trace))
@@ -436,12 +446,40 @@ impl TracePool {
             return table.join(trace);
         }
         let place = table.get(trace)?;
-        if self.ahead.spans == 0 || self.ahead.holds == 0 {
+        if self.ahead.spans == 0 {
             self.ahead.take(place)?;
         }
         self.ahead.spans -= 1;
         self.ahead.holds -= 1;
         Some(place)
+    }
+
+    /// As [`join`](Self::join), of a section of the thread with this id; whether the trace's root is another thread's.
+    #[inline]
+    pub(crate) fn join_from(&mut self, table: &TraceTable, trace: TraceRef, thread: u64) -> Option<bool> {
+        if self.ahead.trace == Some(trace)
+            && let Some(spans) = self.ahead.spans.checked_sub(1)
+        {
+            // Its root is on this thread's own stack. (There are as many holds, or more.)
+            self.ahead.spans = spans;
+            self.ahead.holds -= 1;
+            return Some(false);
+        }
+        self.join_far(table, trace, thread)
+    }
+
+    #[cold]
+    fn join_far(&mut self, table: &TraceTable, trace: TraceRef, thread: u64) -> Option<bool> {
+        self.join(table, trace).map(|place| place.root_thread() != thread)
+    }
+
+    /// The id, as two words, of a trace that a section of this thread holds.
+    #[inline]
+    pub(crate) fn id_words(&self, table: &TraceTable, trace: TraceRef) -> [u64; 2] {
+        match self.ahead.trace == Some(trace) {
+            true => self.ahead.id,
+            false => table.get(trace).map_or([0; 2], TraceState::id_words),
+        }
     }
 
     /// A section that held `trace` has ended; the last one frees its place.

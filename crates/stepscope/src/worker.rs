@@ -267,7 +267,7 @@ impl Worker {
             // Read before the ring is emptied: after it is set, nothing more comes.
             let retired = thread.retired.load(Ordering::Acquire);
             while thread.ring.pop(&mut words) {
-                self.take_record(&words);
+                self.take_record(&words, thread.id);
             }
             if retired {
                 self.retire(thread);
@@ -279,8 +279,9 @@ impl Worker {
         is_busy
     }
 
-    fn take_record(&mut self, words: &[u64]) {
-        let Some((record, rest)) = SectionRecord::unpack(words) else { return };
+    /// Takes a record from the ring of the thread with this id.
+    fn take_record(&mut self, words: &[u64], thread: u64) {
+        let Some((record, rest)) = SectionRecord::unpack(words, thread) else { return };
         attrs::unpack(rest, &mut self.entries);
         if self.callsites.len() <= record.callsite as usize {
             let lacking = self.recorder.sources_from(self.callsites.len());

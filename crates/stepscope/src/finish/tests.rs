@@ -24,7 +24,7 @@ fn a_simple_record_is_the_record() {
     let open = Open::default();
     for combination in 0..1u64 << 5 {
         let has = |bit: u32| combination & 1 << bit != 0;
-        open.reset(state.number, 11);
+        open.reset(state.number, state.shared.id);
         open.push_declared(0, FieldValue::Str("some text"));
         open.set_error(true, has(0));
         let spec = Spec { phase: SITE.phase.filter(|_| has(1)), ..Spec::default() };
@@ -45,7 +45,7 @@ fn a_simple_record_is_the_record() {
         });
         open.clear_flag(flag::IS_ROOT);
         let stay = Stay {
-            enters: 5,
+            enters: 1,
             exit_ns: 61,
             busy_ns: 32,
             self_busy_ns: 33,
@@ -54,13 +54,14 @@ fn a_simple_record_is_the_record() {
             cpu_ns: None,
         };
         let bits = open.bits();
-        assert!(is_simple(&open, bits, &stay));
+        assert!(state.is_simple(&open, bits, &stay));
         assert!(state.write_simple(&open, bits, &stay));
         state.export(&open, trace, &stay);
         let (mut short, mut long) = (Vec::new(), Vec::new());
         assert!(state.shared.ring.pop(&mut short) && state.shared.ring.pop(&mut long));
-        assert_eq!(short, long, "{combination:b}");
-        let (record, _) = SectionRecord::unpack(&short).unwrap();
+        assert!(short.len() < long.len());
+        let (record, attached) = SectionRecord::unpack(&short, state.shared.id).unwrap();
+        assert_eq!(SectionRecord::unpack(&long, 0), Some((record, attached)), "{combination:b}");
         assert_eq!((record.span_id, record.end_ns, record.peak_bytes), (21, 61, stay.peak_bytes));
         assert_eq!((record.is_error, record.phase), (has(0), spec.phase));
     }
@@ -71,7 +72,7 @@ fn a_simple_record_is_the_record() {
 fn counted(state: &ThreadState) -> Vec<(u64, bool)> {
     let (mut words, mut bytes, mut found) = (Vec::new(), Vec::new(), Vec::new());
     while state.shared.ring.pop(&mut words) {
-        let (record, attached) = SectionRecord::unpack(&words).unwrap();
+        let (record, attached) = SectionRecord::unpack(&words, state.shared.id).unwrap();
         attrs::unpack(attached, &mut bytes);
         let is_fault = |entry: Entry<'_>| matches!(entry, Entry::Field(attr::FAULTS_MINOR, _));
         found.push((record.span_id, attrs::Entries::new(&bytes, &[]).any(is_fault)));

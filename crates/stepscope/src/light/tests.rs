@@ -1,0 +1,199 @@
+//! A section that lives in its frame alone leaves what it would leave with an open section behind it, however it is made
+//! whole, and whatever becomes of it.
+
+use std::sync::Arc;
+
+use stepscope_core::{Level, Phase};
+
+use super::*;
+use crate::attrs::{self, Entries, Entry};
+use crate::clock::told;
+use crate::config::Config;
+use crate::identity::{Given, Identity};
+use crate::open::Spec;
+use crate::recorder::Recorder;
+use crate::ring::Overflow;
+
+static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
+static PLAIN: Callsite =
+    Callsite::new("plain", None, "module", "file", 2, &["a", "b", "c", "d", "e", "f", "g", "h", "i"]);
+static PHASED: Callsite = Callsite::new("phased", Some(Phase::Forward), "module", "file", 3, &["a"]);
+
+fn state(config: Config) -> ThreadState {
+    ThreadState::new(Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None))))
+}
+
+/// A step on the stack of `state`, so that sections have something around them.
+fn step(state: &mut ThreadState) -> u64 {
+    let spec = Spec { step: Some(7), ..Spec::default() };
+    state.enter_section(Source::Section(&STEP), &spec, &[], |_| ()).unwrap()
+}
+
+/// The form of the innermost section.
+fn form(state: &ThreadState) -> Form {
+    state.frames[state.depth - 1].form.get()
+}
+
+/// All records, each without its ids, with its parent's number among them, and its entries as text.
+fn taken(state: &ThreadState) -> Vec<(SectionRecord, Option<usize>, String)> {
+    let (mut words, mut bytes, mut found) = (Vec::new(), Vec::new(), Vec::new());
+    while state.shared.ring.pop(&mut words) {
+        let (record, attached) = SectionRecord::unpack(&words, state.shared.id).unwrap();
+        attrs::unpack(attached, &mut bytes);
+        let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];
+        let entries = Entries::new(&bytes, &names).map(|entry| format!("{entry:?} ")).collect();
+        found.push((record, entries));
+    }
+    let ids: Vec<u64> = found.iter().map(|(record, _)| record.span_id).collect();
+    let number = |id: u64| ids.iter().position(|&other| other == id);
+    found
+        .into_iter()
+        .map(|(record, entries)| {
+            let parent = number(record.parent_span_id);
+            (SectionRecord { span_id: 0, parent_span_id: 0, trace_id: [0; 16], ..record }, parent, entries)
+        })
+        .collect()
+}
+
+/// What the sums of `state` say.
+fn sums(state: &ThreadState) -> Vec<String> {
+    let mut all = Vec::new();
+    state.shared.aggregates.for_each(|path, sums| all.push(format!("{path} {sums:?}")));
+    all
+}
+
+/// Sections in a step with these fields, one inside of the other; `touch` is run inside of each with its key.
+fn played(values: &[FieldValue<'_>], touch: impl Fn(&ThreadState, u64)) -> ThreadState {
+    let mut state = state(Config::default());
+    told::set(1_000);
+    let step = step(&mut state);
+    // The first time, places are not known.
+    for round in 1..4 {
+        told::set(10_000 * round);
+        let outer = state.enter_plain(&PHASED, &values[..values.len().min(1)]).unwrap();
+        touch(&state, outer);
+        told::set(10_000 * round + 100);
+        let inner = state.enter_plain(&PLAIN, values).unwrap();
+        touch(&state, inner);
+        told::set(10_000 * round + 130);
+        state.end_section(inner);
+        told::set(10_000 * round + 200);
+        state.end_section(outer);
+    }
+    told::set(90_000);
+    state.end_section(step);
+    state
+}
+
+#[test]
+fn light_sections_leave_what_whole_ones_do() {
+    let long = "x".repeat(300);
+    let values = [
+        FieldValue::Int(-1),
+        FieldValue::Str("four"),
+        FieldValue::Double(0.5),
+        FieldValue::Bool(true),
+        FieldValue::Uint(u64::MAX),
+        FieldValue::Str(""),
+        FieldValue::Str("eighteen bytes ..."),
+        FieldValue::Str(&long),
+    ];
+    for count in 0..=values.len() {
+        let fields = &values[..count];
+        let light = played(fields, |_, _| ());
+        let whole = played(fields, |state, key| assert!(state.open(key).is_some()));
+        let records = taken(&light);
+        assert_eq!(records.len(), 7);
+        // (The step has figures of the system's.)
+        assert_eq!(records[..6], taken(&whole)[..6], "{count} fields");
+        assert_eq!(sums(&light), sums(&whole));
+        assert_eq!(light.shared.emitted.load(std::sync::atomic::Ordering::Relaxed), 7);
+        assert_eq!((records[6].0.root.map(|root| root.trace_spans), light.depth), (Some(7), 0));
+        let parents: Vec<Option<usize>> = records.iter().map(|(_, parent, _)| *parent).collect();
+        assert_eq!(parents, [Some(1), Some(6), Some(3), Some(6), Some(5), Some(6), None]);
+    }
+}
+
+#[test]
+fn a_section_is_light_as_soon_as_its_place_is_known_and_until_somebody_looks() {
+    let mut state = state(Config::default());
+    let step = step(&mut state);
+    for is_known in [false, true, true] {
+        let key = state.enter_plain(&PLAIN, &[FieldValue::Int(1)]).unwrap();
+        assert_eq!(form(&state), if is_known { Form::Light } else { Form::Whole });
+        let (open, owned) = state.open(key).unwrap();
+        assert!(owned);
+        open.push(true, Entry::UserValue("loss", 2.0));
+        open.set_error(true, true);
+        assert_eq!(form(&state), Form::Whole);
+        state.end_section(key);
+    }
+    // More fields than a frame has room for.
+    let many = [FieldValue::Int(1); 9];
+    let key = state.enter_plain(&PLAIN, &many).unwrap();
+    assert_eq!(form(&state), Form::Whole);
+    state.end_section(key);
+    state.end_section(step);
+    let found = taken(&state);
+    assert_eq!(found.len(), 5);
+    for (record, _, entries) in &found[..3] {
+        assert!(record.is_error);
+        assert_eq!(entries.trim(), r#"Field("a", Int(1)) UserValue("loss", 2.0)"#);
+    }
+    assert_eq!(found[3].2.matches("Field").count(), 9);
+}
+
+#[test]
+fn guards_that_go_in_another_order_and_deep_stacks_lose_nothing() {
+    let mut state = state(Config { ring_bytes: 1 << 20, ..Config::default() });
+    let step = step(&mut state);
+    for _ in 0..2 {
+        let keys: Vec<u64> = (0..100).map(|_| state.enter_plain(&PLAIN, &[]).unwrap()).collect();
+        let (first, others) = keys.split_first().unwrap();
+        others.iter().chain([first]).for_each(|&key| state.end_section(key));
+        assert!(state.frames.len() <= KEPT_FRAMES + 1);
+    }
+    state.end_section(step);
+    let found = taken(&state);
+    assert_eq!((found.len(), state.depth), (201, 0));
+    assert_eq!(found[200].0.root.map(|root| (root.trace_spans, root.trace_dropped)), Some((201, 0)));
+}
+
+#[test]
+fn what_finds_no_room_is_counted_and_the_root_says_so() {
+    for overflow in [Overflow::DropNewest, Overflow::KeepSteps] {
+        let mut state = state(Config { ring_bytes: 0, overflow, ..Config::default() });
+        let step = step(&mut state);
+        for _ in 0..1_000 {
+            let key = state.enter_plain(&PLAIN, &[FieldValue::Str("some text")]).unwrap();
+            state.end_section(key);
+        }
+        state.end_section(step);
+        let found = taken(&state);
+        let lost = state.shared.ring_full.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(found.len() as u64 + lost, 1_001);
+        let root = found.last().and_then(|(record, ..)| record.root).unwrap();
+        assert!(lost > 0);
+        assert_eq!((u64::from(root.trace_spans), u64::from(root.trace_dropped)), (1_001 - lost, lost));
+        let calls = sums(&state);
+        assert!(calls.iter().any(|sums| sums.contains("count: 1000")), "{calls:?}");
+    }
+}
+
+#[test]
+fn at_basic_there_are_sums_alone_and_at_comprehensive_everything() {
+    for (level, expected) in [(Level::Basic, Form::Sums), (Level::Comprehensive, Form::Whole)] {
+        let mut state = state(Config { level, ..Config::default() });
+        let step = step(&mut state);
+        for _ in 0..3 {
+            let outer = state.enter_plain(&PHASED, &[FieldValue::Int(1)]).unwrap();
+            let inner = state.enter_plain(&PLAIN, &[]).unwrap();
+            assert_eq!((form(&state), state.open(inner).is_some()), (expected, level != Level::Basic));
+            state.end_section(inner);
+            state.end_section(outer);
+        }
+        state.end_section(step);
+        assert_eq!(taken(&state).len(), if level == Level::Basic { 1 } else { 7 });
+        assert_eq!(sums(&state).iter().filter(|sums| sums.contains("count: 3")).count(), 2);
+    }
+}
