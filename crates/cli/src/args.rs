@@ -65,11 +65,12 @@ Examples:
 
 const CONFIG_EXAMPLES: &str = "\
 Examples:
-  stepscope config                               the thresholds that `analyze` uses here
+  stepscope config                               the thresholds that `analyze` uses here, and what is set
+                                                 of the layer, each with its place
   stepscope config > stepscope.toml              a file to begin with
 
-Thresholds are those of --config FILE, else those of stepscope.toml in the current directory, else
-the defaults. `stepscope explain RULE` says what each does.
+The file is --config FILE, else the one that STEPSCOPE_CONFIG names, else stepscope.toml in the current
+directory. Thresholds that it does not have are the defaults. `stepscope explain RULE` says what each does.
 ";
 
 const RECORD_EXAMPLES: &str = "\

@@ -3,14 +3,15 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use serde::de::IgnoredAny;
+use stepscope::__settings::{Looked, look};
 use stepscope_analyze::rules;
+pub(crate) use stepscope_core::setting::FILE;
+use stepscope_core::setting::FILE_VARIABLE;
 
 use crate::args::Global;
 use crate::error::CliError;
 use crate::{misfit, output};
-
-/// What is read from the current directory where no file is named.
-pub(crate) const FILE: &str = "stepscope.toml";
 
 /// What the file can hold.
 #[derive(Debug, Default, Deserialize)]
@@ -18,6 +19,9 @@ pub(crate) const FILE: &str = "stepscope.toml";
 pub(crate) struct Config {
     /// Thresholds, a table a rule: `[rules.input_bound]`.
     pub(crate) rules: rules::Config,
+    /// Settings of the layer, which reads them itself and says what of them does not fit.
+    #[serde(rename = "recording")]
+    _recording: IgnoredAny,
 }
 
 /// A configuration and the file that it was read from.
@@ -28,6 +32,8 @@ pub(crate) struct Source {
     pub(crate) file: Option<PathBuf>,
     /// What the file itself says.
     said: toml::Table,
+    /// What it sets of the layer.
+    pub(crate) recording: Vec<Looked>,
 }
 
 impl Source {
@@ -39,7 +45,7 @@ impl Source {
     }
 }
 
-/// Reads the file that is named, else the one in the current directory, and says so; the defaults where there is none.
+/// Reads the file that is named, else that of the environment or the one in the current directory, and says so; the defaults where there is none.
 pub(crate) fn load(path: Option<&Path>, global: Global) -> Result<Config, CliError> {
     let source = read(path)?;
     if let Some(file) = source.file.filter(|_| path.is_none()) {
@@ -50,8 +56,10 @@ pub(crate) fn load(path: Option<&Path>, global: Global) -> Result<Config, CliErr
 
 /// As [`load`], with where the values came from.
 pub(crate) fn read(path: Option<&Path>) -> Result<Source, CliError> {
+    let named = std::env::var_os(FILE_VARIABLE).filter(|path| !path.to_string_lossy().trim().is_empty());
     let here = Path::new(FILE);
-    let Some(path) = path.or_else(|| here.is_file().then_some(here)) else { return Ok(Source::default()) };
+    let path = path.or(named.as_deref().map(Path::new)).or_else(|| here.is_file().then_some(here));
+    let Some(path) = path else { return Ok(Source::default()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| CliError::Input(format!("failed to read {}: {error}", path.display())))?;
     let wrong = |what: &str| CliError::Usage(format!("{} does not fit: {}", path.display(), what.trim_end()));
@@ -61,5 +69,6 @@ pub(crate) fn read(path: Option<&Path>) -> Result<Source, CliError> {
     if let Some(fault) = config.rules.fault() {
         return Err(wrong(&fault));
     }
-    Ok(Source { config, file: Some(path.into()), said })
+    let recording = look("", &text).settings;
+    Ok(Source { config, file: Some(path.into()), said, recording })
 }

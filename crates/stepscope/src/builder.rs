@@ -11,6 +11,7 @@ use tracing::subscriber::NoSubscriber;
 use tracing_subscriber::layer::SubscriberExt as _;
 
 use crate::capture::Capture;
+use crate::config::file::File;
 use crate::config::{Config, Format};
 use crate::control::{Control, Reach};
 use crate::demand::OnSignal;
@@ -52,18 +53,25 @@ pub fn init() -> Guard {
     builder().install()
 }
 
-/// Settings for everything that [`init`] decides by itself.
+/// Settings for everything that [`init`] decides by itself, beginning with those of a `stepscope.toml` in the working
+/// directory (or of the file that `STEPSCOPE_CONFIG` names) and of the environment. What of them cannot be used is said on
+/// standard error when recording starts.
 pub fn builder() -> Builder {
     let mut warnings = Vec::new();
-    let config = Config::from_environment(|name| std::env::var_os(name), &mut warnings);
+    let variable = |name: &str| std::env::var_os(name);
+    let file = File::find(variable, &mut warnings);
+    let config = Config::new(&file, variable, &mut warnings);
+    let configured_name =
+        file.get("OTEL_SERVICE_NAME").and_then(|said| said.value.clone().into_string().ok());
     let caller = TraceContext::from_variables(
         |name| std::env::var(name).ok(),
         |name| warnings.push(format!("{name} is not as W3C has it: what is wrong in it is ignored")),
     );
-    Builder { config, given: Given { caller, ..Given::default() }, exporter: Arc::default(), warnings }
+    let given = Given { caller, configured_name, ..Given::default() };
+    Builder { config, given, exporter: Arc::default(), warnings }
 }
 
-/// See [`builder`]. Settings made here win over the environment's.
+/// See [`builder`]. Settings made here win over the environment's, and these over those of a `stepscope.toml`.
 #[derive(Debug, Clone)]
 #[must_use = "a builder does nothing until `install` or `build`"]
 pub struct Builder {
@@ -125,7 +133,7 @@ impl Builder {
         self
     }
 
-    /// Most verbose `tracing` level whose spans become sections (default: INFO).
+    /// Most verbose `tracing` level whose spans become sections (`STEPSCOPE_MAX_LEVEL`; default: INFO).
     pub fn max_level(mut self, level: LevelFilter) -> Self {
         self.config.max_level = level;
         self
@@ -172,7 +180,7 @@ impl Builder {
         self
     }
 
-    /// Whether spans carry their place in the source (default: yes).
+    /// Whether spans carry their place in the source (`STEPSCOPE_LOCATIONS`: `on`, `off`; default: yes).
     pub fn locations(mut self, yes: bool) -> Self {
         self.config.locations = yes;
         self
@@ -245,19 +253,19 @@ impl Builder {
         self
     }
 
-    /// Whether SIGINT and SIGTERM flush before they end the program (default: yes, unless it handles them).
+    /// Whether SIGINT and SIGTERM flush before they end the program (`STEPSCOPE_HANDLE_SIGNALS`; default: yes, unless it handles them).
     pub fn handle_signals(mut self, yes: bool) -> Self {
         self.config.handle_signals = yes;
         self
     }
 
-    /// Whether a panic flushes (default: yes).
+    /// Whether a panic flushes (`STEPSCOPE_HOOK_PANICS`; default: yes).
     pub fn hook_panics(mut self, yes: bool) -> Self {
         self.config.hook_panics = yes;
         self
     }
 
-    /// Whether `exit` flushes (default: yes).
+    /// Whether `exit` flushes (`STEPSCOPE_HOOK_EXIT`; default: yes).
     pub fn hook_exit(mut self, yes: bool) -> Self {
         self.config.hook_exit = yes;
         self

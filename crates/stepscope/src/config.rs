@@ -1,14 +1,19 @@
-//! The layer's settings, with their defaults and their environment variables. Precedence: environment below
-//! code, as the builder applies it.
+//! The layer's settings, with their defaults and their environment variables. Precedence: a file below the environment,
+//! and that below code, as the builder applies it.
 
+pub(crate) mod file;
+pub(crate) mod look;
 pub(crate) mod otlp;
+mod toml;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use stepscope_core::Level;
+use tracing::level_filters::LevelFilter;
 
+use self::file::{File, Said};
 use crate::capture::Capture;
 use crate::demand::OnSignal;
 use crate::filter::Filter;
@@ -22,7 +27,7 @@ pub(crate) struct Config {
     pub is_disabled: bool,
     pub level: Level,
     /// Most verbose `tracing` level whose spans become sections.
-    pub max_level: tracing::level_filters::LevelFilter,
+    pub max_level: LevelFilter,
     /// Names of spans that are steps.
     pub step_spans: Vec<String>,
     /// Fields whose `Debug`/`Display` values may be formatted.
@@ -72,7 +77,7 @@ impl Default for Config {
         Self {
             is_disabled: false,
             level: Level::Detailed,
-            max_level: tracing::level_filters::LevelFilter::INFO,
+            max_level: LevelFilter::INFO,
             step_spans: Vec::new(),
             formatted_fields: Vec::new(),
             filter: Filter::default(),
@@ -98,99 +103,157 @@ impl Default for Config {
 }
 
 impl Config {
-    /// The defaults, changed by the environment. Values that cannot be used are named in `warnings`.
-    pub(crate) fn from_environment(
+    /// The defaults, changed by a file and by the environment. Values that cannot be used are named in `warnings`.
+    pub(crate) fn new(
+        file: &File,
         raw: impl Fn(&str) -> Option<OsString>,
         warnings: &mut Vec<String>,
     ) -> Self {
         let mut config = Self::default();
-        let variable = |name: &str| raw(name)?.into_string().ok();
-        let text = |name: &str| variable(name).filter(|text| !text.trim().is_empty());
-        let list = |name: &str| {
-            text(name).map(|text| text.split(',').map(|item| item.trim().to_owned()).collect::<Vec<_>>())
+        let of_file = |name: &str| file.get(name).cloned();
+        let of_environment = |name: &str| Some(Said { name: name.to_owned(), value: raw(name)? });
+        config.apply(of_file, warnings);
+        config.apply(of_environment, warnings);
+        config.is_disabled = of_environment("OTEL_SDK_DISABLED")
+            .is_some_and(|said| said.value.to_string_lossy().trim().eq_ignore_ascii_case("true"));
+        let of_both = |name: &str| {
+            let said = of_environment(name).filter(Said::is_something).or_else(|| of_file(name))?;
+            Some((said.name, said.value.into_string().ok()?))
         };
-        let mut number = |name: &str| {
-            let text = text(name)?;
-            let parsed = text.trim().parse::<u64>().ok();
-            if parsed.is_none() {
-                warnings.push(format!("{name}={text} is not a whole number: ignored"));
-            }
-            parsed
-        };
-        if let Some(bytes) = number("STEPSCOPE_RING_BYTES") {
-            config.ring_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-        }
-        if let Some(bytes) = number("STEPSCOPE_DIR_BYTES") {
-            config.directory_bytes = bytes;
-        }
-        if let Some(ms) = number("OTEL_METRIC_EXPORT_INTERVAL") {
-            config.aggregate_interval = Duration::from_millis(ms.max(1));
-        }
-        if let Some(ms) = number("STEPSCOPE_EXIT_TIMEOUT") {
-            config.exit_timeout = Duration::from_millis(ms);
-        }
-        if let Some(name) = text("STEPSCOPE_LEVEL") {
-            match Level::parse(&name.to_ascii_lowercase()) {
-                Some(level) => config.level = level,
-                None => warnings.push(format!(
-                    "STEPSCOPE_LEVEL={name} is none of off, basic, detailed, comprehensive: ignored"
-                )),
-            }
-        }
-        match text("STEPSCOPE_FORMAT").as_deref() {
-            None => {}
-            Some("protobuf") => config.format = Format::Protobuf,
-            Some("json") => config.format = Format::JsonLines,
-            Some(other) => {
-                warnings.push(format!("STEPSCOPE_FORMAT={other} is none of protobuf, json: ignored"));
-            }
-        }
-        config.filter = Filter::parse(&text("STEPSCOPE_FILTER").unwrap_or_default(), |error| {
-            warnings.push(format!("STEPSCOPE_FILTER: {error}: ignored"));
-        });
-        if let Some(name) = text("STEPSCOPE_SUMS") {
-            match name.trim().to_ascii_lowercase().as_str() {
-                "on" => {}
-                "off" => config.sums = false,
-                _ => warnings.push(format!("STEPSCOPE_SUMS={name} is none of on, off: ignored")),
-            }
-        }
-        match text("STEPSCOPE_OVERFLOW").map(|text| text.trim().to_ascii_lowercase()).as_deref() {
-            None => {}
-            Some("newest") => config.overflow = Overflow::DropNewest,
-            Some("steps") => config.overflow = Overflow::KeepSteps,
-            Some(other) => {
-                warnings.push(format!("STEPSCOPE_OVERFLOW={other} is none of newest, steps: ignored"));
-            }
-        }
-        config.capture = text("STEPSCOPE_CAPTURE").and_then(|text| match text.parse() {
-            Ok(capture) => Some(capture),
-            Err(error) => {
-                warnings.push(format!("STEPSCOPE_CAPTURE: {error}: ignored"));
-                None
-            }
-        });
-        config.on_sigusr2 = text("STEPSCOPE_SIGUSR2").and_then(|text| {
-            let what = OnSignal::parse(text.trim());
-            if what.is_none() {
-                warnings.push(format!("STEPSCOPE_SIGUSR2={text} is none of level, capture: ignored"));
-            }
-            what
-        });
-        config.step_spans = list("STEPSCOPE_STEP_SPAN").unwrap_or_default();
-        config.formatted_fields = list("STEPSCOPE_FORMAT_FIELDS").unwrap_or_default();
-        config.directory =
-            raw("STEPSCOPE_DIR").filter(|path| !path.to_string_lossy().trim().is_empty()).map(PathBuf::from);
-        config.is_disabled =
-            text("OTEL_SDK_DISABLED").is_some_and(|text| text.trim().eq_ignore_ascii_case("true"));
-        config.otlp = otlp::Otlp::from_environment(variable, warnings);
+        config.otlp = otlp::Otlp::new(of_both, warnings);
         config
+    }
+
+    /// Takes what one place says.
+    fn apply(&mut self, said: impl Fn(&str) -> Option<Said>, warnings: &mut Vec<String>) {
+        if let Some(directory) = said("STEPSCOPE_DIR").filter(Said::is_something) {
+            self.directory = Some(PathBuf::from(directory.value));
+        }
+        let mut reader = Reader { said, warnings };
+        if let Some(names) = reader.list("STEPSCOPE_STEP_SPAN") {
+            self.step_spans = names;
+        }
+        if let Some(names) = reader.list("STEPSCOPE_FORMAT_FIELDS") {
+            self.formatted_fields = names;
+        }
+        if let Some(bytes) = reader.number("STEPSCOPE_RING_BYTES") {
+            self.ring_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        }
+        if let Some(bytes) = reader.number("STEPSCOPE_DIR_BYTES") {
+            self.directory_bytes = bytes;
+        }
+        if let Some(ms) = reader.number("OTEL_METRIC_EXPORT_INTERVAL") {
+            self.aggregate_interval = Duration::from_millis(ms.max(1));
+        }
+        if let Some(ms) = reader.number("STEPSCOPE_EXIT_TIMEOUT") {
+            self.exit_timeout = Duration::from_millis(ms);
+        }
+        let levels = "off, basic, detailed, comprehensive";
+        if let Some(level) = reader.one_of("STEPSCOPE_LEVEL", levels, Level::parse) {
+            self.level = level;
+        }
+        let verbosities = "off, error, warn, info, debug, trace";
+        if let Some(level) = reader.one_of("STEPSCOPE_MAX_LEVEL", verbosities, verbosity) {
+            self.max_level = level;
+        }
+        if let Some(format) = reader.one_of("STEPSCOPE_FORMAT", "protobuf, json", Format::parse) {
+            self.format = format;
+        }
+        if let Some(overflow) = reader.one_of("STEPSCOPE_OVERFLOW", "newest, steps", Overflow::parse) {
+            self.overflow = overflow;
+        }
+        if let Some(what) = reader.one_of("STEPSCOPE_SIGUSR2", "level, capture", OnSignal::parse) {
+            self.on_sigusr2 = Some(what);
+        }
+        for (name, is_on) in [
+            ("STEPSCOPE_SUMS", &mut self.sums),
+            ("STEPSCOPE_LOCATIONS", &mut self.locations),
+            ("STEPSCOPE_HANDLE_SIGNALS", &mut self.handle_signals),
+            ("STEPSCOPE_HOOK_PANICS", &mut self.hook_panics),
+            ("STEPSCOPE_HOOK_EXIT", &mut self.hook_exit),
+        ] {
+            *is_on = reader.one_of(name, "on, off", switch).unwrap_or(*is_on);
+        }
+        if let Some((name, text)) = reader.text("STEPSCOPE_FILTER") {
+            let refuse = |error| reader.warnings.push(format!("{name}: {error}: ignored"));
+            self.filter = Filter::parse(&text, refuse);
+        }
+        if let Some((name, text)) = reader.text("STEPSCOPE_CAPTURE") {
+            match text.parse() {
+                Ok(capture) => self.capture = Some(capture),
+                Err(error) => reader.warnings.push(format!("{name}: {error}: ignored")),
+            }
+        }
+    }
+}
+
+impl Format {
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "protobuf" => Some(Self::Protobuf),
+            "json" => Some(Self::JsonLines),
+            _ => None,
+        }
+    }
+}
+
+fn verbosity(text: &str) -> Option<LevelFilter> {
+    let names = ["off", "error", "warn", "info", "debug", "trace"];
+    // The type takes numbers, too, which nobody could tell from our own levels.
+    names.contains(&text).then(|| text.parse().ok())?
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "on" => Some(true),
+        "off" => Some(false),
+        _ => None,
+    }
+}
+
+/// Reads what one place says, and names what cannot be used.
+struct Reader<'a, F> {
+    said: F,
+    warnings: &'a mut Vec<String>,
+}
+
+impl<F: Fn(&str) -> Option<Said>> Reader<'_, F> {
+    /// What the place calls it, and its text, if it has one.
+    fn text(&self, variable: &str) -> Option<(String, String)> {
+        let Said { name, value } = (self.said)(variable)?;
+        let text = value.into_string().ok()?.trim().to_owned();
+        (!text.is_empty()).then_some((name, text))
+    }
+
+    fn list(&self, variable: &str) -> Option<Vec<String>> {
+        let (_, text) = self.text(variable)?;
+        Some(text.split(',').map(|item| item.trim().to_owned()).collect())
+    }
+
+    fn number(&mut self, variable: &str) -> Option<u64> {
+        let (name, text) = self.text(variable)?;
+        let number = text.parse().ok();
+        if number.is_none() {
+            self.warnings.push(format!("{name}={text} is not a whole number: ignored"));
+        }
+        number
+    }
+
+    /// What `parse` makes of it, in small letters; `known` is all that it knows.
+    fn one_of<T>(&mut self, variable: &str, known: &str, parse: impl Fn(&str) -> Option<T>) -> Option<T> {
+        let (name, text) = self.text(variable)?;
+        let value = parse(&text.to_ascii_lowercase());
+        if value.is_none() {
+            self.warnings.push(format!("{name}={text} is none of {known}: ignored"));
+        }
+        value
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use stepscope_core::setting::SETTINGS;
 
     #[test]
     fn the_environment_changes_the_defaults_and_nonsense_is_named() {
@@ -211,7 +274,7 @@ mod tests {
         let mut warnings = Vec::new();
         let find =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
-        let config = Config::from_environment(find, &mut warnings);
+        let config = Config::new(&File::default(), find, &mut warnings);
         assert_eq!(config.level, Level::Basic);
         assert_eq!(config.step_spans, ["train_step", "val_step"]);
         assert_eq!(config.ring_bytes, Config::default().ring_bytes);
@@ -224,9 +287,94 @@ mod tests {
         assert_eq!(config.overflow, Overflow::DropNewest);
         assert_eq!(warnings.len(), 6, "{warnings:?}");
         let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".into());
-        assert!(!Config::from_environment(off, &mut warnings).sums && warnings.len() == 6);
+        assert!(!Config::new(&File::default(), off, &mut warnings).sums && warnings.len() == 6);
         let steps = |name: &str| (name == "STEPSCOPE_OVERFLOW").then(|| "Steps".into());
-        assert_eq!(Config::from_environment(steps, &mut warnings).overflow, Overflow::KeepSteps);
+        assert_eq!(Config::new(&File::default(), steps, &mut warnings).overflow, Overflow::KeepSteps);
+    }
+
+    #[test]
+    fn every_setting_of_a_file_does_something_and_the_environment_wins_over_it() {
+        let default = format!("{:?}", Config::default());
+        for setting in SETTINGS.iter().filter(|setting| setting.key != "service_name") {
+            let text = format!("[recording]\n{} = {}\n", setting.key, setting.example);
+            let mut warnings = Vec::new();
+            let file = File::parse("s.toml", &text, &mut warnings);
+            let changed = format!("{:?}", Config::new(&file, |_| None, &mut warnings));
+            // What a build has no feature for is named, with its place.
+            let is_named =
+                warnings.iter().any(|text| text.starts_with(&format!("s.toml:2: {}=", setting.key)));
+            assert!(changed != default || is_named, "{}: {warnings:?}", setting.key);
+        }
+        let text = "[recording]\nlevel = \"basic\"\nfilter = \"depth=2\"\ndir = \"of-file\"\nsums = false\n\
+                    step_span = [\"a\"]\nendpoint = \"http://file:4318\"\nring_bytes = 65_536\n";
+        let file = File::parse("s.toml", text, &mut Vec::new());
+        let variables = [
+            ("STEPSCOPE_LEVEL", "comprehensive"),
+            ("STEPSCOPE_DIR", " "),
+            ("STEPSCOPE_STEP_SPAN", "b"),
+            ("STEPSCOPE_RING_BYTES", "lots"),
+            ("OTEL_EXPORTER_OTLP_ENDPOINT", "http://variable:4318"),
+        ];
+        let find =
+            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).into());
+        let mut warnings = Vec::new();
+        let config = Config::new(&file, find, &mut warnings);
+        assert_eq!((config.level, config.sums), (Level::Comprehensive, false));
+        assert_eq!((config.filter, config.step_spans), (Filter::new().max_depth(2), vec!["b".to_owned()]));
+        assert_eq!(config.directory, Some("of-file".into()));
+        assert_eq!(config.otlp.endpoint.as_deref(), Some("http://variable:4318"));
+        // A variable that cannot be used leaves what the file says.
+        assert_eq!((config.ring_bytes, warnings.len()), (65_536, 1), "{warnings:?}");
+    }
+
+    #[test]
+    fn values_of_a_file_that_cannot_be_used_are_named_with_their_line() {
+        let text = "[recording]\nlevel = \"loud\"\nfilter = [\"depth=2\", \"color=red\"]\ncapture = \"9\"\n\
+                    max_level = \"3\"\nprotocol = \"smoke\"\n";
+        let mut warnings = Vec::new();
+        let config = Config::new(&File::parse("s.toml", text, &mut warnings), |_| None, &mut warnings);
+        let starts = [
+            "s.toml:2: level=loud is none of off, basic, detailed, comprehensive: ignored",
+            "s.toml:5: max_level=3 is none of off, error,",
+            "s.toml:3: filter: \"color=red\" is none of name=NAME",
+            "s.toml:4: capture: ",
+            "s.toml:6: protocol=smoke is not spoken here",
+        ];
+        assert_eq!(warnings.len(), starts.len(), "{warnings:?}");
+        assert!(warnings.iter().zip(starts).all(|(said, start)| said.starts_with(start)), "{warnings:?}");
+        assert_eq!((config.level, config.filter), (Level::Detailed, Filter::new().max_depth(2)));
+    }
+
+    /// The documentation's table has each setting in one row, in all three places, and the builder has the method.
+    #[test]
+    fn the_documented_settings_are_those_that_there_are() {
+        let document = include_str!("../../../docs/recording.md");
+        let (_, table) =
+            document.split_once("| builder | `stepscope.toml` | environment | default |\n").unwrap();
+        let rows: Vec<Vec<&str>> = table
+            .lines()
+            .skip(1)
+            .take_while(|line| line.starts_with('|'))
+            .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
+            .collect();
+        let builder = include_str!("builder.rs");
+        for setting in SETTINGS {
+            let row =
+                rows.iter().find(|row| row[1].split(", ").any(|key| key == format!("`{}`", setting.key)));
+            let row = row.unwrap_or_else(|| panic!("{} is not documented", setting.key));
+            assert!(row[2].contains(&format!("`{}`", setting.variable)), "{row:?}");
+            if let Some(method) = setting.builder {
+                assert!(row[0].contains(&format!("`{method}`")), "{row:?}");
+                assert!(builder.contains(&format!("pub fn {method}(")), "{method}");
+            }
+        }
+        let keys = rows.iter().flat_map(|row| row[1].split(", ")).filter(|key| !key.is_empty());
+        assert_eq!(keys.count(), SETTINGS.len(), "a documented key that there is not");
+        let methods = builder.matches("    pub fn ").count();
+        // Those that begin and those that hand things over; all others are settings.
+        let ends = ["build", "subscriber", "install", "install_root"];
+        let documented = rows.iter().flat_map(|row| row[0].split(", ")).filter(|name| !name.is_empty());
+        assert_eq!(documented.count(), methods - ends.len(), "a method of the builder without its row");
     }
 
     #[cfg(unix)]
@@ -236,6 +384,9 @@ mod tests {
 
         let path = OsString::from_vec(b"/data/\xff".to_vec());
         let find = |name: &str| (name == "STEPSCOPE_DIR").then(|| path.clone());
-        assert_eq!(Config::from_environment(find, &mut Vec::new()).directory, Some(PathBuf::from(&path)));
+        assert_eq!(
+            Config::new(&File::default(), find, &mut Vec::new()).directory,
+            Some(PathBuf::from(&path))
+        );
     }
 }

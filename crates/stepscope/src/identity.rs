@@ -36,6 +36,8 @@ pub(crate) struct Given {
     pub rank: Option<u64>,
     pub world_size: Option<u64>,
     pub service_name: Option<String>,
+    /// What a file of settings calls it, where neither code nor the environment does.
+    pub configured_name: Option<String>,
     pub service_version: Option<String>,
     /// Of code or of the environment.
     pub caller: TraceContext,
@@ -101,11 +103,11 @@ impl Identity {
             Some(attributes.remove(index).1)
         };
         let (named, version) = (take(attr::SERVICE_NAME), take(attr::SERVICE_VERSION));
-        let service_name =
-            given.service_name.or_else(|| text(&["OTEL_SERVICE_NAME"])).or(named).unwrap_or_else(|| {
-                // The conventions' fallback where nobody named the service.
-                if executable.is_empty() { "unknown_service".into() } else { executable.clone() }
-            });
+        let service_name = given.service_name.or_else(|| text(&["OTEL_SERVICE_NAME"])).or(named);
+        let service_name = service_name.or(given.configured_name).unwrap_or_else(|| {
+            // The conventions' fallback where nobody named the service.
+            if executable.is_empty() { "unknown_service".into() } else { executable.clone() }
+        });
         Self {
             run_id: given
                 .run_id
@@ -233,5 +235,8 @@ mod tests {
         assert_eq!(identity.service_name, "my app");
         let attribute = |key: &str, value: &str| (key.to_owned(), value.to_owned());
         assert_eq!(identity.attributes, [attribute("a,b", "b"), attribute("c", "d")]);
+        let of_file = || Given { configured_name: Some("of a file".into()), ..Given::default() };
+        assert_eq!(resolve(of_file(), &variables).service_name, "my app");
+        assert_eq!(resolve(of_file(), &[]).service_name, "of a file");
     }
 }

@@ -108,6 +108,12 @@ pub use stepscope_macros::profile;
 pub use stepscope_mem::Alloc;
 pub use work::StepWork;
 
+/// What this workspace's own programs need to know of settings; not for use by others.
+#[doc(hidden)]
+pub mod __settings {
+    pub use crate::config::look::{Look, Looked, look};
+}
+
 /// What the macros need; not for use by hand.
 #[doc(hidden)]
 pub mod __private {

@@ -18,6 +18,17 @@ pub enum Overflow {
     KeepSteps,
 }
 
+impl Overflow {
+    /// The one of this name.
+    pub(crate) fn parse(name: &str) -> Option<Self> {
+        match name {
+            "newest" => Some(Self::DropNewest),
+            "steps" => Some(Self::KeepSteps),
+            _ => None,
+        }
+    }
+}
+
 /// Which room a record may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rank {

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use stepscope_analyze::rules::{self, RULES};
+use stepscope_core::setting::{SETTINGS, TABLE};
 
 use crate::args::ConfigArgs;
 use crate::config::{self, Source};
@@ -37,12 +38,28 @@ fn text(source: &Source, variable: impl Fn(&str) -> Option<String>) -> String {
             let _ = writeln!(text, "{setting:<36} # {from}");
         }
     }
-    text.push_str(
-        "\n# Settings of the layer: the program that is recorded reads them from its environment.\n",
-    );
-    for name in variables::OURS {
-        let line = match variable(name) {
+    let _ =
+        writeln!(text, "\n# Settings of the layer: the program that is recorded reads them.\n\n[{TABLE}]");
+    for setting in SETTINGS {
+        let of_file = source.recording.iter().find(|looked| looked.key == setting.key);
+        if let (Some(looked), Some(file)) = (of_file, &file) {
+            let _ = writeln!(text, "# {}: {file}\n{} = {}", setting.variable, setting.key, looked.raw);
+        }
+        match variable(setting.variable) {
             // A value of several lines would end the comment.
+            Some(value) => {
+                let _ = writeln!(text, "# {} = {value:?} (environment, which wins)", setting.variable);
+            }
+            None if of_file.is_none() => {
+                let _ =
+                    writeln!(text, "# {}: not set ({} = {})", setting.variable, setting.key, setting.example);
+            }
+            None => {}
+        }
+    }
+    let of_table = |name: &&&str| SETTINGS.iter().any(|setting| setting.variable == **name);
+    for name in variables::OURS.iter().filter(|name| !of_table(name)) {
+        let line = match variable(name) {
             Some(value) => format!("{name} = {value:?} (environment)"),
             None => format!("{name}: not set"),
         };

@@ -9,7 +9,7 @@ use stepscope_model::ReadOutcome;
 use crate::args::{DoctorArgs, DoctorFormat, Global};
 use crate::child::{self, Out};
 use crate::doctor::variables::{self, FILTER};
-use crate::doctor::{Finding, broken, endpoint, fine, recording, show, surroundings};
+use crate::doctor::{Finding, broken, endpoint, fine, recording, settings, show, surroundings};
 use crate::error::CliError;
 use crate::fold::Analysis;
 use crate::{exit, input, output};
@@ -20,9 +20,11 @@ pub(crate) fn run(args: &DoctorArgs, global: Global) -> Result<u8, CliError> {
         (false, _) => recorded(&args.inputs, global)?,
         (true, is_alone) => {
             let environment = environment();
-            let mut findings = surroundings::check(&environment);
+            let effective = settings::effective(&environment);
+            let mut findings = surroundings::check(&effective);
             findings.extend(variables::check(&environment));
-            findings.extend(endpoint::check(&environment));
+            findings.extend(settings::check(&environment));
+            findings.extend(endpoint::check(&effective));
             if !is_alone {
                 let seen = program(args, &environment, global)?;
                 if seen.iter().any(|finding| finding.check == FILTER) {

@@ -3,6 +3,7 @@
 
 pub(crate) mod endpoint;
 pub(crate) mod recording;
+pub(crate) mod settings;
 pub(crate) mod show;
 pub(crate) mod surroundings;
 pub(crate) mod variables;

@@ -14,7 +14,9 @@ pub(crate) const FILTER: &str = "filter";
 
 /// Settings of the layer; `docs/recording.md` says what they do.
 pub(crate) const OURS: &[&str] = &[
+    "STEPSCOPE_CONFIG",
     "STEPSCOPE_LEVEL",
+    "STEPSCOPE_MAX_LEVEL",
     "STEPSCOPE_STEP_SPAN",
     "STEPSCOPE_DIR",
     "STEPSCOPE_DIR_BYTES",
@@ -23,6 +25,10 @@ pub(crate) const OURS: &[&str] = &[
     "STEPSCOPE_FILTER",
     "STEPSCOPE_FORMAT",
     "STEPSCOPE_FORMAT_FIELDS",
+    "STEPSCOPE_HANDLE_SIGNALS",
+    "STEPSCOPE_HOOK_EXIT",
+    "STEPSCOPE_HOOK_PANICS",
+    "STEPSCOPE_LOCATIONS",
     "STEPSCOPE_OVERFLOW",
     "STEPSCOPE_RING_BYTES",
     "STEPSCOPE_SIGUSR2",
@@ -155,7 +161,7 @@ fn metrics_alone(environment: &BTreeMap<String, String>) -> Option<Finding> {
     ))
 }
 
-fn value_of(name: &str, value: &str) -> Option<Finding> {
+pub(crate) fn value_of(name: &str, value: &str) -> Option<Finding> {
     let exporter_s = |end| exporter_s(name, &[end]).is_some();
     if (NUMBERS.contains(&name) || exporter_s("TIMEOUT")) && value.parse::<u64>().is_err() {
         return Some(broken(
@@ -516,8 +522,9 @@ mod tests {
         let mut source = String::new();
         source_of_the_layer(folder, &mut source);
         let named = capitals(&source, "\"").into_iter();
-        let named: BTreeSet<&str> =
+        let mut named: BTreeSet<&str> =
             named.filter(|name| name.starts_with("STEPSCOPE_") || name.starts_with("OTEL_")).collect();
+        named.insert(stepscope_core::setting::FILE_VARIABLE);
         let known: BTreeSet<&str> = OURS.iter().chain(FOLLOWED).copied().collect();
         assert_eq!(known, named, "doctor must know what the layer reads: see OURS and FOLLOWED above");
 

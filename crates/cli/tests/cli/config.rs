@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use stepscope_testkit::{Forest, ForestOptions, Format};
 
-use crate::program::{folder, json, output, run, write};
+use crate::program::{command, folder, json, output, run, write};
 
 #[test]
 fn thresholds_reach_the_rules() {
@@ -57,6 +57,35 @@ fn every_setting_is_told_with_its_source() {
 }
 
 #[test]
+fn the_layers_settings_stand_beside_the_thresholds() {
+    let folder = folder("config-recording");
+    let text = b"[recording]\nlevel = \"basic\"\nstep_span = [\n  \"a\", # ours\n]\nlevle = 1\n[rules.spans_lost]\nnot_ended_severity = 42\n";
+    write(&folder, "both.toml", text);
+    let shown = |path: &str| {
+        let mut call = command(folder.path(), &["config"]);
+        call.env("STEPSCOPE_CONFIG", path).env("STEPSCOPE_LEVEL", "detailed").env("STEPSCOPE_RANK", "3");
+        String::from_utf8(call.output().expect("the program starts").stdout).expect("text")
+    };
+    let first = shown("both.toml");
+    for line in [
+        "not_ended_severity = 42              # both.toml (default 5)",
+        "# STEPSCOPE_LEVEL: both.toml\nlevel = \"basic\"\n# STEPSCOPE_LEVEL = \"detailed\" (environment, which wins)",
+        "# STEPSCOPE_STEP_SPAN: both.toml\nstep_span = [\n  \"a\", # ours\n]\n",
+        "# STEPSCOPE_DIR: not set (dir = \"profiles\")",
+        "# STEPSCOPE_RANK = \"3\" (environment)",
+    ] {
+        assert!(first.contains(line), "{line}: {first}");
+    }
+    // What is printed says the same again.
+    write(&folder, "again.toml", first.as_bytes());
+    let recording = |text: &str| text.split_once("[recording]").expect("the layer's").1.to_owned();
+    assert_eq!(recording(&shown("again.toml").replace("again.toml", "both.toml")), recording(&first));
+    // The analysis leaves the layer's to the layer.
+    write(&folder, "stepscope.toml", text);
+    assert_eq!(run(folder.path(), &["config"]).code, 0);
+}
+
+#[test]
 fn mistakes_are_told() {
     let folder = folder("config-wrong");
     write(&folder, "rule.toml", b"[rules.no_such_rule]\nx = 1\n");
@@ -100,7 +129,11 @@ fn mistakes_are_told() {
             2,
             "table.toml does not fit: line 2: `input_bound = 3` is not a table; an example is `[rules.input_bound]`",
         ),
-        ("outside.toml", 2, "outside.toml does not fit: line 1: there is no `thresholds`; there is `rules`"),
+        (
+            "outside.toml",
+            2,
+            "outside.toml does not fit: line 1: there is no `thresholds`; there is `rules` or `recording`",
+        ),
         ("syntax.toml", 2, "syntax.toml"),
         ("missing.toml", 3, "missing.toml"),
     ];

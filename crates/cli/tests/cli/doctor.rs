@@ -77,6 +77,32 @@ fn planted_faults_of_the_surroundings_are_named() {
 }
 
 #[test]
+fn a_file_of_settings_is_told_and_looked_into() {
+    let folder = folder("doctor-settings");
+    write(&folder, "file", b"");
+    write(&folder, "stepscope.toml", b"[recording]\nstep_span = \"train\"\nsums = false\n");
+    let (code, checks) = doctor(folder.path(), &[], &[]);
+    assert_eq!((code, said(&checks, "settings", "fine")), (0, "stepscope.toml sets step_span, sums."));
+    let (code, checks) = doctor(folder.path(), &[], &[("STEPSCOPE_SUMS", "on")]);
+    assert_eq!(code, 0);
+    assert!(
+        said(&checks, "settings", "note").contains("STEPSCOPE_SUMS in the environment wins"),
+        "{checks:#?}"
+    );
+    write(&folder, "wrong.toml", b"[recording]\ndir = \"file/profiles\"\nlevel = \"lots\"\n");
+    let (code, checks) = doctor(folder.path(), &[], &[("STEPSCOPE_CONFIG", "wrong.toml")]);
+    assert_eq!(code, 1);
+    assert!(
+        said(&checks, "settings", "broken").starts_with("wrong.toml:3: level=lots is none of"),
+        "{checks:#?}"
+    );
+    assert!(said(&checks, "directory", "broken").contains("cannot be written"), "{checks:#?}");
+    let (code, checks) = doctor(folder.path(), &[], &[("STEPSCOPE_CONFIG", "absent.toml")]);
+    assert_eq!(code, 1);
+    assert!(said(&checks, "settings", "broken").starts_with("absent.toml cannot be read"), "{checks:#?}");
+}
+
+#[test]
 fn an_endpoint_that_takes_otlp_is_fine() {
     let folder = folder("doctor-endpoint");
     // Inside of `record` there is one.

@@ -154,13 +154,13 @@ impl Otlp {
         (self.traces.endpoint, self.metrics.endpoint) = (None, None);
     }
 
-    /// As the environment has it. What cannot be done is named in `warnings`.
-    pub(crate) fn from_environment(
-        variable: impl Fn(&str) -> Option<String>,
+    /// As `variable` has it: what is to be called what it says, and that. What cannot be done is named in `warnings`.
+    pub(crate) fn new(
+        variable: impl Fn(&str) -> Option<(String, String)>,
         warnings: &mut Vec<String>,
     ) -> Self {
         let variable = |name: String| {
-            let text = variable(&name).filter(|text| !text.trim().is_empty())?;
+            let (name, text) = variable(&name).filter(|(_, text)| !text.trim().is_empty())?;
             Some((name, text.trim().to_owned()))
         };
         let of_all = |what: &str| variable(format!("OTEL_EXPORTER_OTLP_{what}"));
@@ -254,9 +254,11 @@ mod tests {
 
     fn read(variables: &[(&str, &str)]) -> (Otlp, Vec<String>) {
         let mut warnings = Vec::new();
-        let find =
-            |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        (Otlp::from_environment(find, &mut warnings), warnings)
+        let find = |name: &str| {
+            let (_, value) = variables.iter().find(|(key, _)| *key == name)?;
+            Some((name.to_owned(), (*value).to_owned()))
+        };
+        (Otlp::new(find, &mut warnings), warnings)
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stepscope_core::attr;
 
 use crate::common::collector::{Answer, Collector};
-use crate::common::{Ended, Program, Recording, check};
+use crate::common::{Attribute, Ended, Program, Recording, check};
 
 fn step_numbers(recording: &Recording) -> Vec<i64> {
     recording.steps().iter().map(|step| step.int(attr::STEP).unwrap()).collect()
@@ -211,6 +211,27 @@ fn what_cannot_go_anywhere_is_lost_and_said_to_be() {
         assert_eq!(figures, [0, 11, 11, 11], "{name}={value}");
         let warnings = ended.warnings();
         assert!(warnings.len() == 1 && warnings[0].contains(advice), "{warnings:?}");
+    }
+}
+
+#[test]
+fn a_file_in_the_working_directory_sets_what_the_environment_does_not() {
+    let text =
+        "[recording]\ndir = \"of-file\"\nlevel = \"basic\"\nservice_name = \"of file\"\nlevle = \"off\"\n";
+    for (level, spans) in [("", 5), ("detailed", 10)] {
+        let program = Program::new(&["process", "drop"]).without_directory().env("STEPSCOPE_LEVEL", level);
+        std::fs::write(program.path().join("stepscope.toml"), text).unwrap();
+        let ended = program.succeed();
+        let recording = Recording::read(&ended.path().join("of-file"));
+        check::account(&recording, "directory");
+        assert_eq!(step_numbers(&recording), up_to(5));
+        // Beside the steps, and the parts in them: the run and its start.
+        assert_eq!(recording.spans.len(), spans + 2, "{level}");
+        let name = Attribute::Str("of file".to_owned());
+        assert_eq!(recording.resource.get(attr::SERVICE_NAME), Some(&name));
+        let warnings = ended.warnings();
+        let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+        assert!(warning.starts_with("stepscope: stepscope.toml:5: there is no setting levle"), "{warning}");
     }
 }
 

@@ -1,0 +1,43 @@
+//! What a file of settings says and what the layer would say of it, without recording anything: for `stepscope doctor` and
+//! `stepscope config`. No part of the API for programs.
+
+use super::Config;
+use super::file::File;
+
+/// What a file says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Look {
+    /// Its settings, in its order.
+    pub settings: Vec<Looked>,
+    /// What of it does not fit, with file and line, as the layer says it on standard error.
+    pub problems: Vec<String>,
+}
+
+/// A setting of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Looked {
+    /// Its key.
+    pub key: &'static str,
+    /// The variable that wins over it.
+    pub variable: &'static str,
+    /// The value, as the variable would have it.
+    pub value: String,
+    /// The value, as the file has it.
+    pub raw: String,
+}
+
+/// Looks into the text of a file. How values of OpenTelemetry's transport are taken depends on the features that the
+/// program is built with, and is not looked at.
+#[must_use]
+pub fn look(name: &str, text: &str) -> Look {
+    let mut problems = Vec::new();
+    let file = File::parse(name, text, &mut problems);
+    Config::default().apply(|variable| file.get(variable).cloned(), &mut problems);
+    let looked = file.settings().iter().map(|taken| Looked {
+        key: taken.setting.key,
+        variable: taken.setting.variable,
+        value: taken.said.value.to_string_lossy().into_owned(),
+        raw: taken.raw.clone(),
+    });
+    Look { settings: looked.collect(), problems }
+}
