@@ -192,7 +192,7 @@ impl Builder {
         self
     }
 
-    /// What a thread leaves out when that is full (`STEPSCOPE_OVERFLOW`: `newest`, `steps`; default: newest).
+    /// What a thread leaves out when that is full (`STEPSCOPE_OVERFLOW`: `newest`, `oldest`, `steps`; default: newest).
     pub fn overflow(mut self, overflow: Overflow) -> Self {
         self.config.overflow = overflow;
         self

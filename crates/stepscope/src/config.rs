@@ -159,7 +159,8 @@ impl Config {
         if let Some(format) = reader.one_of("STEPSCOPE_FORMAT", "protobuf, json", Format::parse) {
             self.format = format;
         }
-        if let Some(overflow) = reader.one_of("STEPSCOPE_OVERFLOW", "newest, steps", Overflow::parse) {
+        if let Some(overflow) = reader.one_of("STEPSCOPE_OVERFLOW", "newest, oldest, steps", Overflow::parse)
+        {
             self.overflow = overflow;
         }
         if let Some(what) = reader.one_of("STEPSCOPE_SIGUSR2", "level, capture", OnSignal::parse) {
@@ -288,6 +289,9 @@ mod tests {
         assert_eq!(warnings.len(), 6, "{warnings:?}");
         let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".into());
         assert!(!Config::new(&File::default(), off, &mut warnings).sums && warnings.len() == 6);
+        let oldest = |name: &str| (name == "STEPSCOPE_OVERFLOW").then(|| "oldest".into());
+        let overflow = Config::new(&File::default(), oldest, &mut warnings).overflow;
+        assert_eq!(overflow, Overflow::DropOldest);
         let steps = |name: &str| (name == "STEPSCOPE_OVERFLOW").then(|| "Steps".into());
         assert_eq!(Config::new(&File::default(), steps, &mut warnings).overflow, Overflow::KeepSteps);
     }

@@ -46,7 +46,9 @@ impl ThreadShared {
             _ if is_part => Rank::Plain,
             _ => Rank::Kept,
         };
-        if !self.ring.push(record.pack().words(), attached, rank) {
+        if self.ring.overwrites() {
+            self.write_over(record, trace, attached);
+        } else if !self.ring.push(record.pack().words(), attached, rank) {
             self.ring_full.fetch_add(1, Ordering::Relaxed);
             trace.lose_one();
         }
@@ -88,6 +90,22 @@ impl ThreadShared {
         self.ring.publish(reserved);
         self.emit();
         true
+    }
+
+    /// Writes a record in the place of older ones, where there is no room. What became of those is found out by the
+    /// background thread (`overwrite`).
+    fn write_over(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
+        let before = u32::try_from(trace.written_by(self.id)).unwrap_or(u32::MAX);
+        match self.ring.push_over(before, record.pack().words(), attached) {
+            Some(dropped) => {
+                trace.count_written(self.id);
+                self.ring_full.fetch_add(dropped, Ordering::Relaxed);
+            }
+            None => {
+                self.ring_full.fetch_add(1, Ordering::Relaxed);
+                trace.lose_one();
+            }
+        }
     }
 }
 

@@ -58,6 +58,7 @@ mod names;
 mod network;
 mod open;
 mod os;
+mod overwrite;
 mod places;
 mod polls;
 mod propagation;

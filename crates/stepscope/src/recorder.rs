@@ -443,6 +443,7 @@ impl Recorder {
             left_out: std::array::from_fn(|_| AtomicU64::new(0)),
             id,
             name,
+            seen: Mutex::default(),
             retired: AtomicBool::new(false),
         });
         self.roster.begin(&shared);

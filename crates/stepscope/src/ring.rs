@@ -2,7 +2,7 @@
 //! sections to the background thread. Built of relaxed atomic words between one release and one acquire, so
 //! it needs neither locks nor `unsafe`. What a record looks like is the business of `record`.
 
-use crate::sync::atomic::{AtomicUsize, Ordering};
+use crate::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::sync::{Slot, zeroed};
 
 /// What a thread leaves out when it ends sections faster than they are taken: for
@@ -13,6 +13,8 @@ pub enum Overflow {
     /// What ends while there is no room; a little is kept free for steps and their like (`newest`).
     #[default]
     DropNewest,
+    /// What has waited longest, however much of it (`oldest`). A section costs some more then: each takes the longer way.
+    DropOldest,
     /// Sections without a phase, as soon as half of the room is in use: the rest is for steps, epochs, batches and phases
     /// (`steps`).
     KeepSteps,
@@ -23,6 +25,7 @@ impl Overflow {
     pub(crate) fn parse(name: &str) -> Option<Self> {
         match name {
             "newest" => Some(Self::DropNewest),
+            "oldest" => Some(Self::DropOldest),
             "steps" => Some(Self::KeepSteps),
             _ => None,
         }
@@ -44,8 +47,10 @@ pub(crate) enum Rank {
 #[derive(Debug)]
 pub(crate) struct Ring {
     words: Box<[Slot]>,
-    /// Words that plain records leave free.
+    /// Words that plain records leave free; where the oldest go, all of them, so that no record finds room by itself.
     reserve: usize,
+    /// New records take the place of the oldest.
+    overwrites: bool,
     producer: Producer,
     consumer: Consumer,
 }
@@ -87,8 +92,16 @@ impl Ring {
         let reserve = match overflow {
             Overflow::DropNewest => RESERVE,
             Overflow::KeepSteps => words / 2,
+            Overflow::DropOldest => words,
         };
-        Self { words: zeroed(words), reserve, producer: Producer::default(), consumer: Consumer::default() }
+        let overwrites = overflow == Overflow::DropOldest;
+        Self {
+            words: zeroed(words),
+            reserve,
+            overwrites,
+            producer: Producer::default(),
+            consumer: Consumer::default(),
+        }
     }
 
     fn fits(&self, head: usize, tail: usize, len: usize, reserve: usize) -> bool {
@@ -106,6 +119,9 @@ impl Ring {
 
     #[cold]
     fn look_for_room(&self, head: usize, len: usize, rank: Rank) -> bool {
+        if self.overwrites {
+            return false;
+        }
         let tail = self.consumer.tail.load(Ordering::Acquire);
         self.producer.known_tail.store(tail, Ordering::Relaxed);
         let reserve = match rank {
@@ -144,6 +160,48 @@ impl Ring {
         self.producer.head.store(reserved.next, Ordering::Release);
     }
 
+    /// Whether records come in by [`push_over`](Self::push_over).
+    pub(crate) fn overwrites(&self) -> bool {
+        self.overwrites
+    }
+
+    /// Writes one record made of two parts, with a number that comes out with it, in the place of as many of the oldest as it
+    /// takes; how many these were, or `None` for a record that is longer than the ring. Producer only.
+    ///
+    /// Both sides move the tail, by compare and exchange: who moves it over a record has taken that record. The consumer
+    /// copies first and takes then, so that what it copied while it was overwritten is never taken.
+    pub(crate) fn push_over(&self, number: u32, first: &[u64], second: &[u64]) -> Option<u64> {
+        let len = first.len() + second.len();
+        if len + 1 > self.words.len() {
+            return None;
+        }
+        let head = self.producer.head.load(Ordering::Relaxed);
+        let mut dropped = 0;
+        if !self.fits(head, self.producer.known_tail.load(Ordering::Relaxed), len, 0) {
+            let mut tail = self.consumer.tail.load(Ordering::Acquire);
+            while !self.fits(head, tail, len, 0) {
+                // Its length is a word that this thread wrote.
+                let next = tail.wrapping_add(record_len(self.word(tail)) + 1);
+                let taken =
+                    self.consumer.tail.compare_exchange(tail, next, Ordering::AcqRel, Ordering::Acquire);
+                dropped += u64::from(taken.is_ok());
+                tail = taken.map_or_else(|now| now, |_| next);
+            }
+            self.producer.known_tail.store(tail, Ordering::Relaxed);
+            // Who sees a word that is written from here on sees that the tail has moved.
+            fence(Ordering::Release);
+        }
+        let mut position = self.write(head, &[u64::from(number) << 32 | len as u64]);
+        position = self.write(position, first);
+        position = self.write(position, second);
+        self.producer.head.store(position, Ordering::Release);
+        Some(dropped)
+    }
+
+    fn word(&self, position: usize) -> u64 {
+        self.words.get(position & (self.words.len() - 1)).map_or(0, |slot| slot.load(Ordering::Relaxed))
+    }
+
     /// Stores words from `position` on, around the end; the position behind them.
     fn write(&self, position: usize, words: &[u64]) -> usize {
         let (wrapped, rest) = self.words.split_at(position & (self.words.len() - 1));
@@ -154,22 +212,32 @@ impl Ring {
         position.wrapping_add(words.len())
     }
 
-    /// Takes the oldest record into `record` (cleared before); `false` when there is none. Consumer only.
-    pub(crate) fn pop(&self, record: &mut Vec<u64>) -> bool {
-        record.clear();
-        let tail = self.consumer.tail.load(Ordering::Relaxed);
-        let available = self.producer.head.load(Ordering::Acquire).wrapping_sub(tail);
-        if available == 0 {
-            return false;
+    /// Takes the oldest record into `record` (cleared before) and gives the number that went in with it; `None` when there
+    /// is none. Consumer only.
+    pub(crate) fn pop(&self, record: &mut Vec<u64>) -> Option<u32> {
+        loop {
+            record.clear();
+            // Where the producer has moved it, its head is not behind that.
+            let tail = self.consumer.tail.load(Ordering::Acquire);
+            let available = self.producer.head.load(Ordering::Acquire).wrapping_sub(tail);
+            if available == 0 {
+                return None;
+            }
+            let header = self.word(tail);
+            let len = record_len(header).min(available - 1);
+            record.extend((1..=len).map(|offset| self.word(tail.wrapping_add(offset))));
+            let next = tail.wrapping_add(len + 1);
+            if !self.overwrites {
+                self.consumer.tail.store(next, Ordering::Release);
+                return Some((header >> 32) as u32);
+            }
+            // What was copied above was read before the tail is looked at again.
+            fence(Ordering::Acquire);
+            let taken = self.consumer.tail.compare_exchange(tail, next, Ordering::AcqRel, Ordering::Relaxed);
+            if taken.is_ok() {
+                return Some((header >> 32) as u32);
+            }
         }
-        let mask = self.words.len() - 1;
-        let word = |offset: usize| {
-            self.words.get(tail.wrapping_add(offset) & mask).map_or(0, |slot| slot.load(Ordering::Relaxed))
-        };
-        let len = usize::try_from(word(0)).unwrap_or(0).min(available - 1);
-        record.extend((1..=len).map(word));
-        self.consumer.tail.store(tail.wrapping_add(len + 1), Ordering::Release);
-        true
     }
 
     /// Share of the ring that is in use, in 1/256.
@@ -178,6 +246,11 @@ impl Ring {
         let used = self.producer.head.load(Ordering::Relaxed).wrapping_sub(tail);
         used.saturating_mul(256) / self.words.len()
     }
+}
+
+/// Of the first word of a record.
+fn record_len(header: u64) -> usize {
+    (header & u64::from(u32::MAX)) as usize
 }
 
 #[cfg(all(test, not(loom)))]
@@ -189,14 +262,14 @@ mod tests {
     fn records_come_out_as_they_went_in() {
         let ring = Ring::new(0, Overflow::DropNewest);
         let mut out = Vec::new();
-        assert!(!ring.pop(&mut out));
+        assert!(ring.pop(&mut out).is_none());
         // Many times around, with lengths that do not divide the ring.
         for round in 0..10_000u64 {
             assert!(ring.push(&[round, 1], &[2; 7], Rank::Kept));
             assert!(ring.push(&[], &[], Rank::Kept));
-            assert!(ring.pop(&mut out));
+            assert!(ring.pop(&mut out).is_some());
             assert_eq!(out, [&[round, 1][..], &[2; 7]].concat());
-            assert!(ring.pop(&mut out));
+            assert!(ring.pop(&mut out).is_some());
             assert!(out.is_empty());
         }
     }
@@ -230,8 +303,63 @@ mod tests {
         // In place, too, and again as soon as half of it is free.
         let in_place = |rank| ring.reserve(15, rank).map(|(_, reserved)| ring.publish(reserved)).is_some();
         let mut out = Vec::new();
-        (0..records / 2).for_each(|_| assert!(!in_place(Rank::Plain) && ring.pop(&mut out)));
-        assert!(!in_place(Rank::Plain) && ring.pop(&mut out) && in_place(Rank::Plain));
+        (0..records / 2).for_each(|_| assert!(!in_place(Rank::Plain) && ring.pop(&mut out).is_some()));
+        assert!(!in_place(Rank::Plain) && ring.pop(&mut out).is_some() && in_place(Rank::Plain));
+    }
+
+    #[test]
+    fn where_the_oldest_go_the_newest_are_there() {
+        let ring = Ring::new(0, Overflow::DropOldest);
+        let mut out = Vec::new();
+        // No other way leads into it.
+        assert!(!ring.push(&[1], &[], Rank::Urgent) && ring.reserve(1, Rank::Kept).is_none());
+        assert_eq!(ring.push_over(0, &[0; 4 * RESERVE], &[]), None, "longer than the ring");
+        let mut dropped = 0;
+        for number in 0..1_000u32 {
+            let words = [u64::from(number); 5];
+            let len = (number % 6) as usize;
+            dropped += ring.push_over(number, &[u64::from(number)], &words[..len]).unwrap();
+        }
+        // Of 1 + 1 + 2.5 words on average as many as there is room for, and no more room than for one is left.
+        let mut used = 0;
+        for number in dropped as u32..1_000 {
+            assert_eq!(ring.pop(&mut out), Some(number));
+            assert_eq!(out, vec![u64::from(number); 1 + (number % 6) as usize]);
+            used += out.len() + 1;
+        }
+        assert_eq!(ring.pop(&mut out), None);
+        assert!((4 * RESERVE - 7..=4 * RESERVE).contains(&used), "{used}");
+    }
+
+    #[test]
+    fn what_is_overwritten_while_it_is_read_is_not_taken() {
+        const RECORDS: u32 = 300_000;
+        let ring = Arc::new(Ring::new(0, Overflow::DropOldest));
+        let producer = {
+            let ring = Arc::clone(&ring);
+            std::thread::Builder::new()
+                .name("producer".into())
+                .spawn(move || {
+                    let push = |number: u32| {
+                        let body = [u64::from(number); 40];
+                        ring.push_over(number, &body[..1], &body[..(number % 40) as usize]).unwrap()
+                    };
+                    (0..RECORDS).map(push).sum::<u64>()
+                })
+                .unwrap()
+        };
+        let mut record = Vec::new();
+        let (mut taken, mut next) = (0, 0);
+        while next < RECORDS {
+            let Some(number) = ring.pop(&mut record) else {
+                std::thread::yield_now();
+                continue;
+            };
+            assert!(number >= next, "{number} after {next}");
+            assert_eq!(record, vec![u64::from(number); 1 + (number % 40) as usize]);
+            (taken, next) = (taken + 1, number + 1);
+        }
+        assert_eq!(taken + producer.join().unwrap(), u64::from(RECORDS));
     }
 
     #[test]
@@ -255,7 +383,7 @@ mod tests {
         let mut record = Vec::new();
         let mut expected = 0u64;
         while expected < 200_000 {
-            if ring.pop(&mut record) {
+            if ring.pop(&mut record).is_some() {
                 assert_eq!(record.len(), 1 + (expected % 6) as usize);
                 assert!(record.iter().all(|&word| word == expected));
                 expected += 1;
@@ -264,6 +392,6 @@ mod tests {
             }
         }
         producer.join().unwrap();
-        assert!(!ring.pop(&mut record));
+        assert!(ring.pop(&mut record).is_none());
     }
 }

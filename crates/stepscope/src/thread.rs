@@ -1,13 +1,14 @@
 //! A thread's own state: how it is found and made, when it goes, and whether the layer sees what the thread does.
 
 use std::cell::{Cell, RefCell};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::{Arc, Mutex};
 
 use stepscope_core::LossReason;
 
 use crate::aggregate::Aggregates;
 use crate::memory;
+use crate::overwrite::Seen;
 use crate::recorder::Recorder;
 use crate::ring::Ring;
 use crate::state::ThreadState;
@@ -25,8 +26,21 @@ pub(crate) struct ThreadShared {
     pub left_out: [AtomicU64; LossReason::ALL.len()],
     pub id: u64,
     pub name: String,
+    /// Of the background thread, where the ring overwrites.
+    pub seen: Mutex<Seen>,
     /// The thread has ended: what the ring holds is the last of it.
     pub retired: AtomicBool,
+}
+
+impl ThreadShared {
+    /// Takes the oldest record out of the ring, its counts put right where others have taken the place of older ones.
+    pub(crate) fn take(&self, words: &mut Vec<u64>) -> bool {
+        let Some(before) = self.ring.pop(words) else { return false };
+        if self.ring.overwrites() {
+            crate::recorder::lock(&self.seen).take(words, self.id, before);
+        }
+        true
+    }
 }
 
 /// The state of a thread, made on first use. What it frees at the end of the thread is the layer's own.

@@ -90,6 +90,8 @@ pub(crate) struct TraceState {
     /// Written before anybody else knows the trace.
     id: [Word; 2],
     root_thread: Word,
+    /// Records of it that its root's thread has written, where that is counted.
+    written: Word,
     step: Word,
     epoch: Word,
     /// Root's kind, mode, [`HAS_STEP`], [`HAS_EPOCH`].
@@ -140,6 +142,7 @@ impl TraceState {
                 | flag(about.step.is_some(), HAS_STEP)
                 | flag(about.epoch.is_some(), HAS_EPOCH),
         );
+        self.written.set(0);
         self.dropped.store(0, Ordering::Relaxed);
         self.left_out.store(0, Ordering::Relaxed);
         self.ended.store(0, Ordering::Relaxed);
@@ -250,6 +253,18 @@ impl TraceState {
     /// Notes that a span that had joined was lost.
     pub(crate) fn lose_one(&self) {
         self.dropped.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Records that were written by the root's own thread, if `thread` is that one.
+    pub(crate) fn written_by(&self, thread: u64) -> u64 {
+        if thread == self.root_thread() { self.written.get() } else { 0 }
+    }
+
+    /// Counts a record that `thread` has written.
+    pub(crate) fn count_written(&self, thread: u64) {
+        if thread == self.root_thread() {
+            self.written.add(1);
+        }
     }
 
     /// Notes that a section began and leaves no span, on purpose.

@@ -266,7 +266,7 @@ impl Worker {
             is_busy |= thread.ring.fill() > BUSY_FILL;
             // Read before the ring is emptied: after it is set, nothing more comes.
             let retired = thread.retired.load(Ordering::Acquire);
-            while thread.ring.pop(&mut words) {
+            while thread.take(&mut words) {
                 self.take_record(&words, thread.id);
             }
             if retired {

@@ -58,7 +58,7 @@ fn a_simple_record_is_the_record() {
         assert!(state.write_simple(&open, bits, &stay));
         state.export(&open, trace, &stay);
         let (mut short, mut long) = (Vec::new(), Vec::new());
-        assert!(state.shared.ring.pop(&mut short) && state.shared.ring.pop(&mut long));
+        assert!(state.shared.take(&mut short) && state.shared.take(&mut long));
         assert!(short.len() < long.len());
         let (record, attached) = SectionRecord::unpack(&short, state.shared.id).unwrap();
         assert_eq!(SectionRecord::unpack(&long, 0), Some((record, attached)), "{combination:b}");
@@ -71,7 +71,7 @@ fn a_simple_record_is_the_record() {
 /// The records that a thread has written: span ids, and whether they have page faults, which every Linux counts.
 fn counted(state: &ThreadState) -> Vec<(u64, bool)> {
     let (mut words, mut bytes, mut found) = (Vec::new(), Vec::new(), Vec::new());
-    while state.shared.ring.pop(&mut words) {
+    while state.shared.take(&mut words) {
         let (record, attached) = SectionRecord::unpack(&words, state.shared.id).unwrap();
         attrs::unpack(attached, &mut bytes);
         let is_fault = |entry: Entry<'_>| matches!(entry, Entry::Field(attr::FAULTS_MINOR, _));

@@ -37,7 +37,7 @@ fn form(state: &ThreadState) -> Form {
 /// All records, each without its ids, with its parent's number among them, and its entries as text.
 fn taken(state: &ThreadState) -> Vec<(SectionRecord, Option<usize>, String)> {
     let (mut words, mut bytes, mut found) = (Vec::new(), Vec::new(), Vec::new());
-    while state.shared.ring.pop(&mut words) {
+    while state.shared.take(&mut words) {
         let (record, attached) = SectionRecord::unpack(&words, state.shared.id).unwrap();
         attrs::unpack(attached, &mut bytes);
         let names = ["a", "b", "c", "d", "e", "f", "g", "h", "i"];

@@ -123,7 +123,7 @@ fn exported(state: &mut ThreadState, dark: &[usize], stays: &[(u64, u64, bool)])
     }
     state.finish(&open);
     let (mut words, mut bytes) = (Vec::new(), Vec::new());
-    assert!(state.shared.ring.pop(&mut words));
+    assert!(state.shared.take(&mut words));
     let (record, rest) = SectionRecord::unpack(&words, state.shared.id).unwrap();
     assert_eq!((record.enters as usize, record.start_ns), (stays.len(), 100));
     attrs::unpack(rest, &mut bytes);

@@ -47,6 +47,26 @@ fn a_ring_that_keeps_steps_loses_parts_before_phases() {
 }
 
 #[test]
+fn a_ring_that_drops_the_oldest_counts_them_and_has_the_newest() {
+    for scenario in ["flood", "flood_phases"] {
+        let recording = flooded(scenario, "oldest");
+        // The last ones are there, with all that is in them: nothing came after that could have taken their place.
+        let traces = recording.traces();
+        let last = recording.steps().into_iter().max_by_key(|step| step.int(attr::STEP)).unwrap();
+        assert_eq!((last.int(attr::STEP), traces[&last.trace].len()), (Some(19_999), 21));
+    }
+}
+
+/// Where nothing is lost, the policy changes nothing.
+#[test]
+fn a_ring_that_may_drop_the_oldest_and_need_not_drops_none() {
+    for scenario in ["order", "mixed", "wide"] {
+        let ended = Program::new(&[scenario, "25000"]).env("STEPSCOPE_OVERFLOW", "oldest").succeed();
+        check::all(&ended.recording());
+    }
+}
+
+#[test]
 fn a_trace_that_is_too_wide_goes_on_in_linked_ones() {
     let ended = Program::new(&["wide", "25000"]).succeed();
     let recording = ended.recording();
