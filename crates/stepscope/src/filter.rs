@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use crate::aggregate::MAX_PATHS;
+use crate::budget::Budget;
 use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::open::flag;
@@ -113,18 +114,18 @@ impl Filter {
         self
     }
 
-    /// Lets spans take no more than this part of a processor's time (`budget=1%`, here in millionths: 10,000), as
-    /// [`max_rate`](Self::max_rate) does, each counted as 1 µs, on whichever threads they end.
+    /// Lets spans take no more than this part of the time of steps (`budget=1%`, here in millionths: 10,000), as
+    /// [`max_rate`](Self::max_rate) does. What a span takes is measured: how long its record takes to write, and the
+    /// processor's time that stepscope's thread has for encoding and sending it.
     pub fn budget_ppm(mut self, millionths: u32) -> Self {
         self.budget_ppm = Some(millionths);
         self
     }
 
-    /// Sections that may leave in a second, if there is a bound.
-    fn per_second(&self) -> Option<u32> {
-        let of_budget = |ppm: u32| u64::from(ppm) * NS_PER_MILLIONTH / SPAN_COST_NS;
-        let budget = self.budget_ppm.map(|ppm| u32::try_from(of_budget(ppm)).unwrap_or(u32::MAX));
-        self.max_rate.into_iter().chain(budget).min()
+    /// What bounds the sections that leave in a second, if anything does.
+    fn rate(&self) -> Option<Rate> {
+        let is_bounded = self.max_rate.is_some() || self.budget_ppm.is_some();
+        is_bounded.then(|| Rate::new(self.max_rate, self.budget_ppm.map(Budget::new)))
     }
 
     /// What the parts of `text` say that can be understood; the others are handed to `refuse`.
@@ -178,13 +179,6 @@ impl Filter {
         self.one_in_of.iter().rfind(|(of, _)| of == name).map_or(self.one_in, |&(_, one_in)| one_in)
     }
 }
-
-/// What a span is counted as by a budget: about what it takes in `benches/spans` with its sending, and so more than it
-/// takes of the thread that it is on.
-const SPAN_COST_NS: u64 = 1_000;
-
-/// A millionth of a second.
-const NS_PER_MILLIONTH: u64 = 1_000;
 
 /// A percentage with up to four decimals.
 fn millionths(text: &str) -> Option<u32> {
@@ -272,7 +266,7 @@ impl Sieve {
             filter: filter.clone(),
             min_duration_ns: u64::try_from(filter.min_duration.as_nanos()).unwrap_or(u64::MAX),
             seen: (0..if filter.samples() { MAX_PATHS } else { 0 }).map(|_| AtomicU32::new(0)).collect(),
-            rate: filter.per_second().map(Rate::new),
+            rate: filter.rate(),
         })
     }
 
@@ -406,18 +400,5 @@ mod tests {
         let counters = |text: &str| Sieve::new(&text.parse().unwrap()).unwrap().seen.len();
         assert_eq!(counters("rate=100,min=1us,sample:hot=1"), 0, "nothing is sampled");
         assert_eq!(counters("sample:hot=2"), MAX_PATHS);
-    }
-
-    #[test]
-    fn a_budget_is_a_rate() {
-        for (text, per_second) in [
-            ("budget=1%", 10_000),
-            ("budget=0.25 %", 2_500),
-            ("budget=200%,rate=7", 7),
-            ("budget=0.0001%", 1),
-        ] {
-            assert_eq!(text.parse::<Filter>().unwrap().per_second(), Some(per_second), "{text}");
-        }
-        assert_eq!(Filter::new().sample(2).per_second(), None);
     }
 }

@@ -30,6 +30,7 @@
 
 mod aggregate;
 mod attrs;
+mod budget;
 mod builder;
 mod callsite;
 mod capture;

@@ -5,12 +5,15 @@
 //! than an equal share get what they need, and leave the rest to the others. What is left to the others is a bound for
 //! them as well, so that those that need little still find room where the others are suddenly called more often.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
 use stepscope_core::PathId;
 
 use crate::aggregate::MAX_PATHS;
+use crate::budget::{Budget, Measured};
+use crate::recorder::lock;
 
 /// How often the number is shared out.
 pub(crate) const SHARE_INTERVAL: Duration = Duration::from_millis(250);
@@ -26,7 +29,10 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// A bound at work.
 #[derive(Debug)]
 pub(crate) struct Rate {
-    per_second: u32,
+    /// So many at most, whatever a budget has room for.
+    at_most: u32,
+    budget: Option<Mutex<Budget>>,
+    per_second: AtomicU32,
     /// What each path was called since the number was shared out.
     seen: Box<[AtomicU32]>,
     /// How often it was called in a second; a half less each time that it was called less. Of the background thread.
@@ -57,10 +63,15 @@ impl Window {
 }
 
 impl Rate {
-    pub(crate) fn new(per_second: u32) -> Self {
+    /// Of so many in a second, of as many as a budget has room for, or of the smaller of both numbers.
+    pub(crate) fn new(at_most: Option<u32>, budget: Option<Budget>) -> Self {
+        let at_most = at_most.unwrap_or(u32::MAX);
+        let per_second = budget.as_ref().map_or(u32::MAX, Budget::per_second).min(at_most);
         let by_path = || (0..MAX_PATHS).map(|_| AtomicU32::new(0)).collect();
         Self {
-            per_second,
+            at_most,
+            budget: budget.map(Mutex::new),
+            per_second: AtomicU32::new(per_second),
             seen: by_path(),
             wanted: by_path(),
             one_in: by_path(),
@@ -74,7 +85,7 @@ impl Rate {
     pub(crate) fn admits(&self, path: PathId, now_ns: impl FnOnce() -> u64) -> bool {
         let index = path.0 as usize;
         let Some((seen, one_in)) = self.seen.get(index).zip(self.one_in.get(index)) else {
-            return self.all.has_room(now_ns() / NS_PER_S, self.per_second);
+            return self.all.has_room(now_ns() / NS_PER_S, self.per_second());
         };
         let one_in = one_in.load(Ordering::Relaxed);
         let is_whole = one_in == 1;
@@ -83,7 +94,19 @@ impl Rate {
         }
         let second = now_ns() / NS_PER_S;
         let bound = self.of_frequent.load(Ordering::Relaxed);
-        (is_whole || self.frequent.has_room(second, bound)) && self.all.has_room(second, self.per_second)
+        (is_whole || self.frequent.has_room(second, bound)) && self.all.has_room(second, self.per_second())
+    }
+
+    fn per_second(&self) -> u32 {
+        self.per_second.load(Ordering::Relaxed)
+    }
+
+    /// Takes in what spans and steps take, where there is a budget. Of the thread that shares the number out.
+    pub(crate) fn measure(&self, measured: impl FnOnce() -> Measured) {
+        let Some(budget) = &self.budget else { return };
+        let mut budget = lock(budget);
+        budget.measure(measured());
+        self.per_second.store(budget.per_second().min(self.at_most), Ordering::Relaxed);
     }
 
     /// Shares the number out by what was called in the time since it was last done. Of one thread.
@@ -97,7 +120,7 @@ impl Rate {
             slot.store(more, Ordering::Relaxed);
             wanted.extend(Some(more).filter(|&more| more > 0));
         }
-        let per_second = u64::from(self.per_second);
+        let per_second = u64::from(self.per_second());
         let level = level(&mut wanted, per_second * SHARED.0 / SHARED.1);
         let whole: u64 =
             wanted.iter().map(|&wanted| u64::from(wanted)).filter(|&wanted| wanted <= level).sum();
@@ -175,7 +198,7 @@ mod tests {
 
     #[test]
     fn rare_paths_leave_whole_and_frequent_ones_all_over_the_second() {
-        let rate = Rate::new(2_000);
+        let rate = Rate::new(Some(2_000), None);
         let calls = [100, 500, 20_000, 50_000];
         // Nothing is known of the first.
         let first: u64 = second(&rate, 1, &calls).iter().map(|(all, _)| all).sum();
@@ -193,7 +216,7 @@ mod tests {
     /// As after a machine has stalled: the number was shared out by less than a tenth of what is called then.
     #[test]
     fn rare_paths_find_room_where_others_are_suddenly_called_more() {
-        let rate = Rate::new(1_000);
+        let rate = Rate::new(Some(1_000), None);
         (1..4).for_each(|number| drop(second(&rate, number, &[8, 10_000])));
         let left: Vec<u64> = (0..10)
             .flat_map(|tick| {
@@ -210,7 +233,7 @@ mod tests {
 
     #[test]
     fn what_is_called_now_and_then_is_not_forgotten_at_once() {
-        let rate = Rate::new(800);
+        let rate = Rate::new(Some(800), None);
         second(&rate, 1, &[100_000]);
         let before = rate.one_in[0].load(Ordering::Relaxed);
         rate.share(SHARE_INTERVAL);
@@ -225,7 +248,7 @@ mod tests {
     #[test]
     fn any_number_and_time_can_be_shared_out() {
         for per_second in [0, 1, u32::MAX] {
-            let rate = Rate::new(per_second);
+            let rate = Rate::new(Some(per_second), None);
             for since in [Duration::ZERO, Duration::MAX] {
                 rate.admits(PathId(0), || 0);
                 rate.admits(PathId(u32::MAX), || u64::MAX);

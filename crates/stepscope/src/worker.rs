@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use stepscope_core::LossReason;
 
 use crate::attrs;
+use crate::budget::Measured;
 use crate::callsite::Known;
 use crate::clock::now_ns;
 use crate::control::{Control, Flushed, Reach, deadline};
@@ -92,6 +93,8 @@ struct Worker {
     demands: Demands,
     /// When the bound in a second was last shared out.
     shared: Instant,
+    /// Records so far.
+    taken: u64,
     words: Vec<u64>,
     entries: Vec<u8>,
 }
@@ -109,6 +112,7 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
         cpus,
         demands,
         shared: Instant::now(),
+        taken: 0,
         words: Vec::new(),
         entries: Vec::new(),
     };
@@ -192,6 +196,12 @@ impl Worker {
         let since = self.shared.elapsed();
         if since >= SHARE_INTERVAL {
             self.shared = Instant::now();
+            rate.measure(|| Measured {
+                now_ns: now_ns(),
+                step_ns: self.recorder.work.get().iter().map(|work| work.total_ns).sum(),
+                cpu_ns: sys::thread_cpu_ns(),
+                taken: self.taken,
+            });
             rate.share(since);
         }
     }
@@ -281,6 +291,7 @@ impl Worker {
 
     /// Takes a record from the ring of the thread with this id.
     fn take_record(&mut self, words: &[u64], thread: u64) {
+        self.taken += 1;
         let Some((record, rest)) = SectionRecord::unpack(words, thread) else { return };
         attrs::unpack(rest, &mut self.entries);
         if self.callsites.len() <= record.callsite as usize {

@@ -187,7 +187,7 @@ fn a_rate_bounds_what_leaves_in_a_second() {
 #[test]
 fn a_rate_keeps_what_is_called_now_and_then() {
     let program = Program::new(&["hot", "1500", "400"]);
-    let recording = exact(&program.env("STEPSCOPE_FILTER", "budget=0.1%").succeed());
+    let recording = exact(&program.env("STEPSCOPE_FILTER", "rate=1000").succeed());
     let run = recording.only("run");
     let is_late = |span: &&Span| span.start_ns - run.start_ns > 1_500_000_000;
     let rare = |span: &&Span| span.name == "rare";
@@ -200,6 +200,18 @@ fn a_rate_keeps_what_is_called_now_and_then() {
     assert!(of_steps >= 400 && late * 2 >= of_steps, "{late} in {of_steps} steps, {spans:?} of {called:?}");
     let seconds = run.duration_ns() as i64 / 1_000_000_000 + 2;
     assert!(spans["step/hot"] < 1_000 * seconds && called["step/hot"] > 4 * spans["step/hot"]);
+}
+
+/// How many leave is for what the machine takes for them, here: some, not all, and each of the others is counted.
+#[test]
+fn a_budget_bounds_what_leaves() {
+    let program = Program::new(&["hot", "700", "20"]);
+    let recording = exact(&program.env("STEPSCOPE_FILTER", "budget=0.1%").succeed());
+    let (called, spans) = (recording.by_path(metric::SECTION_COUNT), spans_by_path(&recording));
+    let seconds = recording.only("run").duration_ns() as i64 / 1_000_000_000 + 2;
+    // No machine takes less than 100 ns for a span; 1,000 in the first second are to find that out.
+    assert!((20..=10_000 * seconds).contains(&spans["step/hot"]), "{spans:?} of {called:?}");
+    assert!(called["step/hot"] > spans["step/hot"]);
 }
 
 /// Sections in every unusual way, on several threads, ended out of order, with panics.
