@@ -23,6 +23,27 @@ pub struct SpanIds {
     pub span_id: [u8; 8],
 }
 
+impl SpanIds {
+    /// The trace's id in 32 hexadecimal digits, as logs, exemplars of metrics and dashboards have it.
+    ///
+    /// ```
+    /// let ids = stepscope::SpanIds { trace_id: [0xab; 16], span_id: [0x0c; 8] };
+    /// // What follows a sample of a metric in OpenMetrics, before the value.
+    /// let exemplar = format!("# {{trace_id=\"{}\",span_id=\"{}\"}}", ids.trace_id_text(), ids.span_id_text());
+    /// assert_eq!(exemplar, "# {trace_id=\"abababababababababababababababab\",span_id=\"0c0c0c0c0c0c0c0c\"}");
+    /// ```
+    #[must_use]
+    pub fn trace_id_text(&self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.trace_id))
+    }
+
+    /// The span's id in 16 hexadecimal digits.
+    #[must_use]
+    pub fn span_id_text(&self) -> String {
+        format!("{:016x}", u64::from_be_bytes(self.span_id))
+    }
+}
+
 impl fmt::Display for SpanIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Traceparent::own(*self).fmt(f)

@@ -10,6 +10,7 @@ mod budget;
 mod captured;
 mod clock;
 mod everything;
+mod exemplars;
 mod family;
 mod figures;
 mod futures;
@@ -68,6 +69,7 @@ fn main() {
         "captured" => captured::run(argument(1)),
         "figures" => figures::run(argument(1)),
         "figures_asked" => figures::asked(argument(1)),
+        "exemplars" => exemplars::run(number(1)),
         "family" => family::start(number(1)),
         "child" => family::child(),
         "futures" => futures::run(),

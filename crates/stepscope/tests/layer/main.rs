@@ -10,6 +10,7 @@ mod capture;
 mod collector;
 mod directory;
 mod exact;
+mod exemplars;
 mod family;
 mod figures;
 mod filter;
