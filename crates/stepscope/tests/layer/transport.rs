@@ -146,6 +146,22 @@ fn a_receiver_that_only_seems_to_be_there_leaves_a_doubt_and_no_more() {
     account(&ended, &collector.recording());
 }
 
+/// All that it was sent has arrived, and nobody was told: what is in doubt is there.
+#[test]
+fn a_receiver_that_takes_and_only_begins_to_answer_leaves_in_doubt_what_has_arrived() {
+    let collector = Collector::start(|path, before| match (path, before) {
+        ("/v1/traces", 2..) => Answer::Begun,
+        _ => Answer::Accept,
+    });
+    let ended = budget("1000", &collector.url()).env("OTEL_EXPORTER_OTLP_TIMEOUT", "300").hurried().succeed();
+    let (recording, arrived) = (ended.recording(), collector.recording());
+    let unknown = recording.dropped("otlp", "export_unknown");
+    assert!(unknown > 0);
+    let ids: HashSet<u64> = arrived.spans.iter().map(|span| span.id).collect();
+    assert_eq!(ids.len() as u64, recording.exported("otlp") + unknown);
+    account(&ended, &arrived);
+}
+
 #[test]
 fn each_signal_goes_where_its_own_variables_say() {
     let (traces, metrics) =

@@ -24,6 +24,8 @@ pub(crate) enum Answer {
     Late(Duration),
     /// Read the request and leave the connection open without a word.
     Silence,
+    /// Accept everything, begin an answer, and leave the connection open without the rest of it.
+    Begun,
     /// Read the request and close the connection.
     HangUp,
     /// Accept everything, say nothing of it, and close the connection a moment after the answer.
@@ -214,6 +216,10 @@ fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &M
     shared.at_once -= 1;
     let (status, response) = match &answer {
         Answer::Accept | Answer::AcceptOnce | Answer::Late(_) => ("200 OK", &[][..]),
+        Answer::Begun => {
+            shared.silent.push(stream.try_clone().unwrap());
+            ("200 OK", &[][..])
+        }
         Answer::With(response) => ("200 OK", &response[..]),
         Answer::Status(status) => (*status, &[][..]),
         Answer::Silence => {
@@ -230,11 +236,14 @@ fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &M
         }
     }
     drop(shared);
-    let length = response.len();
+    let is_begun = matches!(answer, Answer::Begun);
+    let length = response.len() + if is_begun { 10 } else { 0 };
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/x-protobuf\r\ncontent-length: {length}\r\n\r\n"
     );
     // A client that has given up is the client's business.
     let mut stream = stream;
-    stream.write_all(&[head.as_bytes(), response].concat()).is_ok() && !matches!(answer, Answer::AcceptOnce)
+    stream.write_all(&[head.as_bytes(), response].concat()).is_ok()
+        && !is_begun
+        && !matches!(answer, Answer::AcceptOnce)
 }
