@@ -225,7 +225,7 @@ impl Ring {
             }
             let header = self.word(tail);
             let len = record_len(header).min(available - 1);
-            record.extend((1..=len).map(|offset| self.word(tail.wrapping_add(offset))));
+            self.copy(tail.wrapping_add(1), len, record);
             let next = tail.wrapping_add(len + 1);
             if !self.overwrites {
                 self.consumer.tail.store(next, Ordering::Release);
@@ -238,6 +238,14 @@ impl Ring {
                 return Some((header >> 32) as u32);
             }
         }
+    }
+
+    /// Adds `len` words from `position` on, around the end.
+    fn copy(&self, position: usize, len: usize, record: &mut Vec<u64>) {
+        let (wrapped, rest) = self.words.split_at(position & (self.words.len() - 1));
+        let (now, later) = (rest.iter().take(len), wrapped.iter().take(len.saturating_sub(rest.len())));
+        record.extend(now.map(|slot| slot.load(Ordering::Relaxed)));
+        record.extend(later.map(|slot| slot.load(Ordering::Relaxed)));
     }
 
     /// Share of the ring that is in use, in 1/256.
