@@ -17,18 +17,46 @@ const MAX_LEN: usize = 120;
 /// Items are told apart by their names, as far as that many go: each has its own row of keys.
 const ITEMS: usize = 8;
 
+/// Bytes of either end of a field that are compared first.
+const END: usize = 16;
+
 /// The number of the next new key of the process; 0 is for keys without one.
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// A key that is known.
 #[derive(Debug, Default)]
 struct Known {
-    text: Box<str>,
-    /// The key as written, and what stands before it and behind it each time. Empty where there is no key.
-    field: Box<[u8]>,
+    /// The length of `field`; 0 where there is no key.
+    len: usize,
+    /// The first and the last bytes of `field`, in place: most are no longer than both together. Of one that is shorter
+    /// than either, nothing.
+    first: [u8; END],
+    last: [u8; END],
     number: u64,
-    /// The slot of the key that came after it the last time, in each kind of item.
-    next: [u8; ITEMS],
+    text: Box<str>,
+    /// The key as written, and what stands before it and behind it each time.
+    field: Box<[u8]>,
+}
+
+impl Known {
+    fn new(text: &str, field: Vec<u8>, number: u64) -> Self {
+        let first = field.first_chunk().copied().unwrap_or_default();
+        let last = field.last_chunk().copied().unwrap_or_default();
+        Self { len: field.len(), first, last, number, text: text.into(), field: field.into() }
+    }
+
+    /// Whether `front`, which is as long, is the field.
+    #[inline(always)]
+    fn is(&self, front: &[u8]) -> bool {
+        match (front.first_chunk::<END>(), front.last_chunk::<END>()) {
+            (Some(first), Some(last)) => {
+                *last == self.last
+                    && *first == self.first
+                    && (self.len <= 2 * END || same(&self.field, front))
+            }
+            _ => self.len > 0 && same(&self.field, front),
+        }
+    }
 }
 
 /// A key, and the number that stands for it; 0 where it has none.
@@ -38,6 +66,8 @@ pub(super) type Key<'a> = (&'a str, u64);
 #[derive(Debug)]
 pub(super) struct Keys {
     slots: Box<[Known; SLOTS]>,
+    /// The slot of the key that came after that of each slot the last time, in each kind of item.
+    next: Box<[[u8; ITEMS]; SLOTS]>,
     /// The slot of the last key.
     last: u8,
     /// The item whose keys come.
@@ -52,6 +82,7 @@ impl Default for Keys {
     fn default() -> Self {
         Self {
             slots: Box::new(std::array::from_fn(|_| Known::default())),
+            next: Box::new([[0; ITEMS]; SLOTS]),
             last: 0,
             item: 0,
             unknown: 0,
@@ -70,10 +101,10 @@ impl Keys {
     /// The slot of the key that an attribute begins with, if it is the expected one, and what follows it.
     #[inline(always)]
     pub(super) fn expected<'m>(&mut self, message: &'m [u8]) -> Option<(u8, &'m [u8])> {
-        let guess = self.slots[usize::from(self.last)].next[usize::from(self.item) % ITEMS];
-        let field = &*self.slots[usize::from(guess)].field;
-        let (front, rest) = message.split_at_checked(field.len())?;
-        if !same(field, front) || field.is_empty() {
+        let guess = self.next[usize::from(self.last)][usize::from(self.item) % ITEMS];
+        let known = &self.slots[usize::from(guess)];
+        let (front, rest) = message.split_at_checked(known.len)?;
+        if !known.is(front) {
             return None;
         }
         self.last = guess;
@@ -118,7 +149,7 @@ impl Keys {
         if known.number == 0 || !same(known.text.as_bytes(), bytes) {
             self.keep(at, bytes, write)?;
         }
-        self.slots[usize::from(self.last)].next[usize::from(self.item) % ITEMS] = at;
+        self.next[usize::from(self.last)][usize::from(self.item) % ITEMS] = at;
         self.last = at;
         Some(at)
     }
@@ -136,7 +167,8 @@ impl Keys {
         let mut field = Vec::new();
         write(&mut field);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        *known = Known { text: text.into(), field: field.into(), number, next: [0; ITEMS] };
+        *known = Known::new(text, field, number);
+        self.next[usize::from(at)] = [0; ITEMS];
         Some(())
     }
 }

@@ -9,6 +9,7 @@ mod keys;
 mod node;
 mod prepared;
 pub mod proto;
+mod rows;
 mod seen;
 mod visit;
 

@@ -317,6 +317,17 @@ pub trait Visitor {
     fn constant_attributes(&mut self, constants: &Constants) {
         constants.iter().for_each(|(key, value)| self.span_attribute(key, value));
     }
+    /// Whether the visitor takes for the attributes of the span to come those that it had received when
+    /// [`keep_attributes`](Self::keep_attributes) was called with this number; called instead of handing them over. If it
+    /// does not, they are handed over as always.
+    #[inline]
+    fn same_attributes(&mut self, number: u64) -> bool {
+        false
+    }
+    /// All attributes of the span to come were handed over, and may come again: in all of the process `number` stands for
+    /// these and no others.
+    #[inline]
+    fn keep_attributes(&mut self, number: u64) {}
     /// An attribute of the event whose `event` call follows.
     fn event_attribute(&mut self, key: &str, value: Value<'_>) {}
     /// An event of the span whose `span` call follows.

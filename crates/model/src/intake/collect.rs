@@ -177,6 +177,15 @@ impl<O: Output> Visitor for Collect<'_, O> {
         self.drafts.draft.numbered_attribute(key, number, value);
     }
 
+    #[inline(always)]
+    fn same_attributes(&mut self, number: u64) -> bool {
+        self.drafts.draft.same_attributes(number)
+    }
+
+    fn keep_attributes(&mut self, number: u64) {
+        self.drafts.draft.keep_attributes(number);
+    }
+
     fn link(&mut self, head: &LinkHead<'_>) {
         self.drafts.draft.link(head);
     }

@@ -14,12 +14,39 @@ use crate::record::{Fields, MAX_ITEMS, MAX_TEXT, flag};
 /// Numbers of keys whose meaning is kept; a power of two.
 const NUMBERED: usize = 256;
 
-/// Attributes of one span.
-#[derive(Debug)]
-pub(crate) struct Draft {
-    keys: &'static Keys<SpanKey>,
-    /// What the keys of these numbers mean, each at its number's remainder.
-    numbered: Box<[(u64, Option<Named<SpanKey>>); NUMBERED]>,
+/// What a key with a number means.
+#[derive(Debug, Clone, Copy)]
+struct Numbered {
+    number: u64,
+    /// Where it is a figure, its number, else [`NO_FIGURE`]; and how it is named.
+    figure: u8,
+    rank: u8,
+    /// Whether it means nothing here, whatever its value.
+    is_nothing: bool,
+    named: Option<Named<SpanKey>>,
+}
+
+/// More than any figure.
+const NO_FIGURE: u8 = u8::MAX;
+
+impl Numbered {
+    /// No key: no number is so large.
+    const NONE: Self = Self { number: u64::MAX, figure: NO_FIGURE, rank: 0, is_nothing: true, named: None };
+
+    fn new(keys: &Keys<SpanKey>, key: &str, number: u64) -> Self {
+        let named = keys.find(key);
+        let (figure, rank) = match named {
+            Some(Named { meaning: SpanKey::Figure(figure), rank }) => (figure as u8, rank),
+            _ => (NO_FIGURE, 0),
+        };
+        let is_nothing = named.is_none() && !key.starts_with(attr::VALUE_PREFIX);
+        Self { number, figure, rank, is_nothing, named }
+    }
+}
+
+/// What attributes without a length of their own say.
+#[derive(Debug, Clone, Copy)]
+struct Facts {
     figures: [i64; Figure::ALL.len()],
     /// How each present figure was named: a figure's own key wins over its aliases.
     ranks: [u8; Figure::ALL.len()],
@@ -29,6 +56,39 @@ pub(crate) struct Draft {
     signal: Option<Signal>,
     is_on_device: bool,
     phase: Option<Phase>,
+    is_repaired: bool,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self {
+            figures: [0; Figure::ALL.len()],
+            ranks: [0; Figure::ALL.len()],
+            present: 0,
+            kind: None,
+            mode: Mode::Train,
+            signal: None,
+            is_on_device: false,
+            phase: None,
+            is_repaired: false,
+        }
+    }
+}
+
+/// Numbers of attributes that are kept; a power of two.
+const KEPT: usize = 512;
+
+/// Attributes of one span.
+#[derive(Debug)]
+pub(crate) struct Draft {
+    keys: &'static Keys<SpanKey>,
+    /// What the keys of these numbers mean, each at its number's remainder.
+    numbered: Box<[Numbered; NUMBERED]>,
+    facts: Facts,
+    /// What attributes with these numbers came to, each at its number's remainder: [`Visitor::same_attributes`].
+    ///
+    /// [`Visitor::same_attributes`]: stepscope_otlp::Visitor::same_attributes
+    kept: Vec<(u64, Facts)>,
     phase_text: String,
     thread_name: String,
     parent_path: String,
@@ -37,7 +97,6 @@ pub(crate) struct Draft {
     values: Vec<(f64, usize)>,
     value_names: String,
     polls: PollsDraft,
-    is_repaired: bool,
     /// A step number that does not fit into what numbers are kept in, as it was written.
     large_step: Option<String>,
     /// Whether anything but figures was set, so that most spans reset nothing.
@@ -48,15 +107,9 @@ impl Default for Draft {
     fn default() -> Self {
         Self {
             keys: span_keys(),
-            numbered: Box::new([(0, None); NUMBERED]),
-            figures: [0; Figure::ALL.len()],
-            ranks: [0; Figure::ALL.len()],
-            present: 0,
-            kind: None,
-            mode: Mode::Train,
-            signal: None,
-            is_on_device: false,
-            phase: None,
+            numbered: Box::new([Numbered::NONE; NUMBERED]),
+            facts: Facts::default(),
+            kept: Vec::new(),
             phase_text: String::new(),
             thread_name: String::new(),
             parent_path: String::new(),
@@ -65,7 +118,6 @@ impl Default for Draft {
             values: Vec::new(),
             value_names: String::new(),
             polls: PollsDraft::default(),
-            is_repaired: false,
             large_step: None,
             has_text: false,
         }
@@ -83,13 +135,14 @@ impl Draft {
     /// Forgets everything.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.present = 0;
-        self.kind = None;
-        self.mode = Mode::Train;
-        self.signal = None;
-        self.is_on_device = false;
-        self.phase = None;
-        self.is_repaired = false;
+        let facts = &mut self.facts;
+        facts.present = 0;
+        facts.kind = None;
+        facts.mode = Mode::Train;
+        facts.signal = None;
+        facts.is_on_device = false;
+        facts.phase = None;
+        facts.is_repaired = false;
         if self.has_text {
             self.has_text = false;
             self.large_step = None;
@@ -104,6 +157,32 @@ impl Draft {
         }
     }
 
+    /// Takes the attributes kept under a number as those of the span, which has none so far; whether they are known.
+    #[inline]
+    pub(crate) fn same_attributes(&mut self, number: u64) -> bool {
+        match self.kept.get(number as usize % KEPT) {
+            Some((known, facts)) if *known == number => {
+                self.facts = *facts;
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// Keeps the attributes of the span under a number, where they have only such of bounded length.
+    #[cold]
+    pub(crate) fn keep_attributes(&mut self, number: u64) {
+        if self.has_text {
+            return;
+        }
+        if self.kept.is_empty() {
+            self.kept.resize(KEPT, (0, Facts::default()));
+        }
+        if let Some(kept) = self.kept.get_mut(number as usize % KEPT) {
+            *kept = (number, self.facts);
+        }
+    }
+
     /// Takes one attribute.
     pub(crate) fn attribute(&mut self, key: &str, value: Value<'_>) {
         self.meant(self.keys.find(key), key, value);
@@ -112,15 +191,23 @@ impl Draft {
     /// Takes one attribute whose key has a number; see [`Visitor`](stepscope_otlp::Visitor).
     #[inline(always)]
     pub(crate) fn numbered_attribute(&mut self, key: &str, number: u64, value: Value<'_>) {
-        let slot = &mut self.numbered[number as usize % NUMBERED];
-        if slot.0 != number || number == 0 {
-            *slot = (number, self.keys.find(key));
+        let known = &self.numbered[number as usize % NUMBERED];
+        if known.number != number {
+            return self.first_met(key, number, value);
         }
-        let named = slot.1;
-        if let (Some(Named { meaning: SpanKey::Figure(figure), rank }), Value::Int(value)) = (named, value) {
-            return self.figure(figure, rank, value);
+        match value {
+            Value::Int(value) if known.figure != NO_FIGURE => self.figure(known.figure, known.rank, value),
+            _ if known.is_nothing => {}
+            value => self.meant(known.named, key, value),
         }
-        self.meant(named, key, value);
+    }
+
+    #[cold]
+    fn first_met(&mut self, key: &str, number: u64, value: Value<'_>) {
+        if number != 0 {
+            self.numbered[number as usize % NUMBERED] = Numbered::new(self.keys, key, number);
+        }
+        self.attribute(key, value);
     }
 
     fn meant(&mut self, named: Option<Named<SpanKey>>, key: &str, value: Value<'_>) {
@@ -133,7 +220,7 @@ impl Draft {
         match meaning {
             SpanKey::Figure(figure) => {
                 if let Some(number) = value::integer(value) {
-                    self.figure(figure, rank, number);
+                    self.figure(figure as u8, rank, number);
                 } else if figure == Figure::Step
                     && let Some(number) = value::large(value)
                 {
@@ -142,16 +229,16 @@ impl Draft {
                 }
             }
             SpanKey::Phase => {
-                self.phase = value::text(value).and_then(Phase::parse);
+                self.facts.phase = value::text(value).and_then(Phase::parse);
                 self.phase_text.clear();
-                if self.phase.is_none() {
+                if self.facts.phase.is_none() {
                     self.has_text = true;
                     set(&mut self.phase_text, value);
                 }
             }
-            SpanKey::Kind => self.kind = value::text(value).and_then(SectionKind::parse),
+            SpanKey::Kind => self.facts.kind = value::text(value).and_then(SectionKind::parse),
             SpanKey::Mode => {
-                self.mode = value::text(value).and_then(Mode::parse).unwrap_or(Mode::Train);
+                self.facts.mode = value::text(value).and_then(Mode::parse).unwrap_or(Mode::Train);
             }
             SpanKey::ThreadName => {
                 self.has_text = true;
@@ -161,13 +248,13 @@ impl Draft {
                 self.has_text = true;
                 set(&mut self.parent_path, value);
             }
-            SpanKey::Repairs => self.is_repaired = true,
+            SpanKey::Repairs => self.facts.is_repaired = true,
             SpanKey::Loader => {
                 self.has_text = true;
                 set(&mut self.loader, value);
             }
-            SpanKey::ErrorType => self.signal = value::text(value).and_then(Signal::parse),
-            SpanKey::Category => self.is_on_device = value::text(value).is_some_and(is_of_device),
+            SpanKey::ErrorType => self.facts.signal = value::text(value).and_then(Signal::parse),
+            SpanKey::Category => self.facts.is_on_device = value::text(value).is_some_and(is_of_device),
             SpanKey::Polls => {
                 self.has_text = true;
                 self.polls.read(value);
@@ -177,15 +264,16 @@ impl Draft {
     }
 
     #[inline(always)]
-    fn figure(&mut self, figure: Figure, rank: u8, number: i64) {
-        let (index, bit) = (figure as usize, 1u32 << (figure as u32));
-        let (Some(slot), Some(named)) = (self.figures.get_mut(index), self.ranks.get_mut(index)) else {
+    fn figure(&mut self, figure: u8, rank: u8, number: i64) {
+        let (index, bit) = (usize::from(figure), 1u32.wrapping_shl(figure.into()));
+        let (Some(slot), Some(named)) = (self.facts.figures.get_mut(index), self.facts.ranks.get_mut(index))
+        else {
             return;
         };
-        if self.present & bit == 0 || rank <= *named {
+        if self.facts.present & bit == 0 || rank <= *named {
             *slot = number;
             *named = rank;
-            self.present |= bit;
+            self.facts.present |= bit;
         }
     }
 
@@ -212,28 +300,28 @@ impl Draft {
 
     /// The section kind as written.
     pub(crate) fn kind(&self) -> Option<SectionKind> {
-        self.kind
+        self.facts.kind
     }
 
     /// Whether Jaeger has changed the span.
     pub(crate) fn is_repaired(&self) -> bool {
-        self.is_repaired
+        self.facts.is_repaired
     }
 
     /// Whether there is a step number, be it none that counts.
     pub(crate) fn has_step(&self) -> bool {
-        self.present & (1 << (Figure::Step as u32)) != 0 || self.large_step.is_some()
+        self.facts.present & (1 << (Figure::Step as u32)) != 0 || self.large_step.is_some()
     }
 
     /// Takes a step number out that is none, negative or too large, and gives it as it was written.
     #[inline]
     pub(crate) fn take_bad_step(&mut self) -> Option<String> {
         let bit = 1u32 << (Figure::Step as u32);
-        if self.present & bit == 0 {
+        if self.facts.present & bit == 0 {
             return self.large_step.clone();
         }
-        let number = self.figures.get(Figure::Step as usize).copied().filter(|&number| number < 0)?;
-        self.present &= !bit;
+        let number = self.facts.figures.get(Figure::Step as usize).copied().filter(|&number| number < 0)?;
+        self.facts.present &= !bit;
         Some(number.to_string())
     }
 
@@ -252,15 +340,15 @@ impl Draft {
             start_ns: 0,
             end_ns: 0,
             span_kind: 0,
-            kind: self.kind.unwrap_or(SectionKind::Section),
-            mode: self.mode,
-            phase: self.phase,
-            flags: flag::of_signal(self.signal)
+            kind: self.facts.kind.unwrap_or(SectionKind::Section),
+            mode: self.facts.mode,
+            phase: self.facts.phase,
+            flags: flag::of_signal(self.facts.signal)
                 | flag::of_polls(self.polls.intervals())
-                | flag::of_device(self.is_on_device),
+                | flag::of_device(self.facts.is_on_device),
             process: 0,
-            present: self.present,
-            figures: &self.figures,
+            present: self.facts.present,
+            figures: &self.facts.figures,
             name: "",
             thread_name: &self.thread_name,
             parent_path: &self.parent_path,

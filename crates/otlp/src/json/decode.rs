@@ -7,6 +7,7 @@ use super::metrics::PointScratch;
 use super::parser::{Parser, Result, Scratch, Text};
 use super::scan;
 use crate::keys::Keys;
+use crate::rows::Rows;
 use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
 
 /// Decoder with scratch space that is reused from message to message.
@@ -14,6 +15,7 @@ use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
 pub struct Decoder {
     scratch: Scratch,
     keys: Keys,
+    rows: Rows,
     points: PointScratch,
     item_lists: Vec<(usize, usize)>,
 }
@@ -41,7 +43,7 @@ impl Decoder {
     }
 
     fn message(&mut self, bytes: &[u8], signal: Signal, v: &mut impl Visitor) -> Result<DecodeStats> {
-        let mut parser = Parser::new(bytes, &mut self.scratch, &mut self.keys);
+        let mut parser = Parser::new(bytes, &mut self.scratch, &mut self.keys, &mut self.rows);
         let mut frame = Frame {
             signal,
             last_schema_url: scan::last_schema_url(bytes),

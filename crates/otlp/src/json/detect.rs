@@ -4,11 +4,12 @@ use super::field::Field;
 use super::parser::{Parser, Scratch};
 use crate::Signal;
 use crate::keys::Keys;
+use crate::rows::Rows;
 
 /// The signal of a message or of its beginning; `Some(None)` for an object without members.
 pub(crate) fn detect(bytes: &[u8]) -> Option<Option<Signal>> {
-    let (mut scratch, mut keys) = (Scratch::default(), Keys::default());
-    let mut parser = Parser::new(bytes, &mut scratch, &mut keys);
+    let (mut scratch, mut keys, mut rows) = (Scratch::default(), Keys::default(), Rows::default());
+    let mut parser = Parser::new(bytes, &mut scratch, &mut keys, &mut rows);
     if parser.peek() != b'{' {
         return None;
     }

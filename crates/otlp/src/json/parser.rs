@@ -7,6 +7,7 @@ use super::number;
 use super::scan;
 use super::text::{self, Unescaped};
 use crate::keys::Keys;
+use crate::rows::Rows;
 use crate::{DecodeError, DecodeErrorKind, DecodeStats};
 
 pub(super) type Result<T> = std::result::Result<T, DecodeError>;
@@ -77,15 +78,22 @@ pub(super) struct Parser<'a, 'd> {
     pub(super) pos: usize,
     pub(super) scratch: &'d mut Scratch,
     pub(super) keys: &'d mut Keys,
+    pub(super) rows: &'d mut Rows,
     pub(super) stats: DecodeStats,
 }
 
 impl<'a, 'd> Parser<'a, 'd> {
-    pub(super) fn new(bytes: &'a [u8], scratch: &'d mut Scratch, keys: &'d mut Keys) -> Self {
+    pub(super) fn new(
+        bytes: &'a [u8],
+        scratch: &'d mut Scratch,
+        keys: &'d mut Keys,
+        rows: &'d mut Rows,
+    ) -> Self {
         let pos = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
         scratch.text.clear();
         scratch.bytes.clear();
-        Self { bytes, utf8: str::from_utf8(bytes).ok(), pos, scratch, keys, stats: DecodeStats::default() }
+        let utf8 = str::from_utf8(bytes).ok();
+        Self { bytes, utf8, pos, scratch, keys, rows, stats: DecodeStats::default() }
     }
 
     /// The bytes to come.

@@ -61,6 +61,7 @@ impl<'a> Parser<'a, '_> {
 
     fn whole_span(&mut self, v: &mut impl Visitor) -> Result<()> {
         let (mut head, mut strings) = (SpanHead::default(), Strings::default());
+        let mut has_attributes = false;
         self.object(|p, field| {
             match field {
                 Field::TraceId => strings.trace_id = p.id(16)?,
@@ -76,7 +77,8 @@ impl<'a> Parser<'a, '_> {
                 Field::StartTimeUnixNano => head.start_unix_ns = p.u64()?,
                 Field::EndTimeUnixNano => head.end_unix_ns = p.u64()?,
                 Field::Attributes => {
-                    p.attributes(|(key, number), value| v.numbered_attribute(key, number, value))?;
+                    let is_first = !std::mem::replace(&mut has_attributes, true);
+                    p.span_attributes(is_first, v)?;
                 }
                 Field::DroppedAttributesCount => head.dropped_attributes_count = p.u32()?,
                 Field::Events => p.array(|p| p.event(v))?,
@@ -98,6 +100,30 @@ impl<'a> Parser<'a, '_> {
             status_message: scratch.text(strings.status_message),
             ..head
         });
+        Ok(())
+    }
+
+    /// Hands over the array of a span's attributes; only if they are the first of their span, they may be those of another one.
+    fn span_attributes(&mut self, is_first: bool, v: &mut impl Visitor) -> Result<()> {
+        let array = self.rest();
+        let is_tried = is_first && self.rows.is_tried();
+        if is_tried
+            && let Some((number, rest)) = self.rows.expected(array)
+            && v.same_attributes(number)
+        {
+            self.rows.came();
+            self.pos += array.len() - rest.len();
+            return Ok(());
+        }
+        let stats = self.stats;
+        self.attributes(|(key, number), value| v.numbered_attribute(key, number, value))?;
+        // Damage is counted each time; only of an array its end is known without what follows it.
+        if is_tried && self.stats == stats && array.first() == Some(&b'[') {
+            let array = array.get(..array.len() - self.rest().len()).unwrap_or_default();
+            if let Some(number) = self.rows.follow(array) {
+                v.keep_attributes(number);
+            }
+        }
         Ok(())
     }
 

@@ -10,6 +10,12 @@ use crate::keys::Key;
 use crate::node::{MAX_DEPTH, MAX_NODES, Node};
 use crate::{DecodeError, DecodeErrorKind, Value};
 
+/// The tag of an attribute's value.
+const VALUE: u8 = 0x12;
+
+/// The tag of an integer in it.
+const INT: u8 = 0x18;
+
 /// Receives one attribute.
 pub(super) type Emit<'e> = &'e mut dyn FnMut(Key<'_>, Value<'_>);
 
@@ -45,17 +51,58 @@ impl Decoder {
         self.long(r, emit)
     }
 
+    /// Hands over a row of attributes, up to the first that is not [`short`](Self::short). `bytes` begins behind the first
+    /// one's tag. Gives what is left, and whether that is behind the row; else it begins behind the tag of that one.
+    #[inline(always)]
+    pub(super) fn row<'m>(
+        &mut self,
+        mut bytes: &'m [u8],
+        tag: u8,
+        emit: &mut impl FnMut(Key<'_>, Value<'_>),
+    ) -> (&'m [u8], bool) {
+        loop {
+            let [len @ ..0x80, rest @ ..] = bytes else { return (bytes, false) };
+            let Some((attribute, rest)) = rest.split_at_checked(usize::from(*len)) else {
+                return (bytes, false);
+            };
+            if !self.short(attribute, emit) {
+                return (bytes, false);
+            }
+            match rest {
+                [next, rest @ ..] if *next == tag => bytes = rest,
+                _ => return (rest, true),
+            }
+        }
+    }
+
     /// Hands over a `KeyValue` of the shape that nearly all have: a key, then one scalar, every length in one
     /// byte. `false` for any other shape, damage included.
     #[inline(always)]
     pub(super) fn short(&mut self, bytes: &[u8], emit: &mut impl FnMut(Key<'_>, Value<'_>)) -> bool {
         let Some((at, rest)) = self.keys.expected(bytes) else { return self.unexpected(bytes, emit) };
-        let Some(value) = short_value(rest) else { return false };
-        let value = match value {
-            Usual::Str(text) => Value::Str(self.values.check(text, &mut self.stats)),
-            Usual::Other(value) => value,
-        };
-        emit(self.keys.key(at), value);
+        // Apart from the others: nearly all are integers, most of them in one byte.
+        if let [len, INT, value @ ..] = rest {
+            if usize::from(*len) != value.len() + 1 {
+                return false;
+            }
+            let number = match value {
+                &[byte @ ..0x80] => byte.into(),
+                &[low @ 0x80..=0xff, high @ ..0x80] => u64::from(low & 0x7f) | u64::from(high) << 7,
+                value => match whole_varint(value) {
+                    Some(number) => number,
+                    None => return false,
+                },
+            };
+            emit(self.keys.key(at), Value::Int(number as i64));
+            return true;
+        }
+        match short_value(rest) {
+            Some(Usual::Other(value)) => emit(self.keys.key(at), value),
+            Some(Usual::Str(text)) => {
+                emit(self.keys.key(at), Value::Str(self.values.check(text, &mut self.stats)));
+            }
+            None => return false,
+        }
         true
     }
 
@@ -64,13 +111,14 @@ impl Decoder {
     fn unexpected(&mut self, bytes: &[u8], emit: Emit<'_>) -> bool {
         let [0x0a, key_len @ ..0x80, rest @ ..] = bytes else { return false };
         let Some((key, rest)) = rest.split_at_checked(usize::from(*key_len)) else { return false };
+        let [VALUE, rest @ ..] = rest else { return false };
         let Some(value) = short_value(rest) else { return false };
         let value = match value {
             Usual::Str(text) => Value::Str(self.values.check(text, &mut self.stats)),
             Usual::Other(value) => value,
         };
-        // The field as it stands there: its tag, its length in a byte, the text.
-        let write = |to: &mut Vec<u8>| to.extend_from_slice(bytes.get(..key.len() + 2).unwrap_or_default());
+        // The field as it stands there: its tag, its length in a byte, the text, the tag of the value.
+        let write = |to: &mut Vec<u8>| to.extend_from_slice(bytes.get(..key.len() + 3).unwrap_or_default());
         emit(self.keys.check(key, &mut self.stats, write), value);
         true
     }
@@ -206,15 +254,15 @@ enum Usual<'a> {
     Other(Value<'a>),
 }
 
-/// The scalar after a key, every length in one byte; `None` for any other shape, damage included.
+/// The scalar behind a value's tag, every length in one byte; `None` for any other shape, damage included.
 #[inline(always)]
 fn short_value(bytes: &[u8]) -> Option<Usual<'_>> {
-    let [0x12, len @ ..0x80, kind, value @ ..] = bytes else { return None };
+    let [len @ ..0x80, kind, value @ ..] = bytes else { return None };
     if usize::from(*len) != value.len() + 1 {
         return None;
     }
     match (*kind, value) {
-        (0x18, value) => Some(Usual::Other(Value::Int(whole_varint(value)? as i64))),
+        (INT, value) => Some(Usual::Other(Value::Int(whole_varint(value)? as i64))),
         (0x0a, [len @ ..0x80, text @ ..]) if usize::from(*len) == text.len() => Some(Usual::Str(text)),
         (0x21, word) => Some(Usual::Other(Value::Double(f64::from_le_bytes(word.try_into().ok()?)))),
         _ => None,

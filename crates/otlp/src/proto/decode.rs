@@ -4,6 +4,7 @@
 
 use super::wire::Reader;
 use crate::keys::Keys;
+use crate::rows::Rows;
 use crate::seen::Seen;
 use crate::{DecodeError, DecodeStats, ResourceHead, ScopeHead, Signal, Visitor};
 
@@ -18,6 +19,7 @@ pub struct Decoder {
     pub(super) bounds: Vec<f64>,
     pub(super) quantiles: Vec<(f64, f64)>,
     pub(super) keys: Keys,
+    pub(super) rows: Rows,
     pub(super) values: Seen,
     pub(super) names: Seen,
 }

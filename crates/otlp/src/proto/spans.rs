@@ -6,6 +6,9 @@ use super::wire::Reader;
 use crate::keys::Key;
 use crate::{EventHead, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor};
 
+/// The tag of a span's attribute.
+const ATTRIBUTE: u8 = 0x4a;
+
 impl Decoder {
     /// Hands over one span, or gives it up at the damage.
     pub(super) fn span(&mut self, r: Reader<'_>, v: &mut impl Visitor) -> Result<()> {
@@ -20,6 +23,9 @@ impl Decoder {
     fn whole_span(&mut self, mut r: Reader<'_>, v: &mut impl Visitor) -> Result<()> {
         let mut head = SpanHead::default();
         let (mut name, mut trace_state, mut status_message) = (&[][..], &[][..], &[][..]);
+        let mut has_attributes = false;
+        r.pass_to(usual_front(r.rest(), &mut head, &mut name));
+        self.keys.item(name);
         while !r.at_end() {
             match r.tag()? {
                 0x0a => head.trace_id = r.bytes()?,
@@ -34,22 +40,8 @@ impl Decoder {
                 0x39 => head.start_unix_ns = r.fixed64()?,
                 0x41 => head.end_unix_ns = r.fixed64()?,
                 0x4a => {
-                    let emit = &mut |(key, number): Key<'_>, value: Value<'_>| {
-                        v.numbered_attribute(key, number, value)
-                    };
-                    // They come in rows.
-                    loop {
-                        match r.short_message().filter(|attribute| self.short(attribute, emit)) {
-                            Some(attribute) => r.pass_short(attribute),
-                            None => {
-                                let attribute = r.message()?;
-                                self.key_value(attribute, emit)?;
-                            }
-                        }
-                        if !r.pass(0x4a) {
-                            break;
-                        }
-                    }
+                    let is_first = !std::mem::replace(&mut has_attributes, true);
+                    self.attributes(&mut r, is_first, v)?;
                 }
                 0x50 => head.dropped_attributes_count = r.uint32()?,
                 0x5a => self.event(r.message()?, v)?,
@@ -64,6 +56,45 @@ impl Decoder {
         let (trace_state, status_message) = (self.text(trace_state), self.text(status_message));
         let name = self.names.check(name, &mut self.stats);
         v.span(&SpanHead { name, trace_state: &trace_state, status_message: &status_message, ..head });
+        Ok(())
+    }
+
+    /// Hands over a row of attributes, of which the first tag was read; only if they are the first of their span, they may be
+    /// those of another one.
+    #[inline(always)]
+    fn attributes(&mut self, r: &mut Reader<'_>, is_first: bool, v: &mut impl Visitor) -> Result<()> {
+        let row = r.rest();
+        let is_tried = is_first && self.rows.is_tried();
+        if is_tried
+            && let Some((number, rest)) = self.rows.expected(row)
+            && rest.first() != Some(&ATTRIBUTE)
+            && v.same_attributes(number)
+        {
+            self.rows.came();
+            r.pass_to(rest);
+            return Ok(());
+        }
+        let stats = self.stats;
+        let emit = &mut |(key, number): Key<'_>, value: Value<'_>| v.numbered_attribute(key, number, value);
+        loop {
+            let (rest, is_over) = self.row(r.rest(), ATTRIBUTE, emit);
+            r.pass_to(rest);
+            if is_over {
+                break;
+            }
+            let attribute = r.message()?;
+            self.key_value(attribute, emit)?;
+            if !r.pass(ATTRIBUTE) {
+                break;
+            }
+        }
+        // Damage is counted each time.
+        if is_tried && self.stats == stats {
+            let row = row.get(..row.len() - r.rest().len()).unwrap_or_default();
+            if let Some(number) = self.rows.follow(row) {
+                v.keep_attributes(number);
+            }
+        }
         Ok(())
     }
 
@@ -117,4 +148,28 @@ impl Decoder {
         v.link(&LinkHead { trace_state: &trace_state, ..head });
         Ok(())
     }
+}
+
+/// Reads the fields before a span's attributes as far as they stand as most writers put them: in the order of their numbers,
+/// each once, with ids of the right length. Gives what follows them; the others are read one by one.
+#[inline(always)]
+fn usual_front<'a>(bytes: &'a [u8], head: &mut SpanHead<'a>, name: &mut &'a [u8]) -> &'a [u8] {
+    let Some((ids, mut rest)) = bytes.split_first_chunk::<28>() else { return bytes };
+    if [ids[0], ids[1], ids[18], ids[19]] != [0x0a, 16, 0x12, 8] {
+        return bytes;
+    }
+    (head.trace_id, head.span_id) = (&ids[2..18], &ids[20..]);
+    if let Some(([0x22, 8, parent @ ..], after)) = rest.split_first_chunk::<10>() {
+        (head.parent_span_id, rest) = (parent, after);
+    }
+    let [0x2a, len @ ..0x80, after @ ..] = rest else { return rest };
+    let Some((text, after)) = after.split_at_checked(usize::from(*len)) else { return rest };
+    (*name, rest) = (text, after);
+    let Some((times, after)) = rest.split_first_chunk::<20>() else { return rest };
+    let [0x30, kind @ ..0x80, 0x39, times @ ..] = times else { return rest };
+    let Some(([start @ .., 0x41], end)) = times.split_first_chunk::<9>() else { return rest };
+    let Some(end) = end.first_chunk::<8>() else { return rest };
+    head.kind = SpanKind(i32::from(*kind));
+    (head.start_unix_ns, head.end_unix_ns) = (u64::from_le_bytes(*start), u64::from_le_bytes(*end));
+    after
 }

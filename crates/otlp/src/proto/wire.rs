@@ -165,19 +165,10 @@ impl<'a> Reader<'a> {
         Ok(bytes)
     }
 
-    /// The bytes of the sub-message to come where its length is one byte and all of it is there;
-    /// [`pass_short`](Self::pass_short) steps over it.
+    /// Steps over all but `rest`, which is the end of what was to come.
     #[inline]
-    pub(super) fn short_message(&self) -> Option<&'a [u8]> {
-        let len = *self.buf.get(self.pos)?;
-        let start = self.pos + 1;
-        if len >= 0x80 { None } else { self.buf.get(start..start + usize::from(len)) }
-    }
-
-    /// Steps over what [`short_message`](Self::short_message) gave.
-    #[inline]
-    pub(super) fn pass_short(&mut self, message: &[u8]) {
-        self.pos += 1 + message.len();
+    pub(super) fn pass_to(&mut self, rest: &[u8]) {
+        self.pos = self.buf.len() - rest.len();
     }
 
     /// Steps over the next byte if it is this one.

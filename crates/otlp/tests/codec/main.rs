@@ -9,3 +9,4 @@ mod foreign_json;
 mod golden;
 mod prepared;
 mod round_trip;
+mod same_attributes;
