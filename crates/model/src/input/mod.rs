@@ -18,7 +18,7 @@ use layer::{Layer, Stopped, Trailing};
 const CHUNK: usize = 64 << 10;
 /// Up to this size the window grows instead of moving what it holds: messages are long, and each that is cut by the end
 /// of the window would be copied.
-const WINDOW: usize = 1 << 20;
+const WINDOW: usize = 1 << 19;
 /// Compression inside of compression is undone this often.
 const MAX_LAYERS: usize = 3;
 /// A stream may unpack to this much whatever it is; beyond, only to [`MAX_EXPANSION`] times its size.
