@@ -40,6 +40,8 @@ const MAX_TRACE_SPANS: u64 = 1_000_000;
 pub(crate) struct Fold {
     forest: Forest,
     nodes: Vec<Node>,
+    /// The path of each span of the last trace, of any run: the next one is often the same.
+    last_paths: Vec<u32>,
     slots: Slots,
     /// (anchor, span): the spans of each group in time order; empty where the trace is one group.
     groups: Vec<(u32, u32)>,

@@ -78,6 +78,14 @@ impl PathTree {
         Place { path, is_collapsed: false }
     }
 
+    /// What [`Self::child`] gives, if that is the path `like`: then it was found by the same names before.
+    #[inline]
+    pub(crate) fn is_child(&self, like: u32, parent: Option<u32>, name: &str) -> Option<Place> {
+        let node = self.node(like).filter(|_| like != ROOT)?;
+        let is_it = node.parent == parent.unwrap_or(ROOT) && is_same(&node.name, name);
+        is_it.then_some(Place { path: like, is_collapsed: false })
+    }
+
     /// Number of paths, without the empty one.
     pub(crate) fn len(&self) -> usize {
         self.nodes.len() - 1
@@ -258,6 +266,20 @@ pub(crate) fn shorten(name: &str) -> &str {
         end -= 1;
     }
     name.get(..end).unwrap_or_default()
+}
+
+/// `a == b`, by words that may overlap: a call to compare short names costs more than comparing them.
+#[inline]
+fn is_same(a: &str, b: &str) -> bool {
+    let (a, b) = (a.as_bytes(), b.as_bytes());
+    if a.len() != b.len() {
+        return false;
+    }
+    let ends = |bytes| Some((<[u8]>::first_chunk::<8>(bytes)?, <[u8]>::last_chunk::<8>(bytes)?));
+    match (ends(a), ends(b)) {
+        (Some(a_ends), Some(b_ends)) => a_ends == b_ends && (a.len() <= 16 || a == b),
+        _ => a.iter().zip(b).all(|(a, b)| a == b),
+    }
 }
 
 /// A keyed hash of a few bytes: 128-bit products folded, as wyhash does.

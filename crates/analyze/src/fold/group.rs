@@ -151,7 +151,9 @@ impl Fold {
             }
         } else {
             target.waits.batch(span);
-            if let Some(named) = target.named_waits.of(trace.text(span.loader), target.bounds.loaders) {
+            // Few have one.
+            let loader = if span.loader.is_empty() { "" } else { trace.text(span.loader) };
+            if let Some(named) = target.named_waits.of(loader, target.bounds.loaders) {
                 named.waits.batch(span);
             }
         }

@@ -113,8 +113,9 @@ impl Fold {
         self.families.of(trace, &self.forest.parents);
         self.find_around_steps(trace);
         self.slots.clear();
-        self.nodes.clear();
+        // What stands there is written over: the order has every span, parents first.
         self.nodes.resize(trace.spans.len(), Node::NOWHERE);
+        self.last_paths.resize(trace.spans.len(), ROOT);
         for &index in &self.forest.order {
             let Some(span) = trace.spans.get(index as usize) else { continue };
             let parent_index = self.forest.parents.get(index as usize).copied().unwrap_or(NONE);
@@ -131,8 +132,14 @@ impl Fold {
                     let around = sections.child(None, family).path;
                     (sections.child(Some(around), name), ABSENT)
                 }
-                None => path(trace, span, starts, name, parent.as_ref(), sections),
+                None => {
+                    let last = self.last_paths.get(index as usize).copied().unwrap_or(ROOT);
+                    path(trace, span, starts, name, parent.as_ref(), (sections, last))
+                }
             };
+            if let Some(last) = self.last_paths.get_mut(index as usize) {
+                *last = place.path;
+            }
             let own = own_phase(trace, span, name, place, sections, &mut self.slots);
             let inherited = parent.map_or(around, |parent| parent.slot);
             let own_thread = span.figure(Figure::ThreadId);
@@ -322,24 +329,25 @@ fn role(trace: &Trace, span: &Span, parent: Option<&Around>, is_around_steps: bo
     }
 }
 
-/// The path of a span, and the slot of the phase that the names before it imply where they are no spans.
+/// The path of a span, and the slot of the phase that the names before it imply where they are no spans. Likely the `last`
+/// one that a span in its place had.
 fn path(
     trace: &Trace,
     span: &Span,
     starts: bool,
     name: &str,
     parent: Option<&Around>,
-    sections: &mut Sections,
+    (sections, last): (&mut Sections, u32),
 ) -> (Place, u16) {
     match parent {
-        Some(parent) if !starts => (sections.child(Some(parent.path), name), ABSENT),
+        Some(parent) if !starts => (sections.child_like(last, Some(parent.path), name), ABSENT),
         None if !span.parent_path.is_empty() => {
             let names = split(trace.text(span.parent_path));
             let implied = names.iter().rev().find_map(|name| Phase::infer(name)).map_or(ABSENT, known);
             let around = names.iter().fold(None, |around, name| Some(sections.child(around, name).path));
             (sections.child(around, name), implied)
         }
-        _ => (sections.child(None, name), ABSENT),
+        _ => (sections.child_like(last, None, name), ABSENT),
     }
 }
 

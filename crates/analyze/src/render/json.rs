@@ -19,52 +19,69 @@ fn render(report: &Report, _: Options) -> Result<String, RenderError> {
     Ok(lines(&compact))
 }
 
-/// Compact JSON with line breaks at the outer levels of nesting.
+/// Compact JSON with line breaks at the outer levels of nesting. What is between two of these is taken over as a whole.
 fn lines(compact: &str) -> String {
     let mut text = String::with_capacity(compact.len() + compact.len() / 16);
-    let mut depth = 0;
-    let mut in_string = false;
-    let mut is_escaped = false;
-    let mut letters = compact.chars().peekable();
-    while let Some(letter) = letters.next() {
-        if in_string {
-            text.push(letter);
-            in_string = is_escaped || letter != '"';
-            is_escaped = letter == '\\' && !is_escaped;
-            continue;
-        }
-        match letter {
-            '"' => in_string = true,
-            '{' | '[' => {
-                depth += 1;
-                text.push(letter);
-                // Nothing stays on one line with its bracket.
-                if depth <= INDENTED && !matches!(letters.peek(), Some('}' | ']')) {
-                    line(&mut text, depth);
-                }
+    let mut depth = 0usize;
+    // What was taken over so far.
+    let mut done = 0;
+    let bytes = compact.as_bytes();
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let next = at + 1;
+        let mut take = |text: &mut String, to: usize| {
+            text.push_str(compact.get(done..to).unwrap_or_default());
+            done = to;
+        };
+        match byte {
+            b'"' => {
+                at = end_of_string(bytes, next);
                 continue;
             }
-            '}' | ']' => {
-                if depth <= INDENTED && !text.ends_with(['{', '[']) {
+            b'{' | b'[' => {
+                depth += 1;
+                // Nothing stays on one line with its bracket.
+                if depth <= INDENTED && !matches!(bytes.get(next), Some(b'}' | b']')) {
+                    take(&mut text, next);
+                    line(&mut text, depth);
+                }
+            }
+            b'}' | b']' => {
+                let is_empty =
+                    at.checked_sub(1).is_some_and(|last| matches!(bytes.get(last), Some(b'{' | b'[')));
+                if depth <= INDENTED && !is_empty {
+                    take(&mut text, at);
                     line(&mut text, depth.saturating_sub(1));
                 }
                 depth = depth.saturating_sub(1);
             }
-            ',' if depth <= INDENTED => {
-                text.push(letter);
+            b',' if depth <= INDENTED => {
+                take(&mut text, next);
                 line(&mut text, depth);
-                continue;
             }
-            ':' if depth <= INDENTED => {
-                text.push_str(": ");
-                continue;
+            b':' if depth <= INDENTED => {
+                take(&mut text, next);
+                text.push(' ');
             }
             _ => {}
         }
-        text.push(letter);
+        at = next;
     }
+    text.push_str(compact.get(done..).unwrap_or_default());
     text.push('\n');
     text
+}
+
+/// Where a string whose content begins at `at` is over.
+fn end_of_string(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(&byte) = bytes.get(at) {
+        at += match byte {
+            b'"' => return at + 1,
+            b'\\' => 2,
+            _ => 1,
+        };
+    }
+    at
 }
 
 fn line(text: &mut String, depth: usize) {

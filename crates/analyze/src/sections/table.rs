@@ -31,6 +31,13 @@ impl Sections {
         self.tree.child(parent, name)
     }
 
+    /// The same, where it is likely the path `like`.
+    #[inline]
+    pub(crate) fn child_like(&mut self, like: u32, parent: Option<u32>, name: &str) -> Place {
+        let known = self.tree.is_child(like, parent, name);
+        known.unwrap_or_else(|| self.tree.child(parent, name))
+    }
+
     /// Cuts all paths if they are too many; whether it did, so that paths found before are no longer good.
     #[inline]
     pub(crate) fn enforce(&mut self, bound: usize) -> bool {
