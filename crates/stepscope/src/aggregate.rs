@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use crate::memory::own_call;
 use crate::sync::atomic::{AtomicU64, Ordering, fence};
 
 use stepscope_core::histogram::{self, BUCKETS_PER_OCTAVE, OCTAVES};
@@ -176,6 +177,7 @@ type Octave = Box<[AtomicU64; BUCKETS_PER_OCTAVE]>;
 /// A first use.
 #[cold]
 fn make(octave: &OnceLock<Octave>) -> &Octave {
+    let _own = own_call();
     octave.get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))))
 }
 
@@ -368,6 +370,7 @@ impl Aggregates {
     /// A first use.
     #[cold]
     fn make_cells(&self, path: usize) -> Option<&PathCells> {
+        let _own = own_call();
         let new_chunk = || Box::new(std::array::from_fn(|_| OnceLock::new()));
         let chunk = self.chunks.get(path / CHUNK)?.get_or_init(new_chunk);
         Some(chunk.get(path % CHUNK)?.get_or_init(|| Box::new(PathCells::new())))

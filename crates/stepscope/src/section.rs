@@ -72,7 +72,7 @@ impl Drop for SectionGuard {
 }
 
 fn end(key: u64, kind: SectionKind) {
-    thread::with_current(|state| {
+    thread::lightly_with_current(|state| {
         state.end_section(key);
         if kind == SectionKind::Epoch {
             state.recorder.end_epoch();
@@ -109,7 +109,7 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
 /// As [`enter`], for a section of no particular kind.
 #[doc(hidden)]
 pub fn enter_plain(callsite: &'static Callsite, values: &[FieldValue<'_>]) -> SectionGuard {
-    guard(thread::with_beginning(|state| state.enter_plain(callsite, values)), SectionKind::Section)
+    guard(thread::lightly_with_beginning(|state| state.enter_plain(callsite, values)), SectionKind::Section)
 }
 
 /// The guard of what was begun: outer `None` without a state of the thread, inner without room.

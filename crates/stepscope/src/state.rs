@@ -27,6 +27,8 @@ use crate::visit;
 /// The state of one thread for one recorder.
 #[derive(Debug)]
 pub(crate) struct ThreadState {
+    /// The recorder's.
+    pub(crate) id: u64,
     pub(crate) recorder: Arc<Recorder>,
     pub(crate) shared: Arc<ThreadShared>,
     /// Of this thread, in this recorder.
@@ -75,6 +77,7 @@ impl ThreadState {
         let (shared, number) = recorder.register_thread();
         let id = recorder.id;
         Self {
+            id,
             span_ids: SpanIds::new(recorder.span_nonce, number),
             keeps_sums: recorder.config.sums,
             recorder,
@@ -499,6 +502,7 @@ impl ThreadState {
 
     #[inline(never)]
     fn enter_any(&mut self, callsite: &'static Callsite, values: &[FieldValue<'_>]) -> Option<u64> {
+        let _own = memory::own_call();
         let source = Source::Section(callsite);
         let spec = || Spec { phase: callsite.phase, ..Spec::default() };
         let Some(&parent) = self.current().filter(|parent| parent.takes_work()) else {
@@ -674,6 +678,7 @@ impl ThreadState {
 
     #[inline(never)]
     fn end_any(&mut self, key: u64, exit_ns: u64, counters: Option<memory::Counters>) {
+        let _own = memory::own_call();
         let mut stay = Stay::default();
         let Some(frame) = self.leave_frame(key, exit_ns, counters, &mut stay) else { return };
         match frame.form.get() {

@@ -77,12 +77,32 @@ pub(crate) fn with_beginning<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option
     with_current_id(crate::recorder::beginning_id(), f)
 }
 
+/// As [`with_current`], for what allocates nothing or begins an own call by itself where it does.
+#[inline(always)]
+pub(crate) fn lightly_with_current<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
+    lightly_with_id(crate::recorder::current_id(), f)
+}
+
+/// As [`with_beginning`], likewise.
+#[inline(always)]
+pub(crate) fn lightly_with_beginning<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
+    lightly_with_id(crate::recorder::beginning_id(), f)
+}
+
 #[inline]
 fn with_current_id<R>(id: u64, f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
-    if id == 0 || is_suppressed() {
+    if id == 0 {
         return None;
     }
     let _own = memory::own_call();
+    lightly_with_id(id, f)
+}
+
+#[inline(always)]
+fn lightly_with_id<R>(id: u64, f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
+    if id == 0 || is_suppressed() {
+        return None;
+    }
     with_id(id, crate::recorder::current, f)
 }
 
@@ -95,7 +115,7 @@ fn with_id<R>(
     let cell = STATE.try_with(|cell| {
         let mut slot = cell.try_borrow_mut().ok()?;
         let state = match &mut slot.0 {
-            Some(state) if state.recorder.id == id => state,
+            Some(state) if state.id == id => state,
             _ => make(&mut slot, recorder()?)?,
         };
         // Called in one place, so that it is part of its caller.
@@ -106,6 +126,7 @@ fn with_id<R>(
 
 #[cold]
 fn make(slot: &mut Slot, recorder: Arc<Recorder>) -> Option<&mut Box<ThreadState>> {
+    let _own = memory::own_call();
     slot.0 = Some(Box::new(ThreadState::new(recorder)));
     slot.0.as_mut()
 }

@@ -514,6 +514,7 @@ impl TracePool {
 
     #[cold]
     fn free(&mut self, table: &TraceTable, place: &TraceState, trace: TraceRef) {
+        let _own = crate::memory::own_call();
         *place.announcement() = Announcement::Open;
         // From here on nobody holds it, so nobody else writes to it.
         let generation = u64::from(trace.generation()).wrapping_add(1) & (u64::MAX / GENERATION);
