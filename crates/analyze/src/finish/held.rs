@@ -35,7 +35,7 @@ pub(super) fn series(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<
     let mut steps: Vec<u64> = Vec::new();
     let mut ends_ns: Vec<u64> = Vec::new();
     let mut columns: BTreeMap<usize, Row> = BTreeMap::new();
-    let numbered = numbering.points(points);
+    let numbered = numbering.told(points, |step, point| (step, point.clone()));
     let size = numbered.len();
     let mut put = |at: usize, point: &HeldPoint| {
         for (column, net) in point.nets() {

@@ -75,14 +75,31 @@ impl Numbering {
 
     /// The points of a series by number; those of one number together.
     pub(super) fn points<T: Merge + Clone>(&self, series: &Points<T>) -> BTreeMap<u64, T> {
-        let mut points: BTreeMap<u64, T> = BTreeMap::new();
-        for (&key, value) in &series.points {
-            points
-                .entry(self.at(self.first(key.0, series.shift), key.1 << series.shift.min(63)))
-                .and_modify(|point| point.absorb(value))
-                .or_insert_with(|| value.clone());
+        self.told(series, |number, point| (number, point.clone())).into_iter().collect()
+    }
+
+    /// What is told of each of these points, in the order of numbers.
+    pub(super) fn told<T: Merge + Clone, U>(&self, series: &Points<T>, of: impl Fn(u64, &T) -> U) -> Vec<U> {
+        let shift = series.shift.min(63);
+        let number = |&(epoch, step): &(u64, u64)| self.at(self.first(epoch, series.shift), step << shift);
+        let mut points: Vec<(u64, &T)> =
+            series.points.iter().map(|(key, point)| (number(key), point)).collect();
+        // Mostly they are sorted: one pass. Stable, so that those of one number stay in the order of epochs.
+        points.sort_by_key(|&(number, _)| number);
+        let mut told = Vec::with_capacity(points.len());
+        for group in points.chunk_by(|a, b| a.0 == b.0) {
+            match group {
+                [] => {}
+                // Points are large: most need no copy.
+                &[(number, point)] => told.push(of(number, point)),
+                [(number, first), others @ ..] => {
+                    let mut merged = (*first).clone();
+                    others.iter().for_each(|(_, point)| merged.absorb(point));
+                    told.push(of(*number, &merged));
+                }
+            }
         }
-        points
+        told
     }
 
     /// The first epoch of a key: where epochs go together, those of a point lack their last bits.

@@ -32,10 +32,10 @@ fn of(run: &RunAcc, all: &Numbers, mode: Mode, first: u64) -> Vec<Pause> {
         .filter_map(|point| Some((point.first_ns?, point.sum_ns)))
         .collect();
     others.sort_unstable();
-    let points = all.of_mode(mode).points(series);
+    let points = all.of_mode(mode).told(series, |step, point| (step, point.first_ns, point.sum_ns));
     let points: Vec<(u64, u64, u128)> = points
         .into_iter()
-        .filter_map(|(step, point)| Some((step, point.first_ns?, point.sum_ns)))
+        .filter_map(|(step, first_ns, sum_ns)| Some((step, first_ns?, sum_ns)))
         .filter(|&(step, ..)| step >= first)
         .collect();
     let mut pauses: Vec<Pause> = points
@@ -50,7 +50,11 @@ fn of(run: &RunAcc, all: &Numbers, mode: Mode, first: u64) -> Vec<Pause> {
         })
         .filter(|pause| pause.pause_ns > 0)
         .collect();
-    pauses.sort_by_key(|pause| (Reverse(pause.pause_ns), pause.step));
-    pauses.truncate(TOLD);
+    let order = |pause: &Pause| (Reverse(pause.pause_ns), pause.step);
+    if pauses.len() > TOLD {
+        pauses.select_nth_unstable_by_key(TOLD, order);
+        pauses.truncate(TOLD);
+    }
+    pauses.sort_by_key(order);
     pauses
 }

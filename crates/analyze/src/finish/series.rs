@@ -14,7 +14,7 @@ use crate::values::ValueAcc;
 /// The series of one mode; absent where no step has a number.
 pub(super) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<StepSeries> {
     let series = run.series.get(mode as usize).filter(|series| !series.points.is_empty())?;
-    let points = numbering.points(series).into_iter().map(|(step, point)| SeriesPoint {
+    let points = numbering.told(series, |step, point| SeriesPoint {
         step,
         count: point.count,
         duration_sum_ns: narrow(point.sum_ns),
@@ -26,13 +26,13 @@ pub(super) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<S
         wait_ns: narrow(point.wait_ns),
         run_queue_ns: point.run_queue_ns,
     });
-    Some(StepSeries { mode, shift: series.shift.min(63), points: points.collect() })
+    Some(StepSeries { mode, shift: series.shift.min(63), points })
 }
 
 /// Exposed time by phase over step numbers; absent where no whole step has a number.
 pub(super) fn phases(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<PhaseSeries> {
     let series = run.phase_series.get(mode as usize).filter(|series| !series.points.is_empty())?;
-    let points = numbering.points(series).into_iter().map(|(step, point)| {
+    let points = numbering.told(series, |step, point| {
         let exposed = point
             .exposed
             .iter()
@@ -48,7 +48,7 @@ pub(super) fn phases(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<
             exposed,
         }
     });
-    Some(PhaseSeries { mode, shift: series.shift.min(63), points: points.collect() })
+    Some(PhaseSeries { mode, shift: series.shift.min(63), points })
 }
 
 /// The user's own values, under the numbers of training steps.
@@ -56,15 +56,12 @@ pub(super) fn values(run: &RunAcc, numbering: &Numbering) -> Vec<ValueSeries> {
     run.values
         .tracks
         .iter()
-        .map(|(name, track)| {
-            let points = numbering.points(&track.points);
-            ValueSeries {
-                name: name.to_string(),
-                shift: track.points.shift.min(63),
-                not_finite: track.not_finite,
-                elsewhere: track.elsewhere.as_ref().map(|acc| value(0, acc)),
-                points: points.iter().map(|(&step, acc)| value(step, acc)).collect(),
-            }
+        .map(|(name, track)| ValueSeries {
+            name: name.to_string(),
+            shift: track.points.shift.min(63),
+            not_finite: track.not_finite,
+            elsewhere: track.elsewhere.as_ref().map(|acc| value(0, acc)),
+            points: numbering.told(&track.points, value),
         })
         .collect()
 }
