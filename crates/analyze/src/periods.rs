@@ -53,6 +53,9 @@ const AROUND: usize = 32;
 /// Large values after one whose distances from it can be a period: outliers lie between those of a period.
 const LAGS: usize = 4;
 
+/// Remainders of a distance that are looked up in a table.
+const MAX_TABLE: usize = 4_096;
+
 /// Distances that are looked at: the most frequent ones.
 const CANDIDATES: usize = 32;
 
@@ -176,20 +179,20 @@ impl<'a> Search<'a> {
 
     /// Each class from that of its values on with which it most likely began; see [`Beginning`].
     fn late(&self, every: u64, wholes: &[(u64, Class)], all: Among) -> Vec<Option<Class>> {
-        let begun = wholes.iter().map(|(first, whole)| (first % every, Beginning::of(whole, all)));
-        let mut begun: BTreeMap<u64, Beginning> = begun.collect();
+        let mut begun: Vec<Beginning> = wholes.iter().map(|(_, whole)| Beginning::of(whole, all)).collect();
+        let places = Places::of(every, wholes.iter().map(|(first, _)| first % every));
         // One pass for all classes of a distance: there may be as many as it is long.
         let values = self.numbers.iter().zip(self.above.iter().zip(&self.limits)).rev();
         for (&number, (above, limit)) in values.filter(|_| !wholes.is_empty()) {
-            if let Some(beginning) = begun.get_mut(&(number % every)) {
+            if let Some(beginning) = begun.get_mut(places.get(number % every)) {
                 beginning.add(number, above > limit);
             }
         }
-        let late = |(first, whole): &(u64, Class)| {
-            let (_, class) = begun.get(&(first % every))?.best?;
+        let late = |((_, whole), beginning): (&(u64, Class), &Beginning)| {
+            let (_, class) = beginning.best?;
             (class.members < whole.members).then_some(class)
         };
-        wholes.iter().map(late).collect()
+        wholes.iter().zip(&begun).map(late).collect()
     }
 
     fn large(&self) -> impl Iterator<Item = u64> {
@@ -199,22 +202,25 @@ impl<'a> Search<'a> {
 
     /// The classes that have enough large values, with their first numbers.
     fn classes(&self, every: u64, large: &[u64], is_enough: impl Fn(usize) -> bool) -> Vec<(u64, Class)> {
-        let mut by_remainder: BTreeMap<u64, (Option<u64>, usize, usize)> = BTreeMap::new();
+        let mut by_remainder: BTreeMap<u64, usize> = BTreeMap::new();
         for number in large {
-            by_remainder.entry(number % every).or_default().2 += 1;
+            *by_remainder.entry(number % every).or_default() += 1;
         }
-        by_remainder.retain(|_, (_, _, large)| is_enough(*large));
+        by_remainder.retain(|_, large| is_enough(*large));
         if by_remainder.is_empty() {
             return Vec::new();
         }
+        let places = Places::of(every, by_remainder.keys().copied());
+        let mut classes: Vec<(Option<u64>, usize, usize)> =
+            by_remainder.into_values().map(|large| (None, 0, large)).collect();
         for &number in self.numbers {
-            if let Some((first, members, _)) = by_remainder.get_mut(&(number % every)) {
+            if let Some((first, members, _)) = classes.get_mut(places.get(number % every)) {
                 first.get_or_insert(number);
                 *members += 1;
             }
         }
-        let classes = by_remainder.into_values();
         let class = |members, large| Class { since: None, members, large };
+        let classes = classes.into_iter();
         let classes = classes.filter_map(|(first, members, large)| Some((first?, class(members, large))));
         let mut classes: Vec<(u64, Class)> = classes.collect();
         classes.sort_by_key(|&(first, _)| first);
@@ -258,6 +264,43 @@ fn candidates(large: &[u64]) -> Vec<u64> {
     let mut distances: Vec<(u64, usize)> = counts.into_iter().collect();
     distances.sort_by_key(|&(distance, count)| (std::cmp::Reverse(count), distance));
     distances.into_iter().take(CANDIDATES).map(|(distance, _)| distance).collect()
+}
+
+/// Where the class of a remainder stands in a list of some: every value of the series is looked up.
+enum Places {
+    /// By remainder.
+    Few(Vec<usize>),
+    /// Of a distance with too many remainders for that.
+    Many(BTreeMap<u64, usize>),
+}
+
+impl Places {
+    /// In no list.
+    const NOWHERE: usize = usize::MAX;
+
+    fn of(every: u64, remainders: impl Iterator<Item = u64>) -> Self {
+        let placed = remainders.zip(0..);
+        match usize::try_from(every) {
+            Ok(every) if every <= MAX_TABLE => {
+                let mut places = vec![Self::NOWHERE; every];
+                for (remainder, at) in placed {
+                    let slot = usize::try_from(remainder).ok().and_then(|at| places.get_mut(at));
+                    slot.into_iter().for_each(|slot| *slot = at);
+                }
+                Self::Few(places)
+            }
+            _ => Self::Many(placed.collect()),
+        }
+    }
+
+    #[inline]
+    fn get(&self, remainder: u64) -> usize {
+        let at = match self {
+            Self::Few(places) => places.get(remainder as usize),
+            Self::Many(places) => places.get(&remainder),
+        };
+        at.copied().unwrap_or(Self::NOWHERE)
+    }
 }
 
 /// The values of a class.

@@ -23,14 +23,15 @@ const BLOCK: usize = 48;
 /// The values without their rounds, at the level of the round's geometric mean; absent where they do not go round.
 pub(super) fn evened(values: &[u64]) -> Option<Vec<u64>> {
     let logarithms: Vec<f64> = values.iter().map(|&value| (value.max(1) as f64).ln()).collect();
-    let all = scatter(&logarithms);
+    let all = quantile(off(&logarithms), 3, 4);
     let mut best: Option<(f64, Vec<f64>)> = None;
     for length in 2..=LONGEST.min(values.len() / MIN_ROUNDS) {
         let even = without(&logarithms, &shares(&logarithms, length));
-        let left = scatter(&even);
+        let off = off(&even);
         let least = best.as_ref().map_or(LEFT * all, |(least, _)| CLEARER * least);
-        if left < least {
-            best = Some((left, even));
+        // Where fewer are below it, the quantile is not, which then need not be found.
+        if off.iter().filter(|&&value| value < least).count() > place(off.len(), 3, 4) {
+            best = Some((quantile(off, 3, 4), even));
         }
     }
     let (_, even) = best?;
@@ -52,18 +53,27 @@ fn without(logarithms: &[f64], shares: &[f64]) -> Vec<f64> {
     logarithms.iter().zip(shares.iter().cycle()).map(|(value, share)| value - share).collect()
 }
 
-/// By how much the values lie off the median around them: of three in four less.
-fn scatter(logarithms: &[f64]) -> f64 {
+/// By how much each value lies off the median around it. Three in four of them lie off by less than the series scatters.
+fn off(logarithms: &[f64]) -> Vec<f64> {
     let mut off: Vec<f64> = Vec::with_capacity(logarithms.len());
+    let mut sorted: Vec<f64> = Vec::with_capacity(BLOCK);
     for block in logarithms.chunks(BLOCK) {
-        let level = quantile(block.to_vec(), 1, 2);
+        sorted.clear();
+        sorted.extend_from_slice(block);
+        let middle = place(sorted.len(), 1, 2);
+        let level = *sorted.select_nth_unstable_by(middle, f64::total_cmp).1;
         off.extend(block.iter().map(|value| (value - level).abs()));
     }
-    quantile(off, 3, 4)
+    off
 }
 
 /// The value below which a share of the others lies; 0 of nothing.
 fn quantile(mut values: Vec<f64>, of: usize, parts: usize) -> f64 {
-    let at = values.len().saturating_sub(1) * of / parts;
+    let at = place(values.len(), of, parts);
     if values.is_empty() { 0.0 } else { *values.select_nth_unstable_by(at, f64::total_cmp).1 }
+}
+
+/// Where that stands among as many values.
+fn place(count: usize, of: usize, parts: usize) -> usize {
+    count.saturating_sub(1) * of / parts
 }
