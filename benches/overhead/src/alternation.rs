@@ -124,7 +124,7 @@ impl Alternation {
             self.since = (process_cpu_ns(), cpu_ns_of("stepscope"));
         }
         let is_without = matches!(self.steps.len() / ALIKE % 4, 0 | 3);
-        if self.steps.len() % ALIKE == 0
+        if self.steps.len().is_multiple_of(ALIKE)
             && let Some(run) = &self.run
         {
             run.handle().set_level(if is_without { Level::Off } else { self.mode.level() });

@@ -9,8 +9,8 @@ use examples_common::Random;
 use examples_common::digits::Digits;
 use stepscope_candle::{Prefetch, Profiled};
 
-use crate::alternation::Alternation;
 use crate::options;
+use crate::steps::Steps;
 use batches::{BATCH_SIZE, Batch, Source};
 use network::Network;
 
@@ -21,7 +21,7 @@ mod batches;
 mod network;
 
 /// Trains with candle.
-pub(crate) fn train(alternation: &mut Alternation, steps: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
+pub(crate) fn train(measured: &mut Steps, steps: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     let device = Device::Cpu;
     let variables = VarMap::new();
     let network = Network::new(VarBuilder::from_varmap(&variables, DType::F32, &device))?;
@@ -34,7 +34,10 @@ pub(crate) fn train(alternation: &mut Alternation, steps: usize) -> Result<(), B
         move |step| source.batch(step, &device)
     })?;
     for number in 0..steps {
-        alternation.step(|| -> Result<(), Box<dyn Error + Send + Sync>> {
+        if measured.are_over() {
+            break;
+        }
+        measured.step(|| -> Result<(), Box<dyn Error + Send + Sync>> {
             let _step = stepscope::step!(number, samples = BATCH_SIZE);
             let batch = batches.next().ok_or("a loader thread ended early")??;
             let loss = forward(&network, &batch)?;

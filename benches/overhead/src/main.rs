@@ -3,29 +3,38 @@
 //!
 //! `overhead-bench time FRAMEWORK MODE STEPS` alternates between steps with and without; `overhead-bench work …` only
 //! works, for profilers; `overhead-bench count FRAMEWORK` has callgrind count that work's instructions in every mode.
+//! `overhead-bench trouble FRAMEWORK TROUBLE ROUNDS` sends to a receiver that is well and in trouble by turns, which is
+//! `overhead-bench receiver PORT`.
 
 mod alternation;
 mod candle;
 mod clocks;
 mod count;
+mod receiver;
 mod statistics;
+mod steps;
 mod training;
+mod trouble;
 
 use std::process::ExitCode;
 
 use alternation::{Alternation, Mode};
+use receiver::Trouble;
+use steps::Steps;
+use trouble::Course;
 
 #[global_allocator]
 static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
 
-/// Trains for so many steps; each step of the loop goes through the alternation.
-type Train = fn(&mut Alternation, usize) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
+/// Trains for so many steps; each step of the loop goes through what measures them.
+type Train = fn(&mut Steps, usize) -> Result<(), Box<dyn std::error::Error + Send + Sync>>;
 
 const FRAMEWORKS: [(&str, Train); 2] = [("burn", training::burn), ("candle", candle::train)];
 
 const USAGE: &str =
     "usage: overhead-bench time|work burn|candle none|root|basic|detailed|comprehensive [STEPS]
-       overhead-bench count burn|candle [STEPS]";
+       overhead-bench count burn|candle [STEPS]
+       overhead-bench trouble burn|candle none|absent|slow|refusing|half-open|head-only [ROUNDS]";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -45,6 +54,11 @@ fn options(steps: usize) -> examples_common::Options {
 }
 
 fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    if let [verb, port] = arguments
+        && verb == "receiver"
+    {
+        return receiver::run(port.parse()?);
+    }
     // Both frameworks hand work to a pool: here it is this thread, so that a step is what this thread does.
     rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
     let [verb, framework, rest @ ..] = arguments else { return Err(USAGE.into()) };
@@ -54,19 +68,42 @@ fn run(arguments: &[String]) -> Result<(), Box<dyn std::error::Error + Send + Sy
         return count::compare(framework, steps.unwrap_or(10));
     }
     let [mode, rest @ ..] = rest else { return Err(USAGE.into()) };
+    let number = rest.first().map(|number| number.parse()).transpose()?;
+    if verb == "trouble" {
+        let trouble = Trouble::parse(mode).ok_or(USAGE)?;
+        return compare_trouble(framework, train, trouble, number.unwrap_or(20));
+    }
     let mode = Mode::parse(mode).ok_or(USAGE)?;
-    let steps = rest.first().map(|steps| steps.parse()).transpose()?;
     match verb.as_str() {
         "time" => {
-            let mut alternation = Alternation::between(mode)?;
-            train(&mut alternation, steps.unwrap_or(4_000))?;
-            println!("{framework:7} {:14} {}", mode.name(), alternation.finish());
+            let mut steps = Steps::Alternation(Alternation::between(mode)?);
+            train(&mut steps, number.unwrap_or(4_000))?;
+            if let Steps::Alternation(alternation) = steps {
+                println!("{framework:7} {:14} {}", mode.name(), alternation.finish());
+            }
         }
         "work" => {
-            let mut alternation = Alternation::always(mode)?;
-            train(&mut alternation, steps.unwrap_or(100))?;
+            let mut steps = Steps::Alternation(Alternation::always(mode)?);
+            train(&mut steps, number.unwrap_or(100))?;
         }
         _ => return Err(USAGE.into()),
+    }
+    Ok(())
+}
+
+fn compare_trouble(
+    framework: &str,
+    train: Train,
+    trouble: Trouble,
+    rounds: usize,
+) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+    // SAFETY: no other thread is there yet that could read it.
+    unsafe { std::env::set_var("OTEL_EXPORTER_OTLP_TIMEOUT", "2000") };
+    let mut steps = Steps::Course(Course::start(trouble, rounds)?);
+    // The rounds end it.
+    train(&mut steps, usize::MAX)?;
+    if let Steps::Course(course) = steps {
+        println!("{framework:7} {:14} {}", trouble.name(), course.finish()?);
     }
     Ok(())
 }

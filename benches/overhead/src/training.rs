@@ -9,11 +9,11 @@ use burn_digits::network::{Network, loss};
 use examples_common::digits::Digits;
 use stepscope::section;
 
-use crate::alternation::Alternation;
 use crate::options;
+use crate::steps::Steps;
 
 /// Trains with burn.
-pub(crate) fn burn(alternation: &mut Alternation, steps: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
+pub(crate) fn burn(measured: &mut Steps, steps: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     let device = Device::flex();
     device.seed(1);
     let training = device.autodiff();
@@ -21,11 +21,14 @@ pub(crate) fn burn(alternation: &mut Alternation, steps: usize) -> Result<(), Bo
     let mut network = Network::new(&training);
     let mut optimizer = AdamWConfig::new().init();
     let mut number = 0;
-    while number < steps {
+    while number < steps && !measured.are_over() {
         let mut batches = train.iter();
         // The digits of an epoch; the wait that finds its end is in no step.
         for _ in 0..(train.num_items() / BATCH_SIZE).min(steps - number) {
-            network = alternation.step(|| -> Result<Network, Box<dyn Error + Send + Sync>> {
+            if measured.are_over() {
+                break;
+            }
+            network = measured.step(|| -> Result<Network, Box<dyn Error + Send + Sync>> {
                 let _step = stepscope::step!(number, samples = BATCH_SIZE);
                 let batch = batches.next().ok_or("an epoch ended early")??;
                 let loss = loss(network.forward(batch.images), batch.labels);
