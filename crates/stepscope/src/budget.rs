@@ -16,6 +16,10 @@ const MIN_SPANS: u64 = 250;
 /// So many may leave in a second until it is known what they take, so that it comes to be known.
 const TO_MEASURE: u32 = 1_000;
 
+/// Where so many times in a row too few came to measure them, twice as many as that may leave until the next time: what was
+/// measured first may have been far too much, and would keep itself true. Looks come four times a second.
+const LOOKS_WITHOUT: u32 = 240;
+
 /// The measures are those of so many spans and of so much time, and half as much of what was before.
 const SPANS: u64 = 20_000;
 const STEPS_NS: u64 = 8_000_000_000;
@@ -70,12 +74,23 @@ pub(crate) struct Budget {
     steps: Ratio,
     /// Since a step has ended.
     waited_ns: u64,
+    /// Times in a row that there were too few spans to measure.
+    looks_without: u32,
 }
 
 impl Budget {
     pub(crate) fn new(millionths: u32) -> Self {
         let (sending, steps) = (Ratio::default(), Ratio::default());
-        Self { millionths, write_ns: None, last: None, since: (None, 0), sending, steps, waited_ns: 0 }
+        Self {
+            millionths,
+            write_ns: None,
+            last: None,
+            since: (None, 0),
+            sending,
+            steps,
+            waited_ns: 0,
+            looks_without: 0,
+        }
     }
 
     /// As [`new`](Self::new), for a machine on which it takes so long to write a record.
@@ -98,7 +113,11 @@ impl Budget {
         // Steps on several threads at once share what one at a time would have.
         let (part, whole) = (u128::from(self.steps.part), u128::from(self.steps.whole));
         let in_steps = (of_time * part.min(whole)).checked_div(whole).unwrap_or(of_time);
-        let at_least = if self.sending.whole == 0 { TO_MEASURE } else { 0 };
+        let at_least = match self.looks_without {
+            LOOKS_WITHOUT.. => 2 * TO_MEASURE,
+            _ if self.sending.whole == 0 => TO_MEASURE,
+            _ => 0,
+        };
         match self.millionths {
             0 => 0,
             _ => u32::try_from(in_steps / u128::from(self.span_ns())).unwrap_or(u32::MAX).max(at_least),
@@ -115,9 +134,18 @@ impl Budget {
         let (before, taken) = self.since;
         let spans = now.taken.saturating_sub(taken);
         let is_enough = spans >= MIN_SPANS;
+        if is_enough && self.looks_without >= LOOKS_WITHOUT {
+            // What was measured of few says nothing beside what is measured of many.
+            self.sending = Ratio::default();
+        }
         if is_enough && let (Some(before), Some(after)) = (before, now.cpu_ns) {
             self.sending.add(after.saturating_sub(before), spans, SPANS);
         }
+        self.looks_without = match self.looks_without {
+            _ if is_enough => 0,
+            LOOKS_WITHOUT.. => 1,
+            looks => looks + 1,
+        };
         // The first time few ones are put together, however long it takes: it is better than a guess.
         if is_enough || self.sending.whole > 0 {
             self.since = (now.cpu_ns, now.taken);
@@ -165,6 +193,30 @@ mod tests {
     use stepscope_core::PathId;
 
     const QUARTER_NS: u64 = 250_000_000;
+
+    #[test]
+    fn a_first_measure_that_was_far_too_much_does_not_last() {
+        let mut budget = Budget::with_write_ns(10_000, 100);
+        let mut now = Measured { cpu_ns: Some(0), step_ns: 1, ..Measured::default() };
+        let mut look = |budget: &mut Budget, spans: u64, span_ns: u64| {
+            now.now_ns += QUARTER_NS;
+            now.step_ns += QUARTER_NS;
+            now.taken += spans;
+            now.cpu_ns = now.cpu_ns.map(|cpu_ns| cpu_ns + 250_000 + spans * span_ns);
+            budget.measure(now);
+        };
+        // Ten spans a second, and a thread that takes a millisecond a second for itself.
+        (0..120).for_each(|_| look(&mut budget, 3, 1_000));
+        let at_first = budget.per_second();
+        assert!((90..130).contains(&at_first), "{at_first}");
+        // Then as many as there may be: the bound finds its place within two minutes.
+        for _ in 0..480 {
+            let spans = u64::from(budget.per_second()) / 4;
+            look(&mut budget, spans, 1_000);
+        }
+        let later = budget.per_second();
+        assert!((7_000..9_500).contains(&later), "{later}");
+    }
 
     #[test]
     fn until_anything_is_known_a_span_takes_a_microsecond() {

@@ -116,8 +116,19 @@ impl Config {
         config.apply(of_environment, warnings);
         config.is_disabled = of_environment("OTEL_SDK_DISABLED")
             .is_some_and(|said| said.value.to_string_lossy().trim().eq_ignore_ascii_case("true"));
+        let mut unusable = Vec::new();
+        for name in file.settings().iter().map(|taken| taken.setting.variable) {
+            let said = of_environment(name).filter(Said::is_something);
+            if let Some(said) = said.filter(|said| !otlp::is_usable(name, &said.value)) {
+                let (said, file) = (said.value.to_string_lossy().into_owned(), &of_file(name));
+                let holds = file.as_ref().map_or("the file", |file| &file.name);
+                warnings.push(format!("{name}={said} cannot be used: ignored; {holds} holds"));
+                unusable.push(name);
+            }
+        }
         let of_both = |name: &str| {
-            let said = of_environment(name).filter(Said::is_something).or_else(|| of_file(name))?;
+            let said = of_environment(name).filter(|said| said.is_something() && !unusable.contains(&name));
+            let said = said.or_else(|| of_file(name))?;
             Some((said.name, said.value.into_string().ok()?))
         };
         config.otlp = otlp::Otlp::new(of_both, warnings);
@@ -176,8 +187,15 @@ impl Config {
             *is_on = reader.one_of(name, "on, off", switch).unwrap_or(*is_on);
         }
         if let Some((name, text)) = reader.text("STEPSCOPE_FILTER") {
-            let refuse = |error| reader.warnings.push(format!("{name}: {error}: ignored"));
-            self.filter = Filter::parse(&text, refuse);
+            let mut is_refused = false;
+            let filter = Filter::parse(&text, |error| {
+                is_refused = true;
+                reader.warnings.push(format!("{name}: {error}: ignored"));
+            });
+            // Of what says nothing that can be used nothing is taken.
+            if !is_refused || filter != Filter::default() {
+                self.filter = filter;
+            }
         }
         if let Some((name, text)) = reader.text("STEPSCOPE_CAPTURE") {
             match text.parse() {
@@ -329,6 +347,36 @@ mod tests {
         assert_eq!(config.otlp.endpoint.as_deref(), Some("http://variable:4318"));
         // A variable that cannot be used leaves what the file says.
         assert_eq!((config.ring_bytes, warnings.len()), (65_536, 1), "{warnings:?}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_the_environment_says_in_vain_leaves_all_that_the_file_says() {
+        let text = "[recording]\nfilter = \"depth=2\"\ntimeout = 2_000\ncompression = \"none\"\nprotocol = \"http/protobuf\"\n";
+        let value = |name: &str| {
+            use std::os::unix::ffi::OsStringExt as _;
+            Some(match name {
+                "STEPSCOPE_FILTER" => "dpeth=3".into(),
+                "OTEL_EXPORTER_OTLP_TIMEOUT" => "2s".into(),
+                "OTEL_EXPORTER_OTLP_COMPRESSION" => OsString::from_vec(vec![b'g', 0xff]),
+                "OTEL_EXPORTER_OTLP_PROTOCOL" => "smoke".into(),
+                _ => return None,
+            })
+        };
+        let mut warnings = Vec::new();
+        let file = File::parse("s.toml", text, &mut warnings);
+        let config = Config::new(&file, value, &mut warnings);
+        let alone = Config::new(&file, |_| None, &mut Vec::new());
+        assert_eq!(
+            (config.filter, format!("{:?}", config.otlp)),
+            (Filter::new().max_depth(2), format!("{:?}", alone.otlp))
+        );
+        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert!(
+            warnings
+                .iter()
+                .any(|said| said.contains("TIMEOUT=2s cannot be used: ignored; s.toml:3: timeout holds"))
+        );
     }
 
     #[test]

@@ -37,8 +37,8 @@ pub(crate) struct Frame {
     nested_free_bytes: u64,
     pub counters: Option<Counters>,
     peak: Option<PeakToken>,
-    /// Of a whole one.
-    pub cpu_ns: Option<u64>,
+    /// Of one that was whole from its begin.
+    pub cpu_ns: Cell<Option<u64>>,
     pub form: Cell<Form>,
     pub light: Light,
     /// The section itself, where it lives here and not in the table of open spans; kept for the next one.
@@ -56,7 +56,7 @@ impl Frame {
             nested_free_bytes: 0,
             counters: None,
             peak: None,
-            cpu_ns: None,
+            cpu_ns: Cell::new(None),
             form: Cell::new(Form::Whole),
             light: Light::default(),
             open: OnceCell::new(),
@@ -82,7 +82,7 @@ impl Frame {
 
     /// Adds to a stay what was measured beside its time; `counters`: the thread's at its end.
     pub(crate) fn measure(&mut self, counters: Option<Counters>, outer: Option<&mut Self>, stay: &mut Stay) {
-        if let Some(before) = self.cpu_ns.filter(|_| self.form.get() == Form::Whole) {
+        if let Some(before) = self.cpu_ns.get().filter(|_| self.form.get() == Form::Whole) {
             stay.cpu_ns = sys::thread_cpu_ns().map(|now| now.saturating_sub(before));
         }
         let Some((before, after)) = self.counters.zip(counters) else { return };
@@ -131,6 +131,8 @@ impl Frame {
             flags: bits,
         });
         open.set_start(self.enter_ns);
+        // What is there is that of another section, which had this frame before.
+        self.cpu_ns.set(None);
         self.form.set(Form::Whole);
     }
 }

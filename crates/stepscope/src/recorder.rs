@@ -278,6 +278,13 @@ impl Recorder {
         );
     }
 
+    /// As [`set_level`](Self::set_level) where no recorder is current.
+    #[cfg(test)]
+    pub(crate) fn set_level_of_a_test(&self, level: Level) {
+        self.level.store(level as u8, Ordering::Relaxed);
+        self.gate.store(Gate::at(level, level, self.sieve.is_some()) as u8, Ordering::Relaxed);
+    }
+
     /// Captures the next steps, as many and at the level that `capture` says, whatever it says of when.
     pub(crate) fn demand(&self, capture: Capture) {
         let (steps, level) = capture.extent();

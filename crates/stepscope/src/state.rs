@@ -565,7 +565,7 @@ impl ThreadState {
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
         self.depth += 1;
         let frame = self.top_frame(section)?;
-        frame.cpu_ns = cpu_ns;
+        frame.cpu_ns.set(cpu_ns);
         frame.begin(section, Form::Whole);
         Some(frame)
     }
@@ -597,7 +597,7 @@ impl ThreadState {
     #[inline(always)]
     fn leave_top(&mut self, key: u64, exit_ns: u64) -> Option<Times> {
         let (frame, entered) = self.frames.get_mut(..self.depth)?.split_last_mut()?;
-        if frame.section.key != key || frame.cpu_ns.is_some() {
+        if frame.section.key != key || frame.cpu_ns.get().is_some() {
             return None;
         }
         self.depth -= 1;
@@ -643,7 +643,7 @@ impl ThreadState {
         if let Some(outer) = &mut outer {
             outer.nested_busy_ns = outer.nested_busy_ns.saturating_add(busy_ns);
         }
-        if frame.cpu_ns.is_some() || counters.is_some() {
+        if frame.cpu_ns.get().is_some() || counters.is_some() {
             frame.measure(counters, outer, stay);
         }
         Some(frame)

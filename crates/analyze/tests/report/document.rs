@@ -21,7 +21,8 @@ takes `c` of the mean step, `n` ranks, and `w` that they wait in communication a
 be shorter by `c + min((n - 1) c, w)`. One rank is named where it has half as much again of the finding's phase as they have
 on average.
 
-Thresholds are set in `stepscope.toml`, a table a rule:
+Thresholds are set in `stepscope.toml` of the working directory, or in the file that `STEPSCOPE_CONFIG` or `--config` names, a
+table a rule:
 
 ```toml
 [rules.input_bound]

@@ -8,6 +8,9 @@ use stepscope_core::setting::{self, FILE, FILE_VARIABLE, SETTINGS, Setting, TABL
 
 use super::toml::{self, Entry, Value};
 
+/// What is wrong with a file is told so often; of more it is told how often.
+const MAX_WARNINGS: usize = 8;
+
 /// Longer files are no settings.
 const MAX_BYTES: u64 = 1 << 20;
 
@@ -80,15 +83,24 @@ impl File {
             warnings.push(refused(second, &format!("[{TABLE}] is there twice")));
             return Self::default();
         }
-        let mut file = Self::default();
+        let (mut file, mut refused) = (Self::default(), 0);
         for entry in &entries {
             let at = format!("{name}:{}", entry.line);
             if let Err(why) = file.take(entry, &at) {
                 let warning = format!("{at}: {why}");
-                if !warnings.contains(&warning) {
+                // A table with several keys is wrong once.
+                if warnings.last() == Some(&warning) {
+                    continue;
+                }
+                refused += 1;
+                if refused <= MAX_WARNINGS {
                     warnings.push(warning);
                 }
             }
+        }
+        if refused > MAX_WARNINGS {
+            let more = refused - MAX_WARNINGS;
+            warnings.push(format!("{name}: {more} more keys are no settings: is it another program's file?"));
         }
         file
     }
@@ -135,6 +147,10 @@ impl File {
 fn read(path: &Path) -> std::io::Result<String> {
     use std::io::Read as _;
 
+    // To open a pipe would wait for somebody to write to it.
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(std::io::Error::other("it is no file"));
+    }
     let mut text = String::new();
     std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
     if text.len() as u64 > MAX_BYTES {
@@ -227,6 +243,15 @@ mod tests {
             let [warning] = warnings.as_slice() else { panic!("{line}: {warnings:?}") };
             assert!(warning.starts_with(said), "{line}: {warning}");
         }
+    }
+
+    #[test]
+    fn of_another_programs_file_little_is_said() {
+        let (settings, warnings) =
+            parse(&format!("{}[recording]\nlevel = \"basic\"\n", "a = 1\n".repeat(100_000)));
+        assert_eq!((settings.len(), warnings.len()), (1, MAX_WARNINGS + 1));
+        assert!(warnings[MAX_WARNINGS - 1].starts_with("s.toml:8: there is no a"), "{warnings:?}");
+        assert!(warnings[MAX_WARNINGS].contains("99992 more keys"), "{warnings:?}");
     }
 
     #[test]

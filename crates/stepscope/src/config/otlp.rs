@@ -142,6 +142,17 @@ impl Default for Otlp {
     }
 }
 
+/// Whether a variable of these, which stands in place of a file's setting, says something that can be taken.
+pub(crate) fn is_usable(name: &str, value: &std::ffi::OsStr) -> bool {
+    let Some(text) = value.to_str() else { return false };
+    match name.rsplit('_').next().unwrap_or_default() {
+        "TIMEOUT" => text.trim().parse::<u64>().is_ok_and(|ms| ms > 0),
+        "COMPRESSION" => Compression::parse(text.trim()).is_ok(),
+        "PROTOCOL" => Protocol::parse(text.trim()).is_ok(),
+        _ => true,
+    }
+}
+
 impl Otlp {
     /// Whether spans are to be sent.
     pub(crate) fn is_set(&self) -> bool {

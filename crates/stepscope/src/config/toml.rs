@@ -45,7 +45,8 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Fault> {
     let (mut events, mut errors) = (Vec::<Event>::new(), Vec::<ParseError>::new());
     parse_document(&tokens, &mut RecursionGuard::new(&mut events, MAX_DEPTH), &mut errors);
     let is_space = |kind| matches!(kind, EventKind::Whitespace | EventKind::Newline);
-    let mut walk = Walk { text, source, events: events.iter(), errors, entries: Vec::new() };
+    let lines = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n').map(|(at, _)| at).collect();
+    let mut walk = Walk { text, lines, source, events: events.iter(), errors, entries: Vec::new() };
     for event in events.iter().filter(|event| !is_space(event.kind())) {
         walk.check_comment(event);
     }
@@ -53,18 +54,16 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, Fault> {
     match walk.errors.first() {
         Some(error) => {
             let at = error.unexpected().or_else(|| error.context()).map_or(0, |span| span.start());
-            Err(Fault { line: line(text, at), what: error.description().to_owned() })
+            Err(Fault { line: walk.line(at), what: error.description().to_owned() })
         }
         None => Ok(walk.entries),
     }
 }
 
-fn line(text: &str, at: usize) -> usize {
-    text.bytes().take(at).filter(|&byte| byte == b'\n').count() + 1
-}
-
 struct Walk<'t, 'e> {
     text: &'t str,
+    /// Where lines end.
+    lines: Vec<usize>,
     source: Source<'t>,
     events: std::slice::Iter<'e, Event>,
     errors: Vec<ParseError>,
@@ -72,6 +71,10 @@ struct Walk<'t, 'e> {
 }
 
 impl<'e> Walk<'_, 'e> {
+    fn line(&self, at: usize) -> usize {
+        self.lines.partition_point(|&end| end < at) + 1
+    }
+
     fn check_comment(&mut self, event: &Event) {
         if let Some(comment) = self.source.get(event).filter(|_| event.kind() == EventKind::Comment) {
             comment.decode_comment(&mut self.errors);
@@ -92,7 +95,7 @@ impl<'e> Walk<'_, 'e> {
                     let is_array = event.kind() == EventKind::ArrayTableOpen;
                     table = self.key(Vec::new(), None);
                     let value = is_array.then_some(Value::Other);
-                    let (line, raw) = (line(self.text, event.span().start()), "[[…]]".to_owned());
+                    let (line, raw) = (self.line(event.span().start()), "[[…]]".to_owned());
                     self.entries.push(Entry { path: table.clone(), line, value, raw });
                 }
                 EventKind::SimpleKey => self.pair(&table, event),
@@ -124,14 +127,14 @@ impl<'e> Walk<'_, 'e> {
         let path = self.key(table.to_vec(), Some(first));
         let Some(start) = self.next() else { return };
         if start.kind() == EventKind::InlineTableOpen {
-            let line = line(self.text, first.span().start());
+            let line = self.line(first.span().start());
             self.entries.push(Entry { path: path.clone(), line, value: None, raw: "{…}".to_owned() });
             self.inline_table(&path);
             return;
         }
         let (value, end) = self.value(start);
         let raw = self.text.get(start.span().start()..end).unwrap_or_default().to_owned();
-        let line = line(self.text, first.span().start());
+        let line = self.line(first.span().start());
         self.entries.push(Entry { path, line, value: Some(value), raw });
     }
 

@@ -197,3 +197,24 @@ fn at_basic_there_are_sums_alone_and_at_comprehensive_everything() {
         assert_eq!(sums(&state).iter().filter(|sums| sums.contains("count: 3")).count(), 2);
     }
 }
+
+#[test]
+fn a_section_that_is_made_whole_has_no_cpu_time_of_what_had_its_frame_before() {
+    let mut state = state(Config { level: Level::Comprehensive, ..Config::default() });
+    let count = 3;
+    let play = |state: &mut ThreadState| {
+        let step = step(state);
+        let outer = state.enter_plain(&PHASED, &[FieldValue::Int(1)]).unwrap();
+        let inner = state.enter_plain(&PLAIN, &[]).unwrap();
+        [inner, outer].into_iter().for_each(|key| assert!(state.open(key).is_some()));
+        [inner, outer, step].into_iter().for_each(|key| state.end_section(key));
+    };
+    (0..count).for_each(|_| play(&mut state));
+    state.recorder.set_level_of_a_test(Level::Detailed);
+    (0..count).for_each(|_| play(&mut state));
+    let timed: Vec<bool> = taken(&state).iter().map(|(record, ..)| record.cpu_ns.is_some()).collect();
+    let (before, after) = timed.split_at(3 * count);
+    assert!(before.iter().all(|&is_timed| is_timed));
+    // Steps have theirs at any level.
+    assert!(after.chunks(3).all(|step| step == [false, false, true]), "{after:?}");
+}
