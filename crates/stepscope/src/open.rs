@@ -14,6 +14,7 @@ use crate::aggregate::MemorySums;
 use crate::attrs::{Attrs, Declared, Encode, FieldValue};
 use crate::os::Reading;
 use crate::polls::Polls;
+use crate::record::id_from;
 use crate::trace::TraceRef;
 use crate::word::Word;
 
@@ -462,8 +463,7 @@ impl Open {
     }
 
     pub(crate) fn trace_id(&self) -> TraceId {
-        let [high, low] = self.trace_id_words();
-        (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
+        id_from(self.trace_id_words())
     }
 
     #[inline]

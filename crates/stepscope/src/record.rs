@@ -111,7 +111,8 @@ fn id_words(id: &TraceId) -> [u64; 2] {
     [(bits >> 64) as u64, bits as u64]
 }
 
-fn id_from(words: [u64; 2]) -> TraceId {
+/// The trace id in two words, the first one first.
+pub(crate) fn id_from(words: [u64; 2]) -> TraceId {
     (u128::from(words[0]) << 64 | u128::from(words[1])).to_be_bytes()
 }
 

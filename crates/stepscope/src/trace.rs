@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use stepscope_core::{Mode, SectionKind, identity::TraceId};
 
-use crate::record::SectionRecord;
+use crate::record::{SectionRecord, id_from};
 use crate::word::Word;
 
 /// A trace in the table: its generation, and its place there plus 1.
@@ -166,8 +166,7 @@ impl TraceState {
 
     /// Its id.
     pub(crate) fn id(&self) -> TraceId {
-        let [high, low] = self.id_words();
-        (u128::from(high) << 64 | u128::from(low)).to_be_bytes()
+        id_from(self.id_words())
     }
 
     /// The id as two words, the first one first.
