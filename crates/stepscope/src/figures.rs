@@ -109,9 +109,10 @@ pub struct MemoryFigures {
 pub struct SpanFigures {
     /// Sections that ended and were meant to leave as a span, or were left out on purpose.
     pub emitted: u64,
-    /// Of those, how many did not reach any file or receiver, and why; others were not lost.
+    /// Of those, how many left for nowhere, and why. What was lost by one of the places where the others go is told there.
     pub dropped: Vec<(LossReason, u64)>,
-    /// For each place where they go, its name, how many were written or acknowledged, and how many it lost.
+    /// For each place where they go, its name, how many were written or acknowledged, and how many it lost, for
+    /// whatever reason.
     pub sinks: Vec<(&'static str, u64, u64)>,
 }
 

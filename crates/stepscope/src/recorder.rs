@@ -23,7 +23,7 @@ use crate::places::{Fit, Place};
 use crate::ring::Ring;
 use crate::roster::{Roster, Tally};
 use crate::slab::Slab;
-use crate::span_ids::SpanIds;
+use crate::span_ids::Shares;
 use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
@@ -93,7 +93,7 @@ pub(crate) struct Recorder {
     pub spans: SpanTable,
     pub own_spans: Slab,
     pub traces: TraceTable,
-    pub span_nonce: u64,
+    pub span_ids: Shares,
     trace_ids: TraceIds,
     next_trace: AtomicU32,
     next_thread: AtomicU64,
@@ -199,7 +199,7 @@ impl Recorder {
                 &id.to_le_bytes(),
             ],
         );
-        let span_nonce = mix(start ^ u64::from(std::process::id()).rotate_left(40) ^ id);
+        let span_ids = Shares::new(mix(start ^ u64::from(std::process::id()).rotate_left(40) ^ id));
         let traces = TraceTable::new();
         // Joined and held by the run's own span. The first trace of a table finds room.
         let run_trace_id = trace_ids.trace_id(0, None);
@@ -215,7 +215,7 @@ impl Recorder {
         let (path, _) = paths.path(PathId::ROOT, Source::Section(&RUN), RUN.name, &spec);
         let run = Parent {
             trace: run_trace,
-            span_id: SpanIds::of_run(span_nonce),
+            span_id: span_ids.of_run(),
             path,
             kind: SectionKind::Run,
             key: 0,
@@ -229,7 +229,7 @@ impl Recorder {
             spans: SpanTable::new(),
             own_spans: Slab::new(),
             traces,
-            span_nonce,
+            span_ids,
             trace_ids,
             next_trace: AtomicU32::new(1),
             next_thread: AtomicU64::new(1),

@@ -78,7 +78,7 @@ impl ThreadState {
         let id = recorder.id;
         Self {
             id,
-            span_ids: SpanIds::new(recorder.span_nonce, number),
+            span_ids: recorder.span_ids.take(),
             keeps_sums: recorder.config.sums,
             recorder,
             shared,
@@ -731,6 +731,7 @@ impl Drop for ThreadState {
         if self.recorder.is_current() {
             self.traces.give_back(&self.recorder.traces);
             self.slots.give_back(&self.recorder.own_spans);
+            self.recorder.span_ids.give_back(&self.span_ids);
         }
         self.shared.retired.store(true, std::sync::atomic::Ordering::Release);
     }
