@@ -201,7 +201,7 @@ fn frameworks() -> Outcome {
 /// program with burn is built where the stage `frameworks` finds it again.
 fn stack() -> Outcome {
     run_command(command("scripts/stack", &["build"]))?;
-    run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
+    run_command(cargo(&["build", "-p", "stepscope", "--examples", "--features", "grpc"]))?;
     let burn = frameworks::build("burn-digits", &target_directory()?.join("frameworks"))?;
     // One test at a time: each starts programs of its own, and two cores are few.
     let mut tests = cargo(&["test", "-p", "stepscope-stack-tests", "--", "--nocapture", "--test-threads=1"]);

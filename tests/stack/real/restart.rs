@@ -4,48 +4,21 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use stepscope_stack_tests::account::Fate;
 use stepscope_stack_tests::program::{LIMIT, example, output, parse, report_text, stepscope};
 use stepscope_stack_tests::stack::Stack;
 use stepscope_stack_tests::traces::{self, Traces};
+use stepscope_stack_tests::trial::Protocol;
 use stepscope_testkit::folder::{TempFolder, files_below};
 use stepscope_testkit::process;
 
 use crate::jaeger::open;
 
-/// Spans by what became of them on the way to the collector, as the report says.
-struct Fate {
-    emitted: u64,
-    acknowledged: u64,
-    unknown: u64,
-    dropped: u64,
-}
-
-fn fate(report: &Value) -> Fate {
-    let losses = &report["losses"];
-    let number = |value: &Value| value.as_u64().unwrap_or_else(|| panic!("no number in {losses}"));
-    let exported = losses["exported"].as_array().expect("sinks");
-    let acknowledged = exported.iter().find(|entry| entry["sink"] == "otlp").expect("the collector's");
-    let dropped = losses["dropped"].as_array().expect("a list");
-    let of = |is_unknown: bool| {
-        let entries = dropped.iter().filter(|entry| entry["sink"] != "directory");
-        let entries = entries.filter(|entry| (entry["reason"] == "export_unknown") == is_unknown);
-        entries.map(|entry| number(&entry["spans"])).sum()
-    };
-    Fate {
-        emitted: number(&losses["emitted"]),
-        acknowledged: number(&acknowledged["spans"]),
-        unknown: of(true),
-        dropped: of(false),
-    }
-}
-
 /// Waits until the collector has taken `spans` spans since it started.
-fn wait_for_accepted(stack: &Stack, spans: u64) {
+fn wait_for_accepted(stack: &Stack, protocol: Protocol, spans: u64) {
     let deadline = Instant::now() + LIMIT;
-    while stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"").expect("a count")
-        < spans
-    {
+    let transport = format!("transport=\"{}\"", protocol.transport());
+    while stack.collector_count("otelcol_receiver_accepted_spans", &transport).expect("a count") < spans {
         assert!(Instant::now() < deadline, "the collector got nothing");
         std::thread::sleep(Duration::from_millis(20));
     }
@@ -76,16 +49,27 @@ fn stored_of(stack: &Stack, sent: &Traces) -> u64 {
 
 #[test]
 fn a_collector_that_is_killed_twice_costs_what_the_report_says() {
+    killed_twice(Protocol::Http);
+}
+
+#[test]
+fn a_collector_that_is_killed_twice_costs_what_the_report_says_over_grpc() {
+    killed_twice(Protocol::Grpc);
+}
+
+fn killed_twice(protocol: Protocol) {
     let stack = Stack::start(&[], &[]).expect("the stack starts");
     let folder = TempFolder::new("restart").expect("a folder");
     let profiles = folder.join("profiles");
     let out = profiles.to_string_lossy().into_owned();
     let mut demo =
         stepscope(&["--quiet", "demo", "--epochs", "1000", "--steps", "2500", "--out", &out]).expect("built");
-    demo.env("OTEL_EXPORTER_OTLP_ENDPOINT", stack.endpoint()).env("STEPSCOPE_FORMAT", "json");
+    demo.env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", protocol.address(&stack)))
+        .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol.name())
+        .env("STEPSCOPE_FORMAT", "json");
     let mut demo = demo.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the demo starts");
     for _ in 0..2 {
-        wait_for_accepted(&stack, 2_000);
+        wait_for_accepted(&stack, protocol, 2_000);
         stack.change("kill", "collector").expect("killed");
         // Long enough for several tries that fail.
         std::thread::sleep(Duration::from_millis(1_200));
@@ -96,15 +80,13 @@ fn a_collector_that_is_killed_twice_costs_what_the_report_says() {
     assert!(status.success() && !timed_out, "{status}");
 
     let report = parse(&report_text(&[&profiles]).expect("a report")).expect("JSON");
-    let fate = fate(&report);
+    let fate = Fate::of(&report).expect("an account");
     let sent = sent(&profiles);
     assert_eq!(
         sent.values().map(|spans| spans.len() as u64).sum::<u64>(),
         fate.emitted,
         "the directory has all"
     );
-    assert_eq!(fate.emitted, fate.acknowledged + fate.unknown + fate.dropped);
-
     stack.wait_for_stored(1).expect("Jaeger answers");
     let deadline = Instant::now() + LIMIT;
     let mut stored = stored_of(&stack, &sent);
@@ -112,12 +94,9 @@ fn a_collector_that_is_killed_twice_costs_what_the_report_says() {
         std::thread::sleep(Duration::from_millis(200));
         stored = stored_of(&stack, &sent);
     }
-    println!(
-        "{} spans: {} acknowledged, {} unknown, {stored} in Jaeger",
-        fate.emitted, fate.acknowledged, fate.unknown
-    );
-    assert!(fate.acknowledged <= stored, "what the collector acknowledged survives its death in its queue");
-    assert!(stored <= fate.acknowledged + fate.unknown, "what was not sent cannot be there");
+    println!("killed twice, {}: {fate}; {stored} in Jaeger", protocol.name());
+    // What the collector has acknowledged survives its death in its queue, and what was not sent cannot be there.
+    fate.check(stored).expect("the account is right");
 
     stack.change("stop", "collector").expect("stops");
     for way in ["json", "proto", "zstd"] {
@@ -149,17 +128,14 @@ fn a_flood_is_counted_to_the_last_span() {
     let said = output(&mut flood).expect("the program succeeds");
     let emitted: u64 = 30_000 * 21 + 2;
     assert!(said.contains(&emitted.to_string()), "{said}");
-    let fate = fate(&parse(&report_text(&[&profiles]).expect("a report")).expect("JSON"));
+    let fate =
+        Fate::of(&parse(&report_text(&[&profiles]).expect("a report")).expect("JSON")).expect("an account");
     let accepted =
         stack.collector_count("otelcol_receiver_accepted_spans", "transport=\"http\"").expect("a count");
-    println!(
-        "{} emitted: {} acknowledged, {} unknown, {} dropped; the collector took {accepted}",
-        fate.emitted, fate.acknowledged, fate.unknown, fate.dropped
-    );
+    println!("flood: {fate}; the collector took {accepted}");
     assert_eq!(fate.emitted, emitted);
-    assert_eq!(fate.emitted, fate.acknowledged + fate.unknown + fate.dropped);
     assert!(fate.dropped > 0, "more than fits");
-    assert!((fate.acknowledged..=fate.acknowledged + fate.unknown).contains(&accepted));
+    fate.check(accepted).expect("the account is right");
     let stored = stack.wait_for_stored(accepted).expect("all that was accepted");
     assert_eq!(stored, accepted);
 }
