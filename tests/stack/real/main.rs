@@ -10,4 +10,5 @@ mod leftovers;
 mod restart;
 mod sampled;
 mod scale;
+mod trouble;
 mod ways;
