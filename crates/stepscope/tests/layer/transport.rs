@@ -162,6 +162,23 @@ fn a_receiver_that_takes_and_only_begins_to_answer_leaves_in_doubt_what_has_arri
     account(&ended, &arrived);
 }
 
+/// What is missing of the answer may be that some were rejected.
+#[test]
+fn an_answer_that_breaks_off_leaves_a_doubt() {
+    let collector = Collector::start(|path, before| match (path, before) {
+        ("/v1/traces", 1) => Answer::Torn,
+        _ => Answer::Accept,
+    });
+    let ended = budget("1000", &collector.url()).succeed();
+    let (recording, arrived) = (ended.recording(), collector.recording());
+    let unknown = recording.dropped("otlp", "export_unknown");
+    assert!(unknown > 0);
+    assert_eq!(recording.exported("otlp") + unknown, ended.truth()["spans"]);
+    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("before the answer"), "{}", ended.stderr);
+    account(&ended, &arrived);
+}
+
 #[test]
 fn each_signal_goes_where_its_own_variables_say() {
     let (traces, metrics) =

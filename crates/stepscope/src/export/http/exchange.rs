@@ -111,6 +111,11 @@ async fn exchange(
                 super::grpc::judge(parts.status, &parts.headers, trailers.as_ref(), &body.to_bytes());
             return Exchange::Answered(outcome, is_whole.then_some(connection));
         }
+        if parts.status.is_success() && !is_whole {
+            // Of what is missing nobody knows whether it says that some were rejected.
+            let why = "it began, and its end did not come".to_owned();
+            return Exchange::Answered(Outcome::Unknown(why), None);
+        }
         let outcome = judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body.to_bytes());
         Exchange::Answered(outcome, is_whole.then_some(connection))
     };

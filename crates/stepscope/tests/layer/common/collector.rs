@@ -26,6 +26,8 @@ pub(crate) enum Answer {
     Silence,
     /// Accept everything, begin an answer, and leave the connection open without the rest of it.
     Begun,
+    /// The same, and close the connection.
+    Torn,
     /// Read the request and close the connection.
     HangUp,
     /// Accept everything, say nothing of it, and close the connection a moment after the answer.
@@ -215,7 +217,7 @@ fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &M
     let mut shared = shared.lock().unwrap();
     shared.at_once -= 1;
     let (status, response) = match &answer {
-        Answer::Accept | Answer::AcceptOnce | Answer::Late(_) => ("200 OK", &[][..]),
+        Answer::Accept | Answer::AcceptOnce | Answer::Late(_) | Answer::Torn => ("200 OK", &[][..]),
         Answer::Begun => {
             shared.silent.push(stream.try_clone().unwrap());
             ("200 OK", &[][..])
@@ -236,7 +238,7 @@ fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &M
         }
     }
     drop(shared);
-    let is_begun = matches!(answer, Answer::Begun);
+    let is_begun = matches!(answer, Answer::Begun | Answer::Torn);
     let length = response.len() + if is_begun { 10 } else { 0 };
     let head = format!(
         "HTTP/1.1 {status}\r\ncontent-type: application/x-protobuf\r\ncontent-length: {length}\r\n\r\n"
