@@ -115,8 +115,13 @@ fn a_connection_that_is_half_open_leaves_a_doubt_of_what_arrived_and_what_did_no
             let arrived = written_by(&stack).expect("files");
             told(&format!("half open, {manner:?}"), protocol, &ended, &arrived);
             let in_doubt = arrived.len() as u64 - ended.fate.acknowledged;
-            // What has come to the collector it has taken, and nobody was told.
-            assert_eq!(in_doubt > 0, manner == Manner::SwallowAnswers, "{in_doubt} of {}", ended.fate);
+            // What has come to the collector it has taken, and nobody was told. Where requests vanish, too, those that were
+            // before the one in whose middle it began may have.
+            let expected = match manner {
+                Manner::SwallowAnswers => 1..=ended.fate.unknown,
+                _ => 0..=ended.fate.unknown - 1,
+            };
+            assert!(expected.contains(&in_doubt), "{in_doubt}: {}", ended.fate);
         }
     }
 }
