@@ -8,12 +8,16 @@ const BLOCK: usize = 64;
 /// the same time.
 const LANES: usize = BLOCK / 16;
 
+/// Odd, so that no step loses what a lane has taken before.
+const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// What the halves of a word are changed by before they are multiplied.
+const KEYS: [u64; 2] = [0x4528_21e6_38d0_1377, 0xa409_3822_299f_31d1];
+
 /// Running state. Bytes may come in any pieces.
 #[derive(Debug, Clone)]
 pub(crate) struct Fingerprint {
     lanes: [u64; LANES],
-    /// Of every block both halves of each lane's words, so that no product can hide a change of one of them.
-    sums: [u64; LANES],
     pending: [u8; BLOCK],
     pending_len: usize,
     total: u64,
@@ -27,12 +31,6 @@ impl Default for Fingerprint {
                 0x1319_8a2e_0370_7344,
                 0xa409_3822_299f_31d0,
                 0x082e_fa98_ec4e_6c89,
-            ],
-            sums: [
-                0x4528_21e6_38d0_1377,
-                0xbe54_66cf_34e9_0c6c,
-                0xc0ac_29b7_c97c_50dd,
-                0x3f84_d5b5_b547_0917,
             ],
             pending: [0; BLOCK],
             pending_len: 0,
@@ -50,11 +48,12 @@ impl Fingerprint {
     #[inline]
     fn block(&mut self, block: &[u8; BLOCK]) {
         let words = block.as_chunks::<16>().0;
-        for ((lane, sum), word) in self.lanes.iter_mut().zip(&mut self.sums).zip(words) {
+        for (lane, word) in self.lanes.iter_mut().zip(words) {
             let word = u128::from_le_bytes(*word);
             let (low, high) = (word as u64, (word >> 64) as u64);
-            *lane = fold(*lane ^ low, 0xa409_3822_299f_31d1 ^ high).wrapping_add(low);
-            *sum = (sum.rotate_left(23) ^ low).wrapping_add(high.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            // The halves by themselves, too: a product that is 0 would hide a change of one of them.
+            let taken = lane.wrapping_add(low).wrapping_sub(high);
+            *lane = taken.wrapping_mul(STEP).wrapping_add(fold(low ^ KEYS[0], high ^ KEYS[1]));
         }
     }
 
@@ -92,8 +91,9 @@ impl Fingerprint {
         let block = self.pending;
         self.block(&block);
         let mix = stepscope_core::identity::mix;
-        let join = |start: u64, words: [u64; LANES]| words.iter().fold(start, |all, &word| mix(all ^ word));
-        let (left, right) = (join(self.total, self.lanes), join(!self.total, self.sums));
+        let join = |start: u64, lanes: [u64; LANES]| lanes.iter().fold(start, |all, &lane| mix(all ^ lane));
+        let [a, b, c, d] = self.lanes;
+        let (left, right) = (join(self.total, [a, b, c, d]), join(!self.total, [d, c, b, a]));
         u128::from(mix(left ^ right.rotate_left(32))) << 64 | u128::from(mix(right ^ left.rotate_left(17)))
     }
 }
