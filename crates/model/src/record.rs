@@ -18,6 +18,8 @@ use crate::{Figure, Link, PhaseTag, Poll, Polls, Span, Text, Trace, UserValue};
 const HEAD: usize = 66;
 /// Bytes of the head before the process, which is last.
 const HEAD_OF_SPAN: usize = 62;
+/// Bytes of a head and all figures.
+const LONGEST: usize = HEAD + 8 * Figure::ALL.len();
 /// Texts are cut to this many bytes.
 pub(crate) const MAX_TEXT: usize = 4_096;
 /// Links and user metrics of one span beyond this many are left out.
@@ -119,14 +121,37 @@ fn short(len: usize) -> [u8; 2] {
     u16::try_from(len).unwrap_or(u16::MAX).to_le_bytes()
 }
 
+/// What is known of an open trace follows from this of its spans.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Noted {
+    pub(crate) id: u64,
+    pub(crate) parent: u64,
+    pub(crate) kind: SectionKind,
+    pub(crate) flags: u8,
+    /// The figure of that name.
+    pub(crate) trace_spans: Option<i64>,
+}
+
 impl Fields<'_> {
+    /// What [`Record::noted`] says of the record, without reading it.
+    #[inline]
+    pub(crate) fn noted(&self) -> Noted {
+        let index = Figure::TraceSpans as usize;
+        let trace_spans = (self.present & (1 << index) != 0).then(|| self.figures.get(index).copied());
+        let (id, parent, kind, flags) = (self.id, self.parent, self.kind, self.flags);
+        Noted { id, parent, kind, flags, trace_spans: trace_spans.flatten() }
+    }
+
     /// Appends the record.
     #[inline(always)]
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let begin = out.len();
         let texts = [self.name, self.thread_name, self.parent_path, self.phase_text, self.loader];
-        // Written in one piece, as far as its length is bounded.
-        let mut head = [0u8; HEAD + 8 * Figure::ALL.len()];
+        // As far as its length is bounded it is written in one piece, and where it is to stand: what follows is cut off.
+        out.resize(begin + LONGEST, 0);
+        let Some(head) = out.get_mut(begin..).and_then(|out| out.first_chunk_mut::<LONGEST>()) else {
+            return;
+        };
         head[4..12].copy_from_slice(&self.id.to_le_bytes());
         head[12..20].copy_from_slice(&self.parent.to_le_bytes());
         head[20..28].copy_from_slice(&self.start_ns.to_le_bytes());
@@ -161,7 +186,7 @@ impl Fields<'_> {
             present &= present - 1;
             end += 8;
         }
-        out.extend_from_slice(head.get(..end).unwrap_or_default());
+        out.truncate(begin + end);
         for text in texts.into_iter().filter(|text| !text.is_empty()) {
             out.extend_from_slice(text.as_bytes());
         }
@@ -257,6 +282,12 @@ impl<'a> Record<'a> {
         SectionKind::from_index(self.head[44]).unwrap_or(SectionKind::Section)
     }
 
+    /// What an open trace has to know of it.
+    pub(crate) fn noted(&self) -> Noted {
+        let (id, parent, kind, flags) = (self.id(), self.parent(), self.kind(), self.flags());
+        Noted { id, parent, kind, flags, trace_spans: self.figure(Figure::TraceSpans) }
+    }
+
     fn present(&self) -> u32 {
         u32::from_le_bytes([self.head[36], self.head[37], self.head[38], self.head[39]])
     }
@@ -337,16 +368,16 @@ impl<'a> Record<'a> {
         *signal = flag::signal(self.flags());
         *process = self.process();
         // Figures that are not present keep what they were: nobody sees them.
-        *present = 0;
-        let mut left = self.present();
+        let (mut there, mut left) = (0, self.present());
         for value in figures.as_chunks::<8>().0 {
             let index = left.trailing_zeros() as usize;
             left &= left.wrapping_sub(1);
             if let Some(slot) = slots.get_mut(index) {
                 *slot = i64::from_le_bytes(*value);
-                *present |= 1 << index;
+                there |= 1 << index;
             }
         }
+        *present = there;
         let (links, values) = (self.half(58), self.half(60));
         *polls = Polls::default();
         if links | values != 0 || self.flags() & flag::POLLS != 0 {

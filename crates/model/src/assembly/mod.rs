@@ -29,7 +29,7 @@ use skew::Skews;
 pub(crate) use spill::{Part, Piece, Spill};
 
 use crate::issues::{FileId, Issues};
-use crate::record::{Fields, Record};
+use crate::record::{Fields, Noted, Record};
 use crate::{Completeness, IssueKind, ReadOptions, Resource, Sink};
 
 /// What an open trace costs besides its records.
@@ -145,7 +145,10 @@ impl Assembler {
         sink: &mut dyn Sink,
         fields: &Fields<'_>,
     ) {
-        self.put(id, resource, place, issues, sink, |out| fields.write(out));
+        self.put(id, resource, place, issues, sink, |out| {
+            fields.write(out);
+            Some(fields.noted())
+        });
     }
 
     /// As [`Self::add`], a span that is a record already.
@@ -158,7 +161,10 @@ impl Assembler {
         sink: &mut dyn Sink,
         record: &[u8],
     ) {
-        self.put(id, resource, place, issues, sink, |out| out.extend_from_slice(record));
+        self.put(id, resource, place, issues, sink, |out| {
+            out.extend_from_slice(record);
+            Record::first(record).map(|(record, _)| record.noted())
+        });
     }
 
     #[inline]
@@ -169,7 +175,7 @@ impl Assembler {
         place: (FileId, Option<u64>),
         issues: &mut Issues,
         sink: &mut dyn Sink,
-        write: impl FnOnce(&mut Vec<u8>),
+        write: impl FnOnce(&mut Vec<u8>) -> Option<Noted>,
     ) {
         let (file, offset) = place;
         let Some(slot) = self.slot(id, resource, file, issues) else {
@@ -177,9 +183,10 @@ impl Assembler {
             return;
         };
         let Some(open) = self.slots.get_mut(slot as usize) else { return };
-        let (start, capacity) = (open.bytes.len(), open.bytes.capacity());
-        write(&mut open.bytes);
-        open.note(start, resource);
+        let capacity = open.bytes.capacity();
+        if let Some(span) = write(&mut open.bytes) {
+            open.note(&span, resource);
+        }
         self.open_bytes += open.bytes.capacity() - capacity;
         if open.may_be_whole() {
             self.try_close(slot, offset, issues, sink);
@@ -189,16 +196,16 @@ impl Assembler {
     /// Adds records that were written before (by another reader, or to a temporary file).
     fn add_records(&mut self, piece: &Piece, issues: &mut Issues, sink: &mut dyn Sink) {
         let mut rest = piece.records.as_slice();
-        while let Some((_, after)) = Record::first(rest) {
+        while let Some((span, after)) = Record::first(rest) {
             let record = rest.get(..rest.len() - after.len()).unwrap_or_default();
             let Some(slot) = self.slot(&piece.id, &piece.resource, piece.file, issues) else {
                 self.repeated((piece.file, None), count(rest), issues);
                 return;
             };
             let Some(open) = self.slots.get_mut(slot as usize) else { return };
-            let (start, capacity) = (open.bytes.len(), open.bytes.capacity());
+            let capacity = open.bytes.capacity();
             open.bytes.extend_from_slice(record);
-            open.note(start, &piece.resource);
+            open.note(&span.noted(), &piece.resource);
             self.open_bytes += open.bytes.capacity() - capacity;
             if open.may_be_whole() {
                 self.try_close(slot, None, issues, sink);

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use stepscope_core::SectionKind;
 use stepscope_core::identity::TraceId;
 
+use crate::Resource;
 use crate::issues::FileId;
-use crate::record::{Record, flag, records};
-use crate::{Figure, Resource};
+use crate::record::{Noted, flag, records};
 
 /// Spans and state of an open trace.
 #[derive(Debug, Default)]
@@ -52,19 +52,14 @@ impl OpenTrace {
         *self = Self { id, bytes, only_run: true, resource: Arc::clone(resource), file, ..Self::default() };
     }
 
-    /// Takes note of the record that was just appended.
+    /// Takes note of the span whose record was just appended.
     #[inline]
-    pub(crate) fn note(&mut self, record_start: usize, resource: &Arc<Resource>) {
-        let Some((record, _)) = Record::first(self.bytes.get(record_start..).unwrap_or_default()) else {
-            return;
-        };
-        let ours = record.flags() & flag::OURS != 0;
-        let (id, kind) = (record.id(), record.kind());
-        let announced = record
-            .figure(Figure::TraceSpans)
-            .and_then(|count| u32::try_from(count).ok())
-            .filter(|&count| count > 0);
-        let is_root = record.parent() == 0 || announced.is_some();
+    pub(crate) fn note(&mut self, span: &Noted, resource: &Arc<Resource>) {
+        let &Noted { id, kind, flags, .. } = span;
+        let ours = flags & flag::OURS != 0;
+        let announced =
+            span.trace_spans.and_then(|count| u32::try_from(count).ok()).filter(|&count| count > 0);
+        let is_root = span.parent == 0 || announced.is_some();
         self.spans += 1;
         self.only_run &= matches!(kind, SectionKind::Run | SectionKind::Epoch);
         if ours && self.ids.as_mut().is_none_or(|ids| ids.insert(id)) {
