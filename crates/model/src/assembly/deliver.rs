@@ -156,9 +156,15 @@ impl Deliverer {
         trace.spans.reserve_exact(self.keys.len().saturating_sub(trace.spans.len()));
         // What stands there is written over.
         trace.spans.resize(self.keys.len(), Span::default());
-        self.order.clear();
-        self.order.extend(self.keys.iter().zip(0u32..).map(|(key, index)| (key.start_ns, index)));
         let keys = &self.keys;
+        let start = |index: u32| keys.get(index as usize).map_or(0, |key| key.start_ns);
+        if self.order.len() == keys.len() {
+            // A loop does the same again: in the order of the trace before there is mostly nothing left to sort.
+            self.order.iter_mut().for_each(|(start_ns, index)| *start_ns = start(*index));
+        } else {
+            self.order.clear();
+            self.order.extend((0u32..).take(keys.len()).map(|index| (start(index), index)));
+        }
         self.order.sort_unstable_by(|a, b| {
             a.0.cmp(&b.0).then_with(|| {
                 let rank =
