@@ -8,11 +8,13 @@ use crate::rows::Rows;
 
 /// The signal of a message or of its beginning; `Some(None)` for an object without members.
 pub(crate) fn detect(bytes: &[u8]) -> Option<Option<Signal>> {
-    let (mut scratch, mut keys, mut rows) = (Scratch::default(), Keys::default(), Rows::default());
-    let mut parser = Parser::new(bytes, &mut scratch, &mut keys, &mut rows);
-    if parser.peek() != b'{' {
+    // Before anything is made ready for JSON: it takes memory, and most messages are protobuf.
+    let text = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    if text.iter().find(|byte| !b" \t\n\r".contains(byte)) != Some(&b'{') {
         return None;
     }
+    let (mut scratch, mut keys, mut rows) = (Scratch::default(), Keys::default(), Rows::default());
+    let mut parser = Parser::new(bytes, &mut scratch, &mut keys, &mut rows);
     let (mut found, mut foreign) = (None, false);
     let mut member = |p: &mut Parser<'_, '_>, field| {
         let signal = match field {

@@ -135,10 +135,11 @@ impl Decoder {
                         read(self, header)?;
                     }
                     0x1a => *schema_url = r.bytes()?,
-                    tag => {
-                        begun |= tag == 0x12;
-                        r.skip(tag)?;
+                    0x12 => {
+                        begun = true;
+                        r.bytes()?;
                     }
+                    tag => r.skip(tag)?,
                 }
             }
             Ok(())
