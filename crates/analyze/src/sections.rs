@@ -4,7 +4,7 @@ mod table;
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;
-use stepscope_model::{Figure, Span};
+use stepscope_model::{Figure, FigureSet, Span};
 
 use crate::critical::{CriticalAcc, WINDOWS};
 use crate::dist::Dist;
@@ -52,6 +52,18 @@ pub(crate) const SUMMED: [Figure; 11] = [
     Figure::Bytes,
     Figure::Flops,
 ];
+
+/// The same as a set, and by figure its position among them: a span has few of them.
+const SUMMED_SET: FigureSet = FigureSet::of(&SUMMED);
+const PLACES: [u8; Figure::ALL.len()] = {
+    let mut places = [u8::MAX; Figure::ALL.len()];
+    let mut place = 0;
+    while place < SUMMED.len() {
+        places[SUMMED[place] as usize] = place as u8;
+        place += 1;
+    }
+    places
+};
 
 /// A section's part in the steps of one mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -154,8 +166,10 @@ impl SectionAcc {
         self.durations.record(facts.duration_ns);
         self.kinds |= 1 << (facts.kind as u8);
         self.device_calls = self.device_calls.saturating_add(u64::from(span.is_on_device));
-        for (sum, &figure) in self.figures.iter_mut().zip(&SUMMED) {
-            sum.add(span.amount(figure));
+        for figure in span.figures_among(SUMMED_SET) {
+            if let Some(sum) = self.figures.get_mut(usize::from(PLACES[figure as usize])) {
+                sum.add(span.amount(figure));
+            }
         }
         self.peak = self.peak.max(span.amount(Figure::PeakBytes));
         net

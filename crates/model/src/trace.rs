@@ -127,6 +127,23 @@ figures! {
     TraceLeftOut = TRACE_LEFT_OUT,
 }
 
+/// Some of the figures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FigureSet(u32);
+
+impl FigureSet {
+    /// These.
+    #[must_use]
+    pub const fn of(figures: &[Figure]) -> Self {
+        let (mut set, mut at) = (0, 0);
+        while at < figures.len() {
+            set |= 1 << (figures[at] as u32);
+            at += 1;
+        }
+        Self(set)
+    }
+}
+
 /// Phase of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum PhaseTag {
@@ -197,6 +214,17 @@ impl Span {
     #[must_use]
     pub fn amount(&self, figure: Figure) -> Option<u64> {
         self.figure(figure).and_then(|value| u64::try_from(value).ok())
+    }
+
+    /// Which of these integer attributes it has.
+    #[inline]
+    pub fn figures_among(&self, set: FigureSet) -> impl Iterator<Item = Figure> {
+        let mut left = self.present & set.0;
+        std::iter::from_fn(move || {
+            let figure = Figure::ALL.get(left.trailing_zeros() as usize).copied()?;
+            left &= left - 1;
+            Some(figure)
+        })
     }
 
     /// Sets the value of an integer attribute.
