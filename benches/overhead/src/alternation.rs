@@ -8,7 +8,7 @@ use stepscope::{Guard, Level};
 use tracing::Dispatch;
 
 use crate::clocks::{cpu_ns_of, process_cpu_ns, thread_cpu_ns};
-use crate::statistics::mean_and_bound;
+use crate::statistics::{mean, mean_and_bound};
 
 /// Steps that warm up, and count for nothing: whole rounds.
 const WARM_UP: usize = 13 * ROUND;
@@ -158,18 +158,19 @@ impl Alternation {
             let with = rounds.iter().map(|round| mean(round, [1, 2]));
             let differences: Vec<f64> = with.zip(&without).map(|(with, without)| with - without).collect();
             let (usual, _) = mean_and_bound(&without);
-            let (mean, bound) = mean_and_bound(&differences);
-            (usual, 100.0 * mean / usual, 100.0 * bound / usual)
+            let (trimmed, bound) = mean_and_bound(&differences);
+            let [trimmed, bound, all] = [trimmed, bound, mean(&differences)].map(|ns| 100.0 * ns / usual);
+            (usual, trimmed, bound, all)
         };
-        let (wall_ns, wall, wall_bound) = compare(|step| step.wall_ns);
-        let (thread_ns, thread, thread_bound) = compare(|step| step.thread_ns);
+        let (wall_ns, wall, wall_bound, _) = compare(|step| step.wall_ns);
+        let (thread_ns, thread, thread_bound, thread_of_all) = compare(|step| step.thread_ns);
         let steps = rounds.len() * ROUND;
         // The recorder's thread works for half of the steps.
         let per_step = |ns: f64| ns / steps.max(1) as f64;
         let background_ns = 2.0 * per_step(recorder_ns);
         let process =
             (thread / 100.0 * thread_ns + background_ns) / (per_step(process_ns) - background_ns / 2.0);
-        Comparison { steps, wall_ns, wall, wall_bound, thread, thread_bound, process: 100.0 * process }
+        Comparison { steps, wall_ns, wall, wall_bound, thread, thread_bound, thread_of_all, process: 100.0 * process }
     }
 }
 
@@ -181,6 +182,8 @@ pub(crate) struct Comparison {
     wall_bound: f64,
     thread: f64,
     thread_bound: f64,
+    /// Nothing trimmed away.
+    thread_of_all: f64,
     process: f64,
 }
 
@@ -189,13 +192,14 @@ impl fmt::Display for Comparison {
         write!(
             f,
             "{} steps of {:.0} us: step time {:+.3} % (at most {:+.3} %), its thread's CPU time {:+.3} % (at most \
-             {:+.3} %), the process' {:+.3} %",
+             {:+.3} %; of all rounds {:+.3} %), the process' {:+.3} %",
             self.steps,
             self.wall_ns / 1e3,
             self.wall,
             self.wall_bound,
             self.thread,
             self.thread_bound,
+            self.thread_of_all,
             self.process
         )
     }

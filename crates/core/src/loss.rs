@@ -23,7 +23,7 @@ named_enum! {
         ExportFailed = "export_failed",
         /// The endpoint took the request but rejected these spans (partial success).
         ExportRejected = "export_rejected",
-        /// The connection broke before the answer: these spans may or may not have arrived.
+        /// The connection broke before the answer, or it was none of an OTLP receiver: these spans may or may not have arrived.
         ExportUnknown = "export_unknown",
         /// Ended after the final flush had run out of time.
         Shutdown = "shutdown",

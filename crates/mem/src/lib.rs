@@ -26,5 +26,5 @@ pub use counters::{
     Counters, PeakToken, SetAside, is_installed, live_bytes, peak_enter, peak_exit, process_counters,
     process_counters_aside, set_aside, thread_blocks, thread_counters,
 };
-pub use source::rss::{peak_rss_bytes, rss_bytes};
+pub use source::rss::{own_read_bytes, peak_rss_bytes, rss_bytes};
 pub use source::{Reading, SOURCES, Source};

@@ -121,9 +121,12 @@ extern "C" fn at_exit() {
     }
 }
 
+/// What the end of a run may take beyond its timeout.
+const LATEST: Duration = Duration::from_secs(1);
+
 fn install_hooks(recorder: &Recorder) {
     if recorder.config.handle_signals {
-        sys::install_signal_handlers();
+        sys::install_signal_handlers(recorder.config.exit_timeout.saturating_add(LATEST));
     }
     if recorder.config.on_sigusr2.is_some() && !sys::count_user_signals() {
         say("the program handles SIGUSR2 itself, so it changes nothing of the recording");

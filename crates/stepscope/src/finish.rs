@@ -12,7 +12,6 @@ use crate::clock::now_ns;
 use crate::filter::Sieve;
 use crate::memory;
 use crate::open::{Open, PHASE, Parent, Spec, Start, Stay, flag};
-use crate::os::{Asked, Counted, Figures};
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::ring::Rank;
 use crate::state::ThreadState;
@@ -266,32 +265,21 @@ impl ThreadState {
     #[cold]
     fn export(&mut self, open: &Open, trace: TraceRef, total: &Stay) {
         let mut words = std::mem::take(&mut self.scratch);
-        let rss = open.kind() != SectionKind::Section;
-        let start = open.reading().filter(|_| total.enters == 1 && open.is_owned_by(self.number));
-        let read = rss || start.is_some();
-        let end = if read { self.reader.at_end(Asked::as_at(rss, start)) } else { Figures::default() };
-        if let Some((start, end)) = start.zip(end.thread) {
-            let counted = Counted::between(start, end);
+        if let Some(start) = open.reading()
+            && total.enters == 1
+            && open.is_owned_by(self.number)
+        {
+            let counted = self.reader.since(start);
             let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
             let off_cpu_ns = duration_ns.saturating_sub(total.cpu_ns.unwrap_or(0));
             counted.encode(off_cpu_ns, |word| words.push(word));
         }
-        self.export_with(&mut words, open, trace, total, end.rss_bytes);
+        self.export_with(&mut words, open, trace, total);
         words.clear();
         self.scratch = words;
-        if read {
-            self.reader.done();
-        }
     }
 
-    fn export_with(
-        &self,
-        words: &mut Vec<u64>,
-        open: &Open,
-        trace: TraceRef,
-        total: &Stay,
-        rss_bytes: Option<u64>,
-    ) {
+    fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, total: &Stay) {
         let Some(state) = self.recorder.traces.get(trace) else { return };
         let Some(about) = self.recorder.traces.about(trace) else { return };
         let is_of_run = about.root_kind == SectionKind::Run;
@@ -311,6 +299,7 @@ impl ThreadState {
             continues = rest.continues;
         }
         let is_coarse = open.kind() != SectionKind::Section;
+        let rss_bytes = if is_coarse { memory::rss_bytes() } else { None };
         let (is_root, is_part) = (open.has(flag::IS_ROOT), open.has(flag::IS_PART));
         let root = (is_root || is_part).then(|| RootRecord {
             mode: about.mode,

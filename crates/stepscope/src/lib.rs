@@ -62,6 +62,7 @@ mod os;
 mod overwrite;
 mod places;
 mod polls;
+mod proc_file;
 mod propagation;
 mod rate;
 mod record;

@@ -5,8 +5,8 @@
 use stepscope_mem::set_aside;
 #[cfg(feature = "mem")]
 pub(crate) use stepscope_mem::{
-    Counters, PeakToken, SetAside, live_bytes, peak_enter, peak_exit, peak_rss_bytes, rss_bytes,
-    thread_counters,
+    Counters, PeakToken, SetAside, live_bytes, own_read_bytes, peak_enter, peak_exit, peak_rss_bytes,
+    rss_bytes, thread_counters,
 };
 
 #[cfg(not(feature = "mem"))]
@@ -58,14 +58,18 @@ mod absent {
     pub(crate) fn peak_rss_bytes() -> Option<u64> {
         None
     }
+
+    pub(crate) fn own_read_bytes() -> u64 {
+        0
+    }
 }
 
 #[cfg(not(feature = "mem"))]
 use absent::set_aside;
 #[cfg(not(feature = "mem"))]
 pub(crate) use absent::{
-    Counters, PeakToken, SetAside, live_bytes, peak_enter, peak_exit, peak_rss_bytes, rss_bytes,
-    thread_counters,
+    Counters, PeakToken, SetAside, live_bytes, own_read_bytes, peak_enter, peak_exit, peak_rss_bytes,
+    rss_bytes, thread_counters,
 };
 
 /// Begins a call into the layer: what is allocated and freed until it is dropped belongs to no section.

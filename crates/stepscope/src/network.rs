@@ -3,7 +3,7 @@
 
 use stepscope_core::identity::hash_parts;
 
-use crate::os::Source;
+use crate::proc_file::ProcFile;
 
 /// A table longer than this, of some sixty interfaces, is not read: a step should not take that long to begin.
 const MAX_TABLE_BYTES: usize = 8_192;
@@ -36,12 +36,17 @@ impl Traffic {
 /// Reads the table of the calling thread's namespace.
 #[derive(Debug, Default)]
 pub(crate) struct Network {
-    table: Source,
+    table: ProcFile,
     /// Names of interfaces, and whether each stands on another one.
     known: Vec<(String, bool)>,
 }
 
 impl Network {
+    /// All bytes that were read for it.
+    pub(crate) fn read_bytes(&self) -> u64 {
+        self.table.read_bytes()
+    }
+
     pub(crate) fn read(&mut self) -> Option<Traffic> {
         let mut buffer = [0; MAX_TABLE_BYTES];
         let table = self.table.read_whole("/proc/thread-self/net/dev", &mut buffer)?;

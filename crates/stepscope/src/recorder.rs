@@ -172,10 +172,12 @@ fn let_begin(recorder: &Recorder, yes: bool) {
     }
 }
 
-/// In a forked child: nothing is recorded, and no lock is touched (its owner may not exist here).
+/// In a forked child: nothing is recorded, no lock is touched (its owner may not exist here), and signals take their course:
+/// there is no thread that would act on them.
 pub(crate) extern "C" fn stop_in_child() {
     CURRENT_ID.store(0, Ordering::SeqCst);
     BEGINNING_ID.store(0, Ordering::SeqCst);
+    sys::forget_signals();
 }
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

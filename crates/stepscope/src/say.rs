@@ -2,12 +2,13 @@
 //! business of those who say it.
 
 use std::fmt::Display;
-use std::io::Write as _;
 
-/// Says one line. Where nobody can hear it (a closed pipe, a full disk), it is not said: that is no reason to end a
-/// training, as `eprintln!` would by its panic.
+use crate::sys;
+
+/// Says one line. Where nobody can hear it (a closed pipe, one that nobody reads, a full disk), it is not said: that is no
+/// reason to end a training, as `eprintln!` would by its panic, nor to wait.
 pub(crate) fn say(text: impl Display) {
     // In one piece, so that the lines of several processes stay whole.
     let line = format!("stepscope: {text}\n");
-    let _ = std::io::stderr().lock().write_all(line.as_bytes());
+    sys::write_to_stderr(line.as_bytes());
 }

@@ -427,18 +427,14 @@ impl ThreadState {
     /// Reads what the end of a section is compared with: of coarse sections, and of all at `comprehensive`.
     #[inline]
     fn read_at_begin(&mut self, open: &Open, kind: SectionKind, flags: u64) {
-        let rss = kind != SectionKind::Section;
+        let is_coarse = kind != SectionKind::Section;
+        if is_coarse {
+            open.set_rss_start(memory::rss_bytes());
+        }
         let is_full = self.recorder.is_at(Level::Comprehensive);
-        let thread = (is_full || rss && self.recorder.is_at(Level::Detailed))
-            && flags & flag::EXPORTED != 0
-            && kind != SectionKind::Run;
-        if rss || thread {
-            let asked = Asked { rss, thread, io: thread && is_full, traffic: thread && is_full && rss };
-            let figures = self.reader.at_begin(asked);
-            open.set_rss_start(figures.rss_bytes);
-            if let Some(reading) = figures.thread {
-                open.set_reading(reading);
-            }
+        let is_asked = is_full || is_coarse && self.recorder.is_at(Level::Detailed);
+        if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
+            open.set_reading(self.reader.read(Asked { io: is_full, traffic: is_full && is_coarse }));
         }
     }
 

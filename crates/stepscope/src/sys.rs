@@ -1,13 +1,15 @@
-//! The few calls into the operating system that the standard library does not offer: clocks, thread id,
-//! signal dispositions, exit and fork hooks, memory that is not touched. The only module of this crate with `unsafe` in it.
+//! The few calls into the operating system that the standard library does not offer: clocks, thread id, limits, standard error
+//! without waiting, exit and fork hooks, memory that is not touched; signals in `signals`. The only modules of this crate
+//! with `unsafe` in them.
 #![expect(unsafe_code, reason = "thin wrappers around libc")]
 
 use std::alloc::Layout;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
-
-use stepscope_core::Signal;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::os::Usage;
+
+mod signals;
+pub(crate) use signals::*;
 
 fn read_clock(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -104,6 +106,31 @@ pub(crate) fn thread_id() -> u64 {
     unsafe { libc::pthread_self() as u64 }
 }
 
+/// How many files the process may have open at the same time.
+pub(crate) fn most_files() -> Option<u64> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable for the duration of the call.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    (result == 0).then_some(limit.rlim_cur)
+}
+
+/// Whether there was no descriptor left for a file.
+pub(crate) fn is_out_of_files(error: &std::io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
+}
+
+/// Writes `text` to standard error in one piece, if it takes that without having anybody wait: a pipe that nobody reads is full
+/// one day.
+pub(crate) fn write_to_stderr(text: &[u8]) {
+    let mut ready = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
+    // SAFETY: `ready` is one writable entry for the duration of the call.
+    let count = unsafe { libc::poll(&raw mut ready, 1, 0) };
+    if count == 1 && ready.revents & libc::POLLOUT != 0 {
+        // SAFETY: `text` is readable for its length. (What was not written is not said.)
+        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+    }
+}
+
 /// Host name, empty where it cannot be read.
 pub(crate) fn host_name() -> String {
     let mut buffer = [0u8; 256];
@@ -114,112 +141,6 @@ pub(crate) fn host_name() -> String {
     }
     let end = buffer.iter().position(|&byte| byte == 0).unwrap_or(0);
     String::from_utf8_lossy(buffer.get(..end).unwrap_or_default()).into_owned()
-}
-
-/// The termination signal that arrived, or 0. Written by the handler, read by the background thread.
-static PENDING_SIGNAL: AtomicI32 = AtomicI32::new(0);
-
-extern "C" fn on_signal(signal: libc::c_int) {
-    // An atomic store is all that is async-signal-safe and needed: the background thread polls it.
-    PENDING_SIGNAL.store(signal, Ordering::SeqCst);
-}
-
-/// The termination signal that arrived, if one did that is ours to act on. A handler that the program has installed
-/// over ours may have called ours, as `signal-hook` and tokio do: then the program does what it thinks right, and the
-/// signal is forgotten.
-pub(crate) fn pending_signal() -> Option<i32> {
-    let signal = Some(PENDING_SIGNAL.load(Ordering::SeqCst)).filter(|&signal| signal != 0)?;
-    // The default stands where ours was when the run ended.
-    let is_ours = disposition(signal).is_none_or(|current| [ours(), libc::SIG_DFL].contains(&current));
-    if !is_ours {
-        // Another one may have come meanwhile.
-        let _ = PENDING_SIGNAL.compare_exchange(signal, 0, Ordering::SeqCst, Ordering::SeqCst);
-    }
-    is_ours.then_some(signal)
-}
-
-/// The handler of termination signals, as the system has it.
-fn ours() -> libc::sighandler_t {
-    on_signal as extern "C" fn(libc::c_int) as libc::sighandler_t
-}
-
-/// What happens at `signal` now; `None` where the system does not tell.
-fn disposition(signal: libc::c_int) -> Option<libc::sighandler_t> {
-    // SAFETY: zero is a valid sigaction (default disposition, empty mask).
-    let mut current: libc::sigaction = unsafe { std::mem::zeroed() };
-    // SAFETY: a null new action only queries; `current` is writable.
-    let queried = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut current) };
-    (queried == 0).then_some(current.sa_sigaction)
-}
-
-/// How many SIGUSR2 came. Written by the handler, read by the background thread.
-static USER_SIGNALS: AtomicU32 = AtomicU32::new(0);
-
-extern "C" fn on_user_signal(_: libc::c_int) {
-    // As in `on_signal`.
-    USER_SIGNALS.fetch_add(1, Ordering::SeqCst);
-}
-
-/// How many SIGUSR2 came since our handler is there.
-pub(crate) fn user_signals() -> u32 {
-    USER_SIGNALS.load(Ordering::SeqCst)
-}
-
-/// Has SIGUSR2 counted, unless somebody else has a handler for it; whether it is. For good: without one the signal ends
-/// the process, and who sends it may not know that the run is over.
-pub(crate) fn count_user_signals() -> bool {
-    let ours = on_user_signal as extern "C" fn(libc::c_int) as libc::sighandler_t;
-    install(libc::SIGUSR2, ours)
-}
-
-/// Installs a handler that only stores to an atomic, where nobody else has one; whether it is in place.
-fn install(signal: libc::c_int, handler: libc::sighandler_t) -> bool {
-    match disposition(signal) {
-        Some(libc::SIG_DFL) => {}
-        current => return current == Some(handler),
-    }
-    // SAFETY: zero is a valid sigaction (default disposition, empty mask).
-    let mut ours: libc::sigaction = unsafe { std::mem::zeroed() };
-    ours.sa_sigaction = handler;
-    ours.sa_flags = libc::SA_RESTART;
-    // SAFETY: `ours` is a complete action whose handler only stores to an atomic.
-    unsafe { libc::sigaction(signal, &raw const ours, std::ptr::null_mut()) == 0 }
-}
-
-/// The name of a termination signal.
-pub(crate) fn signal_name(signal: i32) -> &'static str {
-    match signal {
-        libc::SIGINT => Signal::Interrupt.as_str(),
-        libc::SIGTERM => Signal::Terminate.as_str(),
-        _ => "signal",
-    }
-}
-
-/// The signals that end a program and leave time to flush.
-const TERMINATION: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
-
-/// Installs our handler for SIGINT and SIGTERM where nobody else has one.
-pub(crate) fn install_signal_handlers() {
-    for signal in TERMINATION {
-        install(signal, ours());
-    }
-}
-
-/// Gives the signals back their default disposition, where they still have ours.
-pub(crate) fn restore_signal_handlers() {
-    for signal in TERMINATION {
-        if disposition(signal) == Some(ours()) {
-            // SAFETY: setting the default disposition has no preconditions.
-            unsafe { libc::signal(signal, libc::SIG_DFL) };
-        }
-    }
-}
-
-/// Sends `signal` to the process, with its default disposition restored before.
-pub(crate) fn raise_with_default(signal: i32) {
-    restore_signal_handlers();
-    // SAFETY: sending a signal to the own process has no preconditions.
-    unsafe { libc::kill(libc::getpid(), signal) };
 }
 
 static HOOKED: AtomicBool = AtomicBool::new(false);

@@ -27,6 +27,7 @@ use crate::names::ThreadNames;
 use crate::rate::SHARE_INTERVAL;
 use crate::record::SectionRecord;
 use crate::recorder::Recorder;
+use crate::say::say;
 use crate::sys;
 use crate::thread::{self, ThreadShared};
 use crate::ticks::Keeper;
@@ -125,9 +126,27 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
         // All that happens here is ours, for the whole life of the thread.
         let _own = memory::own_call();
         let mut worker = worker;
+        let _outlived = Outlived { recorder: Arc::clone(&worker.recorder), control: Arc::clone(&control) };
         worker.run(&control);
     })?;
     Ok(())
+}
+
+/// Should the background thread panic, which nothing in it is meant to, nobody waits for it any more.
+struct Outlived {
+    recorder: Arc<Recorder>,
+    control: Arc<Control>,
+}
+
+impl Drop for Outlived {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            crate::recorder::retire(&self.recorder);
+            sys::restore_signal_handlers();
+            self.control.set_ended();
+            say("nothing is recorded any more, because of this panic of its own");
+        }
+    }
 }
 
 impl Worker {

@@ -31,6 +31,22 @@ pub fn peak_rss_bytes() -> Option<u64> {
     imp::peak_rss_bytes()
 }
 
+thread_local! {
+    static READ_BYTES: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
+}
+
+/// Bytes that the functions of this module have read from files on the calling thread so far: the system counts them among
+/// those that the thread has read, which may be of interest to who looks there for what a program reads.
+#[must_use]
+pub fn own_read_bytes() -> u64 {
+    READ_BYTES.try_with(std::cell::Cell::get).unwrap_or(0)
+}
+
+#[cfg(target_os = "linux")]
+fn count_read(bytes: usize) {
+    let _ = READ_BYTES.try_with(|count| count.set(count.get() + bytes as u64));
+}
+
 #[cfg(target_os = "linux")]
 #[path = "rss/linux.rs"]
 mod imp;

@@ -124,6 +124,53 @@ fn fork_and_record(guard: stepscope::Guard) {
     work(5..8);
 }
 
+/// Forks; the child works until a signal of its parent ends it.
+fn fork_and_terminate() {
+    let mut ended = 0;
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        // SAFETY: as in `fork_child`.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            loop {
+                work(100..200);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        }
+        // SAFETY: the child has not been waited for.
+        unsafe { libc::kill(child, signal) };
+        let mut status = 0;
+        // SAFETY: `status` is writable.
+        assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
+        ended += u64::from(libc::WIFSIGNALED(status) && libc::WTERMSIG(status) == signal);
+    }
+    say("children.ended", ended);
+    work(5..8);
+}
+
+extern "C" fn wait_for_ever(_: libc::c_int) {
+    loop {
+        // SAFETY: no preconditions.
+        unsafe { libc::pause() };
+    }
+}
+
+/// The background thread stops in its tracks, as one that waits for a disk that is gone would.
+fn stop_the_background_thread() {
+    let handler = wait_for_ever as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // SAFETY: nobody else handles this signal, and the handler does nothing but wait.
+    unsafe { libc::signal(libc::SIGUSR1, handler) };
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap());
+    let is_ours = |task: &std::fs::DirEntry| {
+        std::fs::read_to_string(task.path().join("comm")).unwrap().trim() == "stepscope"
+    };
+    let task = tasks.filter(is_ours).map(|task| task.file_name().into_string().unwrap()).next().unwrap();
+    // SAFETY: the thread is there, and has a handler for the signal.
+    let sent = unsafe {
+        libc::syscall(libc::SYS_tgkill, libc::getpid(), task.parse::<libc::c_int>().unwrap(), libc::SIGUSR1)
+    };
+    assert_eq!(sent, 0);
+}
+
 /// Becomes another program, with everything open that can be.
 fn exec(guard: &stepscope::Guard) {
     use std::os::unix::process::CommandExt as _;
@@ -310,6 +357,11 @@ pub(crate) fn run(how: &str) {
         "exec" => exec(&guard),
         "fork" => fork_child(guard),
         "fork_record" => fork_and_record(guard),
+        "fork_terminate" => fork_and_terminate(),
+        "stuck" => {
+            stop_the_background_thread();
+            wait_for_parent();
+        }
         "teardown" => teardown(),
         "fork_busy" => fork_while_busy(),
         "chdir" => {

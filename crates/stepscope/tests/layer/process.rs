@@ -148,6 +148,15 @@ fn a_signal_ends_the_run_as_failed_and_the_process_by_that_signal() {
 }
 
 #[test]
+fn a_signal_takes_its_course_where_the_background_thread_is_stuck() {
+    for signal in [libc::SIGTERM, libc::SIGINT] {
+        // (Sent once; and it is not the test that ends the program.)
+        let ended = interrupted("stuck", signal);
+        assert_eq!(ended.signal(), Some(signal), "{:?}", ended.status);
+    }
+}
+
+#[test]
 fn a_signal_while_the_run_ends_is_not_swallowed() {
     let collector = Collector::start(|_, _| Answer::Silence);
     let program = Program::new(&["process", "signal_at_end"]).hurried();
@@ -187,6 +196,8 @@ fn a_standard_error_that_takes_nothing_ends_nothing() {
         ("exec \"$@\" 2>/dev/full", "http://127.0.0.1:1"),
         ("exec \"$@\" 2>&-", "http://127.0.0.1:1"),
         ("exec \"$@\" 2>/dev/full", "nonsense"),
+        // A full pipe that nobody reads.
+        ("mkfifo full; exec 9<>full; head -c 65536 /dev/zero >&9; exec \"$@\" 2>&9", "http://127.0.0.1:1"),
     ] {
         let program = Program::in_shell(script, &["process", "drop"]).hurried();
         let program = program.env("STEPSCOPE_LEVEL", "nonsense").env("OTEL_EXPORTER_OTLP_ENDPOINT", nobody);
@@ -272,6 +283,15 @@ fn a_forked_child_records_nothing_and_the_parent_goes_on() {
             .map(|path| path.parent().unwrap().to_owned())
             .collect();
     assert_eq!(directories.len(), 1);
+}
+
+#[test]
+fn a_signal_ends_a_forked_child() {
+    let ended = Program::new(&["process", "fork_terminate"]).succeed();
+    assert_eq!(ended.truth()["children.ended"], 2, "one by SIGTERM, one by SIGINT");
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!(step_numbers(&recording), up_to(8));
 }
 
 #[test]

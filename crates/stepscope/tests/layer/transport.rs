@@ -175,8 +175,34 @@ fn an_answer_that_breaks_off_leaves_a_doubt() {
     assert!(unknown > 0);
     assert_eq!(recording.exported("otlp") + unknown, ended.truth()["spans"]);
     assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
-    assert!(ended.stderr.contains("before the answer"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("its end did not come"), "{}", ended.stderr);
     account(&ended, &arrived);
+}
+
+#[test]
+fn an_answer_of_another_program_leaves_a_doubt() {
+    let collector = Collector::start(|_, _| Answer::With(b"<html>hello</html>".to_vec()));
+    let ended = budget("1000", &collector.url()).succeed();
+    let recording = ended.recording();
+    assert_eq!(recording.exported("otlp"), 0);
+    assert_eq!(recording.dropped("otlp", "export_unknown"), ended.truth()["spans"]);
+    assert!(ended.stderr.contains("is the endpoint right?"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_rejected_after_it_was_perhaps_taken_is_in_doubt() {
+    // partial_success { rejected_spans: 1 << 20 }
+    let all_rejected = [0x0a, 4, 8, 0x80, 0x80, 0x40].to_vec();
+    let collector = Collector::start(move |path, before| match (path, before) {
+        ("/v1/traces", 0) => Answer::Status("504 Gateway Timeout\r\nretry-after: 0"),
+        ("/v1/traces", 1) => Answer::With(all_rejected.clone()),
+        _ => Answer::Accept,
+    });
+    let ended = budget("1000", &collector.url()).succeed();
+    let recording = ended.recording();
+    let unknown = recording.dropped("otlp", "export_unknown");
+    assert!(unknown > 0 && recording.dropped("otlp", "export_rejected") == 0);
+    assert_eq!(recording.exported("otlp") + unknown, ended.truth()["spans"]);
 }
 
 #[test]

@@ -45,6 +45,7 @@ fn keep(old: *mut Statm, statm: Statm) {
 fn resident_pages(statm: &File) -> Option<u64> {
     let mut buffer = [0; 256];
     let length = statm.read_at(&mut buffer, 0).ok()?;
+    super::count_read(length);
     parse_statm(buffer.get(..length)?)
 }
 
@@ -66,7 +67,10 @@ pub(super) fn peak_rss_bytes() -> Option<u64> {
     loop {
         match file.read(buffer.get_mut(length..)?).ok()? {
             0 => break,
-            more => length += more,
+            more => {
+                super::count_read(more);
+                length += more;
+            }
         }
     }
     parse_peak(buffer.get(..length)?)
@@ -100,5 +104,17 @@ mod tests {
         for damaged in [&b""[..], b"VmHWM:", b"VmHWM: 12", b"VmHWM: x kB", b"xVmHWM: 12 kB"] {
             assert_eq!(parse_peak(damaged), None);
         }
+    }
+
+    #[test]
+    fn what_is_read_is_counted_for_the_thread() {
+        let before = super::super::own_read_bytes();
+        let len = std::fs::read("/proc/self/statm").unwrap().len() as u64;
+        rss_bytes().unwrap();
+        // (Its numbers may have had another length a moment before.)
+        let counted = super::super::own_read_bytes() - before;
+        assert!((len - 3..=len + 3).contains(&counted), "{counted} of {len}");
+        let elsewhere = std::thread::spawn(super::super::own_read_bytes).join().unwrap();
+        assert_eq!(elsewhere, 0);
     }
 }

@@ -31,7 +31,7 @@ pub(super) enum Outcome {
         is_in_doubt: bool,
     },
     Refused(String),
-    /// Sent, but the connection broke before the answer.
+    /// Sent, but the connection broke before the answer, or in it, or it is none that can be understood.
     Unknown(String),
 }
 
@@ -97,7 +97,8 @@ async fn exchange(
                     is_sent.store(false, Ordering::Relaxed);
                     return Exchange::NotSent(refusal.unwrap_or_else(|| with_causes(&error)));
                 }
-                return Exchange::Answered(Outcome::Unknown(with_causes(&error)), None);
+                let why = format!("the connection broke before the answer: {}", with_causes(&error));
+                return Exchange::Answered(Outcome::Unknown(why), None);
             }
         };
         let (parts, body) = response.into_parts();
@@ -113,7 +114,7 @@ async fn exchange(
         }
         if parts.status.is_success() && !is_whole {
             // Of what is missing nobody knows whether it says that some were rejected.
-            let why = "it began, and its end did not come".to_owned();
+            let why = "the answer began, and its end did not come".to_owned();
             return Exchange::Answered(Outcome::Unknown(why), None);
         }
         let outcome = judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body.to_bytes());
@@ -177,11 +178,9 @@ fn request(target: &Target, body: &Body) -> Result<Request<Full<Bytes>>, hyper::
 
 fn judge(status: StatusCode, retry_after: Option<&header::HeaderValue>, body: &[u8]) -> Outcome {
     if status.is_success() {
-        let (rejected, message) = decode_export_response(body).unwrap_or((0, ""));
-        return Outcome::Accepted {
-            rejected: u64::try_from(rejected).unwrap_or(0),
-            message: message.to_owned(),
-        };
+        return accepted(body).unwrap_or_else(|| {
+            Outcome::Unknown(format!("{status}, but no answer of an OTLP receiver: is the endpoint right?"))
+        });
     }
     // The statuses that the OTLP specification calls retryable. Two of them come from something in front of the
     // receiver, which may have got it.
@@ -196,6 +195,21 @@ fn judge(status: StatusCode, retry_after: Option<&header::HeaderValue>, body: &[
     Outcome::Refused(status.to_string())
 }
 
+/// What a receiver says that has taken a request; `None` where it says nothing that can be understood.
+pub(super) fn accepted(body: &[u8]) -> Option<Outcome> {
+    // Some answer in JSON whatever they are sent; what that may be where all was taken has few forms.
+    const ALL_TAKEN: [&[u8]; 3] = [b"{}", br#"{"partialSuccess":{}}"#, br#"{"partialSuccess":null}"#];
+    let is_all_taken = |body: &[u8]| {
+        let dense: Vec<u8> = body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
+        ALL_TAKEN.contains(&dense.as_slice())
+    };
+    let answer = decode_export_response(body).or_else(|| is_all_taken(body).then_some((0, "")));
+    answer.map(|(rejected, message)| Outcome::Accepted {
+        rejected: u64::try_from(rejected).unwrap_or(0),
+        message: message.to_owned(),
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -206,6 +220,15 @@ mod tests {
         let partial = [0x0a, 0x06, 0x08, 0x03, 0x12, 0x02, b'n', b'o'];
         assert!(matches!(judge(StatusCode::OK, None, &partial), Outcome::Accepted { rejected: 3, .. }));
         assert!(matches!(judge(StatusCode::OK, None, b""), Outcome::Accepted { rejected: 0, .. }));
+        for body in [&b"{}"[..], b"{ \"partialSuccess\": {}\r\n}\n"] {
+            assert!(matches!(judge(StatusCode::OK, None, body), Outcome::Accepted { rejected: 0, .. }));
+        }
+        // Who answers so is no receiver, or says something that is not understood.
+        let strange =
+            [&b"<html>hi</html>"[..], b"ok", br#"{"partialSuccess":{"rejectedSpans":3}}"#, &partial[..4]];
+        for body in strange {
+            assert!(matches!(judge(StatusCode::OK, None, body), Outcome::Unknown(_)), "{body:?}");
+        }
         assert!(matches!(judge(StatusCode::BAD_REQUEST, None, b""), Outcome::Refused(_)));
         let after = header::HeaderValue::from_static("2");
         for status in [429, 502, 503, 504] {

@@ -7,9 +7,9 @@ use bytes::Bytes;
 use http_body_util::Full;
 use hyper::header::{self, HeaderMap};
 use hyper::{Method, Request, StatusCode};
-use stepscope_otlp::proto::{decode_export_response, decode_retry_delay};
+use stepscope_otlp::proto::decode_retry_delay;
 
-use super::exchange::Outcome;
+use super::exchange::{Outcome, accepted};
 use super::pack::Body;
 use super::target::Target;
 use crate::identity::percent_decode;
@@ -67,12 +67,11 @@ pub(super) fn judge(
     };
     if code == 0 {
         // (A compressed answer is one that was not asked for.)
-        let message = body.get(5..).filter(|_| body.first() == Some(&0)).unwrap_or_default();
-        let (rejected, message) = decode_export_response(message).unwrap_or((0, ""));
-        return Outcome::Accepted {
-            rejected: u64::try_from(rejected).unwrap_or(0),
-            message: message.to_owned(),
-        };
+        let message =
+            if body.is_empty() { Some(body) } else { body.get(5..).filter(|_| body.first() == Some(&0)) };
+        return message
+            .and_then(accepted)
+            .unwrap_or_else(|| Outcome::Unknown("the answer has a message that is not understood".into()));
     }
     let message = text(MESSAGE).map(percent_decode).unwrap_or_default();
     let why = format!("gRPC status {code} {}: {message}", name(code)).trim_end_matches([':', ' ']).to_owned();

@@ -178,7 +178,10 @@ impl HttpSink {
             Outcome::Accepted { rejected, message } => {
                 let rejected = rejected.min(batch.spans);
                 self.counts.exported += batch.spans - rejected;
-                self.counts.drop_spans(LossReason::ExportRejected, rejected);
+                // What is rejected now may be so because it was taken before.
+                let reason =
+                    if batch.is_in_doubt { LossReason::ExportUnknown } else { LossReason::ExportRejected };
+                self.counts.drop_spans(reason, rejected);
                 if rejected > 0 {
                     let text = format!("the endpoint rejected {rejected} spans: {message}");
                     warn_once(&mut self.warned_rejected, &text);
@@ -216,7 +219,7 @@ impl HttpSink {
                 self.drop_batch(&batch, LossReason::ExportUnknown);
                 let hint = self.hint(&batch, &why);
                 let text =
-                    format!("the connection broke before the answer: {why}{hint}; spans may be missing");
+                    format!("what became of a request is not known: {why}{hint}; spans may be missing");
                 warn_once(&mut self.warned, &text);
                 (self.tries, self.is_well) = (0, false);
             }
