@@ -40,6 +40,9 @@ pub(crate) struct Frame {
     /// Of one that was whole from its begin.
     pub cpu_ns: Cell<Option<u64>>,
     pub form: Cell<Form>,
+    /// A panic was unwinding its thread when it was entered: that one ends those around it. (One inside, caught in there, is
+    /// not told from it.)
+    began_in_panic: bool,
     pub light: Light,
     /// The section itself, where it lives here and not in the table of open spans; kept for the next one.
     pub open: OnceCell<Box<Open>>,
@@ -58,6 +61,7 @@ impl Frame {
             peak: None,
             cpu_ns: Cell::new(None),
             form: Cell::new(Form::Whole),
+            began_in_panic: false,
             light: Light::default(),
             open: OnceCell::new(),
         }
@@ -69,10 +73,16 @@ impl Frame {
         self.section = section;
         self.nested_busy_ns = 0;
         self.form.set(form);
+        self.began_in_panic = std::thread::panicking();
         self.counters = memory::thread_counters();
         if self.counters.is_some() {
             self.begin_counting();
         }
+    }
+
+    /// Whether it is left now because a panic unwinds its thread.
+    pub(crate) fn is_left_by_panic(&self) -> bool {
+        std::thread::panicking() && !self.began_in_panic
     }
 
     fn begin_counting(&mut self) {

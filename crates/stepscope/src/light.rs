@@ -62,19 +62,21 @@ impl ThreadState {
         Some(key)
     }
 
-    /// Leaves and ends the section with this key, if it is the innermost one and lives in its frame alone.
+    /// Leaves and ends the section with this key, if it is the innermost one, lives in its frame alone, and no panic may have
+    /// ended it.
     #[inline(always)]
     pub(crate) fn end_light(&mut self, key: u64, exit_ns: u64) -> bool {
         let Some([.., outer, frame]) = self.frames.get_mut(..self.depth) else { return false };
         let form = frame.form.get();
-        if frame.section.key != key || form == Form::Whole || self.depth >= KEPT_FRAMES {
+        let is_rare = form == Form::Whole || self.depth >= KEPT_FRAMES || std::thread::panicking();
+        if frame.section.key != key || is_rare {
             return false;
         }
         let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
         outer.nested_busy_ns = outer.nested_busy_ns.wrapping_add(busy_ns);
         self.depth -= 1;
         let (frame, shared, trace) = (&*frame, &*self.shared, frame.section.trace);
-        let mut bits = frame.light.bits;
+        let bits = frame.light.bits;
         if self.keeps_sums {
             let collapsed = bits & flag::COLLAPSED != 0;
             let self_busy_ns = busy_ns.saturating_sub(frame.nested_busy_ns);
@@ -83,9 +85,6 @@ impl ThreadState {
         }
         if form == Form::Sums {
             return true;
-        }
-        if std::thread::panicking() {
-            bits |= flag::IS_ERROR;
         }
         let id = self.traces.id_words(&self.recorder.traces, trace);
         let head = head(frame, id, bits, 0, exit_ns);
@@ -102,7 +101,7 @@ impl ThreadState {
         let (shared, trace) = (&*self.shared, frame.section.trace);
         let mut bits = frame.light.bits;
         self.sum_up(frame.section.path, frame.enter_ns, bits & flag::COLLAPSED != 0, stay);
-        if std::thread::panicking() {
+        if stay.by_panic {
             bits |= flag::IS_ERROR;
         }
         let id = self.traces.id_words(&self.recorder.traces, trace);

@@ -70,6 +70,8 @@ pub(crate) struct Stay {
     pub exit_ns: u64,
     pub busy_ns: u64,
     pub self_busy_ns: u64,
+    /// A panic ended it.
+    pub by_panic: bool,
     pub memory: Option<MemorySums>,
     pub peak_bytes: Option<u64>,
     pub cpu_ns: Option<u64>,

@@ -593,11 +593,11 @@ impl ThreadState {
         true
     }
 
-    /// Leaves the innermost section, if it is that of span `key` and measured its time only.
+    /// Leaves the innermost section, if it is that of span `key`, measured its time only, and no panic may have ended it.
     #[inline(always)]
     fn leave_top(&mut self, key: u64, exit_ns: u64) -> Option<Times> {
         let (frame, entered) = self.frames.get_mut(..self.depth)?.split_last_mut()?;
-        if frame.section.key != key || frame.cpu_ns.get().is_some() {
+        if frame.section.key != key || frame.cpu_ns.get().is_some() || std::thread::panicking() {
             return None;
         }
         self.depth -= 1;
@@ -617,6 +617,9 @@ impl ThreadState {
             return false;
         }
         if let Some(open) = self.recorder.open_span(key) {
+            if stay.by_panic {
+                open.set_error(open.is_owned_by(self.number), true);
+            }
             self.add_stay(open, &stay);
         }
         true
@@ -639,6 +642,7 @@ impl ThreadState {
         let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
         (stay.enters, stay.exit_ns, stay.busy_ns) = (1, exit_ns, busy_ns);
         stay.self_busy_ns = busy_ns.saturating_sub(frame.nested_busy_ns);
+        stay.by_panic = frame.is_left_by_panic();
         let mut outer = entered.get_mut(position.wrapping_sub(1));
         if let Some(outer) = &mut outer {
             outer.nested_busy_ns = outer.nested_busy_ns.saturating_add(busy_ns);
@@ -699,7 +703,7 @@ impl ThreadState {
     }
 
     fn finish_whole(&mut self, open: Box<Open>, stay: &Stay) {
-        if std::thread::panicking() {
+        if stay.by_panic {
             open.set_error(true, true);
         }
         self.finish_stay(&open, stay);
@@ -732,3 +736,6 @@ impl Drop for ThreadState {
         self.shared.retired.store(true, std::sync::atomic::Ordering::Release);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,7 @@ mod sieve;
 mod storm;
 mod system;
 mod unusual;
+mod unwinding;
 mod volume;
 
 #[global_allocator]
@@ -109,6 +110,7 @@ fn main() {
         "ids" => unusual::ids(number(1)),
         "reentrant" => unusual::reentrant(argument(1)),
         "overfull" => unusual::overfull(number(1), number(2)),
+        "unwinding" => unwinding::run(),
         other => panic!("no scenario is called {other:?}"),
     }
 }

@@ -49,6 +49,7 @@ fn a_simple_record_is_the_record() {
             exit_ns: 61,
             busy_ns: 32,
             self_busy_ns: 33,
+            by_panic: false,
             memory: has(3).then_some(MemorySums::from_words([41, 42, 43, 44, 45, 46])),
             peak_bytes: has(4).then_some(51),
             cpu_ns: None,

@@ -86,6 +86,7 @@ fn stay(number: u64) -> Stay {
         exit_ns: 100 * number,
         busy_ns: 10 * number,
         self_busy_ns: number,
+        by_panic: false,
         memory: number.is_multiple_of(2).then_some(memory),
         peak_bytes: number.is_multiple_of(3).then_some(number),
         cpu_ns: number.is_multiple_of(5).then_some(number),

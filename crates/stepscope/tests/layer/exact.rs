@@ -17,10 +17,12 @@ fn counts_are_the_programs_own() {
         ended.truth().iter().map(|(path, &count)| ((*path).to_owned(), count as i64)).collect();
     assert_eq!(recording.by_path(metric::SECTION_COUNT), own);
 
-    // A caught panic makes the sections that it left failed, and no others.
-    let fragile: Vec<_> = recording.named("inner").collect();
-    assert_eq!(fragile.len(), 20 * 7);
-    assert_eq!(fragile.iter().filter(|span| span.status == 2).count(), 20 * 4);
+    // A caught panic makes the sections and spans that it left failed, and no others.
+    for name in ["fragile", "inner"] {
+        assert_eq!(recording.named(name).count(), 20 * 7);
+        assert_eq!(recording.named(name).filter(|span| span.status == 2).count(), 20 * 4, "{name}");
+    }
+    assert_eq!(recording.spans.iter().filter(|span| span.status == 2).count(), 2 * 20 * 4);
     // A span that was entered 50 times.
     for again in recording.named("again") {
         assert_eq!(recording.children(again).len(), 50);

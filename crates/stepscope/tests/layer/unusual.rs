@@ -1,6 +1,8 @@
 //! What must come out where spans are used in ways that are allowed and rare. (Recursion, disorder, panics and
 //! threads that close what others began are in `exact`, ends of processes in `process`, futures in `asynchronous`.)
 
+use std::collections::BTreeSet;
+
 use stepscope_core::{attr, metric};
 
 use crate::common::collector::{Answer, Collector};
@@ -99,6 +101,39 @@ fn what_a_field_does_while_it_is_formatted_is_recorded_where_it_happens() {
             let kept: Vec<&str> = outer.events.iter().map(|event| event.name.as_str()).collect();
             assert_eq!((kept.as_slice(), outer.status), (&["with a field", "talkative"][..], 2), "{order}");
         }
+    }
+}
+
+#[test]
+fn a_panic_fails_what_it_leaves_and_not_what_goes_on_while_it_unwinds() {
+    // However a section is kept.
+    for (name, value) in [
+        ("STEPSCOPE_LEVEL", "detailed"),
+        ("STEPSCOPE_LEVEL", "comprehensive"),
+        ("STEPSCOPE_FILTER", "depth=9"),
+    ] {
+        let ended = Program::new(&["unwinding"]).env(name, value).succeed();
+        let recording = ended.recording();
+        check::all(&recording);
+        let steps: Vec<(Option<i64>, i32)> =
+            recording.steps().iter().map(|step| (step.int(attr::STEP), step.status)).collect();
+        assert_eq!(steps, [(Some(0), 2), (Some(1), 0), (Some(2), 0)], "{value}");
+        let names = |is_wanted: fn(&Span) -> bool| -> BTreeSet<&str> {
+            recording
+                .spans
+                .iter()
+                .filter(|span| span.name != "step" && is_wanted(span))
+                .map(|span| span.name.as_str())
+                .collect()
+        };
+        let left = ["elsewhere", "function", "future", "section", "span", "whole"]
+            .map(|what| format!("left_{what}"));
+        assert_eq!(names(|span| span.status == 2), left.iter().map(String::as_str).collect(), "{value}");
+        let others = ["future", "given_up", "section", "span", "span_from_before", "whole"];
+        let others = others.map(|what| format!("tidy_{what}"));
+        let is_other = |span: &Span| span.status != 2 && span.name.starts_with("tidy_");
+        assert_eq!(names(is_other), others.iter().map(String::as_str).collect(), "{value}");
+        assert_eq!(names(|span| span.name.starts_with("well")).len(), 2);
     }
 }
 

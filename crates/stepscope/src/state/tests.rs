@@ -1,0 +1,97 @@
+//! What a panic ends has failed, and nothing else has.
+
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use super::*;
+use crate::config::Config;
+use crate::identity::{Given, Identity};
+use crate::record::SectionRecord;
+
+static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
+static SECTION: Callsite = Callsite::new("section", None, "module", "file", 2, &[]);
+static SPAN: Callsite = Callsite::new("span", None, "module", "file", 3, &[]);
+
+/// Begins a section, which is no light one any more when somebody looks at it.
+fn section(state: &mut ThreadState, is_looked_at: bool) -> u64 {
+    let key = state.enter_plain(&SECTION, &[]).unwrap();
+    assert!(!is_looked_at || state.open(key).is_some());
+    key
+}
+
+/// Begins and enters a span.
+fn begin_span(state: &mut ThreadState, key: u64) {
+    let recorder = Arc::clone(&state.recorder);
+    let open = recorder.spans.insert(key).unwrap();
+    open.reset(state.number, state.shared.id);
+    let parent = state.current().copied();
+    assert!(state.begin(open, Source::Section(&SPAN), None, &Spec::default(), parent));
+    state.enter_span(open.as_parent(key).unwrap());
+}
+
+fn end_span(state: &mut ThreadState, key: u64) {
+    assert!(state.leave(key));
+    let recorder = Arc::clone(&state.recorder);
+    let (slot, open) = recorder.spans.find_slot(key).unwrap();
+    state.finish(open);
+    recorder.spans.free(slot);
+}
+
+const OUTER: u64 = 5;
+const INNER: u64 = 6;
+
+/// What guards and a destructor between them do at the end of a scope, however it is left.
+struct Scope<'a> {
+    state: &'a mut ThreadState,
+    is_looked_at: bool,
+    section: u64,
+}
+
+impl Drop for Scope<'_> {
+    fn drop(&mut self) {
+        let own = section(self.state, self.is_looked_at);
+        self.state.end_section(own);
+        begin_span(self.state, INNER);
+        end_span(self.state, INNER);
+        end_span(self.state, OUTER);
+        self.state.end_section(self.section);
+    }
+}
+
+/// Which of the ended sections have failed, in the order of their ends.
+fn failed(state: &ThreadState) -> Vec<bool> {
+    let (mut words, mut found) = (Vec::new(), Vec::new());
+    while state.shared.take(&mut words) {
+        let (record, _) = SectionRecord::unpack(&words, state.shared.id).unwrap();
+        found.push(record.is_error);
+    }
+    found
+}
+
+#[test]
+fn a_panic_fails_what_it_leaves_and_nothing_that_begins_while_it_unwinds() {
+    for (level, is_looked_at) in
+        [(Level::Detailed, false), (Level::Detailed, true), (Level::Comprehensive, false)]
+    {
+        let config = Config { level, ..Config::default() };
+        let identity = Identity::resolve(Given::default(), |_| None);
+        let mut state = ThreadState::new(Arc::new(Recorder::new(config, identity)));
+        // (Before the first round no place is known.)
+        for panics in [false, true, false, true] {
+            let spec = Spec { step: Some(0), ..Spec::default() };
+            let step = state.enter_section(Source::Section(&STEP), &spec, &[], |_| ()).unwrap();
+            let outer = section(&mut state, is_looked_at);
+            begin_span(&mut state, OUTER);
+            let scope = Scope { state: &mut state, is_looked_at, section: outer };
+            let left = catch_unwind(AssertUnwindSafe(move || {
+                let _scope = scope;
+                if panics {
+                    resume_unwind(Box::new("on purpose"));
+                }
+            }));
+            assert_eq!(left.is_err(), panics);
+            state.end_section(step);
+            // The two of the destructor, the span and the section around it, the step.
+            assert_eq!(failed(&state), [false, false, panics, panics, false], "{level:?} {is_looked_at}");
+        }
+    }
+}
