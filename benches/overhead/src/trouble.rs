@@ -154,15 +154,7 @@ impl Course {
             return Err(failure);
         }
         let _ = self.run.flush(DRAINING);
-        // What the flush has settled is told by the background thread's next look.
-        let latest = Instant::now() + SETTLING;
-        let spans = loop {
-            let spans = self.run.handle().figures().spans().clone();
-            if gone(&spans) >= spans.emitted || Instant::now() >= latest {
-                break spans;
-            }
-            std::thread::sleep(LOOK);
-        };
+        let spans = self.run.handle().figures().spans().clone();
         let (rounds, _) = self.phases.as_chunks::<PHASES>();
         let compare = |figure: usize| {
             let mean = |a: &Phase, b: &Phase| {

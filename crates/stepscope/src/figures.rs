@@ -103,7 +103,7 @@ pub struct MemoryFigures {
     pub live_bytes: Option<u64>,
 }
 
-/// What became of spans, as of the last time that the background thread wrote: twice a second.
+/// What became of spans, as of the last time that the background thread wrote, twice a second, or answered a flush.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpanFigures {

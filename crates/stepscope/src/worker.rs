@@ -211,6 +211,8 @@ impl Worker {
             flushing.retain(|flush| {
                 let is_done = self.is_done(flush);
                 if is_done {
+                    // Whoever has waited finds the figures as they are now.
+                    self.note_sinks();
                     control.answer(flush.ticket, self.flushed(flush));
                 }
                 !is_done

@@ -117,6 +117,7 @@ pub(crate) fn asked(where_: &str) {
         "threads" => threads(&handle),
         "panic" => in_a_panic(&handle),
         "reset" => reset(&handle),
+        "flushed" => flushed(&handle),
         "off" => {}
         other => panic!("nowhere called {other:?}"),
     }
@@ -192,6 +193,24 @@ fn threads(handle: &Handle) {
     let figures = handle.figures();
     let count = |path: &str| figures.section(path).map(|section| section.count);
     assert_eq!((count("short"), count("last")), (Some(THREADS * ROUNDS), Some(THREADS)));
+}
+
+/// What has become of spans, right after they were flushed.
+fn flushed(handle: &Handle) {
+    const ROUND: u64 = 6;
+    for round in 1..=20 {
+        for number in 0..ROUND / 2 {
+            let _step = step!(number);
+            let _section = section!("inside");
+        }
+        assert!(handle.flush(std::time::Duration::from_secs(60)).is_complete());
+        let figures = handle.figures();
+        let spans = figures.spans();
+        // And the mark of the run's start.
+        assert_eq!(spans.emitted, round * ROUND + 1);
+        let (files, receiver) = (("directory", spans.emitted, 0), ("otlp", spans.emitted, 0));
+        assert_eq!(spans.sinks, [files, receiver], "{round}");
+    }
 }
 
 /// Figures in the panic's hook, of a thread inside of sections.

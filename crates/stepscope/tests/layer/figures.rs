@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::{attr, metric};
 
+use crate::common::collector::{Answer, Collector};
 use crate::common::{Ended, Program, Recording, check};
 
 /// Fields of the lines that begin with `word`, by the first of them.
@@ -104,6 +105,15 @@ fn figures_may_be_asked_for_anywhere() {
         let allocated = recording.by_path(metric::SECTION_SELF_ALLOC)[&path];
         assert!(path == "run" || bytes <= allocated, "{path}: {bytes} of {allocated}");
     }
+}
+
+#[test]
+fn what_a_flush_has_settled_is_told_with_its_answer() {
+    let collector = Collector::start(|_, _| Answer::Accept);
+    let program = Program::new(&["figures_asked", "flushed"]);
+    let ended = program.env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url()).succeed();
+    assert_eq!(ended.truth()["step/inside"], 60);
+    check::account(&ended.recording(), "otlp");
 }
 
 #[test]
