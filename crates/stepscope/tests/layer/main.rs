@@ -30,6 +30,8 @@ mod system;
 mod tls;
 mod transport;
 mod unusual;
+#[cfg(all(feature = "grpc", feature = "tls"))]
+mod variables;
 
 /// How the programs record: through the layer. (Through the root subscriber: `tests/root`.)
 const WAY: &str = "layer";

@@ -15,26 +15,26 @@ use crate::common::{Ended, Program, check};
 use crate::transport::account;
 
 /// An authority with its certificate in a file, and a folder for others.
-struct Trust {
+pub(crate) struct Trust {
     authority: Authority,
-    file: String,
-    folder: TempDir,
+    pub(crate) file: String,
+    pub(crate) folder: TempDir,
 }
 
 impl Trust {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let (authority, folder) = (Authority::new(), tempfile::tempdir().unwrap());
         let file = write(folder.path(), "authority.pem", &authority.pem());
         Self { authority, file, folder }
     }
 
     /// For a server on this machine.
-    fn local(&self) -> Pair {
+    pub(crate) fn local(&self) -> Pair {
         self.authority.sign(&["localhost", "127.0.0.1"], Valid::Now)
     }
 }
 
-fn manner(shows: Pair) -> Manner<'static> {
+pub(crate) fn manner(shows: Pair) -> Manner<'static> {
     Manner { shows, wants: None, versions: vec![&TLS13, &TLS12], protocol: "http/1.1" }
 }
 

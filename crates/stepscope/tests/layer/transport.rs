@@ -1,6 +1,6 @@
 //! The transport beside receivers as they are: connections that are kept or closed, compression, requests at once, and
-//! the accounts when a receiver is slow, dies, comes back, or only seems to be there. And OpenTelemetry's variables, each
-//! as the table in docs/recording.md says.
+//! the accounts when a receiver is slow, dies, comes back, or only seems to be there. (OpenTelemetry's variables, each for
+//! itself, are in `variables`.)
 
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
