@@ -70,20 +70,51 @@ pub(crate) fn run(steps: u64) {
     truth.iter().for_each(|(path, &count)| say(path, count));
 }
 
-/// Steps for so long and so many more, each with many calls of one section and one of another.
+/// Calls of a section in a step.
+const HOT: u64 = 2_000;
+
+/// A step with many calls of one section and one of another.
+fn hot_step(number: u64) {
+    let _step = step!(number);
+    for _ in 0..HOT {
+        let _hot = section!("hot");
+    }
+    let _rare = section!("rare");
+    sleep(Duration::from_millis(5));
+}
+
+/// Steps for so long; says how long they took together, and what the processor did meanwhile on other threads than theirs.
+pub(crate) fn costs(ms: u64) {
+    let run = crate::start();
+    let (begun, mut steps, mut in_steps) = (Instant::now(), 0, Duration::ZERO);
+    while begun.elapsed() < Duration::from_millis(ms) {
+        let start = Instant::now();
+        hot_step(steps);
+        in_steps += start.elapsed();
+        steps += 1;
+    }
+    drop(run);
+    say("step_ns", u64::try_from(in_steps.as_nanos()).unwrap());
+    say("background_ns", cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID) - cpu_ns(libc::CLOCK_THREAD_CPUTIME_ID));
+}
+
+/// CPU time so far by one of the system's clocks.
+#[expect(unsafe_code, reason = "the standard library has no clock of CPU time")]
+fn cpu_ns(clock: libc::clockid_t) -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `time` is writable for the duration of the call.
+    assert_eq!(unsafe { libc::clock_gettime(clock, &raw mut time) }, 0);
+    time.tv_sec.cast_unsigned() * 1_000_000_000 + time.tv_nsec.cast_unsigned()
+}
+
+/// Steps for so long and so many more.
 pub(crate) fn hot(ms: u64, more: u64) {
-    const HOT: u64 = 2_000;
     let run = crate::start();
     let begun = Instant::now();
     let (mut steps, mut late) = (0, 0);
     while late < more {
         late += u64::from(begun.elapsed() >= Duration::from_millis(ms));
-        let _step = step!(steps);
-        for _ in 0..HOT {
-            let _hot = section!("hot");
-        }
-        let _rare = section!("rare");
-        sleep(Duration::from_millis(5));
+        hot_step(steps);
         steps += 1;
     }
     drop(run);

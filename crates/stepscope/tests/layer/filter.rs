@@ -214,6 +214,31 @@ fn a_budget_bounds_what_leaves() {
     assert!(called["step/hot"] > spans["step/hot"]);
 }
 
+/// What a span takes is not what the layer takes it for, but what its thread takes for all of them, on the same machine in
+/// the moment before. (More than a budget has room for by this factor would be no measure of it any more; less is for what
+/// the machine does beside, and for what spans take less when there are many.)
+#[test]
+fn a_budget_has_room_for_its_part_of_the_time_of_steps() {
+    const FACTOR: u64 = 4;
+    let run = |ms: &str, filter: &str| {
+        let ended = Program::new(&["costs", ms]).env("STEPSCOPE_FILTER", filter).succeed();
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        let spans = recording.named("hot").count() as u64;
+        (spans, ended.truth()["step_ns"], ended.truth()["background_ns"])
+    };
+    let (all, _, background_ns) = run("300", "");
+    let span_ns = background_ns / all;
+    let (spans, step_ns, _) = run("2000", "budget=1%");
+    let room = step_ns / 100 / span_ns;
+    // So many leave in the first second, to find out.
+    let most = 1_000 + FACTOR * room;
+    assert!(
+        (20..=most).contains(&spans),
+        "{spans} of {all} in a run of 0.3 s, room for {room} of {span_ns} ns"
+    );
+}
+
 /// Sections in every unusual way, on several threads, ended out of order, with panics.
 #[test]
 fn unusual_sections_are_left_out_like_others() {
