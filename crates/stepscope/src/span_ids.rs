@@ -5,8 +5,9 @@ use std::sync::{Mutex, PoisonError};
 /// Any odd number keeps ids apart; this one (of the golden ratio) spreads those that follow each other over all values.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Ids of a share before it comes to those of the next one: more than a thread can give in a day. There are as many shares as
-/// 16.7 million threads at the same time need.
+/// Ids of a share before it comes to those of the next one, in its whole life, in which it goes from thread to thread: more
+/// than a process gives within a year that gives 30,000 a second in each. There are as many shares as 16.7 million threads at
+/// the same time need.
 const PER_SHARE_LOG2: u32 = 40;
 
 /// The ids of one thread of a process: `STRIDE` times different numbers, from where this process begins. Between processes they
