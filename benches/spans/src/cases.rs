@@ -52,6 +52,14 @@ impl SetUp {
             Self::Flush(flush) => flush(),
         }
     }
+
+    /// What has become of all spans so far, as their library tells; of the others none does, but in a log.
+    pub(crate) fn spans(&self) -> Option<stepscope::SpanFigures> {
+        match self {
+            Self::Recording(guard) => Some(guard.handle().figures().spans().clone()),
+            _ => None,
+        }
+    }
 }
 
 /// A layer that does nothing: what a layer cannot go below.

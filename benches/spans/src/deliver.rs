@@ -1,11 +1,12 @@
 //! What a span costs the whole process until a receiver has it, and how many arrive: over OTLP/HTTP and OTLP/gRPC, as fast
 //! as the loop goes and at a pace, to a counting sink beside.
 
+use std::fmt;
 use std::io;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use crate::cases::{SPANS, Sender, senders};
+use crate::cases::{SPANS, Sender, SetUp, senders};
 use crate::cpu_ns;
 use crate::sink::{self, Sink};
 
@@ -44,6 +45,51 @@ struct Delivered {
     made: u64,
     delivered: u64,
     cpu_ns: u64,
+    told: Option<Told>,
+}
+
+/// What the sender itself tells of them.
+#[derive(Debug, Clone, Copy)]
+struct Told {
+    acknowledged: u64,
+    /// Lost before they were to be sent: rings were full.
+    dropped: u64,
+    /// Lost in sending. Of some of these it may not be known whether they have arrived.
+    unsent: u64,
+}
+
+impl Told {
+    /// Of all spans so far; the receiver is the only place that they go to.
+    fn of(set_up: &SetUp) -> Option<Self> {
+        let spans = set_up.spans()?;
+        Some(Self {
+            acknowledged: spans.sinks.iter().map(|sink| sink.1).sum(),
+            dropped: spans.dropped.iter().map(|(_, count)| count).sum(),
+            unsent: spans.sinks.iter().map(|sink| sink.2).sum(),
+        })
+    }
+
+    fn since(self, before: Self) -> Self {
+        Self {
+            acknowledged: self.acknowledged - before.acknowledged,
+            dropped: self.dropped - before.dropped,
+            unsent: self.unsent - before.unsent,
+        }
+    }
+
+    /// Whether every span that was made is told of, and those that arrived are those that were acknowledged, and of the
+    /// others at most those that were sent.
+    fn is_right(self, made: u64, delivered: u64) -> bool {
+        let Self { acknowledged, dropped, unsent } = self;
+        made == acknowledged + dropped + unsent && (acknowledged..=acknowledged + unsent).contains(&delivered)
+    }
+}
+
+impl fmt::Display for Told {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { acknowledged, dropped, unsent } = self;
+        write!(f, "told: acknowledged {acknowledged:7}, dropped {dropped:7}, lost in sending {unsent:7}")
+    }
 }
 
 /// Runs the chosen senders, each in a process of its own beside a sink of its own.
@@ -60,14 +106,15 @@ pub(crate) fn all(names: &[String], chunks: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Has every sender of ours deliver a little.
+/// Has every sender of ours deliver a little, and more than it can.
 ///
 /// # Errors
-/// Where not every span arrives.
+/// Where a span does not arrive that has the time for it, or what the sender tells is not so.
 pub(crate) fn smoke() -> io::Result<()> {
     for sender in senders().iter().filter(|sender| sender.is_ours) {
         for protocol in ["http/protobuf", "grpc"] {
             run(sender, protocol, Pace::Rested, 3)?;
+            run(sender, protocol, Pace::Flat, 200)?;
         }
     }
     Ok(())
@@ -100,14 +147,18 @@ pub(crate) fn send(arguments: &[String]) -> io::Result<()> {
         return Err(io::Error::other("send does not know that"));
     };
     let sink = std::env::var(SINK).map_err(io::Error::other)?;
-    let Delivered { made, delivered, cpu_ns } = measure(&sender, protocol == "grpc", pace, chunks, &sink)?;
+    let Delivered { made, delivered, cpu_ns, told } = measure(&sender, protocol == "grpc", pace, chunks, &sink)?;
     println!(
-        "{:16} {protocol:13} {:6} made {made:7}   delivered {delivered:7} ({:5.1} %)   process {:7.1} ns a delivered span",
+        "{:16} {protocol:13} {:6} made {made:7}   delivered {delivered:7} ({:5.1} %)   process {:7.1} ns a delivered span   {}",
         sender.name,
         pace.name(),
         100.0 * delivered as f64 / made.max(1) as f64,
         cpu_ns as f64 / delivered.max(1) as f64,
+        told.map_or_else(|| "tells nothing".to_owned(), |told| told.to_string()),
     );
+    if told.is_some_and(|told| !told.is_right(made, delivered)) {
+        return Err(io::Error::other("what is told of the spans is not what became of them"));
+    }
     if pace == Pace::Rested && delivered != made {
         return Err(io::Error::other("spans are missing"));
     }
@@ -122,7 +173,7 @@ fn measure(sender: &Sender, is_grpc: bool, pace: Pace, chunks: u64, sink: &str) 
         (sender.chunk)(number);
         set_up.rest(PATIENCE);
     }
-    let before = sink::received(sink)?;
+    let (before, told_before) = (sink::received(sink)?, Told::of(&set_up));
     let clock = libc::CLOCK_PROCESS_CPUTIME_ID;
     let (start, start_ns) = (Instant::now(), cpu_ns(clock));
     for number in 0..chunks {
@@ -139,5 +190,6 @@ fn measure(sender: &Sender, is_grpc: bool, pace: Pace, chunks: u64, sink: &str) 
     let cpu_ns = cpu_ns(clock) - start_ns;
     // The step's own span is one of them.
     let made = chunks * (SPANS as u64 + 1);
-    Ok(Delivered { made, delivered: sink::received(sink)? - before, cpu_ns })
+    let told = Told::of(&set_up).zip(told_before).map(|(now, before)| now.since(before));
+    Ok(Delivered { made, delivered: sink::received(sink)? - before, cpu_ns, told })
 }
