@@ -3,6 +3,7 @@
 //!
 //! - `soak sequences COUNT [SEED]`: random sequences of operations on eight threads, held against a model.
 //! - `soak threads SPANS`: so many spans on threads that come and go, counted on both sides.
+//! - `soak levels STEPS [SEED]`: so many steps on each of three threads, while another one changes the level all the time.
 //!
 //! With `PROGRAMS_WAY=root` they are recorded through the root subscriber, and else through the layer. Files go to
 //! `STEPSCOPE_DIR`, or to a directory that is gone afterwards. Fails by a panic; else says what it did, as lines
@@ -11,6 +12,7 @@
 #![expect(clippy::unwrap_used, reason = "what cannot go on fails")]
 
 mod check;
+mod levels;
 mod plan;
 mod play;
 mod received;
@@ -88,6 +90,7 @@ fn main() {
     match (arguments.first().map(String::as_str), number(1)) {
         (Some("sequences"), Some(count)) => sequences::run(count, number(2).unwrap_or(1)),
         (Some("threads"), Some(spans)) => threads::run(spans),
-        _ => panic!("`soak sequences COUNT [SEED]` or `soak threads SPANS`"),
+        (Some("levels"), Some(steps)) => levels::run(steps, number(2).unwrap_or(1)),
+        _ => panic!("`soak sequences COUNT [SEED]`, `soak threads SPANS` or `soak levels STEPS [SEED]`"),
     }
 }

@@ -26,6 +26,15 @@ fn threads_that_come_and_go_lose_nothing_uncounted_and_leave_no_memory() {
     assert!(growth < spans * 100, "{truth:?}");
 }
 
+#[test]
+fn sums_are_exact_while_the_level_changes_all_the_time() {
+    let ended = Program::of_example("soak", &["levels", "2000", "5"]).succeed();
+    assert_eq!(ended.stderr, "");
+    let truth = ended.truth();
+    assert!(truth["sections"] > 3 * 2_000 && truth["paths"] > 400 && truth["changes"] > 10, "{truth:?}");
+    assert!(truth["arrived"] > 0 && truth["failed"] > 0 && truth["lost"] > 0, "{truth:?}");
+}
+
 /// The text of all files below `directory`.
 fn sources(directory: &Path) -> String {
     let entries = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path());
