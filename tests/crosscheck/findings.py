@@ -397,14 +397,17 @@ def steps_within(report, steps, first, end):
 
 
 def slower_since(finding, report, steps):
-    """What each later level takes more than the one before the change, for as many steps as it has; a drift is halfway
-    between its ends. At most 9 where phases are known, none explains it, and it is less than a quarter."""
+    """What each later level takes more than the one before the change, for as many steps as it has, but no more than what
+    the change led to, nor than any level since; a drift is halfway between its ends. At most 9 where phases are known, none explains it, and it is less than a quarter."""
     changes = [change for change in report["detailed_metrics"]["changes"] if change["mode"] == steps.mode["mode"]]
     at = next(at for at, change in enumerate(changes) if change["step"] == finding["evidence"]["since_step"])
     change = changes[at]
     more = min(change["after_ns"] for change in changes[at:]) - change["before_ns"]
     levels = levels_since(report, steps, changes[at:])
-    saved = sum(count * max(0, level - change["before_ns"]) for count, level in levels) // steps.mode["steady"]["count"]
+    times = [level for _, level in levels]
+    its_own = [min([change["after_ns"], level, *times[1:place]]) for place, level in enumerate(times)]
+    mine = sum(count * max(0, level - change["before_ns"]) for (count, _), level in zip(levels, its_own))
+    saved = mine // steps.mode["steady"]["count"]
     is_large = 4 * more >= change["before_ns"]
     most = None if is_large or change["cause"] is None or explains(change["cause"]) else 9
     third = (change["to_step"] - change["from_step"]) // 3

@@ -102,6 +102,20 @@ class Changes(unittest.TestCase):
         self.assertFalse(findings.explains(cause | {"after_ns": 4 * MS + 2 * MS // 3}))
         self.assertTrue(findings.explains(cause | {"before_ns": 6 * MS, "after_ns": 7 * MS + 6 * MS // 10}))
 
+    def test_what_a_later_change_adds_is_not_of_the_one_before(self):
+        # 120 steps of 10 ms, 40 of 12 ms, 40 of 16 ms: 80 times 2 ms, and 40 times 4 ms.
+        report = slower()
+        first = report["detailed_metrics"]["changes"][0]
+        first.update(to_step=160, steps_after=40)
+        then = {**first, "step": 161, "to_step": 200, "steps_after": 40, "before_ns": 12 * MS, "after_ns": 16 * MS}
+        report["detailed_metrics"]["changes"].append(then)
+        judged = types.SimpleNamespace(mode=report["detailed_metrics"]["modes"][0])
+        gain = lambda step: findings.slower_since({"evidence": {"since_step": step}}, report, judged)[0]
+        self.assertEqual((gain(121), gain(161)), (800_000, 800_000))
+        # Down again to 11 ms: 40 times 2 ms, and 40 times 1 ms.
+        then["after_ns"] = 11 * MS
+        self.assertEqual(gain(121), 600_000)
+
     def test_a_change_that_is_not_significant_differs(self):
         changed = slower()
         changed["detailed_metrics"]["changes"][0]["p_value"] = 0.01

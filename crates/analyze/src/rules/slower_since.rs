@@ -3,7 +3,7 @@
 use stepscope_core::{Phase, SectionKind};
 
 use super::common::late::Late;
-use super::common::levels::{Level, levels_since};
+use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::smallest_visible;
@@ -37,7 +37,8 @@ pub(super) const RULE: Rule = Rule {
               it on, to the end or to a new level, is told from a change, or several, by Schwarz's criterion. Where \
               nothing changes, the second half of the same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
               found is told. A finding needs a level that all later ones stay above: what steps take after it is the \
-              lowest of these, and the gain is what each of them takes more. The phase named is the one whose exposed time in a step grew most, in the mean of all \
+              lowest of these. The gain is what each of them takes more, as far as the change has led to it and no level since \
+              was lower: the rest is later changes', which are findings of their own. The phase named is the one whose exposed time in a step grew most, in the mean of all \
               steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
               half of what steps grew, and grew by half as much again of its own time as the rest of the step did; the section \
               named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
@@ -141,7 +142,7 @@ struct Lasting<'a> {
     more_ns: u64,
     /// Whether some level since is a longer one.
     is_least: bool,
-    /// What all steps since take more than the level before.
+    /// What all steps since take more than the level before because of it.
     all_ns: u128,
 }
 
@@ -152,10 +153,15 @@ impl<'a> Lasting<'a> {
         let after_ns = changes.iter().map(|change| change.after_ns).min()?;
         let more_ns = after_ns.checked_sub(change.before_ns).filter(|&more_ns| more_ns > 0)?;
         let is_least = changes.iter().any(|change| change.after_ns > after_ns);
-        let more = |level: Level| {
-            u128::from(level.steps) * u128::from(level.mean_ns.saturating_sub(change.before_ns))
-        };
-        let all_ns = levels_since(summary, changes).map(more).fold(0, u128::saturating_add);
+        // What steps take more later on is what later changes have made.
+        let mut most_ns = change.after_ns;
+        let mut all_ns = 0u128;
+        for (at, level) in levels_since(summary, changes).enumerate() {
+            let more_ns = level.mean_ns.min(most_ns).saturating_sub(change.before_ns);
+            all_ns = all_ns.saturating_add(u128::from(level.steps) * u128::from(more_ns));
+            // The first level is the change itself, which may be on its way.
+            most_ns = if at > 0 { most_ns.min(level.mean_ns) } else { most_ns };
+        }
         Some(Self { change, after_ns, more_ns, is_least, all_ns })
     }
 

@@ -147,8 +147,9 @@ fn own_code_of_the_step_is_no_section_that_takes_time() {
 #[test]
 fn only_what_lasts_counts() {
     let mut summary = slower();
-    // 10 ms, 14 ms, 11 ms, 12 ms: 1 ms lasts since step 60, another one since step 150. Each gain is what all steps since
-    // take above the level before: 40 times 4 ms, 50 times 1 ms and 50 times 2 ms; 50 times 1 ms.
+    // 10 ms, 14 ms, 11 ms, 12 ms: 1 ms lasts since step 60, another one since step 150. Each gain is what steps since then
+    // take above the level before because of it: 40 times 4 ms and 100 times 1 ms; 50 times 1 ms. Together it is all that
+    // they take above 10 ms.
     summary.changes = vec![then(60, 99, 10, 14), then(100, 149, 14, 11), then(150, 199, 11, 12)];
     let findings = found(RULE, &summary);
     let told: Vec<(u64, u64)> = findings
@@ -158,12 +159,33 @@ fn only_what_lasts_counts() {
             (since, finding.predicted_gain.as_ref().unwrap().saved_ns_per_step)
         })
         .collect();
-    assert_eq!(told, [(60, 310 * MS / 200), (150, 50 * MS / 200)]);
+    assert_eq!(told, [(60, 260 * MS / 200), (150, 50 * MS / 200)]);
     // Back where it was, or faster.
     summary.changes = vec![then(60, 99, 10, 14), then(100, 199, 14, 10)];
     assert_eq!(fine(RULE, &summary), "step times change, but do not stay longer");
     summary.changes.clear();
     assert_eq!(fine(RULE, &summary), "step times keep their level");
+}
+
+#[test]
+fn what_later_changes_add_is_theirs() {
+    let gains = |changes: Vec<StepChange>| -> Vec<u64> {
+        let mut summary = slower();
+        summary.changes = changes;
+        let points = (0..200).map(point).collect();
+        summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
+        let findings = found(RULE, &summary);
+        findings.iter().map(|finding| finding.predicted_gain.as_ref().unwrap().saved_ns_per_step).collect()
+    };
+    // 10 ms, 14 ms, 18 ms: 4 ms of 140 of 200 steps, and 4 ms of 50.
+    assert_eq!(gains(vec![then(60, 149, 10, 14), then(150, 199, 14, 18)]), [560 * MS / 200, 200 * MS / 200]);
+    // To 14 ms bit by bit in 60 steps, which are halfway on average, then 18 ms: 60 times 2 ms and 80 times 4 ms.
+    let drift = StepChange { kind: ChangeKind::Gradual, from_step: 60, ..then(60, 119, 10, 14) };
+    let later = then(150, 199, 14, 18);
+    assert_eq!(gains(vec![drift.clone(), later]), [440 * MS / 200, 200 * MS / 200]);
+    // Bit by bit to 18 ms at last: of 50 steps 16 ms on average, of which 2 ms are the drift's.
+    let later = StepChange { kind: ChangeKind::Gradual, from_step: 150, ..then(150, 199, 14, 18) };
+    assert_eq!(gains(vec![then(60, 149, 10, 14), later]), [560 * MS / 200, 100 * MS / 200]);
 }
 
 #[test]
