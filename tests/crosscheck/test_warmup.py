@@ -68,10 +68,24 @@ class WarmUp(unittest.TestCase):
         self.assertEqual(told([100] + [300, 100] * 600), 0)
         self.assertEqual(told(([300] * 2 + [100] * 2) * 300), 0)
 
-    def test_many_steps_that_are_little_slower_are_a_level(self):
-        self.assertEqual([told([slow] * count + [100] * 1000) for slow, count in ((114, 120), (114, 99), (134, 120))], [0, 99, 120])
+    def test_many_steps_that_are_less_than_twice_as_slow_are_a_level(self):
+        cases = ((114, 120, 0), (199, 120, 0), (200, 120, 120), (150, 99, 99), (150, 100, 0))
+        for slow, count, expected in cases:
+            self.assertEqual(told([slow] * count + [100] * 1000), expected, (slow, count))
+        self.assertEqual([told([150] * count + [100] * 150) for count in (39, 40)], [39, 0])
+        # It may begin with a warm-up of its own, and is as long as it likes.
+        self.assertEqual([told([500] * 7 + [150] * count + [100] * 1000) for count in (100, 220, 240)], [7, 7, 7])
         # What fades is none.
         self.assertGreater(told([150 - at // 3 for at in range(150)] + [100] * 1000), 100)
+
+    def test_steps_from_which_on_all_are_slower_say_nothing(self):
+        fading = [500, 400, 300, 200, 150] * 2
+        fading.sort(reverse=True)
+        for slower in (111, 150, 300):
+            self.assertEqual(told(fading + [100] * 90 + [slower] * 300), 10, slower)
+        # For a while; and before it has become quick.
+        self.assertEqual(told(fading + [100] * 90 + [300] * 100 + [100] * 100), 10)
+        self.assertEqual(told([250] * 40 + [500] * 40 + [100] * 520), 80)
 
     def test_steps_follow_each_other_in_time_and_not_by_number(self):
         restarted = steps([500, 100, 400, 100, 100, 100, 100, 100], numbers=[0, 1, 0, 1, 2, 3, 4, 5])

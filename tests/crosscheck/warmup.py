@@ -1,5 +1,6 @@
 """Which steps are warm-up, by their definition: the beginning of a process and mode that is most above what is usual after
-it, beyond how that scatters, most of its steps above that, and slower than all but a few stretches that follow."""
+it, beyond how that scatters, most of its steps above that, and slower than all but a few stretches that follow. Steps from
+which on all are slower say nothing of it, nor do those that follow a slower level, which is none."""
 
 import numbering
 
@@ -17,8 +18,12 @@ HIGH, MOST_OF_HIGH, LEVELS_APART = (7, 8), (5, 2), (5, 4)
 # Usual steps in a row that end it, and one in how many stretches may be as slow.
 IN_A_ROW, RARE = 3, 50
 
-# As many steps that stay slower by less than one in so many of the usual time are none.
-LEVEL, LEVEL_SHARE = 100, 3
+# As many steps as this share of all, within bounds, that stay slower and take less than so many times the usual one are a
+# level.
+LEVEL_SHARE, LEVEL_BOUNDS, LEVEL_FACTOR = 6, (40, 100), 2
+
+# Steps on either side of a rise, and how many of them may be as those on the other side.
+BESIDE, MAY_BE = 32, (1, 8)
 
 # Of its steps, the share that lies half as far above the usual one as the border does, at least.
 MOST_ABOVE = 3, 4
@@ -46,21 +51,44 @@ def warm_up(durations, count, periodic=()):
     told = [(place, ns) for place, ns in enumerate(durations[:FIRST]) if place not in periodic]
     share = min(count // LARGEST_SHARE, MOST)
     times, most = [ns for _, ns in told], sum(place < share for place, _ in told)
+    risen = next((at for at in range(BESIDE, len(times)) if is_rise(times, at)), None)
+    if risen is not None:
+        times, most = times[:risen], min(most, risen - BESIDE)
+    # Each slower level that is none is looked at by itself.
+    while True:
+        length, is_one = leading_of(times, most, count)
+        if length == 0 or is_one:
+            return told[length - 1][0] + 1 if length else 0
+        times, most = times[:length], min(most, max(0, length - BESIDE))
+
+
+def is_rise(times, at):
+    """Whether nearly all of the next steps are slower by a tenth than nearly all of those before, and later ones are not
+    quicker than those."""
+    before, after, rest = times[at - BESIDE : at], times[at : at + BESIDE], times[at:]
+    few = lambda of: sorted(of)[(len(of) - 1) * MAY_BE[0] // MAY_BE[1]]
+    most = lambda of: sorted(of)[(len(of) - 1) * (MAY_BE[1] - MAY_BE[0]) // MAY_BE[1]]
+    larger = lambda ns: ns + ns // LEAST_SHARE
+    return len(after) == BESIDE and few(after) > larger(most(before)) and larger(few(rest)) >= few(before)
+
+
+def leading_of(times, most, count):
+    """How many of the first steps stand out, and whether they are warm-up; a level is none."""
     length, start = 0, most
     for _ in range(2):
         if start == len(times):
-            return 0
+            return 0, False
         usual, border = level(times[start:], count)
         above = [ns - usual for ns in times]
         length = leading(above, border)[0]
         start = min((length + len(times)) // 2, most)
-    if not 0 < length <= most or MOST_ABOVE[1] * sum(2 * ns > border for ns in above[:length]) < MOST_ABOVE[0] * length:
-        return 0
-    if is_level(times[:length], usual, border):
-        return 0
+    if length == 0 or MOST_ABOVE[1] * sum(2 * ns > border for ns in above[:length]) < MOST_ABOVE[0] * length:
+        return 0, False
     if not is_rare([max(0, ns) for ns in above], length) or not is_rarely_as_clear(above, border, length):
-        return 0
-    return told[length - 1][0] + 1
+        return 0, False
+    if length <= most and not is_level(times[:length], usual, border, count):
+        return length, True
+    return (length if length < len(times) else 0), False
 
 
 def level(after, count):
@@ -85,12 +113,13 @@ def leading(above, border):
     return length, best
 
 
-def is_level(warm, usual, border):
-    """Whether many steps are little slower, and at their end as much as at the beginning."""
-    third = len(warm) // 3
-    if len(warm) < LEVEL or LEVEL_SHARE * max(0, lower_median(warm) - usual) >= usual:
+def is_level(warm, usual, border, count):
+    """Whether many steps are less than twice as slow, and at their end as much as at the beginning."""
+    third, slow = len(warm) // 3, lower_median(warm)
+    least = min(max(count // LEVEL_SHARE, LEVEL_BOUNDS[0]), LEVEL_BOUNDS[1])
+    if len(warm) < least or slow >= LEVEL_FACTOR * usual:
         return False
-    return 2 * abs(lower_median(warm[:third]) - lower_median(warm[-third:])) <= border
+    return 2 * abs(lower_median(warm[:third]) - lower_median(warm[-third:])) * usual <= border * slow
 
 
 def is_rare(above, length):

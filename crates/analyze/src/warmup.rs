@@ -1,5 +1,6 @@
 //! Warm-up of a series: how many of its first values are distinctly larger than those after them. Knows nothing of
-//! steps or runs, and looks at the first values only, so that changes later on do not matter.
+//! steps or runs, and looks at the first values only, and of these only at those before the series changes: what rises to
+//! a higher level, or falls from one that is no warm-up, says nothing of how the level before began.
 //!
 //! What is usual is the median of what comes after those that can be warm-up, and *distinct* is what lies above it by
 //! more than the values there scatter (by their median deviation, within bounds by the highest of them, as values can be
@@ -9,8 +10,9 @@
 //! with every stretch of as many values after it: where more than one in [`RARE`] is as slow, it is what this series
 //! does now and then (outliers, disturbances), and no warm-up. Nor is it where from more than one in [`RARE`] later values
 //! on the same sum gets as large, or where a quarter of its values are usual ones: values that go back and forth between
-//! two levels begin with a few high ones as often as they go on with them. A hundred values that lie above the others by
-//! less than a third, and do not come nearer to them, are a level, from which the series changes. So series without warm-up seldom show one,
+//! two levels begin with a few high ones as often as they go on with them. A hundred values, or a
+//! sixth of a series, that are less than twice the others, and do not come nearer to them, are a level, from which the series
+//! changes. So series without warm-up seldom show one,
 //! whatever their noise, as long as that is the same at their beginning as after it: one in fifty where values do not
 //! depend on each other, one in twenty on noisy machines, by the tests.
 //!
@@ -54,9 +56,11 @@ const RARE: usize = 50;
 /// Of the values of a warm-up, the share that lies half as far above the usual one as the border does, at least.
 const MOST_ABOVE: (usize, usize) = (3, 4);
 
-/// As many values that stay above the usual one by less than one in so many of it are a level, and no warm-up.
-const LEVEL: usize = 100;
-const LEVEL_SHARE: u128 = 3;
+/// As many values as this, or as one in [`LEVEL_PART`] of a shorter series, but no fewer than [`LEVEL_OF_FEW`], that stay less than twice as
+/// large as the usual one are a level, and no warm-up.
+const LEVEL: u64 = 100;
+const LEVEL_PART: u64 = 6;
+const LEVEL_OF_FEW: u64 = 40;
 
 /// A value at the beginning of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,23 +77,59 @@ pub(crate) fn warm_up(first: &[Early], count: u64) -> usize {
     let told = first.iter().zip(1usize..).filter(|(early, _)| !early.is_periodic);
     let (values, ends): (Vec<u64>, Vec<usize>) = told.map(|(early, end)| (early.value, end)).unzip();
     let most = ends.partition_point(|&end| end <= share);
+    let warm = match rise(&values) {
+        Some(at) => length(values.get(..at).unwrap_or_default(), most.min(at.saturating_sub(AFTER)), count),
+        None => length(&values, most, count),
+    };
+    warm.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0)
+}
+
+/// How many of the values, which the series begins with, are warm-up: `most` at most.
+fn length(values: &[u64], most: usize, count: u64) -> usize {
     let leading = |from: usize| {
         let after = values.get(from..).filter(|after| !after.is_empty())?;
         let usual = Usual::of(after, count);
-        Some((usual.leading(&values), usual))
+        Some((usual.leading(values), usual))
     };
     // Once more with what comes after it, which is known better now: the later half of that, for what fades away.
     let second =
         leading(most).and_then(|(length, _)| leading(usize::midpoint(length, values.len()).min(most)));
-    let clear = second.filter(|(length, usual)| *length <= most && usual.is_exceeded(&values, *length));
-    let last = clear.and_then(|(length, _)| length.checked_sub(1)).and_then(|last| ends.get(last));
-    last.copied().unwrap_or(0)
+    let Some((leading, usual)) = second.filter(|(length, usual)| usual.is_exceeded(values, *length)) else {
+        return 0;
+    };
+    let (warm, after) = values.split_at(leading.min(values.len()));
+    if leading <= most && !usual.is_level(warm, count) {
+        return leading;
+    }
+    // A level, which may have begun with a warm-up.
+    if after.is_empty() { 0 } else { length(warm, most.min(leading.saturating_sub(AFTER)), count) }
+}
+
+/// From where on the values are at a higher level: of the next ones all but an eighth are larger, by what can be warm-up,
+/// than all but an eighth of those before. Where later ones are quicker than before, the level before was no usual one.
+fn rise(values: &[u64]) -> Option<usize> {
+    let more = |value: u64| value.saturating_add(value / LEAST_SHARE);
+    (AFTER..values.len()).find(|&at| {
+        let (before, rest) = values.split_at(at);
+        let before = before.get(at - AFTER..).unwrap_or_default();
+        let rises = |next| low(next) > more(high(before));
+        rest.get(..AFTER).is_some_and(rises) && more(low(rest)) >= low(before)
+    })
 }
 
 /// What one in eight of the values exceeds.
 fn high(values: &[u64]) -> u64 {
+    eighth(values, 7)
+}
+
+/// What one in eight of them is below.
+fn low(values: &[u64]) -> u64 {
+    eighth(values, 1)
+}
+
+fn eighth(values: &[u64], of: usize) -> u64 {
     let mut sorted = values.to_vec();
-    let at = sorted.len().saturating_sub(1) * 7 / 8;
+    let at = sorted.len().saturating_sub(1) * of / 8;
     if sorted.is_empty() { 0 } else { *sorted.select_nth_unstable(at).1 }
 }
 
@@ -137,22 +177,20 @@ impl Usual {
     /// Whether the first `length` values are what the others are not.
     fn is_exceeded(&self, values: &[u64], length: usize) -> bool {
         let (warm, after) = values.split_at(length.min(values.len()));
-        self.is_mostly_above(warm)
-            && !self.is_level(warm)
-            && self.is_rare(warm, after)
-            && self.is_rarely_as_clear(values, warm.len())
+        self.is_mostly_above(warm) && self.is_rare(warm, after) && self.is_rarely_as_clear(values, warm.len())
     }
 
-    /// Whether the values are a level of the series and no warm-up of it: many, little above the usual one, and at their
-    /// end as they were at the beginning.
-    fn is_level(&self, warm: &[u64]) -> bool {
+    /// Whether the values are a level of the series and no warm-up of it: many, less than twice the usual one, and at their end as they were at the beginning.
+    fn is_level(&self, warm: &[u64], count: u64) -> bool {
         let third = warm.len() / 3;
         let first = median(warm.get(..third).unwrap_or_default());
         let last = median(warm.get(warm.len() - third..).unwrap_or_default());
-        let above = u128::from(median(warm).saturating_sub(self.value));
-        warm.len() >= LEVEL
-            && above * LEVEL_SHARE < u128::from(self.value)
-            && i128::from(first.abs_diff(last)) * 2 <= self.border
+        let least = (count / LEVEL_PART).clamp(LEVEL_OF_FEW, LEVEL);
+        let (level, usual) = (i128::from(median(warm)), i128::from(self.value));
+        // Levels scatter by as large a part of them.
+        let apart = i128::from(first.abs_diff(last)) * 2;
+        let is_flat = apart.saturating_mul(usual) <= self.border.saturating_mul(level);
+        warm.len() as u64 >= least && level < 2 * usual && is_flat
     }
 
     /// Whether most of the values lie half as far above the usual one as the border does: where usual ones lie between

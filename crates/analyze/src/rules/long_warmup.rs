@@ -23,7 +23,9 @@ pub(super) const RULE: Rule = Rule {
               median of what follows them, by more than steps scatter there (four median deviations, but no less than the \
               highest eighth of them lies above it, and no more than two and a half times that, unless \
               that is more than one and a quarter of it; and a tenth of it at \
-              least); a quarter of all at most, and never more than 224: what lasts longer is a change. What later steps do now and then, or every so \
+              least); a quarter of all at most, and never more than 224: what lasts longer is a change. So are a hundred steps, or a sixth of all \
+              (40 at least), that take less than twice the usual time and as long at their end as at their beginning. \
+              Steps from which on all take a tenth longer are left out, and what is before them is judged by itself. What later steps do now and then, or every so \
               often, is none. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
               above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
               is the one whose calls lie most above their own median (all of its time, where it occurs in no more \

@@ -76,11 +76,23 @@ fn values_that_go_back_and_forth_have_none() {
 fn a_level_from_which_a_series_changes_is_none() {
     for seed in 0..50 {
         let warm = 100 + usize::try_from(Random(seed).bits() % 120).unwrap();
-        for ratio in [1.14, 1.2] {
+        for ratio in [1.14, 1.2, 1.67] {
             let level = |index: usize| if index < warm { ratio } else { 1.0 };
             let series = Noise::new(seed, 0.03, 0.3).series(1_000, level);
             assert_eq!(told(&series), 0, "seed {seed}: {warm} of ×{ratio}");
+            // It may begin with a warm-up of its own, and may be longer than any warm-up.
+            for warm in [warm, 2 * warm] {
+                let level = |index: usize| if index < 7 { 5.0 } else { level(index) };
+                let series = Noise::new(seed, 0.03, 0.3).series(1_000, level);
+                assert!(told(&series).abs_diff(7) <= 1, "seed {seed}: {} of {warm}", told(&series));
+            }
         }
+        // A sixth of a short series, and 40 values at least.
+        let few = |count: usize, warm: usize, ratio: f64| {
+            told(&Noise::new(seed, 0.02, 0.0).series(count, |index| if index < warm { ratio } else { 1.0 }))
+        };
+        assert_eq!((few(400, 80, 1.2), few(200, 45, 1.5)), (0, 0), "seed {seed}");
+        assert!(few(400, 15, 1.5).abs_diff(15) <= 2 && few(400, 80, 2.5).abs_diff(80) <= 2, "seed {seed}");
         // What fades is none.
         let level = |index: usize| 1.0 + 0.5 * (1.0 - index as f64 / warm as f64).max(0.0);
         let series = Noise::new(seed, 0.03, 0.3).series(1_000, level);
@@ -135,14 +147,16 @@ fn a_sudden_end_is_told_in_loud_noise() {
     }
 }
 
+/// Lengths and factors; what is no more than twice as long for a hundred values is a level.
 fn cases(lengths: &[usize]) -> impl Iterator<Item = (usize, f64)> {
-    lengths.iter().flat_map(|&length| FACTORS.into_iter().map(move |factor| (length, factor)))
+    let all = lengths.iter().flat_map(|&length| FACTORS.into_iter().map(move |factor| (length, factor)));
+    all.filter(|&(length, factor)| length < 100 || factor > 2.0)
 }
 
 #[test]
 fn what_fades_is_told_until_little_of_it_is_left() {
     for (sigma, correlation) in QUIET {
-        for (warm, factor) in cases(&[10, 50, 200]) {
+        for (warm, factor) in cases(&[10, 50]).chain(FACTORS.map(|factor| (200, factor))) {
             // To nothing on a line, or to a tenth by a constant factor.
             let line = |index: usize| 1.0 + (factor - 1.0) * warm.saturating_sub(index) as f64 / warm as f64;
             let rate = ((factor - 1.0) / 0.1).ln() / warm as f64;
@@ -177,6 +191,29 @@ fn changes_later_on_are_no_warm_up_and_do_not_hide_one() {
                 assert!(off <= 1, "seed {seed}: {off} off {warm}, ×{ratio} from {place} % of {count}");
             }
         }
+    }
+}
+
+#[test]
+fn a_higher_level_among_the_first_values_hides_no_warm_up() {
+    for seed in 0..50 {
+        for (place, ratio) in [(120, 2.0), (120, 3.0), (90, 1.3), (200, 1.5)] {
+            // Four times as long at first, which fades to a tenth more within 27 values.
+            let fades = |index: usize| 1.0 + 3.0 * (-(index as f64) / 8.0).exp();
+            let higher = |index: usize| fades(index) * if index < place { 1.0 } else { ratio };
+            let [alone, with] = [&fades as &dyn Fn(usize) -> f64, &higher]
+                .map(|level| told(&Noise::new(seed, 0.03, 0.0).series(400, level)));
+            let label = format!("seed {seed}: {with} for {alone}, ×{ratio} from {place}");
+            assert!((17..=36).contains(&with) && with.abs_diff(alone) <= 5, "{label}");
+            // For a while only.
+            let a_while = |index: usize| if index < place + 70 { higher(index) } else { fades(index) };
+            let series = Noise::new(seed, 0.03, 0.0).series(400, a_while);
+            assert!((17..=36).contains(&told(&series)), "{label}, back at {}: {}", place + 70, told(&series));
+        }
+        // A warm-up that gets worse before it ends.
+        let level = |index: usize| [2.5, 5.0, 1.0][(index / 40).min(2)];
+        let series = Noise::new(seed, 0.03, 0.0).series(600, level);
+        assert!(told(&series).abs_diff(80) <= 2, "seed {seed}: {}", told(&series));
     }
 }
 
