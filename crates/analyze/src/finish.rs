@@ -108,8 +108,13 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let sections = sections::Table::of(run, &state, &losses);
     losses.unplaced = sections.unplaced;
     let coverage = coverage::of(run, sections.steps, &losses);
-    let periods = periods::found(run, &numbers, &coverage, &series);
-    let steps = steps::Steady::of(run, &numbers, &periods, config);
+    let mut periods = periods::found(run, &numbers, &coverage, &series, |_| None);
+    let mut steps = steps::Steady::of(run, &numbers, &periods, config);
+    // Among many slow steps at the beginning those that come every so often do not stand out.
+    if modes.iter().any(|&mode| steps.first_step(mode).is_some()) {
+        periods = periods::found(run, &numbers, &coverage, &series, |mode| steps.first_step(mode));
+        steps = steps::Steady::of(run, &numbers, &periods, config);
+    }
     let mut modes = steps.modes(run, &periods, config);
     pauses::tell(run, &numbers, &mut modes);
     let primary = steps::primary(&modes);

@@ -12,6 +12,7 @@ use super::steps::Steady;
 use crate::changes::median;
 use crate::dist::Dist;
 use crate::periods::{self, Period};
+use crate::points;
 use crate::run::RunAcc;
 use crate::steps::StepRecord;
 use crate::summary::{
@@ -27,17 +28,20 @@ pub(super) struct Periods {
 }
 
 impl Periods {
-    fn of(series: &StepSeries, run: &RunAcc, numbering: &Numbering) -> Option<Self> {
+    /// Of all steps, and of those from the `steady` one on, where there is a warm-up before it.
+    fn of(series: &StepSeries, run: &RunAcc, numbering: &Numbering, steady: Option<u64>) -> Option<Self> {
         let points: Vec<(u64, u64)> = points_from(series, 0).map(|p| (p.step, p.duration_max_ns)).collect();
         let (numbers, times): (Vec<u64>, Vec<u64>) = points.iter().copied().unzip();
         let mut found = periods::periods(&numbers, &times);
-        // Points of several steps say nothing of one.
-        let phases = run.phase_series.get(series.mode as usize).filter(|phases| phases.shift == 0);
-        let rare = phases.map(|phases| rare::periods(&numbering.points(phases), &points)).unwrap_or_default();
+        let warm = steady.map(|steady| numbers.partition_point(|&number| number < steady));
+        let after = warm.and_then(|warm| Some(periods::periods(numbers.get(warm..)?, times.get(warm..)?)));
+        let phases = run.phase_series.get(series.mode as usize);
+        let rare = phases
+            .map(|phases| rare::periods(&numbering.points(phases), points::numbers(phases.shift), &points));
         let is_told = |found: &[Period], of: &Period| {
             found.iter().any(|other| other.every == of.every && other.first % of.every == of.first % of.every)
         };
-        for period in rare {
+        for period in [after, rare].into_iter().flatten().flatten() {
             if !is_told(&found, &period) {
                 found.push(period);
             }
@@ -96,17 +100,21 @@ fn with_steps(mut periods: Vec<Period>, numbers: &[u64]) -> Vec<Period> {
     periods
 }
 
-/// The periods of every mode that has some; none where only a part of the steps was read, or points hold several.
+/// The periods of every mode that has some; none where only a part of the steps was read, or points hold several. `steady`
+/// tells the first step after a mode's warm-up, where there is one and it is known.
 pub(super) fn found(
     run: &RunAcc,
     numbers: &Numbers,
     coverage: &Coverage,
     series: &[StepSeries],
+    steady: impl Fn(Mode) -> Option<u64>,
 ) -> Vec<Periods> {
     let is_read = coverage.partly_read().is_none();
     let is_told = |series: &&StepSeries| is_read && series.shift == 0 && numbers.tell_apart(series.mode);
     let told = series.iter().filter(is_told);
-    told.filter_map(|series| Periods::of(series, run, numbers.of_mode(series.mode))).collect()
+    let of =
+        |series: &StepSeries| Periods::of(series, run, numbers.of_mode(series.mode), steady(series.mode));
+    told.filter_map(of).collect()
 }
 
 /// What is said about periods, warm-up left out.

@@ -17,8 +17,14 @@ const RARE_PART: usize = 4;
 /// Steps are long that take so many per cent of the usual time, or more.
 const LONG_PERCENT: u128 = 110;
 
-/// The periods of sections that run every so many steps and in no others. `times` has the longest time of each step number.
-pub(super) fn periods(points: &BTreeMap<u64, PhasePoint>, times: &[(u64, u64)]) -> Vec<Period> {
+/// The periods of sections that run every so many steps and in no others. Points hold so many `numbers` each, and `times`
+/// has the longest time of each step number: of a point's steps it is the longest in which the section is.
+pub(super) fn periods(points: &BTreeMap<u64, PhasePoint>, numbers: u64, times: &[(u64, u64)]) -> Vec<Period> {
+    let longest = |point: u64| {
+        let place = |number: u64| times.partition_point(|&(other, _)| other < number);
+        let steps = times.get(place(point)..place(point.saturating_add(numbers)))?;
+        steps.iter().rev().max_by_key(|&&(_, ns)| ns).map(|&(number, _)| number)
+    };
     let all: Vec<u64> = times.iter().map(|&(_, ns)| ns).collect();
     let usual_ns = u128::from(median(&all));
     let is_long = |number: u64, spent_ns: u128| {
@@ -27,13 +33,16 @@ pub(super) fn periods(points: &BTreeMap<u64, PhasePoint>, times: &[(u64, u64)]) 
         // And that section is most of what they take more.
         ns * 100 >= usual_ns * LONG_PERCENT && spent_ns * 2 >= ns.saturating_sub(usual_ns)
     };
-    let together = together(points);
+    let together = together(points, longest);
     let long = together.iter().filter(|(_, spent)| spent.iter().all(|(&number, &ns)| is_long(number, ns)));
     long.filter_map(|(steps, _)| period(steps, times)).collect()
 }
 
 /// What sections that run in the same few steps take there, by these.
-fn together(points: &BTreeMap<u64, PhasePoint>) -> BTreeMap<Vec<u64>, BTreeMap<u64, u128>> {
+fn together(
+    points: &BTreeMap<u64, PhasePoint>,
+    step: impl Fn(u64) -> Option<u64>,
+) -> BTreeMap<Vec<u64>, BTreeMap<u64, u128>> {
     // Of paths beyond it is not known where they run.
     let cut = points.values().filter_map(|point| point.spent.left_out_from()).min();
     let mut by_path: BTreeMap<u64, BTreeMap<u64, u128>> = BTreeMap::new();
@@ -49,7 +58,9 @@ fn together(points: &BTreeMap<u64, PhasePoint>) -> BTreeMap<Vec<u64>, BTreeMap<u
     }
     let mut together: BTreeMap<Vec<u64>, BTreeMap<u64, u128>> = BTreeMap::new();
     for spent in by_path.into_values().filter(|spent| (MIN_STEPS..=MAX_STEPS).contains(&spent.len())) {
-        let sums = together.entry(spent.keys().copied().collect()).or_default();
+        let spent: Vec<(u64, u128)> =
+            spent.into_iter().filter_map(|(point, ns)| Some((step(point)?, ns))).collect();
+        let sums = together.entry(spent.iter().map(|&(number, _)| number).collect()).or_default();
         for (number, ns) in spent {
             let sum = sums.entry(number).or_default();
             *sum = sum.saturating_add(ns);

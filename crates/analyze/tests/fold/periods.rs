@@ -202,6 +202,43 @@ fn three_steps_equally_far_apart_in_which_alone_a_section_runs_are_a_period() {
 }
 
 #[test]
+fn three_steps_of_a_long_run_are_a_period_too() {
+    // Of which points of several steps tell in which sections run.
+    for of in [999, 1_000] {
+        let every = [of, of + 1_000, of + 2_000];
+        assert_eq!(told_of(0, 3_001, &every), [(1_000, of % 1_000, None, 4 - u64::from(of == 999))]);
+        assert_eq!(told_of(0, 3_001, &[of, of + 1_001, of + 2_000]), []);
+    }
+}
+
+#[test]
+fn a_warm_up_hides_no_period() {
+    // 400 steps of 600 µs, of which the first 36 take up to 1,800 µs more, and every 100th 20 times as long: in no section
+    // of its own.
+    let told = |warm: u64| {
+        let traces: Vec<Trace> = (0..400)
+            .map(|number: u64| {
+                let start = number * 100_000_000;
+                let every = if number % 100 == 99 { 20 } else { 1 };
+                let more = 50 * warm.saturating_sub(number);
+                let end = start + (600 + more) * every * US + number * 7_919 % 13 * US;
+                let mut build = Build::new(number + 1);
+                build.step(number as i64, start, end).thread(1);
+                build.span(1, "forward", start, end).phase(Phase::Forward).thread(1);
+                build.trace()
+            })
+            .collect();
+        let summary = summarise(&traces);
+        assert_eq!(summarise(traces.iter().rev()).periodic, summary.periodic);
+        (summary.modes[0].warmup.steps, told(&summary))
+    };
+    let period = vec![(Mode::Train, 100, 99, 4)];
+    assert_eq!(told(0), (0, period.clone()));
+    // What is within a tenth is none.
+    assert_eq!(told(36), (35, period));
+}
+
+#[test]
 fn slow_steps_in_which_nothing_else_runs_are_no_period_of_three() {
     // As far apart, but by a section that all steps have.
     let traces: Vec<Trace> = (0..150)
