@@ -1,6 +1,7 @@
 //! What several rules share. No rule lives here.
 
 pub(super) mod apart;
+pub(crate) mod coarse;
 pub(super) mod late;
 pub(super) mod levels;
 pub(crate) mod program;
