@@ -21,6 +21,8 @@ pub(crate) struct OutsideRecord {
     pub(crate) end_ns: u64,
     pub(crate) trace: TraceId,
     pub(crate) span: u64,
+    /// Identity of its path; see [`crate::spent::id_inside`].
+    pub(crate) path: u64,
     /// Its own phase.
     pub(crate) phase: PhaseKey,
     /// Exposed time in it, by phase.

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::identity::{hash_parts, mix};
+use stepscope_core::path::split;
 
 use crate::merge::{Merge, earliest};
 
@@ -14,6 +15,11 @@ const PATHS: usize = 64;
 /// input. That of no path is 0.
 pub(crate) fn id_inside(around: u64, name: &str) -> u64 {
     mix(around ^ hash_parts(&[name.as_bytes()]))
+}
+
+/// That of a path as it is written.
+pub(crate) fn id_of(path: &str) -> u64 {
+    split(path).iter().fold(0, |around, name| id_inside(around, name))
 }
 
 /// Exposed time by path.

@@ -40,6 +40,8 @@ pub use series::{
 pub use stats::Stats;
 pub use step::{ModeSummary, Pause, SlowStep, StepNumbers, StepPhase, Throughput, Warmup, WholeSteps};
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 use stepscope_core::{LossReason, Mode};
 
@@ -70,6 +72,9 @@ pub struct Summary {
     pub input: InputShare,
     /// What driving threads did between steps, by phase of the outermost section; longest total first.
     pub outside: Vec<OutsideRow>,
+    /// What outermost sections without a phase took on driving threads before the steady steps and after the last one, by
+    /// path: it is in `sections`, and not in `outside`.
+    pub beyond: BTreeMap<String, u64>,
     /// Batches that loaders made.
     pub batches: BatchSummary,
     /// Waits for batches.

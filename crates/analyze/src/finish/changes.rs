@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
-use stepscope_core::path::split;
 
 use super::narrow;
 use super::numbering::Numbering;
@@ -11,7 +10,7 @@ use super::steps::Steady;
 use crate::changes::{self, Change};
 use crate::points::{PhasePoint as PhasePointAcc, numbers};
 use crate::run::RunAcc;
-use crate::spent::id_inside;
+use crate::spent::id_of;
 use crate::summary::{
     ChangeCause, ChangeKind, ChangeSection, Coverage, PhaseName, PhasePoint, PhaseSeries, SectionRow,
     SeriesPoint, StepChange, StepSeries,
@@ -140,7 +139,7 @@ impl<'a> Sections<'a> {
     fn moved_most(&self, phase: Option<&PhaseName>, sides: Sides, is_slower: bool) -> Option<ChangeSection> {
         let its = self.rows.iter().filter(|row| row.phase.as_ref() == phase);
         let moved = its.filter_map(|row| {
-            let id = split(&row.path).iter().fold(0, |around, name| id_inside(around, name));
+            let id = id_of(&row.path);
             let (before_ns, after_ns) = (self.mean_of(id, sides.0)?, self.mean_of(id, sides.1)?);
             let by = i128::from(after_ns) - i128::from(before_ns);
             Some((if is_slower { by } else { -by }, row, before_ns, after_ns))

@@ -11,8 +11,10 @@ use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
 use crate::outside::{OutsideRecord, OutsideSums, add, give_back};
+use crate::phases::PhaseKey;
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
+use crate::spent::id_of;
 use crate::summary::{
     BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow, ModeSummary,
     OutsideRow, PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WorkerRow,
@@ -20,13 +22,18 @@ use crate::summary::{
 use crate::sums::Sums;
 
 /// Time of driving threads between steps: from the first one after warm-up to the last one.
-pub(super) struct Outside(OutsideSums);
+pub(super) struct Outside {
+    sums: OutsideSums,
+    /// What sections without a phase take before and after that, by the ids of their paths.
+    beyond: BTreeMap<u64, u128>,
+}
 
 impl Outside {
     /// Sums over the threads that drive steps.
     pub(super) fn of(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>, config: &Config) -> Self {
         let customs = config.bounds.custom_phases;
         let mut sums = OutsideSums::default();
+        let mut beyond: BTreeMap<u64, u128> = BTreeMap::new();
         for (instance, acc) in &run.instances {
             let steady = steps.get(primary, instance);
             let first_ns = steady.and_then(|steps| steps.first_ns).unwrap_or(0);
@@ -36,18 +43,29 @@ impl Outside {
             for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
                 sums.merge(&outside.folded, customs);
                 outside.singly().filter(is_between).for_each(|record| add(&mut sums, record, customs));
+                let are_beyond = outside.singly().filter(|record| !is_between(record));
+                for record in are_beyond.filter(|record| record.phase == PhaseKey::Absent) {
+                    let sum = beyond.entry(record.path).or_default();
+                    *sum = sum.saturating_add(record.end_ns.saturating_sub(record.start_ns).into());
+                }
             }
         }
         if let Some(mode) = primary {
             give_back(&mut sums, mode, customs);
         }
-        Self(sums)
+        Self { sums, beyond }
+    }
+
+    /// What sections without a phase take before the steady steps and after them, by path.
+    pub(super) fn beyond(&self, sections: &[SectionRow]) -> BTreeMap<String, u64> {
+        let time = |row: &SectionRow| Some((row.path.clone(), narrow(*self.beyond.get(&id_of(&row.path))?)));
+        sections.iter().filter_map(time).collect()
     }
 
     /// One row a phase, longest total first.
     pub(super) fn rows(&self) -> Vec<OutsideRow> {
         let mut rows: Vec<OutsideRow> = self
-            .0
+            .sums
             .iter()
             .map(|(key, time)| OutsideRow {
                 phase: key.name(),
@@ -61,7 +79,7 @@ impl Outside {
     }
 
     fn input_ns(&self) -> u128 {
-        self.0
+        self.sums
             .iter()
             .filter(|(key, _)| key.name().is_some_and(|name| name.is_input()))
             .map(|(_, time)| time.exposed_ns)
@@ -69,7 +87,7 @@ impl Outside {
     }
 
     fn has_phases(&self) -> bool {
-        self.0.iter().any(|(key, _)| key.name().is_some())
+        self.sums.iter().any(|(key, _)| key.name().is_some())
     }
 }
 

@@ -16,6 +16,7 @@ use crate::paths::UNCUT;
 use crate::phases::PhaseKey;
 use crate::points::{GaugeAcc, Place, StepPoint};
 use crate::sections::{InStepAcc, SpanFacts};
+use crate::spent::{id_inside, id_of};
 use crate::steps::PhaseTime;
 
 impl Fold {
@@ -341,10 +342,32 @@ impl Fold {
             end_ns: window.end_ns,
             trace: trace.id,
             span: root.id,
+            path: self.path_of(trace, root, window),
             phase: self.slots.key(window.slot).clone(),
             exposed,
         };
         instance.outside.add(window.thread, record, target.bounds.threads, target.bounds.custom_phases);
+    }
+}
+
+impl Fold {
+    /// Identity of the path of a section as its trace tells it, whatever is cut off of paths: see [`id_inside`].
+    fn path_of(&self, trace: &Trace, section: &Span, window: &Node) -> u64 {
+        let (mut names, mut first, mut above) = (vec![trace.text(section.name)], section, window.parent);
+        // No chain of parents is longer than there are spans.
+        for _ in 0..trace.spans.len() {
+            let (Some(node), Some(span)) = (self.nodes.get(above as usize), trace.spans.get(above as usize))
+            else {
+                break;
+            };
+            names.push(trace.text(span.name));
+            (first, above) = (span, node.parent);
+        }
+        let around = match trace.text(first.parent_path) {
+            "" => 0,
+            path => id_of(path),
+        };
+        names.iter().rev().fold(around, |around, name| id_inside(around, name))
     }
 }
 

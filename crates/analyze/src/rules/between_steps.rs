@@ -24,7 +24,7 @@ pub(super) const RULE: Rule = Rule {
               rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
               have been, and where sections without a phase last a quarter longer than all of it, as some do that \
               go on after the last step. The section named is the longest one without a phase that is in no step, if it \
-              takes at least half of that time. Where the median time from a step to the next, of those that each process did first, \
+              takes at least half of that time; its calls before the first step after warm-up and after the last step do not count. Where the median time from a step to the next, of those that each process did first, \
               is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
               sections between steps were in them, their places are told. Steps that overlap are not judged, and where \
               processes do steps of the same numbers at other times, a note says so. The gain takes all of the time away.",
@@ -182,15 +182,18 @@ impl<'a> Between<'a> {
     }
 }
 
-/// The longest section without a phase that is in no step, where it takes at least half of `all_ns`: of those around each
-/// other the outermost.
+/// The section without a phase that is in no step and takes longest between steps, where that is at least half of
+/// `all_ns`: of those around each other the outermost.
 fn longest(summary: &Summary, all_ns: u64) -> Option<&SectionRow> {
-    let rows = summary.sections.iter().filter(|row| {
-        row.is_part() && row.phase.is_none() && row.in_steps.is_empty() && row.stats.total <= all_ns
-    });
+    let is_meant = |row: &&SectionRow| row.is_part() && row.phase.is_none() && row.in_steps.is_empty();
+    let between = |row: &SectionRow| {
+        row.stats.total.saturating_sub(summary.beyond.get(&row.path).copied().unwrap_or(0))
+    };
+    let rows = summary.sections.iter().filter(is_meant).map(|row| (between(row), row));
+    let rows = rows.filter(|&(ns, _)| ns <= all_ns && ns >= all_ns / 2 && ns > 0);
     // Of equals the first path, which is the shorter one of two around each other.
-    let longest = rows.max_by(|a, b| a.stats.total.cmp(&b.stats.total).then_with(|| b.path.cmp(&a.path)))?;
-    (longest.stats.total >= all_ns / 2 && longest.stats.total > 0).then_some(longest)
+    let longest = rows.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.path.cmp(&a.1.path)));
+    longest.map(|(_, row)| row)
 }
 
 fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {

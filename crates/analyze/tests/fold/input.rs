@@ -4,7 +4,7 @@ use stepscope_analyze::summary::{InputVerdict, PhaseName};
 use stepscope_core::{Mode, Phase};
 use stepscope_model::Trace;
 
-use crate::build::{Build, summarise};
+use crate::build::{Build, fold, summarise};
 
 /// `count` loops of 1,000 ns: a wait before the step, and one inside it.
 fn loops(count: u64, before_ns: u64, inside_ns: u64) -> Vec<Trace> {
@@ -108,6 +108,47 @@ fn what_follows_the_last_step_is_not_between_steps() {
     // In whatever order, and in parts.
     traces.reverse();
     assert_eq!(format!("{:?}", summarise(&traces).outside), format!("{:?}", summary.outside));
+}
+
+#[test]
+fn a_section_is_between_steps_although_it_runs_before_and_after_them_as_well() {
+    // 100 steps of 1,000 ns, each followed by 5,000 ns of `dump` and 4,000 ns of nothing, the last one too; before the
+    // first a setup that takes longer than all of that.
+    let mut traces = vec![];
+    let mut section = |name: &str, start: u64, end: u64| {
+        let mut build = Build::new(start);
+        build.span(0, name, start, end).thread(1);
+        traces.push(build.trace());
+    };
+    section("setup", 0, 2_000_000);
+    section("dump", 2_500_000, 2_505_000);
+    for i in 0..100 {
+        section("dump", 3_001_000 + i * 10_000, 3_006_000 + i * 10_000);
+    }
+    for i in 0..100 {
+        let start = 3_000_000 + i * 10_000;
+        let mut step = Build::new(start);
+        step.step(i as i64, start, start + 1_000).thread(1);
+        step.span(1, "forward", start, start + 1_000).thread(1);
+        traces.push(step.trace());
+    }
+    let summary = summarise(&traces);
+    let beyond: Vec<(&str, u64)> = summary.beyond.iter().map(|(path, &ns)| (path.as_str(), ns)).collect();
+    assert_eq!(beyond, [("dump", 10_000), ("setup", 2_000_000)]);
+    assert_eq!((summary.outside.len(), summary.outside[0].stats.total), (1, 99 * 5_000));
+    let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
+    let named: Vec<_> = report
+        .bottlenecks
+        .iter()
+        .filter(|found| found.rule == "between_steps")
+        .map(|found| found.section.as_deref())
+        .collect();
+    assert_eq!(named, [Some("dump"), None]);
+    // In whatever order, and in parts.
+    let (one, other) = traces.split_at(90);
+    let mut merged = fold(other);
+    merged.merge(&fold(one));
+    assert_eq!(merged.finish(None).beyond, summary.beyond);
 }
 
 #[test]

@@ -47,6 +47,7 @@ pub(crate) fn nothing() -> Summary {
         modes: Vec::new(),
         input: InputShare::default(),
         outside: Vec::new(),
+        beyond: Default::default(),
         batches: BatchSummary::default(),
         waits: WaitSummary::default(),
         critical_path: None,
