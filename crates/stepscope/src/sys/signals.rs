@@ -15,6 +15,9 @@ static PENDING_SIGNAL: AtomicI32 = AtomicI32::new(0);
 /// When it arrived.
 static PENDING_SINCE_NS: AtomicU64 = AtomicU64::new(0);
 
+/// In which process: what a forked child has is a copy.
+static PENDING_IN: AtomicI32 = AtomicI32::new(0);
+
 /// How long the background thread has to act on it.
 static PATIENCE_NS: AtomicU64 = AtomicU64::new(u64::MAX);
 
@@ -24,6 +27,7 @@ extern "C" fn on_signal(signal: libc::c_int) {
     if is_first {
         PENDING_SINCE_NS.store(monotonic_ns(), Ordering::SeqCst);
     }
+    PENDING_IN.store(process_id(), Ordering::SeqCst);
     PENDING_SIGNAL.store(signal, Ordering::SeqCst);
     if !is_ours(signal) {
         return;
@@ -125,11 +129,15 @@ pub(crate) fn install_signal_handlers(patience: Duration) {
     }
 }
 
-/// In a forked child: it has no thread that would act on a signal, so that each takes its course.
+/// In a forked child: it has no thread that would act on a signal, so that each takes its course, one that has come since it
+/// was forked, too.
 pub(crate) fn forget_signals() {
-    PENDING_SIGNAL.store(0, Ordering::SeqCst);
     watch::forget();
     restore_signal_handlers();
+    let signal = PENDING_SIGNAL.swap(0, Ordering::SeqCst);
+    if signal != 0 && PENDING_IN.load(Ordering::SeqCst) == process_id() {
+        raise_with_default(signal);
+    }
 }
 
 /// Gives the signals back their default disposition, where they still have ours.
@@ -147,7 +155,12 @@ pub(crate) fn restore_signal_handlers() {
 pub(crate) fn raise_with_default(signal: i32) {
     restore_signal_handlers();
     // SAFETY: sending a signal to the own process has no preconditions.
-    unsafe { libc::kill(libc::getpid(), signal) };
+    unsafe { libc::kill(process_id(), signal) };
+}
+
+fn process_id() -> libc::pid_t {
+    // SAFETY: no preconditions, and it cannot fail.
+    unsafe { libc::getpid() }
 }
 
 /// A timer of the system for each termination signal, which sends it once more.

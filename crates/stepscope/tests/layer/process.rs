@@ -152,7 +152,7 @@ fn a_signal_ends_the_run_as_failed_and_the_process_by_that_signal() {
 fn a_signal_takes_its_course_where_the_background_thread_is_stuck() {
     for signal in [libc::SIGTERM, libc::SIGINT] {
         // (Sent once; and it is not the test that ends the program.)
-        let ended = interrupted("stuck", signal);
+        let ended = interrupt(Program::new(&["process", "stuck"]).hurried(), signal);
         assert_eq!(ended.signal(), Some(signal), "{:?}", ended.status);
     }
 }
