@@ -1,12 +1,14 @@
 """Exposed time on one step: each moment goes to one of the sections of the driving thread that are open. Those whose
 phase ranks highest come first (sections without a phase rank last); of these the innermost, which has none of these
 inside it that is open; of several innermost ones, which only asynchronous sections can be, the first phase in the
-vocabulary's order, then the smallest id.
+vocabulary's order (the host's own computations first of all), then the smallest id. On one thread what the host computes
+and what else it does rank alike: what it writes inside a forward pass, it does not compute.
 
 Where the critical path is in another thread, below a section of the driving thread in which nothing else is open there,
 that section waits, or another inside it that waited for what a section beside it did, and the moment goes to what it
 waits for: of what is on the other thread and around it, again the
-innermost of the highest class. Not where the moment belongs to a section that is no part of this, to a wait for data, or
+innermost of the highest class. Between the threads the highest class of these counts, and there computing is above
+what else is done. Not where the moment belongs to a section that is no part of this, to a wait for data, or
 to a higher class (but to synchronization, which is for whatever it waits for); nor to loading that nothing but the root
 waits for.
 
@@ -34,7 +36,7 @@ def exposed(root, nodes):
                 turns[node] = [(run.start, run.end) for run in entered if is_known(run, root)]
                 edges += [(time, 2, node.span.id, node) for turn in turns[node] for time in turn]
     joins = joined(root, nodes)
-    for begin, finish, waiter, _ in joins:
+    for begin, finish, waiter, *_ in joins:
         edges += [(time, 2, waiter.span.id, waiter) for time in (begin, finish)]
     edges.sort(key=lambda edge: edge[:3])
     totals, open_sections, reached = {}, {}, start
@@ -85,7 +87,7 @@ def competing(open_sections, running, turns, join):
 
 
 def joined(root, nodes):
-    """[(start, end, who waits, for what)] by time."""
+    """[(start, end, who waits, for what, the highest class of that thread then)] by time."""
     elsewhere = {node for node in nodes if not node.is_driving}
     found, pieces = [], []
     waiters = []
@@ -98,7 +100,8 @@ def joined(root, nodes):
         chain = [node]
         while chain[-1].parent in elsewhere:
             chain.append(chain[-1].parent)
-        other = min(chain, key=lambda one: names.class_rank(one.phase))
+        other = min(chain, key=lambda one: rank_in_thread(one.phase))
+        highest = min(names.class_rank(one.phase) for one in chain)
         bounds = {time for one in waiters for time in (one.span.start, critical.end_of(one)) if begin < time < finish}
         bounds = sorted(bounds | {begin, finish})
         for start, end in zip(bounds, bounds[1:]):
@@ -108,7 +111,7 @@ def joined(root, nodes):
             if last and end <= critical.end_of(last[0]) and waiter.span.start <= last[0].span.start:
                 waiter = last[0]
             if waiter is not root or all(one.phase not in ("data_loading", "data_wait") for one in chain):
-                found.append((start, end, waiter, other))
+                found.append((start, end, waiter, other, highest))
     return sorted(found, key=lambda join: join[:2])
 
 
@@ -119,24 +122,31 @@ def waits(waiter, open_sections, running):
 
 def is_given(join, chosen):
     """Whether a moment that belongs to `chosen` goes to what is joined then."""
-    _, _, waiter, other = join
+    _, _, waiter, _, highest = join
     if chosen not in critical.with_above(waiter):
         return False
-    is_higher = names.class_rank(chosen.phase) < names.class_rank(other.phase)
+    is_higher = names.class_rank(chosen.phase) < highest
     return chosen.phase != "data_wait" and (chosen.phase == "synchronization" or not is_higher)
+
+
+def rank_in_thread(phase):
+    """The rank of a phase's class among those of one thread."""
+    rank = names.class_rank(phase)
+    return names.class_rank("forward") if rank == names.class_rank("io") else rank
 
 
 def winner(open_sections):
     """Which of the sections that compete a moment goes to."""
-    rank = min(names.class_rank(node.phase) for node in open_sections)
-    best = [node for node in open_sections if names.class_rank(node.phase) == rank]
+    rank = min(rank_in_thread(node.phase) for node in open_sections)
+    best = [node for node in open_sections if rank_in_thread(node.phase) == rank]
     around = set()
     for node in best:
         outer = node.parent
         while outer is not None and outer not in around:
             around.add(outer)
             outer = outer.parent
-    return min((node for node in best if node not in around), key=lambda node: (names.phase_rank(node.phase), node.span.id))
+    innermost = (node for node in best if node not in around)
+    return min(innermost, key=lambda node: (names.class_rank(node.phase), names.phase_rank(node.phase), node.span.id))
 
 
 def by_phase(totals):

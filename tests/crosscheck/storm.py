@@ -23,7 +23,7 @@ import report
 import samples
 from records import Span
 
-PHASES = (None, None, "forward", "backward", "data_wait", "data_loading", "communication", "synchronization", "io", "own")
+PHASES = (None, None, "forward", "backward", "data_wait", "data_loading", "communication", "synchronization", "io", "checkpoint", "own")
 NAMES = ("a", "b", "c", "d", "take", "put", "receive orders", "poll")
 ROLES = (1, 1, 1, 2, 3, 4, 5)
 BASE = 1_700_000_000_000_000_000

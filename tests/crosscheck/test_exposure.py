@@ -108,6 +108,43 @@ class Exposure(unittest.TestCase):
         )
         self.assertEqual(got, {"data_loading": 70, "preprocessing": 20, "augmentation": 10})
 
+    def test_what_a_thread_does_inside_a_computation(self):
+        # 0..10 and 80..90 forward, 10..20 and 60..80 written, 20..60 computed again, of which 30..40 saved.
+        got = of(
+            step(),
+            phase(2, 1, "forward", 0, 90),
+            phase(3, 2, "io", 10, 80),
+            phase(4, 3, "backward", 20, 60),
+            phase(5, 4, "checkpoint", 30, 40),
+            phase(6, 4, "metrics", 45, 50),
+        )
+        self.assertEqual(
+            got, {"forward": 20, "io": 30, "backward": 25, "checkpoint": 10, "metrics": 5, None: 10}
+        )
+        # Reading is a part of the wait, and what another thread does stays behind the computation.
+        got = of(step(), phase(2, 1, "forward", 0, 90), phase(3, 2, "data_wait", 10, 60), phase(4, 3, "io", 20, 40))
+        self.assertEqual(got, {"forward": 40, "data_wait": 50, None: 10})
+        got = of(step(), phase(2, 1, "forward", 0, 90), phase(3, 2, "io", 10, 60, thread=2))
+        self.assertEqual(got, {"forward": 90, None: 10})
+        # It goes on after what it is inside of, and beside another computation.
+        got = of(
+            step(),
+            phase(2, 1, "forward", 10, 50),
+            phase(3, 2, "io", 40, 90),
+            phase(4, 1, "optimizer", 60, 70),
+        )
+        self.assertEqual(got, {"forward": 30, "io": 40, "optimizer": 10, None: 20})
+
+    def test_what_a_computation_of_another_thread_does(self):
+        # Waited for without a phase, what runs there is exposed; below a computation it is by the one around it.
+        spans = phase(3, 2, "backward", 10, 90, thread=2), phase(4, 3, "io", 20, 60, thread=2)
+        got = of(step(), span(2, 1, "join", 0, 100, thread__id=1), *spans)
+        self.assertEqual(got, {"backward": 40, "io": 40, None: 20})
+        got = of(step(), phase(2, 1, "optimizer", 0, 100), *spans)
+        self.assertEqual(got, {"optimizer": 20, "backward": 40, "io": 40})
+        got = of(step(), phase(2, 1, "optimizer", 0, 100), phase(3, 2, "io", 20, 60, thread=2))
+        self.assertEqual(got, {"optimizer": 100})
+
     def test_overlapping_sections_of_one_class_are_told_apart_by_phase(self):
         # 20..50 two are innermost. The vocabulary has backward, gradient, optimizer in this order: 20..30 and 40..50
         # the one with the larger id, 30..40 what is inside it, 50..60 the other alone.

@@ -2,7 +2,9 @@
 //!
 //! At each moment the open spans of the highest phase class compete, spans without a phase being the lowest. Of
 //! these the innermost wins, which has none of its class open inside it; of several innermost ones, which only
-//! asynchronous sections can be, the first by phase, then by span id.
+//! asynchronous sections can be, the first by phase, then by span id. What the host computes and what else it does (saving,
+//! reading, writing, phases of users) are one class here: a thread that writes inside of its forward pass computes nothing
+//! meanwhile, so nothing hides the writing.
 //!
 //! A section that has nothing open inside it on the thread may be waiting for one of another thread ([`Joined`]): what
 //! goes to it, or to those around it, is then the other's, as if that ran inside it. But a wait for data stays one, and
@@ -32,9 +34,20 @@ pub(crate) const fn rank(class: PhaseClass, order: u64) -> u64 {
     ((class as u64) << 32) | order
 }
 
-/// The class of a rank.
+/// The class of a rank: what decides between threads.
 pub(crate) const fn class_of(rank: u64) -> u64 {
     rank >> 32
+}
+
+const CPU_OPERATION: u64 = PhaseClass::CpuOperation as u64;
+const OTHER: u64 = PhaseClass::Other as u64;
+
+/// What decides between sections of one thread: its class, where all that a host does itself is one.
+pub(crate) const fn class_within_thread(rank: u64) -> u64 {
+    match class_of(rank) {
+        OTHER => CPU_OPERATION,
+        class => class,
+    }
 }
 
 const DATA_WAIT: u64 = rank(Phase::DataWait.class(), Phase::DataWait as u64);
@@ -57,12 +70,12 @@ pub(crate) struct Member {
 
 impl Member {
     const fn class(&self) -> u64 {
-        class_of(self.rank)
+        class_within_thread(self.rank)
     }
 
-    /// Whether its time is that of a section of this class that is waited for inside it.
+    /// Whether its time is that of a section of another thread of this class that is waited for inside it.
     const fn yields_to(&self, class: u64) -> bool {
-        self.rank != DATA_WAIT && (self.rank == SYNCHRONIZATION || class <= self.class())
+        self.rank != DATA_WAIT && (self.rank == SYNCHRONIZATION || class <= class_of(self.rank))
     }
 }
 
@@ -81,7 +94,7 @@ pub(crate) struct Joined {
     pub(crate) end_ns: u64,
     /// Who waited, among the members.
     pub(crate) waiter: u32,
-    /// Precedence of the other section's phase.
+    /// Precedence of the other section's phase, or the highest of those around it on its thread.
     pub(crate) rank: u64,
 }
 

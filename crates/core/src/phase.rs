@@ -48,7 +48,8 @@ named_enum! {
 }
 
 named_enum! {
-    /// Rank of a phase when several cover the same moment of a step: earlier wins.
+    /// Rank of a phase when several cover the same moment of a step: earlier wins; the last two are one where both are on
+    /// the same thread.
     PhaseClass {
         /// A device computes.
         Kernel = "kernel",

@@ -81,7 +81,8 @@ fn phases(out: &mut String) -> Outcome {
     let _ = write!(
         out,
         "\n## Phases\n\nValues of `{}`; other words pass through and count as `{}`. Where several phases cover the \
-         same moment of a step, the class that comes first wins: {}. A section without a phase whose name ends \
+         same moment of a step, the class that comes first wins: {}. On one thread the last two are one, of which the \
+         innermost section wins: a thread that writes inside of its forward pass does not compute. A section without a phase whose name ends \
          (after the last `:`, `.` or `/`, any case, `-` and space read as `_`) in exactly one of the last column's \
          words has that phase.\n\n",
         attr::PHASE,

@@ -6,7 +6,7 @@ use stepscope_model::{Figure, Poll, Trace};
 use super::critical::running;
 use super::place::Node;
 use super::{Fold, Target};
-use crate::sweep::{Joined, Member, NO_PARENT, Turn};
+use crate::sweep::{Joined, Member, NO_PARENT, NO_PHASE, Turn};
 
 impl Fold {
     /// Attributes the window's time to the spans of its thread, and to those of others that it waited for.
@@ -112,8 +112,7 @@ impl Fold {
             let node = index.and_then(|&index| self.nodes.get(index as usize));
             let Some(node) = node.filter(|node| node.anchor == anchor && !node.is_driving) else { continue };
             let Some(driver) = self.nodes.get(node.driver as usize) else { continue };
-            let slot = self.nodes.get(node.carrier as usize).map_or(node.slot, |carrier| carrier.slot);
-            let rank = self.slots.rank(slot);
+            let rank = self.rank_elsewhere(node.carrier);
             let mut start_ns = piece.start_ns;
             while start_ns < piece.end_ns {
                 // Where what is around it on the driving thread is around one that waited, this is who did, meanwhile.
@@ -130,6 +129,14 @@ impl Fold {
                 start_ns = end_ns;
             }
         }
+    }
+
+    /// The highest precedence of a section of another thread and those around it there.
+    fn rank_elsewhere(&self, carrier: u32) -> u64 {
+        let above = |node: &&Node| self.nodes.get(node.parent as usize).filter(|above| !above.is_driving);
+        // Ends: parents lead to roots.
+        let chain = std::iter::successors(self.nodes.get(carrier as usize), above);
+        chain.map(|node| self.slots.rank(node.slot)).min().unwrap_or(NO_PHASE)
     }
 }
 

@@ -6,7 +6,7 @@ use stepscope_model::Text;
 
 use crate::paths::shorten;
 use crate::phases::{PhaseKey, is_part};
-use crate::sweep::{NO_PHASE, class_of, rank};
+use crate::sweep::{NO_PHASE, class_within_thread, rank};
 
 /// The slot of no phase.
 pub(super) const ABSENT: u16 = 0;
@@ -92,9 +92,9 @@ impl Slots {
         self.ranks.get(usize::from(slot)).copied().unwrap_or(NO_PHASE)
     }
 
-    /// Class of a slot: the smaller wins.
+    /// Class of a slot among those of one thread: the smaller wins.
     pub(super) fn class(&self, slot: u16) -> u64 {
-        class_of(self.rank(slot))
+        class_within_thread(self.rank(slot))
     }
 
     /// The phase of a slot.

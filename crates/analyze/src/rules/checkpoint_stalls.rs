@@ -15,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
     kind: BottleneckType::Io,
     may_hold_up_ranks: true,
     doc: Doc {
-        finds: "Time during which the training thread itself is in a checkpoint, inside steps or between them.",
+        finds: "Time during which the training thread itself is in a checkpoint, inside steps (what saves in the optimizer \
+                included) or between them.",
         why: "No training happens meanwhile, on any rank that waits for this one.",
         how: "The exposed time of phase `checkpoint` on threads that drive steps, divided by the time of the steps \
               plus that of the checkpoints between them, warm-up excluded. What a checkpoint copies from the device, \

@@ -15,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
     kind: BottleneckType::Io,
     may_hold_up_ranks: true,
     doc: Doc {
-        finds: "Reading and writing on the training thread: its time in phase `io`, inside steps and between them. \
+        finds: "Reading and writing on the training thread: its time in phase `io`, inside steps (forward and backward \
+                pass included) and between them. \
                 Batches are the business of `input_bound`, checkpoints that of `checkpoint_stalls`.",
         why: "A disk or a network answers when it likes; every step waits for it, and some for long.",
         how: "The exposed time of the phase (the training thread is inside it, or has nothing else to do than to wait \

@@ -70,6 +70,48 @@ fn a_higher_class_keeps_what_lower_ones_inside_it_take() {
 }
 
 #[test]
+fn what_a_thread_does_inside_a_computation_hides_behind_nothing() {
+    let (forward, io, saving) = (rank(6, 8), rank(7, 17), rank(7, 16));
+    // Three deep: a forward pass that writes, and in that calls a model again, which has a part without a phase.
+    let members = [
+        member(0, 100, NO_PARENT, NO_PHASE),
+        member(0, 90, 0, forward),
+        member(10, 70, 1, io),
+        member(20, 40, 2, forward),
+        member(25, 30, 3, NO_PHASE),
+        member(50, 60, 2, saving),
+    ];
+    assert_eq!(run(&members), [10, 30, 30, 20, 0, 10]);
+    // A wait for data has its time, whatever is read in it.
+    let waits = [
+        member(0, 100, NO_PARENT, NO_PHASE),
+        member(0, 90, 0, forward),
+        member(10, 70, 1, DATA_WAIT),
+        member(20, 40, 2, io),
+    ];
+    assert_eq!(run(&waits), [10, 30, 60, 0]);
+    // What another thread writes meanwhile stays behind the computation that waits for it.
+    assert_eq!(run_with(&members, &[], &[joined(70, 90, 1, io)]), [10, 30, 30, 20, 0, 10, 0]);
+    assert_eq!(run_with(&members, &[], &[joined(60, 90, 2, io)]), [10, 30, 20, 20, 0, 10, 10]);
+}
+
+#[test]
+fn what_is_done_beside_a_computation_is_behind_it() {
+    let (forward, io) = (rank(6, 8), rank(7, 17));
+    // Of asynchronous siblings nobody knows which one ran: the computation has the time, until it ends.
+    let beside = [member(0, 100, NO_PARENT, NO_PHASE), member(10, 60, 0, forward), member(40, 80, 0, io)];
+    assert_eq!(run(&beside), [30, 50, 20]);
+    // It goes on behind the end of what it is inside of, and beside another computation.
+    let outlives = [
+        member(0, 100, NO_PARENT, NO_PHASE),
+        member(10, 50, 0, forward),
+        member(40, 90, 1, io),
+        member(60, 70, 0, forward),
+    ];
+    assert_eq!(run(&outlives), [20, 30, 40, 10]);
+}
+
+#[test]
 fn of_overlapping_siblings_the_higher_rank_wins() {
     let members = [
         member(0, 100, NO_PARENT, NO_PHASE),
@@ -193,9 +235,14 @@ fn by_the_nanosecond(members: &[Member], turns: &[Turn], joins: &[Joined]) -> Ve
         };
         let competes = |index: usize| runs(index) || has_running(index) || waits(index) || may_wait(index);
         let open: Vec<usize> = open.iter().copied().filter(|&index| competes(index)).collect();
-        let highest = open.iter().map(|&index| members[index].rank >> 32).min();
+        // What the host computes and what else it does are one class on its own thread.
+        let class = |index: usize| match members[index].rank >> 32 {
+            7 => 6,
+            class => class,
+        };
+        let highest = open.iter().map(|&index| class(index)).min();
         let of_class: Vec<usize> =
-            open.iter().copied().filter(|&index| Some(members[index].rank >> 32) == highest).collect();
+            open.iter().copied().filter(|&index| Some(class(index)) == highest).collect();
         let best = of_class
             .iter()
             .copied()
@@ -212,7 +259,7 @@ fn by_the_nanosecond(members: &[Member], turns: &[Turn], joins: &[Joined]) -> Ve
 }
 
 fn forests() -> impl Strategy<Value = Vec<Member>> {
-    let span = (0u64..60, 0u64..30, any::<u32>(), (0u64..4, 0u64..2), 0u64..3, 0u64..5);
+    let span = (0u64..60, 0u64..30, any::<u32>(), (0u64..6, 0u64..2), 0u64..3, 0u64..5);
     let shape = (any::<bool>(), any::<bool>(), 0u64..5);
     (1u64..50, prop::collection::vec(span, 0..12), shape).prop_map(|(length, spans, shape)| {
         let (is_nested, are_suspended, often) = shape;
@@ -233,6 +280,7 @@ fn forests() -> impl Strategy<Value = Vec<Member>> {
                     (3, 0) => NO_PHASE,
                     (3, _) => SYNCHRONIZATION,
                     (2, 1) => DATA_WAIT,
+                    (4 | 5, _) => rank(class + 2, phase),
                     _ => rank(class, phase),
                 },
                 id,
@@ -261,13 +309,13 @@ fn places() -> impl Strategy<Value = Vec<(usize, u64, u64)>> {
 }
 
 fn joins() -> impl Strategy<Value = Vec<Joined>> {
-    let stretch = (0u64..9, 0u64..20, any::<u32>(), 0u64..6);
+    let stretch = (0u64..9, 0u64..20, any::<u32>(), 0u64..9);
     prop::collection::vec(stretch, 0..6).prop_map(|stretches| {
         let mut now_ns = 5;
         let place = |(gap, length, waiter, class): (u64, u64, u32, u64)| {
             let start_ns = now_ns + gap;
             now_ns = start_ns + length;
-            joined(start_ns, now_ns, waiter % 13, if class == 5 { NO_PHASE } else { rank(class, 0) })
+            joined(start_ns, now_ns, waiter % 13, if class == 8 { NO_PHASE } else { rank(class, 0) })
         };
         stretches.into_iter().map(place).collect()
     })

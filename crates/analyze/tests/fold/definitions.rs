@@ -11,7 +11,7 @@ use stepscope_model::{Figure, Link, PhaseTag, Span, Trace};
 
 use crate::build::{Build, summarise};
 
-const PHASES: [Option<Phase>; 7] = [
+const PHASES: [Option<Phase>; 9] = [
     None,
     None,
     Some(Phase::Forward),
@@ -19,6 +19,8 @@ const PHASES: [Option<Phase>; 7] = [
     Some(Phase::DataWait),
     Some(Phase::Communication),
     Some(Phase::Synchronization),
+    Some(Phase::Io),
+    Some(Phase::Other),
 ];
 
 /// After how long it was entered, and for how long; on which thread, and whether once.
@@ -101,6 +103,13 @@ fn is_inside(trace: &Trace, inner: &Span, outer: &Span) -> bool {
 fn class(trace: &Trace, span: &Span) -> (bool, Option<PhaseClass>) {
     let phase = phase(trace, span);
     (phase.is_none(), phase.map(Phase::class))
+}
+
+/// As [`class`], among sections of one thread: what a host does itself is one class.
+fn class_within_thread(trace: &Trace, span: &Span) -> (bool, Option<PhaseClass>) {
+    let (is_absent, class) = class(trace, span);
+    let is_own = |class: PhaseClass| class == PhaseClass::Other;
+    (is_absent, class.map(|class| if is_own(class) { PhaseClass::CpuOperation } else { class }))
 }
 
 /// For how many moments both were active.
@@ -249,7 +258,7 @@ fn joined<'a>(
 
 /// Whose a moment of the step is.
 fn spender<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64) -> Option<&'a Span> {
-    let class = |span: &&Span| class(trace, span);
+    let within_thread = |span: &&Span| class_within_thread(trace, span);
     let is_around = |outer: &Span, inner: &Span| outer.id == inner.id || is_inside(trace, inner, outer);
     let open = || trace.spans.iter().filter(|span| is_driving(span) && active(span, time));
     let running: Vec<&Span> = open().filter(|span| runs(trace, root, span, time)).collect();
@@ -266,8 +275,8 @@ fn spender<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64) -> Op
         has_running || waits(span) || may_be_waited_for
     };
     let open = || open().filter(|span| competes(span));
-    let highest = open().map(|span| class(&span)).min();
-    let of_class = || open().filter(|span| Some(class(span)) == highest);
+    let highest = open().map(|span| within_thread(&span)).min();
+    let of_class = || open().filter(|span| Some(within_thread(span)) == highest);
     let best = of_class().filter(|span| !of_class().any(|inner| is_inside(trace, inner, span))).min_by_key(
         |span| {
             let phase = phase(trace, span);
@@ -275,13 +284,12 @@ fn spender<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64) -> Op
         },
     )?;
     let is = |phase_: Phase| phase(trace, best) == Some(phase_);
-    // The innermost of the highest class; they are there from inside out.
-    let first = joined.as_ref().and_then(|(_, chain)| chain.iter().copied().min_by_key(class));
-    let is_given = |first: &&Span| {
-        let may_be = is(Phase::Synchronization) || class(first) <= class(&best);
-        waits(best) && !is(Phase::DataWait) && may_be
-    };
-    first.filter(is_given).or(Some(best))
+    // The innermost of the highest class; they are there from inside out. Between threads the highest of them counts.
+    let chain = || joined.iter().flat_map(|(_, chain)| chain.iter().copied());
+    let first = chain().min_by_key(within_thread);
+    let elsewhere = chain().map(|span| class(trace, span)).min();
+    let may_be = is(Phase::Synchronization) || elsewhere <= Some(class(trace, best));
+    first.filter(|_| waits(best) && !is(Phase::DataWait) && may_be).or(Some(best))
 }
 
 proptest! {

@@ -1,7 +1,9 @@
 //! Exposed time and phase totals of steps.
 
+use stepscope_analyze::report::{Reading, build};
+use stepscope_analyze::rules::Config;
 use stepscope_core::{Mode, Phase};
-use stepscope_model::{Figure, Link};
+use stepscope_model::{Figure, Link, Trace};
 
 use crate::build::{Build, summarise};
 
@@ -65,6 +67,56 @@ fn of_concurrent_spans_the_higher_class_is_exposed() {
     let exposed: Vec<(&str, u64)> = rows.iter().map(|row| (row.0.as_str(), row.1)).collect();
     assert_eq!(exposed, [("data_loading", 40), ("communication", 40), ("forward", 10)]);
     assert_eq!(unattributed, 10);
+}
+
+#[test]
+fn what_the_thread_writes_inside_a_computation_is_exposed() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).thread(1);
+    build.span(1, "backward", 0, 80).thread(1);
+    build.span(2, "offload", 10, 40).thread(1).phase(Phase::Io);
+    // Inside of the writing, without a phase of its own.
+    build.span(3, "flush", 20, 30).thread(1);
+    build.span(2, "checkpoint", 50, 60).thread(1);
+    build.span(2, "log", 65, 70).thread(1);
+    build.custom("metrics");
+    // On another thread: behind the computation.
+    build.span(2, "spill", 0, 80).thread(2).phase(Phase::Io);
+    let (rows, unattributed) = phases(build);
+    let exposed: Vec<(&str, u64, u64)> = rows.iter().map(|row| (row.0.as_str(), row.1, row.2)).collect();
+    assert_eq!(exposed, [("backward", 35, 80), ("io", 30, 80), ("checkpoint", 10, 10), ("metrics", 5, 5)]);
+    assert_eq!(unattributed, 20);
+}
+
+#[test]
+fn stalls_inside_of_computations_are_found() {
+    // 200 steps: 4 ms forward, 11 ms backward with 6 ms written in it, 1 ms optimizer, which saves for 99 ms every 25 steps.
+    const MS: u64 = 1_000_000;
+    let mut now_ns = 0;
+    let traces: Vec<Trace> = (0..200)
+        .map(|number: u64| {
+            let save_ns = if number % 25 == 24 { 99 * MS } else { 0 };
+            let (start_ns, end_ns) = (now_ns, now_ns + 16 * MS + save_ns);
+            now_ns = end_ns;
+            let mut build = Build::new(number + 1);
+            build.step(number as i64, start_ns, end_ns).thread(1);
+            build.span(1, "forward", start_ns, start_ns + 4 * MS).thread(1);
+            build.span(1, "backward", start_ns + 4 * MS, start_ns + 15 * MS).thread(1);
+            build.span(3, "offload", start_ns + 4 * MS, start_ns + 10 * MS).thread(1).phase(Phase::Io);
+            build.span(1, "optimizer", start_ns + 15 * MS, end_ns).thread(1);
+            if save_ns > 0 {
+                build.span(5, "save", end_ns - save_ns, end_ns).thread(1).phase(Phase::Checkpoint);
+            }
+            build.trace()
+        })
+        .collect();
+    let report = build(&summarise(&traces), Reading::default(), &Config::default());
+    let found = |rule: &str| report.bottlenecks.iter().find(|found| found.rule == rule).unwrap();
+    // Of 3,200 ms and 8 times 99 ms: 1,200 ms and 792 ms.
+    assert_eq!(found("io_stalls").title, "30 % of the step time goes into reading and writing.");
+    assert_eq!(found("io_stalls").section.as_deref(), Some("step/backward/offload"));
+    assert_eq!(found("checkpoint_stalls").title, "20 % of the training time goes into checkpoints.");
+    assert_eq!(found("checkpoint_stalls").section.as_deref(), Some("step/optimizer/save"));
 }
 
 #[test]
