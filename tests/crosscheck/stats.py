@@ -45,6 +45,11 @@ def mad(ordered):
     return None if median is None else quantile(sorted(abs(value - median) for value in ordered), 1, 2)
 
 
+def unknown_below(median):
+    """What a median absolute deviation is below that may be untold where times are known by buckets: the width of two."""
+    return median * ((1 + HISTOGRAM_ERROR) ** 4 - 1)
+
+
 def middle(values):
     """The median; of an even number of values, the mean of the middle two."""
     ordered, half = sorted(values), len(values) // 2

@@ -302,10 +302,9 @@ def explained(report, part, text, around):
     test, and so have the labels of columns."""
     details, summary = report["detailed_metrics"], report["summary"]
     if part == "run" and text.startswith("below "):
-        # Times are known within half of a 64th of an octave, to both sides.
+        # Times are known to buckets of a 64th of an octave: of the nearest two nobody knows.
         time = summary["step_time"]
-        finest = time["p50"] * 2 * (2 ** (1 / 128) - 1)
-        return time["mad"] < finest and words.says(text.removeprefix("below "), finest)
+        return time["mad"] is None and words.says(text.removeprefix("below "), time["p50"] * (2 ** (2 / 64) - 1))
     if part == "run":
         whole = sum(mode["steady_ns"] for mode in details["modes"])
         return any(words.says(text, mode["steady_ns"] / whole) for mode in details["modes"])

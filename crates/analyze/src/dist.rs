@@ -2,6 +2,7 @@
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use stepscope_core::distribution::EXACT_VALUES;
 use stepscope_core::{Distribution, Histogram, Moments};
 
 use crate::merge::Merge;
@@ -9,15 +10,27 @@ use crate::merge::Merge;
 /// More values than any input holds: a larger count in a file is damage (and adding to it could overflow).
 const MAX_COUNT: u64 = 1 << 60;
 
-/// A distribution that can be written.
+/// A distribution that can be written, exact up to so many values.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Dist(pub(crate) Distribution);
+pub(crate) struct Dist<const EXACT: usize = EXACT_VALUES>(pub(crate) Distribution);
 
-impl Dist {
+/// Durations of the steps of a process. There are few such distributions, and steady steps differ by less than buckets
+/// are wide.
+pub(crate) type StepDist = Dist<16_384>;
+
+/// Durations of the steps of a run, as long as it takes to tell what they are.
+pub(crate) type RunDist = Dist<65_536>;
+
+impl<const EXACT: usize> Dist<EXACT> {
     /// Adds one value.
     #[inline]
     pub(crate) fn record(&mut self, value: u64) {
-        self.0.record(value);
+        self.0.record_within(value, EXACT);
+    }
+
+    /// Adds every value of one that may keep more or fewer.
+    pub(crate) fn add<const OTHER: usize>(&mut self, other: &Dist<OTHER>) {
+        self.0.merge_within(&other.0, EXACT);
     }
 
     /// Number of values.
@@ -26,9 +39,9 @@ impl Dist {
     }
 }
 
-impl Merge for Dist {
+impl<const EXACT: usize> Merge for Dist<EXACT> {
     fn absorb(&mut self, other: &Self) {
-        self.0.merge(&other.0);
+        self.add(other);
     }
 }
 
@@ -74,7 +87,7 @@ struct Wire {
     buckets: Option<Buckets>,
 }
 
-impl Serialize for Dist {
+impl<const EXACT: usize> Serialize for Dist<EXACT> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (moments, values, histogram) = self.0.parts();
         let mut values = values.to_vec();
@@ -92,7 +105,7 @@ impl Serialize for Dist {
     }
 }
 
-impl<'de> Deserialize<'de> for Dist {
+impl<'de, const EXACT: usize> Deserialize<'de> for Dist<EXACT> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let wire = Wire::deserialize(deserializer)?;
         if wire.count > MAX_COUNT || !wire.buckets.as_ref().is_none_or(Buckets::is_sane) {
@@ -106,6 +119,6 @@ impl<'de> Deserialize<'de> for Dist {
             max: wire.max,
         };
         let histogram = wire.buckets.as_ref().map(Buckets::histogram);
-        Ok(Self(Distribution::from_parts(moments, wire.values, histogram)))
+        Ok(Self(Distribution::from_parts_within(moments, wire.values, histogram, EXACT)))
     }
 }

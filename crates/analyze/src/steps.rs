@@ -6,7 +6,7 @@ use stepscope_core::Phase;
 use stepscope_core::identity::TraceId;
 
 use crate::config::{SLOWEST_STEPS, WARMUP_STEPS};
-use crate::dist::Dist;
+use crate::dist::{Dist, StepDist};
 use crate::merge::{Merge, earliest};
 use crate::phases::{PhaseKey, PhaseMap};
 use crate::points::Place;
@@ -114,7 +114,7 @@ impl Merge for Work {
 /// Sums over steps, with the slowest of them.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StepSums {
-    pub(crate) durations: Dist,
+    pub(crate) durations: StepDist,
     /// Steps read with all their spans: what all figures by phase rest on.
     pub(crate) whole_steps: u64,
     /// Their durations.

@@ -3,9 +3,9 @@
 
 use std::borrow::Cow;
 
-use crate::histogram::Histogram;
+use crate::histogram::{Histogram, RELATIVE_ERROR};
 
-/// Up to this many values a distribution keeps them all and its quantiles are exact.
+/// Up to this many values a distribution keeps them all and its quantiles are exact, where nobody asks for more.
 pub const EXACT_VALUES: usize = 64;
 
 /// Count, sum, sum of squares, smallest and largest of a set of integers.
@@ -87,9 +87,8 @@ fn widening_mul(a: u128, b: u128) -> (u128, u128) {
 #[derive(Debug, Clone, Default)]
 pub struct Distribution {
     moments: Moments,
-    /// All values while they are at most [`EXACT_VALUES`], unsorted; once there is a histogram, those that are not
-    /// in it yet. Buckets are spread over memory, so that one value after the other into them costs more than many
-    /// at once.
+    /// All values while they are few, unsorted; once there is a histogram, those that are not in it yet. Buckets are
+    /// spread over memory, so that one value after the other into them costs more than many at once.
     values: Vec<u64>,
     histogram: Option<Box<Histogram>>,
 }
@@ -115,14 +114,20 @@ impl Distribution {
     /// Adds one value.
     #[inline]
     pub fn record(&mut self, value: u64) {
+        self.record_within(value, EXACT_VALUES);
+    }
+
+    /// Adds one value; all are kept while they are no more than `exact`. To be the same for all that are merged.
+    #[inline]
+    pub fn record_within(&mut self, value: u64, exact: usize) {
         self.moments.record(value);
-        self.push(value);
+        self.push(value, exact);
     }
 
     /// Keeps a value that the moments know already.
     #[inline]
-    fn push(&mut self, value: u64) {
-        if self.values.len() >= EXACT_VALUES {
+    fn push(&mut self, value: u64, exact: usize) {
+        if self.values.len() >= EXACT_VALUES && (self.histogram.is_some() || self.values.len() >= exact) {
             self.drain();
         }
         self.values.push(value);
@@ -132,15 +137,24 @@ impl Distribution {
     fn drain(&mut self) {
         let histogram = self.histogram.get_or_insert_default();
         self.values.drain(..).for_each(|value| histogram.record(value));
+        self.values.shrink_to(EXACT_VALUES);
     }
 
     /// Adds every value of `other`.
     pub fn merge(&mut self, other: &Self) {
+        self.merge_within(other, EXACT_VALUES);
+    }
+
+    /// Adds every value of `other`; all are kept while they are no more than `exact`.
+    pub fn merge_within(&mut self, other: &Self, exact: usize) {
         self.moments.merge(&other.moments);
         if let Some(theirs) = &other.histogram {
             self.histogram.get_or_insert_default().merge(theirs);
+            if self.values.len() > EXACT_VALUES {
+                self.drain();
+            }
         }
-        other.values.iter().for_each(|&value| self.push(value));
+        other.values.iter().for_each(|&value| self.push(value, exact));
     }
 
     /// The histogram of all values; absent while they are few.
@@ -168,8 +182,19 @@ impl Distribution {
     /// A distribution known by its moments and buckets only, as the wire carries it.
     #[must_use]
     pub fn from_parts(moments: Moments, values: Vec<u64>, histogram: Option<Histogram>) -> Self {
+        Self::from_parts_within(moments, values, histogram, EXACT_VALUES)
+    }
+
+    /// As [`Self::from_parts`], of one that keeps all values while they are no more than `exact`.
+    #[must_use]
+    pub fn from_parts_within(
+        moments: Moments,
+        values: Vec<u64>,
+        histogram: Option<Histogram>,
+        exact: usize,
+    ) -> Self {
         let mut whole = Self { moments, values: Vec::new(), histogram: histogram.map(Box::new) };
-        values.into_iter().for_each(|value| whole.push(value));
+        values.into_iter().for_each(|value| whole.push(value, exact));
         whole
     }
 
@@ -216,11 +241,7 @@ impl Distribution {
             Some(histogram) => {
                 histogram.value_at(rank).map(|value| value.clamp(self.moments.min, self.moments.max))
             }
-            None => {
-                let mut sorted = self.values.clone();
-                sorted.sort_unstable();
-                sorted.get(usize::try_from(rank).unwrap_or(usize::MAX)).copied()
-            }
+            None => at_rank(self.values.clone(), rank),
         }
     }
 
@@ -264,32 +285,48 @@ impl Distribution {
         Some(u64::try_from(sum).unwrap_or(u64::MAX))
     }
 
-    /// Median absolute deviation from the median, within twice the error of a quantile when not exact.
+    /// Median absolute deviation from the median. When not exact, within twice the error of a quantile of the median, and
+    /// absent where it is the same bucket or the next one that half of the values are in: then it is anything
+    /// below [`Self::mad_is_below`].
     #[must_use]
     pub fn mad(&self) -> Option<u64> {
-        let median = self.p50()?;
-        let mut deviations = Self::default();
-        match self.buckets() {
-            None => self.values.iter().for_each(|value| deviations.record(value.abs_diff(median))),
-            Some(histogram) => {
-                let mut weighted: Vec<(u64, u64)> = histogram
-                    .buckets()
-                    .map(|(index, count)| (crate::histogram::midpoint(index).abs_diff(median), count))
-                    .collect();
-                weighted.push((median, histogram.zeros()));
-                weighted.sort_unstable();
-                let middle = self.count().div_ceil(2);
-                let mut below = 0u64;
-                for (deviation, count) in weighted {
-                    below = below.saturating_add(count);
-                    if below >= middle {
-                        return Some(deviation);
-                    }
-                }
-            }
+        let middle = self.count().div_ceil(2).checked_sub(1)?;
+        let Some(histogram) = self.buckets() else {
+            let median = self.p50()?;
+            return at_rank(self.values.iter().map(|value| value.abs_diff(median)).collect(), middle);
+        };
+        if self.moments.min == self.moments.max {
+            return Some(0);
         }
-        deviations.p50()
+        // All by the middles of buckets, whatever is known of the ends.
+        let median = histogram.value_at(middle)?;
+        let mut weighted: Vec<(u64, u64)> = histogram
+            .buckets()
+            .map(|(index, count)| (crate::histogram::midpoint(index).abs_diff(median), count))
+            .collect();
+        weighted.push((median, histogram.zeros()));
+        weighted.sort_unstable();
+        let mut below = 0u64;
+        let (deviation, _) = weighted.into_iter().find(|&(_, count)| {
+            below = below.saturating_add(count);
+            below > middle
+        })?;
+        // A bucket and a half: between the middles of neighbours, and of those with one between them.
+        let least = (median as f64 * 3.0 * RELATIVE_ERROR) as u64;
+        (deviation >= least).then_some(deviation)
     }
+
+    /// What the median absolute deviation is below where it is not known although there are values: the width of two buckets.
+    #[must_use]
+    pub fn mad_is_below(median: u64) -> u64 {
+        (median as f64 * ((1.0 + RELATIVE_ERROR).powi(4) - 1.0)).ceil() as u64
+    }
+}
+
+/// The value at a 0-based rank.
+fn at_rank(mut values: Vec<u64>, rank: u64) -> Option<u64> {
+    let rank = usize::try_from(rank).ok().filter(|&rank| rank < values.len())?;
+    Some(*values.select_nth_unstable(rank).1)
 }
 
 #[cfg(test)]
@@ -381,6 +418,81 @@ mod tests {
             let again = Distribution::from_parts(*moments, kept.to_vec(), buckets.map(Cow::into_owned));
             assert_eq!(again, distribution);
             assert_ne!(of(&values[..count - 1]), distribution);
+        }
+    }
+
+    /// Values of 7 ms with a normal scatter of so much of it, from a linear congruential generator.
+    fn narrow(count: u64, scatter: f64) -> Vec<u64> {
+        let mut state = 1u64;
+        let mut uniform = move || {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 11) as f64 / (1u64 << 53) as f64
+        };
+        let normal = |sum: f64| sum - 6.0;
+        (0..count)
+            .map(|_| (7e6 * (1.0 + scatter * normal((0..12).map(|_| uniform()).sum()))) as u64)
+            .collect()
+    }
+
+    /// By the definition, of all values.
+    fn exact_mad(values: &[u64]) -> u64 {
+        let middle = |mut values: Vec<u64>| {
+            values.sort_unstable();
+            values[values.len().div_ceil(2) - 1]
+        };
+        let median = middle(values.to_vec());
+        middle(values.iter().map(|value| value.abs_diff(median)).collect())
+    }
+
+    #[test]
+    fn the_deviation_of_what_scatters_less_than_buckets_are_wide_is_not_known() {
+        for scatter in [0.000_5, 0.001, 0.002, 0.005, 0.01, 0.02, 0.03, 0.05, 0.1, 0.3] {
+            let values = narrow(2_000, scatter);
+            let truth = exact_mad(&values);
+            let (mut all, mut most) = (Distribution::default(), of(&values));
+            values.iter().for_each(|&value| all.record_within(value, 2_000));
+            assert!(all.is_exact() && !most.is_exact());
+            assert_eq!(all.mad(), Some(truth), "{scatter}");
+            assert_eq!(all.p95(), values_at(&values, 1_900), "{scatter}");
+            let median = most.p50().unwrap();
+            match most.mad() {
+                None => assert!(truth < Distribution::mad_is_below(median), "{scatter}: {truth}"),
+                Some(mad) => assert!(mad.abs_diff(truth) * 2 <= truth, "{scatter}: {mad}, not {truth}"),
+            }
+            assert_eq!(most.mad().is_some(), scatter > 0.025, "{scatter}");
+            most.merge(&of(&narrow(100, scatter)));
+            assert_eq!(most.settled().mad(), most.mad());
+        }
+        // Equal ones do not scatter, however many they are; of small ones each has a bucket of its own.
+        assert_eq!(of(&[7_000_000; 500]).mad(), Some(0));
+        assert_eq!(of(&[&[3; 300][..], &[9; 200], &[0; 50]].concat()).mad(), Some(0));
+    }
+
+    fn values_at(values: &[u64], rank: usize) -> Option<u64> {
+        let mut sorted = values.to_vec();
+        sorted.sort_unstable();
+        sorted.get(rank - 1).copied()
+    }
+
+    #[test]
+    fn more_values_are_exact_where_more_are_asked_for() {
+        let values = narrow(1_000, 0.01);
+        for count in [999, 1_000] {
+            let (mut whole, mut left, mut right) = <(Distribution, Distribution, Distribution)>::default();
+            values.iter().take(count).for_each(|&value| whole.record_within(value, 999));
+            values.iter().take(400).for_each(|&value| left.record_within(value, 999));
+            values.iter().take(count).skip(400).for_each(|&value| right.record_within(value, 999));
+            assert_eq!(whole.is_exact(), count == 999);
+            let (mut forward, mut backward) = (left.clone(), right.clone());
+            forward.merge_within(&right, 999);
+            backward.merge_within(&left, 999);
+            assert_eq!((&forward, &backward), (&whole, &whole));
+            let (moments, kept, buckets) = whole.parts();
+            let buckets = buckets.map(Cow::into_owned);
+            let again = Distribution::from_parts_within(*moments, kept.to_vec(), buckets, 999);
+            assert_eq!((again.is_exact(), &again), (count == 999, &whole));
+            // What is in buckets goes there piece by piece, and needs no room meanwhile.
+            assert!(whole.is_exact() || whole.values.capacity() <= EXACT_VALUES);
         }
     }
 

@@ -58,7 +58,8 @@ pub struct SectionFigures {
     pub std_ns: Option<f64>,
     /// Coefficient of variation: standard deviation / mean; absent where the mean is 0.
     pub cv: Option<f64>,
-    /// Robust coefficient of variation: median absolute deviation / median; absent where the median is 0.
+    /// Robust coefficient of variation: median absolute deviation / median; absent where the median is 0, and where
+    /// durations differ by less than they are known to, about 2 %.
     pub robust_cv: Option<f64>,
     /// The shortest duration; after a reset see [`Figures::since`].
     pub min_ns: u64,

@@ -10,7 +10,7 @@ use super::numbering::{Numbering, Numbers};
 use super::rare;
 use super::steps::Steady;
 use crate::changes::median;
-use crate::dist::Dist;
+use crate::dist::RunDist;
 use crate::periods::{self, Period};
 use crate::points;
 use crate::run::RunAcc;
@@ -135,7 +135,7 @@ fn points_from(series: &StepSeries, first: u64) -> impl Iterator<Item = &SeriesP
 fn row(run: &RunAcc, steps: &Steady<'_>, periods: &Periods, series: &StepSeries) -> Option<PeriodicSteps> {
     let found = &periods.found;
     let points = points_from(series, steps.first_step(series.mode).unwrap_or(0));
-    let mut usual = Dist::default();
+    let mut usual = RunDist::default();
     let mut by_period: Vec<Vec<&SeriesPoint>> = vec![Vec::new(); found.len()];
     let mut usual_steps: BTreeSet<u64> = BTreeSet::new();
     for point in points {

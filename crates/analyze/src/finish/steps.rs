@@ -10,8 +10,8 @@ use super::numbering::{Numbering, Numbers};
 use super::periods::Periods;
 use super::{narrow, share, slowest};
 use crate::config::Config;
-use crate::dist::Dist;
-use crate::merge::{Merge, earliest};
+use crate::dist::{RunDist, StepDist};
+use crate::merge::earliest;
 use crate::phases::PhaseKey;
 use crate::points::Place;
 use crate::run::{Instance, RunAcc};
@@ -24,7 +24,7 @@ use crate::warmup::{Early, warm_up};
 /// The steps of one (instance, mode), warm-up told.
 #[derive(Default)]
 pub(super) struct SteadySteps {
-    pub(super) all: Dist,
+    pub(super) all: StepDist,
     pub(super) sums: StepSums,
     pub(super) warmup_steps: u64,
     warmup_ns: u128,
@@ -143,13 +143,14 @@ fn summary(
     numbering: &Numbering,
     config: &Config,
 ) -> ModeSummary {
-    let mut all = Dist::default();
+    let (mut all, mut steady) = (RunDist::default(), RunDist::default());
     let mut sums = StepSums::default();
     let mut warmup = Warmup::default();
     let mut whole_all: (u64, u128) = (0, 0);
     let mut range: (Option<u64>, Option<u64>) = (None, None);
     for steps in instances.values() {
-        all.absorb(&steps.all);
+        all.add(&steps.all);
+        steady.add(&steps.sums.durations);
         sums.merge(&steps.sums, config.bounds.custom_phases);
         warmup.steps = warmup.steps.saturating_add(steps.warmup_steps);
         warmup.max_per_instance = warmup.max_per_instance.max(steps.warmup_steps);
@@ -158,12 +159,12 @@ fn summary(
         whole_all.1 = whole_all.1.saturating_add(steps.warmup_whole.1);
         range = (earliest(range.0, steps.smallest), range.1.max(steps.largest));
     }
-    let steady_ns = sums.durations.0.moments().sum;
+    let steady_ns = steady.0.moments().sum;
     ModeSummary {
         mode,
         all: Stats::of(&all.0),
-        steady: Stats::of(&sums.durations.0),
-        distribution: DurationBucket::of(&sums.durations.0),
+        steady: Stats::of(&steady.0),
+        distribution: DurationBucket::of(&steady.0),
         warmup,
         step_range: range.0.zip(range.1),
         numbers: numbering.kind,

@@ -188,7 +188,7 @@ struct Rank<'a> {
 
 impl<'a> Rank<'a> {
     fn of(row: &'a InstanceRow) -> Option<Self> {
-        let (p50_ns, mad_ns) = row.steps.p50.zip(row.steps.mad)?;
+        let (p50_ns, mad_ns) = row.steps.p50.zip(row.steps.mad.or_else(|| row.steps.mad_is_below()))?;
         let waits_ns = row.exposed_per_step_ns(is_waiting);
         let independent = (row.steps.count as f64 / ALIKE).max(1.0);
         Some(Self {

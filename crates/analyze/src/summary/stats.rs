@@ -26,11 +26,12 @@ pub struct Stats {
     pub p95: Option<u64>,
     /// 99th percentile.
     pub p99: Option<u64>,
-    /// Median absolute deviation from the median.
+    /// Median absolute deviation from the median; absent, too, where it is not known since it is about that of the
+    /// quantiles' own error.
     pub mad: Option<u64>,
     /// Coefficient of variation: standard deviation / mean; absent where the mean is 0.
     pub cv: Option<f64>,
-    /// Robust coefficient of variation: MAD / median (not scaled by 1.4826); absent where the median is 0.
+    /// Robust coefficient of variation: MAD / median (not scaled by 1.4826); absent where the median is 0, or the MAD is.
     pub robust_cv: Option<f64>,
     /// Whether quantiles are exact, or within `stepscope_core::histogram::RELATIVE_ERROR`.
     pub is_exact: bool,
@@ -68,5 +69,11 @@ impl Stats {
             robust_cv: p50.zip(mad).and_then(|(p50, mad)| (p50 > 0).then(|| mad as f64 / p50 as f64)),
             is_exact: distribution.is_exact(),
         }
+    }
+
+    /// What the median absolute deviation is below, where it is not known although there are values.
+    #[must_use]
+    pub fn mad_is_below(&self) -> Option<u64> {
+        self.p50.filter(|_| self.mad.is_none()).map(Distribution::mad_is_below)
     }
 }

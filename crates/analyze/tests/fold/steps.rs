@@ -1,11 +1,12 @@
 //! Steps: warm-up, modes, throughput, the slowest.
 
-use stepscope_analyze::Summary;
 use stepscope_analyze::summary::Warmup;
+use stepscope_analyze::{Config, Partial, Summary};
+use stepscope_core::identity::mix;
 use stepscope_core::{Mode, Phase, SectionKind};
 use stepscope_model::{Figure, Trace};
 
-use crate::build::{Build, bare_step, process, summarise};
+use crate::build::{Build, bare_step, fold, process, summarise};
 
 fn steps(durations: &[u64]) -> Vec<Trace> {
     let numbered = durations.iter().enumerate();
@@ -28,6 +29,64 @@ fn slow_steps_at_the_start_are_warm_up() {
     assert_eq!(mode.slowest[0].step, Some(10));
     assert_eq!(summary.instances[0].steps.count, 17);
     assert_eq!(summary.instances[0].warmup_steps, 3);
+}
+
+/// Of so many steps of a process, which take 7 ms and up to 70 µs more, which is less than a bucket is wide.
+fn narrow(rank: i64, count: u64) -> (Vec<Trace>, Vec<u64>) {
+    let times: Vec<u64> = (0..count).map(|number| 7_000_000 + mix(number) % 70_001).collect();
+    let resource = process(rank);
+    let step = |(number, ns): (u64, &u64)| {
+        let start_ns = number * 10_000_000;
+        let mut build = Build::of(((rank as u64) << 32) | number, &resource);
+        build.step(number as i64, start_ns, start_ns + ns);
+        build.trace()
+    };
+    ((0..).zip(&times).map(step).collect(), times)
+}
+
+/// Median and median deviation, by the nearest rank.
+fn middles(times: &[u64]) -> (Option<u64>, Option<u64>) {
+    let middle = |mut values: Vec<u64>| {
+        values.sort_unstable();
+        values[values.len().div_ceil(2) - 1]
+    };
+    let median = middle(times.to_vec());
+    (Some(median), Some(middle(times.iter().map(|ns| ns.abs_diff(median)).collect())))
+}
+
+#[test]
+fn steady_steps_have_the_deviation_that_they_have() {
+    let (traces, times) = narrow(0, 10_000);
+    let summary = summarise(&traces);
+    let mode = summary.mode(Mode::Train).unwrap();
+    assert_eq!((mode.warmup.steps, mode.steady.is_exact), (0, true));
+    assert_eq!((mode.steady.p50, mode.steady.mad), middles(&times));
+    // A quarter of what they are spread over.
+    assert!(mode.steady.mad.unwrap().abs_diff(17_500) < 1_500, "{:?}", mode.steady.mad);
+    let of_rank = summary.instances[0].steps;
+    assert_eq!((of_rank.p50, of_rank.mad, of_rank.is_exact), (mode.steady.p50, mode.steady.mad, true));
+    // Two ranks, in parts that were written and merged in another order.
+    let (others, more) = narrow(1, 10_000);
+    let parts = [&others[5_000..], &traces[..7_000], &others[..5_000], &traces[7_000..]];
+    let mut merged = Partial::new(Config::default());
+    for part in parts {
+        let bytes = fold(part).to_bytes().unwrap();
+        merged.merge(&Partial::from_bytes(&bytes, Config::default()).unwrap());
+    }
+    let summary = merged.finish(None);
+    let mode = summary.mode(Mode::Train).unwrap();
+    assert_eq!((mode.steady.count, mode.steady.is_exact), (20_000, true));
+    assert_eq!((mode.steady.p50, mode.steady.mad), middles(&[times, more].concat()));
+}
+
+#[test]
+fn a_deviation_that_times_are_too_coarse_for_is_not_known() {
+    let (traces, times) = narrow(0, 17_000);
+    let steady = summarise(&traces).mode(Mode::Train).unwrap().steady;
+    assert_eq!((steady.mad, steady.robust_cv, steady.is_exact), (None, None, false));
+    assert!(steady.p50.unwrap().abs_diff(middles(&times).0.unwrap()) < 7_000_000 * 55 / 10_000);
+    // The standard deviation is that of all: of what is spread evenly over 70 µs.
+    assert!((steady.std.unwrap() - 70_001.0 / 12f64.sqrt()).abs() < 500.0, "{:?}", steady.std);
 }
 
 #[test]

@@ -62,7 +62,7 @@ pub(super) fn facts(report: &Report, out: &mut String) {
         let mad = ns("summary/step_time/mad", time.mad);
         facts.push((
             "MAD of steps",
-            spread::mad_below_ns(time).map_or(mad, |_| words(&spread::mad(time).unwrap_or_default())),
+            time.mad_is_below().map_or(mad, |_| words(&spread::mad(time).unwrap_or_default())),
         ));
         facts.push(("CV of steps", share("summary/step_time/cv", time.cv)));
     }
