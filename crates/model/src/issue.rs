@@ -17,7 +17,8 @@ pub enum IssueKind {
     Truncated,
     /// A record, or spans in it, could not be decoded; reading went on behind the damage.
     Corrupt,
-    /// The compressed stream is damaged; what came before was read.
+    /// The compressed stream is damaged, or does not match its checksum; what came before was read. Where in it the damage
+    /// is nobody knows, so that some of that may be wrong.
     BadCompression,
     /// Text that is not UTF-8; shown with replacement characters.
     InvalidUtf8,

@@ -3,6 +3,8 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use stepscope_model::ReadIssue;
+
 use super::ranks::Ranks;
 use super::{
     Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
@@ -43,10 +45,10 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         schema_version: SCHEMA_VERSION,
         tool: Tool { name: "stepscope", version: env!("CARGO_PKG_VERSION") },
         inputs,
-        read_issues: issues,
         losses: losses(summary),
         run: run(summary),
-        summary: overview(summary, &bottlenecks),
+        summary: overview(summary, &bottlenecks, &issues),
+        read_issues: issues,
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
         examples: summary.examples.clone(),
@@ -219,10 +221,10 @@ fn run(summary: &Summary) -> Run {
     }
 }
 
-fn overview(summary: &Summary, bottlenecks: &[Bottleneck]) -> Overview {
+fn overview(summary: &Summary, bottlenecks: &[Bottleneck], issues: &[ReadIssue]) -> Overview {
     let mode = summary.primary();
     Overview {
-        verdict: verdict::sentence(summary, bottlenecks),
+        verdict: verdict::sentence(summary, bottlenecks, issues),
         input: summary.input,
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),

@@ -10,9 +10,11 @@ pub(crate) mod ranks;
 pub mod units;
 mod verdict;
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 use stepscope_core::SectionKind;
-use stepscope_model::ReadIssue;
+use stepscope_model::{IssueKind, ReadIssue};
 
 pub use crate::rules::memory_growth::{Leak, LeakVerdict};
 use crate::summary::{
@@ -92,6 +94,13 @@ pub struct Report {
     pub comparison: Option<()>,
     /// Everything else.
     pub detailed_metrics: Details,
+}
+
+/// Files of whose content some may be wrong: compressed ones that are damaged, although something of them was read.
+pub(crate) fn doubtful_files(issues: &[ReadIssue]) -> BTreeSet<&str> {
+    let is_doubtful =
+        |issue: &&ReadIssue| issue.kind == IssueKind::BadCompression && issue.offset.is_none_or(|at| at > 0);
+    issues.iter().filter(is_doubtful).map(|issue| issue.file.as_str()).collect()
 }
 
 impl Report {

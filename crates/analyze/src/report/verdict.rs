@@ -1,9 +1,10 @@
 //! The first sentence of a report: whether the run waits for its input, and where its time goes.
 
 use stepscope_core::{Phase, SectionKind};
+use stepscope_model::ReadIssue;
 
 use super::units::{percent, things};
-use super::{Bottleneck, BottleneckType, coverage};
+use super::{Bottleneck, BottleneckType, coverage, doubtful_files};
 use crate::rules::Steps;
 use crate::rules::common::program::Recorder;
 use crate::summary::{FigureSource, InputVerdict, ModeSummary, PhaseName, Summary};
@@ -13,11 +14,27 @@ const NOTABLE: f64 = 10.0;
 /// Phases named in the sentence of a run that does not wait.
 const PHASES_NAMED: usize = 2;
 
-/// The sentence.
-pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck]) -> String {
+/// The sentence, and what makes it doubtful.
+pub(super) fn sentence(summary: &Summary, bottlenecks: &[Bottleneck], issues: &[ReadIssue]) -> String {
     if !summary.found {
         return "Nothing to report: the input holds no run.".into();
     }
+    format!("{}{}", judgement(summary, bottlenecks), doubt(issues))
+}
+
+/// That figures may be wrong, where what was read may be.
+fn doubt(issues: &[ReadIssue]) -> String {
+    let files = doubtful_files(issues);
+    let Some(first) = files.first() else { return String::new() };
+    let name = first.rsplit('/').next().unwrap_or(first);
+    let which = match files.len() - 1 {
+        0 => format!("{name} is damaged"),
+        more => format!("{name} and {} are damaged", things(more as u64, "other file", "other files")),
+    };
+    format!(" Figures may be wrong: {which} (see Recording).")
+}
+
+fn judgement(summary: &Summary, bottlenecks: &[Bottleneck]) -> String {
     let Some(mode) = summary.primary() else {
         let steps = summary.sections.iter().filter(|row| row.kind == SectionKind::Step);
         let counted = steps.fold(0u64, |sum, row| sum.saturating_add(row.stats.count));

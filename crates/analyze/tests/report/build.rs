@@ -1,10 +1,12 @@
 //! How a report is put together: order and identity of findings, the highest severity, what rules say.
 
 use serde_json::json;
+use stepscope_analyze::render::{self, Options};
 use stepscope_analyze::report::{Reading, Report, build};
 use stepscope_analyze::rules::{Config, RULES};
 use stepscope_analyze::summary::{LossRow, PhaseName};
 use stepscope_core::{LossReason, Phase};
+use stepscope_model::{IssueKind, ReadIssue};
 
 use crate::fixture::{MS, Run, healthy, nothing, queued};
 use crate::text::troubled;
@@ -64,6 +66,38 @@ fn a_loose_bound_raises_no_finding() {
     assert_eq!(rules, ["slow_preprocessing", "input_bound"]);
     assert_eq!(found[1].predicted_gain.as_ref().map(|gain| gain.share), Some(0.6));
     assert_eq!(found[1].severity, 20.0);
+}
+
+#[test]
+fn what_was_read_of_a_damaged_file_is_doubtful() {
+    let issue = |file: &str, kind, offset| ReadIssue {
+        file: file.into(),
+        kind,
+        offset: Some(offset),
+        count: 1,
+        reason: "the gzip stream is damaged".into(),
+    };
+    let verdict = |issues: Vec<ReadIssue>| {
+        let reading = Reading { inputs: Vec::new(), issues };
+        let report = build(&healthy().build(), reading, &Config::default());
+        for format in ["text", "md", "html", "json"] {
+            let text = render::find(format).unwrap().text(&report, Options { color: false }).unwrap();
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ").replace('\u{a0}', " ");
+            let says = text.contains("Figures may be wrong");
+            assert_eq!(says, report.summary.verdict.contains("Figures may be wrong"), "{format}: {text}");
+        }
+        report.summary.verdict
+    };
+    let sound = verdict(Vec::new());
+    // What is cut off is right as far as it goes, and of what is damaged at its start nothing was read.
+    let harmless = vec![issue("a.gz", IssueKind::Truncated, 90), issue("b.gz", IssueKind::BadCompression, 0)];
+    assert_eq!(verdict(harmless), sound);
+    let damaged = issue("profiles/b.gz", IssueKind::BadCompression, 90);
+    let expected = format!("{sound} Figures may be wrong: b.gz is damaged (see Recording).");
+    assert_eq!(verdict(vec![damaged.clone()]), expected);
+    let expected =
+        format!("{sound} Figures may be wrong: a.gz and 1 other file are damaged (see Recording).");
+    assert_eq!(verdict(vec![damaged, issue("a.gz", IssueKind::BadCompression, 1)]), expected);
 }
 
 #[test]

@@ -238,6 +238,8 @@ impl<'r> Input<'r> {
             1 => "the 1 byte unpacked before was read".to_owned(),
             _ => format!("the {unpacked} bytes unpacked before were read"),
         };
+        // What a bit that flipped stands for is told by nothing but the checksum behind all of it.
+        let but = if unpacked == 0 { "" } else { ", but may be wrong" };
         if cause.kind() == io::ErrorKind::UnexpectedEof {
             let place = if unpacked == 0 { "is cut off at its start" } else { "ends in the middle" };
             let reason = format!(
@@ -247,7 +249,7 @@ impl<'r> Input<'r> {
         }
         let place = if unpacked == 0 { " at its start" } else { "" };
         let reason = format!(
-            "the {compression} stream is damaged{place} before byte {position} {of} ({cause}); {before}; {COPY_AGAIN}"
+            "the {compression} stream is damaged{place} before byte {position} {of} ({cause}); {before}{but}; {COPY_AGAIN}"
         );
         Damage { kind: IssueKind::BadCompression, reason }
     }

@@ -101,7 +101,7 @@ fn everything_unpacked_before_a_checksum_that_does_not_match_is_read() {
         assert_eq!(damage.kind, IssueKind::BadCompression);
         let expected = format!(
             "the gzip stream is damaged before byte {} of the file (a checksum does not match); the {} bytes unpacked before \
-             were read; if this is a copy, copy it again",
+             were read, but may be wrong; if this is a copy, copy it again",
             form.len(),
             bytes.len()
         );

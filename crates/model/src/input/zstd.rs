@@ -73,7 +73,7 @@ impl MessageDecoder {
         out: &mut Vec<u8>,
     ) -> Result<(), BadFrame> {
         out.clear();
-        let bad = |reason: String| BadFrame { kind: IssueKind::BadCompression, reason };
+        let bad = |reason: String| BadFrame { kind: IssueKind::Corrupt, reason };
         let decoder = &mut self.decoder;
         let mut source = bytes;
         // Many small bombs are one bomb.

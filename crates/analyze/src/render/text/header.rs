@@ -5,7 +5,7 @@ use super::width::left;
 use crate::render::common::modes::of_all_ranks;
 use crate::render::common::spread;
 use crate::report::units::{byte_rate, count, duration, rate, things};
-use crate::report::{Report, Run};
+use crate::report::{Report, Run, doubtful_files};
 use crate::summary::{InputVerdict, Throughput};
 
 pub(super) fn render(report: &Report, page: &mut Page) {
@@ -14,6 +14,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     let look = match summary.input.verdict {
         InputVerdict::High => Look::Alarm,
         InputVerdict::Moderate => Look::Notice,
+        _ if !doubtful_files(&report.read_issues).is_empty() => Look::Notice,
         InputVerdict::No if !severe => Look::Good,
         _ => Look::Heading,
     };
