@@ -7,10 +7,12 @@ function examplesOf({ columns, texts, examples }) {
     const get = (name) => columns.get(`example-${at}_${name}`);
     const known = (name, row) => (Number.isNaN(get(name)[row]) ? null : get(name)[row]);
     const text = (name, row) => (known(name, row) === null ? '' : texts[get(name)[row]]);
+    // What no number here holds exactly is absent, and beyond every step.
+    const time = (name, row) => known(name, row) ?? Infinity;
     // Offsets have either sign.
-    const signed = (value) => (value % 2 === 0 ? value / 2 : -(value + 1) / 2);
+    const signed = (value) => (value % 2 === 0 || value === Infinity ? value / 2 : -(value + 1) / 2);
     const running = [...get('name')].map(() => []);
-    [...get('run_span')].forEach((span, row) => running[span]?.push({ offset: signed(get('run_offset')[row]), duration: get('run_duration')[row] }));
+    [...get('run_span')].forEach((span, row) => running[span]?.push({ offset: signed(time('run_offset', row)), duration: time('run_duration', row) }));
     const spans = [...get('name')].map((_, row) => {
       return {
         row,
@@ -18,9 +20,9 @@ function examplesOf({ columns, texts, examples }) {
         phase: text('phase', row),
         lane: get('lane')[row],
         line: get('row')[row],
-        offset: signed(get('offset')[row]),
-        duration: get('duration')[row],
-        critical: get('critical')[row],
+        offset: signed(time('offset', row)),
+        duration: time('duration', row),
+        critical: time('critical', row),
         error: get('error')[row] === 1,
         produce: known('produce', row),
         queue: known('queue', row),
@@ -29,7 +31,7 @@ function examplesOf({ columns, texts, examples }) {
       };
     });
     const pieces = [...get('piece_span')].map((span, row) => ({
-      span, offset: get('piece_offset')[row], duration: get('piece_duration')[row],
+      span, offset: time('piece_offset', row), duration: time('piece_duration', row),
     }));
     return { ...header, at, listed: spans, pieces };
   });
@@ -110,7 +112,8 @@ class Waterfall {
   /** What is known of a span, in words. */
   words(span) {
     const { lanes } = this.shown;
-    const parts = [isolated(span.name), duration(span.duration), `begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`];
+    const parts = [isolated(span.name), duration(span.duration)];
+    if (Number.isFinite(span.offset)) parts.push(`begins after ${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`);
     if (span.phase) parts.push(`phase ${span.phase}`);
     if (lanes.length > 1) parts.push(`on ${isolated(threadWords(lanes[span.lane]))}`);
     parts.push(span.critical > 0 ? `on the critical path for ${duration(span.critical)}` : 'not on the critical path');
@@ -238,7 +241,7 @@ class Waterfall {
     const head = element('tr', {}, ...titles.map(([title, kind]) => element('th', { scope: 'col', class: kind }, title)));
     const rows = listed.map((span) => {
       const figure = (name, value, words) => element('data', { value, 'data-at': `examples/${at}/spans/${span.row}/${name}` }, words);
-      const time = (name, value) => (value === null ? '–' : figure(name, value, duration(value)));
+      const time = (name, value) => (Number.isFinite(value) ? figure(name, value, duration(value)) : '–');
       const cell = (...children) => element('td', {}, ...children);
       const number = (child) => element('td', { class: 'n' }, child);
       const batch = span.produce === null && span.queue === null && !span.batch ? [] : [
@@ -247,7 +250,7 @@ class Waterfall {
       return element('tr', {},
         element('th', { scope: 'row' }, codePath(span.name)),
         cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
-        number(figure('offset_ns', span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`)),
+        number(Number.isFinite(span.offset) ? figure('offset_ns', span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`) : '–'),
         number(time('duration_ns', span.duration)), number(time('critical_ns', span.critical)), element('td', { class: 'wide' }, ...batch));
     });
     const table = element('table', {}, element('caption', {}, this.shown.title), element('thead', {}, head), element('tbody', {}, ...rows));

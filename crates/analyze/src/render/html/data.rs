@@ -1,6 +1,7 @@
 //! The figures over step numbers as the page's script reads them: columns of integers, each the difference to the one
 //! before in as few bytes as it takes (zigzag, LEB128; 0 stands for absent), and columns of 32-bit floats, byte by byte
-//! plane; all in one zlib stream in base64, described by a JSON header. `front/data.js` is the other end.
+//! plane; all in one zlib stream in base64, described by a JSON header. `front/data.js` is the other end. What a script
+//! does not hold exactly is absent.
 
 mod examples;
 
@@ -30,23 +31,31 @@ impl Columns {
         let (mut before, mut rows) = (0_i64, 0_u64);
         for value in values {
             rows += 1;
-            let Some(value) = value.map(|value| i64::try_from(value.min(MAX)).unwrap_or(i64::MAX)) else {
+            let value = value.filter(|value| *value <= MAX);
+            let Some(value) = value.and_then(|value| i64::try_from(value).ok()) else {
                 self.bytes.push(0);
                 continue;
             };
-            let change = value - before;
+            self.varint(zigzag(value - before) + 1);
             before = value;
-            self.varint((((change << 1) ^ (change >> 63)) as u64) + 1);
         }
         self.header.push(json!({ "name": name, "rows": rows, "kind": "integers" }));
     }
 
-    /// The same of values of either sign.
+    /// Step numbers, which are places as well: one beyond what a script holds is the last of those.
+    fn steps(&mut self, name: &str, values: impl Iterator<Item = u64>) {
+        self.integers(name, values.map(|value| Some(value.min(MAX))));
+    }
+
+    /// Values of either sign.
     fn signed(&mut self, name: &str, values: impl Iterator<Item = i64>) {
         let (mut before, mut rows) = (0_i64, 0_u64);
         for value in values {
             rows += 1;
-            let value = value.clamp(-(MAX as i64), MAX as i64);
+            if value.unsigned_abs() > MAX {
+                self.bytes.push(0);
+                continue;
+            }
             self.varint(zigzag(value - before) + 1);
             before = value;
         }
@@ -93,10 +102,10 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     let mut plots = Vec::new();
     if let Some((_, series)) = series(report) {
         let points = &series.points;
+        columns.steps("step", points.iter().map(|point| point.step));
         let mut add = |name: &str, figure: &dyn Fn(&SeriesPoint) -> Option<u64>| {
             columns.integers(name, points.iter().map(figure));
         };
-        add("step", &|point| Some(point.step));
         add("count", &|point| Some(point.count));
         add("duration_min", &|point| Some(point.duration_min_ns));
         // What follows from the others in points of one or two steps is 0 there, and takes no space.
@@ -121,7 +130,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     }
     if let Some((series, phases)) = phase_series(report) {
         let points = &series.points;
-        columns.integers("phases_step", points.iter().map(|point| Some(point.step)));
+        columns.steps("phases_step", points.iter().map(|point| point.step));
         columns.integers("phases_steps", points.iter().map(|point| Some(point.steps)));
         columns.integers("phases_total", points.iter().map(|point| Some(point.total_ns)));
         columns.integers("phases_none", points.iter().map(|point| Some(point.unattributed_ns)));
@@ -135,7 +144,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }));
     }
     if let Some(held) = held_series(report) {
-        columns.integers("held_step", held.points.iter().map(|point| Some(point.step)));
+        columns.steps("held_step", held.points.iter().map(|point| point.step));
         let mut lines = Vec::new();
         for (at, (name, class, bytes)) in held_lines(held).into_iter().enumerate() {
             columns.signed(&format!("held_{at}"), bytes.into_iter());
@@ -148,7 +157,7 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
     let (texts, examples) = examples::encode(report, &mut columns);
     for (at, series) in report.detailed_metrics.values.iter().enumerate() {
         let points = || series.points.iter().filter(|point| point.mean.is_finite());
-        columns.integers(&format!("value-{at}_step"), points().map(|point| Some(point.step)));
+        columns.steps(&format!("value-{at}_step"), points().map(|point| point.step));
         columns.floats(&format!("value-{at}_mean"), points().map(|point| point.mean));
         if points().any(|point| point.count > 1) {
             columns.floats(&format!("value-{at}_min"), points().map(|point| point.min));

@@ -1,7 +1,7 @@
 //! The page without a browser: figures against the JSON report, names that try to be markup, the policy, the data read
 //! back. What scripts make of it is tested in a browser (`tests/page`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use flate2::{Decompress, FlushDecompress};
 use serde_json::Value;
@@ -156,21 +156,18 @@ fn nothing_foreign_is_allowed() {
     assert!(page.len() < 400_000, "{} bytes", page.len());
 }
 
-#[test]
-fn the_data_are_the_series() {
-    let summary = full();
-    let page = page(&summary);
-    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+/// Columns of whole numbers of a page, and of floats.
+fn columns(page: &str) -> (BTreeMap<String, Vec<Option<u64>>>, BTreeMap<String, Vec<f32>>) {
+    let header: Value = serde_json::from_str(between(page, "id=\"data\">", "</script>")).unwrap();
     let bytes = inflate(&decoded(header["stream"].as_str().unwrap()), header["bytes"].as_u64().unwrap());
-    let points = &summary.series[0].points;
+    let (mut whole, mut floats) = <(BTreeMap<_, _>, BTreeMap<_, _>)>::default();
     let mut at = 0;
     for column in header["columns"].as_array().unwrap() {
         let (name, rows) = (column["name"].as_str().unwrap(), column["rows"].as_u64().unwrap() as usize);
         if column["kind"] == "floats" {
             let byte = |plane: usize, row: usize| bytes[at + plane * rows + row];
-            let values: Vec<f32> =
-                (0..rows).map(|row| f32::from_le_bytes([0, 1, 2, 3].map(|plane| byte(plane, row)))).collect();
-            assert_eq!(values, [0.5], "{name}");
+            let value = |row| f32::from_le_bytes([0, 1, 2, 3].map(|plane| byte(plane, row)));
+            floats.insert(name.to_owned(), (0..rows).map(value).collect());
             at += 4 * rows;
             continue;
         }
@@ -192,7 +189,23 @@ fn the_data_are_the_series() {
                 Some(before as u64)
             })
             .collect();
-        let expected: Vec<Option<u64>> = match name {
+        whole.insert(name.to_owned(), values);
+    }
+    assert_eq!(at, bytes.len());
+    (whole, floats)
+}
+
+#[test]
+fn the_data_are_the_series() {
+    let summary = full();
+    let page = page(&summary);
+    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+    let points = &summary.series[0].points;
+    let (whole, floats) = columns(&page);
+    assert!(!floats.is_empty() && floats.values().all(|values| *values == [0.5]), "{floats:?}");
+    assert_eq!(whole.len() + floats.len(), header["columns"].as_array().unwrap().len());
+    for (name, values) in &whole {
+        let expected: Vec<Option<u64>> = match name.as_str() {
             "step" => points.iter().map(|point| Some(point.step)).collect(),
             "count" => points.iter().map(|point| Some(point.count)).collect(),
             "duration_min" => points.iter().map(|point| Some(point.duration_min_ns)).collect(),
@@ -242,9 +255,31 @@ fn the_data_are_the_series() {
                 (None, None) => panic!("{other} is not expected"),
             },
         };
-        assert_eq!(values, expected, "{name}");
+        assert_eq!(*values, expected, "{name}");
     }
-    assert_eq!(at, bytes.len());
+}
+
+#[test]
+fn what_a_script_does_not_hold_exactly_is_not_in_the_data() {
+    let mut summary = full();
+    // 2^53 is the first with a neighbour that is told as the same. A step number is a place, and stays the last one there is.
+    summary.series[0].points[0].wait_ns = 1 << 53;
+    summary.series[0].points[1].wait_ns = (1 << 53) - 1;
+    let last = summary.series[0].points.len() - 1;
+    summary.series[0].points[last].step = u64::MAX;
+    summary.examples[0].spans[0].duration_ns = u64::MAX;
+    summary.examples[0].spans[0].critical_ns = 1 << 60;
+    summary.memory.by_section.as_mut().unwrap().points[0].other_bytes = i64::MIN;
+    let (columns, _) = columns(&page(&summary));
+    assert_eq!(columns["wait"][..2], [None, Some((1 << 53) - 1)]);
+    assert_eq!(columns["step"][last], Some((1 << 53) - 1));
+    assert_eq!(columns["held_1"], [None, Some(40)]);
+    assert_eq!(columns["example-0_duration"][0], None);
+    assert_eq!(columns["example-0_critical"][0], None);
+    // What follows is as it was.
+    assert_eq!(columns["example-0_duration"][1..], [Some(4_000_000), Some(5_000_000), Some(7_000_000)]);
+    let json = json_of(&report_of(&summary));
+    assert_eq!(json.pointer("/examples/0/spans/0/duration_ns").unwrap().as_u64(), Some(u64::MAX));
 }
 
 /// A column of a step of the fixture: a step, the wait for its batch, `forward`, and a span of another thread that
