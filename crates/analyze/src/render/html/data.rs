@@ -16,8 +16,8 @@ use crate::render::common::names::printable;
 use crate::report::Report;
 use crate::summary::{Gauge, SeriesPoint};
 
-/// The largest integer that a script holds exactly.
-const MAX: u64 = (1 << 53) - 1;
+/// The largest integer that a script reads exactly: it holds twice the difference of two, which has to be below 2^53.
+const MAX: u64 = (1 << 52) - 1;
 
 /// Columns written so far.
 #[derive(Default)]
@@ -52,7 +52,7 @@ impl Columns {
         let (mut before, mut rows) = (0_i64, 0_u64);
         for value in values {
             rows += 1;
-            if value.unsigned_abs() > MAX {
+            if value.unsigned_abs() > MAX / 2 {
                 self.bytes.push(0);
                 continue;
             }
