@@ -223,8 +223,9 @@ def slow_section(finding, report, steps):
         exposed, calls, whole, count = row["self_busy_ns"], row["count"], steps.sums["steps_ns"], steps.count
     else:
         part = next(part for part in row["in_steps"] if part["mode"] == steps.mode["mode"])
-        of = steps.mode["whole_all"]
-        exposed, calls, whole, count = part["exposed_ns"], part["calls"], of["total_ns"], of["steps"]
+        of, warm = steps.mode["whole_all"], steps.mode["whole_warmup"]
+        exposed, calls = part["exposed_ns"] - part["warmup_exposed_ns"], part["calls"] - part["warmup_calls"]
+        whole, count = of["total_ns"] - warm["total_ns"], of["steps"] - warm["steps"]
     steady = steps.sums["steps_ns"] if steps.sums else steps.mode["steady_ns"]
     own = min(1.0, exposed / max(1, whole)) * (steady / steps.total)
     expected = {

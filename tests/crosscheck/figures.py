@@ -103,7 +103,7 @@ class Step:
 
     __slots__ = (
         "trace", "id", "root", "instance", "thread", "mode", "epoch", "number", "offset", "start", "duration", "work", "live", "rss", "run_queue", "values",
-        "phases", "unattributed", "is_whole", "wait", "spent",
+        "phases", "unattributed", "is_whole", "wait", "spent", "parts", "longest", "own",
     )
 
     def __init__(self, root, nodes, exposed, is_whole):
@@ -133,6 +133,9 @@ class Step:
         self.spent = {}
         for node, length in exposed.items():
             self.spent[node.path] = self.spent.get(node.path, 0) + length
+        # {path: [calls, time, that on the steps' thread, exposed time]}, {path: longest call}, and its own time on the
+        # critical path.
+        self.parts, self.longest, self.own = {}, {}, 0
         self.phases = {}
         for phase in {node.phase for node in nodes if is_whole} - {None}:
             inside = [node for node in nodes if node.phase == phase]
@@ -294,17 +297,23 @@ class Run:
         self.whole_steps += 1
         if self.whole_steps <= examples.KEPT:
             step.root = root
-        self.add_critical(root, nodes, step.mode)
+        step.own = self.add_critical(root, nodes, step.mode)
         calls = {}
         for node in nodes:
             part = self.sections[node.path].in_steps.setdefault(step.mode, InSteps())
             part.exposed += exposed.get(node, 0)
+            mine = step.parts.setdefault(node.path, [0, 0, 0, 0])
+            mine[3] += exposed.get(node, 0)
             # As everywhere, a section inside one of the same path is a part of that.
             if not node.collapsed:
                 calls[node.path] = calls.get(node.path, 0) + 1
                 part.calls += 1
                 part.total += node.span.duration
                 part.driving += node.span.duration if node.is_driving else 0
+                mine[0] += 1
+                mine[1] += node.span.duration
+                mine[2] += node.span.duration if node.is_driving else 0
+                step.longest[node.path] = max(step.longest.get(node.path, 0), node.span.duration)
         for path, count in calls.items():
             part = self.sections[path].in_steps[step.mode]
             part.steps += 1
@@ -325,6 +334,7 @@ class Run:
             if not node.collapsed:
                 part[1] += node in times
                 part[2] += [slacks[node]] if node in slacks else []
+        return times.get(root, 0)
 
     def close(self, sums):
         """To be called when all traces are there. Sections whose parent was not read are parts of the only path that

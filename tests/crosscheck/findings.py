@@ -283,14 +283,14 @@ def slow_preprocessing(finding, report, steps):
 
 
 def slow_section(finding, report, steps):
-    """The section's own exposed time in whole steps, warm-up included; by the sums its own time on any thread."""
+    """The section's own exposed time in whole steps after warm-up; by the sums its own time on any thread."""
     section = section_of(finding, report)
     if steps.sums:
         share = min(1, Fraction(section["self_busy_ns"], steps.sums["steps_ns"])) * Fraction(steps.sums["steps_ns"], steps.total)
         saved = round(share * steps.mean)
         return saved, saved, steps.mean, None
     part = next(part for part in section["in_steps"] if part["mode"] == steps.mode["mode"])
-    saved = int(whole(Fraction(part["exposed_ns"], steps.mode["whole_all"]["total_ns"]) * steps.mean))
+    saved = int(whole(Fraction(after_warmup(part, "exposed_ns"), whole_steady(steps)) * steps.mean))
     return saved, saved, steps.mean, None
 
 
@@ -484,26 +484,30 @@ def inside(ns, whole_ns, steps):
 
 
 def host_bound(finding, report, steps):
-    """The step's own time on the critical path."""
+    """The step's own time on the critical path, after warm-up."""
     path = report["critical_path"]
-    return share_of_mean(inside(path["other_ns"], path["total_ns"], steps), steps)
+    own = path["other_ns"] - path["warmup_other_ns"]
+    return share_of_mean(inside(own, path["total_ns"] - steps.mode["whole_warmup"]["total_ns"], steps), steps)
 
 
 def slow_calls(finding, report, steps):
-    """What the slow calls of the section take above the median, less the warm-up and periodic steps; where steps of several
-    modes call it, no more than those of this one do."""
+    """What the slow calls of the section take above the median, less what its calls in warm-up do, and periodic steps or what
+    is seldom inside it; where steps of several modes call it, no more than those of this one do."""
     section = section_of(finding, report)
     part = next(part for part in section["in_steps"] if part["mode"] == steps.mode["mode"])
-    total, above = section["total"], section["slow_excess_ns"]
+    total, usual = max(0, section["total"] - part["warmup_total_ns"]), section["p50"]
+    own = max(0, part["warmup_total_ns"] - usual * part["warmup_calls"])
+    above = max(0, section["slow_excess_ns"] - (own if steps.mode["whole_warmup"]["steps"] else warmup_excess(steps)))
     if len(section["in_steps"]) > 1:
-        total = part["total_ns"]
-        above = min(above, max(0, total - section["p50"] * part["calls"]))
-    above = max(0, above - warmup_excess(steps) - periodic_excess(section, report, steps))
-    share = inside(part["driving_ns"], steps.mode["whole_all"]["total_ns"], steps)
+        total = after_warmup(part, "total_ns")
+        above = min(above, max(0, total - usual * after_warmup(part, "calls")))
+    above = max(0, above - max(periodic_excess(section, report, steps), seldom_inside(section, report, steps)))
+    share = inside(after_warmup(part, "driving_ns"), whole_steady(steps), steps)
     direct, saved, mean, _ = share_of_mean(share * min(1, Fraction(above, max(1, total))), steps)
     taken = queued(report, steps, 0, None)
     # One of fewer than four slow calls, or one that is unlike the others.
-    is_chance = 4 * (section["max"] - section["p50"]) > above
+    longest = section["max"] if part["longest_steady_ns"] is None else part["longest_steady_ns"]
+    is_chance = 4 * (longest - usual) > above
     return direct, saved, mean, 9 if is_chance else most_by_others(finding, taken and taken[0], above)
 
 
@@ -518,7 +522,41 @@ def periodic_excess(section, report, steps):
 
 def warmup_excess(steps):
     warmup = steps.mode["warmup"]
-    return max(0, warmup["total_ns"] - warmup["steps"] * steps.mode["steady"]["p50"])
+    return max(0, warmup["total_ns"] - warmup["usual_ns"])
+
+
+def whole_steady(steps):
+    """Time of the whole steps after warm-up."""
+    return max(0, steps.mode["whole_all"]["total_ns"] - steps.mode["whole_warmup"]["total_ns"])
+
+
+def after_warmup(part, figure):
+    return max(0, part[figure] - part[f"warmup_{figure}"])
+
+
+def seldom_inside(section, report, steps):
+    """What sections inside it take, on the steps' thread and after warm-up, that run in a tenth of its steps or fewer; of those
+    inside each other the outermost."""
+    parts = {
+        row["path"]: part for row in report["sections"] for part in row["in_steps"] if part["mode"] == steps.mode["mode"]
+    }
+    most = parts[section["path"]]["steps"]
+    names_of = {path: tuple(names_in(path)) for path in parts}
+    within = lambda path, around: len(names_of[path]) > len(names_of[around]) and names_of[path][: len(names_of[around])] == names_of[around]
+    seldom = [path for path in parts if within(path, section["path"]) and 10 * parts[path]["steps"] <= most]
+    return sum(after_warmup(parts[path], "driving_ns") for path in seldom if not any(within(path, other) for other in seldom))
+
+
+def names_in(path):
+    """The names of a path, in which a backslash keeps the next letter from parting them."""
+    name, letters = "", iter(path)
+    for letter in letters:
+        if letter == "/":
+            yield name
+            name = ""
+        else:
+            name += next(letters, "") if letter == "\\" else letter
+    yield name
 
 
 def long_warmup(finding, report, steps):
@@ -541,20 +579,20 @@ def tiny_sections(finding, report, steps):
     if steps.sums:
         steps_ns, share = steps.sums["steps_ns"], Fraction(steps.sums["steps_ns"], steps.total)
     else:
-        steps_ns, share = steps.mode["whole_all"]["total_ns"], Fraction(steps.mode["steady_ns"], steps.total)
+        steps_ns, share = whole_steady(steps), Fraction(steps.mode["steady_ns"], steps.total)
     direct, most = (int(whole(min(1, Fraction(calls * ns, steps_ns)) * share * steps.mean)) for ns in (200, 1000))
     return direct, most, steps.mean, None
 
 
 def calls_of(section, steps):
-    """Calls inside steps and their time: in whole steps, or by the sums."""
+    """Calls inside steps and their time: in whole steps after warm-up, or by the sums."""
     if steps.sums:
         if section["source"] == "aggregates" and "step" in section["path"].split("/")[:-1]:
             yield section["count"], section["total"]
         return
     for part in section["in_steps"]:
         if part["mode"] == steps.mode["mode"]:
-            yield part["calls"], part["total_ns"]
+            yield after_warmup(part, "calls"), after_warmup(part, "total_ns")
 
 
 def deep_prefetch(finding, report, steps):

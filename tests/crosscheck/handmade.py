@@ -133,7 +133,7 @@ WHOLE = {"steps": 2, "total_ns": 200}
 FIGURES = ("busy_ns", "idle_ns", "cpu_ns", "run_queue_ns", "samples", "tokens", "bytes", "flops")
 
 
-def section(path, kind, self_ns, figures, in_steps=None, calls=3, **more):
+def section(path, kind, self_ns, figures, in_steps=None, calls=3, warm=(), **more):
     found = {
         "path": path, "name": path.rpartition("/")[2], "depth": path.count("/") + 1, "kind": kind, "source": "spans",
         "self_ns": self_ns, "self_busy_ns": None, "collapsed_calls": 0, "errors": 0, "device_calls": 0, "alloc": None,
@@ -141,9 +141,10 @@ def section(path, kind, self_ns, figures, in_steps=None, calls=3, **more):
     }
     if in_steps:
         total_ns, driving_ns, exposed_ns = in_steps
+        warm = dict(zip(("warmup_calls", "warmup_total_ns", "warmup_driving_ns", "warmup_exposed_ns", "longest_steady_ns"), warm))
         # One in each step; what is more is in one of them.
         part = {"mode": "train", "steps": 3, "calls": calls, "max_calls": calls - 2}
-        found["in_steps"] = [{**part, "total_ns": total_ns, "driving_ns": driving_ns, "exposed_ns": exposed_ns}]
+        found["in_steps"] = [{**part, "total_ns": total_ns, "driving_ns": driving_ns, "exposed_ns": exposed_ns, **warm}]
     found.update({figure: None for figure in FIGURES})
     return {**found, **figures, **more}
 
@@ -162,16 +163,16 @@ def sections():
     of_steps = block(5, 700, 140.0, math.sqrt(32_800 / 4), 80, 300, 100, 300, 20, False)
     return [
         section(
-            "step", "step", None, of_steps, (500, 500, 330), samples=summed(4, 32), tokens=summed(4, 320),
+            "step", "step", None, of_steps, (500, 500, 330), warm=(1, 300, 300, 240, 120), samples=summed(4, 32), tokens=summed(4, 320),
             bytes=summed(4, 2560), self_busy_ns=400, source="aggregates", slow_excess_ns=200, run_queue_ns=summed(4, 30),
         ),
-        section("step/next", "section", 50, block(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0), (50, 50, 50), phase="data_wait"),
+        section("step/next", "section", 50, block(3, 50, 50 / 3, 5.773502691896258, 10, 20, 20, 20, 0), (50, 50, 50), warm=(1, 20, 20, 20, 20), phase="data_wait"),
         section(
-            "step/model", "section", None, block(4, 160, 40.0, 0.0, 40, 40, 40, 40, 0, False), (120, 120, 90),
+            "step/model", "section", None, block(4, 160, 40.0, 0.0, 40, 40, 40, 40, 0, False), (120, 120, 90), warm=(1, 40, 40, 30, 40),
             alloc=alloc, self_busy_ns=120, source="aggregates",
         ),
         section(
-            "step/model/part", "section", 40, block(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 30), errors=2, device_calls=1, calls=4,
+            "step/model/part", "section", 40, block(4, 40, 10.0, 0.0, 10, 10, 10, 10, 0), (40, 0, 30), warm=(1, 10, 0, 10, 10), errors=2, device_calls=1, calls=4,
             busy_ns=summed(4, 32), idle_ns=summed(4, 8), cpu_ns=summed(4, 28), flops=summed(4, 36),
         ),
         section("shuffle", "section", 40, block(2, 40, 20.0, math.sqrt(200), 10, 30, 10, 30, 0), slow_excess_ns=20),
@@ -199,8 +200,8 @@ def mode():
             {"from_ns": 80, "to_ns": 80, "count": 1}, {"from_ns": 100, "to_ns": 100, "count": 1},
             {"from_ns": 120, "to_ns": 121, "count": 1},
         ],
-        "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300, "steady_step": 2},
-        "whole_all": {"steps": 3, "total_ns": 500}, "whole": WHOLE,
+        "warmup": {"steps": 1, "max_per_instance": 1, "total_ns": 300, "usual_ns": 100, "steady_step": 2},
+        "whole_all": {"steps": 3, "total_ns": 500}, "whole_warmup": {"steps": 1, "total_ns": 300}, "whole": WHOLE,
         "phases": PHASES, "unattributed_ns": 90, "steady_ns": 300, "throughput": THROUGHPUT,
         "quick_without_waiting_ns": 70, "quick_without_preparation_ns": 80,
         "slowest": [slow, {**bare, "phases": []}, quick],
@@ -277,7 +278,7 @@ def critical_path():
     sections = [{"path": path, "on_path_ns": ns, "share": share, **beside} for path, (ns, share) in own.items()]
     sections[-1].update(beside_calls=1, slack_mean_ns=3, slack_min_ns=3)
     return {
-        "window": "step", "mode": "train", "windows": 3, "total_ns": 500, "other_ns": 330, "explained_share": 0.34,
+        "window": "step", "mode": "train", "windows": 3, "total_ns": 500, "other_ns": 330, "warmup_other_ns": 240, "explained_share": 0.34,
         "sections": sections,
         "waits": {"waits": 3, "behind_ns": 16, "making_ns": 16, "handover_ns": 18},
         "through_batches": {"linked_ns": 10, "making_ns": 0, "is_exact": True},

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import changes
 import critical
+import early
 import findings
 import held
 import memory
@@ -21,6 +22,7 @@ def against_spans(report, run, sums, assembler, compare):
     the_losses(report["losses"], run, sums, assembler, compare)
     report_sections.compare_sections(report["sections"], run, sums, compare)
     report_steps.compare_steps(report, run, sums, compare)
+    early.compare_early(report, run, compare)
     critical.compare_path(report["critical_path"], report["summary"]["mode"], run, compare)
     waits(report["detailed_metrics"]["waits"], run.waits, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)

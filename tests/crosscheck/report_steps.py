@@ -177,6 +177,16 @@ def steady_step(excluded, steady):
     return max((numbering.at(step) for step in first.values() if step.number is not None), default=None)
 
 
+def usual_warmup(excluded, median, periods):
+    """What as many usual steps take: of those of a period its median, if it has steps after warm-up."""
+
+    def usual(step):
+        mine = [period for period in periods if step.number is not None and warmup.is_of(numbering.at(step), period)]
+        return mine[0]["median_ns"] if mine and mine[0]["median_ns"] is not None else median or 0
+
+    return sum(map(usual, excluded))
+
+
 def compare_mode(mode, run, begun, periods, series, compare):
     name = mode["mode"]
     where = f"{name} steps"
@@ -189,6 +199,7 @@ def compare_mode(mode, run, begun, periods, series, compare):
     most = max(Counter(step.instance for step in excluded).values(), default=0)
     compare.equal(where, "warm-up max_per_instance", mode["warmup"]["max_per_instance"], most)
     compare.equal(where, "warm-up total_ns", mode["warmup"]["total_ns"], sum(step.duration for step in excluded))
+    compare.equal(where, "warm-up usual_ns", mode["warmup"]["usual_ns"], usual_warmup(excluded, mode["steady"]["p50"], periods))
     expected = steady_step(excluded, steady) if mode["numbers"] != "repeated" else None
     compare.equal(where, "warm-up steady_step", mode["warmup"]["steady_step"], expected)
     compare.stats(f"steady {where}", mode["steady"], [step.duration for step in steady])

@@ -5,6 +5,7 @@ mod aggregates;
 mod changes;
 mod coverage;
 mod critical;
+mod early;
 mod examples;
 mod held;
 mod input;
@@ -105,7 +106,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         modes.iter().filter_map(|&mode| series::phases(run, mode, numbers.of_mode(mode))).collect();
     let state = run::state(run);
     let mut losses = run::losses(run);
-    let sections = sections::Table::of(run, &state, &losses);
+    let mut sections = sections::Table::of(run, &state, &losses);
     losses.unplaced = sections.unplaced;
     let coverage = coverage::of(run, sections.steps, &losses);
     let mut periods = periods::found(run, &numbers, &coverage, &series, |_| None);
@@ -117,6 +118,10 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     }
     let mut modes = steps.modes(run, &periods, config);
     pauses::tell(run, &numbers, &mut modes);
+    let periodic = periods::of(run, &steps, &periods, &series);
+    steps.tell_usual(run, &periodic, &mut modes);
+    let warm = early::Warm::of(run, &steps, &modes);
+    warm.tell(&mut modes, &mut sections.rows);
     let primary = steps::primary(&modes);
     let outside = input::Outside::of(run, &steps, primary, config);
     Summary {
@@ -135,7 +140,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         beyond: outside.beyond(&sections.rows),
         batches: input::batches(run),
         waits: input::waits(run),
-        critical_path: critical::of(run, primary, &sections.rows),
+        critical_path: critical::of(run, primary, &sections.rows, warm.other_ns(primary)),
         slowest: sections::slowest(&sections.rows),
         most_variable: sections::most_variable(&sections.rows, config.min_calls),
         memory: memory::summary(
@@ -146,7 +151,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         values: series::values(run, numbers.of_mode(Mode::Train)),
         disagreements: sections.disagreements,
         changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows)),
-        periodic: periods::of(run, &steps, &periods, &series),
+        periodic,
         phase_series,
         examples: examples::of(run, &steps, &modes, &periods),
         sections: sections.rows,

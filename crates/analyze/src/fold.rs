@@ -15,6 +15,7 @@ use stepscope_core::{Level, Mode, SectionKind};
 use stepscope_model::{Completeness, Figure, Span, Trace};
 
 use crate::config::Bounds;
+use crate::early::{EarlySteps, Part};
 use crate::examples::Examples;
 use crate::forest::{Forest, NONE};
 use crate::held::{Held, Nets};
@@ -70,6 +71,12 @@ pub(crate) struct Fold {
     record: StepRecord,
     /// Exposed time of the step at hand by section.
     spent: ByPath<u64>,
+    /// Where the step at hand is, if it has a number.
+    place: Option<Place>,
+    /// Whether it is kept with what its sections take: their parts in it, and the time of its own on the critical path.
+    is_early: bool,
+    parts: ByPath<Part>,
+    own_ns: u64,
     nets: Nets,
     /// Whether every span of the trace at hand was read, so that own times and phases are known.
     is_whole: bool,
@@ -114,6 +121,7 @@ impl Fold {
             series: &mut run.series,
             phase_series: &mut run.phase_series,
             held: &mut run.held,
+            early: &mut run.early,
             examples: &mut run.examples,
             slow: &mut run.slow,
             waits: &mut run.waits,
@@ -257,6 +265,7 @@ struct Target<'a> {
     series: &'a mut [Points<StepPoint>; 3],
     phase_series: &'a mut [Points<PhasePoint>; 3],
     held: &'a mut Held,
+    early: &'a mut [EarlySteps; 3],
     examples: &'a mut [Examples; 3],
     slow: &'a mut [Slow; 3],
     waits: &'a mut crate::batches::Waits,

@@ -12,6 +12,7 @@ pub mod changes;
 mod config;
 pub mod critical;
 mod dist;
+mod early;
 mod examples;
 mod finish;
 mod fold;

@@ -19,13 +19,18 @@ pub(crate) struct Place {
 
 impl Place {
     /// In the order of places.
-    fn key(self) -> Key {
+    pub(crate) fn key(self) -> Key {
         (self.epoch.unwrap_or(0), self.step)
+    }
+
+    /// A place with that key.
+    pub(crate) const fn of_key((epoch, step): Key) -> Self {
+        Self { epoch: Some(epoch), step }
     }
 }
 
 /// Epoch (0 for none) and step, the latter without its last bits.
-type Key = (u64, u64);
+pub(crate) type Key = (u64, u64);
 
 /// A key with `by` bits less than at `shift`: of the step while it has any, then of the epoch.
 fn coarser((epoch, step): Key, shift: u32, by: u32) -> Key {

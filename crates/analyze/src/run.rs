@@ -12,6 +12,7 @@ use crate::aggregates::Aggregates;
 use crate::batches::{Loaders, NamedWaits, Waits};
 use crate::config::Bounds;
 use crate::critical::{Linked, WINDOWS, WindowSums};
+use crate::early::EarlySteps;
 use crate::examples::Examples;
 use crate::held::Held;
 use crate::losses::Account;
@@ -177,6 +178,8 @@ pub(crate) struct RunAcc {
     pub(crate) phase_series: [Points<PhasePoint>; 3],
     pub(crate) held: Held,
     /// By mode.
+    pub(crate) early: [EarlySteps; 3],
+    /// By mode.
     pub(crate) examples: [Examples; 3],
     /// By mode: of the steps that no instance keeps singly. Of instances that were left out, too.
     pub(crate) slow: [Slow; 3],
@@ -206,6 +209,7 @@ impl RunAcc {
             mine.merge(theirs, bounds.phase_points);
         }
         self.held.merge(&other.held, bounds);
+        self.early.iter_mut().zip(&other.early).for_each(|(mine, theirs)| mine.merge(theirs));
         for (mine, theirs) in self.examples.iter_mut().zip(&other.examples) {
             mine.merge(theirs);
         }
@@ -218,13 +222,14 @@ impl RunAcc {
         self.bound_spent();
     }
 
-    /// Forgets what links lead to and what sections left allocated where paths were cut: both are kept by whole paths,
-    /// and were there in one order of the input and not in another.
+    /// Forgets what links lead to, what sections left allocated and what they took at first where paths were cut: all are
+    /// kept by whole paths, and were there in one order of the input and not in another.
     #[inline]
     pub(crate) fn bound_paths(&mut self) {
         if self.sections.tree().cut() != UNCUT {
             self.linked = Linked::default();
             self.held = Held::default();
+            self.early = Default::default();
         }
     }
 

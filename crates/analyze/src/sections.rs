@@ -8,6 +8,7 @@ use stepscope_model::{Figure, FigureSet, Span};
 
 use crate::critical::{CriticalAcc, WINDOWS};
 use crate::dist::Dist;
+use crate::early::Longest;
 use crate::merge::Merge;
 use crate::phases::PhaseKey;
 
@@ -66,7 +67,7 @@ const PLACES: [u8; Figure::ALL.len()] = {
 };
 
 /// A section's part in the steps of one mode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct InStepAcc {
     pub(crate) steps: u64,
     pub(crate) calls: u64,
@@ -74,6 +75,8 @@ pub(crate) struct InStepAcc {
     pub(crate) total_ns: u128,
     pub(crate) driving_ns: u128,
     pub(crate) exposed_ns: u128,
+    /// Of calls in steps that have a number.
+    pub(crate) longest: Longest,
 }
 
 impl Merge for InStepAcc {
@@ -84,6 +87,7 @@ impl Merge for InStepAcc {
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
         self.driving_ns = self.driving_ns.saturating_add(other.driving_ns);
         self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
+        self.longest.absorb(&other.longest);
     }
 }
 

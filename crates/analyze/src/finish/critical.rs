@@ -12,7 +12,14 @@ use crate::run::RunAcc;
 use crate::summary::{CriticalPath, CriticalSection, SectionRow, ThroughBatches, WaitParts};
 
 /// The paths of the mode that verdicts are about; of whole traces where there are no steps.
-pub(super) fn of(run: &RunAcc, primary: Option<Mode>, rows: &[SectionRow]) -> Option<CriticalPath> {
+///
+/// `warmup_other_ns` is what of the windows' own time is warm-up.
+pub(super) fn of(
+    run: &RunAcc,
+    primary: Option<Mode>,
+    rows: &[SectionRow],
+    warmup_other_ns: u64,
+) -> Option<CriticalPath> {
     let kind = primary.map_or(TRACES, |mode| mode as usize);
     let windows = run.windows.get(kind).filter(|windows| windows.count > 0)?;
     let tree = run.sections.tree();
@@ -32,6 +39,7 @@ pub(super) fn of(run: &RunAcc, primary: Option<Mode>, rows: &[SectionRow]) -> Op
         windows: windows.count,
         total_ns: narrow(windows.total_ns),
         other_ns: narrow(windows.other_ns),
+        warmup_other_ns,
         explained_share: share(windows.total_ns.saturating_sub(windows.other_ns), windows.total_ns),
         sections,
         waits: waits(run),

@@ -327,6 +327,12 @@ fn in_steps(acc: &SectionAcc) -> Vec<InSteps> {
             total_ns: narrow(part.total_ns),
             driving_ns: narrow(part.driving_ns),
             exposed_ns: narrow(part.exposed_ns),
+            // Told when warm-up is.
+            warmup_calls: 0,
+            warmup_total_ns: 0,
+            warmup_driving_ns: 0,
+            warmup_exposed_ns: 0,
+            longest_steady_ns: None,
         })
         .collect()
 }

@@ -17,7 +17,8 @@ use crate::points::Place;
 use crate::run::{Instance, RunAcc};
 use crate::steps::{PhaseTime, StepAcc, StepRecord, StepSums, Work};
 use crate::summary::{
-    DurationBucket, ModeSummary, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup, WholeSteps,
+    DurationBucket, ModeSummary, PeriodicSteps, PhaseRow, SlowStep, Stats, StepPhase, Throughput, Warmup,
+    WholeSteps,
 };
 use crate::warmup::{Early, warm_up};
 
@@ -94,6 +95,25 @@ impl<'a> Steady<'a> {
                 row
             })
             .collect()
+    }
+
+    /// Tells what as many usual steps as are warm-up take: of periodic ones the median of their period.
+    pub(super) fn tell_usual(&self, run: &RunAcc, periodic: &[PeriodicSteps], modes: &mut [ModeSummary]) {
+        for row in modes.iter_mut().filter(|row| row.warmup.steps > 0) {
+            let (mode, usual_ns) = (row.mode, row.steady.p50.unwrap_or(0));
+            let periods = periodic.iter().find(|periodic| periodic.mode == mode);
+            let numbering = self.numbers.of_mode(mode);
+            let median = |record: &StepRecord| {
+                let number = numbering.number(record.place()?);
+                periods?.periods.iter().find(|period| period.holds(number))?.median_ns
+            };
+            let warm = run.instances.iter().filter_map(|(instance, acc)| {
+                let count = self.get(Some(mode), instance)?.warmup_steps();
+                Some(acc.steps.get(mode as usize)?.kept.iter().take(count))
+            });
+            let usual = warm.flatten().map(|record| median(record).unwrap_or(usual_ns));
+            row.warmup.usual_ns = usual.fold(0, u64::saturating_add);
+        }
     }
 }
 
@@ -172,6 +192,7 @@ fn summary(
             steps: whole_all.0.saturating_add(sums.whole_steps),
             total_ns: narrow(whole_all.1.saturating_add(sums.whole_ns)),
         },
+        whole_warmup: WholeSteps::default(),
         whole: WholeSteps { steps: sums.whole_steps, total_ns: narrow(sums.whole_ns) },
         phases: phases(&sums, sums.whole_ns),
         unattributed_ns: sums

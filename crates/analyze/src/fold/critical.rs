@@ -131,7 +131,7 @@ impl Paths {
 impl Fold {
     /// Adds the path of the window of `anchor`. `path` is the window's place on the path that was walked; where none was,
     /// the spans that were swept are all there is, and it says whether they nest like calls: then each is on the path
-    /// with its own time.
+    /// with its own time. Gives the window's own.
     pub(super) fn critical(
         &mut self,
         trace: &Trace,
@@ -140,12 +140,12 @@ impl Fold {
         mode: Option<usize>,
         path: Result<u32, bool>,
         target: &mut Target<'_>,
-    ) {
+    ) -> u64 {
         // Of programs that have no steps each trace is a window.
         let kind = match (mode, window.role) {
             (Some(mode), _) => mode,
             (None, Role::Outside) if !trace.is_ours && !self.follows(trace, anchor) => TRACES,
-            (None, _) => return,
+            (None, _) => return 0,
         };
         let mut other_ns = 0;
         // Our own layer writes no queues within a trace.
@@ -187,6 +187,7 @@ impl Fold {
             windows.total_ns = windows.total_ns.saturating_add(window.duration_ns().into());
             windows.other_ns = windows.other_ns.saturating_add(other_ns.into());
         }
+        other_ns
     }
 
     /// Whether a section waits for what it links to in other traces. What a root links to is where it came from.

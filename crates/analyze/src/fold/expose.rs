@@ -72,7 +72,7 @@ impl Fold {
             self.join(anchor);
         }
         let are_nested = self.sweep.run(&self.sweep_members, &self.turns, &self.joins, &mut self.exposed);
-        self.critical(trace, anchor, window, mode, walked.ok_or(are_nested), target);
+        self.own_ns = self.critical(trace, anchor, window, mode, walked.ok_or(are_nested), target);
         self.spent.clear();
         for (&index, &exposed_ns) in self.sweep_nodes.iter().zip(&self.exposed) {
             let Some(node) = self.nodes.get(index as usize) else { continue };

@@ -10,6 +10,7 @@ use super::place::{Node, Role};
 use super::slots::SlotSum;
 use super::{Fold, Target};
 use crate::batches::OUTSIDE;
+use crate::early::EarlyStep;
 use crate::forest::NONE;
 use crate::outside::{OTHERS, OutsideRecord};
 use crate::paths::UNCUT;
@@ -31,6 +32,14 @@ impl Fold {
         let step_mode = (window.role == Role::Step).then(|| self.mode_of(root, &window, anchor));
         let mode = step_mode.map(|mode| mode as usize);
         self.is_outside = trace.is_ours && window.role == Role::Outside;
+        self.place = mode.and_then(|_| place_of(root));
+        self.is_early = self.is_whole
+            && target.sections.tree().cut() == UNCUT
+            && mode
+                .and_then(|mode| target.early.get(mode))
+                .zip(self.place)
+                .is_some_and(|(of, at)| of.wants(at));
+        self.parts.clear();
         let place = mode.or((window.role == Role::Outside).then(|| self.place_outside(&window)));
         self.waiting.clear();
         self.paths.waits.clear();
@@ -143,6 +152,12 @@ impl Fold {
                 if let Some(seen) = self.seen.get_mut(path) {
                     count_call(part, seen, self.group, node);
                 }
+                if let Some(place) = self.place {
+                    part.longest.add(duration_ns, place);
+                }
+                if self.is_early && !node.is_orphan {
+                    self.parts.add(node.path, |part| part.with_call(duration_ns, node.is_driving));
+                }
             }
         }
         if span.kind == SectionKind::Batch {
@@ -177,8 +192,7 @@ impl Fold {
         if self.nets.is_empty() && !(is_step && (says(Figure::AllocBytes) || says(Figure::FreeBytes))) {
             return;
         }
-        let place = root.amount(Figure::Step).map(|step| Place { epoch: root.amount(Figure::Epoch), step });
-        let step = mode.zip(place).map(|(mode, place)| (mode as usize, place));
+        let step = mode.zip(place_of(root)).map(|(mode, place)| (mode as usize, place));
         target.held.add(step, window.end_ns, &mut self.nets, target.sections.tree(), target.bounds);
     }
 
@@ -252,6 +266,8 @@ impl Fold {
             record.phases.push((key, time));
         }
         record.phases.sort_unstable();
+        self.early(window, step_mode, target);
+        let record = &self.record;
         if let Some(instance) = &mut target.instance {
             let mode = step_mode as usize;
             if let Some((steps, slow)) = instance.steps.get_mut(mode).zip(target.slow.get_mut(mode)) {
@@ -286,6 +302,19 @@ impl Fold {
             if let Some(kept) = target.examples.get_mut(step_mode as usize) {
                 kept.add(&self.record, example);
             }
+        }
+    }
+
+    /// Keeps what the sections of a step took, where it is one of the first.
+    fn early(&mut self, window: &Node, mode: Mode, target: &mut Target<'_>) {
+        let Some(place) = self.place.filter(|_| self.is_early) else { return };
+        let Self { parts, spent, own_ns, .. } = self;
+        spent.iter().for_each(|(path, ns)| parts.add(path, |part| part.with_exposed(ns)));
+        let mut step = EarlyStep::one(window.duration_ns(), *own_ns);
+        let tree = target.sections.tree();
+        parts.drain().for_each(|(path, part)| step.add(tree.id(path), &part));
+        if let Some(steps) = target.early.get_mut(mode as usize) {
+            steps.add(place, &step);
         }
     }
 
@@ -324,9 +353,7 @@ impl Fold {
     fn outside(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
         if wait_ns > 0 {
             let point = StepPoint { wait_ns: wait_ns.into(), ..StepPoint::default() };
-            let step = root.amount(Figure::Step);
-            let place = step.map(|step| Place { epoch: root.amount(Figure::Epoch), step });
-            target.point(root.mode, place, &point);
+            target.point(root.mode, place_of(root), &point);
         }
         let Some(instance) = &mut target.instance else { return };
         let mut exposed: Vec<(PhaseKey, u64)> = self
@@ -369,6 +396,11 @@ impl Fold {
         };
         names.iter().rev().fold(around, |around, name| id_inside(around, name))
     }
+}
+
+/// Where a step is in a series, if it has a number.
+fn place_of(root: &Span) -> Option<Place> {
+    root.amount(Figure::Step).map(|step| Place { epoch: root.amount(Figure::Epoch), step })
 }
 
 /// The loader that makes a batch: as the batch says, else by its name.

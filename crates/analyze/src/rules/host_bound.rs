@@ -20,9 +20,9 @@ pub(super) const RULE: Rule = Rule {
         why: "Where a step does not wait for input and is slow all the same, what is left is the loop around the stages: \
               bookkeeping, allocation, launches, logging. Nobody looks there, since it has no name.",
         how: "The time of the critical path on which the step's own span is, nested sections excluded, and no more than the \
-              step's thread was in no section, divided by the time of the steps and the input between them; warm-up is in both. The stages have to be known (one of forward, \
-              backward, optimizer and so on), and phases have to cover a good part of the step: else regular stages cannot be \
-              told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
+              step's thread was in no section, divided by the time of the steps and the input between them, warm-up excluded. The \
+              stages have to be known (one of forward, backward, optimizer and so on), and phases have to cover a good part \
+              of the step: else regular stages cannot be told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
               The limit is that from which TensorFlow's profiler calls a program highly host bound.",
         advice: "Give the parts of the loop sections of their own to see which it is; then do it less often, in another \
                  thread, or not at all.",
@@ -66,10 +66,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     // Where the path leaves a thread that is in a section for what ended later elsewhere, what was before is the step's.
     let is_step = |row: &&SectionRow| row.kind == SectionKind::Step;
     let exposed = summary.sections.iter().filter(is_step).filter_map(|row| row.in_mode(mode.mode));
-    let exposed_ns = exposed.fold(0u64, |sum, part| sum.saturating_add(part.exposed_ns));
-    let other_ns = paths.other_ns.min(exposed_ns);
-    let share = steps.share_inside(other_ns, paths.total_ns);
-    let own_ns = other_ns / paths.windows.max(1);
+    let exposed_ns = exposed.fold(0u64, |sum, part| sum.saturating_add(part.after_warmup().exposed_ns));
+    let other_ns = paths.other_ns.saturating_sub(paths.warmup_other_ns).min(exposed_ns);
+    let share = steps.share_inside(other_ns, paths.total_ns.saturating_sub(mode.whole_warmup.total_ns));
+    let windows = paths.windows.saturating_sub(mode.whole_warmup.steps);
+    let own_ns = other_ns / windows.max(1);
     if share < thresholds.min_share || own_ns < thresholds.min_own_ns {
         return Verdict::fine(format!(
             "{} of {} is code of the step between its sections",
@@ -108,7 +109,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with("own_per_step_ns", own_ns)
             .with_known("input_share", input_share.map(|share| rounded(share, 6)))
             .with("phase_share", rounded(covered, 6))
-            .with("steps", paths.windows),
+            .with("steps", windows),
         recommendation: format!(
             "{} a step is in no section: give the parts of the loop sections of their own, see which it is, and do it less \
              often or in another thread.{against}",

@@ -3,14 +3,14 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::{FEW, innermost, is_driving, warmup_excess_ns};
+use super::common::tail::{FEW, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
-use crate::summary::{SectionRow, StepPeriod, Summary};
+use crate::summary::{ModeSummary, SectionRow, StepPeriod, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "slow_calls",
@@ -23,11 +23,12 @@ pub(super) const RULE: Rule = Rule {
                 part of the step time.",
         why: "The mean hides them and so does the median: every call but one in fifty is fast, and that one waits for a \
               lock, a flush, a reallocation, a sample of unusual size.",
-        how: "Over the calls of a section on the training thread: the slowest call against the median one, and the \
+        how: "Over the calls of a section on the training thread: the slowest call after warm-up against the median one, and the \
               90th percentile, which has to be usual. The cost is what calls of more than twice the median take above it, \
-              as a share of the section's time, times the section's share of the steps. What the first steps take \
-              above the usual is taken off it: that is warm-up; and so is what periodic steps take above the others in \
-              the section's phase. Where evaluation calls the section, too, the calls of training are judged. Of \
+              as a share of the section's time, times the section's share of the steps. What the section's own calls in \
+              warm-up take above the usual is taken off it; and so is what periodic steps take above the others in \
+              the section's phase, or, where that is more, what sections inside it take that run in one of ten of its steps \
+              or fewer: that has a name of its own. Where evaluation calls the section, too, the calls of training are judged. Of \
               nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
               their own. Where all steps waited for a processor for half of the cost or more, or the slowest call is more than a \
               quarter of it, which may be chance, the severity is at most 9.",
@@ -69,12 +70,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             count(all)
         ));
     }
-    let warmup_ns = warmup_excess_ns(steps.mode);
     let is_judged = |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls;
-    let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, thresholds));
+    let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, steps.mode, thresholds));
     let rare_ns = |row| {
-        let periodic_ns = periodic_ns(row, summary, &steps);
-        above_ns(row, &steps).saturating_sub(warmup_ns).saturating_sub(periodic_ns)
+        let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode);
+        above_ns(row, &steps).saturating_sub(periodic_ns(row, summary, &steps).max(seldom_ns))
     };
     let tails = tails.map(|row| (row, rare_ns(row))).collect();
     let taken = Taken::of(summary, steps.mode.mode);
@@ -103,11 +103,13 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
-fn is_slow(row: &SectionRow, thresholds: &Thresholds) -> bool {
+fn is_slow(row: &SectionRow, mode: &ModeSummary, thresholds: &Thresholds) -> bool {
     let of_other_rules = |phase: Phase| WAITING.contains(&phase) || phase == Phase::Checkpoint;
     let phase = row.phase.as_ref().and_then(|name| Phase::parse(name.as_str()));
     let stats = &row.stats;
-    let (Some(p50), Some(p90), Some(max)) = (stats.p50, stats.p90, stats.max) else { return false };
+    let (Some(p50), Some(p90), Some(max)) = (stats.p50, stats.p90, longest_ns(row, mode)) else {
+        return false;
+    };
     p50 > 0
         && !phase.is_some_and(of_other_rules)
         && max as f64 >= thresholds.min_ratio * p50 as f64
@@ -117,9 +119,10 @@ fn is_slow(row: &SectionRow, thresholds: &Thresholds) -> bool {
 /// What a section's slow calls take above usual ones. Where steps of other modes call it, too, no more than its calls in
 /// those that are judged take above as many usual ones: a long call of an evaluation is not a slow one of training.
 fn above_ns(row: &SectionRow, steps: &Steps<'_>) -> u64 {
-    let slow_ns = row.slow_excess_ns.unwrap_or(0);
+    let slow_ns = slow_ns(row, steps.mode).unwrap_or(0);
     match row.in_mode(steps.mode.mode).filter(|_| row.in_steps.len() > 1) {
         Some(part) => {
+            let part = part.after_warmup();
             let usual_ns = row.stats.p50.unwrap_or(0).saturating_mul(part.calls);
             slow_ns.min(part.total_ns.saturating_sub(usual_ns))
         }
@@ -138,16 +141,19 @@ fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
 /// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.
 fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
     let part = row.in_mode(steps.mode.mode).filter(|part| is_driving(part))?;
-    let inside = steps.share_inside(part.driving_ns, steps.mode.whole_all.total_ns);
-    let all_ns = if row.in_steps.len() > 1 { part.total_ns } else { row.stats.total };
+    let steady = part.after_warmup();
+    let inside = steps.share_inside(steady.driving_ns, steps.mode.whole_after_warmup().total_ns);
+    let all_ns = match row.in_steps.len() {
+        0 | 1 => row.stats.total.saturating_sub(part.warmup_total_ns),
+        _ => steady.total_ns,
+    };
     Some(inside * (above_ns as f64 / all_ns.max(1) as f64).min(1.0))
 }
 
 /// Whether the slowest call is a good part of what slow calls take, so that there are fewer than four or one that is unlike
 /// the others: such a run says little of the next one.
-fn may_be_chance(row: &SectionRow, above_ns: u64) -> bool {
-    let longest_ns = row.stats.max.unwrap_or(0).saturating_sub(row.stats.p50.unwrap_or(0));
-    longest_ns.saturating_mul(FEW) > above_ns
+fn may_be_chance(longest_ns: u64, usual_ns: u64, above_ns: u64) -> bool {
+    longest_ns.saturating_sub(usual_ns).saturating_mul(FEW) > above_ns
 }
 
 /// `share` is that of the step time, and what others on the machine may have done of it.
@@ -160,7 +166,7 @@ fn finding(
     let mean_ns = steps.mean_ns();
     let gain = Gain::upper_bound((share * mean_ns as f64).round() as u64, mean_ns)?.of(steps.base());
     let stats = &row.stats;
-    let (p50, max) = (stats.p50?, stats.max?);
+    let (p50, max) = (stats.p50?, longest_ns(row, steps.mode)?);
     let ratio = max as f64 / p50.max(1) as f64;
     Some(Finding {
         title: format!(
@@ -170,7 +176,7 @@ fn finding(
             steps.base().as_str(),
             count(ratio.round() as u64)
         ),
-        severity: capped(&gain, others.is_some() || may_be_chance(row, above_ns)),
+        severity: capped(&gain, others.is_some() || may_be_chance(max, p50, above_ns)),
         section: Some(row.path.clone()),
         phase: row.phase.as_ref().map(|phase| phase.as_str().to_owned()),
         rank: None,

@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
         why: "Logging, metrics and helper code inside the step cost as much as they take, \
               and are usually not meant to.",
         how: "Own time counts where it is exposed: while the training thread is in the section itself, or waits for it \
-              on another thread, and nothing of higher rank runs. Where no step was read with its sections, their sums \
+              on another thread, and nothing of higher rank runs, warm-up excluded. Where no step was read with its sections, their sums \
               tell how long they took themselves, on whatever thread, and the finding says so. A section is a finding \
               from a share of the step time on, or from a lower share when a single call takes long. Sections without \
               a phase are judged only where phases cover most of the step; kernels and copies on a device are not \
@@ -125,7 +125,7 @@ fn is_expected(row: &SectionRow, steps: &Steps<'_>) -> bool {
     })
 }
 
-/// What a section costs the steps of the primary mode, warm-up included on both sides.
+/// What a section costs the steps of the primary mode: after warm-up; by the sums, which know none, in all of them.
 struct Cost<'a> {
     row: &'a SectionRow,
     exposed_ns: u64,
@@ -143,8 +143,8 @@ impl<'a> Cost<'a> {
                 (row.self_busy_ns?, row.stats.count, sums.steps_ns, sums.steps)
             }
             None => {
-                let part = row.in_mode(steps.mode.mode)?;
-                let whole = &steps.mode.whole_all;
+                let part = row.in_mode(steps.mode.mode)?.after_warmup();
+                let whole = steps.mode.whole_after_warmup();
                 (part.exposed_ns, part.calls, whole.total_ns, whole.steps)
             }
         };

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Phase;
 
 use super::common::levels::levels_since;
-use super::common::tail::{FEW, innermost, is_driving, warmup_excess_ns};
+use super::common::tail::{FEW, innermost, is_driving, longest_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
 use super::common::within::steps_within;
@@ -44,7 +44,7 @@ pub(super) const RULE: Rule = Rule {
               it accounts for at least half of the excess and grows by half as much again of its own time as the rest of the \
               step does: what makes all of a step slower is no matter of its longest phase. A second one with 15 % of the excess or more is \
               told, too. Where none does, the section is named whose calls of more than twice \
-              the median take at least half of what all steps take above theirs. Where slow calls of one section of this phase, or a change \
+              the median take at least half of what all steps take above theirs, and grow by as much more than the rest. Where slow calls of one section of this phase, or a change \
               in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
               time in which the steps' threads waited for a processor, the severity is at most 9.",
         advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
@@ -149,7 +149,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let cause = Cause::of(steps.mode, periodic).filter(|cause| cause.share >= thresholds.explained_share);
     let slow = match &cause {
-        None => SlowCalls::of(summary, steps.mode, above_ns.saturating_mul(stats.count)),
+        None => SlowCalls::of(summary, steps.mode, p50, above_ns.saturating_mul(stats.count)),
         Some(_) => None,
     };
     let slow = slow.filter(|slow| slow.share >= thresholds.explained_share);
@@ -388,19 +388,26 @@ impl Cause {
 /// A section whose slow calls take most of what steps take above the usual.
 struct SlowCalls<'a> {
     row: &'a SectionRow,
+    longest_ns: Option<u64>,
     share: f64,
 }
 
 impl<'a> SlowCalls<'a> {
     /// The one whose slow calls take most, of `above_ns` that all steps take above the usual; of those around each other the
-    /// innermost. What the first steps take above the usual may be in them and is left out.
-    fn of(summary: &'a Summary, mode: &ModeSummary, above_ns: u64) -> Option<Self> {
+    /// innermost. None where these grow no more than the rest of the step does, which is usually `usual_ns`: then all of it
+    /// is slower.
+    fn of(summary: &'a Summary, mode: &ModeSummary, usual_ns: u64, above_ns: u64) -> Option<Self> {
         let is_inside = |row: &&SectionRow| row.is_part() && row.in_mode(mode.mode).is_some_and(is_driving);
         let slow =
-            summary.sections.iter().filter(is_inside).filter_map(|row| Some((row, row.slow_excess_ns?)));
+            summary.sections.iter().filter(is_inside).filter_map(|row| Some((row, slow_ns(row, mode)?)));
         let (row, slow_ns) = innermost(slow.collect()).into_iter().next()?;
-        let slow_ns = slow_ns.saturating_sub(warmup_excess_ns(mode));
-        (above_ns > 0).then(|| Self { row, share: (slow_ns as f64 / above_ns as f64).min(1.0) })
+        let (slow, above) = (slow_ns as f64, above_ns as f64);
+        // As if all of it were one step's: how many of them it is does not matter.
+        let calls = row.in_mode(mode.mode).map_or(0, |part| part.calls) as f64;
+        let usual = row.stats.p50? as f64 * calls / mode.whole_all.steps.max(1) as f64;
+        let step = (usual_ns as f64, usual_ns as f64 + above);
+        let is_it = above_ns > 0 && stands_out(step, (usual, usual + slow.min(above)));
+        is_it.then(|| Self { row, longest_ns: longest_ns(row, mode), share: (slow / above).min(1.0) })
     }
 
     fn advice(&self) -> String {
@@ -410,7 +417,7 @@ impl<'a> SlowCalls<'a> {
              does in calls that take up to {} and not in the usual one, {}.",
             names::path(&self.row.path),
             percent(self.share),
-            stats.max.map_or_else(|| "unknown".into(), duration),
+            self.longest_ns.map_or_else(|| "unknown".into(), duration),
             stats.p50.map_or_else(|| "unknown".into(), duration)
         )
     }

@@ -4,7 +4,7 @@ use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
-use crate::summary::{SectionRow, Summary};
+use crate::summary::{InSteps, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "tiny_sections",
@@ -18,7 +18,7 @@ pub(super) const RULE: Rule = Rule {
         why: "A section is not free: its figures are those of the work and of the recording, and the step is slower than \
               without. The spans fill disks and queues besides.",
         how: "The calls of all sections whose mean duration is at most `tiny_ns`, times what recording a section costs its \
-              own thread, divided by the time of the steps. The bound of the gain counts what the background thread does \
+              own thread, divided by the time of the steps, warm-up excluded. The bound of the gain counts what the background thread does \
               besides, as if it took a processor from the training thread. Both costs are measured ones, and thresholds: \
               docs/overhead.md says how to measure yours. Spans that other libraries recorded are not judged.",
         advice: "Put one section around the loop instead of one into it. Where the calls matter, record their number \
@@ -54,7 +54,7 @@ struct Tiny<'a> {
 
 impl<'a> Tiny<'a> {
     fn of(summary: &'a Summary, steps: &Steps<'_>, tiny_ns: u64) -> Self {
-        let whole = &steps.mode.whole_all;
+        let whole = steps.mode.whole_after_warmup();
         let (in_steps, steps_ns) = match &steps.sums {
             Some(sums) => (sums.steps, sums.steps_ns),
             None => (whole.steps, whole.total_ns),
@@ -65,7 +65,10 @@ impl<'a> Tiny<'a> {
                 Some(sums) => {
                     sums.inside.get(row.path.as_str()).map(|row| (row.stats.count, row.stats.total))
                 }
-                None => row.in_mode(steps.mode.mode).map(|part| (part.calls, part.total_ns)),
+                None => {
+                    let part = row.in_mode(steps.mode.mode).map(InSteps::after_warmup);
+                    part.map(|part| (part.calls, part.total_ns))
+                }
             };
             let Some((calls, total_ns)) = part else { continue };
             if calls == 0 || total_ns > tiny_ns.saturating_mul(calls) {

@@ -20,6 +20,8 @@ pub struct CriticalPath {
     pub total_ns: u64,
     /// Time for which the window's own span was on the path: no section inside it says what was going on.
     pub other_ns: u64,
+    /// Of it, that in the steps of `whole_warmup`.
+    pub warmup_other_ns: u64,
     /// The rest, as a share of `total_ns`.
     pub explained_share: f64,
     /// Sections that were on a path or beside one, longest time on the path first, then by path.

@@ -69,6 +69,36 @@ pub struct InSteps {
     /// Time during which it was the section that the step's exposed time was attributed to (the innermost of
     /// highest rank on the driving thread, or what this waited for on another thread), nested sections excluded.
     pub exposed_ns: u64,
+    /// Of `calls` those in warm-up: in steps before the first number at which no process warms up. Of more than 512 sections
+    /// in such a step not all are known; of one that is not, this and the following are 0.
+    pub warmup_calls: u64,
+    /// Of `total_ns` that of these calls.
+    pub warmup_total_ns: u64,
+    /// Of `driving_ns` the same.
+    pub warmup_driving_ns: u64,
+    /// Of `exposed_ns` the same.
+    pub warmup_exposed_ns: u64,
+    /// The longest call after warm-up, or, where those of the 16 step numbers with the longest calls are all warm-up, what it
+    /// does not exceed; absent where steps have no numbers.
+    pub longest_steady_ns: Option<u64>,
+}
+
+impl InSteps {
+    /// The same without warm-up; `steps` and `max_calls` are not known without it, and stay.
+    #[must_use]
+    pub const fn after_warmup(&self) -> Self {
+        Self {
+            calls: self.calls.saturating_sub(self.warmup_calls),
+            total_ns: self.total_ns.saturating_sub(self.warmup_total_ns),
+            driving_ns: self.driving_ns.saturating_sub(self.warmup_driving_ns),
+            exposed_ns: self.exposed_ns.saturating_sub(self.warmup_exposed_ns),
+            warmup_calls: 0,
+            warmup_total_ns: 0,
+            warmup_driving_ns: 0,
+            warmup_exposed_ns: 0,
+            ..*self
+        }
+    }
 }
 
 /// One call path, as the report lists it. Durations in nanoseconds.

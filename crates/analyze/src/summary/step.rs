@@ -40,6 +40,8 @@ pub struct ModeSummary {
     pub numbers: StepNumbers,
     /// Steps whose every span was read, warm-up included: what `in_steps` of sections rests on.
     pub whole_all: WholeSteps,
+    /// Those of them with numbers before `warmup.steady_step`: what `warmup_…` of `in_steps` rests on.
+    pub whole_warmup: WholeSteps,
     /// The steady ones among them: what all figures by phase rest on.
     pub whole: WholeSteps,
     /// Time of the steady whole steps by phase; longest exposed first.
@@ -94,6 +96,8 @@ pub struct Warmup {
     pub max_per_instance: u64,
     /// Their time.
     pub total_ns: u64,
+    /// What as many usual steps take: the median, of steps that take longer every so often that of their period.
+    pub usual_ns: u64,
     /// The first number in the series at which no instance is warming up. Absent where none does, where steps have no
     /// numbers, or where numbers do not tell steps apart.
     pub steady_step: Option<u64>,
@@ -170,6 +174,15 @@ impl ModeSummary {
         let scaled =
             u128::from(whole_ns).saturating_mul(self.steady_ns.into()) / u128::from(self.whole.total_ns);
         u64::try_from(scaled).unwrap_or(u64::MAX)
+    }
+
+    /// Whole steps without those of the warm-up: what [`super::InSteps::after_warmup`] rests on.
+    #[must_use]
+    pub const fn whole_after_warmup(&self) -> WholeSteps {
+        WholeSteps {
+            steps: self.whole_all.steps.saturating_sub(self.whole_warmup.steps),
+            total_ns: self.whole_all.total_ns.saturating_sub(self.whole_warmup.total_ns),
+        }
     }
 
     /// Whether processes do steps of numbers of their own, so that none waits for another.

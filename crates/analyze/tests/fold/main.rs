@@ -27,3 +27,4 @@ mod series;
 mod steps;
 mod sums;
 mod thinned;
+mod warm;

@@ -101,7 +101,8 @@ fn warm_up_is_what_came_first_whatever_its_number() {
         summarise(&(0..400).map(of).collect::<Vec<_>>()).modes[0].warmup
     };
     // Numbers that repeat do not say where it ended.
-    let expected = Warmup { steps: 1, max_per_instance: 1, total_ns: 1_900, steady_step: None };
+    let expected =
+        Warmup { steps: 1, max_per_instance: 1, total_ns: 1_900, usual_ns: 100, steady_step: None };
     assert_eq!(warmup(1_900), expected);
     assert_eq!(warmup(900), Warmup::default());
 }

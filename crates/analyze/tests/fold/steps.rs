@@ -22,7 +22,10 @@ fn slow_steps_at_the_start_are_warm_up() {
     durations[10] = 500;
     let summary = summarise(&steps(&durations));
     let mode = summary.mode(Mode::Train).unwrap();
-    assert_eq!(mode.warmup, Warmup { steps: 3, max_per_instance: 3, total_ns: 1_560, steady_step: Some(3) });
+    assert_eq!(
+        mode.warmup,
+        Warmup { steps: 3, max_per_instance: 3, total_ns: 1_560, usual_ns: 300, steady_step: Some(3) }
+    );
     assert_eq!((mode.all.count, mode.steady.count), (20, 17));
     assert_eq!((mode.steady.p50, mode.steady.max, mode.steady.total), (Some(100), Some(500), 2_100));
     assert_eq!(mode.step_range, Some((0, 19)));

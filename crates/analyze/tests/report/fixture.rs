@@ -168,6 +168,7 @@ impl Run {
             numbers: stepscope_analyze::summary::StepNumbers::default(),
             step_range: (count > 0).then(|| (0, count - 1)),
             whole_all: WholeSteps { steps: count, total_ns: all.total },
+            whole_warmup: WholeSteps::default(),
             whole: WholeSteps { steps: count, total_ns: all.total },
             phases: Vec::new(),
             unattributed_ns: all.total,
@@ -362,6 +363,7 @@ impl Run {
             windows,
             total_ns,
             other_ns,
+            warmup_other_ns: 0,
             explained_share: (total_ns - other_ns) as f64 / total_ns as f64,
             sections: Vec::new(),
             waits: None,
@@ -377,7 +379,22 @@ impl Run {
             std::iter::repeat_n(mode.steady.p50.unwrap(), usize::try_from(mode.steady.count).unwrap());
         mode.all = stats(usual.chain(durations.iter().copied()));
         let (steps, total_ns) = (durations.len() as u64, durations.iter().sum());
-        mode.warmup = Warmup { steps, max_per_instance: steps, total_ns, steady_step: Some(steps) };
+        let usual_ns = steps * mode.steady.p50.unwrap();
+        mode.warmup = Warmup { steps, max_per_instance: steps, total_ns, usual_ns, steady_step: Some(steps) };
+        self
+    }
+
+    /// Says that these calls of a section, of those that it has, were in the steps of the warm-up, which are whole, and what
+    /// the longest other one took.
+    pub(crate) fn warmup_of(mut self, path: &str, durations: &[u64], longest_steady_ns: u64) -> Self {
+        let mode = &mut self.summary.modes[0];
+        mode.whole_warmup = WholeSteps { steps: mode.warmup.steps, total_ns: mode.warmup.total_ns };
+        mode.whole_all = WholeSteps { steps: mode.all.count, total_ns: mode.all.total };
+        let row = self.summary.sections.iter_mut().find(|row| row.path == path).unwrap();
+        let (calls, total_ns) = (durations.len() as u64, durations.iter().sum());
+        let part = &mut row.in_steps[0];
+        (part.warmup_calls, part.warmup_total_ns, part.warmup_driving_ns) = (calls, total_ns, total_ns);
+        (part.warmup_exposed_ns, part.longest_steady_ns) = (total_ns, Some(longest_steady_ns));
         self
     }
 
@@ -444,6 +461,11 @@ impl Run {
             total_ns: stats.total,
             driving_ns: stats.total,
             exposed_ns,
+            warmup_calls: 0,
+            warmup_total_ns: 0,
+            warmup_driving_ns: 0,
+            warmup_exposed_ns: 0,
+            longest_steady_ns: None,
         };
         let name = path.rsplit('/').next().unwrap();
         let row = SectionRow {

@@ -12,6 +12,7 @@ pub(super) fn path(report: &Report) -> String {
         .column("windows", |row| row.windows.into())
         .column("total_ns", |row| row.total_ns.into())
         .column("other_ns", |row| row.other_ns.into())
+        .column("warmup_other_ns", |row| row.warmup_other_ns.into())
         .column("explained_share", |row| row.explained_share.into())
         .column("waits", |row| row.waits.map(|waits| waits.waits).into())
         .column("waits_behind_ns", |row| row.waits.map(|waits| waits.behind_ns).into())

@@ -63,5 +63,10 @@ pub(super) fn in_modes(report: &Report) -> String {
         .column("total_ns", |row| row.1.total_ns.into())
         .column("driving_ns", |row| row.1.driving_ns.into())
         .column("exposed_ns", |row| row.1.exposed_ns.into())
+        .column("warmup_calls", |row| row.1.warmup_calls.into())
+        .column("warmup_total_ns", |row| row.1.warmup_total_ns.into())
+        .column("warmup_driving_ns", |row| row.1.warmup_driving_ns.into())
+        .column("warmup_exposed_ns", |row| row.1.warmup_exposed_ns.into())
+        .column("longest_steady_ns", |row| row.1.longest_steady_ns.into())
         .of(rows)
 }

@@ -12,10 +12,43 @@ pub(in crate::rules) fn above_usual_ns(stats: &Stats) -> u64 {
     stats.p50.map_or(0, |p50| stats.total.saturating_sub(p50.saturating_mul(stats.count)))
 }
 
-/// What the steps at the start took above the usual step.
+/// What the steps at the start took above usual ones.
 pub(in crate::rules) fn warmup_excess_ns(mode: &ModeSummary) -> u64 {
-    let usual_ns = mode.steady.p50.unwrap_or(0);
-    mode.warmup.total_ns.saturating_sub(usual_ns.saturating_mul(mode.warmup.steps))
+    mode.warmup.total_ns.saturating_sub(mode.warmup.usual_ns)
+}
+
+/// What a section's slow calls take above the median one, without what its own calls of the steps at the start do; where
+/// it is not known which calls these are, without all that these steps take above the usual. Absent without calls.
+pub(in crate::rules) fn slow_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
+    let usual_ns = row.stats.p50.unwrap_or(0);
+    let own_ns = row
+        .in_mode(mode.mode)
+        .map_or(0, |part| part.warmup_total_ns.saturating_sub(usual_ns.saturating_mul(part.warmup_calls)));
+    let warmup_ns = if mode.whole_warmup.steps > 0 { own_ns } else { warmup_excess_ns(mode) };
+    Some(row.slow_excess_ns?.saturating_sub(warmup_ns))
+}
+
+/// The longest call of a section in the steps after warm-up; of all its calls where steps have no numbers.
+pub(in crate::rules) fn longest_ns(row: &SectionRow, mode: &ModeSummary) -> Option<u64> {
+    row.in_mode(mode.mode).and_then(|part| part.longest_steady_ns).or(row.stats.max)
+}
+
+/// A section runs in few of the steps of another one where it runs in one of so many, or fewer.
+const FEW_STEPS: u64 = 10;
+
+/// What a section's calls take on the steps' thread in sections inside it that run in few of its steps, warm-up apart: calls
+/// that hold such a section are slow because of it.
+pub(in crate::rules) fn seldom_inside_ns(row: &SectionRow, rows: &[SectionRow], mode: &ModeSummary) -> u64 {
+    let Some(part) = row.in_mode(mode.mode) else { return 0 };
+    let is_seldom = |inner: &&SectionRow| {
+        let inner_part = inner.in_mode(mode.mode);
+        is_inside(&inner.path, &row.path)
+            && inner_part.is_some_and(|inner| inner.steps.saturating_mul(FEW_STEPS) <= part.steps)
+    };
+    let seldom: Vec<&SectionRow> = rows.iter().filter(is_seldom).collect();
+    let is_outermost = |inner: &&&SectionRow| !seldom.iter().any(|other| is_inside(&inner.path, &other.path));
+    let parts = seldom.iter().filter(is_outermost).filter_map(|inner| inner.in_mode(mode.mode));
+    parts.fold(0, |sum, part| sum.saturating_add(part.after_warmup().driving_ns))
 }
 
 /// Whether a section's calls in steps run on the steps' thread, all but a few.

@@ -22,6 +22,7 @@ fn with_path(sections: Vec<CriticalSection>, through_batches: Option<ThroughBatc
         windows: 100,
         total_ns: 1_000 * MS,
         other_ns: 400 * MS,
+        warmup_other_ns: 0,
         explained_share: 0.6,
         sections,
         waits: None,

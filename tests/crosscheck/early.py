@@ -1,0 +1,55 @@
+"""What of the sections' part in steps is warm-up: in whole steps before the number at which no process warms up, of the first
+numbers; and the longest call of a section in the others."""
+
+import numbering
+
+# Numbers that are kept with what sections take, sections of each, and numbers whose longest calls are kept.
+NUMBERS, SECTIONS, LONGEST = 256, 512, 16
+FIGURES = ("calls", "total_ns", "driving_ns", "exposed_ns")
+
+
+def place(step):
+    return step.epoch or 0, step.number
+
+
+def is_cut(report):
+    """Of paths that were cut nothing is kept by step."""
+    return any("depth" in limit for limit in report["detailed_metrics"]["limits"])
+
+
+def compare_early(report, run, compare):
+    modes = {mode["mode"]: mode for mode in report["detailed_metrics"]["modes"]}
+    warm = {}
+    for name, mode in modes.items():
+        whole = [step for step in run.steps_of(name) if step.is_whole and step.number is not None]
+        places = set(sorted({place(step) for step in whole})[:NUMBERS])
+        first = mode["warmup"]["steady_step"]
+        early = [step for step in whole if place(step) in places and first is not None and numbering.at(step) < first]
+        early = [] if is_cut(report) else early
+        expected = {"steps": len(early), "total_ns": sum(step.duration for step in early)}
+        compare.equal(f"{name} steps", "whole_warmup", mode["whole_warmup"], expected)
+        if all(len(step.parts) <= SECTIONS for step in early):
+            warm[name] = early
+        if name == report["summary"]["mode"] and report["critical_path"] is not None:
+            compare.equal("critical path", "warmup_other_ns", report["critical_path"]["warmup_other_ns"], sum(step.own for step in early))
+        for row in report["sections"]:
+            for part in row["in_steps"]:
+                if part["mode"] == name:
+                    compare_part(row["path"], part, whole, warm.get(name), first, compare)
+
+
+def compare_part(path, part, whole, early, first, compare):
+    where = f"section {path}"
+    if early is not None:
+        sums = [sum(step.parts.get(path, (0, 0, 0, 0))[at] for step in early) for at in range(4)]
+        for figure, expected in zip(FIGURES, sums):
+            compare.equal(where, f"warmup_{figure}", part[f"warmup_{figure}"], expected)
+    longest = {}
+    for step in whole:
+        if path in step.longest:
+            ns, number = step.longest[path], numbering.at(step)
+            longest[place(step)] = max(longest.get(place(step), (0, number)), (ns, number))
+    kept = sorted((-ns, at, number) for at, (ns, number) in longest.items())[:LONGEST]
+    steady = [-ns for ns, _, number in kept if first is None or number >= first]
+    bound = -kept[-1][0] if len(kept) == LONGEST else None
+    compare.equal(where, "longest_steady_ns", part["longest_steady_ns"], steady[0] if steady else bound)
