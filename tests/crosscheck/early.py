@@ -14,7 +14,7 @@ def place(step):
 
 def is_cut(report):
     """Of paths that were cut nothing is kept by step."""
-    return any("depth" in limit for limit in report["detailed_metrics"]["limits"])
+    return any("depth" in limit for limit in report["detailed_metrics"].get("limits", []))
 
 
 def compare_early(report, run, compare):

@@ -171,7 +171,22 @@ class Steps:
 def input_bound(finding, report, steps):
     quick = steps.without(WAITING, steps.mode["quick_without_waiting_ns"])
     saved = steps.mean - (quick - sharing(report, steps, quick))
-    return steps.exposed(WAITING) // steps.count, saved, steps.mean, None
+    direct = steps.exposed(WAITING) // steps.count
+    return direct, saved, steps.mean, beside_event(finding, report, steps, steps.exposed(WAITING), Fraction(direct, steps.mean))
+
+
+def beside_event(finding, report, steps, exposed, direct):
+    """The most where the longest call in steps is more than a quarter of the time, by what it takes above the usual one: what
+    the rest is worth, and 9 at least."""
+    path = finding and finding.get("section")
+    row = next((row for row in report["sections"] if row["path"] == path), None)
+    parts = [part for part in row["in_steps"] if part["mode"] == steps.mode["mode"]] if row and not steps.sums else []
+    if not parts or parts[0]["longest_steady_ns"] is None:
+        return None
+    event = max(0, parts[0]["longest_steady_ns"] - row["p50"])
+    if event > exposed or FEW * event <= exposed:
+        return None
+    return max(9, whole(100 * stats.rounded(min(1, direct), 6) * (1 - Fraction(event, exposed))))
 
 
 def known(rule, report, steps):
@@ -468,7 +483,8 @@ def wait(phase):
             # A step of all ranks is shorter by what the others wait.
             others = [row["communication_per_step_ns"] for row in report["ranks"] if row["resource"]["rank"] != late]
             most = max(saved, sum(others) // len(others))
-        return saved, most, (steps.total + between) // steps.count, None
+        mean = (steps.total + between) // steps.count
+        return saved, most, mean, beside_event(finding, report, steps, inside + between, Fraction(saved, mean))
 
     return rule
 

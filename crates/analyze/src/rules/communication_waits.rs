@@ -29,7 +29,8 @@ pub(super) const RULE: Rule = Rule {
               long as each of the others and works for longer than any; its lateness is what all would do without if it \
               took each of them as long as this one. The gain takes all of it away: an exchange cannot be left out, but it \
               can be hidden; with a late rank it is what the others communicate, since all do without that where it is no \
-              longer late. The limit is that of the profiler of TensorBoard.",
+              longer late. Where the longest call in steps is more than a quarter of the time, which may be chance, the severity is \
+              that of the rest, or 9. The limit is that of the profiler of TensorBoard.",
         advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
                  accumulation) or less (lower precision, compression); join many small messages to few large ones. \
                  Where single calls take long and the others do not, one rank is late, and the others wait for it.",

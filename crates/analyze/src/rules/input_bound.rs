@@ -3,6 +3,7 @@
 
 use stepscope_core::{Phase, SectionKind};
 
+use super::common::once::severity_beside;
 use super::common::program::Recorder;
 use super::{Config, Doc, Rule, Steps, TOLD, slow_preprocessing};
 use crate::report::units::{count, duration, percent, things};
@@ -34,7 +35,8 @@ pub(super) const RULE: Rule = Rule {
               others for half of the time in which it makes its own or more, the advice is about the one it waits for \
               longest, and so on to the loader that works itself. \
               A wait of a second a step is a finding whatever its share, and one of 100 ms is told, on \
-              average or in one of ten waits (90th percentile). The severity is the wait's share. The gain takes the \
+              average or in one of ten waits (90th percentile). The severity is the wait's share; where the longest wait in a step is more than a quarter of it, which may be chance, \
+              that of the rest, or 9. The gain takes the \
               whole wait away, and of what remains in the quicker steps (1st percentile) what loaders may cost it: a \
               step that shares a core with them, as two virtual processors often do, computes at half speed, or \
               slower where threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep \
@@ -142,6 +144,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("waits_for_loader_share", waits_for.map(|(_, share)| six(*share)))
         .with_known("limiting_loader", waits_for.and_then(|_| loader.limiting().name()));
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
+    let section = steps.worst_section(&[phase]);
     let of = steps.base().as_str();
     let title = if serial {
         let place = if steps.sums.is_some() { steps.by() } else { " on the training thread" };
@@ -157,8 +160,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let recommendation = format!("{advice}{}", steps.caveat());
     Verdict::Found(vec![Finding {
         title,
-        severity: gain.severity(),
-        section: steps.worst_section(&[phase]).map(|row| row.path.clone()),
+        severity: severity_beside(&gain, section, exposed_ns, &steps),
+        section: section.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
         rank: None,
         evidence,

@@ -31,6 +31,7 @@ fn put(build: &mut Build, around: u64, sections: &[Section], mut start_ns: u64) 
         let id = build.0.spans.len() as u64;
         let phase = match *name {
             "wait" => Some(Phase::Synchronization),
+            "write" => Some(Phase::Io),
             _ => None,
         };
         if let Some(phase) = phase {
@@ -146,7 +147,8 @@ fn slow_calls_after_a_warm_up_are_found_with_all_that_they_take() {
         let ratio = slow.evidence.get("max_to_p50_ratio").unwrap().as_f64().unwrap();
         assert!((ratio - 501.0).abs() < 0.01 * 501.0, "{ratio}");
         let saved_ns = slow.predicted_gain.unwrap().saved_ns_per_step;
-        assert!(saved_ns.abs_diff(800 * MS / 299) < MS / 50, "{saved_ns}");
+        // Within twice the error of a place in the histogram.
+        assert!(saved_ns.abs_diff(800 * MS / 299) < 800 * MS / 299 / 50, "{saved_ns}");
         let jitter = found("step_jitter", &summary);
         assert_eq!(jitter.section.as_deref(), Some("step/log"), "{}", jitter.recommendation);
     }
@@ -205,4 +207,22 @@ fn steps_that_are_slower_as_a_whole_are_no_matter_of_their_longest_section() {
     let jitter = found("step_jitter", &summary);
     assert_eq!((jitter.section, jitter.phase), (None, None), "{}", jitter.recommendation);
     assert!(jitter.recommendation.starts_with("No phase explains"), "{}", jitter.recommendation);
+}
+
+#[test]
+fn what_one_call_costs_may_be_chance() {
+    let of = |name, usual_ms, once_ms| {
+        summarise(&run(400, |step| {
+            let mut sections = vec![section(name, if step == 222 { once_ms } else { usual_ms })];
+            sections.append(&mut stages(1.0));
+            (sections, 0.0)
+        }))
+    };
+    for (rule, name) in [("sync_waits", "wait"), ("io_stalls", "write"), ("input_bound", "data_wait")] {
+        // 820 of 4,820 ms, nearly all of it in one step.
+        assert_eq!(found(rule, &of(name, 0.05, 800.0)).severity, 9.0, "{rule}");
+        // 2,196 of 6,196 ms, of which one call takes 596 above the others: 1,600 are 26 %.
+        assert_eq!(found(rule, &of(name, 4.0, 600.0)).severity, 26.0, "{rule}");
+        assert_eq!(found(rule, &of(name, 4.0, 4.0)).severity, 29.0, "{rule}");
+    }
 }

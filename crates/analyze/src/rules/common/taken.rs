@@ -12,8 +12,9 @@ use crate::summary::{SeriesPoint, Summary};
 /// Share of what a rule finds from which it is the others' doing.
 const MOSTLY: f64 = 0.5;
 
-/// The highest severity of what the machine or others on it have done: it stays out of the report's first sentence.
-const OF_THE_MACHINE: f64 = 9.0;
+/// The highest severity of what the machine or others on it have done, and of chance: it stays out of the report's first
+/// sentence.
+pub(super) const MOST_OF_CHANCE: f64 = 9.0;
 
 /// What to do about it.
 pub(in crate::rules) const ADVICE: &str = "the steps' thread could have run and something else had the processor: measure \
@@ -54,7 +55,7 @@ impl<'a> Taken<'a> {
 
 /// The severity of a finding with this gain, which may be the doing of the machine or of others on it.
 pub(in crate::rules) fn capped(gain: &Gain, is_theirs: bool) -> f64 {
-    if is_theirs { gain.severity().min(OF_THE_MACHINE) } else { gain.severity() }
+    if is_theirs { gain.severity().min(MOST_OF_CHANCE) } else { gain.severity() }
 }
 
 /// The share of `excess_ns` that is `taken_ns`, where that is most of it.

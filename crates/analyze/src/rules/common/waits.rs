@@ -3,6 +3,7 @@
 
 use stepscope_core::Phase;
 
+use super::once::severity_beside;
 use crate::report::units::{percent, things};
 use crate::report::{Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::rules::Steps;
@@ -128,7 +129,7 @@ impl<'a> Wait<'a> {
             .with("steps", steps.count());
         Verdict::Found(vec![Finding {
             title: format!("{} of {} goes into {what}{}.", percent(self.share), of.as_str(), steps.by()),
-            severity: gain.severity(),
+            severity: severity_beside(&gain, self.section, self.exposed_ns, steps),
             section: self.section.map(|row| row.path.clone()),
             phase: Some(self.phase.as_str().into()),
             rank,
