@@ -100,8 +100,11 @@ def joined(root, nodes):
         chain = [node]
         while chain[-1].parent in elsewhere:
             chain.append(chain[-1].parent)
-        other = min(chain, key=lambda one: rank_in_thread(one.phase))
-        highest = min(names.class_rank(one.phase) for one in chain)
+        # What is not open all the while is not around it.
+        start, end = node.span.start, critical.end_of(node)
+        around = [one for one in chain if one.span.start <= start and end <= critical.end_of(one)]
+        other = min(around, key=lambda one: rank_in_thread(one.phase))
+        highest = min(names.class_rank(one.phase) for one in around)
         bounds = {time for one in waiters for time in (one.span.start, critical.end_of(one)) if begin < time < finish}
         bounds = sorted(bounds | {begin, finish})
         for start, end in zip(bounds, bounds[1:]):

@@ -61,7 +61,9 @@ impl LossReason {
                 "Check that the collector at OTEL_EXPORTER_OTLP_ENDPOINT is running and answers in time."
             }
             Self::ExportRejected => "Read the collector's log: it says why it rejected them.",
-            Self::ExportUnknown => "Check the network between the program and the collector, and the endpoint.",
+            Self::ExportUnknown => {
+                "Check the network between the program and the collector, and the endpoint."
+            }
             Self::Level => "Stay at level `detailed` for as long as spans of sections are wanted.",
             Self::Filtered => {
                 "They are in the sums, if these are kept. To have their spans, too, change the filter (STEPSCOPE_FILTER)."

@@ -112,7 +112,7 @@ impl Fold {
             let node = index.and_then(|&index| self.nodes.get(index as usize));
             let Some(node) = node.filter(|node| node.anchor == anchor && !node.is_driving) else { continue };
             let Some(driver) = self.nodes.get(node.driver as usize) else { continue };
-            let rank = self.rank_elsewhere(node.carrier);
+            let rank = self.rank_elsewhere(node);
             let mut start_ns = piece.start_ns;
             while start_ns < piece.end_ns {
                 // Where what is around it on the driving thread is around one that waited, this is who did, meanwhile.
@@ -132,11 +132,9 @@ impl Fold {
     }
 
     /// The highest precedence of a section of another thread and those around it there.
-    fn rank_elsewhere(&self, carrier: u32) -> u64 {
-        let above = |node: &&Node| self.nodes.get(node.parent as usize).filter(|above| !above.is_driving);
-        // Ends: parents lead to roots.
-        let chain = std::iter::successors(self.nodes.get(carrier as usize), above);
-        chain.map(|node| self.slots.rank(node.slot)).min().unwrap_or(NO_PHASE)
+    fn rank_elsewhere(&self, node: &Node) -> u64 {
+        let chain = self.around_elsewhere(node.carrier, node.start_ns, node.end_ns);
+        chain.map(|(_, node)| self.slots.rank(node.slot)).min().unwrap_or(NO_PHASE)
     }
 }
 

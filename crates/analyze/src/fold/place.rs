@@ -154,7 +154,7 @@ impl Fold {
             let slot = if is_part { inherited } else { own };
             let (carrier, is_beside) = match parent {
                 Some(parent) if !is_driving => {
-                    self.elsewhere(index, parent_index, slot, parent.driver == anchor)
+                    self.elsewhere(span, index, parent_index, slot, parent.driver == anchor)
                 }
                 _ => (index, false),
             };
@@ -209,16 +209,31 @@ impl Fold {
     }
 
     /// Of a span on another thread than its anchor's: [`Node::carrier`] and [`Node::is_beside`].
-    fn elsewhere(&self, index: u32, parent: u32, slot: u16, is_outermost: bool) -> (u32, bool) {
+    fn elsewhere(&self, span: &Span, index: u32, parent: u32, slot: u16, is_outermost: bool) -> (u32, bool) {
         let above = self.nodes.get(parent as usize).filter(|above| !above.is_driving);
         let loads = [Phase::DataLoading, Phase::DataWait].map(known).contains(&slot);
         let is_beside = is_outermost && (loads || above.is_some_and(|above| above.is_beside));
         // The innermost of the highest class, as on the anchor's thread.
-        let class =
-            |carrier: u32| self.nodes.get(carrier as usize).map(|carrier| self.slots.class(carrier.slot));
-        let higher = above.map(|above| above.carrier);
-        let higher = higher.filter(|&carrier| class(carrier) < Some(self.slots.class(slot)));
-        (higher.unwrap_or(index), is_beside)
+        let class = |slot: u16| self.slots.class(slot);
+        let around = self.around_elsewhere(parent, span.start_ns, span.end_ns.max(span.start_ns));
+        let highest = around.min_by_key(|(_, node)| class(node.slot));
+        let higher = highest.filter(|(_, node)| class(node.slot) < class(slot));
+        (higher.map_or(index, |(higher, _)| higher), is_beside)
+    }
+
+    /// Of the section `first` and those around it on other threads than the anchor's (as many as a path has names), those that
+    /// are open all through this time: what is asynchronous may outlive the one that it was begun in, and clocks may differ.
+    pub(super) fn around_elsewhere(
+        &self,
+        first: u32,
+        start_ns: u64,
+        end_ns: u64,
+    ) -> impl Iterator<Item = (u32, &Node)> {
+        let get = |index: u32| Some((index, self.nodes.get(index as usize).filter(|node| !node.is_driving)?));
+        let chain = std::iter::successors(get(first), move |(_, node)| get(node.parent));
+        chain
+            .take(usize::from(MAX_DEPTH))
+            .filter(move |(_, node)| node.start_ns <= start_ns && end_ns <= node.end_ns)
     }
 }
 

@@ -228,7 +228,7 @@ fn runs(trace: &Trace, root: &Span, span: &Span, time: u64) -> bool {
     polls.is_empty() || polls.iter().any(is_in)
 }
 
-/// What waits for a section of another thread at a moment, and that one with those around it there.
+/// What waits for a section of another thread at a moment, and that one with those that are around it there all the while.
 fn joined<'a>(
     trace: &'a Trace,
     root: &Span,
@@ -253,6 +253,9 @@ fn joined<'a>(
     let has_work = trace.spans.iter().filter(is_running).any(|inner| is_inside(trace, inner, waiter));
     let waits_for_data = |span: &&Span| phase(trace, span) == Some(Phase::DataWait);
     let is_beside = waiter.id == root.id && chain.iter().any(waits_for_data);
+    // What is not open all the while is not around it.
+    let (start_ns, end_ns) = (chain.first()?.start_ns, chain.first()?.end_ns);
+    chain.retain(|outer| outer.start_ns <= start_ns && end_ns <= outer.end_ns);
     (active(waiter, time) && !chain.is_empty() && !has_work && !is_beside).then_some((waiter, chain))
 }
 
