@@ -1,6 +1,7 @@
 //! What calls take above the usual one: time above the median call, in which section, and how much of it is warm-up.
 
 use stepscope_core::path::split;
+use stepscope_core::{Phase, PhaseClass};
 
 use crate::summary::{InSteps, ModeSummary, SectionRow, Stats};
 
@@ -37,12 +38,15 @@ pub(in crate::rules) fn longest_ns(row: &SectionRow, mode: &ModeSummary) -> Opti
 const FEW_STEPS: u64 = 10;
 
 /// What a section's calls take on the steps' thread in sections inside it that run in few of its steps, warm-up apart: calls
-/// that hold such a section are slow because of it.
+/// that hold such a section are slow because of it. Without those of the host's own computations, which no other rule tells.
 pub(in crate::rules) fn seldom_inside_ns(row: &SectionRow, rows: &[SectionRow], mode: &ModeSummary) -> u64 {
     let Some(part) = row.in_mode(mode.mode) else { return 0 };
+    let is_untold = |phase: Phase| phase.class() == PhaseClass::CpuOperation || phase == Phase::Compile;
     let is_seldom = |inner: &&SectionRow| {
         let inner_part = inner.in_mode(mode.mode);
+        let phase = inner.phase.as_ref().and_then(|name| Phase::parse(name.as_str()));
         is_inside(&inner.path, &row.path)
+            && !phase.is_some_and(is_untold)
             && inner_part.is_some_and(|inner| inner.steps.saturating_mul(FEW_STEPS) <= part.steps)
     };
     let seldom: Vec<&SectionRow> = rows.iter().filter(is_seldom).collect();
