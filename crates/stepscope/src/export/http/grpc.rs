@@ -1,6 +1,7 @@
 //! What gRPC adds to a request and its answer: headers, the statuses in trailers, and what OTLP makes of them. The
 //! prefix of messages is `pack`'s, connections are `connection`'s.
 
+use std::io::Read as _;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -13,6 +14,9 @@ use super::exchange::{Outcome, accepted};
 use super::pack::Body;
 use super::target::Target;
 use crate::identity::percent_decode;
+
+/// Of an answer, unpacked.
+const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
 const STATUS: &str = "grpc-status";
 const MESSAGE: &str = "grpc-message";
@@ -66,9 +70,13 @@ pub(super) fn judge(
         return Outcome::Unknown("the answer has no status".into());
     };
     if code == 0 {
-        // (A compressed answer is one that was not asked for.)
-        let message =
-            if body.is_empty() { Some(body) } else { body.get(5..).filter(|_| body.first() == Some(&0)) };
+        // Some servers compress their answer as the request was, asked for or not. By gzip it is read, by others it is not.
+        let unpacked = unpacked(body);
+        let message = match (body.first(), &unpacked) {
+            (None, _) => Some(&[][..]),
+            (Some(0), _) => body.get(5..),
+            (Some(_), unpacked) => Some(unpacked.as_slice()),
+        };
         return message
             .and_then(accepted)
             .unwrap_or_else(|| Outcome::Unknown("the answer has a message that is not understood".into()));
@@ -84,6 +92,20 @@ pub(super) fn judge(
         1 | 4 | 10 | 11 | 15 => Outcome::Retry { why, pause, is_in_doubt: true },
         _ => Outcome::Refused(why),
     }
+}
+
+/// A message that is compressed by gzip; of any other nothing.
+fn unpacked(body: &[u8]) -> Vec<u8> {
+    let mut message = Vec::new();
+    if body.first() == Some(&1)
+        && let Some(packed) = body.get(5..)
+    {
+        let whole = flate2::read::GzDecoder::new(packed).take(MAX_MESSAGE_BYTES).read_to_end(&mut message);
+        if whole.is_err() {
+            message.clear();
+        }
+    }
+    message
 }
 
 /// Who answers is no gRPC server, but something in front of one, or another program.
