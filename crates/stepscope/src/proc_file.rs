@@ -11,6 +11,8 @@ use crate::sys;
 
 /// Of the descriptors that the process may have, this part is kept at most.
 const KEPT_PART: u64 = 8;
+/// However many it may have.
+const MOST_KEPT: u64 = 1_024;
 
 /// Files of the process that are kept open.
 static KEPT: AtomicU64 = AtomicU64::new(0);
@@ -21,7 +23,7 @@ const HALF_A_PAGE: usize = 2_048;
 /// How many files may be kept open at the same time.
 fn bound() -> u64 {
     static BOUND: OnceLock<u64> = OnceLock::new();
-    *BOUND.get_or_init(|| sys::most_files().unwrap_or(0) / KEPT_PART)
+    *BOUND.get_or_init(|| (sys::most_files().unwrap_or(0) / KEPT_PART).min(MOST_KEPT))
 }
 
 /// An open file that counts among those kept.
