@@ -1,4 +1,4 @@
-//! The integrations and examples, each a workspace of its own: format, tests, builds, and `examples/check.py`, which runs
+//! The integrations and examples, each a workspace of its own: tests, builds, and `examples/check.py`, which runs
 //! them and holds the reports against what was planted. What is judged is there, not here. Of the benches, which are
 //! workspaces as well, that of spans does a little; the others are for people to run.
 
@@ -17,9 +17,6 @@ const CHECKED: &str = "benches/analysis";
 
 /// `target` is the folder of all builds, `stepscope` the program that reports.
 pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
-    for folder in TESTED.iter().chain(&BUILT) {
-        within(folder, target, &["fmt", "--all", "--check"])?;
-    }
     // The programs before the tests: what both need is built with the programs' features.
     for folder in BUILT {
         within(folder, target, &["build", "--release", "--locked"])?;
@@ -43,9 +40,7 @@ pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
 /// Does a little of the bench of spans, and looks whether that of the analysis compiles.
 pub(crate) fn smoke(target: &Path) -> Outcome {
     const FOLDER: &str = "benches/spans";
-    within(FOLDER, target, &["fmt", "--all", "--check"])?;
     within(FOLDER, target, &["run", "--release", "--locked", "--", "smoke"])?;
-    within(CHECKED, target, &["fmt", "--all", "--check"])?;
     within(CHECKED, target, &["check", "--locked"])
 }
 

@@ -170,7 +170,16 @@ impl Alternation {
         let background_ns = 2.0 * per_step(recorder_ns);
         let process =
             (thread / 100.0 * thread_ns + background_ns) / (per_step(process_ns) - background_ns / 2.0);
-        Comparison { steps, wall_ns, wall, wall_bound, thread, thread_bound, thread_of_all, process: 100.0 * process }
+        Comparison {
+            steps,
+            wall_ns,
+            wall,
+            wall_bound,
+            thread,
+            thread_bound,
+            thread_of_all,
+            process: 100.0 * process,
+        }
     }
 }
 

@@ -147,7 +147,8 @@ pub(crate) fn send(arguments: &[String]) -> io::Result<()> {
         return Err(io::Error::other("send does not know that"));
     };
     let sink = std::env::var(SINK).map_err(io::Error::other)?;
-    let Delivered { made, delivered, cpu_ns, told } = measure(&sender, protocol == "grpc", pace, chunks, &sink)?;
+    let Delivered { made, delivered, cpu_ns, told } =
+        measure(&sender, protocol == "grpc", pace, chunks, &sink)?;
     println!(
         "{:16} {protocol:13} {:6} made {made:7}   delivered {delivered:7} ({:5.1} %)   process {:7.1} ns a delivered span   {}",
         sender.name,

@@ -1,5 +1,6 @@
 //! The static checks: rules for source files that no compiler knows, format, clippy, documentation.
 
+mod format;
 mod literals;
 mod purity;
 mod sources;
@@ -17,7 +18,7 @@ struct Check {
 /// Cheapest first.
 const CHECKS: &[Check] = &[
     Check { name: "sources", run: sources::check },
-    Check { name: "format", run: format },
+    Check { name: "format", run: format::check },
     Check { name: "clippy", run: clippy },
     Check { name: "features", run: features },
     Check { name: "rustdoc", run: rustdoc },
@@ -49,11 +50,6 @@ fn component(name: &str, probe: &str) -> Outcome {
         "{name} is missing and could not be added: run `rustup component add {name}`, or install your \
                  distribution's package of that name"
     ))
-}
-
-fn format() -> Outcome {
-    component("rustfmt", "fmt")?;
-    run_command(cargo(&["fmt", "--all", "--check"])).map_err(|problem| format!("{problem}; run `cargo fmt`"))
 }
 
 fn clippy() -> Outcome {
