@@ -12,8 +12,8 @@ const TESTED: [&str; 3] = ["examples/common", "integrations/candle", "integratio
 /// Folders whose programs `examples/check.py` runs.
 const BUILT: [&str; 3] = ["examples/pipeline", "examples/candle-digits", "examples/burn-digits"];
 
-/// A bench that no stage runs. `benches/overhead` would compile both frameworks once more, which takes minutes.
-const CHECKED: &str = "benches/analysis";
+/// Benches that no stage runs: they need minutes or quiet, or both.
+const CHECKED: [&str; 2] = ["benches/analysis", "benches/overhead"];
 
 /// `target` is the folder of all builds, `stepscope` the program that reports.
 pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
@@ -37,11 +37,14 @@ pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
     Ok(target.join("release").join(format!("{example}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// Does a little of the bench of spans, and looks whether that of the analysis compiles.
+/// Does a little of the bench of spans, and looks whether the others compile.
 pub(crate) fn smoke(target: &Path) -> Outcome {
     const FOLDER: &str = "benches/spans";
     within(FOLDER, target, &["run", "--release", "--locked", "--", "smoke"])?;
-    within(CHECKED, target, &["check", "--locked"])
+    for folder in CHECKED {
+        within(folder, target, &["clippy", "--release", "--locked", "--", "-D", "warnings"])?;
+    }
+    Ok(())
 }
 
 /// cargo in one of the workspaces, all of which share a target folder; its build of a framework is optimised even

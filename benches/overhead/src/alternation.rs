@@ -148,14 +148,14 @@ impl Alternation {
         let process_ns = process_cpu_ns().saturating_sub(process_ns) as f64;
         let (rounds, _) = self.steps.get(WARM_UP..).unwrap_or_default().as_chunks::<ROUND>();
         let compare = |figure: fn(&Step) -> f64| {
-            let mean = |round: &[Step; ROUND], parts: [usize; 2]| {
+            let of_parts = |round: &[Step; ROUND], parts: [usize; 2]| {
                 let counted =
                     parts.map(|part| round.get(part * ALIKE + 1..(part + 1) * ALIKE).unwrap_or_default());
                 let figures = counted.iter().copied().flatten().map(figure);
                 figures.sum::<f64>() / (2 * (ALIKE - 1)) as f64
             };
-            let without: Vec<f64> = rounds.iter().map(|round| mean(round, [0, 3])).collect();
-            let with = rounds.iter().map(|round| mean(round, [1, 2]));
+            let without: Vec<f64> = rounds.iter().map(|round| of_parts(round, [0, 3])).collect();
+            let with = rounds.iter().map(|round| of_parts(round, [1, 2]));
             let differences: Vec<f64> = with.zip(&without).map(|(with, without)| with - without).collect();
             let (usual, _) = mean_and_bound(&without);
             let (trimmed, bound) = mean_and_bound(&differences);
