@@ -2,12 +2,17 @@
 //! the machine does meanwhile does it to both.
 
 use std::fmt;
+use std::fs;
+use std::os::unix::fs::FileExt as _;
 use std::time::{Duration, Instant};
 
 use stepscope::{Guard, Level};
-use tracing::Dispatch;
+use tracing::{Dispatch, Subscriber};
+use tracing_subscriber::Layer;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
 
-use crate::clocks::{cpu_ns_of, process_cpu_ns, thread_cpu_ns};
+use crate::clocks::{cpu_ns_of, process_cpu_ns, thread_cpu_ns, thread_faults};
 use crate::statistics::{mean, mean_and_bound};
 
 /// Steps that warm up, and count for nothing: whole rounds.
@@ -32,6 +37,10 @@ fn counted<R>(step: impl FnOnce() -> R) -> R {
 pub(crate) enum Mode {
     /// Not at all.
     None,
+    /// Not at all, but `Registry` keeps the spans for a layer that does nothing: what any layer costs.
+    Registry,
+    /// Not at all, but what the system is asked for at both ends of a step is asked for: CPU time and resident memory.
+    Figures,
     /// By the root subscriber, at `basic`.
     Root,
     /// By the layer on `Registry`.
@@ -42,6 +51,8 @@ impl Mode {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "none" => Some(Self::None),
+            "registry" => Some(Self::Registry),
+            "figures" => Some(Self::Figures),
             "root" => Some(Self::Root),
             _ => Level::parse(text).map(Self::Layer),
         }
@@ -50,6 +61,8 @@ impl Mode {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
+            Self::Registry => "registry",
+            Self::Figures => "figures",
             Self::Root => "root",
             Self::Layer(level) => level.as_str(),
         }
@@ -57,18 +70,24 @@ impl Mode {
 
     fn level(self) -> Level {
         match self {
-            Self::None => Level::Off,
+            Self::None | Self::Registry | Self::Figures => Level::Off,
             Self::Root => Level::Basic,
             Self::Layer(level) => level,
         }
     }
 }
 
+/// A layer that wants every span and does nothing with it.
+struct Nothing;
+
+impl<S: Subscriber> Layer<S> for Nothing {}
+
 /// What a step took.
 #[derive(Debug, Clone, Copy)]
 struct Step {
     wall_ns: f64,
     thread_ns: f64,
+    faults: f64,
 }
 
 /// See the module.
@@ -76,6 +95,7 @@ pub(crate) struct Alternation {
     mode: Mode,
     alternates: bool,
     run: Option<Guard>,
+    resident: fs::File,
     _directory: tempfile::TempDir,
     steps: Vec<Step>,
     /// One more than callgrind still is not to count.
@@ -99,7 +119,11 @@ impl Alternation {
         let directory = tempfile::tempdir()?;
         let builder = stepscope::builder().level(mode.level()).directory(directory.path());
         let run = match mode {
-            Mode::None => None,
+            Mode::None | Mode::Figures => None,
+            Mode::Registry => {
+                tracing_subscriber::registry().with(Nothing).init();
+                None
+            }
             Mode::Root => Some(builder.install_root()),
             Mode::Layer(_) => Some(builder.install()),
         };
@@ -107,6 +131,7 @@ impl Alternation {
             mode,
             alternates,
             run,
+            resident: fs::File::open("/proc/self/statm")?,
             _directory: directory,
             steps: Vec::with_capacity(1 << 16),
             uncounted: UNCOUNTED + 1,
@@ -131,11 +156,27 @@ impl Alternation {
         }
         // As if no subscriber had been installed, but for the spans' way to one that does nothing.
         let _without = is_without.then(|| tracing::dispatcher::set_default(&Dispatch::none()));
+        let faults = thread_faults();
         let (start, start_ns) = (Instant::now(), thread_cpu_ns());
+        let asks = self.mode == Mode::Figures && !is_without;
+        if asks {
+            self.ask();
+        }
         let result = step();
+        if asks {
+            self.ask();
+        }
         let thread_ns = (thread_cpu_ns() - start_ns) as f64;
-        self.steps.push(Step { wall_ns: start.elapsed().as_nanos() as f64, thread_ns });
+        let wall_ns = start.elapsed().as_nanos() as f64;
+        self.steps.push(Step { wall_ns, thread_ns, faults: (thread_faults() - faults) as f64 });
         result
+    }
+
+    /// What a step asks the system for at `basic`.
+    fn ask(&self) {
+        let mut text = [0; 256];
+        let read = self.resident.read_at(&mut text, 0);
+        std::hint::black_box((thread_cpu_ns(), read.is_ok(), text));
     }
 
     /// What came out, in a line.
@@ -159,11 +200,16 @@ impl Alternation {
             let differences: Vec<f64> = with.zip(&without).map(|(with, without)| with - without).collect();
             let (usual, _) = mean_and_bound(&without);
             let (trimmed, bound) = mean_and_bound(&differences);
-            let [trimmed, bound, all] = [trimmed, bound, mean(&differences)].map(|ns| 100.0 * ns / usual);
-            (usual, trimmed, bound, all)
+            let all = mean(&differences);
+            (usual, [trimmed, bound, all])
         };
-        let (wall_ns, wall, wall_bound, _) = compare(|step| step.wall_ns);
-        let (thread_ns, thread, thread_bound, thread_of_all) = compare(|step| step.thread_ns);
+        let percent = |(usual, differences): (f64, [f64; 3])| differences.map(|ns| 100.0 * ns / usual);
+        let wall = compare(|step| step.wall_ns);
+        let cpu = compare(|step| step.thread_ns);
+        let (faults, [.., more_faults]) = compare(|step| step.faults);
+        let (wall_ns, thread_ns) = (wall.0, cpu.0);
+        let [wall, wall_bound, _] = percent(wall);
+        let [thread, thread_bound, thread_of_all] = percent(cpu);
         let steps = rounds.len() * ROUND;
         // The recorder's thread works for half of the steps.
         let per_step = |ns: f64| ns / steps.max(1) as f64;
@@ -179,6 +225,7 @@ impl Alternation {
             thread_bound,
             thread_of_all,
             process: 100.0 * process,
+            faults: [faults, more_faults],
         }
     }
 }
@@ -194,6 +241,8 @@ pub(crate) struct Comparison {
     /// Nothing trimmed away.
     thread_of_all: f64,
     process: f64,
+    /// Of a step without, and how many more one with has.
+    faults: [f64; 2],
 }
 
 impl fmt::Display for Comparison {
@@ -201,7 +250,7 @@ impl fmt::Display for Comparison {
         write!(
             f,
             "{} steps of {:.0} us: step time {:+.3} % (at most {:+.3} %), its thread's CPU time {:+.3} % (at most \
-             {:+.3} %; of all rounds {:+.3} %), the process' {:+.3} %",
+             {:+.3} %; of all rounds {:+.3} %), the process' {:+.3} %; {:.1} page faults, {:+.2}",
             self.steps,
             self.wall_ns / 1e3,
             self.wall,
@@ -209,7 +258,9 @@ impl fmt::Display for Comparison {
             self.thread,
             self.thread_bound,
             self.thread_of_all,
-            self.process
+            self.process,
+            self.faults[0],
+            self.faults[1]
         )
     }
 }

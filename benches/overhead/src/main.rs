@@ -32,11 +32,29 @@ type Train = fn(&mut Steps, usize) -> Result<(), Box<dyn std::error::Error + Sen
 const FRAMEWORKS: [(&str, Train); 2] = [("burn", training::burn), ("candle", candle::train)];
 
 const USAGE: &str =
-    "usage: overhead-bench time|work burn|candle none|root|basic|detailed|comprehensive [STEPS]
+    "usage: overhead-bench time|work burn|candle none|registry|figures|root|basic|detailed|comprehensive [STEPS]
        overhead-bench count burn|candle [STEPS]
        overhead-bench trouble burn|candle none|absent|slow|refusing|half-open|head-only [ROUNDS]";
 
+/// Has glibc keep the memory that is freed. By its defaults it gives the end of the heap back and asks for it again, some
+/// hundred page faults a step or none, as chance places what lives longer: a tenth of a step that comes and goes with
+/// stepscope and without.
+#[cfg(target_env = "gnu")]
+fn keep_freed_memory() {
+    const MOST: libc::c_int = 1 << 30;
+    for (parameter, bytes) in
+        [(libc::M_TRIM_THRESHOLD, MOST), (libc::M_MMAP_THRESHOLD, MOST), (libc::M_TOP_PAD, 1 << 26)]
+    {
+        // SAFETY: no other thread is there yet that could allocate.
+        unsafe { libc::mallopt(parameter, bytes) };
+    }
+}
+
 fn main() -> ExitCode {
+    #[cfg(target_env = "gnu")]
+    if std::env::var_os("GLIBC_DEFAULTS").is_none() {
+        keep_freed_memory();
+    }
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match run(&arguments) {
         Ok(()) => ExitCode::SUCCESS,

@@ -67,6 +67,7 @@ mod propagation;
 mod rate;
 mod record;
 mod recorder;
+mod resident;
 mod ring;
 mod root;
 mod roster;
