@@ -7,10 +7,7 @@ use std::os::unix::fs::FileExt as _;
 use std::time::{Duration, Instant};
 
 use stepscope::{Guard, Level};
-use tracing::{Dispatch, Subscriber};
-use tracing_subscriber::Layer;
-use tracing_subscriber::layer::SubscriberExt as _;
-use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing::Dispatch;
 
 use crate::clocks::{cpu_ns_of, process_cpu_ns, thread_cpu_ns, thread_faults};
 use crate::statistics::{mean, mean_and_bound};
@@ -37,8 +34,6 @@ fn counted<R>(step: impl FnOnce() -> R) -> R {
 pub(crate) enum Mode {
     /// Not at all.
     None,
-    /// Not at all, but `Registry` keeps the spans for a layer that does nothing: what any layer costs.
-    Registry,
     /// Not at all, but what the system is asked for at both ends of a step is asked for: CPU time and resident memory.
     Figures,
     /// By the root subscriber, at `basic`.
@@ -51,7 +46,6 @@ impl Mode {
     pub(crate) fn parse(text: &str) -> Option<Self> {
         match text {
             "none" => Some(Self::None),
-            "registry" => Some(Self::Registry),
             "figures" => Some(Self::Figures),
             "root" => Some(Self::Root),
             _ => Level::parse(text).map(Self::Layer),
@@ -61,7 +55,6 @@ impl Mode {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::None => "none",
-            Self::Registry => "registry",
             Self::Figures => "figures",
             Self::Root => "root",
             Self::Layer(level) => level.as_str(),
@@ -70,17 +63,12 @@ impl Mode {
 
     fn level(self) -> Level {
         match self {
-            Self::None | Self::Registry | Self::Figures => Level::Off,
+            Self::None | Self::Figures => Level::Off,
             Self::Root => Level::Basic,
             Self::Layer(level) => level,
         }
     }
 }
-
-/// A layer that wants every span and does nothing with it.
-struct Nothing;
-
-impl<S: Subscriber> Layer<S> for Nothing {}
 
 /// What a step took.
 #[derive(Debug, Clone, Copy)]
@@ -120,10 +108,6 @@ impl Alternation {
         let builder = stepscope::builder().level(mode.level()).directory(directory.path());
         let run = match mode {
             Mode::None | Mode::Figures => None,
-            Mode::Registry => {
-                tracing_subscriber::registry().with(Nothing).init();
-                None
-            }
             Mode::Root => Some(builder.install_root()),
             Mode::Layer(_) => Some(builder.install()),
         };

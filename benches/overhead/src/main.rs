@@ -32,7 +32,7 @@ type Train = fn(&mut Steps, usize) -> Result<(), Box<dyn std::error::Error + Sen
 const FRAMEWORKS: [(&str, Train); 2] = [("burn", training::burn), ("candle", candle::train)];
 
 const USAGE: &str =
-    "usage: overhead-bench time|work burn|candle none|registry|figures|root|basic|detailed|comprehensive [STEPS]
+    "usage: overhead-bench time|work burn|candle none|figures|root|basic|detailed|comprehensive [STEPS]
        overhead-bench count burn|candle [STEPS]
        overhead-bench trouble burn|candle none|absent|slow|refusing|half-open|head-only [ROUNDS]";
 
