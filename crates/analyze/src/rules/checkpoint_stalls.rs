@@ -19,9 +19,10 @@ pub(super) const RULE: Rule = Rule {
                 included) or between them.",
         why: "No training happens meanwhile, on any rank that waits for this one.",
         how: "The exposed time of phase `checkpoint` on threads that drive steps, divided by the time of the steps \
-              plus that of the checkpoints between them, warm-up excluded. What a checkpoint copies from the device, \
-              waits for, reads and writes (sections inside of it) is a part of it. Checkpoints that another thread writes cost \
-              only what the training thread waits for them.",
+              plus that of the input and of the checkpoints between them, warm-up excluded: what the finding calls the \
+              training time. What else runs between steps (evaluation, logging) is no part of it, nor is time in no \
+              section. What a checkpoint copies from the device, waits for, reads and writes (sections inside \
+              of it) is a part of it. Checkpoints that another thread writes cost only what the training thread waits for them.",
         advice: "Copy the parameters in memory and let another thread write them; write less often, or less \
                  (no optimizer state in every one, a denser format); use a faster disk.",
         example: "14 % of the training time goes into checkpoints.\n\
@@ -32,7 +33,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 thresholds! {
-    /// Share of the training time from which checkpoints are a finding.
+    /// Share of the training time (steps, and input and checkpoints between them) from which checkpoints are a finding.
     min_share: f64 = 0.05;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;

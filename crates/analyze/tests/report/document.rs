@@ -13,8 +13,9 @@ against; `stepscope analyze --list-rules` lists them, `stepscope explain RULE` s
 
 A rule says one of three things: what it *found*, that all is *fine*, or that there is *not enough data*, and then what is
 missing. A finding names its figures, a severity, what to do, and what doing it can bring: an upper bound, as if the
-cause took no time at all. The severity of what takes time is the share that the cause itself takes, in per cent. Findings
-are ordered by severity, then by that share.
+cause took no time at all. The severity of what takes time is the share that the cause itself takes, in per cent, and
+less where that may be chance or the machine's doing. Findings are ordered by severity, then by that share, the largest
+first, then by id: not by the bound, which counts what the cause may cost everything else.
 
 Where several ranks do steps together, each may wait for the others, and the bound holds for that as well: with a cause that
 takes `c` of the mean step, `n` ranks, and `w` that they wait in communication and synchronization on average, all steps may

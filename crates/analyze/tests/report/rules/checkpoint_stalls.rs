@@ -24,6 +24,20 @@ fn checkpoints_between_steps_are_found() {
 }
 
 #[test]
+fn the_share_is_of_steps_and_of_input_and_checkpoints_between_them() {
+    // 1 s of steps, 250 ms of checkpoints, 750 ms of input; an evaluation of 1 s is no part of it.
+    let summary = Run::of(100, 10 * MS)
+        .between(Phase::Checkpoint, "checkpoint", &[250 * MS])
+        .between(Phase::DataWait, "data_wait", &[750 * MS])
+        .between(Phase::Evaluation, "evaluation", &[1_000 * MS])
+        .build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "13 % of the training time goes into checkpoints.");
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (2_500_000, 17_500_000));
+}
+
+#[test]
 fn checkpoints_inside_steps_are_found() {
     let summary = Run::of(100, 10 * MS).phase(Phase::Checkpoint, "save", MS).build();
     let [finding] = found(RULE, &summary).try_into().unwrap();
