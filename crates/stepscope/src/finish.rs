@@ -299,8 +299,7 @@ impl ThreadState {
             continues = rest.continues;
         }
         let is_coarse = open.kind() != SectionKind::Section;
-        let rss_start_bytes = open.rss_start_bytes();
-        let rss_bytes = rss_start_bytes.and_then(|_| memory::rss_bytes());
+        let rss_bytes = if is_coarse { memory::rss_bytes() } else { None };
         let (is_root, is_part) = (open.has(flag::IS_ROOT), open.has(flag::IS_PART));
         let root = (is_root || is_part).then(|| RootRecord {
             mode: about.mode,
@@ -334,7 +333,9 @@ impl ThreadState {
             peak_bytes: total.peak_bytes,
             live_bytes: if is_coarse { memory::live_bytes() } else { None },
             rss_bytes,
-            rss_delta_bytes: rss_bytes.zip(rss_start_bytes).map(|(end, start)| end.wrapping_sub(start)),
+            rss_delta_bytes: rss_bytes
+                .zip(open.rss_start_bytes())
+                .map(|(end, start)| end.wrapping_sub(start)),
         };
         if is_part {
             if let Some(ended) = state.end_root(Box::new((record, words.clone()))) {

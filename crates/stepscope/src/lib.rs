@@ -67,7 +67,6 @@ mod propagation;
 mod rate;
 mod record;
 mod recorder;
-mod resident;
 mod ring;
 mod root;
 mod roster;

@@ -17,7 +17,6 @@ use crate::open::{Open, Parent, Spec, Start, Stay, Times, flag};
 use crate::os::{Asked, Reader};
 use crate::places::{Fit, Place, Places};
 use crate::recorder::{Gate, Recorder};
-use crate::resident::Pace;
 use crate::slab::Slots;
 use crate::span_ids::SpanIds;
 use crate::sys;
@@ -52,7 +51,6 @@ pub(crate) struct ThreadState {
     pub(crate) scratch: Vec<u64>,
     /// What the system counts for this thread.
     pub(crate) reader: Reader,
-    resident: Pace,
     pub(crate) span_ids: SpanIds,
     pub(crate) sections: SectionKeys,
 }
@@ -95,7 +93,6 @@ impl ThreadState {
             spare: None,
             scratch: Vec::new(),
             reader: Reader::default(),
-            resident: Pace::default(),
             sections: SectionKeys::new(id),
         }
     }
@@ -431,10 +428,10 @@ impl ThreadState {
     #[inline]
     fn read_at_begin(&mut self, open: &Open, kind: SectionKind, flags: u64) {
         let is_coarse = kind != SectionKind::Section;
-        let is_full = self.recorder.is_at(Level::Comprehensive);
-        if self.resident.is_due(kind, is_full, now_ns) {
+        if is_coarse {
             open.set_rss_start(memory::rss_bytes());
         }
+        let is_full = self.recorder.is_at(Level::Comprehensive);
         let is_asked = is_full || is_coarse && self.recorder.is_at(Level::Detailed);
         if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
             open.set_reading(self.reader.read(Asked { io: is_full, traffic: is_full && is_coarse }));
