@@ -5,6 +5,8 @@ import numbering
 
 # Numbers that are kept with what sections take, sections of each, and numbers whose longest calls are kept.
 NUMBERS, SECTIONS, LONGEST = 256, 512, 16
+# Calls of one of those that are kept.
+TOGETHER = 256
 FIGURES = ("calls", "total_ns", "driving_ns", "exposed_ns")
 
 
@@ -44,12 +46,22 @@ def compare_part(path, part, whole, early, first, compare):
         sums = [sum(step.parts.get(path, (0, 0, 0, 0))[at] for step in early) for at in range(4)]
         for figure, expected in zip(FIGURES, sums):
             compare.equal(where, f"warmup_{figure}", part[f"warmup_{figure}"], expected)
-    longest = {}
+    calls = {}
     for step in whole:
-        if path in step.longest:
-            ns, number = step.longest[path], numbering.at(step)
-            longest[place(step)] = max(longest.get(place(step), (0, number)), (ns, number))
-    kept = sorted((-ns, at, number) for at, (ns, number) in longest.items())[:LONGEST]
-    steady = [-ns for ns, _, number in kept if first is None or number >= first]
+        if path in step.calls:
+            calls.setdefault((place(step), numbering.at(step)), []).extend(step.calls[path])
+    kept = sorted((-max(of), at, number) for (at, number), of in calls.items())[:LONGEST]
+    steady = [(at, number) for _, at, number in kept if first is None or number >= first]
     bound = -kept[-1][0] if len(kept) == LONGEST else None
-    compare.equal(where, "longest_steady_ns", part["longest_steady_ns"], steady[0] if steady else bound)
+    longest = max(calls[steady[0]]) if steady else bound
+    compare.equal(where, "longest_steady_ns", part["longest_steady_ns"], longest)
+    heaviest = max((together(calls[key], bound) for key in steady), default=(None, None))
+    compare.equal(where, "heaviest_steady_ns", part["heaviest_steady_ns"], heaviest[0])
+    compare.equal(where, "heaviest_steady_calls", part["heaviest_steady_calls"], heaviest[1] and -heaviest[1])
+
+
+def together(calls, bound):
+    """What the longest call and those beyond the bound take, and, of equals the fewest, how many they are, negative."""
+    first, *more = sorted(calls, reverse=True)
+    of = [first] + [ns for ns in more if bound is None or ns > bound][: TOGETHER - 1]
+    return sum(of), -len(of)

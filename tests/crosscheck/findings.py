@@ -176,17 +176,25 @@ def input_bound(finding, report, steps):
 
 
 def beside_event(finding, report, steps, exposed, direct):
-    """The most where the longest call in steps is more than a quarter of the time, by what it takes above the usual one: what
+    """The most where the calls of one step number are more than a quarter of the time, by what they take above usual ones: what
     the rest is worth, and 9 at least."""
     path = finding and finding.get("section")
     row = next((row for row in report["sections"] if row["path"] == path), None)
     parts = [part for part in row["in_steps"] if part["mode"] == steps.mode["mode"]] if row and not steps.sums else []
     if not parts or parts[0]["longest_steady_ns"] is None:
         return None
-    event = max(0, parts[0]["longest_steady_ns"] - row["p50"])
+    event = event_of(row, parts[0])
     if event > exposed or FEW * event <= exposed:
         return None
     return max(9, whole(100 * stats.rounded(min(1, direct), 6) * (1 - Fraction(event, exposed))))
+
+
+def event_of(section, part):
+    """What the calls of one step number take above usual ones, on all processes."""
+    if part["heaviest_steady_ns"] is not None:
+        return max(0, part["heaviest_steady_ns"] - part["heaviest_steady_calls"] * section["p50"])
+    longest = section["max"] if part["longest_steady_ns"] is None else part["longest_steady_ns"]
+    return max(0, longest - section["p50"])
 
 
 def known(rule, report, steps):
@@ -521,9 +529,8 @@ def slow_calls(finding, report, steps):
     share = inside(after_warmup(part, "driving_ns"), whole_steady(steps), steps)
     direct, saved, mean, _ = share_of_mean(share * min(1, Fraction(above, max(1, total))), steps)
     taken = queued(report, steps, 0, None)
-    # One of fewer than four slow calls, or one that is unlike the others.
-    longest = section["max"] if part["longest_steady_ns"] is None else part["longest_steady_ns"]
-    is_chance = 4 * (longest - usual) > above
+    # The slow calls of one of fewer than four steps, or of one that is unlike the others.
+    is_chance = 4 * event_of(section, part) > above
     return direct, saved, mean, 9 if is_chance else most_by_others(finding, taken and taken[0], above)
 
 

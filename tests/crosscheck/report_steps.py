@@ -216,7 +216,7 @@ def compare_mode(mode, run, begun, periods, series, compare):
         compare.quantile(where, figure, mode[figure], rest, 1, 100, len(rest) <= stats.EXACT_VALUES)
     compare_phases(where, mode["phases"], known, known_sums["total_ns"], compare)
     compare.throughput(where, mode["throughput"], steady)
-    compare_slowest(where, mode["slowest"], steady, (steps, periods), compare)
+    compare_slowest(where, mode["slowest"], steady, (steps, periods, mode["numbers"] == "repeated"), compare)
     shift = next((row["shift"] for row in series if row["mode"] == name), 0)
     expected = pauses(run.steps, name, shift, expected or 0) if mode["numbers"] != "repeated" else []
     compare.equal(where, "pauses", mode["pauses"], expected)
@@ -276,11 +276,17 @@ def compare_phases(where, listed, steady, total, compare):
             compare.close(place, "total_share", got["total_share"], Fraction(mine[1], total))
 
 
-def slowest_of(steps, steady, periods):
-    """The slowest after warm-up. Where some take longer every so often, of each number the longest, and of those the
-    slowest of each of two periods at most."""
+def slowest_of(steps, steady, periods, is_repeated=False):
+    """The slowest after warm-up, of each number the longest, unless numbers do not tell steps apart. Where some take longer
+    every so often, of those the slowest of each of two periods at most."""
     ordered = sorted(steady, key=lambda step: (-step.duration, warmup.order(step)))
     if not periods:
+        if not is_repeated:
+            numbers = set()
+            ordered = [
+                step for step in ordered
+                if step.number is None or not (numbering.at(step) in numbers or numbers.add(numbering.at(step)))
+            ]
         return ordered[:SLOWEST]
     tell, numbers, told, found, usual = warmup.period_of(steps, periods), set(), set(), [], 0
     for step in ordered:
@@ -299,7 +305,8 @@ def slowest_of(steps, steady, periods):
 
 
 def compare_slowest(where, listed, steady, told, compare):
-    expected = slowest_of(told[0], steady, told[1])
+    steps, periods, is_repeated = told
+    expected = slowest_of(steps, steady, periods, is_repeated)
     compare.equal(where, "slowest durations", [step["duration_ns"] for step in listed], [step.duration for step in expected])
     by_trace = {step.trace.hex(): step for step in steady}
     for got in listed:

@@ -14,8 +14,11 @@ use crate::points::{Key, Place};
 /// Sections of a step that are told apart: those with the smallest identities.
 const SECTIONS: usize = 512;
 
-/// The longest calls of a section that are kept, one a step number.
+/// Step numbers whose longest calls of a section are kept.
 const LONGEST: usize = 16;
+
+/// Calls of one number that are kept beside the longest, at most: as many as there are processes, mostly.
+const MORE: usize = 255;
 
 /// A section's part in some steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -137,44 +140,77 @@ impl EarlySteps {
     }
 }
 
-/// The longest calls of a section, one a step number, longest first; of equals the one of the first number.
+/// The step numbers with the longest calls of a section, the longest first; of equals the one of the first number.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Longest(Vec<(Reverse<u64>, Key)>);
+pub(crate) struct Longest(Vec<Together>);
+
+/// The calls of one step number that are longer than the longest one of the last number kept, on all processes: what is
+/// left of them does not depend on the order in which they came, since that one only grows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Together {
+    /// The longest of them, whatever the others.
+    first: (Reverse<u64>, Key),
+    /// The other ones, longest first.
+    more: Vec<u64>,
+}
 
 impl Longest {
     /// Adds a call.
     #[inline]
     pub(crate) fn add(&mut self, duration_ns: u64, place: Place) {
         let new = (Reverse(duration_ns), place.key());
-        if self.0.len() < LONGEST || self.0.last().is_some_and(|last| new < *last) {
+        let is_longer = |last: &Together| new < last.first || new.0 < last.first.0;
+        if self.0.len() < LONGEST || self.0.last().is_some_and(is_longer) {
             self.insert(new);
         }
     }
 
     fn insert(&mut self, new: (Reverse<u64>, Key)) {
-        if let Some(at) = self.0.iter().position(|&(_, key)| key == new.1) {
-            if self.0.get(at).is_some_and(|old| *old <= new) {
-                return;
+        let (Reverse(mut other_ns), key) = new;
+        let mut together = Together { first: new, more: Vec::new() };
+        if let Some(at) = self.0.iter().position(|kept| kept.first.1 == key) {
+            together = self.0.remove(at);
+            if new < together.first {
+                let Reverse(first_ns) = std::mem::replace(&mut together.first, new).0;
+                other_ns = first_ns;
             }
-            self.0.remove(at);
+            together.more.insert(together.more.partition_point(|&ns| ns > other_ns), other_ns);
         }
-        let at = self.0.partition_point(|old| *old < new);
-        self.0.insert(at, new);
+        let at = self.0.partition_point(|kept| kept.first < together.first);
+        self.0.insert(at, together);
         self.0.truncate(LONGEST);
+        let bound_ns = self.0.last().filter(|_| self.0.len() >= LONGEST).map(|last| last.first.0.0);
+        for kept in &mut self.0 {
+            let longer =
+                bound_ns.map_or(kept.more.len(), |bound_ns| kept.more.partition_point(|&ns| ns > bound_ns));
+            kept.more.truncate(longer.min(MORE));
+        }
     }
 
     /// The longest call of a step that `is_meant`; where all that are kept are of others, what it is no longer than.
     pub(crate) fn of(&self, is_meant: impl Fn(Place) -> bool) -> Option<u64> {
-        let meant = self.0.iter().find(|&&(_, key)| is_meant(Place::of_key(key)));
+        let meant = self.0.iter().find(|kept| is_meant(Place::of_key(kept.first.1)));
         let bound = || self.0.last().filter(|_| self.0.len() >= LONGEST);
-        meant.or_else(bound).map(|&(Reverse(ns), _)| ns)
+        meant.or_else(bound).map(|kept| kept.first.0.0)
+    }
+
+    /// How many calls of one step that `is_meant` are kept, and what they take, of the one where that is most.
+    pub(crate) fn heaviest(&self, is_meant: impl Fn(Place) -> bool) -> Option<(u64, u64)> {
+        let meant = self.0.iter().filter(|kept| is_meant(Place::of_key(kept.first.1)));
+        let sums = meant.map(|kept| {
+            let total_ns = kept.more.iter().fold(kept.first.0.0, |sum, &ns| sum.saturating_add(ns));
+            (kept.more.len() as u64 + 1, total_ns)
+        });
+        sums.max_by_key(|&(calls, total_ns)| (total_ns, Reverse(calls)))
     }
 }
 
 impl Merge for Longest {
     fn absorb(&mut self, other: &Self) {
-        for &(Reverse(ns), key) in &other.0 {
-            self.add(ns, Place::of_key(key));
+        for Together { first: (Reverse(ns), key), more } in &other.0 {
+            let place = Place::of_key(*key);
+            self.add(*ns, place);
+            more.iter().for_each(|&ns| self.add(ns, place));
         }
     }
 }
@@ -223,23 +259,67 @@ mod tests {
         assert_eq!((all.of(99).total_ns, all.of(100).total_ns), (208, 105));
     }
 
+    fn longest(calls: &[(u64, u64)]) -> Longest {
+        let mut longest = Longest::default();
+        calls.iter().for_each(|&(at, ns)| longest.add(ns, place(at)));
+        longest
+    }
+
     #[test]
     fn the_longest_calls_are_known_with_their_steps() {
-        let of = |calls: &[(u64, u64)]| {
-            let mut longest = Longest::default();
-            calls.iter().for_each(|&(at, ns)| longest.add(ns, place(at)));
-            longest
-        };
         let calls: Vec<(u64, u64)> = (0..60).map(|at| (at % 30, at * 37 % 101)).collect();
-        let backward: Vec<(u64, u64)> = calls.iter().rev().copied().collect();
-        let mut merged = of(&calls[..20]);
-        merged.absorb(&of(&calls[20..]));
-        assert_eq!((&of(&calls), &of(&calls)), (&of(&backward), &merged));
-        let few = of(&[(0, 900), (0, 700), (1, 20), (2, 30)]);
+        let few = longest(&[(0, 900), (0, 700), (1, 20), (2, 30), (1, 15)]);
+        let after = |place: Place| place.step > 0;
+        assert_eq!((few.of(|_| true), few.of(after), few.of(|_| false)), (Some(900), Some(30), None));
         assert_eq!(
-            (few.of(|_| true), few.of(|place| place.step > 0), few.of(|_| false)),
-            (Some(900), Some(30), None)
+            (few.heaviest(|_| true), few.heaviest(after), few.heaviest(|_| false)),
+            (Some((2, 1_600)), Some((2, 35)), None)
         );
-        assert_eq!(of(&calls).of(|_| false), of(&calls).0.last().map(|last| last.0.0));
+        let many = longest(&calls);
+        assert_eq!(many.of(|_| false), many.0.last().map(|kept| kept.first.0.0));
+    }
+
+    /// What `heaviest` says, from all calls at once.
+    fn heaviest(calls: &[(u64, u64)]) -> Option<(u64, u64)> {
+        let mut by_number: BTreeMap<u64, Vec<u64>> = BTreeMap::new();
+        calls.iter().for_each(|&(at, ns)| by_number.entry(at).or_default().push(ns));
+        let mut numbers: Vec<(u64, Vec<u64>)> = by_number.into_iter().collect();
+        numbers.iter_mut().for_each(|(_, of)| of.sort_unstable_by_key(|&ns| Reverse(ns)));
+        numbers.sort_by_key(|(at, of)| (Reverse(of[0]), *at));
+        let bound = numbers.get(LONGEST - 1).map_or(0, |(_, of)| of[0]);
+        let kept = numbers.iter().take(LONGEST).map(|(_, of)| {
+            let more = of.iter().skip(1).filter(|&&ns| ns > bound || numbers.len() < LONGEST).take(MORE);
+            (more.clone().count() as u64 + 1, of[0] + more.sum::<u64>())
+        });
+        kept.max_by_key(|&(calls, total)| (total, Reverse(calls)))
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn calls_together_are_the_same_in_any_order(
+            calls in proptest::collection::vec((0u64..40, 0u64..60), 0..600),
+            seed in 0usize..1_000,
+        ) {
+            let all = longest(&calls);
+            proptest::prop_assert_eq!(all.heaviest(|_| true), heaviest(&calls));
+            let mut other = calls.clone();
+            // Some other order.
+            for at in 1..other.len() {
+                other.swap(at, (at * 7_919 + seed) % at);
+            }
+            proptest::prop_assert_eq!(&longest(&other), &all);
+            let (first, rest) = calls.split_at(seed.min(calls.len()));
+            let mut merged = longest(rest);
+            merged.absorb(&longest(first));
+            proptest::prop_assert_eq!(&merged, &all);
+        }
+    }
+
+    #[test]
+    fn of_too_many_calls_together_the_longest_stay() {
+        let calls: Vec<(u64, u64)> = (1..=300).map(|ns| (7, ns)).collect();
+        // 45 of 300 are too many.
+        assert_eq!(longest(&calls).heaviest(|_| true), Some((256, (45..=300).sum())));
+        assert_eq!(heaviest(&calls), Some((256, (45..=300).sum())));
     }
 }

@@ -14,7 +14,8 @@ pub enum Flushed {
     /// endpoint refused them for good. They are in the report's losses, too. Where the directory or the endpoint could
     /// not be used from the start, these are all the spans that were to go there since then.
     Dropped(u64),
-    /// The time was over before everything was written and acknowledged. It is tried further.
+    /// The time was over before everything was written and acknowledged. It is tried further, unless the background thread
+    /// has died of a panic of its own, which it says: then this is the answer at once, and nothing comes any more.
     TimedOut,
 }
 
@@ -53,7 +54,16 @@ struct Orders {
     requests: Vec<Request>,
     /// The program asks for the end, which is to be reached by then.
     end: Option<Instant>,
-    ended: bool,
+    outcome: Option<Ending>,
+}
+
+/// How the background thread came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// All that was left was written.
+    Orderly,
+    /// It died, and what was left with it.
+    Died,
 }
 
 /// The longest time that is waited for, where a program names a longer one.
@@ -81,8 +91,10 @@ impl Control {
     /// `timeout`.
     pub(crate) fn flush(&self, timeout: Duration, reach: Reach) -> Flushed {
         let mut orders = self.lock();
-        if orders.ended {
-            return Flushed::Complete;
+        match orders.outcome {
+            Some(Ending::Orderly) => return Flushed::Complete,
+            Some(Ending::Died) => return Flushed::TimedOut,
+            None => {}
         }
         orders.tickets += 1;
         let ticket = orders.tickets;
@@ -90,7 +102,7 @@ impl Control {
         self.changed.notify_all();
         let is_open = |request: &Request| request.ticket == ticket && request.answer.is_none();
         let waited = self.changed.wait_timeout_while(orders, timeout, |orders| {
-            !orders.ended && orders.requests.iter().any(is_open)
+            orders.outcome.is_none() && orders.requests.iter().any(is_open)
         });
         let (mut orders, _) = waited.unwrap_or_else(PoisonError::into_inner);
         let answer =
@@ -107,8 +119,8 @@ impl Control {
         }
         self.changed.notify_all();
         let timeout = timeout.saturating_add(Duration::from_millis(500));
-        let waited = self.changed.wait_timeout_while(orders, timeout, |orders| !orders.ended);
-        waited.unwrap_or_else(PoisonError::into_inner).0.ended
+        let waited = self.changed.wait_timeout_while(orders, timeout, |orders| orders.outcome.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.outcome == Some(Ending::Orderly)
     }
 
     /// For the background thread: the requests that are new (ticket and reach), and the end that is ordered.
@@ -143,7 +155,55 @@ impl Control {
 
     /// For the background thread: the run has ended.
     pub(crate) fn set_ended(&self) {
-        self.lock().ended = true;
+        self.conclude(Ending::Orderly);
+    }
+
+    /// For the background thread: it dies before the end. Nobody waits for it any more, and nobody is told that all is well.
+    pub(crate) fn set_died(&self) {
+        self.conclude(Ending::Died);
+    }
+
+    fn conclude(&self, ending: Ending) {
+        // An end that was reached stays one.
+        self.lock().outcome.get_or_insert(ending);
         self.changed.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::time::Duration;
+
+    use super::{Control, Flushed, Reach};
+
+    const LONG: Duration = Duration::from_secs(600);
+
+    #[test]
+    fn after_the_end_there_is_nothing_to_flush() {
+        let control = Control::default();
+        control.set_ended();
+        assert!(control.end(LONG));
+        assert_eq!(control.flush(LONG, Reach::Delivered), Flushed::Complete);
+        // What comes later changes nothing.
+        control.set_died();
+        assert_eq!(control.flush(LONG, Reach::Written), Flushed::Complete);
+    }
+
+    #[test]
+    fn nobody_waits_for_a_thread_that_has_died_nor_hears_that_all_is_well() {
+        let control = Arc::new(Control::default());
+        let waiting = {
+            let control = Arc::clone(&control);
+            let flush = move || control.flush(LONG, Reach::Delivered);
+            std::thread::Builder::new().name("flush".into()).spawn(flush).unwrap()
+        };
+        while control.take().0.is_empty() {
+            std::thread::yield_now();
+        }
+        control.set_died();
+        assert_eq!(waiting.join().unwrap(), Flushed::TimedOut);
+        assert_eq!(control.flush(LONG, Reach::Written), Flushed::TimedOut);
+        assert!(!control.end(LONG));
     }
 }

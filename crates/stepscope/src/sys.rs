@@ -4,6 +4,8 @@
 #![expect(unsafe_code, reason = "thin wrappers around libc")]
 
 use std::alloc::Layout;
+use std::borrow::Cow;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::os::Usage;
@@ -119,16 +121,38 @@ pub(crate) fn is_out_of_files(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))
 }
 
-/// Writes `text` to standard error in one piece, if it takes that without having anybody wait: a pipe that nobody reads is full
-/// one day.
-pub(crate) fn write_to_stderr(text: &[u8]) {
+/// What a pipe that is ready to be written to takes at least, without having anybody wait; POSIX has it as `PIPE_BUF` and
+/// asks for 512 at least.
+const READY_BYTES: usize = if cfg!(target_os = "linux") { 4_096 } else { 512 };
+
+/// Writes a line to standard error in one piece, if it takes that without having anybody wait: a pipe that nobody reads is full
+/// one day. What of the line may not have room is left out.
+pub(crate) fn write_to_stderr(line: &[u8]) {
+    // Of two threads that have found it ready, only the first would still find the room.
+    static WRITING: Mutex<()> = Mutex::new(());
+    let try_lock = || WRITING.try_lock().inspect_err(|_| std::thread::yield_now()).ok();
+    // Whoever has it is done in no time, unless it is gone: of a forked child's parent.
+    let Some(_writing) = (0..1_000).find_map(|_| try_lock()) else { return };
     let mut ready = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
     // SAFETY: `ready` is one writable entry for the duration of the call.
     let count = unsafe { libc::poll(&raw mut ready, 1, 0) };
     if count == 1 && ready.revents & libc::POLLOUT != 0 {
-        // SAFETY: `text` is readable for its length. (What was not written is not said.)
-        unsafe { libc::write(libc::STDERR_FILENO, text.as_ptr().cast(), text.len()) };
+        let line = cut(line);
+        // SAFETY: `line` is readable for its length. (What was not written is not said.)
+        unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
     }
+}
+
+/// The line, or as much of its beginning as has room, still a line of whole characters.
+fn cut(line: &[u8]) -> Cow<'_, [u8]> {
+    if line.len() <= READY_BYTES {
+        return Cow::Borrowed(line);
+    }
+    let begun = line.get(..READY_BYTES - 1).unwrap_or_default();
+    let whole = begun.utf8_chunks().next().map_or(0, |chunk| chunk.valid().len());
+    let mut cut = begun.get(..whole).unwrap_or_default().to_vec();
+    cut.push(b'\n');
+    Cow::Owned(cut)
 }
 
 /// Host name, empty where it cannot be read.
@@ -158,5 +182,23 @@ pub(crate) fn install_process_hooks(at_exit: extern "C" fn(), in_child: extern "
             None,
             Some(std::mem::transmute::<extern "C" fn(), unsafe extern "C" fn()>(in_child)),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{READY_BYTES, cut};
+
+    #[test]
+    fn a_line_that_is_too_long_ends_as_a_line() {
+        let short = "short\n".as_bytes();
+        assert_eq!(cut(short).as_ref(), short);
+        for before in 0..4 {
+            let line = format!("{}{}\n", "x".repeat(before), "€".repeat(READY_BYTES));
+            let cut = cut(line.as_bytes());
+            assert!(cut.len() <= READY_BYTES && cut.len() > READY_BYTES - 4, "{}", cut.len());
+            let text = str::from_utf8(&cut).unwrap();
+            assert!(line.starts_with(text.strip_suffix('\n').unwrap()));
+        }
     }
 }

@@ -143,8 +143,12 @@ impl Drop for Outlived {
         if std::thread::panicking() {
             crate::recorder::retire(&self.recorder);
             sys::restore_signal_handlers();
-            self.control.set_ended();
+            self.control.set_died();
             say("nothing is recorded any more, because of this panic of its own");
+            // One that our handler still held back, and that nobody else would heed.
+            if let Some(signal) = sys::pending_signal().filter(|_| self.recorder.config.handle_signals) {
+                sys::raise_with_default(signal);
+            }
         }
     }
 }

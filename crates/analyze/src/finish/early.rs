@@ -69,6 +69,9 @@ impl<'a> Warm<'a> {
             part.warmup_exposed_ns = warm.exposed_ns;
         }
         let all = acc.in_steps.get(part.mode as usize);
-        part.longest_steady_ns = all.and_then(|all| all.longest.of(|place| !self.holds(part.mode, place)));
+        let is_steady = |place| !self.holds(part.mode, place);
+        part.longest_steady_ns = all.and_then(|all| all.longest.of(is_steady));
+        let heaviest = all.and_then(|all| all.longest.heaviest(is_steady));
+        (part.heaviest_steady_calls, part.heaviest_steady_ns) = heaviest.unzip();
     }
 }

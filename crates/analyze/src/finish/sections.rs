@@ -333,6 +333,8 @@ fn in_steps(acc: &SectionAcc) -> Vec<InSteps> {
             warmup_driving_ns: 0,
             warmup_exposed_ns: 0,
             longest_steady_ns: None,
+            heaviest_steady_calls: None,
+            heaviest_steady_ns: None,
         })
         .collect()
 }

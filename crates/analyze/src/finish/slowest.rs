@@ -1,5 +1,5 @@
-//! The slowest steps of a mode, as they are listed: without warm-up, and without most of those that take as long every so
-//! often.
+//! The slowest steps of a mode, as they are listed: without warm-up, of each number the longest, and without most of those
+//! that take as long every so often.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,7 +15,29 @@ use crate::summary::SlowStep;
 /// Periodic steps that are listed at most: the slowest ones, one of each period.
 const PERIODIC: usize = 2;
 
-/// The list of a mode that has periods, slowest first: of each number the longest step, and of equals the smallest.
+/// The list of a mode, slowest first: of each number the longest step, and of equals the smallest.
+pub(super) fn by_number(
+    instances: &BTreeMap<&Instance, SteadySteps>,
+    numbering: &Numbering,
+) -> Vec<SlowStep> {
+    let all = instances.values().flat_map(|steps| &steps.sums.slowest);
+    let mut numbers = BTreeSet::new();
+    let longest = sorted(all)
+        .into_iter()
+        .filter(|record| record.place().is_none_or(|place| numbers.insert(numbering.number(place))));
+    longest.take(SLOWEST_STEPS).map(slow).collect()
+}
+
+/// Slowest first, and once each.
+fn sorted<'a>(records: impl Iterator<Item = &'a StepRecord>) -> Vec<&'a StepRecord> {
+    let mut all: Vec<(Reverse<u64>, &StepRecord)> =
+        records.map(|record| (Reverse(record.duration_ns()), record)).collect();
+    all.sort_unstable();
+    all.dedup();
+    all.into_iter().map(|(_, record)| record).collect()
+}
+
+/// The same of a mode that has periods.
 pub(super) fn beside(
     run: &RunAcc,
     periods: &Periods,
@@ -30,15 +52,11 @@ pub(super) fn beside(
         let kept = acc.into_iter().flat_map(|acc| acc.kept.iter().skip(steps.warmup_steps()));
         kept.chain(&steps.sums.slowest)
     });
-    let mut all: Vec<(Reverse<u64>, &StepRecord)> =
-        beyond.chain(kept).map(|record| (Reverse(record.duration_ns()), record)).collect();
-    all.sort_unstable();
-    all.dedup();
     let mut numbers = BTreeSet::new();
     let mut periodic = BTreeSet::new();
     let mut usual = 0;
     let mut listed: Vec<&StepRecord> = Vec::new();
-    for (_, record) in all {
+    for record in sorted(beyond.chain(kept)) {
         let number = record.place().map(|place| numbering.number(place));
         if number.is_some_and(|number| !numbers.insert(number)) {
             continue;

@@ -88,9 +88,12 @@ impl<'a> Steady<'a> {
             .filter(|(_, instances)| !instances.is_empty())
             .map(|(&mode, instances)| {
                 let mut row = summary(mode, instances, self.numbers.of_mode(mode), config);
-                if let Some(periods) = periods.iter().find(|periods| periods.mode == mode) {
-                    row.slowest = slowest::beside(run, periods, instances, self.numbers.of_mode(mode));
-                }
+                let numbering = self.numbers.of_mode(mode);
+                row.slowest = match periods.iter().find(|periods| periods.mode == mode) {
+                    Some(periods) => slowest::beside(run, periods, instances, numbering),
+                    None if self.numbers.tell_apart(mode) => slowest::by_number(instances, numbering),
+                    None => row.slowest,
+                };
                 row.warmup.steady_step = self.first_step(mode).filter(|_| self.numbers.tell_apart(mode));
                 row
             })

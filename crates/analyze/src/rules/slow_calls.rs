@@ -3,7 +3,7 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::{FEW, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns};
+use super::common::tail::{FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
@@ -150,10 +150,10 @@ fn share(row: &SectionRow, above_ns: u64, steps: &Steps<'_>) -> Option<f64> {
     Some(inside * (above_ns as f64 / all_ns.max(1) as f64).min(1.0))
 }
 
-/// Whether the slowest call is a good part of what slow calls take, so that there are fewer than four or one that is unlike
-/// the others: such a run says little of the next one.
-fn may_be_chance(longest_ns: u64, usual_ns: u64, above_ns: u64) -> bool {
-    longest_ns.saturating_sub(usual_ns).saturating_mul(FEW) > above_ns
+/// Whether the slow calls of one step are a good part of what all take, so that there are fewer than four such steps or one that
+/// is unlike the others: such a run says little of the next one.
+fn may_be_chance(row: &SectionRow, mode: &ModeSummary, above_ns: u64) -> bool {
+    event_ns(row, mode).is_some_and(|event_ns| event_ns.saturating_mul(FEW) > above_ns)
 }
 
 /// `share` is that of the step time, and what others on the machine may have done of it.
@@ -176,7 +176,7 @@ fn finding(
             steps.base().as_str(),
             count(ratio.round() as u64)
         ),
-        severity: capped(&gain, others.is_some() || may_be_chance(max, p50, above_ns)),
+        severity: capped(&gain, others.is_some() || may_be_chance(row, steps.mode, above_ns)),
         section: Some(row.path.clone()),
         phase: row.phase.as_ref().map(|phase| phase.as_str().to_owned()),
         rank: None,

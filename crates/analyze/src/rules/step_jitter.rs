@@ -15,7 +15,8 @@ use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{
-    EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary, stands_out,
+    EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, StepNumbers, Summary,
+    stands_out,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -31,8 +32,8 @@ pub(super) const RULE: Rule = Rule {
               time that the usual step shows to be unnecessary, and it hides real changes from you.",
         how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A finding \
               needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. What \
-              hits fewer steps than percentiles see is a tail where those of the ten slowest that are beyond the limit \
-              of p99 cost as much by themselves; fewer than four of these may be chance, and the severity is at most 9: which \
+              hits fewer steps than percentiles see is a tail where those of the ten slowest step numbers that are beyond \
+              the limit of p99 cost as much by themselves, if all ranks wait for the longest; fewer than four of these may be chance, and the severity is at most 9: which \
               steps they are is told. Where \
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
@@ -118,7 +119,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::unknown("steps have no duration");
     };
     let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
-    let rare = Rare::of(steps.mode, periodic, usual_ns, thresholds);
+    let rare = Rare::of(summary, steps.mode, (periodic, usual_ns), thresholds);
     let is_rare = !has_tail && rare.share >= thresholds.min_share;
     let few: &[&SlowStep] = if is_rare && (rare.steps.len() as u64) < FEW { &rare.steps } else { &[] };
     if !(has_tail || is_rare) || gain.share < thresholds.min_share {
@@ -201,18 +202,18 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 /// each other, one of them is slow in nine or more of ten steps once in fifty times.
 const NEXT_SHARE: f64 = 0.15;
 
-/// The slowest steps that are no periodic ones, and beyond the limit of p99.
+/// The slowest steps that are no periodic ones, and beyond the limit of p99: where numbers tell steps apart, one a number.
 struct Rare<'a> {
     steps: Vec<&'a SlowStep>,
-    /// What they take above the usual, as a share of all steps' time.
+    /// What they take above the usual, as a share of the steps' time.
     share: f64,
 }
 
 impl<'a> Rare<'a> {
     fn of(
+        summary: &Summary,
         mode: &'a ModeSummary,
-        periodic: Option<&'a PeriodicSteps>,
-        usual_ns: u64,
+        (periodic, usual_ns): (Option<&'a PeriodicSteps>, u64),
         thresholds: &Thresholds,
     ) -> Self {
         let first = mode.warmup.steady_step.unwrap_or(0);
@@ -222,7 +223,11 @@ impl<'a> Rare<'a> {
             .collect();
         let above = steps.iter().map(|step| step.duration_ns.saturating_sub(usual_ns));
         let above_ns = above.fold(0, u64::saturating_add);
-        Self { steps, share: above_ns as f64 / mode.steady_ns.max(1) as f64 }
+        // One of each number stands for those of all processes.
+        let is_one_of_each =
+            mode.numbers != StepNumbers::Repeated && steps.iter().all(|step| step.step.is_some());
+        let processes = if is_one_of_each { summary.instances.len().max(1) as f64 } else { 1.0 };
+        Self { steps, share: above_ns as f64 * processes / mode.steady_ns.max(1) as f64 }
     }
 }
 

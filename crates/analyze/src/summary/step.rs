@@ -56,9 +56,9 @@ pub struct ModeSummary {
     pub steady_ns: u64,
     /// Work done by steady steps.
     pub throughput: Throughput,
-    /// The slowest steady steps, longest first, at most 10. Where some take longer every so often, the slowest of each of
-    /// the periods, two at most, and of the others one a number, the longest; of the other steps those with a number
-    /// are known as far as the fold keeps them apart.
+    /// The slowest steady steps, longest first, at most 10; where numbers tell steps apart, one a number, the longest of all
+    /// processes. Where some take longer every so often, the slowest of each of the periods, two at most; the other ones with
+    /// a number are then known as far as the fold keeps them apart.
     pub slowest: Vec<SlowStep>,
     /// The longest times between steady steps, longest first, at most 3; none where steps share their numbers.
     pub pauses: Vec<Pause>,

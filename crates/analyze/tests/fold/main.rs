@@ -19,6 +19,7 @@ mod held;
 mod hostile;
 mod input;
 mod linked;
+mod once;
 mod orphans;
 mod periods;
 mod runs;

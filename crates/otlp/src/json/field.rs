@@ -77,6 +77,10 @@ pub(super) enum Field {
     Offset,
     QuantileValues,
     Quantile,
+    PartialSuccess,
+    /// Spans or data points.
+    Rejected,
+    ErrorMessage,
 }
 
 impl Field {
@@ -188,6 +192,7 @@ impl Field {
                 b"timeUnixNano" => Self::TimeUnixNano,
                 b"is_monotonic" => Self::IsMonotonic,
                 b"bucketCounts" => Self::BucketCounts,
+                b"errorMessage" => Self::ErrorMessage,
                 _ => Self::Unknown,
             },
             13 => match key {
@@ -196,6 +201,8 @@ impl Field {
                 b"scope_metrics" => Self::ScopeMetrics,
                 b"bucket_counts" => Self::BucketCounts,
                 b"zeroThreshold" => Self::ZeroThreshold,
+                b"rejectedSpans" => Self::Rejected,
+                b"error_message" => Self::ErrorMessage,
                 _ => Self::Unknown,
             },
             14 => match key {
@@ -205,6 +212,8 @@ impl Field {
                 b"explicitBounds" => Self::ExplicitBounds,
                 b"zero_threshold" => Self::ZeroThreshold,
                 b"quantileValues" => Self::QuantileValues,
+                b"rejected_spans" => Self::Rejected,
+                b"partialSuccess" => Self::PartialSuccess,
                 _ => Self::Unknown,
             },
             15 => match key {
@@ -212,6 +221,7 @@ impl Field {
                 b"endTimeUnixNano" => Self::EndTimeUnixNano,
                 b"explicit_bounds" => Self::ExplicitBounds,
                 b"quantile_values" => Self::QuantileValues,
+                b"partial_success" => Self::PartialSuccess,
                 _ => Self::Unknown,
             },
             16 => match key {
@@ -226,6 +236,7 @@ impl Field {
             18 => match key {
                 b"end_time_unix_nano" => Self::EndTimeUnixNano,
                 b"droppedEventsCount" => Self::DroppedEventsCount,
+                b"rejectedDataPoints" => Self::Rejected,
                 _ => Self::Unknown,
             },
             19 => match key {
@@ -236,6 +247,7 @@ impl Field {
                 b"start_time_unix_nano" => Self::StartTimeUnixNano,
                 b"dropped_events_count" => Self::DroppedEventsCount,
                 b"exponentialHistogram" => Self::ExponentialHistogram,
+                b"rejected_data_points" => Self::Rejected,
                 _ => Self::Unknown,
             },
             21 => match key {

@@ -10,6 +10,7 @@ mod field;
 mod metrics;
 mod number;
 mod parser;
+mod response;
 mod scan;
 mod spans;
 mod text;
@@ -18,6 +19,7 @@ mod write;
 pub use decode::Decoder;
 pub(crate) use detect::detect;
 pub use encode::Encoder;
+pub use response::decode_export_response;
 pub(crate) use write::attribute as write_attribute;
 
 use crate::{DecodeError, DecodeStats, Visitor};

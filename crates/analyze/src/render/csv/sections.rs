@@ -68,5 +68,7 @@ pub(super) fn in_modes(report: &Report) -> String {
         .column("warmup_driving_ns", |row| row.1.warmup_driving_ns.into())
         .column("warmup_exposed_ns", |row| row.1.warmup_exposed_ns.into())
         .column("longest_steady_ns", |row| row.1.longest_steady_ns.into())
+        .column("heaviest_steady_calls", |row| row.1.heaviest_steady_calls.into())
+        .column("heaviest_steady_ns", |row| row.1.heaviest_steady_ns.into())
         .of(rows)
 }

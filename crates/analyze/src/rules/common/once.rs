@@ -1,13 +1,13 @@
 //! What happened once: a program or its machine that stood still for a while says little of the next run.
 
-use super::tail::FEW;
+use super::tail::{FEW, event_ns};
 use super::taken::MOST_OF_CHANCE;
 use crate::report::{Gain, severity};
 use crate::rules::Steps;
 use crate::summary::SectionRow;
 
 /// The severity of a finding with this gain, of which `exposed_ns` are time of a section's calls: where more than a quarter
-/// of it is what the longest one in steps takes above the usual one, that of the rest, and no less than chance may have.
+/// of it is what those of one step number take above usual ones, that of the rest, and no less than chance may have.
 pub(in crate::rules) fn severity_beside(
     gain: &Gain,
     section: Option<&SectionRow>,
@@ -16,7 +16,8 @@ pub(in crate::rules) fn severity_beside(
 ) -> f64 {
     let event_ns = || {
         let row = section.filter(|_| steps.sums.is_none())?;
-        Some(row.in_mode(steps.mode.mode)?.longest_steady_ns?.saturating_sub(row.stats.p50?))
+        row.in_mode(steps.mode.mode)?.longest_steady_ns?;
+        event_ns(row, steps.mode)
     };
     match event_ns().filter(|&ns| ns <= exposed_ns && ns.saturating_mul(FEW) > exposed_ns) {
         None => gain.severity(),

@@ -197,16 +197,13 @@ fn judge(status: StatusCode, retry_after: Option<&header::HeaderValue>, body: &[
 
 /// What a receiver says that has taken a request; `None` where it says nothing that can be understood.
 pub(super) fn accepted(body: &[u8]) -> Option<Outcome> {
-    // Some answer in JSON whatever they are sent; what that may be where all was taken has few forms.
-    const ALL_TAKEN: [&[u8]; 3] = [b"{}", br#"{"partialSuccess":{}}"#, br#"{"partialSuccess":null}"#];
-    let is_all_taken = |body: &[u8]| {
-        let dense: Vec<u8> = body.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).collect();
-        ALL_TAKEN.contains(&dense.as_slice())
-    };
-    let answer = decode_export_response(body).or_else(|| is_all_taken(body).then_some((0, "")));
+    // Some answer in JSON whatever they are sent.
+    let answer = decode_export_response(body)
+        .map(|(rejected, message)| (rejected, message.to_owned()))
+        .or_else(|| stepscope_otlp::json::decode_export_response(body));
     answer.map(|(rejected, message)| Outcome::Accepted {
         rejected: u64::try_from(rejected).unwrap_or(0),
-        message: message.to_owned(),
+        message,
     })
 }
 
@@ -220,12 +217,17 @@ mod tests {
         let partial = [0x0a, 0x06, 0x08, 0x03, 0x12, 0x02, b'n', b'o'];
         assert!(matches!(judge(StatusCode::OK, None, &partial), Outcome::Accepted { rejected: 3, .. }));
         assert!(matches!(judge(StatusCode::OK, None, b""), Outcome::Accepted { rejected: 0, .. }));
-        for body in [&b"{}"[..], b"{ \"partialSuccess\": {}\r\n}\n"] {
-            assert!(matches!(judge(StatusCode::OK, None, body), Outcome::Accepted { rejected: 0, .. }));
+        for (body, all) in [
+            (&b"{}"[..], 0),
+            (b"{ \"partialSuccess\": {}\r\n}\n", 0),
+            (br#"{"partialSuccess":{"rejectedSpans":"0","errorMessage":""}}"#, 0),
+            (br#"{"partialSuccess":{"rejectedSpans":3}}"#, 3),
+        ] {
+            let outcome = judge(StatusCode::OK, None, body);
+            assert!(matches!(outcome, Outcome::Accepted { rejected, .. } if rejected == all), "{outcome:?}");
         }
         // Who answers so is no receiver, or says something that is not understood.
-        let strange =
-            [&b"<html>hi</html>"[..], b"ok", br#"{"partialSuccess":{"rejectedSpans":3}}"#, &partial[..4]];
+        let strange = [&b"<html>hi</html>"[..], b"ok", br#"{"error":"no such tenant"}"#, &partial[..4]];
         for body in strange {
             assert!(matches!(judge(StatusCode::OK, None, body), Outcome::Unknown(_)), "{body:?}");
         }

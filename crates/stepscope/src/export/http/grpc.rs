@@ -15,7 +15,7 @@ use super::pack::Body;
 use super::target::Target;
 use crate::identity::percent_decode;
 
-/// Of an answer, unpacked.
+/// Of an answer, unpacked; the rest of a longer one is not read.
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;
 
 const STATUS: &str = "grpc-status";
@@ -70,15 +70,8 @@ pub(super) fn judge(
         return Outcome::Unknown("the answer has no status".into());
     };
     if code == 0 {
-        // Some servers compress their answer as the request was, asked for or not. By gzip it is read, by others it is not.
-        let unpacked = unpacked(body);
-        let message = match (body.first(), &unpacked) {
-            (None, _) => Some(&[][..]),
-            (Some(0), _) => body.get(5..),
-            (Some(_), unpacked) => Some(unpacked.as_slice()),
-        };
-        return message
-            .and_then(accepted)
+        return message_in(body)
+            .and_then(|message| accepted(&message))
             .unwrap_or_else(|| Outcome::Unknown("the answer has a message that is not understood".into()));
     }
     let message = text(MESSAGE).map(percent_decode).unwrap_or_default();
@@ -94,18 +87,36 @@ pub(super) fn judge(
     }
 }
 
-/// A message that is compressed by gzip; of any other nothing.
-fn unpacked(body: &[u8]) -> Vec<u8> {
-    let mut message = Vec::new();
-    if body.first() == Some(&1)
-        && let Some(packed) = body.get(5..)
-    {
-        let whole = flate2::read::GzDecoder::new(packed).take(MAX_MESSAGE_BYTES).read_to_end(&mut message);
-        if whole.is_err() {
-            message.clear();
-        }
+/// The message of an answer, unpacked; an empty one where there is none. `None` where it is cut off or damaged, or compressed
+/// by what is not read.
+fn message_in(body: &[u8]) -> Option<Vec<u8>> {
+    let Some((head, message)) = body.split_first_chunk::<5>() else {
+        return body.is_empty().then(Vec::new);
+    };
+    let [flag, length @ ..] = *head;
+    if usize::try_from(u32::from_be_bytes(length)) != Ok(message.len()) {
+        return None;
     }
-    message
+    match flag {
+        _ if message.is_empty() => Some(Vec::new()),
+        0 => Some(message.to_vec()),
+        1 => unpacked(message),
+        _ => None,
+    }
+}
+
+/// Some servers compress their answer as the request was, asked for or not; which of the two it is, its first bytes tell.
+fn unpacked(message: &[u8]) -> Option<Vec<u8>> {
+    const GZIP: &[u8] = b"\x1f\x8b";
+    if message.starts_with(GZIP) {
+        let mut unpacked = Vec::new();
+        let gzip = flate2::read::GzDecoder::new(message);
+        return gzip.take(MAX_MESSAGE_BYTES).read_to_end(&mut unpacked).is_ok().then_some(unpacked);
+    }
+    #[cfg(feature = "zstd")]
+    return zstd::bulk::decompress(message, MAX_MESSAGE_BYTES as usize).ok();
+    #[cfg(not(feature = "zstd"))]
+    None
 }
 
 /// Who answers is no gRPC server, but something in front of one, or another program.

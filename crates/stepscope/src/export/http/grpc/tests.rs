@@ -56,20 +56,54 @@ fn what_was_rejected_is_read() {
     let message = b"\0\0\0\0\x08\x0a\x06\x08\x03\x12\x02no";
     let outcome = judged(&[("grpc-status", "0")], message);
     assert!(matches!(outcome, Outcome::Accepted { rejected: 3, message } if message == "no"));
-    // Compressed as the request was, by gzip; and by what is not read.
-    let mut packed = flate2::write::GzEncoder::new(b"\x01\0\0\0\x1c".to_vec(), flate2::Compression::fast());
-    std::io::Write::write_all(&mut packed, message.get(5..).unwrap()).unwrap();
-    let outcome = judged(&[("grpc-status", "0")], &packed.finish().unwrap());
-    assert!(matches!(outcome, Outcome::Accepted { rejected: 3, message } if message == "no"));
-    for whole in [&b""[..], b"\0\0\0\0\0", b"\x01\0\0\0\x03abc"] {
-        let outcome = judged(&[("grpc-status", "0")], whole);
+    // Compressed as the request was.
+    for packed in packed(message.get(5..).unwrap()) {
+        let outcome = judged(&[("grpc-status", "0")], &packed);
+        assert!(
+            matches!(&outcome, Outcome::Accepted { rejected: 3, message } if message == "no"),
+            "{outcome:?}"
+        );
+    }
+    for whole in
+        [b"".to_vec(), b"\0\0\0\0\0".to_vec(), b"\x01\0\0\0\0".to_vec()].into_iter().chain(packed(b""))
+    {
+        let outcome = judged(&[("grpc-status", "0")], &whole);
         assert!(matches!(outcome, Outcome::Accepted { rejected: 0, .. }), "{whole:?}");
     }
-    // What it says of what was rejected cannot be read: cut off, no message of this kind.
-    for strange in [&b"\0\0"[..], b"\0\0\0\0\x03abc"] {
-        let outcome = judged(&[("grpc-status", "0")], strange);
+}
+
+#[test]
+fn what_cannot_be_read_of_an_answer_does_not_say_that_all_was_taken() {
+    // Cut off, no message of this kind, of another codec, of a flag that does not exist, longer than it says.
+    let strange =
+        [&b"\0\0"[..], b"\0\0\0\0\x03abc", b"\x01\0\0\0\x03abc", b"\x02\0\0\0\x01a", b"\0\0\0\0\0\0\0\0\0\0"];
+    let packed = packed(b"\x0a\x06\x08\x03\x12\x02no");
+    let damaged = packed.iter().map(|whole| {
+        // Its length is right, and its end is missing.
+        let message = whole.get(5..whole.len() - 6).unwrap();
+        framed(message)
+    });
+    for strange in strange.into_iter().map(<[u8]>::to_vec).chain(damaged) {
+        let outcome = judged(&[("grpc-status", "0")], &strange);
         assert!(matches!(outcome, Outcome::Unknown(_)), "{strange:?} {outcome:?}");
     }
+}
+
+/// A message that is compressed, behind its prefix.
+fn framed(message: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    [&b"\x01"[..], &length, message].concat()
+}
+
+/// The same message, compressed by what is read.
+fn packed(message: &[u8]) -> Vec<Vec<u8>> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut gzip, message).unwrap();
+    #[cfg_attr(not(feature = "zstd"), expect(unused_mut, reason = "one codec only"))]
+    let mut packed = vec![framed(&gzip.finish().unwrap())];
+    #[cfg(feature = "zstd")]
+    packed.push(framed(&zstd::bulk::compress(message, 1).unwrap()));
+    packed
 }
 
 #[test]
