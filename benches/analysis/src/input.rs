@@ -1,8 +1,9 @@
-//! The inputs: runs that the real layer recorded, and one grown at random. They are kept in the target directory,
+//! The inputs: runs that the real layer recorded, in many files and in one, and one grown at random. They are kept in the target directory,
 //! so that only the first bench makes them.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
 
 use crate::programs::Programs;
 use crate::{cases, messages};
@@ -30,6 +31,8 @@ impl Format {
 enum Kind {
     /// The layer, in a loop of the same fifty sections a step.
     Recorded,
+    /// The same in one file, as a collector may write it.
+    Joined,
     /// The generator of the tests: every step another tree, over a thousand call paths, overlaps, threads.
     Random,
 }
@@ -57,6 +60,7 @@ impl Input {
         let of = |kind, format, steps, is_compared| Self { kind, format, steps, is_compared };
         let both = [Format::Proto, Format::Json];
         let mut all: Vec<Self> = both.iter().map(|&format| of(Kind::Recorded, format, steps, true)).collect();
+        all.extend(both.iter().map(|&format| of(Kind::Joined, format, steps, false)));
         all.extend(both.iter().map(|&format| of(Kind::Recorded, format, steps / 5, false)));
         all.extend(both.iter().map(|&format| of(Kind::Random, format, steps / 5, true)));
         all
@@ -66,6 +70,7 @@ impl Input {
     pub(crate) fn about(&self) -> String {
         let kind = match self.kind {
             Kind::Recorded => "recorded by the layer",
+            Kind::Joined => "recorded by the layer, one file",
             Kind::Random => "random trees",
         };
         format!("{} steps, {kind}, {}", self.steps, self.format.name())
@@ -73,7 +78,11 @@ impl Input {
 
     /// Makes the input, unless it is there.
     pub(crate) fn make(&self, programs: &Programs) -> Result<Made, String> {
-        let kind = if self.kind == Kind::Recorded { "recorded" } else { "random" };
+        let kind = match self.kind {
+            Kind::Recorded => "recorded",
+            Kind::Joined => "joined",
+            Kind::Random => "random",
+        };
         let name = format!("{kind}-{}-{}", self.steps, self.format.name());
         let path = programs.target.join("analysis-inputs").join(name);
         if !path.exists() {
@@ -86,6 +95,10 @@ impl Input {
             let directory = draft.to_string_lossy().into_owned();
             match self.kind {
                 Kind::Recorded => programs.run(&programs.record_run, &[&steps, format, &directory])?,
+                Kind::Joined => {
+                    let parts = Self { kind: Kind::Recorded, is_compared: false, ..*self }.make(programs)?;
+                    join(&messages::files(&parts.path)?, &draft.join(format!("run.{format}")))?;
+                }
                 Kind::Random => {
                     let out = format!("{directory}/run.{format}");
                     let arguments =
@@ -100,4 +113,15 @@ impl Input {
         // This also brings it into the page cache.
         Ok(Made { bytes: sizes.sum(), spans: cases::run("decode", &path)?, path })
     }
+}
+
+/// Writes the files behind each other.
+fn join(files: &[PathBuf], to: &Path) -> Result<(), String> {
+    let failed = |error| format!("{}: {error}", to.display());
+    let mut joined = File::create(to).map_err(failed)?;
+    for file in files {
+        let mut part = File::open(file).map_err(failed)?;
+        io::copy(&mut part, &mut joined).map_err(failed)?;
+    }
+    Ok(())
 }

@@ -19,8 +19,10 @@ use crate::input::STDIN;
 use crate::partial_file::PartialFile;
 use crate::progress::Progress;
 
+mod helper;
 mod work;
 
+use helper::Helper;
 use work::Work;
 
 /// What was read so far.
@@ -39,6 +41,8 @@ struct Fold {
     read: Arc<AtomicU64>,
     /// What of the list at hand is counted there.
     told: u64,
+    /// Who folds beside the thread that reads.
+    helper: Option<Helper>,
 }
 
 /// A part of a directory that was read by itself.
@@ -68,6 +72,13 @@ impl Fold {
         }
     }
 
+    /// Takes in what was folded by another thread.
+    fn put_together(&mut self) {
+        if let Some(helper) = self.helper.take() {
+            helper.put_into(&mut self.partial);
+        }
+    }
+
     fn done(&self) {
         if let Some(progress) = &self.progress {
             progress.done();
@@ -78,6 +89,12 @@ impl Fold {
 impl Sink for Fold {
     fn trace(&mut self, trace: &Trace) {
         self.partial.add(trace);
+    }
+
+    fn exchange(&mut self, trace: &mut Trace) {
+        if !self.helper.as_mut().is_some_and(|helper| helper.takes(trace)) {
+            self.trace(trace);
+        }
     }
 
     fn metric(&mut self, resource: &Arc<Resource>, start_ns: u64, time_ns: u64, point: &MetricPoint) {
@@ -110,8 +127,23 @@ impl Analysis {
 
     fn with(options: ReadOptions, progress: Option<Progress>, read: Arc<AtomicU64>) -> Self {
         let threads = options.threads;
-        let fold = Fold { partial: Partial::new(Config::default()), progress, read, told: 0 };
-        Self { reader: Reader::new(options), fold, threads }
+        let partial = Partial::new(Config::default());
+        let fold = Fold { partial, progress, read, told: 0, helper: None };
+        let mut analysis = Self { reader: Reader::new(options), fold, threads };
+        analysis.set_threads(threads);
+        analysis
+    }
+
+    /// From now on decodes and folds with so many threads.
+    fn set_threads(&mut self, threads: usize) {
+        self.set_helper((threads > 1).then(Helper::default));
+        self.reader.set_threads(threads);
+    }
+
+    fn set_helper(&mut self, helper: Option<Helper>) {
+        self.fold.put_together();
+        self.reader.set_errand(helper.as_ref().map(Helper::errand));
+        self.fold.helper = helper;
     }
 
     /// Reads a file, a directory, or standard input.
@@ -144,9 +176,9 @@ impl Analysis {
             let (work, read) = (&work, &read);
             let others: Vec<_> =
                 (1..threads).map(|number| scope.spawn(move || Self::work(work, number, read))).collect();
-            self.reader.set_threads(if threads > 1 { 1 } else { self.threads });
+            self.set_threads(if threads > 1 { 1 } else { self.threads });
             self.read_own(work);
-            self.reader.set_threads(self.threads);
+            self.set_threads(self.threads);
             let own = work.take_half().map(|number| Self::work(work, number, read));
             let others =
                 others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
@@ -226,7 +258,8 @@ impl Analysis {
     }
 
     /// Stops where another analysis can go on.
-    pub(crate) fn into_partial(self) -> Result<PartialFile, CliError> {
+    pub(crate) fn into_partial(mut self) -> Result<PartialFile, CliError> {
+        self.fold.put_together();
         self.fold.done();
         let unfinished = self.reader.suspend().map_err(|error| CliError::Input(error.to_string()))?;
         unfinished.check().map_err(|error| CliError::Input(error.to_string()))?;
@@ -236,6 +269,7 @@ impl Analysis {
     /// The end: everything that is open is taken as it is.
     pub(crate) fn finish(mut self) -> (Partial, ReadOutcome) {
         let outcome = self.reader.finish(&mut self.fold);
+        self.fold.put_together();
         self.fold.done();
         (self.fold.partial, outcome)
     }

@@ -39,7 +39,7 @@ pub use options::ReadOptions;
 pub use outcome::{FileInfo, ReadOutcome, is_compressed};
 pub use reader::Reader;
 pub use resource::Resource;
-pub use sink::Sink;
+pub use sink::{Errand, Sink};
 pub use stepscope_otlp::{Signal, Visitor};
 pub use trace::{Completeness, Figure, FigureSet, Link, PhaseTag, Poll, Polls, Span, Text, Trace, UserValue};
 pub use unfinished::Unfinished;

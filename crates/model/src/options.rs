@@ -15,8 +15,8 @@ pub struct ReadOptions {
     /// Most bytes of open traces that [`Reader::suspend`](crate::Reader::suspend) puts into one
     /// [`Unfinished`](crate::Unfinished). 1 GiB.
     pub max_unfinished_bytes: usize,
-    /// Threads that decode, the caller's included: 1, or 2 to have another one decode ahead where an input is large.
-    /// What comes out is the same. 1.
+    /// Threads that decode, the caller's included: 1, or 2 to have another one decode ahead where an input is large, and do
+    /// the caller's [`Errand`](crate::Errand) besides. What comes out is the same. 1.
     pub threads: usize,
 }
 

@@ -4,6 +4,7 @@
 use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 
 use crate::assembly::Piece;
 use crate::formats::Format;
@@ -16,7 +17,7 @@ use crate::reading::{Progress, Reading, is_beginning, unknown_format};
 use crate::structure::trim;
 use crate::unfinished::UnfinishedTrace;
 use crate::walk::{Found, Listing};
-use crate::{FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Sink, Unfinished};
+use crate::{Errand, FileInfo, IssueKind, ReadError, ReadOptions, ReadOutcome, Sink, Unfinished};
 
 /// Reads any number of inputs as one run. Damage never stops it; see [`ReadOutcome::issues`].
 #[derive(Debug)]
@@ -56,6 +57,11 @@ impl Reader {
     pub fn set_threads(&mut self, threads: usize) {
         self.options.threads = threads;
         self.intake.set_threads(threads);
+    }
+
+    /// From now on the second thread, where there is one, does this while it has nothing to decode, or nothing.
+    pub fn set_errand(&mut self, errand: Option<Arc<dyn Errand>>) {
+        self.intake.set_errand(errand);
     }
 
     /// Reads a file, or every file of a directory at any depth, sorted by path; links inside of it are not

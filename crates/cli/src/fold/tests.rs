@@ -6,7 +6,7 @@ use stepscope_analyze::{report::build, rules};
 use stepscope_model::{Listing, ReadOptions};
 use stepscope_testkit::{Forest, ForestOptions, Format, TempFolder, disturb, random};
 
-use super::{Analysis, Work};
+use super::{Analysis, Helper, Work};
 use crate::output::reading;
 
 const FILES: usize = 9;
@@ -115,4 +115,36 @@ fn a_run_that_is_there_twice_counts_once() {
     let (given, merged) = report(&folder, 2);
     assert!(given == expected, "{given}\n{expected}");
     assert_eq!(merged, 0, "what was read before is read again in order, so that its spans are known");
+}
+
+/// The report as JSON on one file, read by so many threads, the second of which folds from the first trace on.
+fn report_of_one(file: &std::path::Path, threads: usize) -> String {
+    let mut options = ReadOptions::default();
+    options.threads = threads;
+    let mut analysis = Analysis::with(options, None, Arc::default());
+    if threads > 1 {
+        analysis.set_helper(Some(Helper::after(0)));
+    }
+    analysis.read(file).expect("is read");
+    json(analysis)
+}
+
+#[test]
+fn a_single_file_gives_the_same_report_however_many_threads_fold_it() {
+    for seed in 0..6 {
+        let format = if seed % 2 == 0 { Format::Proto } else { Format::Json };
+        let ranks = 1 + (seed % 3) as u32;
+        let forest = Forest::new(ForestOptions { seed, steps: 800, ranks, ..ForestOptions::default() });
+        let (mut messages, _) = forest.messages(format);
+        if seed > 3 {
+            disturb::shuffle(&mut messages, seed);
+        }
+        let bytes = disturb::file(&messages, format);
+        assert!(bytes.len() > 4 << 20, "{}: so large that a second thread starts", bytes.len());
+        let folder = TempFolder::new("one").expect("a folder");
+        let file = folder.join("run");
+        std::fs::write(&file, &bytes).expect("is written");
+        let (expected, given) = (report_of_one(&file, 1), report_of_one(&file, 2));
+        assert!(given == expected, "seed {seed}:\n{given}\n{expected}");
+    }
 }

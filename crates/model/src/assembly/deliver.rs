@@ -139,13 +139,14 @@ impl Deliverer {
         self.early
     }
 
-    /// The trace of the records that were given to [`Self::index`].
+    /// The trace of the records that were given to [`Self::index`]. The next one is written over it, or over what is left
+    /// in its place.
     pub(crate) fn build(
         &mut self,
         open: &OpenTrace,
         completeness: Completeness,
         issues: &mut Issues,
-    ) -> &Trace {
+    ) -> &mut Trace {
         let trace = &mut self.trace;
         trace.id = open.id;
         trace.resource = Arc::clone(&open.resource);
@@ -186,10 +187,10 @@ impl Deliverer {
         arena.give_back(trace);
         self.early = Early::default();
         if open.is_ours() && completeness == Completeness::Complete && self.is_plain_tree() {
-            return &self.trace;
+            return &mut self.trace;
         }
         self.examine(open, completeness, issues);
-        &self.trace
+        &mut self.trace
     }
 
     /// Finds every span's parent; whether all are there and none comes after its child, and no span lies

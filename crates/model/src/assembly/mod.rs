@@ -252,7 +252,7 @@ impl Assembler {
         self.counts.traces += 1;
         self.counts.spans += trace.spans.len() as u64;
         self.clocks.note(trace, file, issues);
-        sink.trace(trace);
+        sink.exchange(trace);
         self.skews.add(file, self.deliverer.early());
         self.repeated_in(&id, (file, offset), issues);
         self.traces.remove(&id);
@@ -390,7 +390,7 @@ impl Assembler {
             self.counts.traces += 1;
             self.counts.spans += trace.spans.len() as u64;
             self.clocks.note(trace, file, issues);
-            sink.trace(trace);
+            sink.exchange(trace);
             if !complete {
                 self.counts.incomplete += 1;
             }

@@ -8,6 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 
 use super::batch::{Batch, Unit};
+use crate::Errand;
 
 /// Bytes that are looked at beyond the message whose turn it is.
 pub(crate) const WINDOW_BYTES: usize = 2 << 20;
@@ -28,6 +29,8 @@ struct Queue {
     done: Vec<Batch>,
     /// Offset of the one that the thread is decoding.
     in_work: Option<u64>,
+    /// The thread has found nothing to do.
+    is_idle: bool,
     /// No more will come.
     is_closed: bool,
     /// The thread has ended, for whatever reason.
@@ -54,6 +57,8 @@ impl Shared {
 pub(crate) struct Ahead {
     shared: Arc<Shared>,
     thread: Option<JoinHandle<()>>,
+    /// What the thread does while there is nothing to decode.
+    errand: Option<Arc<dyn Errand>>,
     /// Whether there is no second thread to be had.
     is_alone: bool,
     /// For what this thread decodes ahead while it waits.
@@ -64,6 +69,13 @@ pub(crate) struct Ahead {
 }
 
 impl Ahead {
+    /// With something to do while there is nothing to decode.
+    pub(crate) fn with(errand: Option<Arc<dyn Errand>>) -> Self {
+        let mut ahead = Self::default();
+        ahead.errand = errand;
+        ahead
+    }
+
     /// Forgets the messages of the last input.
     pub(crate) fn reset(&mut self) {
         self.until = 0;
@@ -111,6 +123,10 @@ impl Ahead {
     pub(crate) fn take(&mut self, offset: u64, len: usize) -> Option<Batch> {
         self.thread.as_ref()?;
         let mut queue = self.shared.lock();
+        if queue.is_idle && self.errand.is_some() {
+            // There may be something to do again.
+            self.shared.has_come.notify_one();
+        }
         // Where damage was met, what lies behind may have been other records than those that were found ahead.
         queue.waiting.retain(|batch| batch.offset >= offset);
         queue.done.retain(|batch| batch.offset >= offset);
@@ -155,9 +171,9 @@ impl Ahead {
     /// Whether the second thread is there.
     fn start(&mut self) -> bool {
         if self.thread.is_none() && !self.is_alone {
-            let shared = Arc::clone(&self.shared);
+            let (shared, errand) = (Arc::clone(&self.shared), self.errand.clone());
             let thread = std::thread::Builder::new().name("stepscope-decode".into());
-            self.thread = thread.spawn(move || work(&Ending(&shared))).ok();
+            self.thread = thread.spawn(move || work(&Ending(&shared), errand.as_deref())).ok();
             self.is_alone = self.thread.is_none();
         }
         self.thread.is_some()
@@ -185,13 +201,23 @@ impl Drop for Ending<'_> {
     }
 }
 
-fn work(ending: &Ending<'_>) {
+fn work(ending: &Ending<'_>, errand: Option<&dyn Errand>) {
     let shared = ending.0;
     let mut unit = Unit::default();
     let mut queue = shared.lock();
     while !queue.is_closed {
         let Some(mut batch) = queue.waiting.pop_front() else {
+            if let Some(errand) = errand {
+                drop(queue);
+                let has_done = errand.run();
+                queue = shared.lock();
+                if has_done || !queue.waiting.is_empty() || queue.is_closed {
+                    continue;
+                }
+            }
+            queue.is_idle = true;
             queue = shared.has_come.wait(queue).unwrap_or_else(PoisonError::into_inner);
+            queue.is_idle = false;
             continue;
         };
         queue.in_work = Some(batch.offset);
@@ -207,6 +233,7 @@ fn work(ending: &Ending<'_>) {
 #[cfg(test)]
 mod tests {
     use std::sync::Barrier;
+    use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
 
@@ -252,5 +279,41 @@ mod tests {
             assert!(ahead.take(20, 10).is_none(), "nobody else will take it");
             ahead.reset();
         }
+    }
+
+    /// Something to do so many times.
+    #[derive(Debug)]
+    struct Times(AtomicUsize);
+
+    impl Errand for Times {
+        fn run(&self) -> bool {
+            self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+        }
+    }
+
+    #[test]
+    fn a_thread_with_nothing_to_decode_does_its_errand_and_is_asked_again() {
+        let times = Arc::new(Times(AtomicUsize::new(3)));
+        let mut ahead = Ahead::with(Some(Arc::clone(&times) as Arc<dyn Errand>));
+        assert!(ahead.start());
+        for more in [0, 5] {
+            times.0.fetch_add(more, Ordering::SeqCst);
+            while times.0.load(Ordering::SeqCst) > 0 {
+                assert!(ahead.take(0, 10).is_none());
+                std::thread::yield_now();
+            }
+            while !ahead.shared.lock().is_idle {
+                std::thread::yield_now();
+            }
+        }
+        // It decodes as before.
+        let message = b"{\"resourceSpans\":[]}".to_vec();
+        let len = message.len();
+        ahead.shared.lock().waiting.push_back(Batch { offset: 7, message, ..Batch::default() });
+        ahead.shared.has_come.notify_one();
+        while ahead.shared.lock().done.is_empty() {
+            std::thread::yield_now();
+        }
+        assert!(ahead.take(7, len).is_some());
     }
 }

@@ -24,7 +24,7 @@ use stepscope_otlp::{
 use crate::assembly::Assembler;
 use crate::input::zstd;
 use crate::issues::{FileId, Issues};
-use crate::{IssueKind, ReadOptions, Resource, Sink};
+use crate::{Errand, IssueKind, ReadOptions, Resource, Sink};
 use ahead::Ahead;
 pub(crate) use ahead::{NextMessage, WINDOW_BYTES};
 use batch::{Batch, Item};
@@ -61,6 +61,8 @@ pub(crate) struct Intake {
     max_message_bytes: usize,
     /// Messages that another thread decodes before it is their turn.
     pub(crate) ahead: Option<Ahead>,
+    /// What that thread does besides.
+    errand: Option<Arc<dyn Errand>>,
 }
 
 /// Why a message could not be read to its end. What was whole in it has been taken.
@@ -118,13 +120,22 @@ impl Intake {
             decoders: Decoders::default(),
             max_message_bytes: options.max_message_bytes,
             ahead: (options.threads > 1).then(Ahead::default),
+            errand: None,
         }
     }
 
     /// With more than one, messages are decoded ahead.
     pub(crate) fn set_threads(&mut self, threads: usize) {
         if (threads > 1) != self.ahead.is_some() {
-            self.ahead = (threads > 1).then(Ahead::default);
+            self.ahead = (threads > 1).then(|| Ahead::with(self.errand.clone()));
+        }
+    }
+
+    /// What the thread that decodes ahead does besides.
+    pub(crate) fn set_errand(&mut self, errand: Option<Arc<dyn Errand>>) {
+        self.errand = errand;
+        if self.ahead.is_some() {
+            self.ahead = Some(Ahead::with(self.errand.clone()));
         }
     }
 

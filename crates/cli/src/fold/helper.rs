@@ -1,0 +1,204 @@
+//! What the reader's second thread does while it has nothing to decode: it folds traces into a partial of its own. For a
+//! single file, whose parts nobody could read at the same time. What is read, and in which order, is the business of the
+//! thread that reads; when both partials are put together, that of the analysis.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use stepscope_analyze::{Config, Partial};
+use stepscope_model::{Errand, Trace};
+
+/// A smaller input is folded sooner than two partials are put together.
+const FREE_SPANS: usize = 20_000;
+
+/// As long as so many wait, whoever reads folds by itself.
+const WAITING_SPANS: usize = 16_384;
+
+/// A trace of more is not kept waiting: that would take too much memory.
+const MAX_SPANS: usize = 4_096;
+
+/// Traces that wait.
+#[derive(Debug, Default)]
+struct Queue {
+    waiting: VecDeque<Trace>,
+    /// Spans in them.
+    spans: usize,
+    /// For reuse.
+    spare: Vec<Trace>,
+}
+
+/// What both threads see.
+#[derive(Debug, Default)]
+struct Shared {
+    queue: Mutex<Queue>,
+    /// Absent before the first trace. Held by the second thread while it folds.
+    partial: Mutex<Option<Partial>>,
+}
+
+impl Shared {
+    fn queue(&self) -> MutexGuard<'_, Queue> {
+        // Nobody panics while it is held.
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn next(&self) -> Option<Trace> {
+        let mut queue = self.queue();
+        let trace = queue.waiting.pop_front()?;
+        queue.spans -= trace.spans.len();
+        Some(trace)
+    }
+}
+
+impl Errand for Shared {
+    fn run(&self) -> bool {
+        // After a panic nothing is taken any more: whoever reads does all of it, and says so in the end.
+        let Ok(mut partial) = self.partial.lock() else { return false };
+        let Some(trace) = self.next() else { return false };
+        partial.get_or_insert_with(|| Partial::new(Config::default())).add(&trace);
+        drop(partial);
+        self.queue().spare.push(trace);
+        true
+    }
+}
+
+/// The side of the thread that reads.
+#[derive(Debug)]
+pub(super) struct Helper {
+    shared: Arc<Shared>,
+    /// Spans to come before it helps.
+    free_spans: usize,
+}
+
+impl Default for Helper {
+    fn default() -> Self {
+        Self::after(FREE_SPANS)
+    }
+}
+
+impl Helper {
+    /// One that helps after so many spans.
+    pub(super) fn after(free_spans: usize) -> Self {
+        Self { shared: Arc::default(), free_spans }
+    }
+
+    /// What the second thread is to do.
+    pub(super) fn errand(&self) -> Arc<dyn Errand> {
+        Arc::clone(&self.shared) as Arc<dyn Errand>
+    }
+
+    /// Takes the trace and leaves another one in its place, unless the caller has to fold it.
+    pub(super) fn takes(&mut self, trace: &mut Trace) -> bool {
+        let spans = trace.spans.len();
+        let is_free = self.free_spans > 0;
+        self.free_spans = self.free_spans.saturating_sub(spans);
+        if is_free || spans > MAX_SPANS {
+            return false;
+        }
+        let mut queue = self.shared.queue();
+        if queue.spans > WAITING_SPANS {
+            return false;
+        }
+        let other = queue.spare.pop().unwrap_or_else(|| Trace::new([0; 16], Arc::default()));
+        queue.spans += spans;
+        queue.waiting.push_back(std::mem::replace(trace, other));
+        true
+    }
+
+    /// Folds what still waits, and takes in what was folded.
+    ///
+    /// # Panics
+    /// If the second thread has while it folded: what it had folded is lost.
+    pub(super) fn put_into(self, partial: &mut Partial) {
+        while let Some(trace) = self.shared.next() {
+            partial.add(&trace);
+        }
+        match self.shared.partial.lock() {
+            Ok(mut folded) => folded.take().iter().for_each(|folded| partial.merge(folded)),
+            Err(_) => std::panic::resume_unwind(Box::new("the second thread panicked while it folded")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use stepscope_model::{Resource, Span};
+
+    use super::*;
+
+    /// A trace of so many spans, by its number.
+    fn trace(number: u8, spans: usize) -> Trace {
+        let resource = Resource { run_id: "run".into(), ..Resource::default() };
+        let mut trace = Trace::new([number; 16], Arc::new(resource));
+        let name = trace.push_text("section");
+        for id in 0..spans as u64 {
+            let mut span = Span::default();
+            (span.id, span.name, span.end_ns) = (id + 1, name, 1_000 * u64::from(number));
+            trace.spans.push(span);
+        }
+        trace
+    }
+
+    fn folded(traces: &[Trace]) -> Vec<u8> {
+        let mut partial = Partial::new(Config::default());
+        traces.iter().for_each(|trace| partial.add(trace));
+        partial.to_bytes().expect("bytes")
+    }
+
+    /// What comes of traces of which the second thread folds so many.
+    fn helped(traces: &[Trace], by_errand: usize) -> Vec<u8> {
+        let (mut helper, mut partial) = (Helper::after(0), Partial::new(Config::default()));
+        let errand = helper.errand();
+        for trace in traces {
+            assert!(helper.takes(&mut trace.clone()));
+        }
+        assert!((0..by_errand).all(|_| errand.run()));
+        helper.put_into(&mut partial);
+        assert!(!errand.run(), "nothing is left");
+        partial.to_bytes().expect("bytes")
+    }
+
+    #[test]
+    fn every_trace_is_folded_once_whoever_does_it() {
+        let traces: Vec<Trace> = (1..=6).map(|number| trace(number, 3)).collect();
+        let expected = folded(&traces);
+        for by_errand in 0..=traces.len() {
+            assert_eq!(helped(&traces, by_errand), expected, "{by_errand}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_fit_is_left_to_the_caller() {
+        let mut helper = Helper::after(5);
+        assert!(!helper.takes(&mut trace(1, 4)), "a small input");
+        assert!(!helper.takes(&mut trace(2, 4)), "the one that makes it large");
+        let mut taken = trace(3, 4);
+        assert!(helper.takes(&mut taken));
+        assert!(taken.spans.is_empty(), "another one is in its place");
+        assert!(!helper.takes(&mut trace(4, MAX_SPANS + 1)));
+        let mut waiting = 4;
+        while helper.takes(&mut trace(5, MAX_SPANS)) {
+            waiting += MAX_SPANS;
+        }
+        assert!((WAITING_SPANS..=WAITING_SPANS + MAX_SPANS).contains(&waiting), "{waiting}");
+        while helper.errand().run() {}
+        let mut reused = trace(6, 2);
+        assert!(helper.takes(&mut reused), "there is room again");
+        assert!(!reused.spans.is_empty(), "what was folded is used again");
+    }
+
+    #[test]
+    fn a_thread_that_panics_while_it_folds_is_told_of() {
+        let mut helper = Helper::after(0);
+        assert!(helper.takes(&mut trace(1, 3)));
+        let shared = Arc::clone(&helper.shared);
+        let dies = move || {
+            let _partial = shared.partial.lock();
+            std::panic::resume_unwind(Box::new("a fold that panics"));
+        };
+        let thread = std::thread::Builder::new().name("fold-test".into()).spawn(dies).expect("a thread");
+        assert!(thread.join().is_err());
+        assert!(!helper.errand().run(), "nothing is taken any more");
+        let put = || helper.put_into(&mut Partial::new(Config::default()));
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(put)).is_err());
+    }
+}
