@@ -5,7 +5,7 @@ import numbering
 
 # Numbers that are kept with what sections take, sections of each, and numbers whose longest calls are kept.
 NUMBERS, SECTIONS, LONGEST = 256, 512, 16
-# Calls of one of those that are kept.
+# Steps of one of those that are kept, each by its longest call.
 TOGETHER = 256
 FIGURES = ("calls", "total_ns", "driving_ns", "exposed_ns")
 
@@ -37,10 +37,10 @@ def compare_early(report, run, compare):
         for row in report["sections"]:
             for part in row["in_steps"]:
                 if part["mode"] == name:
-                    compare_part(row["path"], part, whole, warm.get(name), first, compare)
+                    compare_part(row["path"], part, whole, warm.get(name), first, mode["numbers"] == "repeated", compare)
 
 
-def compare_part(path, part, whole, early, first, compare):
+def compare_part(path, part, whole, early, first, is_repeated, compare):
     where = f"section {path}"
     if early is not None:
         sums = [sum(step.parts.get(path, (0, 0, 0, 0))[at] for step in early) for at in range(4)]
@@ -48,14 +48,14 @@ def compare_part(path, part, whole, early, first, compare):
             compare.equal(where, f"warmup_{figure}", part[f"warmup_{figure}"], expected)
     calls = {}
     for step in whole:
-        if path in step.calls:
-            calls.setdefault((place(step), numbering.at(step)), []).extend(step.calls[path])
+        if path in step.longest:
+            calls.setdefault((place(step), numbering.at(step)), []).append(step.longest[path])
     kept = sorted((-max(of), at, number) for (at, number), of in calls.items())[:LONGEST]
     steady = [(at, number) for _, at, number in kept if first is None or number >= first]
     bound = -kept[-1][0] if len(kept) == LONGEST else None
     longest = max(calls[steady[0]]) if steady else bound
     compare.equal(where, "longest_steady_ns", part["longest_steady_ns"], longest)
-    heaviest = max((together(calls[key], bound) for key in steady), default=(None, None))
+    heaviest = max((together(calls[key], bound) for key in steady if not is_repeated), default=(None, None))
     compare.equal(where, "heaviest_steady_ns", part["heaviest_steady_ns"], heaviest[0])
     compare.equal(where, "heaviest_steady_calls", part["heaviest_steady_calls"], heaviest[1] and -heaviest[1])
 

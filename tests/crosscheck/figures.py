@@ -103,7 +103,7 @@ class Step:
 
     __slots__ = (
         "trace", "id", "root", "instance", "thread", "mode", "epoch", "number", "offset", "start", "duration", "work", "live", "rss", "run_queue", "values",
-        "phases", "unattributed", "is_whole", "wait", "spent", "parts", "calls", "own",
+        "phases", "unattributed", "is_whole", "wait", "spent", "parts", "longest", "own",
     )
 
     def __init__(self, root, nodes, exposed, is_whole):
@@ -133,9 +133,9 @@ class Step:
         self.spent = {}
         for node, length in exposed.items():
             self.spent[node.path] = self.spent.get(node.path, 0) + length
-        # {path: [calls, time, that on the steps' thread, exposed time]}, {path: what each of its calls took}, and its own time on the
+        # {path: [calls, time, that on the steps' thread, exposed time]}, {path: longest call}, and its own time on the
         # critical path.
-        self.parts, self.calls, self.own = {}, {}, 0
+        self.parts, self.longest, self.own = {}, {}, 0
         self.phases = {}
         for phase in {node.phase for node in nodes if is_whole} - {None}:
             inside = [node for node in nodes if node.phase == phase]
@@ -313,7 +313,7 @@ class Run:
                 mine[0] += 1
                 mine[1] += node.span.duration
                 mine[2] += node.span.duration if node.is_driving else 0
-                step.calls.setdefault(node.path, []).append(node.span.duration)
+                step.longest[node.path] = max(step.longest.get(node.path, 0), node.span.duration)
         for path, count in calls.items():
             part = self.sections[path].in_steps[step.mode]
             part.steps += 1

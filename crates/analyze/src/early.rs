@@ -17,7 +17,7 @@ const SECTIONS: usize = 512;
 /// Step numbers whose longest calls of a section are kept.
 const LONGEST: usize = 16;
 
-/// Calls of one number that are kept beside the longest, at most: as many as there are processes, mostly.
+/// Steps of one number that are kept beside the longest, at most: as many as there are processes, mostly.
 const MORE: usize = 255;
 
 /// A section's part in some steps.
@@ -144,8 +144,8 @@ impl EarlySteps {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Longest(Vec<Together>);
 
-/// The calls of one step number that are longer than the longest one of the last number kept, on all processes: what is
-/// left of them does not depend on the order in which they came, since that one only grows.
+/// The steps of one number, each by its longest call, as far as that is longer than the longest one of the last number kept:
+/// what is left of them does not depend on the order in which they came, since that one only grows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Together {
     /// The longest of them, whatever the others.
@@ -155,27 +155,40 @@ struct Together {
 }
 
 impl Longest {
-    /// Adds a call.
+    /// Adds a step by a call.
     #[inline]
     pub(crate) fn add(&mut self, duration_ns: u64, place: Place) {
+        self.raise(None, duration_ns, place);
+    }
+
+    /// Says of a step that was added by a call of `before_ns`, if any, that a longer one is in it.
+    #[inline]
+    pub(crate) fn raise(&mut self, before_ns: Option<u64>, duration_ns: u64, place: Place) {
         let new = (Reverse(duration_ns), place.key());
         let is_longer = |last: &Together| new < last.first || new.0 < last.first.0;
         if self.0.len() < LONGEST || self.0.last().is_some_and(is_longer) {
-            self.insert(new);
+            self.insert(before_ns, new);
         }
     }
 
-    fn insert(&mut self, new: (Reverse<u64>, Key)) {
-        let (Reverse(mut other_ns), key) = new;
-        let mut together = Together { first: new, more: Vec::new() };
-        if let Some(at) = self.0.iter().position(|kept| kept.first.1 == key) {
-            together = self.0.remove(at);
-            if new < together.first {
-                let Reverse(first_ns) = std::mem::replace(&mut together.first, new).0;
-                other_ns = first_ns;
-            }
-            together.more.insert(together.more.partition_point(|&ns| ns > other_ns), other_ns);
+    fn insert(&mut self, before_ns: Option<u64>, new: (Reverse<u64>, Key)) {
+        let (Reverse(duration_ns), key) = new;
+        let Some(at) = self.0.iter().position(|kept| kept.first.1 == key) else {
+            return self.place(Together { first: new, more: Vec::new() });
+        };
+        let mut together = self.0.remove(at);
+        let all = &mut together.more;
+        all.insert(0, together.first.0.0);
+        // Its own call of before, or one as long.
+        if let Some(own) = before_ns.and_then(|before_ns| all.iter().position(|&ns| ns == before_ns)) {
+            all.remove(own);
         }
+        all.insert(all.partition_point(|&ns| ns > duration_ns), duration_ns);
+        together.first.0 = Reverse(all.remove(0));
+        self.place(together);
+    }
+
+    fn place(&mut self, together: Together) {
         let at = self.0.partition_point(|kept| kept.first < together.first);
         self.0.insert(at, together);
         self.0.truncate(LONGEST);
@@ -194,7 +207,7 @@ impl Longest {
         meant.or_else(bound).map(|kept| kept.first.0.0)
     }
 
-    /// How many calls of one step that `is_meant` are kept, and what they take, of the one where that is most.
+    /// How many steps of one number that `is_meant` are kept, and what their longest calls take, of the one where that is most.
     pub(crate) fn heaviest(&self, is_meant: impl Fn(Place) -> bool) -> Option<(u64, u64)> {
         let meant = self.0.iter().filter(|kept| is_meant(Place::of_key(kept.first.1)));
         let sums = meant.map(|kept| {
@@ -312,6 +325,29 @@ mod tests {
             let mut merged = longest(rest);
             merged.absorb(&longest(first));
             proptest::prop_assert_eq!(&merged, &all);
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn of_a_step_its_longest_call_counts(
+            steps in proptest::collection::vec((0u64..24, proptest::collection::vec(0u64..40, 1..4)), 0..300),
+        ) {
+            let mut all = Longest::default();
+            let mut last: Vec<Option<u64>> = vec![None; steps.len()];
+            // First calls of all steps, then their second ones, and so on.
+            for nth in 0..3 {
+                for (step, (at, calls)) in steps.iter().enumerate() {
+                    let Some(&ns) = calls.get(nth) else { continue };
+                    if last[step].is_none_or(|before| ns > before) {
+                        all.raise(last[step], ns, place(*at));
+                        last[step] = Some(ns);
+                    }
+                }
+            }
+            let longest_of: Vec<(u64, u64)> =
+                steps.iter().map(|(at, calls)| (*at, calls.iter().copied().max().unwrap_or(0))).collect();
+            proptest::prop_assert_eq!(&all, &longest(&longest_of));
         }
     }
 

@@ -36,6 +36,14 @@ use slots::{SlotSum, Slots};
 /// More spans than a trace can have: roots that say so are not believed.
 const MAX_TRACE_SPANS: u64 = 1_000_000;
 
+/// A path in the last group that had it.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    group: u64,
+    calls: u64,
+    longest_ns: u64,
+}
+
 /// Memory that is reused from trace to trace. It holds nothing of any run.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Fold {
@@ -63,8 +71,8 @@ pub(crate) struct Fold {
     /// Sections of the driving thread that waited for others: from, to, place among the members of the sweep; by start.
     waiters: Vec<(u64, u64, u32)>,
     families: place::Families,
-    /// By path: the last group that had it, and how often.
-    seen: Vec<(u64, u64)>,
+    /// By path.
+    seen: Vec<Seen>,
     group: u64,
     /// Which spans have steps inside of them; empty where none has.
     around_steps: Vec<bool>,

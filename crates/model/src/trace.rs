@@ -337,6 +337,15 @@ impl Trace {
         }
     }
 
+    /// Bytes of memory that it holds, room that is not used included.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        fn held<T>(of: &Vec<T>) -> usize {
+            of.capacity().saturating_mul(size_of::<T>())
+        }
+        held(&self.spans) + held(&self.links) + held(&self.values) + held(&self.polls) + self.texts.capacity()
+    }
+
     /// The text that a span refers to.
     #[must_use]
     pub fn text(&self, text: Text) -> &str {

@@ -15,17 +15,31 @@ use crate::summary::SlowStep;
 /// Periodic steps that are listed at most: the slowest ones, one of each period.
 const PERIODIC: usize = 2;
 
+/// The list, and of each of them of how many processes a step of its number is known, with what these took together.
+type Listed = (Vec<SlowStep>, Vec<(u64, u64)>);
+
 /// The list of a mode, slowest first: of each number the longest step, and of equals the smallest.
-pub(super) fn by_number(
-    instances: &BTreeMap<&Instance, SteadySteps>,
-    numbering: &Numbering,
-) -> Vec<SlowStep> {
-    let all = instances.values().flat_map(|steps| &steps.sums.slowest);
+pub(super) fn by_number(instances: &BTreeMap<&Instance, SteadySteps>, numbering: &Numbering) -> Listed {
+    let all = sorted(instances.values().flat_map(|steps| &steps.sums.slowest));
     let mut numbers = BTreeSet::new();
-    let longest = sorted(all)
-        .into_iter()
+    let longest = all
+        .iter()
+        .copied()
         .filter(|record| record.place().is_none_or(|place| numbers.insert(numbering.number(place))));
-    longest.take(SLOWEST_STEPS).map(slow).collect()
+    let listed: Vec<&StepRecord> = longest.take(SLOWEST_STEPS).collect();
+    told(&listed, &all, numbering)
+}
+
+/// What is told of these steps, of all that are known.
+fn told(listed: &[&StepRecord], all: &[&StepRecord], numbering: &Numbering) -> Listed {
+    let number = |record: &StepRecord| record.place().map(|place| numbering.number(place));
+    let together = listed.iter().map(|&record| {
+        let same = all
+            .iter()
+            .filter(|other| **other == record || number(record).is_some() && number(other) == number(record));
+        same.fold((0, 0), |(count, ns), other| (count + 1, other.duration_ns().saturating_add(ns)))
+    });
+    (listed.iter().map(|record| slow(record)).collect(), together.collect())
 }
 
 /// Slowest first, and once each.
@@ -43,7 +57,7 @@ pub(super) fn beside(
     periods: &Periods,
     instances: &BTreeMap<&Instance, SteadySteps>,
     numbering: &Numbering,
-) -> Vec<SlowStep> {
+) -> Listed {
     let mode = periods.mode as usize;
     // Of instances that were left out nothing is said, and which they are is not known there.
     let beyond = run.slow.get(mode).filter(|_| !run.is_cut).into_iter().flat_map(|slow| slow.kept());
@@ -56,7 +70,8 @@ pub(super) fn beside(
     let mut periodic = BTreeSet::new();
     let mut usual = 0;
     let mut listed: Vec<&StepRecord> = Vec::new();
-    for record in sorted(beyond.chain(kept)) {
+    let all = sorted(beyond.chain(kept));
+    for &record in &all {
         let number = record.place().map(|place| numbering.number(place));
         if number.is_some_and(|number| !numbers.insert(number)) {
             continue;
@@ -73,5 +88,5 @@ pub(super) fn beside(
     }
     // The quickest make room for periodic ones.
     listed.truncate(SLOWEST_STEPS);
-    listed.into_iter().map(slow).collect()
+    told(&listed, &all, numbering)
 }

@@ -89,11 +89,12 @@ impl<'a> Steady<'a> {
             .map(|(&mode, instances)| {
                 let mut row = summary(mode, instances, self.numbers.of_mode(mode), config);
                 let numbering = self.numbers.of_mode(mode);
-                row.slowest = match periods.iter().find(|periods| periods.mode == mode) {
-                    Some(periods) => slowest::beside(run, periods, instances, numbering),
-                    None if self.numbers.tell_apart(mode) => slowest::by_number(instances, numbering),
-                    None => row.slowest,
-                };
+                (row.slowest, row.slowest_together) =
+                    match periods.iter().find(|periods| periods.mode == mode) {
+                        Some(periods) => slowest::beside(run, periods, instances, numbering),
+                        None if self.numbers.tell_apart(mode) => slowest::by_number(instances, numbering),
+                        None => (row.slowest, row.slowest_together),
+                    };
                 row.warmup.steady_step = self.first_step(mode).filter(|_| self.numbers.tell_apart(mode));
                 row
             })
@@ -208,6 +209,7 @@ fn summary(
         steady_ns: narrow(steady_ns),
         throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow).collect(),
+        slowest_together: sums.slowest.iter().map(|record| (1, record.duration_ns())).collect(),
         pauses: Vec::new(),
     }
 }

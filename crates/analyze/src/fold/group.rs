@@ -8,7 +8,7 @@ use stepscope_model::{Figure, Span, Trace};
 use super::expose::clamp;
 use super::place::{Node, Role};
 use super::slots::SlotSum;
-use super::{Fold, Target};
+use super::{Fold, Seen, Target};
 use crate::batches::OUTSIDE;
 use crate::early::EarlyStep;
 use crate::forest::NONE;
@@ -147,13 +147,13 @@ impl Fold {
             if let Some(part) = mode.and_then(|mode| acc.in_steps.get_mut(mode)) {
                 let path = node.path as usize;
                 if path >= self.seen.len() {
-                    self.seen.resize(path + 1, (0, 0));
+                    self.seen.resize(path + 1, Seen::default());
                 }
                 if let Some(seen) = self.seen.get_mut(path) {
-                    count_call(part, seen, self.group, node);
-                }
-                if let Some(place) = self.place {
-                    part.longest.add(duration_ns, place);
+                    let before_ns = count_call(part, seen, self.group, node);
+                    if let Some(place) = self.place.filter(|_| before_ns.is_none_or(|ns| duration_ns > ns)) {
+                        part.longest.raise(before_ns, duration_ns, place);
+                    }
                 }
                 if self.is_early && !node.is_orphan {
                     self.parts.add(node.path, |part| part.with_call(duration_ns, node.is_driving));
@@ -423,17 +423,20 @@ pub(super) fn maker<'a>(trace: &'a Trace, nodes: &[Node], wait: &Node) -> Option
     }
 }
 
-/// Counts a call of a section in a step.
-fn count_call(part: &mut InStepAcc, seen: &mut (u64, u64), group: u64, node: &Node) {
-    if seen.0 != group {
-        *seen = (group, 0);
+/// Counts a call of a section in a step, and gives the longest one before it in this step.
+fn count_call(part: &mut InStepAcc, seen: &mut Seen, group: u64, node: &Node) -> Option<u64> {
+    if seen.group != group {
+        *seen = Seen { group, ..Seen::default() };
         part.steps = part.steps.saturating_add(1);
     }
-    seen.1 += 1;
+    let before_ns = (seen.calls > 0).then_some(seen.longest_ns);
+    seen.calls += 1;
+    seen.longest_ns = seen.longest_ns.max(node.duration_ns());
     part.calls = part.calls.saturating_add(1);
-    part.max_calls = part.max_calls.max(seen.1);
+    part.max_calls = part.max_calls.max(seen.calls);
     part.total_ns = part.total_ns.saturating_add(node.duration_ns().into());
     if node.is_driving {
         part.driving_ns = part.driving_ns.saturating_add(node.duration_ns().into());
     }
+    before_ns
 }

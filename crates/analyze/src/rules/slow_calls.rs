@@ -30,8 +30,8 @@ pub(super) const RULE: Rule = Rule {
               the section's phase, or, where that is more, what sections inside it take that run in one of ten of its steps \
               or fewer: that has a name of its own. Where evaluation calls the section, too, the calls of training are judged. Of \
               nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
-              their own. Where all steps waited for a processor for half of the cost or more, or the slowest call is more than a \
-              quarter of it, which may be chance, the severity is at most 9.",
+              their own. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
+              step, on all ranks, are more than a quarter of it, which may be chance, the severity is at most 9.",
         advice: "Look at the slowest steps in the report, or at single traces of them: what does the section do there that \
                  it does not do otherwise? Flush, grow and clean up in small parts at every call or in another thread; \
                  sort samples by length.",

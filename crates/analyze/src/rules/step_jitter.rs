@@ -15,8 +15,7 @@ use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{
-    EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, StepNumbers, Summary,
-    stands_out,
+    EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary, stands_out,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -33,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
         how: "Over the steps after warm-up: median, MAD (median absolute deviation), p95/p50 and p99/p50. A finding \
               needs a tail (either ratio above its limit) and a cost: mean minus median, as a share of the mean. What \
               hits fewer steps than percentiles see is a tail where those of the ten slowest step numbers that are beyond \
-              the limit of p99 cost as much by themselves, if all ranks wait for the longest; fewer than four of these may be chance, and the severity is at most 9: which \
+              the limit of p99 cost as much by themselves, on all ranks; fewer than four of these may be chance, and the severity is at most 9: which \
               steps they are is told. Where \
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
@@ -119,7 +118,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::unknown("steps have no duration");
     };
     let has_tail = ratio(p95) >= thresholds.min_p95_ratio || ratio(p99) >= thresholds.min_p99_ratio;
-    let rare = Rare::of(summary, steps.mode, (periodic, usual_ns), thresholds);
+    let rare = Rare::of(steps.mode, periodic, usual_ns, thresholds);
     let is_rare = !has_tail && rare.share >= thresholds.min_share;
     let few: &[&SlowStep] = if is_rare && (rare.steps.len() as u64) < FEW { &rare.steps } else { &[] };
     if !(has_tail || is_rare) || gain.share < thresholds.min_share {
@@ -211,23 +210,28 @@ struct Rare<'a> {
 
 impl<'a> Rare<'a> {
     fn of(
-        summary: &Summary,
         mode: &'a ModeSummary,
-        (periodic, usual_ns): (Option<&'a PeriodicSteps>, u64),
+        periodic: Option<&'a PeriodicSteps>,
+        usual_ns: u64,
         thresholds: &Thresholds,
     ) -> Self {
         let first = mode.warmup.steady_step.unwrap_or(0);
-        let steps: Vec<&SlowStep> = aperiodic(mode, periodic)
-            .filter(|step| step.step.is_none_or(|step| step >= first))
-            .filter(|step| step.duration_ns as f64 >= thresholds.min_p99_ratio * usual_ns as f64)
-            .collect();
-        let above = steps.iter().map(|step| step.duration_ns.saturating_sub(usual_ns));
+        let is_rare = |step: &SlowStep| {
+            !is_of_a_period(step, periodic)
+                && step.step.is_none_or(|step| step >= first)
+                && step.duration_ns as f64 >= thresholds.min_p99_ratio * usual_ns as f64
+        };
+        // What the other processes took in the same steps: that they waited, too, is not said by their numbers.
+        let known = mode.slowest_together.iter().copied().map(Some).chain(std::iter::repeat(None));
+        let rare: Vec<(&SlowStep, Option<(u64, u64)>)> =
+            mode.slowest.iter().zip(known).filter(|(step, _)| is_rare(step)).collect();
+        let above = rare.iter().map(|(step, together)| {
+            let (processes, ns) = together.unwrap_or((1, step.duration_ns));
+            ns.saturating_sub(usual_ns.saturating_mul(processes))
+        });
         let above_ns = above.fold(0, u64::saturating_add);
-        // One of each number stands for those of all processes.
-        let is_one_of_each =
-            mode.numbers != StepNumbers::Repeated && steps.iter().all(|step| step.step.is_some());
-        let processes = if is_one_of_each { summary.instances.len().max(1) as f64 } else { 1.0 };
-        Self { steps, share: above_ns as f64 * processes / mode.steady_ns.max(1) as f64 }
+        let steps = rare.into_iter().map(|(step, _)| step).collect();
+        Self { steps, share: above_ns as f64 / mode.steady_ns.max(1) as f64 }
     }
 }
 
@@ -236,10 +240,11 @@ fn aperiodic<'a>(
     mode: &'a ModeSummary,
     periodic: Option<&'a PeriodicSteps>,
 ) -> impl Iterator<Item = &'a SlowStep> {
-    mode.slowest.iter().filter(move |step| {
-        let of_a_period = periodic.zip(step.step).and_then(|(periodic, step)| periodic.every(step));
-        of_a_period.is_none()
-    })
+    mode.slowest.iter().filter(move |step| !is_of_a_period(step, periodic))
+}
+
+fn is_of_a_period(step: &SlowStep, periodic: Option<&PeriodicSteps>) -> bool {
+    periodic.zip(step.step).and_then(|(periodic, step)| periodic.every(step)).is_some()
 }
 
 /// What steps take where a run changed: medians, one before the first change and one after each. Where it did not, and one

@@ -81,11 +81,12 @@ pub struct InSteps {
     /// The longest call after warm-up, or, where those of the 16 step numbers with the longest calls are all warm-up, what it
     /// does not exceed; absent where steps have no numbers.
     pub longest_steady_ns: Option<u64>,
-    /// Of the step numbers after warm-up, as far as they are among those 16, the one in which calls took most together, on all
-    /// processes: its longest call, and 255 others at most that are longer than the longest of the last of the 16. How many
-    /// they are; absent where all of these are warm-up, and where steps have no numbers.
+    /// Of the step numbers after warm-up, as far as they are among those 16, the one whose steps took most together, each by
+    /// its longest call, on all processes: the longest of them, and 255 others at most that are longer than the longest call of
+    /// the last of the 16. How many they are; absent where all of these are warm-up, where steps have no numbers, and where
+    /// numbers repeat.
     pub heaviest_steady_calls: Option<u64>,
-    /// What they took.
+    /// What these calls took.
     pub heaviest_steady_ns: Option<u64>,
 }
 

@@ -91,3 +91,76 @@ fn stalls_of_one_rank_each_are_as_many_as_they_are() {
     let part = summary.section("step/data_wait").unwrap().in_steps[0];
     assert_eq!(part.heaviest_steady_calls, Some(1));
 }
+
+#[test]
+fn a_stall_of_several_threads_of_a_step_is_one_stall() {
+    for threads in [1, 2, 4] {
+        let mut start_ns = 0;
+        let traces: Vec<_> = (0..STEPS)
+            .map(|step| {
+                let mut build = Build::new(step + 1);
+                let reduced_ns = start_ns + MS / 5 + if step == 130 { 1_500 * MS } else { 0 };
+                let end_ns = reduced_ns + 10 * MS - MS / 5;
+                build.step(step as i64, start_ns, end_ns).thread(1);
+                for thread in 0..threads {
+                    build
+                        .span(1, "all_reduce", start_ns, reduced_ns)
+                        .thread(1 + thread)
+                        .phase(Phase::Communication);
+                }
+                build.span(1, "forward", reduced_ns, end_ns).thread(1).phase(Phase::Forward);
+                start_ns = end_ns;
+                build.trace()
+            })
+            .collect();
+        let summary = summarise(&traces);
+        assert_eq!(found("communication_waits", &summary).severity, 9.0, "{threads} threads");
+        let part = summary.section("step/all_reduce").unwrap().in_steps[0];
+        assert_eq!((part.calls, part.heaviest_steady_calls), (STEPS * threads as u64, Some(1)));
+    }
+}
+
+/// Ranks that do not wait for each other: a step takes what `of` says, by rank and step.
+fn apart(ranks: u64, steps: u64, number: impl Fn(u64) -> u64, of: impl Fn(u64, u64) -> u64) -> Summary {
+    let mut traces = Vec::new();
+    for rank in 0..ranks {
+        let resource = process(rank as i64);
+        let mut start_ns = 0;
+        for step in 0..steps {
+            let mut build = Build::of(rank * steps + step + 1, &resource);
+            let end_ns = start_ns + of(rank, step);
+            build.step(number(step) as i64, start_ns, end_ns).thread(1);
+            build.span(1, "forward", start_ns, end_ns).thread(1).phase(Phase::Forward);
+            start_ns = end_ns;
+            traces.push(build.trace());
+        }
+    }
+    summarise(&traces)
+}
+
+#[test]
+fn what_one_rank_alone_was_slow_at_is_no_time_of_the_others() {
+    // One step in five takes 16 ms instead of 10; four of 8,000 steps take 100 ms, on a rank each.
+    let mut random = 1u64;
+    let usual: Vec<u64> = (0..16 * 500)
+        .map(|_| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            if (random >> 33).is_multiple_of(5) { 16 * MS } else { 10 * MS }
+        })
+        .collect();
+    let is_rare = |rank: u64, step: u64| [(2, 97), (5, 211), (9, 333), (14, 402)].contains(&(rank, step));
+    let of = |rank: u64, step: u64| {
+        if is_rare(rank, step) { 100 * MS } else { usual[(rank * 500 + step) as usize] }
+    };
+    let summary = apart(16, 500, |step| step, of);
+    let verdict = (rules::find("step_jitter").unwrap().check)(&summary, &Config::default());
+    assert!(matches!(verdict, Verdict::Fine { .. }), "{verdict:?}");
+}
+
+#[test]
+fn steps_of_one_number_that_follow_each_other_are_not_one() {
+    // Numbers 0 to 3 again and again.
+    let summary = apart(1, 4_000, |step| step % 4, |_, step| if step % 50 == 7 { 50 * MS } else { MS });
+    let part = summary.section("step/forward").unwrap().in_steps[0];
+    assert_eq!((part.heaviest_steady_calls, part.longest_steady_ns), (None, Some(50 * MS)));
+}

@@ -176,6 +176,7 @@ impl Run {
             quick_without_preparation_ns: None,
             steady_ns: all.total,
             throughput,
+            slowest_together: Vec::new(),
             slowest,
             pauses: Vec::new(),
         }];

@@ -11,20 +11,52 @@ use stepscope_model::{Errand, Trace};
 /// A smaller input is folded sooner than two partials are put together.
 const FREE_SPANS: usize = 20_000;
 
-/// As long as so many wait, whoever reads folds by itself.
-const WAITING_SPANS: usize = 16_384;
+/// As long as traces that hold so much wait, whoever reads folds by itself. As much is kept for reuse.
+const WAITING_BYTES: usize = 4 << 20;
 
-/// A trace of more is not kept waiting: that would take too much memory.
-const MAX_SPANS: usize = 4_096;
+/// A trace that holds more is not exchanged: its room would go round with traces that do not need it.
+const MAX_BYTES: usize = 1 << 20;
+
+/// One of more spans is not kept waiting.
+const MAX_SPANS: usize = 2_048;
 
 /// Traces that wait.
 #[derive(Debug, Default)]
 struct Queue {
     waiting: VecDeque<Trace>,
-    /// Spans in them.
-    spans: usize,
+    /// What they hold.
+    bytes: usize,
     /// For reuse.
     spare: Vec<Trace>,
+    spare_bytes: usize,
+    /// Traces that the second thread has folded.
+    folded: u64,
+}
+
+impl Queue {
+    fn put(&mut self, trace: Trace) {
+        self.bytes += trace.held_bytes();
+        self.waiting.push_back(trace);
+    }
+
+    fn next(&mut self) -> Option<Trace> {
+        let trace = self.waiting.pop_front()?;
+        self.bytes -= trace.held_bytes();
+        Some(trace)
+    }
+
+    fn keep(&mut self, trace: Trace) {
+        if self.spare_bytes + trace.held_bytes() <= WAITING_BYTES {
+            self.spare_bytes += trace.held_bytes();
+            self.spare.push(trace);
+        }
+    }
+
+    fn spare(&mut self) -> Trace {
+        let Some(spare) = self.spare.pop() else { return Trace::new([0; 16], Arc::default()) };
+        self.spare_bytes -= spare.held_bytes();
+        spare
+    }
 }
 
 /// What both threads see.
@@ -40,23 +72,18 @@ impl Shared {
         // Nobody panics while it is held.
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
-
-    fn next(&self) -> Option<Trace> {
-        let mut queue = self.queue();
-        let trace = queue.waiting.pop_front()?;
-        queue.spans -= trace.spans.len();
-        Some(trace)
-    }
 }
 
 impl Errand for Shared {
     fn run(&self) -> bool {
         // After a panic nothing is taken any more: whoever reads does all of it, and says so in the end.
         let Ok(mut partial) = self.partial.lock() else { return false };
-        let Some(trace) = self.next() else { return false };
+        let Some(trace) = self.queue().next() else { return false };
         partial.get_or_insert_with(|| Partial::new(Config::default())).add(&trace);
         drop(partial);
-        self.queue().spare.push(trace);
+        let mut queue = self.queue();
+        queue.folded += 1;
+        queue.keep(trace);
         true
     }
 }
@@ -95,13 +122,20 @@ impl Helper {
             return false;
         }
         let mut queue = self.shared.queue();
-        if queue.spans > WAITING_SPANS {
+        if queue.bytes > WAITING_BYTES {
             return false;
         }
-        let other = queue.spare.pop().unwrap_or_else(|| Trace::new([0; 16], Arc::default()));
-        queue.spans += spans;
-        queue.waiting.push_back(std::mem::replace(trace, other));
+        // A copy takes no more than it needs.
+        let is_roomy = trace.held_bytes() > MAX_BYTES;
+        let taken = if is_roomy { trace.clone() } else { std::mem::replace(trace, queue.spare()) };
+        queue.put(taken);
         true
+    }
+
+    /// Traces that the second thread has folded.
+    #[cfg(test)]
+    pub(super) fn folded(&self) -> u64 {
+        self.shared.queue().folded
     }
 
     /// Folds what still waits, and takes in what was folded.
@@ -109,7 +143,8 @@ impl Helper {
     /// # Panics
     /// If the second thread has while it folded: what it had folded is lost.
     pub(super) fn put_into(self, partial: &mut Partial) {
-        while let Some(trace) = self.shared.next() {
+        let next = || self.shared.queue().next();
+        while let Some(trace) = next() {
             partial.add(&trace);
         }
         match self.shared.partial.lock() {
@@ -175,15 +210,32 @@ mod tests {
         assert!(helper.takes(&mut taken));
         assert!(taken.spans.is_empty(), "another one is in its place");
         assert!(!helper.takes(&mut trace(4, MAX_SPANS + 1)));
-        let mut waiting = 4;
-        while helper.takes(&mut trace(5, MAX_SPANS)) {
-            waiting += MAX_SPANS;
+        let mut waiting = 1;
+        while helper.takes(&mut trace(5, 50)) {
+            waiting += 1;
         }
-        assert!((WAITING_SPANS..=WAITING_SPANS + MAX_SPANS).contains(&waiting), "{waiting}");
+        let held = helper.shared.queue().bytes;
+        assert!((WAITING_BYTES..WAITING_BYTES + MAX_BYTES).contains(&held), "{waiting} hold {held}");
         while helper.errand().run() {}
+        assert_eq!((helper.folded(), helper.shared.queue().bytes), (waiting, 0));
+        assert!(helper.shared.queue().spare_bytes <= WAITING_BYTES);
         let mut reused = trace(6, 2);
         assert!(helper.takes(&mut reused), "there is room again");
         assert!(!reused.spans.is_empty(), "what was folded is used again");
+    }
+
+    #[test]
+    fn the_room_of_a_large_trace_stays_with_the_reader() {
+        let (mut helper, mut read) = (Helper::after(0), trace(1, 100_000));
+        let room = read.held_bytes();
+        assert!(!helper.takes(&mut read) && room > 8 * MAX_BYTES);
+        // The reader writes the next ones over it.
+        read.spans.truncate(1);
+        for _ in 0..100 {
+            assert!(helper.takes(&mut read));
+            assert_eq!(read.held_bytes(), room);
+        }
+        assert!(helper.shared.queue().bytes < MAX_BYTES, "{}", helper.shared.queue().bytes);
     }
 
     #[test]

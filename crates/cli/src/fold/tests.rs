@@ -117,8 +117,9 @@ fn a_run_that_is_there_twice_counts_once() {
     assert_eq!(merged, 0, "what was read before is read again in order, so that its spans are known");
 }
 
-/// The report as JSON on one file, read by so many threads, the second of which folds from the first trace on.
-fn report_of_one(file: &std::path::Path, threads: usize) -> String {
+/// The report as JSON on one file, read by so many threads, the second of which folds from the first trace on; and how many
+/// traces it has folded.
+fn report_of_one(file: &std::path::Path, threads: usize) -> (String, u64) {
     let mut options = ReadOptions::default();
     options.threads = threads;
     let mut analysis = Analysis::with(options, None, Arc::default());
@@ -126,11 +127,13 @@ fn report_of_one(file: &std::path::Path, threads: usize) -> String {
         analysis.set_helper(Some(Helper::after(0)));
     }
     analysis.read(file).expect("is read");
-    json(analysis)
+    let folded = analysis.fold.helper.as_ref().map_or(0, Helper::folded);
+    (json(analysis), folded)
 }
 
 #[test]
 fn a_single_file_gives_the_same_report_however_many_threads_fold_it() {
+    let mut all_folded = 0;
     for seed in 0..6 {
         let format = if seed % 2 == 0 { Format::Proto } else { Format::Json };
         let ranks = 1 + (seed % 3) as u32;
@@ -144,7 +147,11 @@ fn a_single_file_gives_the_same_report_however_many_threads_fold_it() {
         let folder = TempFolder::new("one").expect("a folder");
         let file = folder.join("run");
         std::fs::write(&file, &bytes).expect("is written");
-        let (expected, given) = (report_of_one(&file, 1), report_of_one(&file, 2));
+        let ((expected, none), (given, folded)) = (report_of_one(&file, 1), report_of_one(&file, 2));
         assert!(given == expected, "seed {seed}:\n{given}\n{expected}");
+        assert_eq!(none, 0);
+        all_folded += folded;
     }
+    // How many is a matter of time; that it were none of thousands is not.
+    assert!(all_folded > 0);
 }
