@@ -12,7 +12,8 @@ pub enum Flushed {
     Complete,
     /// It has left, but for this many spans that were lost while it was flushed: the disk was full, or the
     /// endpoint refused them for good. They are in the report's losses, too. Where the directory or the endpoint could
-    /// not be used from the start, these are all the spans that were to go there since then.
+    /// not be used from the start, these are all the spans that were to go there since then. After the end of a run it is said
+    /// of what was left then.
     Dropped(u64),
     /// The time was over before everything was written and acknowledged. It is tried further, unless the background thread
     /// has died of a panic of its own, which it says: then this is the answer at once, and nothing comes any more.
@@ -58,12 +59,22 @@ struct Orders {
 }
 
 /// How the background thread came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 enum Ending {
-    /// All that was left was written.
-    Orderly,
+    /// What was left was written, or lost: what a flush of it has come to.
+    Orderly(Flushed),
     /// It died, and what was left with it.
     Died,
+}
+
+impl Ending {
+    /// What a flush is answered that comes later, or that was not answered before.
+    fn answer(self) -> Flushed {
+        match self {
+            Self::Orderly(flushed) => flushed,
+            Self::Died => Flushed::TimedOut,
+        }
+    }
 }
 
 /// The longest time that is waited for, where a program names a longer one.
@@ -91,10 +102,8 @@ impl Control {
     /// `timeout`.
     pub(crate) fn flush(&self, timeout: Duration, reach: Reach) -> Flushed {
         let mut orders = self.lock();
-        match orders.outcome {
-            Some(Ending::Orderly) => return Flushed::Complete,
-            Some(Ending::Died) => return Flushed::TimedOut,
-            None => {}
+        if let Some(ending) = orders.outcome {
+            return ending.answer();
         }
         orders.tickets += 1;
         let ticket = orders.tickets;
@@ -108,7 +117,7 @@ impl Control {
         let answer =
             orders.requests.iter().find(|request| request.ticket == ticket).and_then(|own| own.answer);
         orders.requests.retain(|request| request.ticket != ticket);
-        answer.unwrap_or(Flushed::TimedOut)
+        answer.or(orders.outcome.map(Ending::answer)).unwrap_or(Flushed::TimedOut)
     }
 
     /// Ends the run and waits for it, a little longer than `timeout` at most. Whether it was done.
@@ -120,7 +129,11 @@ impl Control {
         self.changed.notify_all();
         let timeout = timeout.saturating_add(Duration::from_millis(500));
         let waited = self.changed.wait_timeout_while(orders, timeout, |orders| orders.outcome.is_none());
-        waited.unwrap_or_else(PoisonError::into_inner).0.outcome == Some(Ending::Orderly)
+        waited
+            .unwrap_or_else(PoisonError::into_inner)
+            .0
+            .outcome
+            .is_some_and(|ending| matches!(ending, Ending::Orderly(_)))
     }
 
     /// For the background thread: the requests that are new (ticket and reach), and the end that is ordered.
@@ -153,9 +166,9 @@ impl Control {
         }
     }
 
-    /// For the background thread: the run has ended.
-    pub(crate) fn set_ended(&self) {
-        self.conclude(Ending::Orderly);
+    /// For the background thread: the run has ended, and what was left has come to this.
+    pub(crate) fn set_ended(&self, flushed: Flushed) {
+        self.conclude(Ending::Orderly(flushed));
     }
 
     /// For the background thread: it dies before the end. Nobody waits for it any more, and nobody is told that all is well.
@@ -180,14 +193,16 @@ mod tests {
     const LONG: Duration = Duration::from_secs(600);
 
     #[test]
-    fn after_the_end_there_is_nothing_to_flush() {
-        let control = Control::default();
-        control.set_ended();
-        assert!(control.end(LONG));
-        assert_eq!(control.flush(LONG, Reach::Delivered), Flushed::Complete);
-        // What comes later changes nothing.
-        control.set_died();
-        assert_eq!(control.flush(LONG, Reach::Written), Flushed::Complete);
+    fn after_the_end_a_flush_is_told_what_the_end_came_to() {
+        for outcome in [Flushed::Complete, Flushed::Dropped(12)] {
+            let control = Control::default();
+            control.set_ended(outcome);
+            assert!(control.end(LONG));
+            assert_eq!(control.flush(LONG, Reach::Delivered), outcome);
+            // What comes later changes nothing.
+            control.set_died();
+            assert_eq!(control.flush(LONG, Reach::Written), outcome);
+        }
     }
 
     #[test]

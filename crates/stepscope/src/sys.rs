@@ -125,22 +125,64 @@ pub(crate) fn is_out_of_files(error: &std::io::Error) -> bool {
 /// asks for 512 at least.
 const READY_BYTES: usize = if cfg!(target_os = "linux") { 4_096 } else { 512 };
 
-/// Writes a line to standard error in one piece, if it takes that without having anybody wait: a pipe that nobody reads is full
-/// one day. What of the line may not have room is left out.
+/// Writes a line to standard error in one piece, if it takes that without having anybody wait: a pipe or a terminal that nobody
+/// reads is full one day. What of the line may not have room is left out.
 pub(crate) fn write_to_stderr(line: &[u8]) {
     // Of two threads that have found it ready, only the first would still find the room.
     static WRITING: Mutex<()> = Mutex::new(());
     let try_lock = || WRITING.try_lock().inspect_err(|_| std::thread::yield_now()).ok();
     // Whoever has it is done in no time, unless it is gone: of a forked child's parent.
     let Some(_writing) = (0..1_000).find_map(|_| try_lock()) else { return };
+    let line = cut(line);
+    let write = |fd: libc::c_int| {
+        // SAFETY: `line` is readable for its length. (What was not written is not said.)
+        unsafe { libc::write(fd, line.as_ptr().cast(), line.len()) };
+    };
+    // SAFETY: zero is a valid `stat`, and it is writable for the duration of the call.
+    let mut stat: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: as above.
+    if unsafe { libc::fstat(libc::STDERR_FILENO, &raw mut stat) } != 0 {
+        return;
+    }
+    match stat.st_mode & libc::S_IFMT {
+        libc::S_IFREG => write(libc::STDERR_FILENO),
+        #[cfg(target_os = "linux")]
+        libc::S_IFSOCK => {
+            let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
+            // SAFETY: as for `write`.
+            unsafe { libc::send(libc::STDERR_FILENO, line.as_ptr().cast(), line.len(), flags) };
+        }
+        _ => match reopened() {
+            Ok(fd) => {
+                write(fd);
+                // SAFETY: it was opened here, and nobody else knows it.
+                unsafe { libc::close(fd) };
+            }
+            // A pipe that nobody can read any more.
+            Err(Some(libc::ENXIO)) => {}
+            Err(_) if is_ready() => write(libc::STDERR_FILENO),
+            Err(_) => {}
+        },
+    }
+}
+
+/// Standard error once more, so that this one never waits, and the program's own does as before; or why it is not to be had.
+fn reopened() -> Result<libc::c_int, Option<libc::c_int>> {
+    if !cfg!(target_os = "linux") {
+        return Err(None);
+    }
+    let flags = libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
+    // SAFETY: the path is terminated, and the flags ask for no mode.
+    let fd = unsafe { libc::open(c"/proc/self/fd/2".as_ptr(), flags) };
+    if fd >= 0 { Ok(fd) } else { Err(std::io::Error::last_os_error().raw_os_error()) }
+}
+
+/// Whether standard error takes something, and somebody can read it: a write to a pipe without readers may end the program.
+fn is_ready() -> bool {
     let mut ready = libc::pollfd { fd: libc::STDERR_FILENO, events: libc::POLLOUT, revents: 0 };
     // SAFETY: `ready` is one writable entry for the duration of the call.
     let count = unsafe { libc::poll(&raw mut ready, 1, 0) };
-    if count == 1 && ready.revents & libc::POLLOUT != 0 {
-        let line = cut(line);
-        // SAFETY: `line` is readable for its length. (What was not written is not said.)
-        unsafe { libc::write(libc::STDERR_FILENO, line.as_ptr().cast(), line.len()) };
-    }
+    count == 1 && ready.revents == libc::POLLOUT
 }
 
 /// The line, or as much of its beginning as has room, still a line of whole characters.

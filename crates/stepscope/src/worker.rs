@@ -143,8 +143,9 @@ impl Drop for Outlived {
         if std::thread::panicking() {
             crate::recorder::retire(&self.recorder);
             sys::restore_signal_handlers();
-            self.control.set_died();
+            // Said first: who waits may end the process.
             say("nothing is recorded any more, because of this panic of its own");
+            self.control.set_died();
             // One that our handler still held back, and that nobody else would heed.
             if let Some(signal) = sys::pending_signal().filter(|_| self.recorder.config.handle_signals) {
                 sys::raise_with_default(signal);
@@ -167,11 +168,13 @@ impl Worker {
             if end.is_some() || signal.is_some() {
                 let deadline = end.unwrap_or_else(|| deadline(self.recorder.config.exit_timeout));
                 flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
+                let mut last = self.flushing(0, Reach::Delivered);
                 self.finish(deadline, signal);
                 // Nothing is left to be handed over.
                 flushing.iter_mut().for_each(|flush| flush.marks = Marks::default());
                 flushing.iter().for_each(|flush| control.answer(flush.ticket, self.flushed(flush)));
-                control.set_ended();
+                last.marks = Marks::default();
+                control.set_ended(self.flushed(&last));
                 if let Some(signal) = signal {
                     sys::raise_with_default(signal);
                 }

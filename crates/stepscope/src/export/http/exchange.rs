@@ -16,6 +16,9 @@ use super::target::Target;
 /// A response may be this long; it only carries a count and a message.
 const MAX_RESPONSE_BYTES: usize = 64 << 10;
 
+/// What is said of an answer that is not whole.
+const BROKE_OFF: &str = "the answer began, and its end did not come";
+
 /// How a request ended.
 #[derive(Debug)]
 pub(super) enum Outcome {
@@ -109,13 +112,15 @@ async fn exchange(
         if target.protocol.is_grpc() {
             let trailers = body.trailers().cloned();
             let outcome =
-                super::grpc::judge(parts.status, &parts.headers, trailers.as_ref(), &body.to_bytes());
+                match super::grpc::judge(parts.status, &parts.headers, trailers.as_ref(), &body.to_bytes()) {
+                    Outcome::Accepted { .. } if !is_whole => Outcome::Unknown(BROKE_OFF.into()),
+                    outcome => outcome,
+                };
             return Exchange::Answered(outcome, is_whole.then_some(connection));
         }
         if parts.status.is_success() && !is_whole {
             // Of what is missing nobody knows whether it says that some were rejected.
-            let why = "the answer began, and its end did not come".to_owned();
-            return Exchange::Answered(Outcome::Unknown(why), None);
+            return Exchange::Answered(Outcome::Unknown(BROKE_OFF.into()), None);
         }
         let outcome = judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body.to_bytes());
         Exchange::Answered(outcome, is_whole.then_some(connection))
