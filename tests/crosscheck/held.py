@@ -7,7 +7,7 @@ import names
 import traces
 
 # Points of a series, and sections times points; sections that are told apart.
-POINTS, CELLS, SECTIONS = 1_024, 262_144, 2_048
+POINTS, CELLS, SECTIONS = 1_024, 131_072, 2_048
 # Rows of the report, the part of the largest below which a section is none, and how many times what they hold together
 # the parts of a section may hold.
 SHOWN, SMALL, CANCELLED = 8, 100, 3

@@ -10,14 +10,18 @@ use stepscope_testkit::{ForestOptions, Format, TempFolder, process};
 use crate::figures::write_run;
 use crate::program::{LIMIT, parse, program};
 
+/// What an analysis may take at most, whatever the run.
+const MOST_BYTES: u64 = 150_000_000;
+
 /// Runs the analysis and gives its report and its peak of resident memory, as the kernel accounts it.
-fn analyze_measured(input: &Path) -> (serde_json::Value, u64) {
+fn analyze_measured(input: &Path, threads: u8) -> (serde_json::Value, u64) {
     const MEASURE: &str = "import resource, subprocess, sys\n\
         code = subprocess.run(sys.argv[1:]).returncode\n\
         print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss * 1024, file=sys.stderr)\n\
         sys.exit(code)";
     let mut command = Command::new("python3");
     command.args(["-c", MEASURE]).arg(program()).args(["--quiet", "analyze", "--format", "json"]).arg(input);
+    command.args(["--threads", &threads.to_string()]);
     let ended =
         process::run(&mut command, LIMIT).expect("python3 is there").success().expect("it is analysed");
     let peak = ended.stderr_text().lines().last().and_then(|line| line.trim().parse().ok());
@@ -40,7 +44,7 @@ fn memory_is_flat_beyond_the_series_bound() {
         };
         write_run(&options, Format::Proto, &file);
         let started = Instant::now();
-        let (report, peak) = analyze_measured(&file);
+        let (report, peak) = analyze_measured(&file, 1);
         let spans = report["run"]["spans"].as_u64().unwrap_or(0);
         println!(
             "{steps} steps, {spans} spans, {} MB: {:.1} s, peak {} MiB",
@@ -59,6 +63,30 @@ fn memory_is_flat_beyond_the_series_bound() {
     }
     // Twice the steps, a tenth more memory at most; measured on its own, so that the bound is no accident.
     assert!(peaks[1] as f64 <= peaks[0] as f64 * 1.1, "{peaks:?}");
+    assert!(peaks.iter().all(|&peak| peak <= MOST_BYTES), "{peaks:?}");
+}
+
+/// Every step another tree, over a thousand call paths, all in one file: more is kept of such a run than of any that a
+/// program records.
+#[test]
+fn five_million_spans_of_a_thousand_paths_take_little_memory() {
+    let folder = TempFolder::new("wide").expect("a folder");
+    let file = folder.join("run.otlp");
+    let options = ForestOptions { steps: 100_000, spans_per_step: 50, ..ForestOptions::default() };
+    write_run(&options, Format::Proto, &file);
+    let measured = [1, 2].map(|threads| analyze_measured(&file, threads));
+    let [(report, one), (other, two)] = &measured;
+    println!(
+        "{} spans on {} paths: peak {} MB with one thread, {} MB with two",
+        report["run"]["spans"],
+        report["sections"].as_array().map_or(0, Vec::len),
+        one / 1_000_000,
+        two / 1_000_000
+    );
+    assert!(report["run"]["spans"].as_u64().is_some_and(|spans| spans > 5_000_000));
+    assert!(report["sections"].as_array().is_some_and(|sections| sections.len() > 1_000));
+    assert_eq!(report, other);
+    assert!(*one.max(two) <= MOST_BYTES, "{one} and {two}");
 }
 
 /// Spans by trace and their links, read by another program than ours.
@@ -111,7 +139,8 @@ print(len(steps), len(linked), len(runs), spans, max(sizes.values()))
     assert_eq!(spans, 100_000 * 10 + 2);
     assert_eq!(largest, 10);
     drop(all);
-    let (report, peak) = analyze_measured(&folder.join("profiles"));
+    let (report, peak) = analyze_measured(&folder.join("profiles"), 2);
+    assert!(peak <= MOST_BYTES);
     println!("the layer's own million spans: peak {} MiB", peak >> 20);
     assert_eq!(report["run"]["spans"], 100_000 * 10 + 2);
     assert_eq!(report["losses"]["dropped_total"], 0);

@@ -83,7 +83,7 @@ impl Default for Bounds {
             points: 65_536,
             phase_points: 1_024,
             memory_sections: 2_048,
-            memory_cells: 262_144,
+            memory_cells: 131_072,
             values: 32,
             custom_phases: 64,
             threads: 1_024,

@@ -13,7 +13,7 @@ use crate::paths::PathTree;
 use crate::points::{Place, Points};
 
 /// The column of sections that are not told apart.
-const OTHER: usize = 0;
+const OTHER: u32 = 0;
 
 /// What the sections of one group left allocated. Empty between groups.
 #[derive(Debug, Clone, Default)]
@@ -41,6 +41,23 @@ impl Nets {
     }
 }
 
+/// What a column of a point holds. Apart from the alignment of such integers: there are a great many of these.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Cell {
+    column: u32,
+    net: [u8; 16],
+}
+
+impl Cell {
+    const fn new(column: u32, net: i128) -> Self {
+        Self { column, net: net.to_ne_bytes() }
+    }
+
+    const fn net(self) -> i128 {
+        i128::from_ne_bytes(self.net)
+    }
+}
+
 /// What was left allocated in the steps of one point, or in one stretch of time.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct HeldPoint {
@@ -48,32 +65,32 @@ pub(crate) struct HeldPoint {
     pub(crate) until_ns: u64,
     /// By column, in order: no longer than what was read, whatever columns bytes name. Sums wrap, so that their order
     /// does not matter.
-    nets: Vec<(usize, i128)>,
+    nets: Vec<Cell>,
 }
 
 impl HeldPoint {
-    fn add(&mut self, column: usize, net: i128) {
-        match self.nets.binary_search_by_key(&column, |&(column, _)| column) {
+    fn add(&mut self, column: u32, net: i128) {
+        match self.nets.binary_search_by_key(&column, |cell| cell.column) {
             Ok(at) => {
-                if let Some((_, sum)) = self.nets.get_mut(at) {
-                    *sum = sum.wrapping_add(net);
+                if let Some(cell) = self.nets.get_mut(at) {
+                    *cell = Cell::new(column, cell.net().wrapping_add(net));
                 }
             }
-            Err(at) => self.nets.insert(at, (column, net)),
+            Err(at) => self.nets.insert(at, Cell::new(column, net)),
         }
     }
 
     /// Moves what a column holds to the others.
-    fn give_up(&mut self, column: usize) {
-        if let Ok(at) = self.nets.binary_search_by_key(&column, |&(column, _)| column) {
-            let (_, net) = self.nets.remove(at);
-            self.add(OTHER, net);
+    fn give_up(&mut self, column: u32) {
+        if let Ok(at) = self.nets.binary_search_by_key(&column, |cell| cell.column) {
+            let cell = self.nets.remove(at);
+            self.add(OTHER, cell.net());
         }
     }
 
     /// Columns that are not zero.
-    pub(crate) fn nets(&self) -> impl Iterator<Item = (usize, i128)> {
-        self.nets.iter().copied().filter(|&(_, net)| net != 0)
+    pub(crate) fn nets(&self) -> impl Iterator<Item = (u32, i128)> {
+        self.nets.iter().map(|cell| (cell.column, cell.net())).filter(|&(_, net)| net != 0)
     }
 }
 
@@ -90,9 +107,9 @@ impl Merge for HeldPoint {
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Held {
     /// Columns by identity; [`OTHER`] is none of them.
-    columns: BTreeMap<u64, usize>,
+    columns: BTreeMap<u64, u32>,
     /// Column of each path of the run, so that paths are looked up once; [`OTHER`] where it is not known yet.
-    known: Vec<usize>,
+    known: Vec<u32>,
     /// By mode, at the places of steps.
     steps: [Points<HeldPoint>; 3],
     /// What is in no numbered step, at its end.
@@ -108,11 +125,12 @@ impl Held {
     /// Stretches of time of what is in no step of `mode` that has a number.
     pub(crate) fn beside(&self, mode: usize) -> impl Iterator<Item = &HeldPoint> {
         let others = self.steps.iter().enumerate().filter(move |&(other, _)| other != mode);
-        others.flat_map(|(_, points)| points.points.values()).chain(self.elsewhere.points.values())
+        let others = others.flat_map(|(_, points)| points.points.values());
+        others.chain(self.elsewhere.points.values()).map(Box::as_ref)
     }
 
     /// Identities of the sections that are told apart, by column.
-    pub(crate) fn columns(&self) -> BTreeMap<usize, u64> {
+    pub(crate) fn columns(&self) -> BTreeMap<u32, u64> {
         self.columns.iter().map(|(&id, &column)| (column, id)).collect()
     }
 
@@ -168,12 +186,13 @@ impl Held {
     /// The column of an identity: a new one, or that of the largest identity where there are enough; none where it is
     /// itself too large. One that went has enough smaller ones beside it, which stay: it would go in any other order as
     /// well.
-    fn admit(&mut self, id: u64, bounds: &Bounds) -> Option<usize> {
+    fn admit(&mut self, id: u64, bounds: &Bounds) -> Option<u32> {
         if let Some(&column) = self.columns.get(&id) {
             return Some(column);
         }
-        let column = if self.columns.len() < bounds.memory_sections {
-            self.columns.len() + 1
+        let next = u32::try_from(self.columns.len() + 1).ok();
+        let column = if let Some(next) = next.filter(|_| self.columns.len() < bounds.memory_sections) {
+            next
         } else {
             let (&largest, &column) = self.columns.last_key_value().filter(|&(&largest, _)| id < largest)?;
             self.columns.remove(&largest);
@@ -200,7 +219,7 @@ impl Held {
         });
         let mut columns = vec![OTHER; other.columns.len() + 1];
         for (id, &theirs) in &other.columns {
-            if let (Some(slot), Some(&mine)) = (columns.get_mut(theirs), self.columns.get(id)) {
+            if let (Some(slot), Some(&mine)) = (columns.get_mut(theirs as usize), self.columns.get(id)) {
                 *slot = mine;
             }
         }
@@ -208,7 +227,7 @@ impl Held {
             points.map(|point| {
                 let mut moved = HeldPoint { until_ns: point.until_ns, nets: Vec::new() };
                 for (column, net) in point.nets() {
-                    moved.add(columns.get(column).copied().unwrap_or(OTHER), net);
+                    moved.add(columns.get(column as usize).copied().unwrap_or(OTHER), net);
                 }
                 moved
             })

@@ -1,7 +1,10 @@
 //! Series over step numbers: as many points as are allowed, each holding `2^shift` numbers. Where numbers run on through
 //! epochs, those of one point are in several places, one an epoch, and are put together when they are shown.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::convert::identity;
 
 use serde::{Deserialize, Serialize};
 
@@ -54,7 +57,8 @@ const MORE: usize = 8_192;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Points<T> {
     pub(crate) shift: u32,
-    pub(crate) points: BTreeMap<Key, T>,
+    /// On the heap: steps come in order, which leaves nodes of the map little more than half full, and points are large.
+    pub(crate) points: BTreeMap<Key, Box<T>>,
     #[serde(skip)]
     order: Option<Order>,
 }
@@ -100,7 +104,7 @@ impl<T> Default for Points<T> {
 impl<T> Points<T> {
     /// The same points with other content.
     pub(crate) fn map<U>(&self, content: impl Fn(&T) -> U) -> Points<U> {
-        let points = self.points.iter().map(|(&key, point)| (key, content(point))).collect();
+        let points = self.points.iter().map(|(&key, point)| (key, Box::new(content(point)))).collect();
         Points { shift: self.shift, points, order: self.order }
     }
 }
@@ -110,9 +114,10 @@ impl<T> Points<T> {
     fn expect(&mut self, key: Key) {
         let Some(order) = self.order.filter(|order| order.runs_on) else { return };
         if !self.points.contains_key(&key) {
-            let step = |(&(_, step), _): (&Key, &T)| step;
-            let before = self.points.range(..key).next_back().map(step);
-            self.order = Some(order.with(before, key.1, self.points.range(key..).next().map(step)));
+            let step = |key: Option<&Key>| key.map(|&(_, step)| step);
+            let before = step(self.points.range(..key).next_back().map(|(key, _)| key));
+            let after = step(self.points.range(key..).next().map(|(key, _)| key));
+            self.order = Some(order.with(before, key.1, after));
         }
     }
 
@@ -130,7 +135,7 @@ impl<T> Points<T> {
 impl<T: Merge + Clone> Points<T> {
     /// Adds `value` at `place`.
     pub(crate) fn add(&mut self, place: Place, value: &T, bound: usize) {
-        self.put(coarser(place.key(), 0, self.shift), value);
+        self.put(coarser(place.key(), 0, self.shift), value, |value| Box::new(value.clone()));
         self.enforce(bound);
     }
 
@@ -139,7 +144,7 @@ impl<T: Merge + Clone> Points<T> {
         self.coarsen(other.shift);
         let finer = self.shift.saturating_sub(other.shift);
         for (&key, value) in &other.points {
-            self.put(coarser(key, other.shift, finer), value);
+            self.put(coarser(key, other.shift, finer), value.as_ref(), |value| Box::new(value.clone()));
         }
         self.enforce(bound);
     }
@@ -155,12 +160,12 @@ impl<T: Merge + Clone> Points<T> {
         self.enforce(bound);
     }
 
-    fn put(&mut self, key: Key, value: &T) {
+    fn put<V: Borrow<T>>(&mut self, key: Key, value: V, keep: impl FnOnce(V) -> Box<T>) {
         self.expect(key);
-        match self.points.get_mut(&key) {
-            Some(mine) => mine.absorb(value),
-            None => {
-                self.points.insert(key, value.clone());
+        match self.points.entry(key) {
+            Entry::Occupied(mut mine) => mine.get_mut().absorb(value.borrow()),
+            Entry::Vacant(place) => {
+                place.insert(keep(value));
             }
         }
     }
@@ -178,7 +183,7 @@ impl<T: Merge + Clone> Points<T> {
             let before = std::mem::replace(&mut self.shift, shift);
             self.order = None;
             for (key, value) in std::mem::take(&mut self.points) {
-                self.put(coarser(key, before, by), &value);
+                self.put(coarser(key, before, by), value, identity);
             }
         }
     }
@@ -233,13 +238,13 @@ impl Points<PhasePoint> {
                 }
             }
             for (path, exposed_ns) in sections {
-                point.spent.add(path, exposed_ns.into());
+                point.spent.add(path, exposed_ns);
             }
         });
     }
 }
 
-/// A gauge over several steps.
+/// A gauge over several steps, none of which need say it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct GaugeAcc {
     pub(crate) count: u64,
@@ -249,14 +254,24 @@ pub(crate) struct GaugeAcc {
 }
 
 impl GaugeAcc {
-    /// Of one value.
-    pub(crate) fn of(value: Option<u64>) -> Option<Self> {
-        value.map(|value| Self { count: 1, sum: value.into(), min: value, max: value })
+    /// Of one value, or of none.
+    pub(crate) fn of(value: Option<u64>) -> Self {
+        let of = |value: u64| Self { count: 1, sum: value.into(), min: value, max: value };
+        value.map(of).unwrap_or_default()
+    }
+
+    /// What it is, where a step said it.
+    pub(crate) fn said(&self) -> Option<&Self> {
+        (self.count > 0).then_some(self)
     }
 }
 
 impl Merge for GaugeAcc {
     fn absorb(&mut self, other: &Self) {
+        if self.count == 0 || other.count == 0 {
+            *self = if self.count == 0 { *other } else { *self };
+            return;
+        }
         self.count = self.count.saturating_add(other.count);
         self.sum = self.sum.saturating_add(other.sum);
         self.min = self.min.min(other.min);
@@ -268,13 +283,13 @@ impl Merge for GaugeAcc {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct StepPoint {
     pub(crate) count: u64,
-    pub(crate) sum_ns: u128,
+    pub(crate) sum_ns: u64,
     pub(crate) min_ns: Option<u64>,
     pub(crate) max_ns: Option<u64>,
-    pub(crate) live: Option<GaugeAcc>,
-    pub(crate) rss: Option<GaugeAcc>,
+    pub(crate) live: GaugeAcc,
+    pub(crate) rss: GaugeAcc,
     pub(crate) samples: Option<u64>,
-    pub(crate) wait_ns: u128,
+    pub(crate) wait_ns: u64,
     /// Of the steps that say it.
     pub(crate) run_queue_ns: Option<u64>,
     /// Start of the earliest.
@@ -315,7 +330,7 @@ mod tests {
     fn point(value: u64) -> StepPoint {
         StepPoint {
             count: 1,
-            sum_ns: value.into(),
+            sum_ns: value,
             min_ns: Some(value),
             max_ns: Some(value),
             ..StepPoint::default()
@@ -330,7 +345,7 @@ mod tests {
         }
         // 0..10 >> 1 are 5 points, >> 2 are 3.
         assert_eq!(series.shift, 2);
-        let sums: Vec<(u64, u128, u64)> =
+        let sums: Vec<(u64, u64, u64)> =
             series.points.iter().map(|(&k, p)| (k.1, p.sum_ns, p.count)).collect();
         assert_eq!(sums, [(0, 6, 4), (1, 22, 4), (2, 17, 2)]);
     }
@@ -430,6 +445,19 @@ mod tests {
             last.merge(&of(&places), bound);
             prop_assert_eq!(last.shift, all.shift);
         }
+    }
+
+    #[test]
+    fn steps_that_say_nothing_leave_a_gauge_as_it_is() {
+        let (said, nothing) = (GaugeAcc::of(Some(7)), GaugeAcc::of(None));
+        for mut pair in [[said, nothing], [nothing, said]] {
+            let [sum, other] = &mut pair;
+            sum.absorb(other);
+            assert_eq!(*sum, said);
+            sum.absorb(&GaugeAcc::of(Some(9)));
+            assert_eq!(*sum, GaugeAcc { count: 2, sum: 16, min: 7, max: 9 });
+        }
+        assert_eq!((nothing.said(), said.said()), (None, Some(&said)));
     }
 
     #[test]

@@ -26,14 +26,14 @@ pub(crate) fn id_of(path: &str) -> u64 {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Spent {
     /// Sorted by the ids of paths.
-    by_path: Vec<(u64, u128)>,
+    by_path: Vec<(u64, u64)>,
     /// The smallest id of those that were left out.
     cut: Option<u64>,
 }
 
 impl Spent {
     /// Adds time of a path.
-    pub(crate) fn add(&mut self, path: u64, ns: u128) {
+    pub(crate) fn add(&mut self, path: u64, ns: u64) {
         if self.cut.is_some_and(|cut| path >= cut) {
             return;
         }
@@ -51,14 +51,14 @@ impl Spent {
     }
 
     /// Time of a path; absent where that is not known.
-    pub(crate) fn of(&self, path: u64) -> Option<u128> {
+    pub(crate) fn of(&self, path: u64) -> Option<u64> {
         let is_known = self.cut.is_none_or(|cut| path < cut);
         let at = self.by_path.binary_search_by_key(&path, |&(other, _)| other).ok();
         is_known.then(|| at.and_then(|at| self.by_path.get(at)).map_or(0, |&(_, ns)| ns))
     }
 
     /// The paths that are known, by their ids.
-    pub(crate) fn times(&self) -> &[(u64, u128)] {
+    pub(crate) fn times(&self) -> &[(u64, u64)] {
         &self.by_path
     }
 
@@ -90,7 +90,7 @@ mod tests {
 
     fn of(paths: impl IntoIterator<Item = u64>) -> Spent {
         let mut spent = Spent::default();
-        paths.into_iter().for_each(|path| spent.add(path, u128::from(path) + 1));
+        paths.into_iter().for_each(|path| spent.add(path, path + 1));
         spent
     }
 

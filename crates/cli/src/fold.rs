@@ -92,8 +92,12 @@ impl Sink for Fold {
     }
 
     fn exchange(&mut self, trace: &mut Trace) {
-        if !self.helper.as_mut().is_some_and(|helper| helper.takes(trace)) {
-            self.trace(trace);
+        let Some(helper) = &mut self.helper else { return self.trace(trace) };
+        if !helper.takes(trace) {
+            self.partial.add(trace);
+        }
+        if let Some(folded) = helper.handed_over() {
+            self.partial.merge(&folded);
         }
     }
 

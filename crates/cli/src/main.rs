@@ -11,6 +11,7 @@ mod environment;
 mod error;
 mod exit;
 mod fold;
+mod heap;
 mod input;
 mod misfit;
 mod output;
@@ -32,6 +33,7 @@ use crate::error::CliError;
 static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
 
 fn main() -> ExitCode {
+    heap::keep_less();
     // Wrong usage ends in here, with the parser's message and `exit::USAGE`.
     let cli = Cli::parse();
     // The panic hook has told what happened; the code tells scripts.

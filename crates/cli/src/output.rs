@@ -13,7 +13,7 @@ use stepscope_model::ReadOutcome;
 use crate::args::{Format, Global, OutputArgs};
 use crate::config::Config;
 use crate::error::CliError;
-use crate::exit;
+use crate::{exit, heap};
 
 /// Runs that a message lists.
 const RUNS_LISTED: usize = 10;
@@ -47,11 +47,15 @@ pub(crate) fn report(
     let (partial, outcome) = read;
     outcome.check().map_err(|error| CliError::Input(error.to_string()))?;
     let summary = partial.finish(args.run.as_deref());
+    // It is large, and so is what follows.
+    drop(partial);
+    heap::give_back();
     if let Some(run) = args.run.as_deref().filter(|_| !summary.found) {
         return Err(no_such_run(run, &summary));
     }
     let found = summary.found;
     let report = build(&summary, reading(outcome), &config.rules);
+    drop(summary);
     write(&report, args.format, args.output.as_deref(), global)?;
     if !found {
         return Err(CliError::Input("the input holds no spans, so there is nothing to analyse".into()));

@@ -1,4 +1,4 @@
-//! Passing signals on to the program that `record` runs. The only module of this crate with `unsafe` in it.
+//! Passing signals on to the program that `record` runs. One of the two modules of this crate with `unsafe` in it.
 //!
 //! A signal that the terminal sends (Ctrl-C, hanging up) reaches the program by itself, as a member of the
 //! foreground group; it is not sent twice. Any other is sent on to the program alone. What is ignored, as under

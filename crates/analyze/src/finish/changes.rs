@@ -155,7 +155,7 @@ impl<'a> Sections<'a> {
         let (mut steps, mut ns) = (0u64, 0u128);
         for (_, point) in points {
             steps = steps.saturating_add(point.steps);
-            ns = ns.saturating_add(point.spent.of(id)?);
+            ns = ns.saturating_add(point.spent.of(id)?.into());
         }
         (steps > 0).then(|| narrow(ns / u128::from(steps)))
     }

@@ -34,7 +34,7 @@ pub(super) fn series(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<
     let points = run.held.of_mode(mode as usize).filter(|_| numbering.kind != StepNumbers::Repeated)?;
     let mut steps: Vec<u64> = Vec::new();
     let mut ends_ns: Vec<u64> = Vec::new();
-    let mut columns: BTreeMap<usize, Row> = BTreeMap::new();
+    let mut columns: BTreeMap<u32, Row> = BTreeMap::new();
     let numbered = numbering.told(points, |step, point| (step, point.clone()));
     let size = numbered.len();
     let mut put = |at: usize, point: &HeldPoint| {
@@ -72,7 +72,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn of(run: &'a RunAcc, mut columns: BTreeMap<usize, Row>) -> Self {
+    fn of(run: &'a RunAcc, mut columns: BTreeMap<u32, Row>) -> Self {
         let paths = run.sections.tree();
         let mut tree = Self {
             paths,
@@ -82,7 +82,7 @@ impl<'a> Tree<'a> {
             other: columns.remove(&0).unwrap_or_default(),
             untold: BTreeSet::new(),
         };
-        let by_id: BTreeMap<u64, usize> =
+        let by_id: BTreeMap<u64, u32> =
             run.held.columns().into_iter().map(|(column, id)| (id, column)).collect();
         let elsewhere = Elsewhere::of(run);
         let totals = totals(run);

@@ -83,7 +83,7 @@ impl Numbering {
         let shift = series.shift.min(63);
         let number = |&(epoch, step): &(u64, u64)| self.at(self.first(epoch, series.shift), step << shift);
         let mut points: Vec<(u64, &T)> =
-            series.points.iter().map(|(key, point)| (number(key), point)).collect();
+            series.points.iter().map(|(key, point)| (number(key), point.as_ref())).collect();
         // Mostly they are sorted: one pass. Stable, so that those of one number stay in the order of epochs.
         points.sort_by_key(|&(number, _)| number);
         let mut told = Vec::with_capacity(points.len());

@@ -52,7 +52,7 @@ fn together(
         for &(path, ns) in known {
             let spent = by_path.entry(path).or_default();
             if spent.len() <= MAX_STEPS {
-                spent.insert(number, ns);
+                spent.insert(number, ns.into());
             }
         }
     }

@@ -17,13 +17,13 @@ pub(super) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<S
     let points = numbering.told(series, |step, point| SeriesPoint {
         step,
         count: point.count,
-        duration_sum_ns: narrow(point.sum_ns),
+        duration_sum_ns: point.sum_ns,
         duration_min_ns: point.min_ns.unwrap_or(0),
         duration_max_ns: point.max_ns.unwrap_or(0),
-        live_bytes: point.live.as_ref().map(gauge),
-        rss_bytes: point.rss.as_ref().map(gauge),
+        live_bytes: point.live.said().map(gauge),
+        rss_bytes: point.rss.said().map(gauge),
         samples: point.samples,
-        wait_ns: narrow(point.wait_ns),
+        wait_ns: point.wait_ns,
         run_queue_ns: point.run_queue_ns,
     });
     Some(StepSeries { mode, shift: series.shift.min(63), points })

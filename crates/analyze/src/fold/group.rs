@@ -285,13 +285,13 @@ impl Fold {
         let duration_ns = window.duration_ns();
         let point = StepPoint {
             count: 1,
-            sum_ns: duration_ns.into(),
+            sum_ns: duration_ns,
             min_ns: Some(duration_ns),
             max_ns: Some(duration_ns),
             live: GaugeAcc::of(root.amount(Figure::LiveBytes)),
             rss: GaugeAcc::of(root.amount(Figure::RssBytes)),
             samples: record.samples,
-            wait_ns: wait_ns.into(),
+            wait_ns,
             run_queue_ns: root.amount(Figure::RunQueueNs),
             first_ns: Some(window.start_ns),
         };
@@ -352,7 +352,7 @@ impl Fold {
 
     fn outside(&mut self, trace: &Trace, root: &Span, window: &Node, wait_ns: u64, target: &mut Target<'_>) {
         if wait_ns > 0 {
-            let point = StepPoint { wait_ns: wait_ns.into(), ..StepPoint::default() };
+            let point = StepPoint { wait_ns, ..StepPoint::default() };
             target.point(root.mode, place_of(root), &point);
         }
         let Some(instance) = &mut target.instance else { return };

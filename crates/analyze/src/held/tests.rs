@@ -25,14 +25,14 @@ fn put(held: &mut Held, step: u64, nets: &[(u32, i128)], tree: &PathTree, bounds
 fn content(held: &Held) -> BTreeMap<(u64, u64), i128> {
     let columns = held.columns();
     let points: &Points<HeldPoint> = &held.steps[0];
-    let of = |(&(_, key), point): (&(u64, u64), &HeldPoint)| {
+    let of = |&(_, key): &(u64, u64), point: &HeldPoint| {
         let nets: Vec<_> = point.nets().collect();
         let named = nets
             .into_iter()
             .map(|(column, net)| ((key << points.shift, columns.get(&column).copied().unwrap_or(0)), net));
         named.collect::<Vec<_>>()
     };
-    points.points.iter().flat_map(of).collect()
+    points.points.iter().flat_map(|(key, point)| of(key, point)).collect()
 }
 
 #[test]
@@ -131,7 +131,7 @@ type RawPoint = (u64, Vec<(u32, i128)>);
 fn bytes_cost_no_more_than_they_are_long() {
     let ids: Vec<u64> = (0..50_000).map(|n| n / 2 * 7).collect();
     let point = (7, vec![(50_000, 1), (u32::MAX, 2), (50_000, 4)]);
-    let points = (0..5_000).map(|step| ((0, step), point.clone())).collect();
+    let points = (0..5_000).map(|step| ((0, step), Box::new(point.clone()))).collect();
     let series = || {
         let mut series = Points::default();
         BTreeMap::clone_into(&points, &mut series.points);

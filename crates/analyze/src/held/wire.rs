@@ -1,5 +1,6 @@
 //! How [`Held`] is written: columns by identity, so that equal content has equal bytes whatever order it came in.
 
+use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::{Held, HeldPoint, OTHER};
@@ -24,12 +25,12 @@ impl Serialize for Held {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut places = vec![0u32; self.columns.len() + 1];
         for (place, &column) in (1u32..).zip(self.columns.values()) {
-            if let Some(slot) = places.get_mut(column) {
+            if let Some(slot) = places.get_mut(column as usize) {
                 *slot = place;
             }
         }
         let written = |point: &HeldPoint| {
-            let place = |column: usize| places.get(column).copied().unwrap_or(0);
+            let place = |column: u32| places.get(column as usize).copied().unwrap_or(0);
             let mut nets: Vec<(u32, i128)> = point.nets().map(|(column, net)| (place(column), net)).collect();
             nets.sort_unstable();
             WirePoint { until_ns: point.until_ns, nets }
@@ -49,7 +50,7 @@ impl<'de> Deserialize<'de> for Held {
         let mut held = Self::default();
         let mut columns = vec![OTHER];
         for id in wire.ids {
-            let next = held.columns.len() + 1;
+            let next = u32::try_from(held.columns.len() + 1).map_err(|_| D::Error::custom("more sections than can be"))?;
             columns.push(*held.columns.entry(id).or_insert(next));
         }
         let read = |point: &WirePoint| {

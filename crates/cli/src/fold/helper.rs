@@ -12,13 +12,17 @@ use stepscope_model::{Errand, Trace};
 const FREE_SPANS: usize = 20_000;
 
 /// As long as traces that hold so much wait, whoever reads folds by itself. As much is kept for reuse.
-const WAITING_BYTES: usize = 4 << 20;
+const WAITING_BYTES: usize = 2 << 20;
 
 /// A trace that holds more is not exchanged: its room would go round with traces that do not need it.
 const MAX_BYTES: usize = 1 << 20;
 
 /// One of more spans is not kept waiting.
 const MAX_SPANS: usize = 2_048;
+
+/// So many traces are folded into a partial before it is handed over: one is about as large as that of a whole run, and two
+/// of that size are more memory than a run should take.
+const HANDED_OVER: u64 = 2_048;
 
 /// Traces that wait.
 #[derive(Debug, Default)]
@@ -31,6 +35,8 @@ struct Queue {
     spare_bytes: usize,
     /// Traces that the second thread has folded.
     folded: u64,
+    /// What it has folded and handed over.
+    handed_over: Option<Partial>,
 }
 
 impl Queue {
@@ -63,8 +69,17 @@ impl Queue {
 #[derive(Debug, Default)]
 struct Shared {
     queue: Mutex<Queue>,
-    /// Absent before the first trace. Held by the second thread while it folds.
-    partial: Mutex<Option<Partial>>,
+    /// Held by the second thread while it folds.
+    folding: Mutex<Folding>,
+}
+
+/// What the second thread folds into.
+#[derive(Debug, Default)]
+struct Folding {
+    /// Absent before the first trace, and when it was handed over.
+    partial: Option<Partial>,
+    /// Traces in it.
+    traces: u64,
 }
 
 impl Shared {
@@ -77,13 +92,18 @@ impl Shared {
 impl Errand for Shared {
     fn run(&self) -> bool {
         // After a panic nothing is taken any more: whoever reads does all of it, and says so in the end.
-        let Ok(mut partial) = self.partial.lock() else { return false };
+        let Ok(mut folding) = self.folding.lock() else { return false };
         let Some(trace) = self.queue().next() else { return false };
-        partial.get_or_insert_with(|| Partial::new(Config::default())).add(&trace);
-        drop(partial);
+        folding.partial.get_or_insert_with(|| Partial::new(Config::default())).add(&trace);
+        folding.traces += 1;
         let mut queue = self.queue();
         queue.folded += 1;
         queue.keep(trace);
+        // The last one may still be there: whoever reads is busy.
+        if folding.traces >= HANDED_OVER && queue.handed_over.is_none() {
+            queue.handed_over = folding.partial.take();
+            folding.traces = 0;
+        }
         true
     }
 }
@@ -94,6 +114,8 @@ pub(super) struct Helper {
     shared: Arc<Shared>,
     /// Spans to come before it helps.
     free_spans: usize,
+    /// What was handed over and is not merged.
+    handed_over: Option<Partial>,
 }
 
 impl Default for Helper {
@@ -105,12 +127,17 @@ impl Default for Helper {
 impl Helper {
     /// One that helps after so many spans.
     pub(super) fn after(free_spans: usize) -> Self {
-        Self { shared: Arc::default(), free_spans }
+        Self { shared: Arc::default(), free_spans, handed_over: None }
     }
 
     /// What the second thread is to do.
     pub(super) fn errand(&self) -> Arc<dyn Errand> {
         Arc::clone(&self.shared) as Arc<dyn Errand>
+    }
+
+    /// What the second thread has folded and handed over, to be merged; seen when a trace was given to it.
+    pub(super) fn handed_over(&mut self) -> Option<Partial> {
+        self.handed_over.take()
     }
 
     /// Takes the trace and leaves another one in its place, unless the caller has to fold it.
@@ -122,6 +149,9 @@ impl Helper {
             return false;
         }
         let mut queue = self.shared.queue();
+        if self.handed_over.is_none() {
+            self.handed_over = queue.handed_over.take();
+        }
         if queue.bytes > WAITING_BYTES {
             return false;
         }
@@ -147,8 +177,11 @@ impl Helper {
         while let Some(trace) = next() {
             partial.add(&trace);
         }
-        match self.shared.partial.lock() {
-            Ok(mut folded) => folded.take().iter().for_each(|folded| partial.merge(folded)),
+        match self.shared.folding.lock() {
+            Ok(mut folding) => {
+                let last = [self.handed_over, self.shared.queue().handed_over.take(), folding.partial.take()];
+                last.iter().flatten().for_each(|folded| partial.merge(folded));
+            }
             Err(_) => std::panic::resume_unwind(Box::new("the second thread panicked while it folded")),
         }
     }
@@ -202,6 +235,27 @@ mod tests {
     }
 
     #[test]
+    fn what_was_folded_is_handed_over_now_and_then() {
+        let traces: Vec<Trace> = (1..=3).map(|number| trace(number, 3)).collect();
+        let (mut helper, mut partial) = (Helper::after(0), Partial::new(Config::default()));
+        let errand = helper.errand();
+        let (mut expected, mut merged) = (Partial::new(Config::default()), 0);
+        for at in 0..3 * HANDED_OVER as usize + 7 {
+            let trace = &traces[at % traces.len()];
+            expected.add(trace);
+            assert!(helper.takes(&mut trace.clone()) && errand.run());
+            // Not always at once.
+            if let Some(folded) = (at % 3_000 == 0).then(|| helper.handed_over()).flatten() {
+                partial.merge(&folded);
+                merged += 1;
+            }
+        }
+        assert_eq!(merged, 2);
+        helper.put_into(&mut partial);
+        assert_eq!(partial.to_bytes().expect("bytes"), expected.to_bytes().expect("bytes"));
+    }
+
+    #[test]
     fn what_does_not_fit_is_left_to_the_caller() {
         let mut helper = Helper::after(5);
         assert!(!helper.takes(&mut trace(1, 4)), "a small input");
@@ -244,7 +298,7 @@ mod tests {
         assert!(helper.takes(&mut trace(1, 3)));
         let shared = Arc::clone(&helper.shared);
         let dies = move || {
-            let _partial = shared.partial.lock();
+            let _folding = shared.folding.lock();
             std::panic::resume_unwind(Box::new("a fold that panics"));
         };
         let thread = std::thread::Builder::new().name("fold-test".into()).spawn(dies).expect("a thread");
