@@ -108,7 +108,7 @@ fn main() {
         "system" => system::run(),
         "together" => unusual::together(),
         "outlive" => unusual::outlive(),
-        "ids" => unusual::ids(number(1)),
+        "ids" => unusual::ids(number(1), argument(2)),
         "reentrant" => unusual::reentrant(argument(1)),
         "overfull" => unusual::overfull(number(1), number(2)),
         "unwinding" => unwinding::run(),
