@@ -104,6 +104,7 @@ fn main() {
         "crowd" => volume::crowd(number(1)),
         "storm" => storm::run(number(1), number(2)),
         "clock" => clock::run(),
+        "suspended" => clock::suspended(),
         "everything" => everything::run(number(1)),
         "system" => system::run(),
         "together" => unusual::together(),

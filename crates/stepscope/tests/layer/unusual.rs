@@ -204,6 +204,30 @@ fn a_system_clock_that_is_set_moves_nothing() {
     assert!(recording.named("part").all(|part| part.duration_ns() < 1_000_000_000));
 }
 
+#[test]
+fn a_monotonic_clock_that_stands_still_leaves_all_in_order() {
+    let ended = Program::new(&["suspended"]).succeed();
+    assert_eq!(ended.stderr, "");
+    let recording = ended.recording();
+    check::all(&recording);
+    check::account(&recording, "directory");
+    let steps = recording.steps();
+    assert_eq!(steps.len(), 800);
+    assert!(steps.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns));
+    // By the tick counter all of it, or by the system's clock nothing of it: and nothing else. (The layer's own thread is not
+    // suspended here, and may take the first millisecond of it for a clock that goes slowly.)
+    let stood_ns = ended.truth()["stood_ns"];
+    for name in ["while_suspended", "section_while_suspended"] {
+        let span = recording.only(name);
+        let duration_ns = span.duration_ns();
+        assert!(duration_ns < stood_ns / 2 || duration_ns + stood_ns / 10 > stood_ns, "{stood_ns}: {span:?}");
+        assert!(steps[149].end_ns <= span.start_ns && span.end_ns <= steps[150].start_ns, "{span:?}");
+    }
+    // From then on time goes as fast as the system's.
+    let (later_ns, own_ns) = (recording.only("later").duration_ns(), ended.truth()["later_ns"]);
+    assert!(later_ns.abs_diff(own_ns) < own_ns / 100, "{later_ns} for {own_ns}");
+}
+
 /// Everything that is recorded is the program's own, and the account of each place is right.
 fn assert_own(ended: &Ended) {
     assert_eq!(ended.stderr, "");
