@@ -91,6 +91,8 @@ impl Drop for Guard {
         if let Some(run) = self.run.take() {
             end(&run);
         }
+        // What the layer allocated, in nobody's figures, is freed in nobody's.
+        drop(self.directory.take());
     }
 }
 

@@ -2,6 +2,7 @@
 //! ends the run, or, should it die of a panic, accounts for what it leaves. The only thread of ours; it never traces itself.
 
 use std::cell::Cell;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -125,8 +126,8 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
     std::thread::Builder::new().name(THREAD_NAME.into()).spawn(move || {
         thread::suppress();
         IS_BACKGROUND.set(true);
-        // All that happens here is ours, for the whole life of the thread.
-        let _own = memory::own_call();
+        // All that happens here is ours, for the whole life of the thread: also what is freed when this is left.
+        let _own = ManuallyDrop::new(memory::own_call());
         let mut worker = worker;
         // Nothing here is meant to panic. Should something, the program goes on, and so does the account.
         if !is_well(|| worker.run(&control)) {
