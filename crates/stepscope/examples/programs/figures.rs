@@ -18,8 +18,7 @@ fn print(figures: &Figures) {
     figures.sections().iter().for_each(print_section);
     print_work("work", figures);
     let memory = figures.memory();
-    let [rss, peak, live] =
-        [memory.rss_bytes, memory.peak_rss_bytes, memory.live_bytes].map(|bytes| or_none(bytes));
+    let [rss, peak, live] = [memory.rss_bytes, memory.peak_rss_bytes, memory.live_bytes].map(or_none);
     println!("process\tmemory\t{rss}\t{peak}\t{live}");
     let names = |sections: Vec<&SectionFigures>| {
         sections.iter().map(|section| section.path.as_str()).collect::<Vec<_>>().join("\t")
