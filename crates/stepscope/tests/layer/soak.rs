@@ -21,9 +21,10 @@ fn threads_that_come_and_go_lose_nothing_uncounted_and_leave_no_memory() {
     let truth = ended.truth();
     assert_eq!(truth["spans"], spans);
     assert!(truth["threads"] >= 40 && truth["arrived"] > spans / 2, "{truth:?}");
-    // Of a span that stayed open there would be some hundred bytes, and of a thread a megabyte.
-    let growth = truth["resident.end_bytes"].saturating_sub(truth["resident.tenth_bytes"]);
-    assert!(growth < spans * 100, "{truth:?}");
+    // Where nothing was lost it holds itself to 4 MiB, ten bytes a span: of one that stayed open there would be some hundred,
+    // and of a thread all of its ring. (And it says so of resident memory, with what allocators keep.)
+    let growth = truth["used.end_bytes"].saturating_sub(truth["used.tenth_bytes"]);
+    assert!(truth["lost"] > 0 || growth <= 4 << 20, "{truth:?}");
 }
 
 #[test]
