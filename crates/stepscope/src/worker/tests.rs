@@ -130,7 +130,10 @@ fn live(directory: &std::path::Path) {
     let guard = Guard::new(Arc::clone(&recorder), Arc::clone(&control), None);
 
     steps(10);
-    let_it_take(&control);
+    let has_taken = || Figures::of(&recorder).spans().sinks.contains(&("exporter", 20, 0));
+    while !has_taken() {
+        let_it_take(&control);
+    }
     // A message that is kept, and one that waits behind it.
     for _ in 0..2 {
         steps(10);
