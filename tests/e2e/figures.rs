@@ -204,12 +204,58 @@ fn of_the_program_itself() {
             let line = lines.iter().find(|line| line[0] == path).expect(path);
             own_row(line, row);
         }
+        own_throughput(&said, &report);
+        own_memory(&said, &report);
         for (name, ranked) in [("slowest", "slowest_sections"), ("most_variable", "most_variable_sections")] {
             let own = said.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix('\t'));
             let own: Vec<&str> = own.expect(name).split('\t').collect();
             assert_eq!(serde_json::json!(own), report["detailed_metrics"][ranked], "{level} {filter}");
         }
     }
+}
+
+/// The fields of the line that begins with `first` and `second`, as numbers.
+fn own_numbers(said: &str, first: &str, second: &str, at: usize) -> Vec<u64> {
+    let begin = format!("{first}\t{second}\t");
+    let line = said.lines().filter_map(|line| line.strip_prefix(&begin)).nth(at).expect(first);
+    line.split('\t').map(|field| field.parse().expect("a number")).collect()
+}
+
+/// What steps did after the warm-up: samples and tokens to the one, and rates of the time of steps.
+fn own_throughput(said: &str, report: &serde_json::Value) {
+    let warm_up = report["summary"]["warmup_steps"].as_u64().expect("a number");
+    let all = own_numbers(said, "work", "train", 0);
+    let before = match warm_up {
+        0 => vec![0; 4],
+        _ => own_numbers(said, "so_far", "train", warm_up as usize - 1),
+    };
+    let [steps, total_ns, samples, tokens] = std::array::from_fn(|index| all[index] - before[index]);
+    assert_eq!(steps, 150 - warm_up);
+    let reported = &report["summary"]["throughput"];
+    for (amount, name) in [(samples, "samples"), (tokens, "tokens")] {
+        assert_eq!(reported[name].as_u64(), Some(amount), "{name}: {reported}");
+        let rate = reported[format!("{name}_per_step_second")].as_f64().expect("a rate");
+        let own = amount as f64 / (total_ns as f64 / 1e9);
+        assert!((rate - own).abs() <= own * 1e-9, "{name}: {own} and {reported}");
+    }
+}
+
+/// The memory of the process at the end of the run.
+fn own_memory(said: &str, report: &serde_json::Value) {
+    let [rss, peak, live] = own_numbers(said, "process", "memory", 0)[..] else { panic!("{said}") };
+    let [reported] = &report["memory"]["processes"].as_array().expect("processes")[..] else {
+        panic!("one process: {}", report["memory"])
+    };
+    // What the layer takes for itself is in neither, but for the name of its thread, which goes when nobody counts any more.
+    let name_bytes = "stepscope\0".len() as u64;
+    let last = reported["live_last_bytes"].as_u64().expect("a size");
+    assert!(last == live || last == live + name_bytes, "{live} and {reported}");
+    // The program's own look came after the last one that the report knows of, when the layer had let its buffers go.
+    let last = reported["rss_last_bytes"].as_u64().expect("a size");
+    assert!(last.abs_diff(rss) <= 16 << 20 && last > 0, "{rss} and {reported}");
+    let most = reported["rss_max_bytes"].as_u64().expect("a size");
+    // (The system counts pages in lots of some dozens a processor, so that its own maximum may be a little less.)
+    assert!((last..=peak + (1 << 20)).contains(&most), "{peak} and {reported}");
 }
 
 /// Filters and sampling leave spans out, and no section: the report on what is left counts what the program itself did.

@@ -25,7 +25,7 @@ named_enum! {
         ExportRejected = "export_rejected",
         /// The connection broke before the answer, or it was none of an OTLP receiver: these spans may or may not have arrived.
         ExportUnknown = "export_unknown",
-        /// Ended after the final flush had run out of time.
+        /// Not taken by the layer's own thread: ended after its final flush had run out of time, or it died of a panic.
         Shutdown = "shutdown",
         /// Left out on purpose: the level was lowered to `basic` while the program ran.
         Level = "level",
@@ -71,7 +71,9 @@ impl LossReason {
             Self::SampledOut => {
                 "They are in the sums, if these are kept. To have more of their spans, sample more of them (STEPSCOPE_FILTER)."
             }
-            Self::Shutdown => "Call `flush` before the program ends, or give the final flush more time.",
+            Self::Shutdown => {
+                "Call `flush` before the program ends, or give the final flush more time. A panic of the layer's own thread is a bug, and standard error has it."
+            }
         }
     }
 }

@@ -15,7 +15,7 @@ use crate::config::file::File;
 use crate::config::{Config, Format};
 use crate::control::{Control, Reach};
 use crate::demand::OnSignal;
-use crate::exit::Guard;
+use crate::exit::{self, Guard};
 use crate::export::OTLP;
 use crate::export::directory::{self, DirectorySink, MIN_BOUND_BYTES, process_directory};
 use crate::export::handover::{self, HandoverSink};
@@ -317,6 +317,7 @@ impl Builder {
         let exporter = recorder::lock(&self.exporter).take();
         let (sinks, directory) = open_sinks(&recorder, exporter);
         let control = Arc::new(Control::default());
+        exit::hook_panics(&recorder);
         if let Err(error) = worker::start(Arc::clone(&recorder), sinks, Arc::clone(&control)) {
             say(format!("could not start the background thread: {error}; nothing is recorded"));
             recorder::retire(&recorder);
@@ -385,7 +386,7 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
                      STEPSCOPE_DIR)",
                     directory.display()
                 ));
-                sinks.unusable.push(UnusableSink::new(directory::NAME, LossReason::WriteFailed));
+                sinks.unusable.push(Box::new(UnusableSink::new(directory::NAME, LossReason::WriteFailed)));
             }
         }
     }
@@ -404,7 +405,7 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
                 ", and nothing is stored: set OTEL_EXPORTER_OTLP_ENDPOINT right, as in http://localhost:4318, or STEPSCOPE_DIR"
             };
             say(format!("{why}; nothing is sent{instead}"));
-            sinks.unusable.push(UnusableSink::new(OTLP, LossReason::ExportFailed));
+            sinks.unusable.push(Box::new(UnusableSink::new(OTLP, LossReason::ExportFailed)));
         }
     }
     if let Some(exporter) = exporter {
@@ -412,7 +413,7 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
             Ok(sink) => sinks.handover = Some(sink),
             Err(error) => {
                 say(format!("could not start the exporter's thread: {error}; it gets nothing"));
-                sinks.unusable.push(UnusableSink::new(handover::NAME, LossReason::ExportFailed));
+                sinks.unusable.push(Box::new(UnusableSink::new(handover::NAME, LossReason::ExportFailed)));
             }
         }
     }

@@ -16,7 +16,8 @@ pub enum Flushed {
     /// of what was left then.
     Dropped(u64),
     /// The time was over before everything was written and acknowledged. It is tried further, unless the background thread
-    /// has died of a panic of its own, which it says: then this is the answer at once, and nothing comes any more.
+    /// has died of a panic of its own, which it says: then this is the answer at once, nothing leaves any more,
+    /// and what has not left is lost and counted.
     TimedOut,
 }
 

@@ -10,7 +10,7 @@ use crate::control::{Control, Flushed, Reach};
 use crate::handle::Handle;
 use crate::recorder::{self, Recorder};
 use crate::say::say;
-use crate::sys;
+use crate::{sys, worker};
 
 /// The run at work, for the hooks that know no guard.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
@@ -91,6 +91,8 @@ impl Drop for Guard {
         if let Some(run) = self.run.take() {
             end(&run);
         }
+        // What the layer allocated, in nobody's figures, is freed in nobody's.
+        drop(self.directory.take());
     }
 }
 
@@ -132,8 +134,12 @@ fn install_hooks(recorder: &Recorder) {
         say("the program handles SIGUSR2 itself, so it changes nothing of the recording");
     }
     sys::install_process_hooks(at_exit, recorder::stop_in_child);
+}
+
+/// Has panics flush, if that is wanted. Before there are threads of ours.
+pub(crate) fn hook_panics(recorder: &Recorder) {
+    static ONCE: Once = Once::new();
     if recorder.config.hook_panics {
-        static ONCE: Once = Once::new();
         ONCE.call_once(chain_panic_hook);
     }
 }
@@ -144,6 +150,11 @@ fn chain_panic_hook() {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        if worker::is_background() {
+            // Ours, and not for the program's hook, which might end the process, nor for the usual one, which waits for
+            // as long as a full standard error does.
+            return say_panic(info);
+        }
         previous(info);
         // On threads of ours nobody may wait for them.
         if crate::thread::is_suppressed() || recorder::current_id() == 0 {
@@ -159,4 +170,14 @@ fn chain_panic_hook() {
             let _ = run.control.flush(run.recorder.config.exit_timeout, Reach::DeliveredIfWell);
         }
     }));
+}
+
+/// Says where the background thread has panicked, and of what.
+fn say_panic(info: &PanicHookInfo<'_>) {
+    let place = info.location().map(|location| format!(" at {location}")).unwrap_or_default();
+    let payload = info.payload();
+    let text = payload.downcast_ref::<&str>().copied();
+    let why =
+        text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text says why");
+    say(format!("the background thread has panicked{place}: {why}"));
 }

@@ -28,3 +28,19 @@ pub enum Exported {
     /// Nobody knows how many were taken, for this reason.
     Unknown(String),
 }
+
+/// Records nothing of what this thread does from now on, for as long as it lives.
+///
+/// For threads that an exporter starts by itself, of its runtime, say: what it does to send spans would be the program's
+/// else, at a level that takes it, and make more spans to send.
+///
+/// ```
+/// std::thread::Builder::new().name("sender".into()).spawn(|| {
+///     stepscope::suppress_thread();
+///     // …
+/// })?;
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn suppress_thread() {
+    crate::thread::suppress();
+}

@@ -335,7 +335,7 @@ impl Drop for Figures {
 impl SpanFigures {
     fn of(recorder: &Recorder, tally: &Tally) -> Self {
         let named = LossReason::ALL.iter().copied().zip(tally.lost);
-        let sinks = recorder.sinks().into_iter();
+        let sinks = recorder.sinks(tally).into_iter();
         Self {
             emitted: tally.emitted,
             dropped: named.filter(|&(_, count)| count > 0).collect(),

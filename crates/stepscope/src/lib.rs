@@ -93,7 +93,7 @@ pub use config::Format;
 pub use control::Flushed;
 pub use demand::OnSignal;
 pub use exit::Guard;
-pub use exporter::{Exported, Exporter};
+pub use exporter::{Exported, Exporter, suppress_thread};
 pub use figures::{Figures, MemoryFigures, SectionFigures, SectionMemory, SpanFigures};
 pub use filter::{Filter, FilterError};
 pub use handle::Handle;

@@ -116,6 +116,8 @@ pub(crate) struct Recorder {
     losses: [AtomicU64; LossReason::ALL.len()],
     /// Asks the background thread to publish aggregates soon (an epoch has ended).
     pub publish_soon: AtomicBool,
+    /// The background thread has died.
+    is_orphaned: AtomicBool,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -252,6 +254,7 @@ impl Recorder {
             steps_by_name: AtomicU64::new(0),
             losses: std::array::from_fn(|_| AtomicU64::new(0)),
             publish_soon: AtomicBool::new(false),
+            is_orphaned: AtomicBool::new(false),
             config,
             identity,
         }
@@ -459,9 +462,35 @@ impl Recorder {
         (shared, number)
     }
 
-    /// What became of spans in each sink, as the background thread saw it last.
-    pub(crate) fn sinks(&self) -> Vec<(&'static str, SinkCounts)> {
-        lock(&self.sinks).clone()
+    /// What became of spans in each sink, as the background thread saw it last, of all those of `tally`.
+    pub(crate) fn sinks(&self, tally: &Tally) -> Vec<(&'static str, SinkCounts)> {
+        let sinks = lock(&self.sinks).clone().into_iter();
+        sinks.map(|(name, counts)| (name, self.with_the_rest(counts, tally))).collect()
+    }
+
+    /// The background thread has died, and does for threads that end what they do by themselves from now on.
+    pub(crate) fn orphan(&self) {
+        // A thread that ends says so before it looks at this, and is looked for only then: one of the two sees the other.
+        self.is_orphaned.store(true, Ordering::SeqCst);
+        self.roster.read().1.iter().for_each(|thread| self.part_with(thread));
+    }
+
+    /// Where nobody else does, keeps what a thread that has ended counted.
+    pub(crate) fn part_with(&self, thread: &Arc<ThreadShared>) {
+        if self.is_orphaned.load(Ordering::SeqCst) && thread.retired.load(Ordering::SeqCst) {
+            self.roster.end(thread);
+        }
+    }
+
+    /// The counts of a sink to which those of `tally` were to go that were not lost before; where the background thread has
+    /// died, those that have not left are lost there, wherever they are.
+    pub(crate) fn with_the_rest(&self, mut counts: SinkCounts, tally: &Tally) -> SinkCounts {
+        if self.is_orphaned.load(Ordering::SeqCst) {
+            let meant = tally.emitted.saturating_sub(tally.lost.iter().sum());
+            let settled = counts.exported + counts.dropped.iter().sum::<u64>();
+            counts.drop_spans(LossReason::Shutdown, meant.saturating_sub(settled));
+        }
+        counts
     }
 
     pub(crate) fn set_sinks(&self, sinks: Vec<(&'static str, SinkCounts)>) {

@@ -71,7 +71,7 @@ impl Roster {
         inner.known.extend(fresh);
     }
 
-    /// For the background thread: `thread` has ended, and what it counted stays.
+    /// `thread` has ended, and what it counted stays: once, whoever says so.
     pub(crate) fn end(&self, thread: &Arc<ThreadShared>) {
         let mut left = Vec::new();
         thread.aggregates.for_each(|path, sums| {
@@ -79,17 +79,17 @@ impl Roster {
             left.extend(sums.map(|sums| (path, sums)));
         });
         let mut inner = self.lock();
+        let before = inner.known.len() + inner.fresh.len();
         inner.known.retain(|known| !Arc::ptr_eq(known, thread));
+        inner.fresh.retain(|fresh| !Arc::ptr_eq(fresh, thread));
+        if inner.known.len() + inner.fresh.len() == before {
+            return;
+        }
         let departed = Arc::make_mut(&mut inner.departed);
         for (path, sums) in left {
             departed.sums.entry(path).or_default().merge(&sums);
         }
         departed.tally.add(thread);
-    }
-
-    /// What ended threads have left.
-    pub(crate) fn departed(&self) -> Arc<Departed> {
-        Arc::clone(&self.lock().departed)
     }
 
     /// What ended threads have left, and all others: nothing is in both, and nothing in neither.

@@ -728,12 +728,16 @@ fn fresh() -> Box<Open> {
 impl Drop for ThreadState {
     fn drop(&mut self) {
         // In a forked child nothing is current, and no lock of the parent's is taken.
-        if self.recorder.is_current() {
+        let is_current = self.recorder.is_current();
+        if is_current {
             self.traces.give_back(&self.recorder.traces);
             self.slots.give_back(&self.recorder.own_spans);
             self.recorder.span_ids.give_back(&self.span_ids);
         }
-        self.shared.retired.store(true, std::sync::atomic::Ordering::Release);
+        self.shared.retired.store(true, std::sync::atomic::Ordering::SeqCst);
+        if is_current {
+            self.recorder.part_with(&self.shared);
+        }
     }
 }
 

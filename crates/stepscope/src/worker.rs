@@ -1,6 +1,9 @@
 //! The background thread: takes records out of the rings, hands them to the sinks, publishes aggregates, and
-//! ends the run. The only thread of ours; it never traces itself.
+//! ends the run, or, should it die of a panic, accounts for what it leaves. The only thread of ours; it never traces itself.
 
+use std::cell::Cell;
+use std::mem::ManuallyDrop;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -20,7 +23,6 @@ use crate::export::handover::HandoverSink;
 #[cfg(feature = "http")]
 use crate::export::http::HttpSink;
 use crate::export::publish::Snapshot;
-use crate::export::unusable::UnusableSink;
 use crate::filter::Sieve;
 use crate::memory;
 use crate::names::ThreadNames;
@@ -53,7 +55,7 @@ pub(crate) struct Sinks {
     pub http: Option<HttpSink>,
     pub handover: Option<HandoverSink>,
     /// In place of those that could not be set up.
-    pub unusable: Vec<UnusableSink>,
+    pub unusable: Vec<Box<dyn Sink + Send>>,
 }
 
 /// A number of each kind of sink; those that could not be set up have nothing to wait for.
@@ -74,7 +76,7 @@ impl Sinks {
         if let Some(sink) = &mut self.handover {
             f(sink);
         }
-        self.unusable.iter_mut().for_each(|sink| f(sink));
+        self.unusable.iter_mut().for_each(|sink| f(&mut **sink));
     }
 }
 
@@ -123,35 +125,30 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
     };
     std::thread::Builder::new().name(THREAD_NAME.into()).spawn(move || {
         thread::suppress();
-        // All that happens here is ours, for the whole life of the thread.
-        let _own = memory::own_call();
+        IS_BACKGROUND.set(true);
+        // All that happens here is ours, for the whole life of the thread: also what is freed when this is left.
+        let _own = ManuallyDrop::new(memory::own_call());
         let mut worker = worker;
-        let _outlived = Outlived { recorder: Arc::clone(&worker.recorder), control: Arc::clone(&control) };
-        worker.run(&control);
+        // Nothing here is meant to panic. Should something, the program goes on, and so does the account.
+        if !is_well(|| worker.run(&control)) {
+            worker.die(&control);
+        }
     })?;
     Ok(())
 }
 
-/// Should the background thread panic, which nothing in it is meant to, nobody waits for it any more.
-struct Outlived {
-    recorder: Arc<Recorder>,
-    control: Arc<Control>,
+thread_local! {
+    static IS_BACKGROUND: Cell<bool> = const { Cell::new(false) };
 }
 
-impl Drop for Outlived {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            crate::recorder::retire(&self.recorder);
-            sys::restore_signal_handlers();
-            // Said first: who waits may end the process.
-            say("nothing is recorded any more, because of this panic of its own");
-            self.control.set_died();
-            // One that our handler still held back, and that nobody else would heed.
-            if let Some(signal) = sys::pending_signal().filter(|_| self.recorder.config.handle_signals) {
-                sys::raise_with_default(signal);
-            }
-        }
-    }
+/// Whether this is the background thread: a panic here is the layer's own, and none of the program's.
+pub(crate) fn is_background() -> bool {
+    IS_BACKGROUND.try_with(Cell::get).unwrap_or(false)
+}
+
+/// Whether `f` came to its end without a panic.
+fn is_well(f: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(f)).is_ok()
 }
 
 impl Worker {
@@ -356,11 +353,11 @@ impl Worker {
     fn snapshot(&mut self, is_full: bool) -> Snapshot {
         let mut missed = Vec::new();
         let mut snapshot = Snapshot { time_ns: now_ns(), is_full, ..Snapshot::default() };
-        let departed = self.recorder.roster.departed();
+        let (departed, threads) = self.recorder.roster.read();
         snapshot.sums.clone_from(&departed.sums);
         let mut tally = departed.tally;
         self.recorder.add_losses(&mut tally);
-        for thread in &self.threads {
+        for thread in &threads {
             tally.add(thread);
             thread.aggregates.for_each(|path, sums| match sums {
                 Some(sums) => snapshot.sums.entry(path).or_default().merge(&sums),
@@ -372,7 +369,8 @@ impl Worker {
         (snapshot.emitted, snapshot.lost) = (tally.emitted, tally.lost);
         self.sinks.each(|sink| {
             sink.prepare();
-            snapshot.sinks.push((sink.name(), sink.counts()));
+            let counts = self.recorder.with_the_rest(sink.counts(), &tally);
+            snapshot.sinks.push((sink.name(), counts));
         });
         snapshot.rss_bytes = memory::rss_bytes();
         snapshot.live_bytes = memory::live_bytes();
@@ -424,6 +422,45 @@ impl Worker {
         f(&mut self.sinks, &context);
     }
 
+    /// The thread has panicked. Nothing leaves any more: what was taken is written where that still goes, and everything
+    /// else, what ends later, too, is lost and counted. Sums go on, on the threads themselves.
+    fn die(&mut self, control: &Control) {
+        say(
+            "nothing is written or sent any more, because of this panic of its own; spans are counted as lost",
+        );
+        let recorder = Arc::clone(&self.recorder);
+        recorder.orphan();
+        // Whatever has panicked may do so again.
+        self.with_context(|sinks, context| {
+            if let Some(directory) = &mut sinks.directory {
+                is_well(|| directory.flush(context));
+            }
+            #[cfg(feature = "http")]
+            if let Some(http) = &mut sinks.http {
+                is_well(|| http.abandon());
+            }
+            if let Some(handover) = &mut sinks.handover {
+                is_well(|| handover.end(Instant::now()));
+            }
+        });
+        is_well(|| self.note_sinks());
+        is_well(|| {
+            let snapshot = self.snapshot(true);
+            self.with_context(|sinks, context| {
+                if let Some(directory) = &mut sinks.directory {
+                    directory.publish(context, &snapshot);
+                }
+            });
+        });
+        sys::restore_signal_handlers();
+        // Nobody waits for this thread any more. All that people are told was said before: who waits may end the process.
+        control.set_died();
+        // One that our handler still held back, and that nobody else would heed.
+        if let Some(signal) = sys::pending_signal().filter(|_| recorder.config.handle_signals) {
+            sys::raise_with_default(signal);
+        }
+    }
+
     /// The end: the run's span, everything that is left, the final figures.
     fn finish(&mut self, deadline: Instant, signal: Option<i32>) {
         let recorder = Arc::clone(&self.recorder);
@@ -464,3 +501,6 @@ impl Worker {
         self.note_sinks();
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -110,7 +110,7 @@ fn an_exporter_gets_what_the_directory_gets() {
 }
 
 /// HTTP/1.1 in a few lines, so that no client has to be built for it.
-struct Client;
+pub(crate) struct Client;
 
 impl fmt::Debug for Client {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -5,4 +5,5 @@
 mod account;
 mod context;
 mod equal;
+mod everything;
 mod support;

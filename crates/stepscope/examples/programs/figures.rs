@@ -9,23 +9,37 @@ use crate::say;
 
 const THREADS: u64 = 8;
 
+/// Steps that may be left out as warm-up, at most: after each of them it is said what there was so far.
+const WARM_UP: u64 = 20;
+
 /// One line a section, the fields separated by tabs; `-` stands for nothing.
 fn print(figures: &Figures) {
     assert_eq!(figures.unread(), [""; 0]);
     figures.sections().iter().for_each(print_section);
-    for &mode in Mode::ALL {
-        let work = figures.steps(mode);
-        if work.steps > 0 {
-            let or_none = |amount: Option<u64>| amount.map_or("-".to_owned(), |amount| amount.to_string());
-            let (samples, tokens) = (or_none(work.samples), or_none(work.tokens));
-            println!("work\t{mode}\t{}\t{}\t{samples}\t{tokens}", work.steps, work.total_ns);
-        }
-    }
+    print_work("work", figures);
+    let memory = figures.memory();
+    let [rss, peak, live] = [memory.rss_bytes, memory.peak_rss_bytes, memory.live_bytes].map(or_none);
+    println!("process\tmemory\t{rss}\t{peak}\t{live}");
     let names = |sections: Vec<&SectionFigures>| {
         sections.iter().map(|section| section.path.as_str()).collect::<Vec<_>>().join("\t")
     };
     println!("slowest\t{}", names(figures.slowest(20)));
     println!("most_variable\t{}", names(figures.most_variable(20)));
+}
+
+fn or_none(amount: Option<u64>) -> String {
+    amount.map_or("-".to_owned(), |amount| amount.to_string())
+}
+
+/// What steps have done, by mode, in lines that begin with `word`.
+fn print_work(word: &str, figures: &Figures) {
+    for &mode in Mode::ALL {
+        let work = figures.steps(mode);
+        if work.steps > 0 {
+            let (samples, tokens) = (or_none(work.samples), or_none(work.tokens));
+            println!("{word}\t{mode}\t{}\t{}\t{samples}\t{tokens}", work.steps, work.total_ns);
+        }
+    }
 }
 
 fn print_section(row: &SectionFigures) {
@@ -85,9 +99,15 @@ pub(crate) fn run(when: &str) {
     let run = crate::start();
     let handle = run.handle();
     for number in 0..150u64 {
-        let _step = step!(number, samples = 16, tokens = number);
+        let step = step!(number, samples = 16, tokens = number);
         work(number % 5);
-        let _evaluated = (number % 10 == 0).then(|| section!("checked"));
+        let evaluated = (number % 10 == 0).then(|| section!("checked"));
+        drop((evaluated, step));
+        if number < WARM_UP {
+            // Everything has been taken in by then, the work of the steps, too.
+            assert!(handle.flush(std::time::Duration::from_secs(60)).is_complete());
+            print_work("so_far", &handle.figures());
+        }
     }
     for number in 0..30u64 {
         let _step = step!(number, mode = eval, samples = 3);

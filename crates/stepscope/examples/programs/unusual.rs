@@ -90,19 +90,44 @@ pub(crate) fn outlive() {
     drop(async {}.instrument(info_span!("never_polled")));
 }
 
+/// Records alone, or with others that have spans, too: all of them, or only the inner ones.
+fn with_others(which: &str) -> stepscope::Guard {
+    use tracing_subscriber::Layer as _;
+    let is_inner = |metadata: &tracing::Metadata<'_>| metadata.is_span() && metadata.name() == "inner";
+    let log = || fmt::layer().with_writer(std::io::sink);
+    match which {
+        "alone" => crate::start(),
+        "all" => beside_a_log("below"),
+        "inner" if crate::is_root() => {
+            let log = log().with_filter(tracing_subscriber::filter::filter_fn(is_inner));
+            let (root, run) = stepscope::builder().subscriber(tracing_subscriber::registry().with(log));
+            root.init();
+            run
+        }
+        "inner" => {
+            let (layer, run) = stepscope::builder().build();
+            let log = log().with_filter(tracing_subscriber::filter::filter_fn(is_inner));
+            tracing_subscriber::registry().with(log).with(layer).init();
+            run
+        }
+        other => panic!("{other}"),
+    }
+}
+
 /// Ids of spans that are gone, and that come back as other spans.
-pub(crate) fn ids(rounds: u64) {
-    let run = crate::start();
+pub(crate) fn ids(rounds: u64, others: &str) {
+    let run = with_others(others);
     let mut gone = None;
-    let mut ids = std::collections::HashSet::new();
+    let mut ids = [(); 2].map(|()| std::collections::HashSet::new());
     for number in 0..rounds {
         let outer = info_span!("outer", number);
         // What is followed has ended: there is nothing to link to, and its place may be another span's by now.
         outer.follows_from(gone.take());
-        ids.insert(outer.id());
+        ids[0].insert(outer.id());
         outer.in_scope(|| {
             let inner = info_span!("inner", number);
             gone = inner.id();
+            ids[1].insert(inner.id());
             inner.in_scope(|| tracing::warn!("inside"));
         });
         if number % 2_000 == 0 {
@@ -112,7 +137,8 @@ pub(crate) fn ids(rounds: u64) {
     // An id that is gone for good by now, as its place has been taken by many others: and one that is still known.
     let cause = info_span!("cause");
     info_span!("effect").follows_from(cause.id());
-    say("ids", ids.len() as u64);
+    say("ids", ids[0].len() as u64);
+    say("inner_ids", ids[1].len() as u64);
 }
 
 static FORMATTED: AtomicU64 = AtomicU64::new(0);
@@ -168,12 +194,14 @@ pub(crate) fn reentrant(order: &str) {
 /// Threads that leave more behind at once than their rings hold.
 pub(crate) fn overfull(threads: u64, sections: u64) {
     let _run = crate::start();
-    for number in 0..threads {
-        on_thread(&format!("hasty-{number}"), move || {
-            for _ in 0..sections {
-                let _section = section!("hasty");
+    for thread in 0..threads {
+        on_thread(&format!("hasty-{thread}"), move || {
+            for number in 0..sections {
+                // A part of a step, in the end; and the step itself, which is worth more.
+                let _step = (number % 10 == 0).then(|| step!(number));
+                let _section = section!("hasty", number = number, of = thread);
             }
         });
     }
-    say("emitted", threads * sections + 2);
+    say("emitted", threads * (sections + sections.div_ceil(10)) + 2);
 }

@@ -1,6 +1,7 @@
 //! The sink in front of an exporter of the program's own: a bounded queue, and the thread on which the exporter works.
 
 use std::collections::VecDeque;
+use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
@@ -69,8 +70,8 @@ impl HandoverSink {
         let theirs = Arc::clone(&shared);
         std::thread::Builder::new().name("stepscope-export".into()).spawn(move || {
             crate::thread::suppress();
-            // Nothing that happens here is the program's.
-            let _own = crate::memory::own_call();
+            // Nothing that happens here is the program's, nor what is freed when this is left.
+            let _own = ManuallyDrop::new(crate::memory::own_call());
             theirs.serve(exporter);
         })?;
         Ok(Self {

@@ -2,7 +2,7 @@
 //! whole, of the others only the root stays. Decided when a trace is complete; until then its records wait
 //! here, bounded in number and time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Distribution, SectionKind};
@@ -22,8 +22,11 @@ const MAX_WAITING_WORDS: usize = 1 << 22;
 /// Words that a record takes beside its entries; a list has room for as many again.
 const WORDS_OF_RECORD: usize = size_of::<Waiting>() / 4;
 
-/// Words that a trace takes beside its records; the table has room for as many again.
-const WORDS_OF_TRACE: usize = size_of::<(TraceId, Trace)>() / 4;
+/// Words that a trace takes beside its records; the table has room for as many again, and so has the order.
+const WORDS_OF_TRACE: usize = size_of::<(TraceId, Trace)>() / 4 + size_of::<(TraceId, u64)>() / 2;
+
+/// Traces that have gone may still be in the order: fewer than those that wait, and these.
+const MAX_GONE: usize = 1_024;
 
 /// A record that waits.
 #[derive(Debug, Clone)]
@@ -50,6 +53,8 @@ struct Trace {
     /// Written without so many spans, which follow when they come.
     lacks: usize,
     is_first: bool,
+    /// Its number in the order.
+    number: u64,
 }
 
 #[derive(Debug)]
@@ -65,6 +70,9 @@ struct Root {
 pub(crate) struct Thinner {
     waiting: HashMap<TraceId, Trace>,
     waiting_words: usize,
+    /// Traces by how long they have waited, longest first, each with its number: one that comes back has another.
+    order: VecDeque<(TraceId, u64)>,
+    last: u64,
     steps: u64,
     durations: Distribution,
     median_ns: Option<u64>,
@@ -107,11 +115,10 @@ impl Thinner {
         }
         self.waiting_words += words(entries);
         let keeps = is_first || self.keeps(record);
-        let waiting_words = &mut self.waiting_words;
-        let trace = self.waiting.entry(record.trace_id).or_insert_with(|| {
-            *waiting_words += WORDS_OF_TRACE;
-            Trace::default()
-        });
+        if !self.waiting.contains_key(&record.trace_id) {
+            self.begin(record.trace_id, Trace::default());
+        }
+        let trace = self.waiting.entry(record.trace_id).or_default();
         if record.root.is_some_and(|root| root.announces) {
             trace.root = Some(Root { waiting, keeps, is_late: false });
         } else {
@@ -121,11 +128,33 @@ impl Thinner {
             let trace = self.take(&record.trace_id);
             return trace.map(Trace::decide).unwrap_or_default();
         }
-        if self.waiting_words > MAX_WAITING_WORDS {
-            // Roots that do not come: whole traces are kept rather than held for ever.
-            return self.release();
+        self.make_room()
+    }
+
+    /// A trace begins to wait.
+    fn begin(&mut self, id: TraceId, trace: Trace) {
+        if self.order.len() > 2 * self.waiting.len() + MAX_GONE {
+            let number = |id: &TraceId| self.waiting.get(id).map(|trace| trace.number);
+            self.order.retain(|(id, then)| number(id) == Some(*then));
         }
-        Decision::default()
+        self.last += 1;
+        self.order.push_back((id, self.last));
+        self.waiting.insert(id, Trace { number: self.last, ..trace });
+        self.waiting_words += WORDS_OF_TRACE;
+    }
+
+    /// Roots that do not come: traces are kept rather than held for ever, those first that have waited longest.
+    fn make_room(&mut self) -> Decision {
+        let mut decision = Decision::default();
+        while self.waiting_words > MAX_WAITING_WORDS {
+            let Some((id, number)) = self.order.pop_front() else { return self.release() };
+            if self.waiting.get(&id).is_some_and(|trace| trace.number == number)
+                && let Some(trace) = self.take(&id)
+            {
+                decision.write.extend(trace.records());
+            }
+        }
+        decision
     }
 
     /// Time passes: traces whose root came before the last tick, and not all of their children since, will
@@ -138,8 +167,7 @@ impl Thinner {
         for id in late {
             let Some(trace) = self.take(&id) else { continue };
             let is_first = trace.root.as_ref().is_some_and(|root| root.waiting.is_first);
-            self.waiting.insert(id, Trace { lacks: trace.lacks(), is_first, ..Trace::default() });
-            self.waiting_words += WORDS_OF_TRACE;
+            self.begin(id, Trace { lacks: trace.lacks(), is_first, ..Trace::default() });
             decision.write.extend(trace.records());
         }
         for root in self.waiting.values_mut().filter_map(|trace| trace.root.as_mut()) {
@@ -151,6 +179,7 @@ impl Thinner {
     /// Gives back everything that waits.
     pub(crate) fn release(&mut self) -> Decision {
         self.waiting_words = 0;
+        self.order.clear();
         Decision { write: self.waiting.drain().flat_map(|(_, trace)| trace.records()).collect(), thinned: 0 }
     }
 

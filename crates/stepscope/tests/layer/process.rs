@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use stepscope_core::attr;
 
 use crate::common::collector::{Answer, Collector};
-use crate::common::{Attribute, Ended, Program, Recording, check};
+use crate::common::{Attribute, Ended, Program, Recording, check, terminal};
 
 fn step_numbers(recording: &Recording) -> Vec<i64> {
     recording.steps().iter().map(|step| step.int(attr::STEP).unwrap()).collect()
@@ -208,6 +208,31 @@ fn a_standard_error_that_takes_nothing_ends_nothing() {
         assert_eq!(step_numbers(&recording), up_to(5), "{script} {nobody}");
         assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
     }
+}
+
+#[test]
+fn a_terminal_that_nobody_reads_holds_up_nothing() {
+    // One message at the start, one from the background thread.
+    let program = Program::new(&["process", "drop"]).hurried();
+    let program = program.env("STEPSCOPE_LEVEL", "nonsense");
+    let mut program = program.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:1");
+    // Kept open, so that the terminal is there, and nobody reads.
+    let (_ours, terminal) = terminal::full();
+    let mut child = program.start_with_stderr(terminal);
+    // A program that hangs is ended, and fails.
+    let hung = Instant::now() + Duration::from_secs(300);
+    while child.try_wait().unwrap().is_none() {
+        if Instant::now() > hung {
+            child.kill().unwrap();
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let ended = program.end(child.wait_with_output().unwrap());
+    assert!(ended.status.success(), "{:?}", ended.status);
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!(step_numbers(&recording), up_to(5));
+    assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
 }
 
 #[test]

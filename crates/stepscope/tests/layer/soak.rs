@@ -21,9 +21,10 @@ fn threads_that_come_and_go_lose_nothing_uncounted_and_leave_no_memory() {
     let truth = ended.truth();
     assert_eq!(truth["spans"], spans);
     assert!(truth["threads"] >= 40 && truth["arrived"] > spans / 2, "{truth:?}");
-    // Of a span that stayed open there would be some hundred bytes, and of a thread a megabyte.
-    let growth = truth["resident.end_bytes"].saturating_sub(truth["resident.tenth_bytes"]);
-    assert!(growth < spans * 100, "{truth:?}");
+    // Where nothing was lost it holds itself to 4 MiB, ten bytes a span: of one that stayed open there would be some hundred,
+    // and of a thread all of its ring. (And it says so of resident memory, with what allocators keep.)
+    let growth = truth["used.end_bytes"].saturating_sub(truth["used.tenth_bytes"]);
+    assert!(truth["lost"] > 0 || growth <= 4 << 20, "{truth:?}");
 }
 
 #[test]
@@ -48,7 +49,8 @@ fn each_case_of_the_documents_has_its_test() {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = std::fs::read_to_string(package.join("../../docs/trust.md")).unwrap();
     let (_, cases) = page.split_once("| case | what is expected | test |\n|---|---|---|\n").unwrap();
-    let (tests, code) = (sources(&package.join("tests")), sources(&package.join("src")));
+    let tests = sources(&package.join("tests")) + &sources(&package.join("../opentelemetry/tests"));
+    let code = sources(&package.join("src"));
     let rows: Vec<&str> = cases.lines().take_while(|line| line.starts_with('|')).collect();
     assert!(rows.len() > 20);
     for row in rows {
@@ -56,7 +58,8 @@ fn each_case_of_the_documents_has_its_test() {
         for name in named {
             let head = format!("#[test]\nfn {}()", name.trim().trim_matches('`'));
             let indented = head.replace('\n', "\n    ");
-            assert!(tests.contains(&head) || code.contains(&indented), "no test is called {name}: {row}");
+            let is_there = tests.contains(&head) || code.contains(&head) || code.contains(&indented);
+            assert!(is_there, "no test is called {name}: {row}");
         }
     }
 }

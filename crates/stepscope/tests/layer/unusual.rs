@@ -1,7 +1,7 @@
 //! What must come out where spans are used in ways that are allowed and rare. (Recursion, disorder, panics and
 //! threads that close what others began are in `exact`, ends of processes in `process`, futures in `asynchronous`.)
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::{attr, metric};
 
@@ -62,26 +62,34 @@ fn children_that_outlive_their_parents_end_on_their_own() {
 #[test]
 fn ids_of_spans_that_are_gone_lead_nowhere_and_may_come_back() {
     let rounds = 20_000;
-    let ended = Program::new(&["ids", &rounds.to_string()]).succeed();
-    // (The root subscriber's own do not, for a long time.)
-    assert_eq!(ended.truth()["ids"] < rounds, crate::WAY == "layer", "{:?}", ended.truth());
-    let recording = ended.recording();
-    check::all(&recording);
-    let run = recording.only("run");
-    let spans = recording.by_id();
-    for outer in recording.named("outer") {
-        // To the run, and to nothing else.
-        assert_eq!(outer.links, [(run.trace, run.id)]);
+    for others in ["alone", "all", "inner"] {
+        let ended = Program::new(&["ids", &rounds.to_string(), others]).succeed();
+        // A registry's do, the layer's and one inside of the root subscriber. (This one's own do not, for a long time.)
+        let are_of_a_registry = |name: &str| match crate::WAY {
+            "layer" => true,
+            _ => others == "all" || others == name,
+        };
+        for (ids, name) in [("ids", "outer"), ("inner_ids", "inner")] {
+            assert_eq!(ended.truth()[ids] < rounds, are_of_a_registry(name), "{others} {:?}", ended.truth());
+        }
+        let recording = ended.recording();
+        check::all(&recording);
+        let run = recording.only("run");
+        let spans = recording.by_id();
+        for outer in recording.named("outer") {
+            // To the run, and to nothing else.
+            assert_eq!(outer.links, [(run.trace, run.id)], "{others}");
+        }
+        for inner in recording.named("inner") {
+            let parent = spans[&inner.parent.unwrap()];
+            assert_eq!((parent.name.as_str(), parent.int("number")), ("outer", inner.int("number")));
+            // Ids go through all bits that they have, and lead to their span with each.
+            assert_eq!(inner.events.len(), 1, "{others} {inner:?}");
+        }
+        assert_eq!(recording.named("inner").count() as u64, rounds);
+        let cause = recording.only("cause");
+        assert!(recording.only("effect").links.contains(&(cause.trace, cause.id)));
     }
-    for inner in recording.named("inner") {
-        let parent = spans[&inner.parent.unwrap()];
-        assert_eq!((parent.name.as_str(), parent.int("number")), ("outer", inner.int("number")));
-        // Ids go through all bits that they have, and lead to their span with each.
-        assert_eq!(inner.events.len(), 1, "{inner:?}");
-    }
-    assert_eq!(recording.named("inner").count() as u64, rounds);
-    let cause = recording.only("cause");
-    assert!(recording.only("effect").links.contains(&(cause.trace, cause.id)));
 }
 
 #[test]
@@ -139,17 +147,38 @@ fn a_panic_fails_what_it_leaves_and_not_what_goes_on_while_it_unwinds() {
 
 #[test]
 fn a_thread_that_ends_with_a_full_ring_leaves_what_fits_and_counts_the_rest() {
-    let ended = Program::new(&["overfull", "20", "3000"]).env("STEPSCOPE_RING_BYTES", "0").succeed();
-    let recording = ended.recording();
-    check::account(&recording, "directory");
-    assert_eq!(recording.emitted(), ended.truth()["emitted"]);
-    let lost = recording.dropped("", "ring_full");
-    assert!(lost > 0, "no ring was full");
-    assert_eq!(recording.all_dropped("directory"), lost);
-    assert_eq!(recording.spans.len() as u64 + lost, ended.truth()["emitted"]);
-    // Each ring held something, and the sums hold all of it.
-    assert!(recording.named("hasty").count() >= 20 * 20);
-    assert_eq!(recording.by_path(metric::SECTION_COUNT)["hasty"], 20 * 3_000);
+    const THREADS: usize = 20;
+    const SECTIONS: i64 = 3_000;
+    for policy in ["newest", "oldest", "steps"] {
+        let program = Program::new(&["overfull", &THREADS.to_string(), &SECTIONS.to_string()]);
+        let program = program.env("STEPSCOPE_RING_BYTES", "0").env("STEPSCOPE_OVERFLOW", policy);
+        let ended = program.succeed();
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        assert_eq!(recording.emitted(), ended.truth()["emitted"], "{policy}");
+        let lost = recording.dropped("", "ring_full");
+        assert!(lost > 0, "no ring was full: {policy}");
+        assert_eq!(recording.all_dropped("directory"), lost, "{policy}");
+        assert_eq!(recording.spans.len() as u64 + lost, ended.truth()["emitted"], "{policy}");
+        // Each ring held something, and the sums hold all of it.
+        let sums = recording.by_path(metric::SECTION_COUNT);
+        let all = THREADS as i64 * SECTIONS;
+        assert_eq!((sums["step"], sums["step/hasty"], sums["hasty"]), (all / 10, all / 10, all / 10 * 9));
+        let mut of_threads: BTreeMap<i64, Vec<i64>> = BTreeMap::new();
+        for section in recording.named("hasty") {
+            let [thread, number] = ["of", "number"].map(|name| section.int(name).unwrap());
+            of_threads.entry(thread).or_default().push(number);
+        }
+        assert_eq!(of_threads.len(), THREADS, "{policy}");
+        for (thread, numbers) in of_threads {
+            let (first, last) = (numbers.iter().min(), numbers.iter().max());
+            match policy {
+                // What came last has pushed out what was before it.
+                "oldest" => assert_eq!(last, Some(&(SECTIONS - 1)), "{thread}"),
+                _ => assert_eq!(first, Some(&0), "{policy} {thread}"),
+            }
+        }
+    }
 }
 
 #[test]
@@ -173,6 +202,30 @@ fn a_system_clock_that_is_set_moves_nothing() {
         }
     }
     assert!(recording.named("part").all(|part| part.duration_ns() < 1_000_000_000));
+}
+
+#[test]
+fn a_monotonic_clock_that_stands_still_leaves_all_in_order() {
+    let ended = Program::new(&["suspended"]).succeed();
+    assert_eq!(ended.stderr, "");
+    let recording = ended.recording();
+    check::all(&recording);
+    check::account(&recording, "directory");
+    let steps = recording.steps();
+    assert_eq!(steps.len(), 800);
+    assert!(steps.windows(2).all(|pair| pair[0].end_ns <= pair[1].start_ns));
+    // By the tick counter all of it, or by the system's clock nothing of it: and nothing else. (The layer's own thread is not
+    // suspended here, and may take the first millisecond of it for a clock that goes slowly.)
+    let stood_ns = ended.truth()["stood_ns"];
+    for name in ["while_suspended", "section_while_suspended"] {
+        let span = recording.only(name);
+        let duration_ns = span.duration_ns();
+        assert!(duration_ns < stood_ns / 2 || duration_ns + stood_ns / 10 > stood_ns, "{stood_ns}: {span:?}");
+        assert!(steps[149].end_ns <= span.start_ns && span.end_ns <= steps[150].start_ns, "{span:?}");
+    }
+    // From then on time goes as fast as the system's.
+    let (later_ns, own_ns) = (recording.only("later").duration_ns(), ended.truth()["later_ns"]);
+    assert!(later_ns.abs_diff(own_ns) < own_ns / 100, "{later_ns} for {own_ns}");
 }
 
 /// Everything that is recorded is the program's own, and the account of each place is right.

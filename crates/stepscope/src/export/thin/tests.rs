@@ -109,3 +109,25 @@ fn children_of_a_trace_that_was_written_do_not_wait() {
     }
     assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
 }
+
+#[test]
+fn beyond_the_bound_those_go_that_have_waited_longest_and_no_more() {
+    let mut thinner = Thinner::default();
+    // More than twice as many as there is room for, whose roots do not come, and as many that are soon complete.
+    let traces = (2 * MAX_WAITING_WORDS / WORDS_OF_RECORD) as u64;
+    let mut next = 0;
+    for trace in 0..traces {
+        let complete = record(traces + trace, Some(1), 100);
+        assert!(feed(&mut thinner, &complete).write.len() <= 1);
+        let decision = feed(&mut thinner, &record(trace, None, 10));
+        assert!(thinner.waiting_words <= MAX_WAITING_WORDS, "{trace}");
+        assert!(thinner.order.len() <= 2 * thinner.waiting.len() + MAX_GONE + 1, "{trace}");
+        assert!(decision.write.len() <= 1, "{trace}: {}", decision.write.len());
+        for gone in decision.write {
+            assert_eq!(gone.record.trace_id, record(next, None, 10).trace_id);
+            next += 1;
+        }
+    }
+    assert!(next > traces / 2, "{next} of {traces}");
+    assert_eq!(thinner.release().write.len() as u64, traces - next);
+}

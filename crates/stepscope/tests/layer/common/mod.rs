@@ -7,6 +7,7 @@ pub(crate) mod collector;
 pub(crate) mod grpc;
 pub(crate) mod program;
 pub(crate) mod recording;
+pub(crate) mod terminal;
 #[cfg(feature = "tls")]
 pub(crate) mod tls;
 

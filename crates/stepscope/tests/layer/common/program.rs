@@ -84,7 +84,12 @@ impl Program {
     }
 
     pub(crate) fn start(&mut self) -> Child {
-        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        self.start_with_stderr(Stdio::piped())
+    }
+
+    /// With that as its standard error.
+    pub(crate) fn start_with_stderr(&mut self, stderr: impl Into<Stdio>) -> Child {
+        self.command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(stderr).spawn().unwrap()
     }
 
     pub(crate) fn end(self, output: Output) -> Ended {
