@@ -32,7 +32,8 @@ fn of(run: &RunAcc, all: &Numbers, mode: Mode, first: u64) -> Vec<Pause> {
         .filter_map(|point| Some((point.first_ns?, u128::from(point.sum_ns))))
         .collect();
     others.sort_unstable();
-    let points = all.of_mode(mode).told(series, |step, point| (step, point.first_ns, u128::from(point.sum_ns)));
+    let points =
+        all.of_mode(mode).told(series, |step, point| (step, point.first_ns, u128::from(point.sum_ns)));
     let points: Vec<(u64, u64, u128)> = points
         .into_iter()
         .filter_map(|(step, first_ns, sum_ns)| Some((step, first_ns?, sum_ns)))

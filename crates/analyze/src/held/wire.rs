@@ -50,7 +50,8 @@ impl<'de> Deserialize<'de> for Held {
         let mut held = Self::default();
         let mut columns = vec![OTHER];
         for id in wire.ids {
-            let next = u32::try_from(held.columns.len() + 1).map_err(|_| D::Error::custom("more sections than can be"))?;
+            let next = u32::try_from(held.columns.len() + 1)
+                .map_err(|_| D::Error::custom("more sections than can be"))?;
             columns.push(*held.columns.entry(id).or_insert(next));
         }
         let read = |point: &WirePoint| {

@@ -113,7 +113,8 @@ fn durations(data: &PointData<'_>) -> Option<SectionValue> {
     // A shift of 63 sends every index to 0 or −1 already.
     let shift = u32::try_from(i64::from(*scale) - i64::from(histogram::SCALE)).ok()?.min(63);
     // A run's last word on all of its sections is much at once.
-    let mut buckets: Vec<(i32, u64)> = Vec::with_capacity(positive.iter().filter(|&&count| count > 0).count());
+    let mut buckets: Vec<(i32, u64)> =
+        Vec::with_capacity(positive.iter().filter(|&&count| count > 0).count());
     for (index, &count) in (i64::from(*positive_offset)..).zip(*positive) {
         if count == 0 {
             continue;
