@@ -37,6 +37,12 @@ pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
     Ok(target.join("release").join(format!("{example}{}", std::env::consts::EXE_SUFFIX)))
 }
 
+/// The same as a line of a shell.
+pub(crate) fn line(example: &str, target: &Path) -> String {
+    let target = target.display();
+    format!("cd examples/{example} && CARGO_TARGET_DIR='{target}' cargo build --release --locked")
+}
+
 /// Does a little of the bench of spans, and looks whether the others compile.
 pub(crate) fn smoke(target: &Path) -> Outcome {
     const FOLDER: &str = "benches/spans";

@@ -1,6 +1,7 @@
 //! Project tasks that cargo alone does not do: `cargo xtask <task>`. Each task is a module; this file only
 //! chooses one.
 
+mod ahead;
 mod budgets;
 mod docs;
 mod frameworks;

@@ -1,6 +1,7 @@
 //! Everything that must pass, in stages, with their times. Stops at the first stage that fails and says how
 //! to run that one alone.
 
+use crate::ahead::Ahead;
 use crate::process::{capture, cargo, command, run as run_command, succeeds};
 use crate::{Outcome, budgets, docs, frameworks, fuzz, lint, otel, page};
 use std::path::PathBuf;
@@ -76,7 +77,12 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
     let stages = selected(names)?;
     let start = Instant::now();
     let mut times = Vec::new();
+    let mut ahead = Ahead::start(&ahead(&stages)?);
     for (position, stage) in stages.iter().enumerate() {
+        // The first stage that measures, and the first that needs what is built.
+        if LOUD.contains(&stage.name) {
+            ahead.finish();
+        }
         eprintln!("\n=== {} of {}: {}: {}", position + 1, stages.len(), stage.name, stage.about);
         let begin = Instant::now();
         let outcome = (stage.run)();
@@ -92,6 +98,22 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
     eprintln!("{}", summary(&times, start.elapsed()));
     eprintln!("passed: {}", stages.iter().map(|stage| stage.name).collect::<Vec<_>>().join(", "));
     Ok(())
+}
+
+/// Stages during which nothing else may run.
+const LOUD: [&str; 4] = ["e2e", "page", "stack", "frameworks"];
+
+/// What can be built before it is needed, as lines of a shell.
+fn ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
+    let is_in = |name: &str| stages.iter().any(|stage| stage.name == name);
+    let mut lines = Vec::new();
+    if is_in("stack") {
+        lines.push("scripts/stack build".to_owned());
+    }
+    if is_in("stack") || is_in("frameworks") {
+        lines.push(frameworks::line("burn-digits", &target_directory()?.join("frameworks")));
+    }
+    Ok(lines)
 }
 
 fn selected(names: &[&str]) -> Outcome<Vec<&'static Stage>> {

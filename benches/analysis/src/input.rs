@@ -44,6 +44,8 @@ pub(crate) struct Input {
     steps: u64,
     /// Whether the peers read it too.
     pub(crate) is_compared: bool,
+    /// Whether its times have to reach the aims.
+    pub(crate) is_held: bool,
 }
 
 /// An input that is there.
@@ -57,12 +59,15 @@ impl Input {
     /// All of them, the largest with about `spans` spans.
     pub(crate) fn all(spans: u64) -> Vec<Self> {
         let steps = spans / 50;
-        let of = |kind, format, steps, is_compared| Self { kind, format, steps, is_compared };
+        let of = |kind, format, steps, is_compared| Self { kind, format, steps, is_compared, is_held: false };
         let both = [Format::Proto, Format::Json];
-        let mut all: Vec<Self> = both.iter().map(|&format| of(Kind::Recorded, format, steps, true)).collect();
+        let held = |&format| Self { is_held: true, ..of(Kind::Recorded, format, steps, true) };
+        let mut all: Vec<Self> = both.iter().map(held).collect();
         all.extend(both.iter().map(|&format| of(Kind::Joined, format, steps, false)));
         all.extend(both.iter().map(|&format| of(Kind::Recorded, format, steps / 5, false)));
-        all.extend(both.iter().map(|&format| of(Kind::Random, format, steps / 5, true)));
+        // As long as a run gets, for its memory.
+        all.push(of(Kind::Random, Format::Proto, steps, true));
+        all.push(of(Kind::Random, Format::Json, steps / 5, true));
         all
     }
 

@@ -3,6 +3,7 @@
 //!
 //! `analysis-bench [--spans N] [--repeat N]` does everything; `analysis-bench case NAME PATH` is one of the processes.
 
+mod aims;
 mod cases;
 mod input;
 mod measure;
@@ -55,6 +56,7 @@ fn settings(words: &[&str]) -> Result<Settings, String> {
 
 fn bench(settings: &Settings) -> Result<(), String> {
     let programs = Programs::build()?;
+    let mut missed = Vec::new();
     for input in Input::all(settings.spans) {
         let file = input.make(&programs)?;
         let mut rows = Row::all(&input, &file, &programs)?;
@@ -62,6 +64,7 @@ fn bench(settings: &Settings) -> Result<(), String> {
             rows.iter_mut().try_for_each(|row| row.run(&file))?;
         }
         table::write(&input.about(), &file, &rows);
+        missed.extend(aims::missed(&input, &file, &rows));
     }
-    Ok(())
+    if missed.is_empty() { Ok(()) } else { Err(format!("aims are missed:\n- {}", missed.join("\n- "))) }
 }

@@ -66,6 +66,11 @@ impl Row {
         self.runs.iter().min_by_key(|run| run.wall)
     }
 
+    /// The most that it took in any round.
+    pub(crate) fn peak_bytes(&self) -> u64 {
+        self.runs.iter().map(|run| run.peak_bytes).max().unwrap_or(0)
+    }
+
     /// How many times as long this takes as `other`, round by round: the median and the quartiles.
     pub(crate) fn times(&self, other: &Self, time: fn(&Measured) -> Duration) -> Option<[f64; 3]> {
         let pairs = self.runs.iter().zip(&other.runs);
