@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use crate::aims;
 use crate::cases::{Case, SPANS};
 
 /// Chunks of the shorter run.
@@ -49,7 +50,10 @@ pub(crate) fn instructions(case: &Case) {
         Some(long.saturating_sub(short) as f64 / (CHUNKS * SPANS) as f64)
     });
     match counted {
-        Some(instructions) => println!("{:24} {instructions:8.0} instructions", case.name),
+        Some(instructions) => {
+            let aim = aims::told(instructions, aims::instructions(case.name));
+            println!("{:24} {instructions:8.0} instructions{aim}", case.name);
+        }
         None => eprintln!("{}: valgrind did not run it", case.name),
     }
 }

@@ -6,6 +6,7 @@
 //! work, for profilers. `spans deliver CASE…` counts what arrives at a receiver, and what that costs. `spans smoke` does a
 //! little of everything of ours, and fails where a span does not arrive.
 
+mod aims;
 mod alloc;
 mod cases;
 mod count;
@@ -97,10 +98,11 @@ fn main() {
                 let at = |part: usize| costs.get(costs.len() * part / 100).map_or(0.0, |cost| cost.ns);
                 let allocations = costs.iter().map(|cost| cost.allocations).sum::<f64>() / costs.len() as f64;
                 println!(
-                    "{:24} p10 {:7.1} ns   p50 {:7.1} ns   {allocations:5.2} allocations",
+                    "{:24} p10 {:7.1} ns   p50 {:7.1} ns   {allocations:5.2} allocations{}",
                     case.name,
                     at(10),
-                    at(50)
+                    at(50),
+                    aims::told(at(10), aims::time_ns(case.name))
                 );
             }
         }
