@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use stepscope::{Guard, Level};
 use tracing::Dispatch;
 
-use crate::clocks::{cpu_ns_of, process_cpu_ns, thread_cpu_ns, thread_faults};
+use crate::clocks::{ThreadClock, process_cpu_ns, thread_cpu_ns, thread_faults};
 use crate::statistics::{mean, mean_and_bound};
 
 /// Steps that warm up, and count for nothing: whole rounds.
@@ -75,6 +75,8 @@ impl Mode {
 struct Step {
     wall_ns: f64,
     thread_ns: f64,
+    /// Of all threads but the recorder's, which works when it likes.
+    others_ns: f64,
     faults: f64,
 }
 
@@ -88,8 +90,9 @@ pub(crate) struct Alternation {
     steps: Vec<Step>,
     /// One more than callgrind still is not to count.
     uncounted: usize,
-    /// CPU time of the process and of the recorder's thread when the warm-up was over.
-    since: (u64, u64),
+    recorder: Option<ThreadClock>,
+    /// CPU time of the recorder's thread when the warm-up was over.
+    since_ns: u64,
 }
 
 impl Alternation {
@@ -119,7 +122,8 @@ impl Alternation {
             _directory: directory,
             steps: Vec::with_capacity(1 << 16),
             uncounted: UNCOUNTED + 1,
-            since: (0, 0),
+            recorder: None,
+            since_ns: 0,
         })
     }
 
@@ -130,7 +134,9 @@ impl Alternation {
             return if self.uncounted > 0 { step() } else { counted(step) };
         }
         if self.steps.len() == WARM_UP {
-            self.since = (process_cpu_ns(), cpu_ns_of("stepscope"));
+            // It has its name by now.
+            self.recorder = ThreadClock::of("stepscope");
+            self.since_ns = self.recorder_ns();
         }
         let is_without = matches!(self.steps.len() / ALIKE % 4, 0 | 3);
         if self.steps.len().is_multiple_of(ALIKE)
@@ -141,6 +147,7 @@ impl Alternation {
         // As if no subscriber had been installed, but for the spans' way to one that does nothing.
         let _without = is_without.then(|| tracing::dispatcher::set_default(&Dispatch::none()));
         let faults = thread_faults();
+        let others_ns = self.others_ns();
         let (start, start_ns) = (Instant::now(), thread_cpu_ns());
         let asks = self.mode == Mode::Figures && !is_without;
         if asks {
@@ -152,8 +159,18 @@ impl Alternation {
         }
         let thread_ns = (thread_cpu_ns() - start_ns) as f64;
         let wall_ns = start.elapsed().as_nanos() as f64;
-        self.steps.push(Step { wall_ns, thread_ns, faults: (thread_faults() - faults) as f64 });
+        let others_ns = self.others_ns().saturating_sub(others_ns) as f64;
+        let faults = (thread_faults() - faults) as f64;
+        self.steps.push(Step { wall_ns, thread_ns, others_ns, faults });
         result
+    }
+
+    fn recorder_ns(&self) -> u64 {
+        self.recorder.map_or(0, ThreadClock::ns)
+    }
+
+    fn others_ns(&self) -> u64 {
+        process_cpu_ns().saturating_sub(self.recorder_ns())
     }
 
     /// What a step asks the system for at `basic`.
@@ -165,12 +182,10 @@ impl Alternation {
 
     /// What came out, in a line.
     pub(crate) fn finish(self) -> Comparison {
-        let (process_ns, recorder_ns) = self.since;
         if let Some(run) = &self.run {
             let _ = run.flush(Duration::from_secs(10));
         }
-        let recorder_ns = cpu_ns_of("stepscope").saturating_sub(recorder_ns) as f64;
-        let process_ns = process_cpu_ns().saturating_sub(process_ns) as f64;
+        let recorder_ns = self.recorder_ns().saturating_sub(self.since_ns) as f64;
         let (rounds, _) = self.steps.get(WARM_UP..).unwrap_or_default().as_chunks::<ROUND>();
         let compare = |figure: fn(&Step) -> f64| {
             let of_parts = |round: &[Step; ROUND], parts: [usize; 2]| {
@@ -190,16 +205,15 @@ impl Alternation {
         let percent = |(usual, differences): (f64, [f64; 3])| differences.map(|ns| 100.0 * ns / usual);
         let wall = compare(|step| step.wall_ns);
         let cpu = compare(|step| step.thread_ns);
+        let (others_ns, [others, others_bound, _]) = compare(|step| step.others_ns);
         let (faults, [.., more_faults]) = compare(|step| step.faults);
-        let (wall_ns, thread_ns) = (wall.0, cpu.0);
+        let wall_ns = wall.0;
         let [wall, wall_bound, _] = percent(wall);
         let [thread, thread_bound, thread_of_all] = percent(cpu);
         let steps = rounds.len() * ROUND;
-        // The recorder's thread works for half of the steps.
-        let per_step = |ns: f64| ns / steps.max(1) as f64;
-        let background_ns = 2.0 * per_step(recorder_ns);
-        let process =
-            (thread / 100.0 * thread_ns + background_ns) / (per_step(process_ns) - background_ns / 2.0);
+        // The recorder's thread works for half of the steps; all that it did is known.
+        let background_ns = 2.0 * recorder_ns / steps.max(1) as f64;
+        let process = |more_ns: f64| 100.0 * (more_ns + background_ns) / others_ns;
         Comparison {
             steps,
             wall_ns,
@@ -208,7 +222,8 @@ impl Alternation {
             thread,
             thread_bound,
             thread_of_all,
-            process: 100.0 * process,
+            process: process(others),
+            process_bound: process(others_bound),
             faults: [faults, more_faults],
         }
     }
@@ -225,6 +240,7 @@ pub(crate) struct Comparison {
     /// Nothing trimmed away.
     thread_of_all: f64,
     process: f64,
+    process_bound: f64,
     /// Of a step without, and how many more one with has.
     faults: [f64; 2],
 }
@@ -234,7 +250,7 @@ impl fmt::Display for Comparison {
         write!(
             f,
             "{} steps of {:.0} us: step time {:+.3} % (at most {:+.3} %), its thread's CPU time {:+.3} % (at most \
-             {:+.3} %; of all rounds {:+.3} %), the process' {:+.3} %; {:.1} page faults, {:+.2}",
+             {:+.3} %; of all rounds {:+.3} %), the process' {:+.3} % (at most {:+.3} %); {:.1} page faults, {:+.2}",
             self.steps,
             self.wall_ns / 1e3,
             self.wall,
@@ -243,6 +259,7 @@ impl fmt::Display for Comparison {
             self.thread_bound,
             self.thread_of_all,
             self.process,
+            self.process_bound,
             self.faults[0],
             self.faults[1]
         )

@@ -29,12 +29,24 @@ pub(crate) fn process_cpu_ns() -> u64 {
     cpu_ns(libc::CLOCK_PROCESS_CPUTIME_ID)
 }
 
-/// CPU time of the process' threads of this name, by the scheduler.
-pub(crate) fn cpu_ns_of(name: &str) -> u64 {
-    let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    let named = threads.filter(|thread| {
-        fs::read_to_string(thread.path().join("comm")).is_ok_and(|comm| comm.trim() == name)
-    });
-    let cpu_ns = |text: String| text.split_whitespace().next()?.parse::<u64>().ok();
-    named.filter_map(|thread| cpu_ns(fs::read_to_string(thread.path().join("schedstat")).ok()?)).sum()
+/// The clock of the CPU time of one of the process' threads.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ThreadClock(libc::clockid_t);
+
+impl ThreadClock {
+    /// That of the thread of this name; absent where there is none.
+    pub(crate) fn of(name: &str) -> Option<Self> {
+        let threads = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
+        let mut named = threads.filter(|thread| {
+            fs::read_to_string(thread.path().join("comm")).is_ok_and(|comm| comm.trim() == name)
+        });
+        let id: libc::pid_t = named.next()?.file_name().to_str()?.parse().ok()?;
+        // As Linux builds the clocks of threads: the id, and in the last bits that it is the scheduler's time of a thread.
+        Some(Self((!id << 3) | 6))
+    }
+
+    /// CPU time so far.
+    pub(crate) fn ns(self) -> u64 {
+        cpu_ns(self.0)
+    }
 }
