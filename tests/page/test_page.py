@@ -538,6 +538,8 @@ class Page(pages.OnePage):
         self.browser.resize(718, 1000)
         self.assertEqual(self.run_js("return [...document.querySelectorAll('.scroll')].filter(one => one.scrollWidth > 760).map(one => one.getAttribute('aria-label'))"), [])
         self.assertEqual(self.run_js("return [...document.querySelectorAll('section')].filter(one => getComputedStyle(one).breakInside === 'avoid').map(one => one.id)"), [])
+        self.assertEqual(self.run_js("return [...document.querySelectorAll('.scroll')].map(one => { one.classList.add('more'); return getComputedStyle(one).boxShadow; })"
+                                     ".filter(shadow => shadow !== 'none')"), [])
         # Heads with buttons are not repeated on the next page, and names of usual length are whole.
         self.assertEqual(self.run_js("return getComputedStyle(document.querySelector('thead button')).display"), "contents")
         self.assertEqual(self.run_js("return [...document.querySelectorAll('#waterfall tbody th code.path')].filter(one => one.textContent.length < 16"
