@@ -175,7 +175,7 @@ fn write_package(folder: &TempFolder, readme: &str) -> PathBuf {
     let quoted = "stepscope = \"0.1\"";
     assert!(dependencies.contains(quoted), "{dependencies}");
     let path = repository.join("crates/stepscope");
-    let here = format!("stepscope = {{ version = \"0.1\", path = {:?} }}\ntracing = \"0.1\"", path.display());
+    let here = format!("stepscope = {{ version = \"0.1\", path = {:?} }}", path.display());
     let workspace = std::fs::read_to_string(repository.join("Cargo.toml")).expect("the workspace");
     let manifest = format!(
         "[package]\nname = \"reader\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n{}\n[workspace]\n\n{}",

@@ -150,12 +150,17 @@ class Browser:
         entries = [json.loads(entry["message"])["message"] for entry in self.call("POST", "/se/log", {"type": "performance"})]
         return [entry["params"]["request"]["url"] for entry in entries if entry["method"] == "Network.requestWillBeSent"]
 
-    def picture(self, path, whole=False):
+    def picture(self, path, part=None):
+        """What is seen, or all of the first element of that selector, or the whole page (`:root`)."""
         parameters = {"format": "png"}
-        if whole:
-            size = self.cdp("Page.getLayoutMetrics")["cssContentSize"]
-            parameters.update(captureBeyondViewport=True,
-                              clip={"x": 0, "y": 0, "width": size["width"], "height": size["height"], "scale": 1})
+        if part:
+            x, y, width, height = self.run(
+                "const box = document.querySelector(arguments[0]).getBoundingClientRect();"
+                "return [box.left + scrollX, box.top + scrollY, box.width, box.height]", part)
+            # With some of what is around it.
+            around = 8 if part != ":root" else 0
+            parameters.update(captureBeyondViewport=True, clip={
+                "x": max(x - around, 0), "y": max(y - around, 0), "width": width + 2 * around, "height": height + 2 * around, "scale": 1})
         with open(path, "wb") as file:
             file.write(base64.b64decode(self.cdp("Page.captureScreenshot", parameters)["data"]))
 
