@@ -18,7 +18,7 @@ use crate::recorder;
 use crate::{section, step};
 
 /// Set where this is the process whose thread dies: its directory.
-const DIES: &str = "STEPSCOPE_TEST_DIES";
+const DIES: &str = "LAYER_THREAD_DIES";
 
 /// Its name, for the other process.
 const NAME: &str = "worker::tests::spans_add_up_after_the_death_of_the_background_thread";
