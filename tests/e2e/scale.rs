@@ -10,7 +10,7 @@ use stepscope_testkit::{ForestOptions, Format, TempFolder, process};
 use crate::figures::write_run;
 use crate::program::{LIMIT, parse, program};
 
-/// What an analysis may take at most, whatever the run.
+/// What an analysis may take at most: of one process, with a thousand call paths.
 const MOST_BYTES: u64 = 150_000_000;
 
 /// Runs the analysis and gives its report and its peak of resident memory, as the kernel accounts it.
@@ -66,8 +66,7 @@ fn memory_is_flat_beyond_the_series_bound() {
     assert!(peaks.iter().all(|&peak| peak <= MOST_BYTES), "{peaks:?}");
 }
 
-/// Every step another tree, over a thousand call paths, all in one file: more is kept of such a run than of any that a
-/// program records.
+/// Every step another tree, over a thousand call paths, all in one file.
 #[test]
 fn five_million_spans_of_a_thousand_paths_take_little_memory() {
     let folder = TempFolder::new("wide").expect("a folder");

@@ -904,6 +904,8 @@ class Large(unittest.TestCase):
     def test_it_stays_small_and_zooms_exactly(self):
         page, report = pages.of("large")
         self.assertLess(page.stat().st_size, 3_000_000)
+        # Rows and plots of 515 sections, that are called in thousands of ways.
+        self.assertLess(without_data(page, report), 600_000)
         with browser.Browser() as window:
             window.open(page)
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"),

@@ -22,7 +22,7 @@ const MAX_SPANS: usize = 2_048;
 
 /// So many traces are folded into a partial before it is handed over: one is about as large as that of a whole run, and two
 /// of that size are more memory than a run should take.
-const HANDED_OVER: u64 = 2_048;
+const HANDED_OVER: u64 = 8_192;
 
 /// Traces that wait.
 #[derive(Debug, Default)]
