@@ -268,8 +268,11 @@ impl GaugeAcc {
 
 impl Merge for GaugeAcc {
     fn absorb(&mut self, other: &Self) {
-        if self.count == 0 || other.count == 0 {
-            *self = if self.count == 0 { *other } else { *self };
+        if other.count == 0 {
+            return;
+        }
+        if self.count == 0 {
+            *self = *other;
             return;
         }
         self.count = self.count.saturating_add(other.count);

@@ -429,8 +429,8 @@ impl Worker {
             "nothing is written or sent any more, because of this panic of its own; spans are counted as lost",
         );
         let recorder = Arc::clone(&self.recorder);
-        recorder.orphan();
-        // Whatever has panicked may do so again.
+        // Whatever has panicked may do so again: who waits for this thread is told of its end all the same.
+        is_well(|| recorder.orphan());
         self.with_context(|sinks, context| {
             if let Some(directory) = &mut sinks.directory {
                 is_well(|| directory.flush(context));
