@@ -1,12 +1,15 @@
 //! Aggregates of one instance as its metrics carry them: cumulative, so that of each figure the latest point
 //! counts.
 
+mod integers;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::metric;
 use stepscope_model::SectionValue;
 
+use self::integers::Integers;
 use crate::dist::Buckets;
 use crate::merge::{Latest, Merge, keep_smallest};
 
@@ -36,8 +39,7 @@ pub(crate) type Durations = (u64, Buckets);
 /// The figures of one path.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Aggregate {
-    /// By position in [`INTEGERS`].
-    integers: [Option<Latest<i64>>; INTEGERS.len()],
+    integers: Integers,
     durations: Option<Latest<Durations>>,
     /// Phase and kind as written, the smallest that are not empty.
     pub(crate) phase: Option<Box<str>>,
@@ -52,7 +54,7 @@ impl Aggregate {
 
     /// The latest value of an integer metric as it is.
     pub(crate) fn word(&self, name: &str) -> Option<i64> {
-        self.integers.get(index_of(name)?)?.as_ref().map(|latest| latest.value)
+        self.integers.value(index_of(name)?)
     }
 
     /// The latest durations.
@@ -68,9 +70,7 @@ impl Aggregate {
         match point.value {
             SectionValue::Integer(name, value) => {
                 let Some(index) = index_of(name) else { return };
-                if let Some(latest) = self.integers.get_mut(index) {
-                    latest.absorb(&Some(Latest { time_ns, start_ns, value: *value }));
-                }
+                self.integers.add(index, Latest { time_ns, start_ns, value: *value });
             }
             SectionValue::Durations { count, zeros, buckets } => {
                 let is_older =

@@ -1,11 +1,14 @@
 //! The core's distribution with a canonical form in bytes: equal sets of values give equal bytes.
 
+use std::mem::replace;
+
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use stepscope_core::distribution::EXACT_VALUES;
 use stepscope_core::{Distribution, Histogram, Moments};
 
 use crate::merge::Merge;
+use crate::packed::Packed;
 
 /// More values than any input holds: a larger count in a file is damage (and adding to it could overflow).
 const MAX_COUNT: u64 = 1 << 60;
@@ -49,30 +52,63 @@ impl<const EXACT: usize> Merge for Dist<EXACT> {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub(crate) struct Buckets {
     zeros: u64,
-    counts: Vec<(i32, u64)>,
+    counts: Counts,
 }
 
 impl Buckets {
     /// What a point says.
     pub(crate) fn new(zeros: u64, counts: &[(i32, u64)]) -> Self {
-        Self { zeros, counts: counts.to_vec() }
+        Self { zeros, counts: Counts::new(counts.iter().copied()) }
     }
 
     /// The written form of a histogram.
     pub(crate) fn of(histogram: &Histogram) -> Self {
-        Self { zeros: histogram.zeros(), counts: histogram.buckets().collect() }
+        Self { zeros: histogram.zeros(), counts: Counts::new(histogram.buckets()) }
     }
 
     /// The histogram.
     pub(crate) fn histogram(&self) -> Histogram {
         let mut histogram = Histogram::default();
         histogram.add_zeros(self.zeros);
-        self.counts.iter().for_each(|&(index, count)| histogram.add_to_bucket(index, count));
+        self.counts.iter().for_each(|(index, count)| histogram.add_to_bucket(index, count));
         histogram
     }
 
     fn is_sane(&self) -> bool {
-        self.zeros <= MAX_COUNT && self.counts.iter().all(|&(_, count)| count <= MAX_COUNT)
+        self.zeros <= MAX_COUNT && self.counts.iter().all(|(_, count)| count <= MAX_COUNT)
+    }
+}
+
+/// Indices of buckets and what is in them. Packed, as each process has them for each of its paths: a bucket and its
+/// neighbour take two or three bytes each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
+#[serde(from = "Vec<(i32, u64)>", into = "Vec<(i32, u64)>")]
+struct Counts(Packed<(i32, u64)>);
+
+impl Counts {
+    fn new(counts: impl Iterator<Item = (i32, u64)>) -> Self {
+        let mut last = 0;
+        Self(Packed::new(counts.map(|(index, count)| (index.wrapping_sub(replace(&mut last, index)), count))))
+    }
+
+    fn iter(&self) -> impl Iterator<Item = (i32, u64)> {
+        let mut index: i32 = 0;
+        self.0.iter().map(move |(step, count): (i32, u64)| {
+            index = index.wrapping_add(step);
+            (index, count)
+        })
+    }
+}
+
+impl From<Vec<(i32, u64)>> for Counts {
+    fn from(counts: Vec<(i32, u64)>) -> Self {
+        Self::new(counts.into_iter())
+    }
+}
+
+impl From<Counts> for Vec<(i32, u64)> {
+    fn from(counts: Counts) -> Self {
+        counts.iter().collect()
     }
 }
 
@@ -120,5 +156,30 @@ impl<'de, const EXACT: usize> Deserialize<'de> for Dist<EXACT> {
         };
         let histogram = wire.buckets.as_ref().map(Buckets::histogram);
         Ok(Self(Distribution::from_parts_within(moments, wire.values, histogram, EXACT)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn packed_buckets_are_what_was_packed(
+            zeros in any::<u64>(),
+            counts in proptest::collection::vec((any::<i32>(), any::<u64>()), 0..40),
+        ) {
+            let buckets = Buckets::new(zeros, &counts);
+            prop_assert_eq!(buckets.counts.iter().collect::<Vec<_>>(), counts.clone());
+            // As pairs, whatever they are in memory.
+            prop_assert_eq!(
+                postcard::to_allocvec(&buckets).unwrap(),
+                postcard::to_allocvec(&(zeros, &counts)).unwrap()
+            );
+            let read: Buckets = postcard::from_bytes(&postcard::to_allocvec(&buckets).unwrap()).unwrap();
+            prop_assert_eq!(read, buckets);
+        }
     }
 }

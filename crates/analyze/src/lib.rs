@@ -24,6 +24,7 @@ mod losses;
 mod merge;
 mod narrow;
 mod outside;
+mod packed;
 mod partial;
 mod paths;
 pub mod periods;

@@ -1,0 +1,51 @@
+//! Values in a row in as few bytes as they need, for what there is a great deal of in memory. Written by the encoder of
+//! partials, and read by what has written it: nothing here comes from a file.
+
+use std::marker::PhantomData;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Values of one type, packed. Equal values in equal order have equal bytes.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Packed<T> {
+    bytes: Box<[u8]>,
+    of: PhantomData<T>,
+}
+
+impl<T: Serialize + DeserializeOwned> Packed<T> {
+    /// Packs the values.
+    pub(crate) fn new(values: impl Iterator<Item = T>) -> Self {
+        let bytes =
+            values.fold(Vec::new(), |bytes, value| postcard::to_extend(&value, bytes).unwrap_or_default());
+        Self { bytes: bytes.into(), of: PhantomData }
+    }
+
+    /// Adds a value at the end.
+    pub(crate) fn push(&mut self, value: T) {
+        let bytes = std::mem::take(&mut self.bytes).into_vec();
+        self.bytes = postcard::to_extend(&value, bytes).unwrap_or_default().into();
+    }
+
+    /// The values.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = T> {
+        let mut rest = &*self.bytes;
+        std::iter::from_fn(move || {
+            let (value, after) = postcard::take_from_bytes(rest).ok()?;
+            rest = after;
+            Some(value)
+        })
+    }
+}
+
+impl<T> Clone for Packed<T> {
+    fn clone(&self) -> Self {
+        Self { bytes: self.bytes.clone(), of: PhantomData }
+    }
+}
+
+impl<T> Default for Packed<T> {
+    fn default() -> Self {
+        Self { bytes: Box::default(), of: PhantomData }
+    }
+}
