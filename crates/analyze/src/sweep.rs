@@ -17,6 +17,7 @@
 //! Only time is attributed here; which spans take part, what their phases are and who waits is decided by the fold.
 
 mod open;
+mod ranking;
 
 use stepscope_core::{Phase, PhaseClass};
 

@@ -2,8 +2,7 @@
 //! take turns. What competes at a moment is kept by section with the best of all inside it, so that an event costs no more
 //! than its section is deep.
 
-use std::collections::BTreeSet;
-
+use super::ranking::{Ranking, Shape};
 use super::{Joined, Member, NO_PARENT, Turn, class_of, is_around};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,14 +33,10 @@ struct State {
     turns: u32,
     /// What it waits for.
     waits: u32,
-    /// How many run inside it.
+    /// In how many of those directly inside it something runs, these included.
     inside: u32,
     /// How many wait inside it for what is joined, itself included.
     waiting: u32,
-    /// The best of itself and all inside it, of those that run.
-    running: Option<u32>,
-    /// As [`Self::running`], of those that are suspended.
-    suspended: Option<u32>,
 }
 
 impl State {
@@ -59,19 +54,15 @@ impl State {
         self.runs(member) || (self.is_open && (self.inside > 0 || self.waiting > 0))
     }
 
+    /// Whether it runs itself, or something inside it, also after its end.
+    const fn is_active(&self, member: &Member) -> bool {
+        self.runs(member) || self.inside > 0
+    }
+
     /// Whether it is the innermost that runs where it is.
     const fn is_innermost(&self, member: &Member) -> bool {
         self.runs(member) && self.inside == 0
     }
-}
-
-/// The best of each section directly inside another, behind that one, its rank and its id: the first is the best of all inside.
-type Ranking = BTreeSet<(u32, u64, u64, u32)>;
-
-/// The best inside a member.
-fn best_inside(ranking: &Ranking, outer: u32) -> Option<u32> {
-    let first = ranking.range((outer, 0, 0, 0)..).next();
-    first.filter(|best| best.0 == outer).map(|best| best.3)
 }
 
 /// Of a member that competes, if it does, and the best inside it: that one, where it is of no lower class.
@@ -83,28 +74,18 @@ fn better(members: &[Member], own: Option<u32>, inside: Option<u32>) -> Option<u
     }
 }
 
-/// Puts another best of the sections inside `outer` into its place.
-fn replace(ranking: &mut Ranking, members: &[Member], outer: u32, slot: &mut Option<u32>, best: Option<u32>) {
-    if *slot == best {
-        return;
-    }
-    let key = |at: u32| members.get(at as usize).map(|member| (outer, member.rank, member.id, at));
-    if let Some(key) = slot.and_then(key) {
-        ranking.remove(&key);
-    }
-    ranking.extend(best.and_then(key));
-    *slot = best;
-}
-
 /// Attributes the time of any spans; memory is reused.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Concurrent {
     events: Vec<Event>,
     states: Vec<State>,
+    shape: Shape,
+    /// Of each member the best of itself and all inside it, of those that run.
     running: Ranking,
+    /// As these, of those that are suspended.
     suspended: Ranking,
-    /// Who runs with nothing inside that does.
-    innermost: BTreeSet<u32>,
+    /// How many run with nothing inside that does, and the sum of their places: that of the one, where it is alone.
+    innermost: (u32, u64),
     /// Who waits at the moment, and for which of the joins.
     joined: Option<(u32, u32)>,
 }
@@ -131,9 +112,10 @@ impl Concurrent {
         self.events.sort_unstable();
         self.states.clear();
         self.states.resize(members.len(), State::default());
-        self.running.clear();
-        self.suspended.clear();
-        self.innermost.clear();
+        self.shape.take(members);
+        self.running.clear(members);
+        self.suspended.clear(members);
+        self.innermost = (0, 0);
         self.joined = None;
         let mut now_ns = 0;
         for index in 0..self.events.len() {
@@ -158,7 +140,7 @@ impl Concurrent {
         let Some((waiter, at)) = self.joined.filter(waits) else {
             return self.best(members).map(|best| best as usize);
         };
-        let best = best_inside(&self.running, NO_PARENT)?;
+        let best = self.running.best_inside(&self.shape, NO_PARENT)?;
         let (owner, joined) = (members.get(best as usize)?, joins.get(at as usize)?);
         let is_given = owner.yields_to(class_of(joined.rank)) && is_around(members, best, waiter);
         Some(if is_given { members.len() + at as usize } else { best as usize })
@@ -166,18 +148,20 @@ impl Concurrent {
 
     /// The best of those that compete while nothing is joined.
     fn best(&self, members: &[Member]) -> Option<u32> {
-        let of_running = best_inside(&self.running, NO_PARENT);
+        let of_running = self.running.best_inside(&self.shape, NO_PARENT);
         if self.suspended.is_empty() {
             return of_running;
         }
-        let mut innermost = self.innermost.iter();
-        let Some(&only) = innermost.next() else { return best_inside(&self.suspended, NO_PARENT) };
-        let is_free = members.get(only as usize).is_some_and(|member| !member.takes_turns);
-        if !is_free || innermost.next().is_some() {
+        let only = match self.innermost {
+            (0, _) => return self.suspended.best_inside(&self.shape, NO_PARENT),
+            (1, place) => place as u32,
+            _ => return of_running,
+        };
+        if members.get(only as usize).is_none_or(|member| member.takes_turns) {
             return of_running;
         }
         // All that runs is around it.
-        let Some(mut best) = best_inside(&self.suspended, only) else { return of_running };
+        let Some(mut best) = self.suspended.best_inside(&self.shape, only) else { return of_running };
         let mut around = only;
         for _ in 0..members.len() {
             let Some((member, state)) = members.get(around as usize).zip(self.states.get(around as usize))
@@ -202,10 +186,11 @@ impl Concurrent {
                 break;
             };
             let was_innermost = state.is_innermost(member);
+            let was_active = state.is_active(member);
             state.inside = (state.inside + u32::from(starts)).saturating_sub(ends.into());
             state.waiting = (state.waiting + u32::from(begins)).saturating_sub(goes_on.into());
             if at == event.member {
-                let (ran, waited) = (state.runs(member), state.is_waiting());
+                let waited = state.is_waiting();
                 match event.change {
                     Change::Open => state.is_open = true,
                     Change::Close => state.is_open = false,
@@ -220,24 +205,29 @@ impl Concurrent {
                         self.joined = self.joined.filter(|&(_, last)| last != joined);
                     }
                 }
-                let (runs, waits) = (state.runs(member), state.is_waiting());
-                (starts, ends) = (runs && !ran, ran && !runs);
+                let waits = state.is_waiting();
                 (begins, goes_on) = (waits && !waited, waited && !waits);
                 state.waiting = (state.waiting + u32::from(begins)).saturating_sub(goes_on.into());
             }
+            let is_active = state.is_active(member);
+            (starts, ends) = (is_active && !was_active, was_active && !is_active);
             if state.is_innermost(member) != was_innermost {
-                if was_innermost {
-                    self.innermost.remove(&at);
-                } else {
-                    self.innermost.insert(at);
-                }
+                let (count, sum) = self.innermost;
+                self.innermost = match was_innermost {
+                    true => (count - 1, sum - u64::from(at)),
+                    false => (count + 1, sum + u64::from(at)),
+                };
             }
             let own = Some(at).filter(|_| state.is_open);
             let is_running = state.is_running(member);
-            let best = better(members, own.filter(|_| is_running), best_inside(&self.running, at));
-            replace(&mut self.running, members, member.parent, &mut state.running, best);
-            let best = better(members, own.filter(|_| !is_running), best_inside(&self.suspended, at));
-            replace(&mut self.suspended, members, member.parent, &mut state.suspended, best);
+            let shape = &self.shape;
+            let best = better(members, own.filter(|_| is_running), self.running.best_inside(shape, at));
+            let mut is_other = self.running.replace(shape, members, at, best);
+            let best = better(members, own.filter(|_| !is_running), self.suspended.best_inside(shape, at));
+            is_other |= self.suspended.replace(shape, members, at, best);
+            if !(starts || ends || begins || goes_on || is_other) {
+                break;
+            }
             at = member.parent;
         }
     }
