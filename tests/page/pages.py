@@ -135,6 +135,16 @@ def at(report, place):
     return report
 
 
+# Where a figure is in the JSON report: its own place is below those of the elements around it.
+PLACE_OF = """
+    const placeOf = (figure) => {
+        const places = [];
+        for (let one = figure?.closest('[data-at]'); one; one = one.parentElement.closest('[data-at]')) places.unshift(one.dataset.at);
+        return figure ? places.join('/') : null;
+    };
+"""
+
+
 def checked(window, source):
     """What the checker finds on the page that is open, all of it unfolded."""
     window.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")

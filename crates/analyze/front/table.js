@@ -24,13 +24,12 @@ function moreSections() {
   return rows.map(([at, path, phase, kind, own, figures]) => {
     const cells = columns.map(([name, unit], column) => {
       const value = figures[column];
-      const shown = value === null ? element('span', { class: 'none', title: 'not known' }, '–')
-        : element('data', { value, 'data-at': `sections/${at}/${name || own}` }, unit(value));
-      return element('td', { class: 'n' }, shown);
+      return element('td', {}, value === null ? element('span', { class: 'none', title: 'not known' }, '–')
+        : element('data', { value, 'data-at': name || own }, unit(value)));
     });
-    return element('tr', { 'data-path': path, 'data-kind': kind, 'data-phase': phase ?? '' },
+    return element('tr', { 'data-at': `sections/${at}`, 'data-path': path, 'data-kind': kind, 'data-phase': phase ?? '' },
       element('th', { scope: 'row' }, codePath(namedPath(path))),
-      element('td', {}, phase ? element('code', {}, phase) : ''), ...cells);
+      element('td', { class: 't' }, phase ? element('code', {}, phase) : ''), ...cells);
   });
 }
 
@@ -84,7 +83,7 @@ class SectionTable {
     const cell = row.cells[column];
     const figure = cell.querySelector('data');
     if (figure) return Number(figure.value);
-    return cell.classList.contains('n') ? null : cell.textContent;
+    return cell.matches('td:not(.t)') ? null : cell.textContent;
   }
 
   sort(column, descending) {

@@ -240,14 +240,14 @@ class Waterfall {
     const titles = [['Section'], ['Phase'], ['Thread'], ['Begins after', 'n'], ['Time', 'n'], ['On the critical path', 'n'], ['Batch', 'wide']];
     const head = element('tr', {}, ...titles.map(([title, kind]) => element('th', { scope: 'col', class: kind }, title)));
     const rows = listed.map((span) => {
-      const figure = (name, value, words) => element('data', { value, 'data-at': `examples/${at}/spans/${span.row}/${name}` }, words);
+      const figure = (name, value, words) => element('data', { value, 'data-at': name }, words);
       const time = (name, value) => (Number.isFinite(value) ? figure(name, value, duration(value)) : '–');
-      const cell = (...children) => element('td', {}, ...children);
-      const number = (child) => element('td', { class: 'n' }, child);
+      const cell = (...children) => element('td', { class: 't' }, ...children);
+      const number = (child) => element('td', {}, child);
       const batch = span.produce === null && span.queue === null && !span.batch ? [] : [
         'made in ', time('batch/produce_ns', span.produce), ', in the queue for ', time('batch/queue_ns', span.queue),
         ', trace ', span.batch ? element('code', {}, span.batch) : '–'];
-      return element('tr', {},
+      return element('tr', { 'data-at': `examples/${at}/spans/${span.row}` },
         element('th', { scope: 'row' }, codePath(span.name)),
         cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
         number(Number.isFinite(span.offset) ? figure('offset_ns', span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`) : '–'),

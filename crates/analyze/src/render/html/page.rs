@@ -73,9 +73,15 @@ fn joined(text: &str) -> String {
     out
 }
 
+/// The attribute that says where things are in the JSON report: figures, or the rows and tables in which they stand. A
+/// place inside of another one is below it.
+pub(super) fn place(at: &str) -> String {
+    format!(" data-at=\"{}\"", escape(at))
+}
+
 /// A figure: its place in the JSON report, its exact value there, and the value in words.
 pub(super) fn figure(at: &str, value: impl std::fmt::Display, words: &str) -> String {
-    format!("<data value=\"{value}\" data-at=\"{}\">{}</data>", escape(at), escape(words))
+    format!("<data value=\"{value}\"{}>{}</data>", place(at), escape(words))
 }
 
 /// What stands for a figure that is not known.
@@ -126,15 +132,29 @@ pub(super) fn paragraph(html: &str, out: &mut String) {
     out.push_str(&format!("<p>{html}</p>\n"));
 }
 
-/// A table. Titles that begin with `>` are of columns of figures, those with `~` of long texts; the first cell of a row is its name. Nothing where
-/// there are no rows.
+/// A row of a table: its place, below which those of its figures are, and its cells.
+pub(super) type Row<const N: usize> = (String, [String; N]);
+
+/// A table. Titles that begin with `>` are of columns of figures, those with `~` of long texts; the first cell of a row
+/// is its name. Nothing where there are no rows.
 pub(super) fn table<const N: usize>(
+    caption: &str,
+    titles: [&str; N],
+    rows: impl IntoIterator<Item = Row<N>>,
+    out: &mut String,
+) {
+    let rows: Vec<Row<N>> = rows.into_iter().map(|(at, row)| (place(&at), row)).collect();
+    table_with("", caption, &titles, rows, out);
+}
+
+/// The same of rows that have no place: their figures say all of it, or there are none.
+pub(super) fn table_of_words<const N: usize>(
     caption: &str,
     titles: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
     out: &mut String,
 ) {
-    let rows: Vec<(String, [String; N])> = rows.into_iter().map(|row| (String::new(), row)).collect();
+    let rows: Vec<Row<N>> = rows.into_iter().map(|row| (String::new(), row)).collect();
     table_with("", caption, &titles, rows, out);
 }
 
@@ -155,21 +175,17 @@ pub(super) fn table_with<R: AsRef<[String]>>(
          <caption>{caption}</caption>\n<thead><tr>"
     ));
     for title in titles {
-        out.push_str(&format!(
-            "<th scope=\"col\"{}>{}</th>",
-            class(title),
-            title.trim_start_matches(['>', '~'])
-        ));
+        let words = title.trim_start_matches(['>', '~']);
+        out.push_str(&format!("<th scope=\"col\"{}>{words}</th>", head_class(title)));
     }
     out.push_str("</tr></thead>\n<tbody>\n");
     for (attributes, row) in rows {
         out.push_str(&format!("<tr{attributes}>"));
         for (at, (cell, title)) in row.as_ref().iter().zip(titles).enumerate() {
-            let class = class(title);
             if at == 0 {
-                out.push_str(&format!("<th scope=\"row\"{class}>{cell}</th>"));
+                out.push_str(&format!("<th scope=\"row\"{}>{cell}</th>", head_class(title)));
             } else {
-                out.push_str(&format!("<td{class}>{cell}</td>"));
+                out.push_str(&format!("<td{}>{cell}</td>", cell_class(title)));
             }
         }
         out.push_str("</tr>\n");
@@ -177,12 +193,17 @@ pub(super) fn table_with<R: AsRef<[String]>>(
     out.push_str("</tbody></table></div>\n");
 }
 
-/// The attribute of a column's cells.
-fn class(title: &str) -> &'static str {
+/// The attribute of the head of a column, and of the name of a row in it.
+fn head_class(title: &str) -> &'static str {
+    if title.starts_with('>') { " class=\"n\"" } else { "" }
+}
+
+/// The attribute of its other cells. Most are figures, which have none.
+fn cell_class(title: &str) -> &'static str {
     match title.chars().next() {
-        Some('>') => " class=\"n\"",
+        Some('>') => "",
         Some('~') => " class=\"wide\"",
-        _ => "",
+        _ => " class=\"t\"",
     }
 }
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::page::{bytes, close, code, count, escape, ns, open, paragraph, path, share, table_with};
+use super::page::{bytes, close, code, count, escape, ns, open, paragraph, path, place, share, table_with};
 use crate::render::common::names::{named_path, printable};
 use crate::report::Report;
 use crate::summary::{PhaseName, SectionRow};
@@ -84,11 +84,10 @@ pub(super) fn table(report: &Report, out: &mut String) {
     open("sections", "Sections", out);
     out.push_str("<div id=\"section-tools\" class=\"tools\" hidden></div>\n");
     let rows = order(report).take(ROWS).map(|(at, row)| {
-        let place = format!("sections/{at}");
-        let of = |name: &str| format!("{place}/{name}");
         let phase = row.phase.as_ref().map(PhaseName::as_str);
         let attributes = format!(
-            " data-path=\"{}\" data-kind=\"{}\" data-phase=\"{}\"",
+            "{} data-path=\"{}\" data-kind=\"{}\" data-phase=\"{}\"",
+            place(&format!("sections/{at}")),
             escape(&printable(&row.path)),
             row.kind.as_str(),
             escape(phase.unwrap_or_default())
@@ -97,19 +96,19 @@ pub(super) fn table(report: &Report, out: &mut String) {
         let cells = [
             path(&named_path(&row.path)),
             phase.map(code).unwrap_or_default(),
-            count(&of("count"), row.stats.count),
-            ns(&of("total"), row.stats.total),
+            count("count", row.stats.count),
+            ns("total", row.stats.total),
             match row.self_ns {
-                Some(_) => ns(&of("self_ns"), row.self_ns),
-                None => ns(&of("self_busy_ns"), row.self_busy_ns),
+                Some(_) => ns("self_ns", row.self_ns),
+                None => ns("self_busy_ns", row.self_busy_ns),
             },
-            ns(&of("p50"), row.stats.p50),
-            ns(&of("p95"), row.stats.p95),
-            ns(&of("max"), row.stats.max),
-            share(&of("cv"), row.stats.cv),
-            bytes(&of("alloc/alloc_bytes"), alloc.map(|alloc| alloc.alloc_bytes)),
-            bytes(&of("alloc/peak_bytes"), alloc.and_then(|alloc| alloc.peak_bytes)),
-            count(&of("errors"), row.errors),
+            ns("p50", row.stats.p50),
+            ns("p95", row.stats.p95),
+            ns("max", row.stats.max),
+            share("cv", row.stats.cv),
+            bytes("alloc/alloc_bytes", alloc.map(|alloc| alloc.alloc_bytes)),
+            bytes("alloc/peak_bytes", alloc.and_then(|alloc| alloc.peak_bytes)),
+            count("errors", row.errors),
         ];
         (attributes, cells)
     });

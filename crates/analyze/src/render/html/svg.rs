@@ -16,8 +16,9 @@ const TOP: f64 = 10.0;
 const TOP_OF_MARKS: f64 = 38.0;
 /// What words about outliers add to it.
 const ROOM_OF_WORDS: f64 = 16.0;
-/// Width of what stretches, in its own units.
-const INSIDE: f64 = 1_000.0;
+/// Width of what stretches, in its own units, and how many of them a pixel is high: places in it are whole numbers.
+const INSIDE: f64 = 10_000.0;
+const FINE: f64 = 10.0;
 
 /// Buckets of a plot: more than a page shows nobody sees.
 pub(super) const BUCKETS: usize = 400;
@@ -215,12 +216,13 @@ pub(super) fn anchor(share: f64) -> &'static str {
 }
 
 /// Width of an area of a single step.
-const COLUMN: f64 = 20.0;
+const COLUMN: f64 = 200.0;
 
 /// Opens what stretches.
 fn open_inside(out: &mut String) {
     out.push_str(&format!(
-        "<svg class=\"in\" width=\"100%\" height=\"{HEIGHT}\" viewBox=\"0 0 {INSIDE} {HEIGHT}\" preserveAspectRatio=\"none\">\n"
+        "<svg class=\"in\" width=\"100%\" height=\"{HEIGHT}\" viewBox=\"0 0 {INSIDE} {}\" preserveAspectRatio=\"none\">\n",
+        FINE * HEIGHT
     ));
 }
 
@@ -278,17 +280,15 @@ fn plot(
         let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { continue };
         // A single one is as wide as can be seen.
         let more = if buckets.len() == 1 { COLUMN } else { 0.0 };
-        let at = |one: &Bucket, more| format!("{:.1},{:.1}", place.x(one.step) + more, place.y(one.mean));
-        let mut top: Vec<String> = buckets.iter().map(|one| at(one, 0.0)).collect();
-        top.extend((more > 0.0).then(|| at(last, more)));
+        let end = place.x(last.step) + more;
+        let top = buckets.iter().map(|one| place.inside(one.step, one.mean));
+        let rest = [(end, FINE * place.y(last.mean)), (end, FINE * place.y(0.0))];
+        let begin = place.inside(first.step, 0.0);
+        let shape = path(top.chain(rest).chain([begin]));
         out.push_str(&format!(
-            "<polygon class=\"area {}\" points=\"{} {:.1},{bottom:.1} {:.1},{bottom:.1}\"><title>{}</title></polygon>\n",
+            "<path class=\"area {}\" d=\"{shape}\"><title>{}</title></path>\n",
             line.class,
-            top.join(" "),
-            place.x(last.step) + more,
-            place.x(first.step),
             escape(line.label),
-            bottom = place.y(0.0),
         ));
     }
     lines.iter().filter(|_| !is_area).for_each(|line| band(line, &place, out));
@@ -341,7 +341,12 @@ impl Place<'_> {
         INSIDE * self.share(step)
     }
 
-    /// The same with an end to the last one, which is drawn over all steps that it holds.
+    /// A place in what stretches.
+    fn inside(&self, step: u64, value: f64) -> (f64, f64) {
+        (self.x(step), FINE * self.y(value))
+    }
+
+    /// The same buckets with an end to the last one, which is drawn over all steps that it holds.
     fn reaching(&self, buckets: &[Bucket]) -> Vec<Bucket> {
         let mut buckets = buckets.to_vec();
         let end = buckets.last().map(|last| Bucket { step: last.end.min(self.last), ..*last });
@@ -354,6 +359,27 @@ impl Place<'_> {
     }
 }
 
+/// The commands of a line through places: whole numbers, each of them from the one before, which take half the letters of
+/// places from the corner.
+fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut out = String::new();
+    let mut before = None;
+    for (x, y) in places {
+        let (x, y) = (x.round() as i64, y.round() as i64);
+        match before {
+            None => out.push_str(&format!("M{x} {y}l")),
+            Some((left, above)) => {
+                // A sign is between numbers as well.
+                let apart = if out.ends_with('l') || x < left { "" } else { " " };
+                let between = if y < above { "" } else { " " };
+                out.push_str(&format!("{apart}{}{between}{}", x - left, y - above));
+            }
+        }
+        before = Some((x, y));
+    }
+    out
+}
+
 fn step_ticks(place: &Place<'_>, out: &mut String) {
     for (at, step) in steps(place.first, place.last).into_iter().enumerate() {
         below(at, place.share(step), &step_name(at, step), out);
@@ -361,7 +387,7 @@ fn step_ticks(place: &Place<'_>, out: &mut String) {
 }
 
 fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
-    let at = |step: u64, value: f64| format!("{:.1},{:.1}", place.x(step), place.y(value));
+    let at = |step: u64, value: f64| place.inside(step, value);
     let buckets = place.reaching(line.buckets);
     let upper = buckets.iter().map(|one| at(one.step, one.max));
     // A level edge is its two ends.
@@ -369,19 +395,19 @@ fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
     let is_level = buckets.iter().all(|one| Some(one.min) == first.map(|first| first.min));
     let ends = last.into_iter().chain(first).filter(|_| is_level);
     let lower = ends.chain(buckets.iter().rev().filter(|_| !is_level)).map(|one| at(one.step, one.min));
-    let mut mean: Vec<String> = buckets.iter().map(|one| at(one.step, one.mean)).collect();
+    let mut mean: Vec<(f64, f64)> = buckets.iter().map(|one| at(one.step, one.mean)).collect();
     // A line to itself is a point, where its ends are round.
     let dot = if mean.len() == 1 { " dot" } else { "" };
-    mean.extend(mean.first().filter(|_| mean.len() == 1).cloned());
+    mean.extend(mean.first().filter(|_| mean.len() == 1).copied());
     let class = line.class;
     // A band without a height is not seen.
     if buckets.iter().any(|one| one.min < one.max) {
-        let band: Vec<String> = upper.chain(lower).collect();
-        out.push_str(&format!("<polygon class=\"band {class}\" points=\"{}\"/>\n", band.join(" ")));
+        let shape = path(upper.chain(lower));
+        out.push_str(&format!("<path class=\"band {class}\" d=\"{shape}\"/>\n"));
     }
     out.push_str(&format!(
-        "<polyline class=\"line{dot} {class}\" points=\"{}\"><title>{}</title></polyline>\n",
-        mean.join(" "),
+        "<path class=\"line{dot} {class}\" d=\"{}\"><title>{}</title></path>\n",
+        path(mean.into_iter()),
         escape(line.label),
     ));
 }
