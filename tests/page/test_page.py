@@ -105,7 +105,7 @@ class Page(pages.OnePage):
             self.browser.picture(os.path.join(folder, f"{name}.png"), ":root")
 
     def test_every_figure_is_that_of_the_json_report(self):
-        figures = self.run_js(pages.PLACE_OF + "return [...document.querySelectorAll('data[data-at]')].map("
+        figures = self.run_js(pages.PLACE_OF + "return [...document.querySelectorAll('data')].map("
                               "one => [placeOf(one), one.value, one.textContent])")
         self.assertGreater(len(figures), 100)
         for place, value, text in figures:
@@ -872,7 +872,7 @@ class Wide(unittest.TestCase):
         self.assertLess(without_data(page, report), 400_000)
         with browser.Browser() as window:
             window.open(page)
-            figures = window.run(pages.PLACE_OF + "return [...document.querySelectorAll('data[data-at]')].map("
+            figures = window.run(pages.PLACE_OF + "return [...document.querySelectorAll('data')].map("
                                  "one => [placeOf(one), one.value, one.textContent])")
             for place, value, words_ in figures:
                 expected = at(report, place)
@@ -905,7 +905,7 @@ class Large(unittest.TestCase):
         page, report = pages.of("large")
         self.assertLess(page.stat().st_size, 3_000_000)
         # Rows and plots of 515 sections, that are called in thousands of ways.
-        self.assertLess(without_data(page, report), 600_000)
+        self.assertLess(without_data(page, report), 400_000)
         with browser.Browser() as window:
             window.open(page)
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"),

@@ -48,15 +48,12 @@ pub(super) fn render(report: &Report, out: &mut String) {
         drawing(&mode.distribution, marks)
     ));
     let rows = mode.distribution.iter().enumerate().map(|(at, bucket)| {
-        let cells = [
-            ns("from_ns", bucket.from_ns),
-            ns("to_ns", bucket.to_ns),
-            page::count("count", bucket.count),
-        ];
+        let cells = [ns("", bucket.from_ns), ns("", bucket.to_ns), page::count("", bucket.count)];
         (page::place(&at.to_string()), cells)
     });
     let place = page::place(&format!("detailed_metrics/modes/{at}/distribution"));
-    page::table_with(&place, "Steps by their time", &[">From", ">To", ">Steps"], rows.collect(), out);
+    let columns = [(">From", "from_ns"), (">To", "to_ns"), (">Steps", "count")];
+    page::table_with(&place, "Steps by their time", columns, rows, out);
     out.push_str("</div></details>\n");
     close(out);
 }

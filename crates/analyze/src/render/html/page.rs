@@ -73,10 +73,10 @@ fn joined(text: &str) -> String {
     out
 }
 
-/// The attribute that says where things are in the JSON report: figures, or the rows and tables in which they stand. A
-/// place inside of another one is below it.
+/// The attribute that says where things are in the JSON report: figures, or what they stand in, whose place they are
+/// below. Nothing where that of the column says it.
 pub(super) fn place(at: &str) -> String {
-    format!(" data-at=\"{}\"", escape(at))
+    if at.is_empty() { String::new() } else { format!(" data-at=\"{}\"", escape(at)) }
 }
 
 /// A figure: its place in the JSON report, its exact value there, and the value in words.
@@ -135,76 +135,99 @@ pub(super) fn paragraph(html: &str, out: &mut String) {
 /// A row of a table: its place, below which those of its figures are, and its cells.
 pub(super) type Row<const N: usize> = (String, [String; N]);
 
-/// A table. Titles that begin with `>` are of columns of figures, those with `~` of long texts; the first cell of a row
-/// is its name. Nothing where there are no rows.
-pub(super) fn table<const N: usize>(
+/// A column of a table.
+pub(super) struct Column<'a> {
+    /// It begins with `>` where the column is of figures, with `~` where it is of long texts.
+    title: &'a str,
+    /// Where its figures are below the places of their rows, unless they say it themselves.
+    at: &'a str,
+}
+
+impl<'a> From<&'a str> for Column<'a> {
+    fn from(title: &'a str) -> Self {
+        Self { title, at: "" }
+    }
+}
+
+impl<'a> From<(&'a str, &'a str)> for Column<'a> {
+    fn from((title, at): (&'a str, &'a str)) -> Self {
+        Self { title, at }
+    }
+}
+
+impl Column<'_> {
+    fn head(&self) -> String {
+        let words = self.title.trim_start_matches(['>', '~']);
+        format!("<th scope=\"col\"{}{}>{words}</th>", self.head_class(), place(self.at))
+    }
+
+    /// The attribute of its head, and of the name of a row in it.
+    fn head_class(&self) -> &'static str {
+        if self.title.starts_with('>') { " class=\"n\"" } else { "" }
+    }
+
+    /// The attribute of its other cells. Most are figures, which have none.
+    fn cell_class(&self) -> &'static str {
+        match self.title.chars().next() {
+            Some('>') => "",
+            Some('~') => " class=\"wide\"",
+            _ => " class=\"t\"",
+        }
+    }
+}
+
+/// A table; the first cell of a row is its name. Nothing where there are no rows.
+pub(super) fn table<'a, const N: usize>(
     caption: &str,
-    titles: [&str; N],
+    columns: [impl Into<Column<'a>>; N],
     rows: impl IntoIterator<Item = Row<N>>,
     out: &mut String,
 ) {
-    let rows: Vec<Row<N>> = rows.into_iter().map(|(at, row)| (place(&at), row)).collect();
-    table_with("", caption, &titles, rows, out);
+    table_with("", caption, columns, rows.into_iter().map(|(at, row)| (place(&at), row)), out);
 }
 
 /// The same of rows that have no place: their figures say all of it, or there are none.
 pub(super) fn table_of_words<const N: usize>(
     caption: &str,
-    titles: [&str; N],
+    columns: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
     out: &mut String,
 ) {
-    let rows: Vec<Row<N>> = rows.into_iter().map(|row| (String::new(), row)).collect();
-    table_with("", caption, &titles, rows, out);
+    table_with("", caption, columns, rows.into_iter().map(|row| (String::new(), row)), out);
 }
 
-/// The same with attributes of the table, and of each row; rows have as many cells as there are titles.
-pub(super) fn table_with<R: AsRef<[String]>>(
+/// The same with attributes of the table, and of each row; rows have as many cells as there are columns.
+pub(super) fn table_with<'a, R: AsRef<[String]>>(
     attributes: &str,
     caption: &str,
-    titles: &[&str],
-    rows: Vec<(String, R)>,
+    columns: impl IntoIterator<Item = impl Into<Column<'a>>>,
+    rows: impl IntoIterator<Item = (String, R)>,
     out: &mut String,
 ) {
-    if rows.is_empty() {
+    let mut rows = rows.into_iter().peekable();
+    if rows.peek().is_none() {
         return;
     }
+    let columns: Vec<Column<'_>> = columns.into_iter().map(Into::into).collect();
     // What scrolls must be reachable by the keyboard.
     out.push_str(&format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table{attributes}>\
          <caption>{caption}</caption>\n<thead><tr>"
     ));
-    for title in titles {
-        let words = title.trim_start_matches(['>', '~']);
-        out.push_str(&format!("<th scope=\"col\"{}>{words}</th>", head_class(title)));
-    }
+    columns.iter().for_each(|column| out.push_str(&column.head()));
     out.push_str("</tr></thead>\n<tbody>\n");
     for (attributes, row) in rows {
         out.push_str(&format!("<tr{attributes}>"));
-        for (at, (cell, title)) in row.as_ref().iter().zip(titles).enumerate() {
+        for (at, (cell, column)) in row.as_ref().iter().zip(&columns).enumerate() {
             if at == 0 {
-                out.push_str(&format!("<th scope=\"row\"{}>{cell}</th>", head_class(title)));
+                out.push_str(&format!("<th scope=\"row\"{}>{cell}</th>", column.head_class()));
             } else {
-                out.push_str(&format!("<td{}>{cell}</td>", cell_class(title)));
+                out.push_str(&format!("<td{}>{cell}</td>", column.cell_class()));
             }
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
-}
-
-/// The attribute of the head of a column, and of the name of a row in it.
-fn head_class(title: &str) -> &'static str {
-    if title.starts_with('>') { " class=\"n\"" } else { "" }
-}
-
-/// The attribute of its other cells. Most are figures, which have none.
-fn cell_class(title: &str) -> &'static str {
-    match title.chars().next() {
-        Some('>') => "",
-        Some('~') => " class=\"wide\"",
-        _ => " class=\"t\"",
-    }
 }
 
 #[cfg(test)]

@@ -81,14 +81,12 @@ fn phases(report: &Report, out: &mut String) {
     let rows = ranks.iter().map(|&(at, row)| {
         let parts = phases.iter().filter_map(|phase| Some((palette.class(phase), exposed(row, phase)?.1)));
         let parts = parts.map(|(class, ns)| (class, ns as f64 / whole_ns.max(1) as f64));
-        let mut cells = vec![
-            number("resource/rank", row.resource.rank),
-            svg::bar_of(&parts.collect::<Vec<_>>()),
-        ];
+        let mut cells =
+            vec![number("resource/rank", row.resource.rank), svg::bar_of(&parts.collect::<Vec<_>>())];
         cells.extend(phases.iter().take(PHASES).map(|phase| cell(row, phase)));
         (place(&format!("ranks/{at}")), cells)
     });
-    table_with("", "Where the time of a step goes, by rank: means", &titles, rows.collect(), out);
+    table_with("", "Where the time of a step goes, by rank: means", titles, rows, out);
     let mut text = "Exposed time of a step after warm-up, as in the table of phases. Where ranks do steps together, a rank \
                     that works longer than the others makes these wait, which is their <code>communication</code> or \
                     <code>synchronization</code> where it is recorded."

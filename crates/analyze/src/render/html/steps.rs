@@ -297,19 +297,18 @@ pub(super) fn memory(report: &Report, out: &mut String) {
         return close(out);
     };
     let kinds = [("live", "Live", &memory.live), ("rss", "Resident", &memory.rss)];
-    let rows =
-        kinds.into_iter().filter_map(|(name, title, pair)| {
-            let pair = pair.as_ref()?;
-            let slope = pair.whole.map(|trend| trend.slope_per_step);
-            let cells = [
-                title.to_owned(),
-                bytes("first_bytes", pair.first_bytes),
-                bytes("last_bytes", pair.last_bytes),
-                bytes("max_bytes", pair.max_bytes),
-                known("whole/slope_per_step", slope, |slope| signed_bytes(slope.round() as i64)),
-            ];
-            Some((format!("memory/{name}"), cells))
-        });
+    let rows = kinds.into_iter().filter_map(|(name, title, pair)| {
+        let pair = pair.as_ref()?;
+        let slope = pair.whole.map(|trend| trend.slope_per_step);
+        let cells = [
+            title.to_owned(),
+            bytes("first_bytes", pair.first_bytes),
+            bytes("last_bytes", pair.last_bytes),
+            bytes("max_bytes", pair.max_bytes),
+            known("whole/slope_per_step", slope, |slope| signed_bytes(slope.round() as i64)),
+        ];
+        Some((format!("memory/{name}"), cells))
+    });
     table("Memory at the ends of steps", ["Memory", ">First", ">Last", ">Most", ">Growth a step"], rows, out);
     held(memory, out);
     let rows = memory.processes.iter().enumerate().map(|(at, row)| {

@@ -6,6 +6,7 @@
 use super::axis::{Axis, short, step_name, steps};
 use super::marks::Marks;
 use super::page::escape;
+use super::shape;
 use crate::report::units::{bytes, count, percent};
 
 /// Height of a plot in pixels, and its margins; what is left and right of it is in the style.
@@ -97,14 +98,12 @@ pub(super) fn bar(share: f64, class: &str) -> String {
 
 /// A bar of several shares of one, one after the other.
 pub(super) fn bar_of(parts: &[(String, f64)]) -> String {
-    let mut out = String::from(
-        "<svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-    );
+    let mut out = String::from("<svg class=\"bar\" aria-hidden=\"true\">");
     let mut x = 0.0;
     for (class, share) in parts {
         let width = if share.is_finite() { 100.0 * share.clamp(0.0, 1.0) } else { 0.0 };
-        let place = if x > 0.0 { format!(" x=\"{x:.2}\"") } else { String::new() };
-        out.push_str(&format!("<rect class=\"{class}\"{place} width=\"{width:.2}\" height=\"10\"/>"));
+        let place = if x > 0.0 { format!(" x=\"{x:.2}%\"") } else { String::new() };
+        out.push_str(&format!("<rect class=\"{class}\"{place} width=\"{width:.2}%\" height=\"100%\"/>"));
         x += width;
     }
     out + "</svg>"
@@ -284,7 +283,7 @@ fn plot(
         let top = buckets.iter().map(|one| place.inside(one.step, one.mean));
         let rest = [(end, FINE * place.y(last.mean)), (end, FINE * place.y(0.0))];
         let begin = place.inside(first.step, 0.0);
-        let shape = path(top.chain(rest).chain([begin]));
+        let shape = shape::through(top.chain(rest).chain([begin]));
         out.push_str(&format!(
             "<path class=\"area {}\" d=\"{shape}\"><title>{}</title></path>\n",
             line.class,
@@ -359,27 +358,6 @@ impl Place<'_> {
     }
 }
 
-/// The commands of a line through places: whole numbers, each of them from the one before, which take half the letters of
-/// places from the corner.
-fn path(places: impl Iterator<Item = (f64, f64)>) -> String {
-    let mut out = String::new();
-    let mut before = None;
-    for (x, y) in places {
-        let (x, y) = (x.round() as i64, y.round() as i64);
-        match before {
-            None => out.push_str(&format!("M{x} {y}l")),
-            Some((left, above)) => {
-                // A sign is between numbers as well.
-                let apart = if out.ends_with('l') || x < left { "" } else { " " };
-                let between = if y < above { "" } else { " " };
-                out.push_str(&format!("{apart}{}{between}{}", x - left, y - above));
-            }
-        }
-        before = Some((x, y));
-    }
-    out
-}
-
 fn step_ticks(place: &Place<'_>, out: &mut String) {
     for (at, step) in steps(place.first, place.last).into_iter().enumerate() {
         below(at, place.share(step), &step_name(at, step), out);
@@ -390,11 +368,7 @@ fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
     let at = |step: u64, value: f64| place.inside(step, value);
     let buckets = place.reaching(line.buckets);
     let upper = buckets.iter().map(|one| at(one.step, one.max));
-    // A level edge is its two ends.
-    let (first, last) = (buckets.first(), buckets.last());
-    let is_level = buckets.iter().all(|one| Some(one.min) == first.map(|first| first.min));
-    let ends = last.into_iter().chain(first).filter(|_| is_level);
-    let lower = ends.chain(buckets.iter().rev().filter(|_| !is_level)).map(|one| at(one.step, one.min));
+    let lower = buckets.iter().rev().map(|one| at(one.step, one.min));
     let mut mean: Vec<(f64, f64)> = buckets.iter().map(|one| at(one.step, one.mean)).collect();
     // A line to itself is a point, where its ends are round.
     let dot = if mean.len() == 1 { " dot" } else { "" };
@@ -402,12 +376,12 @@ fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
     let class = line.class;
     // A band without a height is not seen.
     if buckets.iter().any(|one| one.min < one.max) {
-        let shape = path(upper.chain(lower));
+        let shape = shape::through(upper.chain(lower));
         out.push_str(&format!("<path class=\"band {class}\" d=\"{shape}\"/>\n"));
     }
     out.push_str(&format!(
         "<path class=\"line{dot} {class}\" d=\"{}\"><title>{}</title></path>\n",
-        path(mean.into_iter()),
+        shape::through(mean.into_iter()),
         escape(line.label),
     ));
 }

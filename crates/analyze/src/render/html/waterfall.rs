@@ -154,15 +154,23 @@ fn spans(at: usize, example: &Example, out: &mut String) {
             span.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default(),
             escape(&example.lanes.get(lane).map(|row| lane_name(row, lane)).unwrap_or_default()),
             offset(span.offset_ns),
-            ns("duration_ns", span.duration_ns),
-            ns("critical_ns", span.critical_ns),
+            ns("", span.duration_ns),
+            ns("", span.critical_ns),
             batch(span),
         ];
         (format!("examples/{at}/spans/{n}"), cells)
     });
     table(
         "Spans of the step",
-        ["Section", "Phase", "Thread", ">Begins after", ">Time", ">On the critical path", "~Batch"],
+        [
+            ("Section", ""),
+            ("Phase", ""),
+            ("Thread", ""),
+            (">Begins after", "offset_ns"),
+            (">Time", "duration_ns"),
+            (">On the critical path", "critical_ns"),
+            ("~Batch", ""),
+        ],
         rows,
         out,
     );
@@ -170,7 +178,7 @@ fn spans(at: usize, example: &Example, out: &mut String) {
 
 fn offset(offset_ns: i64) -> String {
     let sign = if offset_ns < 0 { "−" } else { "" };
-    figure("offset_ns", offset_ns, &format!("{sign}{}", duration(offset_ns.unsigned_abs())))
+    figure("", offset_ns, &format!("{sign}{}", duration(offset_ns.unsigned_abs())))
 }
 
 /// Where a batch came from.

@@ -24,10 +24,11 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
 /// Elements that have no end.
 const VOID: [&str; 2] = ["meta", "wbr"];
 
-/// Place and exact value of every figure: its own place is below those of the elements around it.
+/// Place and exact value of every figure: its own place, or that of its column, is below those of the elements around it.
 fn figures(page: &str) -> Vec<(String, &str)> {
     let (page, _) = page.split_once("<script").unwrap_or((page, ""));
     let mut around: Vec<(&str, Option<&str>)> = Vec::new();
+    let (mut columns, mut column) = (Vec::new(), 0);
     let mut figures = Vec::new();
     for rest in page.split('<').skip(1) {
         let tag = rest.split_once('>').unwrap().0;
@@ -40,7 +41,17 @@ fn figures(page: &str) -> Vec<(String, &str)> {
             continue;
         }
         let attribute = |name: &str| Some(tag.split_once(&format!(" {name}=\""))?.1.split_once('"')?.0);
-        around.push((name, attribute("data-at")));
+        let mut place = attribute("data-at");
+        match name {
+            "thead" => columns.clear(),
+            // The head of a column is around none of its figures.
+            "th" if attribute("scope") == Some("col") => columns.push(place.take()),
+            "tr" => column = 0,
+            "th" | "td" => column += 1,
+            "data" if place.is_none() => place = Some(columns[column - 1].unwrap()),
+            _ => {}
+        }
+        around.push((name, place));
         if name == "data" {
             let places: Vec<&str> = around.iter().filter_map(|(_, place)| *place).collect();
             figures.push((places.join("/"), attribute("value").unwrap()));
@@ -417,7 +428,7 @@ fn sections_beyond_the_document_are_in_the_data() {
     let json = json_of(&report_of(&summary));
     let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
     let rest = header["sections"].as_array().unwrap();
-    assert_eq!((page.matches("<tr data-at=\"sections/").count(), rest.len()), (120, 480));
+    assert_eq!((page.matches(" data-kind=\"").count(), rest.len()), (120, 480));
     for (at, row) in (120..).zip(rest) {
         let section = &json["sections"][at];
         let own = if section["self_ns"].is_null() { "self_busy_ns" } else { "self_ns" };
