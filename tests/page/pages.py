@@ -135,6 +135,18 @@ def at(report, place):
     return report
 
 
+# Where a figure is in the JSON report: its own place, or that of its column, is below those of the elements around it.
+PLACE_OF = """
+    const placeOf = (figure) => {
+        if (!figure) return null;
+        const column = () => figure.closest('table').tHead.rows[0].cells[figure.closest('th, td').cellIndex].dataset.at;
+        const places = [figure.dataset.at ?? column()];
+        for (let one = figure.parentElement.closest('[data-at]'); one; one = one.parentElement.closest('[data-at]')) places.unshift(one.dataset.at);
+        return places.join('/');
+    };
+"""
+
+
 def checked(window, source):
     """What the checker finds on the page that is open, all of it unfolded."""
     window.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")

@@ -112,7 +112,7 @@ class Still(unittest.TestCase):
             page, report = pages.of(name)
             with browser.Browser(scripts=False) as bare:
                 bare.open(page, ready=False)
-                at_, rects, path, ticks, lanes, rows = bare.run("""
+                at_, rects, path, ticks, lanes, rows = bare.run(pages.PLACE_OF + """
                     const share = (one, name) => parseFloat(one.getAttribute(name));
                     const svg = document.querySelector('svg.waterfall');
                     const bar = one => [share(one, 'x'), share(one, 'width'), share(one, 'y'), one.querySelector('title')?.textContent ?? null];
@@ -120,7 +120,7 @@ class Still(unittest.TestCase):
                         [...svg.querySelectorAll(':scope > rect:not(.path)')].map(bar), [...svg.querySelectorAll('rect.path')].map(bar),
                         [...svg.querySelectorAll('.tick')].map(one => one.textContent),
                         [...svg.querySelectorAll('.lane')].map(one => one.textContent),
-                        [...document.querySelectorAll('#waterfall-rows tbody tr')].map(row => [...row.querySelectorAll('data')].map(one => [one.dataset.at, Number(one.value), one.textContent]))]""")
+                        [...document.querySelectorAll('#waterfall-rows tbody tr')].map(row => [...row.querySelectorAll('data')].map(one => [placeOf(one), Number(one.value), one.textContent]))]""")
             example = report["examples"][at_]
             self.assertIn("median", example["roles"])
             whole = example["duration_ns"]
@@ -224,11 +224,11 @@ class Findings(unittest.TestCase):
             page, report = pages.of(name)
             with browser.Browser() as window:
                 window.open(page)
-                shown = window.run("""return [...document.querySelectorAll('.finding')].map(one => ({
+                shown = window.run(pages.PLACE_OF + """return [...document.querySelectorAll('.finding')].map(one => ({
                     title: one.querySelector('h3').textContent, about: one.querySelector('.about').textContent,
                     texts: [...one.querySelectorAll(':scope > p')].map(p => p.textContent),
                     evidence: [...one.querySelectorAll('dl > div')].map(row => [row.querySelector('dt').textContent, row.querySelector('dd').textContent,
-                        [...row.querySelectorAll('li')].map(item => item.textContent), [...row.querySelectorAll('data')].map(item => item.dataset.at)])}))""")
+                        [...row.querySelectorAll('li')].map(item => item.textContent), [...row.querySelectorAll('data')].map(placeOf)])}))""")
                 notes = window.run("return [...document.querySelectorAll('#findings > ul > li')].map(one => one.textContent)")
                 others = window.run("return [...document.querySelectorAll('#rules tbody tr')].map(row => [...row.cells].map(cell => cell.textContent))")
             self.assertEqual(len(shown), len(report["bottlenecks"]), name)

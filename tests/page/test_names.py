@@ -101,8 +101,8 @@ class Modes(unittest.TestCase):
         page, report = pages.of(name)
         with browser.Browser(scripts=False) as bare:
             bare.open(page, ready=False)
-            rows = bare.run("""return [...document.querySelectorAll('#run table tbody tr')].map(row => [...row.cells].map(cell =>
-                [cell.textContent, cell.querySelector('data')?.dataset.at ?? null, cell.querySelector('data')?.value ?? null]))""")
+            rows = bare.run(pages.PLACE_OF + """return [...document.querySelectorAll('#run table tbody tr')].map(row => [...row.cells].map(cell =>
+                [cell.textContent, placeOf(cell.querySelector('data')), cell.querySelector('data')?.value ?? null]))""")
         return report, rows
 
     def test_all_modes_have_their_figures(self):

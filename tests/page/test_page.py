@@ -105,8 +105,8 @@ class Page(pages.OnePage):
             self.browser.picture(os.path.join(folder, f"{name}.png"), ":root")
 
     def test_every_figure_is_that_of_the_json_report(self):
-        figures = self.run_js("return [...document.querySelectorAll('data[data-at]')].map("
-                              "one => [one.dataset.at, one.value, one.textContent])")
+        figures = self.run_js(pages.PLACE_OF + "return [...document.querySelectorAll('data')].map("
+                              "one => [placeOf(one), one.value, one.textContent])")
         self.assertGreater(len(figures), 100)
         for place, value, text in figures:
             expected = at(self.report, place)
@@ -197,13 +197,13 @@ class Page(pages.OnePage):
         self.browser.press("Right")
         self.assertRegex(self.run_js("return document.querySelector('#plot-held .said').textContent"), r"^Step \d.*step/metrics_history [\d.]+ [KM]iB")
         # Drawn by the script as without it: lines of the same looks, zero among the ticks of both.
-        looks = "return [...document.querySelectorAll('#plot-held polyline')].map(one => one.getAttribute('class')).join()"
+        looks = "return [...document.querySelectorAll('#plot-held .in .line')].map(one => one.getAttribute('class')).join()"
         drawn = self.run_js(looks), self.run_js("return [...document.querySelectorAll('#plot-held .tick:not(.x)')].map(one => one.textContent)")
         with browser.Browser(scripts=False) as bare:
             bare.open(self.page, ready=False)
             self.assertEqual(bare.run(looks), drawn[0])
             self.assertIn("0", bare.run("return [...document.querySelectorAll('#plot-held .tick:not(.x)')].map(one => one.textContent)"))
-            self.assertEqual(bare.run("return document.querySelectorAll('#memory [data-at^=\"memory/by_section/\"]').length"), 4 * (len(held["sections"]) + 2))
+            self.assertEqual(bare.run("return document.querySelectorAll('#memory [data-at^=\"memory/by_section/\"] data').length"), 4 * (len(held["sections"]) + 2))
         self.assertIn("0", drawn[1])
         self.assertTrue(any(tick.startswith("−") for tick in drawn[1]), drawn[1])
 
@@ -248,7 +248,7 @@ class Page(pages.OnePage):
             self.assertEqual(len(marks), len(example["critical_path"]))
             for mark, piece in zip(marks, example["critical_path"]):
                 self.assertAlmostEqual(mark, 100 * piece["offset_ns"] / example["duration_ns"], places=2)
-            figures = self.run_js("return [...document.querySelectorAll('#waterfall-rows data')].map(d => [d.dataset.at, d.value, d.textContent])")
+            figures = self.run_js(pages.PLACE_OF + "return [...document.querySelectorAll('#waterfall-rows data')].map(d => [placeOf(d), d.value, d.textContent])")
             self.assertGreaterEqual(len(figures), 3 * len(example["spans"]))
             for place, value, text in figures:
                 self.assertEqual(float(value), float(at(self.report, place)), place)
@@ -467,7 +467,7 @@ class Page(pages.OnePage):
                                      ".map(one => [one.getAttribute('aria-label'), one.scrollWidth, one.clientWidth])"), [])
 
     def test_who_waited_for_which_loader_is_told(self):
-        places = set(self.run_js("return [...document.querySelectorAll('#loaders data')].map(one => one.dataset.at)"))
+        places = set(self.run_js(pages.PLACE_OF + "return [...document.querySelectorAll('#loaders data')].map(placeOf)"))
         for number, loader in enumerate(self.report["detailed_metrics"]["batches"]["loaders"]):
             self.assertGreater(len(loader["held_up"]), 0)
             for kind in ("held_up", "waited_by"):
@@ -872,8 +872,8 @@ class Wide(unittest.TestCase):
         self.assertLess(without_data(page, report), 400_000)
         with browser.Browser() as window:
             window.open(page)
-            figures = window.run("return [...document.querySelectorAll('data[data-at]')].map("
-                                 "one => [one.dataset.at, one.value, one.textContent])")
+            figures = window.run(pages.PLACE_OF + "return [...document.querySelectorAll('data')].map("
+                                 "one => [placeOf(one), one.value, one.textContent])")
             for place, value, words_ in figures:
                 expected = at(report, place)
                 self.assertEqual(float(value), float(expected), place)
@@ -905,7 +905,7 @@ class Large(unittest.TestCase):
         page, report = pages.of("large")
         self.assertLess(page.stat().st_size, 3_000_000)
         # Rows and plots of 515 sections, that are called in thousands of ways.
-        self.assertLess(without_data(page, report), 600_000)
+        self.assertLess(without_data(page, report), 400_000)
         with browser.Browser() as window:
             window.open(page)
             self.assertEqual(window.run("return document.querySelectorAll('#waterfall-graph .box').length"),

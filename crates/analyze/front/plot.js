@@ -109,7 +109,7 @@ class Plot {
         const line = element('tr', {}, element('th', { scope: 'row' }, this.numbers(row)));
         for (const [, values, unit] of this.shown.rows) {
           const value = values[row];
-          line.append(element('td', { class: 'n' }, Number.isNaN(value) ? '–' : element('data', { value }, unit(value))));
+          line.append(element('td', {}, Number.isNaN(value) ? '–' : element('data', { value }, unit(value))));
         }
         body.append(line);
       }

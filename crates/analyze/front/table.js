@@ -17,20 +17,19 @@ function moreSections() {
     return [];
   }
   const share = (value) => percent(value);
-  const columns = [
-    ['count', wholeNumber], ['total', duration], ['', duration], ['p50', duration], ['p95', duration], ['max', duration],
-    ['cv', share], ['alloc/alloc_bytes', byteSize], ['alloc/peak_bytes', byteSize], ['errors', wholeNumber],
-  ];
+  const units = [wholeNumber, duration, duration, duration, duration, duration, share, byteSize, byteSize, wholeNumber];
+  // The time of its own is in one of two places, of which the head of the column names the first.
+  const OWN = 2;
   return rows.map(([at, path, phase, kind, own, figures]) => {
-    const cells = columns.map(([name, unit], column) => {
+    const cells = units.map((unit, column) => {
       const value = figures[column];
-      const shown = value === null ? element('span', { class: 'none', title: 'not known' }, '–')
-        : element('data', { value, 'data-at': `sections/${at}/${name || own}` }, unit(value));
-      return element('td', { class: 'n' }, shown);
+      const place = column === OWN && own !== 'self_ns' ? own : null;
+      return element('td', {}, value === null ? element('span', { class: 'none', title: 'not known' }, '–')
+        : element('data', { value, 'data-at': place }, unit(value)));
     });
-    return element('tr', { 'data-path': path, 'data-kind': kind, 'data-phase': phase ?? '' },
+    return element('tr', { 'data-at': `sections/${at}`, 'data-path': path, 'data-kind': kind },
       element('th', { scope: 'row' }, codePath(namedPath(path))),
-      element('td', {}, phase ? element('code', {}, phase) : ''), ...cells);
+      element('td', { class: 't' }, phase ? element('code', {}, phase) : ''), ...cells);
   });
 }
 
@@ -62,6 +61,11 @@ class SectionTable {
     this.table.tBodies[0].append(...moreSections());
     document.getElementById('section-more')?.remove();
     this.rows = [...this.table.tBodies[0].rows];
+    for (const row of this.rows) {
+      // What is shown is the path, where the row does not say another one.
+      row.dataset.path ??= row.cells[0].textContent;
+      row.dataset.phase = row.cells[1].textContent;
+    }
     this.order = null;
     this.said = document.getElementById('section-said');
     const tools = document.getElementById('section-tools');
@@ -84,7 +88,7 @@ class SectionTable {
     const cell = row.cells[column];
     const figure = cell.querySelector('data');
     if (figure) return Number(figure.value);
-    return cell.classList.contains('n') ? null : cell.textContent;
+    return cell.matches('td:not(.t)') ? null : cell.textContent;
   }
 
   sort(column, descending) {

@@ -237,21 +237,21 @@ class Waterfall {
   /** The spans in words. */
   table() {
     const { at, listed, lanes } = this.shown;
-    const titles = [['Section'], ['Phase'], ['Thread'], ['Begins after', 'n'], ['Time', 'n'], ['On the critical path', 'n'], ['Batch', 'wide']];
-    const head = element('tr', {}, ...titles.map(([title, kind]) => element('th', { scope: 'col', class: kind }, title)));
+    const titles = [['Section'], ['Phase'], ['Thread'], ['Begins after', 'offset_ns'], ['Time', 'duration_ns'], ['On the critical path', 'critical_ns'], ['Batch']];
+    const head = element('tr', {}, ...titles.map(([title, place]) => element('th', { scope: 'col', class: place && 'n', 'data-at': place }, title)));
     const rows = listed.map((span) => {
-      const figure = (name, value, words) => element('data', { value, 'data-at': `examples/${at}/spans/${span.row}/${name}` }, words);
-      const time = (name, value) => (Number.isFinite(value) ? figure(name, value, duration(value)) : '–');
-      const cell = (...children) => element('td', {}, ...children);
-      const number = (child) => element('td', { class: 'n' }, child);
+      const figure = (value, words, place) => element('data', { value, 'data-at': place }, words);
+      const time = (value, place) => (Number.isFinite(value) ? figure(value, duration(value), place) : '–');
+      const cell = (...children) => element('td', { class: 't' }, ...children);
+      const number = (child) => element('td', {}, child);
       const batch = span.produce === null && span.queue === null && !span.batch ? [] : [
-        'made in ', time('batch/produce_ns', span.produce), ', in the queue for ', time('batch/queue_ns', span.queue),
+        'made in ', time(span.produce, 'batch/produce_ns'), ', in the queue for ', time(span.queue, 'batch/queue_ns'),
         ', trace ', span.batch ? element('code', {}, span.batch) : '–'];
-      return element('tr', {},
+      return element('tr', { 'data-at': `examples/${at}/spans/${span.row}` },
         element('th', { scope: 'row' }, codePath(span.name)),
         cell(span.phase ? element('code', {}, span.phase) : ''), cell(lanes[span.lane] ?? ''),
-        number(Number.isFinite(span.offset) ? figure('offset_ns', span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`) : '–'),
-        number(time('duration_ns', span.duration)), number(time('critical_ns', span.critical)), element('td', { class: 'wide' }, ...batch));
+        number(Number.isFinite(span.offset) ? figure(span.offset, `${span.offset < 0 ? '−' : ''}${duration(Math.abs(span.offset))}`) : '–'),
+        number(time(span.duration)), number(time(span.critical)), element('td', { class: 'wide' }, ...batch));
     });
     const table = element('table', {}, element('caption', {}, this.shown.title), element('thead', {}, head), element('tbody', {}, ...rows));
     document.querySelector('#waterfall-rows > div').replaceChildren(scrolling('Spans of the step', table));

@@ -21,6 +21,7 @@ mod ranks;
 mod recording;
 mod sections;
 mod sha256;
+mod shape;
 mod steps;
 mod svg;
 mod waterfall;

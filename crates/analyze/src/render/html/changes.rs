@@ -8,8 +8,7 @@ use crate::summary::ChangeKind;
 
 pub(super) fn table_of(report: &Report, out: &mut String) {
     let rows = changes::shown(report).map(|(at, change)| {
-        let place = format!("detailed_metrics/changes/{at}");
-        let step = |name: &str, step: u64| known(&format!("{place}/{name}"), Some(step), count);
+        let step = |name: &str, step: u64| known(name, Some(step), count);
         let steps = match change.kind {
             ChangeKind::Sudden => format!("from {} on", step("step", change.step)),
             ChangeKind::Gradual => {
@@ -29,23 +28,24 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
         let moved = |name: &str, before: Option<u64>, after: Option<u64>| {
             format!(
                 "{} to {}",
-                ns(&format!("{place}{name}/before_ns"), before),
-                ns(&format!("{place}{name}/after_ns"), after)
+                ns(&format!("{name}before_ns"), before),
+                ns(&format!("{name}after_ns"), after)
             )
         };
-        [
+        let cells = [
             steps,
             format!("<span class=\"word\">{}</span>", changes::much(change)),
             moved("", Some(change.before_ns), Some(change.after_ns)),
             phase,
-            moved("/cause", cause.map(|cause| cause.before_ns), cause.map(|cause| cause.after_ns)),
+            moved("cause/", cause.map(|cause| cause.before_ns), cause.map(|cause| cause.after_ns)),
             section.map_or_else(|| "not known".into(), |section| path(&section.path)),
             moved(
-                "/cause/section",
+                "cause/section/",
                 section.map(|section| section.before_ns),
                 section.map(|section| section.after_ns),
             ),
-        ]
+        ];
+        (format!("detailed_metrics/changes/{at}"), cells)
     });
     table(
         "Changes of the step time",

@@ -58,28 +58,35 @@ pub(super) fn render(report: &Report, out: &mut String) {
 fn sections(critical: &CriticalPath, out: &mut String) {
     let shown = || critical.sections.iter().enumerate().take(ROWS);
     let common = |(at, row): (usize, &CriticalSection)| {
-        let place = format!("critical_path/sections/{at}");
-        [
+        let cells = [
             path(&named_path(&row.path)),
             svg::bar(row.share, STEP),
-            share(&format!("{place}/share"), row.share),
-            ns(&format!("{place}/on_path_ns"), row.on_path_ns),
-            count(&format!("{place}/on_path_calls"), row.on_path_calls),
-        ]
+            share("", row.share),
+            ns("", row.on_path_ns),
+            count("", row.on_path_calls),
+        ];
+        (format!("critical_path/sections/{at}"), cells)
     };
-    let titles = ["Section", "On the path", ">Share", ">Time", ">Calls on it"];
+    let columns = [
+        ("Section", ""),
+        ("On the path", ""),
+        (">Share", "share"),
+        (">Time", "on_path_ns"),
+        (">Calls on it", "on_path_calls"),
+    ];
     if shown().all(|(_, row)| row.slack_mean_ns.is_none() && row.beside_calls == 0) {
-        return table("Sections on the critical path", titles, shown().map(common), out);
+        return table("Sections on the critical path", columns, shown().map(common), out);
     }
     let rows = shown().map(|(at, row)| {
-        let place = format!("critical_path/sections/{at}");
-        let [name, bar, share, time, calls] = common((at, row));
-        let beside = count(&format!("{place}/beside_calls"), row.beside_calls);
-        let mean = ns(&format!("{place}/slack_mean_ns"), row.slack_mean_ns);
-        let least = ns(&format!("{place}/slack_min_ns"), row.slack_min_ns);
-        [name, bar, share, time, calls, beside, mean, least]
+        let (place, [name, bar, share, time, calls]) = common((at, row));
+        let beside = count("", row.beside_calls);
+        let mean = ns("", row.slack_mean_ns);
+        let least = ns("", row.slack_min_ns);
+        (place, [name, bar, share, time, calls, beside, mean, least])
     });
-    let [name, bar, share, time, calls] = titles;
-    let titles = [name, bar, share, time, calls, ">Calls beside it", ">Room, mean", ">Room, least"];
-    table("Sections on the critical path and beside it", titles, rows, out);
+    let [name, bar, share, time, calls] = columns;
+    let beside = (">Calls beside it", "beside_calls");
+    let [mean, least] = [(">Room, mean", "slack_mean_ns"), (">Room, least", "slack_min_ns")];
+    let columns = [name, bar, share, time, calls, beside, mean, least];
+    table("Sections on the critical path and beside it", columns, rows, out);
 }

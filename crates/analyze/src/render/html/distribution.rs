@@ -1,7 +1,7 @@
 //! How long steps take: the number of steps by their time, on a logarithmic axis, as a drawing and as a table.
 
 use super::axis::{Axis, logarithmic, short};
-use super::page::{self, close, escape, ns, open, paragraph, table};
+use super::page::{self, close, escape, ns, open, paragraph};
 use super::palette;
 use super::steps::primary;
 use super::svg::{self, BOTTOM, HEIGHT};
@@ -25,7 +25,6 @@ pub(super) fn render(report: &Report, out: &mut String) {
         paragraph("No step is known to have ended after warm-up.", out);
         return close(out);
     };
-    let place = format!("detailed_metrics/modes/{at}/distribution");
     let time = report.summary.step_time.as_ref();
     let of = |name: &str, value: Option<u64>| ns(&format!("summary/step_time/{name}"), value);
     let caption = format!(
@@ -49,13 +48,12 @@ pub(super) fn render(report: &Report, out: &mut String) {
         drawing(&mode.distribution, marks)
     ));
     let rows = mode.distribution.iter().enumerate().map(|(at, bucket)| {
-        [
-            ns(&format!("{place}/{at}/from_ns"), bucket.from_ns),
-            ns(&format!("{place}/{at}/to_ns"), bucket.to_ns),
-            page::count(&format!("{place}/{at}/count"), bucket.count),
-        ]
+        let cells = [ns("", bucket.from_ns), ns("", bucket.to_ns), page::count("", bucket.count)];
+        (page::place(&at.to_string()), cells)
     });
-    table("Steps by their time", [">From", ">To", ">Steps"], rows, out);
+    let place = page::place(&format!("detailed_metrics/modes/{at}/distribution"));
+    let columns = [(">From", "from_ns"), (">To", "to_ns"), (">Steps", "count")];
+    page::table_with(&place, "Steps by their time", columns, rows, out);
     out.push_str("</div></details>\n");
     close(out);
 }
@@ -101,12 +99,12 @@ fn drawing(buckets: &[DurationBucket], marks: [(&str, Option<u64>); 3]) -> Strin
     for tick in &axis.ticks {
         svg::level(y(*tick), &count(*tick as u64), &mut out);
     }
+    out.push_str(&format!("<g class=\"{}\">\n", palette::STEP));
     for bucket in buckets {
         let top = y(bucket.count as f64).min(HEIGHT - BOTTOM - LEAST);
         let (from, to) = (times.share(left(bucket)), times.share(right(bucket)));
         out.push_str(&format!(
-            "<rect class=\"{}\" x=\"{:.2}%\" y=\"{top:.1}\" width=\"{:.2}%\" height=\"{:.1}\"><title>{} to {}: {}</title></rect>\n",
-            palette::STEP,
+            "<rect x=\"{:.2}%\" y=\"{top:.1}\" width=\"{:.2}%\" height=\"{:.1}\"><title>{} to {}: {}</title></rect>\n",
             100.0 * from,
             100.0 * (to - from),
             HEIGHT - BOTTOM - top,
@@ -115,6 +113,7 @@ fn drawing(buckets: &[DurationBucket], marks: [(&str, Option<u64>); 3]) -> Strin
             count(bucket.count)
         ));
     }
+    out.push_str("</g>\n");
     for (at, tick) in logarithmic(times.low, times.high).into_iter().enumerate() {
         svg::below(at, times.share(tick), &short(&duration(tick.round() as u64)), &mut out);
     }

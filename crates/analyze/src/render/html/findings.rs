@@ -1,7 +1,9 @@
 //! The findings, each with what to do, the figures behind it, and a link to the plot that shows it; what the other
 //! rules say; notes.
 
-use super::page::{close, code, escape, figure, ns, number, open, paragraph, prose, share, table};
+use super::page::{
+    close, code, escape, figure, ns, number, open, paragraph, place, prose, share, table_of_words,
+};
 use super::plots::held_series;
 use crate::render::common::evidence::{items, labelled};
 use crate::render::common::names::{named_path, printable};
@@ -47,16 +49,16 @@ fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
         severity if severity >= NOTICE => ("notice", "notable"),
         _ => ("minor", "minor"),
     };
-    let place = format!("bottlenecks/{at}");
     out.push_str(&format!(
-        "<li id=\"finding-{at}\" class=\"finding {class}\">\n<h3>{}</h3>\n<p class=\"about\"><span class=\"badge\">{degree}, \
+        "<li id=\"finding-{at}\" class=\"finding {class}\"{}>\n<h3>{}</h3>\n<p class=\"about\"><span class=\"badge\">{degree}, \
          severity {}</span> {}",
+        place(&format!("bottlenecks/{at}")),
         prose(&finding.title),
-        figure(&format!("{place}/severity"), finding.severity, &format!("{:.0}", finding.severity)),
+        figure("severity", finding.severity, &format!("{:.0}", finding.severity)),
         code(finding.rule),
     ));
     if finding.rank.is_some() {
-        out.push_str(&format!(" rank {}", number(&format!("{place}/rank"), finding.rank)));
+        out.push_str(&format!(" rank {}", number("rank", finding.rank)));
     }
     if let Some(section) = &finding.section {
         out.push_str(&format!(
@@ -73,10 +75,10 @@ fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
             &format!(
                 "<strong>Gain:</strong> {} {} of {} ({} less, {} left){}.",
                 gain.method.as_str(),
-                share(&format!("{place}/predicted_gain/share"), gain.share),
+                share("predicted_gain/share", gain.share),
                 gain.of.as_str(),
-                ns(&format!("{place}/predicted_gain/saved_ns_per_step"), gain.saved_ns_per_step),
-                ns(&format!("{place}/predicted_gain/step_time_ns"), gain.step_time_ns),
+                ns("predicted_gain/saved_ns_per_step", gain.saved_ns_per_step),
+                ns("predicted_gain/step_time_ns", gain.step_time_ns),
                 because.unwrap_or_default()
             ),
             out,
@@ -84,7 +86,7 @@ fn one(at: usize, report: &Report, finding: &Bottleneck, out: &mut String) {
     }
     let (plot, what) = shown_in(report, finding);
     paragraph(&format!("<a class=\"see\" href=\"#{plot}\">See it in {what}</a>"), out);
-    evidence(&place, finding, out);
+    evidence(finding, out);
     out.push_str("</li>\n");
 }
 
@@ -117,14 +119,14 @@ fn list(items: &[String]) -> String {
     format!("<ul>{}</ul>", items.concat())
 }
 
-fn evidence(place: &str, finding: &Bottleneck, out: &mut String) {
+fn evidence(finding: &Bottleneck, out: &mut String) {
     let figures: Vec<String> = finding
         .evidence
         .iter()
         .filter_map(|(key, value)| {
             let (label, words) = labelled(key, value)?;
             let (class, shown) = match (value.as_number(), items(value)) {
-                (Some(number), _) => ("", figure(&format!("{place}/evidence/{key}"), number, &words)),
+                (Some(number), _) => ("", figure(&format!("evidence/{key}"), number, &words)),
                 (None, Some(items)) => (" class=\"wide\"", list(&items)),
                 (None, None) if words.len() > SHORT => (" class=\"wide\"", escape(&words)),
                 (None, None) => ("", escape(&words)),
@@ -147,6 +149,6 @@ pub(super) fn rules(report: &Report, out: &mut String) {
     }
     let rows = others.iter().map(|it| [it.names(|rule| code(rule)), it.state.into(), prose(it.because)]);
     open("rules", "Also checked", out);
-    table("Rules that found nothing", ["Rule", "State", "~Because"], rows, out);
+    table_of_words("Rules that found nothing", ["Rule", "State", "~Because"], rows, out);
     close(out);
 }

@@ -7,19 +7,18 @@ use crate::report::units::{duration, percent};
 
 pub(super) fn table_of(report: &Report, out: &mut String) {
     let rows = modes::several(report).into_iter().map(|(at, mode, share)| {
-        let place = format!("detailed_metrics/modes/{at}");
-        let of = |name: &str| format!("{place}/steady/{name}");
         let stats = &mode.steady;
-        [
+        let cells = [
             code(mode.mode.as_str()),
-            count(&of("count"), stats.count),
-            ns(&of("p50"), stats.p50),
-            ns(&of("p95"), stats.p95),
-            known(&of("mean"), stats.mean, |mean| duration(mean.round() as u64)),
-            ns(&of("max"), stats.max),
-            ns(&format!("{place}/steady_ns"), mode.steady_ns),
+            count("steady/count", stats.count),
+            ns("steady/p50", stats.p50),
+            ns("steady/p95", stats.p95),
+            known("steady/mean", stats.mean, |mean| duration(mean.round() as u64)),
+            ns("steady/max", stats.max),
+            ns("steady_ns", mode.steady_ns),
             escape(&percent(share)),
-        ]
+        ];
+        (format!("detailed_metrics/modes/{at}"), cells)
     });
     table(
         "Steps by mode, without warm-up",

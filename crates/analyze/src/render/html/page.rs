@@ -73,9 +73,15 @@ fn joined(text: &str) -> String {
     out
 }
 
+/// The attribute that says where things are in the JSON report: figures, or what they stand in, whose place they are
+/// below. Nothing where that of the column says it.
+pub(super) fn place(at: &str) -> String {
+    if at.is_empty() { String::new() } else { format!(" data-at=\"{}\"", escape(at)) }
+}
+
 /// A figure: its place in the JSON report, its exact value there, and the value in words.
 pub(super) fn figure(at: &str, value: impl std::fmt::Display, words: &str) -> String {
-    format!("<data value=\"{value}\" data-at=\"{}\">{}</data>", escape(at), escape(words))
+    format!("<data value=\"{value}\"{}>{}</data>", place(at), escape(words))
 }
 
 /// What stands for a figure that is not known.
@@ -126,64 +132,102 @@ pub(super) fn paragraph(html: &str, out: &mut String) {
     out.push_str(&format!("<p>{html}</p>\n"));
 }
 
-/// A table. Titles that begin with `>` are of columns of figures, those with `~` of long texts; the first cell of a row is its name. Nothing where
-/// there are no rows.
-pub(super) fn table<const N: usize>(
+/// A row of a table: its place, below which those of its figures are, and its cells.
+pub(super) type Row<const N: usize> = (String, [String; N]);
+
+/// A column of a table.
+pub(super) struct Column<'a> {
+    /// It begins with `>` where the column is of figures, with `~` where it is of long texts.
+    title: &'a str,
+    /// Where its figures are below the places of their rows, unless they say it themselves.
+    at: &'a str,
+}
+
+impl<'a> From<&'a str> for Column<'a> {
+    fn from(title: &'a str) -> Self {
+        Self { title, at: "" }
+    }
+}
+
+impl<'a> From<(&'a str, &'a str)> for Column<'a> {
+    fn from((title, at): (&'a str, &'a str)) -> Self {
+        Self { title, at }
+    }
+}
+
+impl Column<'_> {
+    fn head(&self) -> String {
+        let words = self.title.trim_start_matches(['>', '~']);
+        format!("<th scope=\"col\"{}{}>{words}</th>", self.head_class(), place(self.at))
+    }
+
+    /// The attribute of its head, and of the name of a row in it.
+    fn head_class(&self) -> &'static str {
+        if self.title.starts_with('>') { " class=\"n\"" } else { "" }
+    }
+
+    /// The attribute of its other cells. Most are figures, which have none.
+    fn cell_class(&self) -> &'static str {
+        match self.title.chars().next() {
+            Some('>') => "",
+            Some('~') => " class=\"wide\"",
+            _ => " class=\"t\"",
+        }
+    }
+}
+
+/// A table; the first cell of a row is its name. Nothing where there are no rows.
+pub(super) fn table<'a, const N: usize>(
     caption: &str,
-    titles: [&str; N],
+    columns: [impl Into<Column<'a>>; N],
+    rows: impl IntoIterator<Item = Row<N>>,
+    out: &mut String,
+) {
+    table_with("", caption, columns, rows.into_iter().map(|(at, row)| (place(&at), row)), out);
+}
+
+/// The same of rows that have no place: their figures say all of it, or there are none.
+pub(super) fn table_of_words<const N: usize>(
+    caption: &str,
+    columns: [&str; N],
     rows: impl IntoIterator<Item = [String; N]>,
     out: &mut String,
 ) {
-    let rows: Vec<(String, [String; N])> = rows.into_iter().map(|row| (String::new(), row)).collect();
-    table_with("", caption, &titles, rows, out);
+    table_with("", caption, columns, rows.into_iter().map(|row| (String::new(), row)), out);
 }
 
-/// The same with attributes of the table, and of each row; rows have as many cells as there are titles.
-pub(super) fn table_with<R: AsRef<[String]>>(
+/// The same with attributes of the table, and of each row; rows have as many cells as there are columns.
+pub(super) fn table_with<'a, R: AsRef<[String]>>(
     attributes: &str,
     caption: &str,
-    titles: &[&str],
-    rows: Vec<(String, R)>,
+    columns: impl IntoIterator<Item = impl Into<Column<'a>>>,
+    rows: impl IntoIterator<Item = (String, R)>,
     out: &mut String,
 ) {
-    if rows.is_empty() {
+    let mut rows = rows.into_iter().peekable();
+    if rows.peek().is_none() {
         return;
     }
+    let columns: Vec<Column<'_>> = columns.into_iter().map(Into::into).collect();
     // What scrolls must be reachable by the keyboard.
     out.push_str(&format!(
         "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"{caption}\"><table{attributes}>\
          <caption>{caption}</caption>\n<thead><tr>"
     ));
-    for title in titles {
-        out.push_str(&format!(
-            "<th scope=\"col\"{}>{}</th>",
-            class(title),
-            title.trim_start_matches(['>', '~'])
-        ));
-    }
+    columns.iter().for_each(|column| out.push_str(&column.head()));
     out.push_str("</tr></thead>\n<tbody>\n");
     for (attributes, row) in rows {
         out.push_str(&format!("<tr{attributes}>"));
-        for (at, (cell, title)) in row.as_ref().iter().zip(titles).enumerate() {
-            let class = class(title);
+        for (at, (cell, column)) in row.as_ref().iter().zip(&columns).enumerate() {
             if at == 0 {
-                out.push_str(&format!("<th scope=\"row\"{class}>{cell}</th>"));
+                out.push_str(&format!("<th scope=\"row\"{}>{cell}</th>", column.head_class()));
             } else {
-                out.push_str(&format!("<td{class}>{cell}</td>"));
+                out.push_str(&format!("<td{}>{cell}</td>", column.cell_class()));
             }
         }
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody></table></div>\n");
-}
-
-/// The attribute of a column's cells.
-fn class(title: &str) -> &'static str {
-    match title.chars().next() {
-        Some('>') => " class=\"n\"",
-        Some('~') => " class=\"wide\"",
-        _ => "",
-    }
 }
 
 #[cfg(test)]

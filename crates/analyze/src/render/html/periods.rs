@@ -7,23 +7,24 @@ use crate::report::Report;
 pub(super) fn table_of(report: &Report, out: &mut String) {
     let Some((at, periodic)) = periods::shown(report) else { return };
     let rows = periods::told(periodic).map(|(n, period, median_ns)| {
-        let place = format!("detailed_metrics/periodic/{at}/periods/{n}");
+        let of = |name: &str| format!("periods/{n}/{name}");
         let cause = period.cause.as_ref();
         let phase = cause.map_or_else(
             || "not known".into(),
             |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
         );
-        [
-            known(&format!("{place}/every"), Some(period.every), periods::steps),
-            count(&format!("{place}/first_step"), period.first_step),
-            count(&format!("{place}/steps"), period.steps),
+        let cells = [
+            known(&of("every"), Some(period.every), periods::steps),
+            count(&of("first_step"), period.first_step),
+            count(&of("steps"), period.steps),
             format!("<span class=\"word\">{}</span>", periods::much(periodic, median_ns)),
-            ns(&format!("{place}/median_ns"), median_ns),
-            ns(&format!("detailed_metrics/periodic/{at}/usual/p50"), periodic.usual.p50),
+            ns(&of("median_ns"), median_ns),
+            ns("usual/p50", periodic.usual.p50),
             phase,
-            ns(&format!("{place}/cause/usual_ns"), cause.map(|cause| cause.usual_ns)),
-            ns(&format!("{place}/cause/periodic_ns"), cause.map(|cause| cause.periodic_ns)),
-        ]
+            ns(&of("cause/usual_ns"), cause.map(|cause| cause.usual_ns)),
+            ns(&of("cause/periodic_ns"), cause.map(|cause| cause.periodic_ns)),
+        ];
+        (format!("detailed_metrics/periodic/{at}"), cells)
     });
     table(
         "Periodic steps: no outliers, though they take longer",

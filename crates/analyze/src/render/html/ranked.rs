@@ -36,23 +36,25 @@ pub(super) fn render(report: &Report, out: &mut String) {
     let rows = slowest.into_iter().filter_map(|(at, row)| {
         let name = if row.self_ns.is_some() { "self_ns" } else { "self_busy_ns" };
         let own = own(row).filter(|own| *own > 0)?;
-        Some([
+        let cells = [
             path(&named_path(&row.path)),
             bar(row, own, longest),
-            ns(&format!("sections/{at}/{name}"), own),
-            count(&format!("sections/{at}/count"), row.stats.count),
-        ])
+            ns(name, own),
+            count("count", row.stats.count),
+        ];
+        Some((format!("sections/{at}"), cells))
     });
     table("Sections with most time of their own", ["Section", "Own time", ">Self", ">Calls"], rows, out);
     let most = frequent.first().map_or(0, |(_, row)| row.stats.count);
     let rows = frequent.into_iter().map(|(at, row)| {
-        [
+        let cells = [
             path(&named_path(&row.path)),
             bar(row, row.stats.count, most),
-            count(&format!("sections/{at}/count"), row.stats.count),
-            ns(&format!("sections/{at}/p50"), row.stats.p50),
-            ns(&format!("sections/{at}/total"), row.stats.total),
-        ]
+            count("count", row.stats.count),
+            ns("p50", row.stats.p50),
+            ns("total", row.stats.total),
+        ];
+        (format!("sections/{at}"), cells)
     });
     table(
         "Sections that are called most",
@@ -61,15 +63,15 @@ pub(super) fn render(report: &Report, out: &mut String) {
         out,
     );
     let rows = of(report, &metrics.most_variable_sections).into_iter().map(|(at, row)| {
-        let place = |name: &str| format!("sections/{at}/{name}");
-        [
+        let cells = [
             path(&named_path(&row.path)),
-            share(&place("robust_cv"), row.stats.robust_cv),
-            share(&place("cv"), row.stats.cv),
-            ns(&place("p50"), row.stats.p50),
-            ns(&place("p95"), row.stats.p95),
-            ns(&place("max"), row.stats.max),
-        ]
+            share("robust_cv", row.stats.robust_cv),
+            share("cv", row.stats.cv),
+            ns("p50", row.stats.p50),
+            ns("p95", row.stats.p95),
+            ns("max", row.stats.max),
+        ];
+        (format!("sections/{at}"), cells)
     });
     table(
         "Sections whose durations vary most",

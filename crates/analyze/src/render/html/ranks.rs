@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Phase;
 
-use super::page::{UNKNOWN, close, code, count, known, ns, number, open, paragraph, table, table_with};
+use super::page::{
+    UNKNOWN, close, code, count, known, ns, number, open, paragraph, place, table, table_with,
+};
 use super::palette::Palette;
 use super::svg;
 use crate::report::Report;
@@ -24,25 +26,25 @@ pub(super) fn render(report: &Report, out: &mut String) {
     }
     open("ranks", "Processes", out);
     let rows = report.ranks.iter().enumerate().map(|(at, row)| {
-        let place = format!("ranks/{at}");
         let rate_of = row.throughput.samples_per_second;
-        [
-            number(&format!("{place}/resource/rank"), row.resource.rank),
+        let cells = [
+            number("resource/rank", row.resource.rank),
             Some(&row.resource.host_name)
                 .filter(|name| !name.is_empty())
                 .map_or(UNKNOWN.into(), |name| code(name)),
-            number(&format!("{place}/resource/cpus"), row.resource.cpus),
-            count(&format!("{place}/steps/count"), row.steps.count),
-            ns(&format!("{place}/steps/p50"), row.steps.p50),
-            ns(&format!("{place}/steps/p95"), row.steps.p95),
-            known(&format!("{place}/throughput/samples_per_second"), rate_of, |value| rate(value, "samples")),
-            count(&format!("{place}/traces"), row.traces),
+            number("resource/cpus", row.resource.cpus),
+            count("steps/count", row.steps.count),
+            ns("steps/p50", row.steps.p50),
+            ns("steps/p95", row.steps.p95),
+            known("throughput/samples_per_second", rate_of, |value| rate(value, "samples")),
+            count("traces", row.traces),
             match (row.ended, row.ended_by) {
                 (true, Some(signal)) => format!("yes, by {signal}"),
                 (true, None) => "yes".into(),
                 (false, _) => "no end was read".into(),
             },
-        ]
+        ];
+        (format!("ranks/{at}"), cells)
     });
     table(
         "Processes of the run",
@@ -79,14 +81,12 @@ fn phases(report: &Report, out: &mut String) {
     let rows = ranks.iter().map(|&(at, row)| {
         let parts = phases.iter().filter_map(|phase| Some((palette.class(phase), exposed(row, phase)?.1)));
         let parts = parts.map(|(class, ns)| (class, ns as f64 / whole_ns.max(1) as f64));
-        let mut cells = vec![
-            number(&format!("ranks/{at}/resource/rank"), row.resource.rank),
-            svg::bar_of(&parts.collect::<Vec<_>>()),
-        ];
-        cells.extend(phases.iter().take(PHASES).map(|phase| cell(at, row, phase)));
-        (String::new(), cells)
+        let mut cells =
+            vec![number("resource/rank", row.resource.rank), svg::bar_of(&parts.collect::<Vec<_>>())];
+        cells.extend(phases.iter().take(PHASES).map(|phase| cell(row, phase)));
+        (place(&format!("ranks/{at}")), cells)
     });
-    table_with("", "Where the time of a step goes, by rank: means", &titles, rows.collect(), out);
+    table_with("", "Where the time of a step goes, by rank: means", titles, rows, out);
     let mut text = "Exposed time of a step after warm-up, as in the table of phases. Where ranks do steps together, a rank \
                     that works longer than the others makes these wait, which is their <code>communication</code> or \
                     <code>synchronization</code> where it is recorded."
@@ -118,12 +118,12 @@ fn exposed(row: &InstanceRow, phase: &str) -> Option<(usize, u64)> {
     times.into_iter().find(|(_, time)| time.phase.as_str() == phase).map(|(at, time)| (at, time.exposed_ns))
 }
 
-fn cell(at: usize, row: &InstanceRow, phase: &str) -> String {
+fn cell(row: &InstanceRow, phase: &str) -> String {
     if phase == Phase::Communication.as_str() {
-        return ns(&format!("ranks/{at}/communication_per_step_ns"), row.communication_per_step_ns);
+        return ns("communication_per_step_ns", row.communication_per_step_ns);
     }
     match exposed(row, phase) {
-        Some((n, exposed_ns)) => ns(&format!("ranks/{at}/phases_per_step/{n}/exposed_ns"), exposed_ns),
+        Some((n, exposed_ns)) => ns(&format!("phases_per_step/{n}/exposed_ns"), exposed_ns),
         None => "<span class=\"none\" title=\"no time\">–</span>".into(),
     }
 }

@@ -1,6 +1,6 @@
 //! How complete the recording is: spans read and lost, issues of the input, bounds that were reached.
 
-use super::page::{close, code, count, escape, open, paragraph, path, prose, table};
+use super::page::{close, code, count, escape, open, paragraph, path, prose, table, table_of_words};
 use crate::render::common::{
     names::word,
     recording::{is_unpacked, unended},
@@ -10,7 +10,7 @@ use crate::report::Report;
 pub(super) fn render(report: &Report, out: &mut String) {
     open("recording", "Recording", out);
     let losses = &report.losses;
-    table(
+    table_of_words(
         "Spans and traces",
         ["What", ">Number"],
         [
@@ -29,36 +29,37 @@ pub(super) fn render(report: &Report, out: &mut String) {
         paragraph(&prose(text), out);
     }
     let rows = losses.dropped.iter().enumerate().map(|(at, row)| {
-        [
+        let cells = [
             row.reason.map_or_else(|| "not known".into(), code),
-            count(&format!("losses/dropped/{at}/spans"), row.spans),
+            count("spans", row.spans),
             row.sink.as_deref().map(code).unwrap_or_default(),
             if row.is_lacking { "yes" } else { "perhaps not" }.into(),
             row.advice.map(prose).unwrap_or_default(),
-        ]
+        ];
+        (format!("losses/dropped/{at}"), cells)
     });
     table("Losses", ["Reason", ">Spans", "Sink", "Lacking here", "~What to do"], rows, out);
     let rows = report.read_issues.iter().enumerate().map(|(at, issue)| {
-        let place = format!("read_issues/{at}");
         let is_unpacked = issue.offset.is_some() && is_unpacked(report, &issue.file);
         let unpacked = if is_unpacked { " unpacked" } else { "" };
-        [
+        let cells = [
             path(&issue.file),
             escape(&word(&issue.kind).replace('_', " ")),
-            count(&format!("{place}/offset"), issue.offset) + unpacked,
-            count(&format!("{place}/count"), issue.count),
+            count("offset", issue.offset) + unpacked,
+            count("count", issue.count),
             prose(&issue.reason),
-        ]
+        ];
+        (format!("read_issues/{at}"), cells)
     });
     table("Issues of the input", ["File", "Kind", ">At byte", ">Times", "~What it means"], rows, out);
     let rows = report.detailed_metrics.disagreements.iter().enumerate().map(|(at, row)| {
-        let place = format!("detailed_metrics/disagreements/{at}");
-        [
+        let cells = [
             path(&row.path),
             code(row.figure),
-            count(&format!("{place}/spans"), row.spans),
-            count(&format!("{place}/aggregates"), row.aggregates),
-        ]
+            count("spans", row.spans),
+            count("aggregates", row.aggregates),
+        ];
+        (format!("detailed_metrics/disagreements/{at}"), cells)
     });
     table(
         "Where spans and the processes' own sums differ",
@@ -71,14 +72,15 @@ pub(super) fn render(report: &Report, out: &mut String) {
         let name = name.as_ref().and_then(|value| value.get("limit")).and_then(|value| value.as_str());
         [escape(&name.unwrap_or("unknown").replace('_', " "))]
     });
-    table("Bounds of the analysis that were reached", ["Bound"], limits, out);
+    table_of_words("Bounds of the analysis that were reached", ["Bound"], limits, out);
     let rows = report.inputs.iter().enumerate().map(|(at, input)| {
-        [
+        let cells = [
             path(&input.path),
             input.format.as_deref().map(code).unwrap_or_default(),
-            super::page::bytes(&format!("inputs/{at}/bytes"), input.bytes),
-            count(&format!("inputs/{at}/spans"), input.spans),
-        ]
+            super::page::bytes("bytes", input.bytes),
+            count("spans", input.spans),
+        ];
+        (format!("inputs/{at}"), cells)
     });
     table("Input", ["File", "Format", ">Size", ">Spans"], rows, out);
     close(out);

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::page::{bytes, close, code, count, escape, ns, open, paragraph, path, share, table_with};
-use crate::render::common::names::{named_path, printable};
+use super::page::{bytes, close, code, count, escape, ns, open, paragraph, path, place, share, table_with};
+use crate::render::common::names::{named_path, printable, shortened};
 use crate::report::Report;
 use crate::summary::{PhaseName, SectionRow};
 
@@ -84,53 +84,53 @@ pub(super) fn table(report: &Report, out: &mut String) {
     open("sections", "Sections", out);
     out.push_str("<div id=\"section-tools\" class=\"tools\" hidden></div>\n");
     let rows = order(report).take(ROWS).map(|(at, row)| {
-        let place = format!("sections/{at}");
-        let of = |name: &str| format!("{place}/{name}");
         let phase = row.phase.as_ref().map(PhaseName::as_str);
-        let attributes = format!(
-            " data-path=\"{}\" data-kind=\"{}\" data-phase=\"{}\"",
-            escape(&printable(&row.path)),
-            row.kind.as_str(),
-            escape(phase.unwrap_or_default())
-        );
+        // Where the name of the row is not the path, it is said beside it.
+        let named = named_path(&row.path);
+        let other = match shortened(&named) == row.path {
+            true => String::new(),
+            false => format!(" data-path=\"{}\"", escape(&printable(&row.path))),
+        };
+        let place = place(&format!("sections/{at}"));
+        let attributes = format!("{place}{other} data-kind=\"{}\"", row.kind.as_str());
         let alloc = row.memory.as_ref();
         let cells = [
-            path(&named_path(&row.path)),
+            path(&named),
             phase.map(code).unwrap_or_default(),
-            count(&of("count"), row.stats.count),
-            ns(&of("total"), row.stats.total),
+            count("", row.stats.count),
+            ns("", row.stats.total),
             match row.self_ns {
-                Some(_) => ns(&of("self_ns"), row.self_ns),
-                None => ns(&of("self_busy_ns"), row.self_busy_ns),
+                Some(_) => ns("", row.self_ns),
+                None => ns("self_busy_ns", row.self_busy_ns),
             },
-            ns(&of("p50"), row.stats.p50),
-            ns(&of("p95"), row.stats.p95),
-            ns(&of("max"), row.stats.max),
-            share(&of("cv"), row.stats.cv),
-            bytes(&of("alloc/alloc_bytes"), alloc.map(|alloc| alloc.alloc_bytes)),
-            bytes(&of("alloc/peak_bytes"), alloc.and_then(|alloc| alloc.peak_bytes)),
-            count(&of("errors"), row.errors),
+            ns("", row.stats.p50),
+            ns("", row.stats.p95),
+            ns("", row.stats.max),
+            share("", row.stats.cv),
+            bytes("", alloc.map(|alloc| alloc.alloc_bytes)),
+            bytes("", alloc.and_then(|alloc| alloc.peak_bytes)),
+            count("", row.errors),
         ];
         (attributes, cells)
     });
     table_with(
         " id=\"section-table\"",
         "Sections by time",
-        &[
-            "Section",
-            "Phase",
-            ">Calls",
-            ">Total",
-            ">Self",
-            ">Median",
-            ">p95",
-            ">Longest",
-            ">CV",
-            ">Allocated",
-            ">Peak",
-            ">Errors",
+        [
+            ("Section", ""),
+            ("Phase", ""),
+            (">Calls", "count"),
+            (">Total", "total"),
+            (">Self", "self_ns"),
+            (">Median", "p50"),
+            (">p95", "p95"),
+            (">Longest", "max"),
+            (">CV", "cv"),
+            (">Allocated", "alloc/alloc_bytes"),
+            (">Peak", "alloc/peak_bytes"),
+            (">Errors", "errors"),
         ],
-        rows.collect(),
+        rows,
         out,
     );
     let more = report.sections.len().saturating_sub(ROWS);

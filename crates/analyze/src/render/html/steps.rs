@@ -43,22 +43,22 @@ pub(super) fn phases(report: &Report, out: &mut String) {
         svg::stack(&parts, summary.whole.total_ns, out);
         let total_ns = summary.whole.total_ns;
         let rows = summary.phases.iter().enumerate().map(|(at, row)| {
-            let place = format!("summary/phases/{at}");
-            [
+            let cells = [
                 svg::keyed(&class(&row.phase), &code(row.phase.as_str())),
                 svg::bar(row.exposed_ns as f64 / total_ns as f64, &class(&row.phase)),
-                share(&format!("{place}/exposed_share"), row.exposed_share),
-                ns(&format!("{place}/exposed_ns"), row.exposed_ns),
-                share(&format!("{place}/total_share"), row.total_share),
-                ns(&format!("{place}/total_ns"), row.total_ns),
-                count(&format!("{place}/spans"), row.spans),
-            ]
+                share("exposed_share", row.exposed_share),
+                ns("exposed_ns", row.exposed_ns),
+                share("total_share", row.total_share),
+                ns("total_ns", row.total_ns),
+                count("spans", row.spans),
+            ];
+            (format!("summary/phases/{at}"), cells)
         });
         let rest = [
             svg::keyed(palette::NO_PHASE, "(no phase)"),
             svg::bar(summary.unattributed_share(), palette::NO_PHASE),
             escape(&percent(summary.unattributed_share())),
-            ns("summary/unattributed_ns", summary.unattributed_ns),
+            ns("unattributed_ns", summary.unattributed_ns),
             String::new(),
             String::new(),
             String::new(),
@@ -66,7 +66,7 @@ pub(super) fn phases(report: &Report, out: &mut String) {
         table(
             "Time of the steps by phase",
             ["Phase", "Exposed", ">Share", ">Time", ">Share on any thread", ">Time on any thread", ">Spans"],
-            rows.chain([rest]),
+            rows.chain([("summary".into(), rest)]),
             out,
         );
         paragraph(
@@ -81,14 +81,14 @@ pub(super) fn phases(report: &Report, out: &mut String) {
         );
     }
     let rows = outside().map(|(at, row)| {
-        let place = format!("detailed_metrics/outside/{at}");
-        [
+        let cells = [
             row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
-            count(&format!("{place}/stats/count"), row.stats.count),
-            ns(&format!("{place}/stats/total"), row.stats.total),
-            ns(&format!("{place}/stats/p50"), row.stats.p50),
-            ns(&format!("{place}/stats/max"), row.stats.max),
-        ]
+            count("stats/count", row.stats.count),
+            ns("stats/total", row.stats.total),
+            ns("stats/p50", row.stats.p50),
+            ns("stats/max", row.stats.max),
+        ];
+        (format!("detailed_metrics/outside/{at}"), cells)
     });
     table(
         "Between the steps, on the same threads",
@@ -112,15 +112,15 @@ fn phase_sums(report: &Report, out: &mut String) {
     let all_ns = parts.iter().fold(0u64, |sum, (_, _, ns)| sum.saturating_add(*ns));
     svg::stack(&parts, summary.input.steps_ns.max(all_ns), out);
     let rows = summary.phase_sums.iter().enumerate().map(|(at, row)| {
-        let place = format!("summary/phase_sums/{at}");
         let label = row.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str()));
-        [
+        let cells = [
             svg::keyed(&palette.of_phase(row.phase.as_ref()), &label),
             svg::bar(row.share, &palette.of_phase(row.phase.as_ref())),
-            share(&format!("{place}/share"), row.share),
-            ns(&format!("{place}/total_ns"), row.total_ns),
-            count(&format!("{place}/calls"), row.calls),
-        ]
+            share("share", row.share),
+            ns("total_ns", row.total_ns),
+            count("calls", row.calls),
+        ];
+        (format!("summary/phase_sums/{at}"), cells)
     });
     table(
         "Time of the steps by phase",
@@ -144,7 +144,6 @@ pub(super) fn slowest(report: &Report, out: &mut String) {
     let Some((at, mode)) = primary(report).filter(|(_, mode)| !mode.slowest.is_empty()) else { return };
     open("slowest", "Slowest steps", out);
     let rows = mode.slowest.iter().enumerate().map(|(n, step)| {
-        let place = format!("detailed_metrics/modes/{at}/slowest/{n}");
         let mut phases: Vec<String> = step
             .phases
             .iter()
@@ -152,19 +151,20 @@ pub(super) fn slowest(report: &Report, out: &mut String) {
             .filter(|(_, part)| part.exposed_ns > 0)
             .take(PHASES)
             .map(|(m, part)| {
-                let exposed = ns(&format!("{place}/phases/{m}/exposed_ns"), part.exposed_ns);
+                let exposed = ns(&format!("phases/{m}/exposed_ns"), part.exposed_ns);
                 format!("<span class=\"word\">{} {exposed}</span>", code(part.phase.as_str()))
             })
             .collect();
         phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
-        [
-            count(&format!("{place}/step"), step.step),
-            number(&format!("{place}/rank"), step.rank),
-            ns(&format!("{place}/duration_ns"), step.duration_ns),
+        let cells = [
+            count("step", step.step),
+            number("rank", step.rank),
+            ns("duration_ns", step.duration_ns),
             phases.join(", "),
-            ns(&format!("{place}/unattributed_ns"), step.unattributed_ns),
+            ns("unattributed_ns", step.unattributed_ns),
             code(&step.trace_id),
-        ]
+        ];
+        (format!("detailed_metrics/modes/{at}/slowest/{n}"), cells)
     });
     table(
         "The slowest steps after warm-up",
@@ -182,19 +182,19 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
     }
     open("loaders", "Batches", out);
     let rows = batches.loaders.iter().enumerate().map(|(at, row)| {
-        let place = format!("detailed_metrics/batches/loaders/{at}");
-        [
+        let cells = [
             code(&row.name),
-            count(&format!("{place}/produce/count"), row.produce.count),
+            count("produce/count", row.produce.count),
             row.workers.len().to_string(),
-            share(&format!("{place}/utilisation"), row.utilisation),
-            share(&format!("{place}/slot_wait_share"), row.slot_wait_share),
-            ns(&format!("{place}/produce/p50"), row.produce.p50),
-            ns(&format!("{place}/produce/p95"), row.produce.p95),
-            ns(&format!("{place}/busy_ns"), row.busy_ns),
-            ns(&format!("{place}/waiting_ns"), row.waiting_ns),
-            ns(&format!("{place}/computing_ns"), row.computing_ns),
-        ]
+            share("utilisation", row.utilisation),
+            share("slot_wait_share", row.slot_wait_share),
+            ns("produce/p50", row.produce.p50),
+            ns("produce/p95", row.produce.p95),
+            ns("busy_ns", row.busy_ns),
+            ns("waiting_ns", row.waiting_ns),
+            ns("computing_ns", row.computing_ns),
+        ];
+        (format!("detailed_metrics/batches/loaders/{at}"), cells)
     });
     table(
         "Loaders: how long a batch takes, and what their threads did",
@@ -215,31 +215,31 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
     );
     let rows = batches.loaders.iter().enumerate().flat_map(|(at, loader)| {
         waiters(loader).map(move |waiter| {
-            let place = format!("detailed_metrics/batches/loaders/{at}/{}", waiter.place);
-            [
+            let cells = [
                 code(&loader.name),
                 prose(&waiter.who),
-                count(&format!("{place}/waits"), waiter.waits),
-                ns(&format!("{place}/total_ns"), waiter.total_ns),
-            ]
+                count("waits", waiter.waits),
+                ns("total_ns", waiter.total_ns),
+            ];
+            (format!("detailed_metrics/batches/loaders/{at}/{}", waiter.place), cells)
         })
     });
     table("Who waited for which loader", ["Loader", "Who waited", ">Waits", ">Time"], rows, out);
-    let place = "detailed_metrics/waits";
     let kinds = [
         ("Waits", "wait", waits.wait),
         ("Making", "produce", waits.produce),
         ("In the queue", "queue", waits.queue),
     ];
     let rows = kinds.into_iter().filter(|(_, _, stats)| stats.count > 0).map(|(title, name, stats)| {
-        [
+        let cells = [
             title.to_owned(),
-            count(&format!("{place}/{name}/count"), stats.count),
-            ns(&format!("{place}/{name}/total"), stats.total),
-            ns(&format!("{place}/{name}/p50"), stats.p50),
-            ns(&format!("{place}/{name}/p95"), stats.p95),
-            ns(&format!("{place}/{name}/max"), stats.max),
-        ]
+            count("count", stats.count),
+            ns("total", stats.total),
+            ns("p50", stats.p50),
+            ns("p95", stats.p95),
+            ns("max", stats.max),
+        ];
+        (format!("detailed_metrics/waits/{name}"), cells)
     });
     table(
         "Batches as the training thread saw them",
@@ -253,27 +253,27 @@ pub(super) fn loaders(report: &Report, out: &mut String) {
 /// Ends and extremes of what sections hold.
 fn held(memory: &Memory, out: &mut String) {
     let Some(held) = &memory.by_section else { return };
-    let place = "memory/by_section";
-    let row = |name: String, place: String, row: &HeldFigures| {
-        let bytes = |name: &str, bytes: i64| figure(&format!("{place}/{name}"), bytes, &signed_bytes(bytes));
-        [
+    let row = |name: String, place: &str, row: &HeldFigures| {
+        let bytes = |at: &str, bytes: i64| figure(at, bytes, &signed_bytes(bytes));
+        let cells = [
             name,
             bytes("first_bytes", row.first_bytes),
             bytes("last_bytes", row.last_bytes),
             bytes("peak_bytes", row.peak_bytes),
-            count(&format!("{place}/peak_step"), row.peak_step),
-        ]
+            count("peak_step", row.peak_step),
+        ];
+        (format!("memory/by_section/{place}"), cells)
     };
     let paths: Vec<&str> = held.sections.iter().map(|section| section.path.as_str()).collect();
     let sections = held.sections.iter().zip(palette::of_sections(&paths)).enumerate();
     let sections = sections.map(|(at, (section, class))| {
         let inside = if section.with_inside { " with all inside" } else { "" };
         let name = svg::keyed_line(&class, &format!("{}{inside}", super::page::path(&section.path)));
-        row(name, format!("{place}/sections/{at}"), &section.figures)
+        row(name, &format!("sections/{at}"), &section.figures)
     });
     let name = svg::keyed_line;
-    let others = row(name(palette::HELD_OTHER, "all others"), format!("{place}/other"), &held.other);
-    let all = row(name(palette::HELD, "all sections"), format!("{place}/total"), &held.total);
+    let others = row(name(palette::HELD_OTHER, "all others"), "other", &held.other);
+    let all = row(name(palette::HELD, "all sections"), "total", &held.total);
     table(
         "Memory that sections hold",
         ["Section", ">After the first point", ">After the last", ">Farthest from zero", ">At step"],
@@ -297,33 +297,30 @@ pub(super) fn memory(report: &Report, out: &mut String) {
         return close(out);
     };
     let kinds = [("live", "Live", &memory.live), ("rss", "Resident", &memory.rss)];
-    let rows =
-        kinds.into_iter().filter_map(|(name, title, pair)| {
-            let pair = pair.as_ref()?;
-            let place = format!("memory/{name}");
-            let slope = pair.whole.map(|trend| trend.slope_per_step);
-            Some([
-                title.to_owned(),
-                bytes(&format!("{place}/first_bytes"), pair.first_bytes),
-                bytes(&format!("{place}/last_bytes"), pair.last_bytes),
-                bytes(&format!("{place}/max_bytes"), pair.max_bytes),
-                known(&format!("{place}/whole/slope_per_step"), slope, |slope| {
-                    signed_bytes(slope.round() as i64)
-                }),
-            ])
-        });
+    let rows = kinds.into_iter().filter_map(|(name, title, pair)| {
+        let pair = pair.as_ref()?;
+        let slope = pair.whole.map(|trend| trend.slope_per_step);
+        let cells = [
+            title.to_owned(),
+            bytes("first_bytes", pair.first_bytes),
+            bytes("last_bytes", pair.last_bytes),
+            bytes("max_bytes", pair.max_bytes),
+            known("whole/slope_per_step", slope, |slope| signed_bytes(slope.round() as i64)),
+        ];
+        Some((format!("memory/{name}"), cells))
+    });
     table("Memory at the ends of steps", ["Memory", ">First", ">Last", ">Most", ">Growth a step"], rows, out);
     held(memory, out);
     let rows = memory.processes.iter().enumerate().map(|(at, row)| {
-        let place = format!("memory/processes/{at}");
-        [
-            number(&format!("{place}/rank"), row.rank),
+        let cells = [
+            number("rank", row.rank),
             code(&row.host),
-            bytes(&format!("{place}/rss_last_bytes"), row.rss_last_bytes),
-            bytes(&format!("{place}/rss_max_bytes"), row.rss_max_bytes),
-            bytes(&format!("{place}/live_last_bytes"), row.live_last_bytes),
-            bytes(&format!("{place}/live_max_bytes"), row.live_max_bytes),
-        ]
+            bytes("rss_last_bytes", row.rss_last_bytes),
+            bytes("rss_max_bytes", row.rss_max_bytes),
+            bytes("live_last_bytes", row.live_last_bytes),
+            bytes("live_max_bytes", row.live_max_bytes),
+        ];
+        (format!("memory/processes/{at}"), cells)
     });
     table(
         "Memory of the processes",
@@ -332,17 +329,17 @@ pub(super) fn memory(report: &Report, out: &mut String) {
         out,
     );
     let rows = report.leaks.iter().enumerate().map(|(at, leak)| {
-        let place = format!("leaks/{at}");
         let signed = |value: f64| signed_bytes(value.round() as i64);
         let interval = leak.confidence_interval;
-        [
+        let cells = [
             leak.section.as_deref().map_or_else(|| "no single section".into(), code),
             crate::render::common::names::word(&leak.verdict),
-            figure(&format!("{place}/bytes_per_step"), leak.bytes_per_step, &signed(leak.bytes_per_step)),
-            figure(&format!("{place}/confidence_interval/0"), interval.0, &signed(interval.0)),
-            figure(&format!("{place}/confidence_interval/1"), interval.1, &signed(interval.1)),
-            bytes(&format!("{place}/live_bytes"), leak.live_bytes),
-        ]
+            figure("bytes_per_step", leak.bytes_per_step, &signed(leak.bytes_per_step)),
+            figure("confidence_interval/0", interval.0, &signed(interval.0)),
+            figure("confidence_interval/1", interval.1, &signed(interval.1)),
+            bytes("live_bytes", leak.live_bytes),
+        ];
+        (format!("leaks/{at}"), cells)
     });
     table(
         "Memory that grows",

@@ -6,6 +6,7 @@
 use super::axis::{Axis, short, step_name, steps};
 use super::marks::Marks;
 use super::page::escape;
+use super::shape;
 use crate::report::units::{bytes, count, percent};
 
 /// Height of a plot in pixels, and its margins; what is left and right of it is in the style.
@@ -16,8 +17,9 @@ const TOP: f64 = 10.0;
 const TOP_OF_MARKS: f64 = 38.0;
 /// What words about outliers add to it.
 const ROOM_OF_WORDS: f64 = 16.0;
-/// Width of what stretches, in its own units.
-const INSIDE: f64 = 1_000.0;
+/// Width of what stretches, in its own units, and how many of them a pixel is high: places in it are whole numbers.
+const INSIDE: f64 = 10_000.0;
+const FINE: f64 = 10.0;
 
 /// Buckets of a plot: more than a page shows nobody sees.
 pub(super) const BUCKETS: usize = 400;
@@ -96,14 +98,12 @@ pub(super) fn bar(share: f64, class: &str) -> String {
 
 /// A bar of several shares of one, one after the other.
 pub(super) fn bar_of(parts: &[(String, f64)]) -> String {
-    let mut out = String::from(
-        "<svg class=\"bar\" viewBox=\"0 0 100 10\" preserveAspectRatio=\"none\" aria-hidden=\"true\">",
-    );
+    let mut out = String::from("<svg class=\"bar\" aria-hidden=\"true\">");
     let mut x = 0.0;
     for (class, share) in parts {
         let width = if share.is_finite() { 100.0 * share.clamp(0.0, 1.0) } else { 0.0 };
-        let place = if x > 0.0 { format!(" x=\"{x:.2}\"") } else { String::new() };
-        out.push_str(&format!("<rect class=\"{class}\"{place} width=\"{width:.2}\" height=\"10\"/>"));
+        let place = if x > 0.0 { format!(" x=\"{x:.2}%\"") } else { String::new() };
+        out.push_str(&format!("<rect class=\"{class}\"{place} width=\"{width:.2}%\" height=\"100%\"/>"));
         x += width;
     }
     out + "</svg>"
@@ -215,12 +215,13 @@ pub(super) fn anchor(share: f64) -> &'static str {
 }
 
 /// Width of an area of a single step.
-const COLUMN: f64 = 20.0;
+const COLUMN: f64 = 200.0;
 
 /// Opens what stretches.
 fn open_inside(out: &mut String) {
     out.push_str(&format!(
-        "<svg class=\"in\" width=\"100%\" height=\"{HEIGHT}\" viewBox=\"0 0 {INSIDE} {HEIGHT}\" preserveAspectRatio=\"none\">\n"
+        "<svg class=\"in\" width=\"100%\" height=\"{HEIGHT}\" viewBox=\"0 0 {INSIDE} {}\" preserveAspectRatio=\"none\">\n",
+        FINE * HEIGHT
     ));
 }
 
@@ -278,17 +279,15 @@ fn plot(
         let (Some(first), Some(last)) = (buckets.first(), buckets.last()) else { continue };
         // A single one is as wide as can be seen.
         let more = if buckets.len() == 1 { COLUMN } else { 0.0 };
-        let at = |one: &Bucket, more| format!("{:.1},{:.1}", place.x(one.step) + more, place.y(one.mean));
-        let mut top: Vec<String> = buckets.iter().map(|one| at(one, 0.0)).collect();
-        top.extend((more > 0.0).then(|| at(last, more)));
+        let end = place.x(last.step) + more;
+        let top = buckets.iter().map(|one| place.inside(one.step, one.mean));
+        let rest = [(end, FINE * place.y(last.mean)), (end, FINE * place.y(0.0))];
+        let begin = place.inside(first.step, 0.0);
+        let shape = shape::through(top.chain(rest).chain([begin]));
         out.push_str(&format!(
-            "<polygon class=\"area {}\" points=\"{} {:.1},{bottom:.1} {:.1},{bottom:.1}\"><title>{}</title></polygon>\n",
+            "<path class=\"area {}\" d=\"{shape}\"><title>{}</title></path>\n",
             line.class,
-            top.join(" "),
-            place.x(last.step) + more,
-            place.x(first.step),
             escape(line.label),
-            bottom = place.y(0.0),
         ));
     }
     lines.iter().filter(|_| !is_area).for_each(|line| band(line, &place, out));
@@ -341,7 +340,12 @@ impl Place<'_> {
         INSIDE * self.share(step)
     }
 
-    /// The same with an end to the last one, which is drawn over all steps that it holds.
+    /// A place in what stretches.
+    fn inside(&self, step: u64, value: f64) -> (f64, f64) {
+        (self.x(step), FINE * self.y(value))
+    }
+
+    /// The same buckets with an end to the last one, which is drawn over all steps that it holds.
     fn reaching(&self, buckets: &[Bucket]) -> Vec<Bucket> {
         let mut buckets = buckets.to_vec();
         let end = buckets.last().map(|last| Bucket { step: last.end.min(self.last), ..*last });
@@ -361,27 +365,23 @@ fn step_ticks(place: &Place<'_>, out: &mut String) {
 }
 
 fn band(line: &Line<'_>, place: &Place<'_>, out: &mut String) {
-    let at = |step: u64, value: f64| format!("{:.1},{:.1}", place.x(step), place.y(value));
+    let at = |step: u64, value: f64| place.inside(step, value);
     let buckets = place.reaching(line.buckets);
     let upper = buckets.iter().map(|one| at(one.step, one.max));
-    // A level edge is its two ends.
-    let (first, last) = (buckets.first(), buckets.last());
-    let is_level = buckets.iter().all(|one| Some(one.min) == first.map(|first| first.min));
-    let ends = last.into_iter().chain(first).filter(|_| is_level);
-    let lower = ends.chain(buckets.iter().rev().filter(|_| !is_level)).map(|one| at(one.step, one.min));
-    let mut mean: Vec<String> = buckets.iter().map(|one| at(one.step, one.mean)).collect();
+    let lower = buckets.iter().rev().map(|one| at(one.step, one.min));
+    let mut mean: Vec<(f64, f64)> = buckets.iter().map(|one| at(one.step, one.mean)).collect();
     // A line to itself is a point, where its ends are round.
     let dot = if mean.len() == 1 { " dot" } else { "" };
-    mean.extend(mean.first().filter(|_| mean.len() == 1).cloned());
+    mean.extend(mean.first().filter(|_| mean.len() == 1).copied());
     let class = line.class;
     // A band without a height is not seen.
     if buckets.iter().any(|one| one.min < one.max) {
-        let band: Vec<String> = upper.chain(lower).collect();
-        out.push_str(&format!("<polygon class=\"band {class}\" points=\"{}\"/>\n", band.join(" ")));
+        let shape = shape::through(upper.chain(lower));
+        out.push_str(&format!("<path class=\"band {class}\" d=\"{shape}\"/>\n"));
     }
     out.push_str(&format!(
-        "<polyline class=\"line{dot} {class}\" points=\"{}\"><title>{}</title></polyline>\n",
-        mean.join(" "),
+        "<path class=\"line{dot} {class}\" d=\"{}\"><title>{}</title></path>\n",
+        shape::through(mean.into_iter()),
         escape(line.label),
     ));
 }

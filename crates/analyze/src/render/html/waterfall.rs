@@ -109,18 +109,18 @@ pub(super) fn title(report: &Report, example: &Example) -> String {
 
 fn kept(report: &Report, out: &mut String) {
     let rows = report.examples.iter().enumerate().map(|(at, example)| {
-        let place = format!("examples/{at}");
         let roles: Vec<&str> = example.roles.iter().map(|role| role.as_str()).collect();
         let warm = if example.is_warmup { ", warm-up" } else { "" };
-        [
-            count(&format!("{place}/step"), example.step.step),
+        let cells = [
+            count("step", example.step.step),
             format!("{}, {}{warm}", example.mode.as_str(), roles.join(" and ")),
-            number(&format!("{place}/rank"), example.step.rank),
-            ns(&format!("{place}/duration_ns"), example.step.duration_ns),
-            ns(&format!("{place}/unattributed_ns"), example.step.unattributed_ns),
-            count(&format!("{place}/spans_in_step"), example.spans_in_step),
+            number("rank", example.step.rank),
+            ns("duration_ns", example.step.duration_ns),
+            ns("unattributed_ns", example.step.unattributed_ns),
+            count("spans_in_step", example.spans_in_step),
             code(&example.step.trace_id),
-        ]
+        ];
+        (format!("examples/{at}"), cells)
     });
     table(
         "Steps that were kept with their spans; a trace viewer that has the traces finds them by these ids",
@@ -148,39 +148,47 @@ fn thread_words(name: &str) -> String {
 
 fn spans(at: usize, example: &Example, out: &mut String) {
     let rows = example.spans.iter().enumerate().take(ROWS).map(|(n, span)| {
-        let place = format!("examples/{at}/spans/{n}");
         let lane = usize::try_from(span.lane).unwrap_or(usize::MAX);
-        [
+        let cells = [
             path(&named(&span.name)),
             span.phase.as_ref().map(|phase| code(phase.as_str())).unwrap_or_default(),
             escape(&example.lanes.get(lane).map(|row| lane_name(row, lane)).unwrap_or_default()),
-            offset(&format!("{place}/offset_ns"), span.offset_ns),
-            ns(&format!("{place}/duration_ns"), span.duration_ns),
-            ns(&format!("{place}/critical_ns"), span.critical_ns),
-            batch(&place, span),
-        ]
+            offset(span.offset_ns),
+            ns("", span.duration_ns),
+            ns("", span.critical_ns),
+            batch(span),
+        ];
+        (format!("examples/{at}/spans/{n}"), cells)
     });
     table(
         "Spans of the step",
-        ["Section", "Phase", "Thread", ">Begins after", ">Time", ">On the critical path", "~Batch"],
+        [
+            ("Section", ""),
+            ("Phase", ""),
+            ("Thread", ""),
+            (">Begins after", "offset_ns"),
+            (">Time", "duration_ns"),
+            (">On the critical path", "critical_ns"),
+            ("~Batch", ""),
+        ],
         rows,
         out,
     );
 }
 
-fn offset(place: &str, offset_ns: i64) -> String {
+fn offset(offset_ns: i64) -> String {
     let sign = if offset_ns < 0 { "−" } else { "" };
-    figure(place, offset_ns, &format!("{sign}{}", duration(offset_ns.unsigned_abs())))
+    figure("", offset_ns, &format!("{sign}{}", duration(offset_ns.unsigned_abs())))
 }
 
 /// Where a batch came from.
-fn batch(place: &str, span: &ExampleSpan) -> String {
+fn batch(span: &ExampleSpan) -> String {
     let Some(batch) = &span.batch else { return String::new() };
     let trace = batch.trace_id.as_deref().map_or_else(|| UNKNOWN.into(), code);
     format!(
         "made in {}, in the queue for {}, trace {trace}",
-        ns(&format!("{place}/batch/produce_ns"), batch.produce_ns),
-        ns(&format!("{place}/batch/queue_ns"), batch.queue_ns),
+        ns("batch/produce_ns", batch.produce_ns),
+        ns("batch/queue_ns", batch.queue_ns),
     )
 }
 

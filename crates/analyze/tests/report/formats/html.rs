@@ -21,15 +21,43 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> &'a str {
     &text[start..start + text[start..].find(close).unwrap()]
 }
 
-/// Place and exact value of every figure.
-fn figures(page: &str) -> Vec<(&str, &str)> {
-    page.split("<data value=\"")
-        .skip(1)
-        .map(|rest| {
-            let (value, rest) = rest.split_once("\" data-at=\"").unwrap();
-            (rest.split_once('"').unwrap().0, value)
-        })
-        .collect()
+/// Elements that have no end.
+const VOID: [&str; 2] = ["meta", "wbr"];
+
+/// Place and exact value of every figure: its own place, or that of its column, is below those of the elements around it.
+fn figures(page: &str) -> Vec<(String, &str)> {
+    let (page, _) = page.split_once("<script").unwrap_or((page, ""));
+    let mut around: Vec<(&str, Option<&str>)> = Vec::new();
+    let (mut columns, mut column) = (Vec::new(), 0);
+    let mut figures = Vec::new();
+    for rest in page.split('<').skip(1) {
+        let tag = rest.split_once('>').unwrap().0;
+        let name = tag.split(' ').next().unwrap();
+        if let Some(name) = name.strip_prefix('/') {
+            around.truncate(around.iter().rposition(|(opened, _)| *opened == name).unwrap_or(0));
+            continue;
+        }
+        if tag.ends_with('/') || VOID.contains(&name) {
+            continue;
+        }
+        let attribute = |name: &str| Some(tag.split_once(&format!(" {name}=\""))?.1.split_once('"')?.0);
+        let mut place = attribute("data-at");
+        match name {
+            "thead" => columns.clear(),
+            // The head of a column is around none of its figures.
+            "th" if attribute("scope") == Some("col") => columns.push(place.take()),
+            "tr" => column = 0,
+            "th" | "td" => column += 1,
+            "data" if place.is_none() => place = Some(columns[column - 1].unwrap()),
+            _ => {}
+        }
+        around.push((name, place));
+        if name == "data" {
+            let places: Vec<&str> = around.iter().filter_map(|(_, place)| *place).collect();
+            figures.push((places.join("/"), attribute("value").unwrap()));
+        }
+    }
+    figures
 }
 
 #[test]
@@ -41,7 +69,7 @@ fn every_figure_is_that_of_the_json_report() {
             let expected = json.pointer(&format!("/{place}")).unwrap_or_else(|| panic!("no {place}"));
             assert_eq!(value.parse::<f64>().ok(), expected.as_f64(), "{place}");
         }
-        let places: BTreeSet<&str> = figures.iter().map(|(place, _)| *place).collect();
+        let places: BTreeSet<&str> = figures.iter().map(|(place, _)| place.as_str()).collect();
         for (at, _) in json["detailed_metrics"]["periodic"].as_array().unwrap().iter().enumerate() {
             for name in ["every", "first_step", "steps", "median_ns", "cause/periodic_ns"] {
                 assert!(
@@ -328,11 +356,12 @@ fn a_step_is_drawn_and_told_without_scripts() {
         drawing.contains(">data_wait</text>") && drawing.contains(">thread main (the step&#39;s)</text>")
     );
     let rows = between(&page, "<details id=\"waterfall-rows\">", "</details>");
-    assert_eq!(rows.matches("<tr>").count(), 1 + 4);
-    let figures: BTreeSet<_> = figures(rows).into_iter().collect();
+    assert_eq!(rows.matches("<tr data-at=\"examples/1/spans/").count(), 4);
+    let figures = figures(rows);
+    let has = |place: &str, value: &str| figures.iter().any(|figure| *figure == (place.to_owned(), value));
     // The median one is the second.
-    assert!(figures.contains(&("examples/1/spans/3/offset_ns", "-20")), "{figures:?}");
-    assert!(figures.contains(&("examples/1/spans/1/batch/produce_ns", "3000001")));
+    assert!(has("examples/1/spans/3/offset_ns", "-20"), "{figures:?}");
+    assert!(has("examples/1/spans/1/batch/produce_ns", "3000001"), "{figures:?}");
     let kept = between(&page, "<caption>Steps that were kept", "</table>");
     assert!(kept.contains("000000000000000000000000000004d2") && kept.contains("train, median"), "{kept}");
 }
@@ -399,7 +428,7 @@ fn sections_beyond_the_document_are_in_the_data() {
     let json = json_of(&report_of(&summary));
     let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
     let rest = header["sections"].as_array().unwrap();
-    assert_eq!((page.matches("<tr data-path=").count(), rest.len()), (120, 480));
+    assert_eq!((page.matches(" data-kind=\"").count(), rest.len()), (120, 480));
     for (at, row) in (120..).zip(rest) {
         let section = &json["sections"][at];
         let own = if section["self_ns"].is_null() { "self_busy_ns" } else { "self_ns" };
