@@ -139,7 +139,11 @@ def at(report, place):
 PLACE_OF = """
     const placeOf = (figure) => {
         if (!figure) return null;
-        const column = () => figure.closest('table').tHead.rows[0].cells[figure.closest('th, td').cellIndex].dataset.at;
+        const column = () => {
+            const head = figure.closest('table').tHead.rows[0].cells[figure.closest('th, td').cellIndex];
+            if (head.dataset.at === undefined) throw new Error(`no place for ${figure.outerHTML} below ${head.outerHTML}`);
+            return head.dataset.at;
+        };
         const places = [figure.dataset.at ?? column()];
         for (let one = figure.parentElement.closest('[data-at]'); one; one = one.parentElement.closest('[data-at]')) places.unshift(one.dataset.at);
         return places.join('/');

@@ -6,7 +6,8 @@ use std::marker::PhantomData;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Values of one type, packed. Equal values in equal order have equal bytes.
+/// Values of one type, packed. Equal values in equal order have equal bytes; which of others is less is told by the bytes,
+/// and says no more than which of two that were said at once is kept.
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Packed<T> {
     bytes: Box<[u8]>,

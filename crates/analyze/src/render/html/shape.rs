@@ -10,6 +10,9 @@ pub(super) fn through(places: impl Iterator<Item = (f64, f64)>) -> String {
     for (x, y) in places {
         let (across, down) = (x - left, y - above);
         (left, above) = (x, y);
+        if (across, down) == (0, 0) && !moves.is_empty() {
+            continue;
+        }
         match moves.last_mut() {
             Some(last) if is_further(*last, (across, down)) => *last = (last.0 + across, last.1 + down),
             _ => moves.push((across, down)),
@@ -47,5 +50,6 @@ mod tests {
         // There and back is no way on, and a point is two places at one.
         assert_eq!(through([(0.0, 0.0), (0.0, 9.0), (0.0, 3.0)].into_iter()), "M0 0l0 9 0-6");
         assert_eq!(through([(4.0, 4.0); 2].into_iter()), "M4 4l0 0");
+        assert_eq!(through([(4.0, 4.0), (9.0, 4.0), (9.0, 4.0), (9.0, 4.2)].into_iter()), "M4 4l5 0");
     }
 }
