@@ -1,8 +1,7 @@
 //! Format `html`: the report as one page that asks nothing of any network. The page is complete without scripts: text,
 //! tables, plots; `front/` adds zoom, search, sorting and the flame graph. Each figure is a `<data>` element that
 //! carries its exact value; its place in the JSON report, which a test compares, is told by it and by what is around it
-//! (`page`). This file gives the order of the
-//! parts; each has a file of its own.
+//! (`page`). This file gives the order of the parts; each has a file of its own.
 
 mod axis;
 mod changes;
