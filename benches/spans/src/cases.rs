@@ -141,18 +141,20 @@ fn sections_3(number: u64) {
 
 /// All of them.
 pub(crate) fn all() -> Vec<Case> {
-    let mut all = OURS.to_vec();
     #[cfg(feature = "peers")]
-    all.extend(peers::PEERS);
-    all
+    let peers = peers::PEERS;
+    #[cfg(not(feature = "peers"))]
+    let peers = &[];
+    [OURS, peers].concat()
 }
 
 /// All that send.
 pub(crate) fn senders() -> Vec<Sender> {
-    let mut all = senders::OURS.to_vec();
     #[cfg(feature = "peers")]
-    all.extend(exporters::PEERS);
-    all
+    let peers = exporters::PEERS;
+    #[cfg(not(feature = "peers"))]
+    let peers = &[];
+    [senders::OURS, peers].concat()
 }
 
 const OURS: &[Case] = cases! {
