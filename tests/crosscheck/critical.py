@@ -180,8 +180,9 @@ class Holders:
 
     def worked(self, node):
         """What ended last on another thread, below a section around both, while one of the root's thread seems to have
-        waited: it used less than a tenth of a processor, or, where that is not known or is less than half, it ended with a
-        thread that had nothing else to do, once others and this had worked for half of its time."""
+        waited: it used less than a tenth of a processor, or, where that is less than half, or is not known and it is of a
+        phase that waits or its thread was idle around it, it ended with a thread that had nothing else to do, once others
+        and this had worked for half of its time."""
         own = node.span
         length = end_of(node) - own.start
         if node is self.root or not node.is_driving or is_suspended(node):
@@ -203,6 +204,8 @@ class Holders:
         if processor is not None and processor * 10 < length:
             return last
         if processor is not None and processor * 2 >= length:
+            return None
+        if processor is None and node.phase not in ("synchronization", "communication") and not was_idle_around(node):
             return None
         # A thread that goes on with something else is done with nothing.
         if any(one.thread == last.thread and end_of(last) <= one.span.start < end_of(node) for one in self.beside()):
@@ -269,6 +272,16 @@ class Holders:
         if last is None or end_of(last) <= own.span.start:
             return None
         return Part(last, last.span.start, own.span.start, is_before=True)
+
+
+def was_idle_around(node):
+    """Whether the thread neither used nor wanted a processor for half as long as a section, in the next around it that says so."""
+    known = [one for one in with_above(node)[1:] if one.is_driving and one.span.get(names.CPU_NS) is not None]
+    if not known:
+        return False
+    around = known[0]
+    wanted = around.span.get(names.CPU_NS) + (around.span.get(names.RUN_QUEUE_NS) or 0)
+    return max(0, end_of(around) - around.span.start - wanted) * 2 >= end_of(node) - node.span.start
 
 
 def is_call(child, parent):

@@ -61,31 +61,57 @@ impl Fold {
             if !is_own || node.covered_ns > 0 || member.is_suspended || member.awaits != NO_PARENT {
                 continue;
             }
-            let cpu_ns = span.amount(Figure::CpuNs);
-            if let Some(last) = last_within(nodes, workers, node, cpu_ns) {
+            let may_have_waited = match span.amount(Figure::CpuNs) {
+                Some(cpu_ns) => Some(cpu_ns).filter(|cpu_ns| cpu_ns.saturating_mul(2) < node.duration_ns()),
+                None if is_wait(node) || was_idle_around(trace, nodes, node) => Some(node.duration_ns()),
+                None => None,
+            };
+            if let Some(last) = may_have_waited.and_then(|cpu_ns| last_within(nodes, workers, node, cpu_ns)) {
                 member.awaits = last;
             }
         }
     }
 }
 
-/// The place of what `own` waited for among what other threads did.
-fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u64>) -> Option<u32> {
+/// Whether a section is of a phase in which others are waited for.
+fn is_wait(node: &Node) -> bool {
+    node.slot == known(Phase::Synchronization) || node.slot == known(Phase::Communication)
+}
+
+/// Whether the thread of `own`, of which it is not known whether it worked, had nothing to do for half of that time or more
+/// in the next section around it of which that is known: neither used nor wanted a processor.
+fn was_idle_around(trace: &Trace, nodes: &[Node], own: &Node) -> bool {
+    let mut around = own.parent;
+    for _ in 0..MAX_DEPTH {
+        let Some((node, span)) = nodes.get(around as usize).zip(trace.spans.get(around as usize)) else {
+            break;
+        };
+        if let Some(cpu_ns) = span.amount(Figure::CpuNs).filter(|_| node.is_driving) {
+            let wanted_ns = cpu_ns.saturating_add(span.amount(Figure::RunQueueNs).unwrap_or(0));
+            return node.duration_ns().saturating_sub(wanted_ns).saturating_mul(2) >= own.duration_ns();
+        }
+        around = node.parent;
+    }
+    false
+}
+
+/// The place of what `own` waited for among what other threads did; `cpu_ns` is at most its CPU time.
+fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: u64) -> Option<u32> {
     let may_wait = |worked: &Worked| {
         let other = nodes.get(worked.index as usize)?;
-        let waits = [ABSENT, known(Phase::Synchronization), known(Phase::Communication), other.slot];
+        let is_its = own.slot == ABSENT || own.slot == other.slot || is_wait(own);
         let is_beside = is_around(nodes, worked.around, own) && !is_around(nodes, worked.index, own);
-        (waits.contains(&own.slot) && is_beside).then_some(other)
+        (is_its && is_beside).then_some(other)
     };
     let ended = workers.partition_point(|worked| worked.end_ns <= own.end_ns);
     let meanwhile = workers.get(..ended)?.iter().rev().take_while(|worked| worked.end_ns > own.start_ns);
     let mut meanwhile = meanwhile.filter_map(|worked| Some((worked, may_wait(worked)?)));
     let (last, other) = meanwhile.next()?;
     let duration_ns = own.duration_ns();
-    if cpu_ns.is_some_and(|cpu_ns| cpu_ns.saturating_mul(IDLE_PART) < duration_ns) {
+    if cpu_ns.saturating_mul(IDLE_PART) < duration_ns {
         return Some(last.place);
     }
-    // Of which it is not known whether it worked: whether it ended with a thread that had nothing else to do, once it and
+    // Where it is not known that it waited: whether it ended with a thread that had nothing else to do, once that and
     // others, such as further streams of a device, had worked for half of the time.
     let wake_ns = (duration_ns / WAKE_PART).max(WAKE_NS.min(duration_ns / SHORT_PART));
     // The union of what all did: ends come in descending order.
@@ -95,7 +121,6 @@ fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u6
         worked_ns = worked_ns.saturating_add(node.end_ns.min(from_ns).saturating_sub(start_ns));
         from_ns = from_ns.min(start_ns);
     }
-    let may_be = cpu_ns.is_none_or(|cpu_ns| cpu_ns.saturating_mul(2) < duration_ns);
     let is_last = own.end_ns - last.end_ns <= wake_ns && worked_ns.saturating_mul(2) >= duration_ns;
     let goes_on = |worked: &Worked| {
         let is_its = nodes.get(worked.index as usize).is_some_and(|node| node.thread == other.thread);
@@ -103,7 +128,7 @@ fn last_within(nodes: &[Node], workers: &[Worked], own: &Node, cpu_ns: Option<u6
     };
     let after = workers.partition_point(|worked| worked <= last);
     let mut later = workers.get(after..)?.iter().take(LATER);
-    (may_be && is_last && !later.any(goes_on)).then_some(last.place)
+    (is_last && !later.any(goes_on)).then_some(last.place)
 }
 
 /// Whether a section is around another.

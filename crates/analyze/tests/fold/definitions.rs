@@ -46,17 +46,28 @@ fn enter(build: &mut Build, entered: &[Entered]) {
     build.polls(&polls);
 }
 
+/// Says how long the last span used a processor, if that is known.
+fn use_processor(build: &mut Build, cpu_ns: Option<i64>) {
+    if let Some((span, cpu_ns)) = build.0.spans.last_mut().zip(cpu_ns) {
+        span.set_figure(Figure::CpuNs, cpu_ns);
+    }
+}
+
 /// A step from 10 on, and spans anywhere around it, with links to any of them. Names are distinct, so that each span is a
 /// section.
 fn steps() -> impl Strategy<Value = Trace> {
-    let span = (0u64..70, 0u64..40, any::<prop::sample::Index>(), 0usize..PHASES.len(), 0i64..4, entered());
+    let cpu = || prop::option::weighted(0.3, 0i64..60);
+    let place = (any::<prop::sample::Index>(), 0usize..PHASES.len(), 0i64..4);
+    let span = (0u64..70, 0u64..40, place, entered(), cpu());
     let links = prop::collection::vec((1u64..12, 1u64..12), 0..8);
-    (1u64..60, entered(), prop::collection::vec(span, 0..10), links).prop_map(
-        |(length, own, spans, links)| {
+    (1u64..60, entered(), cpu(), prop::collection::vec(span, 0..10), links).prop_map(
+        |(length, own, own_cpu, spans, links)| {
             let mut build = Build::new(1);
             build.step(0, 10, 10 + length).thread(1);
+            use_processor(&mut build, own_cpu);
             enter(&mut build, &own);
-            for (index, (start, length, parent, phase, thread, entered)) in spans.into_iter().enumerate() {
+            for (index, (start, length, place, entered, cpu)) in spans.into_iter().enumerate() {
+                let (parent, phase, thread) = place;
                 let parent = parent.index(index + 1) as u64 + 1;
                 let mut span = build.span(parent, &format!("s{index}"), start, start + length);
                 if let Some(phase) = PHASES[phase] {
@@ -66,6 +77,7 @@ fn steps() -> impl Strategy<Value = Trace> {
                     // Thread 1 and 3 are the driving one.
                     span.thread(if thread == 2 { 2 } else { 1 });
                 }
+                use_processor(&mut build, cpu);
                 enter(&mut build, &entered);
             }
             let trace = build.0.id;
@@ -137,6 +149,15 @@ fn linked_to<'a>(trace: &'a Trace, own: &Span) -> Option<&'a Span> {
     linked.max_by_key(|other| (ended(other), other.end_ns, other.start_ns, other.id))
 }
 
+/// For how long the driving thread used no processor in the next section around one of which that is known.
+fn idle_around_ns(trace: &Trace, own: &Span) -> u64 {
+    let Some(around) = parent(trace, own) else { return 0 };
+    match around.amount(Figure::CpuNs).filter(|_| is_driving(around)) {
+        Some(cpu_ns) => around.duration_ns().saturating_sub(cpu_ns),
+        None => idle_around_ns(trace, around),
+    }
+}
+
 /// What a section of the driving thread waited for on another one, where nothing says so.
 fn worked_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span> {
     let around = |span: &Span| parent(trace, span).map(|around| around.id);
@@ -160,9 +181,19 @@ fn worked_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span>
     let ended = |other: &&Span| {
         other.start_ns < other.end_ns && own.start_ns < other.end_ns && other.end_ns <= own.end_ns
     };
+    let is_wait = matches!(phase(own), Some(Phase::Synchronization | Phase::Communication));
+    let may_have_waited = match own.amount(Figure::CpuNs) {
+        Some(cpu_ns) => cpu_ns * 2 < own.duration_ns(),
+        None => is_wait || idle_around_ns(trace, own) * 2 >= own.duration_ns(),
+    };
     let others: Vec<&Span> = trace.spans.iter().filter(may_be).filter(ended).collect();
+    let others = if may_have_waited { others } else { Vec::new() };
     let last = *others.iter().max_by_key(|other| (other.end_ns, other.start_ns, other.id))?;
-    let worked_ns: u64 = others.iter().map(|other| common_ns(other, own)).sum();
+    if own.amount(Figure::CpuNs).is_some_and(|cpu_ns| cpu_ns * 10 < own.duration_ns()) {
+        return Some(last);
+    }
+    let is_covered = |&time: &u64| others.iter().any(|other| active(other, time));
+    let worked_ns = (own.start_ns..own.end_ns).filter(is_covered).count() as u64;
     // There is one other thread, and all is so short that a quarter of it is less than 50 µs.
     let is_at_end = own.end_ns - last.end_ns <= own.duration_ns() / 4;
     let goes_on = |other: &Span| {

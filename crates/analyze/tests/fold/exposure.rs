@@ -254,10 +254,17 @@ fn loading_counts_where_a_section_joins_it() {
 }
 
 /// A step whose thread is in `name` from 300 to 900 µs while another one's section, below the step as well, is in `all_reduce`.
+/// The thread used a processor for 500 µs in all.
 fn beside(name: &str, all_reduce_us: (u64, u64), cpu_us: Option<i64>) -> Build {
+    beside_in(&[(Figure::CpuNs, 500_000)], name, all_reduce_us, cpu_us)
+}
+
+/// As [`beside`], of a step with these figures.
+fn beside_in(figures: &[(Figure, i64)], name: &str, all_reduce_us: (u64, u64), cpu_us: Option<i64>) -> Build {
     let mut build = Build::new(1);
     let us = |time: u64| time * 1_000;
-    build.step(0, 0, us(1_000)).thread(1);
+    let step = build.step(0, 0, us(1_000)).thread(1);
+    figures.iter().fold(step, |step, &(figure, value)| step.figure(figure, value));
     build.span(1, "forward", 0, us(300)).thread(1);
     build.span(1, "all_reduce", us(all_reduce_us.0), us(all_reduce_us.1)).thread(2);
     let wait = build.span(1, name, us(300), us(900)).thread(1);
@@ -276,6 +283,13 @@ fn a_section_that_ends_with_another_threads_work_waited_for_it() {
     let waited = |ns| (vec![communication(ns), forward.clone(), optimizer.clone()], 600_000 - ns);
     let own = (vec![forward.clone(), optimizer.clone()], 600_000);
     assert_eq!(exposed(beside("wait_comm", (250, 895), None)), waited(595_000));
+    // Who worked all over the step, or wanted to, ends with others by chance; and so may who says nothing of that.
+    let (cpu, run_queue) = (Figure::CpuNs, Figure::RunQueueNs);
+    for figures in [&[(cpu, 900_000)][..], &[(cpu, 500_000), (run_queue, 400_000)], &[]] {
+        assert_eq!(exposed(beside_in(figures, "wait_comm", (250, 895), None)), own);
+    }
+    // But who synchronizes or communicates says so.
+    assert_eq!(exposed(beside_in(&[], "synchronize", (250, 895), None)).0[0], communication(595_000));
     // It ended long before, or was no more than a part of it.
     assert_eq!(exposed(beside("wait_comm", (250, 840), None)), own);
     assert_eq!(exposed(beside("wait_comm", (650, 895), None)), own);
@@ -303,6 +317,47 @@ fn a_section_that_ends_with_another_threads_work_waited_for_it() {
 }
 
 #[test]
+fn chains_beside_each_other_keep_their_own_sections_whenever_they_end() {
+    // Another thread's chain ends just before, with, and just after that of the step's thread.
+    for end_ns in [99_000_000, 99_980_000, 100_000_000, 100_020_000] {
+        let mut build = Build::new(1);
+        build.step(0, 0, 101_000_000).thread(1);
+        build.span(1, "chain_a", 0, 100_000_000).thread(1);
+        build.span(2, "a1", 0, 60_000_000).thread(1);
+        build.span(2, "a2", 60_000_000, 100_000_000).thread(1);
+        build.span(1, "chain_b", 0, end_ns).thread(2);
+        build.span(5, "b1", 0, 50_000_000).thread(2);
+        build.span(5, "b2", 50_000_000, end_ns).thread(2);
+        let critical = summarise([&build.trace()]).critical_path.unwrap();
+        let on_path = |path: &str| critical.sections.iter().find(|row| row.path == path).unwrap().on_path_ns;
+        let parts =
+            ["step/chain_a/a1", "step/chain_a/a2", "step/chain_b", "step/chain_b/b1", "step/chain_b/b2"];
+        // Of two that end at once the one with the larger id is taken: a whole chain, never pieces of both.
+        let expected = match end_ns < 100_000_000 {
+            true => [60_000_000, 40_000_000, 0, 0, 0],
+            false => [0, 0, 0, 50_000_000, end_ns - 50_000_000],
+        };
+        assert_eq!(parts.map(on_path), expected, "{end_ns}");
+    }
+}
+
+#[test]
+fn what_is_hidden_behind_work_is_not_exposed() {
+    // Preparation of the next batch, and communication, on another thread, end just before work without a phase does.
+    for phase in [Phase::Preprocessing, Phase::Communication] {
+        for cpu_ns in [Some(99_000_000), None] {
+            let mut build = Build::new(1);
+            let step = build.step(0, 0, 100_000_000).thread(1);
+            cpu_ns.into_iter().fold(step, |step, value| step.figure(Figure::CpuNs, value));
+            build.span(1, "compute", 0, 95_000_000).thread(1);
+            build.span(1, "ahead", 0, 94_700_000).thread(2).phase(phase);
+            build.span(1, "optimizer", 95_000_000, 100_000_000).thread(1);
+            assert_eq!(exposed(build), (vec![("optimizer".into(), 5_000_000)], 95_000_000));
+        }
+    }
+}
+
+#[test]
 fn a_wait_for_several_threads_goes_by_what_all_of_them_did() {
     // A device computes on one stream, then communicates on another one, for less than half of the wait.
     let build = |computed_until_us: u64| {
@@ -322,7 +377,7 @@ fn a_wait_for_several_threads_goes_by_what_all_of_them_did() {
 #[test]
 fn a_scope_is_what_its_threads_did_one_after_the_other() {
     let mut build = Build::new(1);
-    build.step(0, 0, 1_000_000).thread(1);
+    build.step(0, 0, 1_000_000).thread(1).figure(Figure::CpuNs, 430_000);
     build.span(1, "preprocess", 0, 600_000).thread(1);
     // Two threads, each of which makes several items.
     for (thread, name, start, end) in [
