@@ -8,6 +8,7 @@ mod changes;
 mod critical;
 mod data;
 mod distribution;
+mod drawn;
 mod findings;
 mod marks;
 mod modes;

@@ -8,6 +8,7 @@ mod examples;
 use flate2::{Compress, Compression, FlushCompress, Status};
 use serde_json::{Value, json};
 
+use super::drawn::{Drawn, drawn};
 use super::marks::Marks;
 use super::palette::Palette;
 use super::plots::{exposed_ns, held_lines, held_series, numbers, phase_series, series, steps_shown};
@@ -155,17 +156,18 @@ pub(super) fn encode(report: &Report) -> Result<String, String> {
         }));
     }
     let (texts, examples) = examples::encode(report, &mut columns);
-    for (at, series) in report.detailed_metrics.values.iter().enumerate() {
-        let points = || series.points.iter().filter(|point| point.mean.is_finite());
-        columns.steps(&format!("value-{at}_step"), points().map(|point| point.step));
-        columns.floats(&format!("value-{at}_mean"), points().map(|point| point.mean));
-        if points().any(|point| point.count > 1) {
-            columns.floats(&format!("value-{at}_min"), points().map(|point| point.min));
-            columns.floats(&format!("value-{at}_max"), points().map(|point| point.max));
+    let values = &report.detailed_metrics.values;
+    for (at, series) in values.iter().enumerate() {
+        let Drawn { shift, points, .. } = drawn(series, values.len());
+        columns.steps(&format!("value-{at}_step"), points.iter().map(|point| point.step));
+        columns.floats(&format!("value-{at}_mean"), points.iter().map(|point| point.mean));
+        if points.iter().any(|point| point.count > 1) {
+            columns.floats(&format!("value-{at}_min"), points.iter().map(|point| point.min));
+            columns.floats(&format!("value-{at}_max"), points.iter().map(|point| point.max));
         }
         plots.push(json!({
             "id": format!("value-{at}"),
-            "steps_per_point": steps_per_point(series.shift, &series.points, |point| point.step),
+            "steps_per_point": steps_per_point(shift, &points, |point| point.step),
             "name": printable(&series.name),
         }));
     }

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use stepscope_core::Phase;
 
 use super::axis::Axis;
+use super::drawn;
 use super::marks::Marks;
 use super::page::{close, count, escape, ns, open, paragraph};
 use super::palette::{self, Palette};
@@ -371,6 +372,10 @@ fn held(report: &Report, out: &mut String) {
     figure("plot-held", "held", "Held by sections", &caption, &drawing, out);
 }
 
+/// Where the page has fewer points of a value than the report.
+const COARSER: &str =
+    " With so many values the page has fewer points of each than the JSON report and the tables.";
+
 pub(super) fn values(report: &Report, out: &mut String) {
     let values = &report.detailed_metrics.values;
     if values.is_empty() {
@@ -409,8 +414,10 @@ pub(super) fn values(report: &Report, out: &mut String) {
             &merged,
             &mut drawing,
         );
+        let is_coarser = drawn::drawn(series, values.len()).is_coarser;
+        let coarser = if is_coarser { COARSER } else { "" };
         let caption = format!(
-            "{} over step numbers; at the end {}.{}{}",
+            "{} over step numbers; at the end {}.{}{}{coarser}",
             super::page::code(&series.name),
             shown.as_deref().unwrap_or(super::page::UNKNOWN),
             not_finite.unwrap_or_default(),

@@ -448,30 +448,76 @@ fn a_page_needs_no_run() {
     assert!(page.starts_with("<!doctype html>\n") && page.ends_with("</html>\n"));
 }
 
-#[test]
-fn hundreds_of_thousands_of_steps_fit() {
+/// Numbers that nothing compresses.
+struct Noise(u64);
+
+impl Noise {
+    fn below(&mut self, size: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % size
+    }
+}
+
+/// A run of 131,072 steps, two in a point, whose times and memory scatter.
+fn long() -> Summary {
     let mut summary = full();
-    let mut random = 1_u64;
+    let mut noise = Noise(1);
     let points = &mut summary.series[0].points;
     let template = points[1];
     *points = (0..65_536_u64)
         .map(|at| {
-            let mut noise = |size: u64| {
-                random =
-                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (random >> 33) % size
-            };
-            let low = 19_000_000 + noise(1_000_000);
-            let high = low + noise(1_000_000);
+            let low = 19_000_000 + noise.below(1_000_000);
+            let high = low + noise.below(1_000_000);
             let mut point = template;
             point.step = at * 2;
             point.duration_min_ns = low;
             point.duration_max_ns = high;
             point.duration_sum_ns = low + high;
-            point.wait_ns = noise(1_000_000);
+            point.wait_ns = noise.below(1_000_000);
             point
         })
         .collect();
-    let size = page(&summary).len();
+    summary
+}
+
+#[test]
+fn hundreds_of_thousands_of_steps_fit() {
+    let size = page(&long()).len();
     assert!(size < 3_000_000, "{size} bytes");
+}
+
+#[test]
+fn many_values_of_many_steps_fit() {
+    let mut summary = long();
+    let mut noise = Noise(2);
+    let template = summary.values[0].clone();
+    let points = |noise: &mut Noise| -> Vec<ValuePoint> {
+        let point = |at: u64| {
+            let [min, mean, max, last] =
+                [0, 1, 2, 3].map(|from| (noise.below(1 << 30) + (from << 30)) as f64);
+            ValuePoint { step: at * 2, count: 2, mean, min, max, last }
+        };
+        (0..65_536).map(point).collect()
+    };
+    summary.values = (0..8)
+        .map(|at| ValueSeries {
+            name: format!("v{at}"),
+            shift: 1,
+            points: points(&mut noise),
+            ..template.clone()
+        })
+        .collect();
+    let page = page(&summary);
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    let header: Value = serde_json::from_str(between(&page, "id=\"data\">", "</script>")).unwrap();
+    let plots = header["plots"].as_array().unwrap();
+    let of_value = plots.iter().filter(|plot| plot["id"].as_str().unwrap().starts_with("value-"));
+    assert_eq!(of_value.map(|plot| plot["steps_per_point"].as_u64().unwrap()).collect::<Vec<_>>(), [16; 8]);
+    assert_eq!(page.matches("fewer points of each than the JSON report").count(), 8);
+    // One value alone has them all.
+    summary.values.truncate(1);
+    let page = self::page(&summary);
+    assert!(page.len() < 3_000_000, "{} bytes", page.len());
+    assert!(page.contains("\"id\":\"value-0\",\"name\":\"v0\",\"steps_per_point\":2"), "another width");
+    assert!(!page.contains("fewer points of each"));
 }
