@@ -382,6 +382,13 @@ impl Aggregates {
         self.each(|path, cells| visit(path, cells.snapshot()));
     }
 
+    /// Hands what [`PathCells::near_snapshot`] reads of every path to `visit`.
+    #[cfg(loom)]
+    #[allow(dead_code, reason = "for the models alone, which build this file by itself")]
+    pub(crate) fn for_each_nearly(&self, mut visit: impl FnMut(Option<Sums>)) {
+        self.each(|_, cells| visit(cells.near_snapshot()));
+    }
+
     /// As [`for_each`](Self::for_each), trying again while `wait` says so: it is told how often it was asked.
     pub(crate) fn for_each_patiently(
         &self,

@@ -211,6 +211,26 @@ fn sums_are_read_whole_while_they_are_written() {
 }
 
 #[test]
+fn sums_of_an_owner_that_hardly_pauses_hold_what_they_count() {
+    model(1, || {
+        let aggregates = Arc::new(aggregates());
+        let reader = {
+            let aggregates = Arc::clone(&aggregates);
+            thread::spawn(move || {
+                aggregates.for_each_nearly(|sums| {
+                    let Some(Sums { moments, histogram, .. }) = sums else { return };
+                    assert!(histogram.count() >= moments.count, "a bucket that its count was without");
+                    let (of_first, more) = (moments.count.min(2), moments.count.saturating_sub(2));
+                    assert_eq!(moments.sum, u128::from(5 * of_first + 6 * more));
+                });
+            })
+        };
+        (0..2).for_each(|_| aggregates.record(1, &ENDED[1], None));
+        reader.join().unwrap();
+    });
+}
+
+#[test]
 fn what_a_thread_leaves_when_it_ends_is_complete() {
     model(3, || {
         let shared = Arc::new((Ring::new(0, Overflow::DropNewest), aggregates(), AtomicBool::new(false)));
