@@ -7,9 +7,9 @@ named_enum! {
     LossReason {
         /// The thread's ring was full: sections ended faster than the background thread could take them.
         RingFull = "ring_full",
-        /// Too many spans were open at the same time.
+        /// Too many spans were open at the same time: it is not in the sums either.
         OpenSpans = "open_spans",
-        /// The span ended after its thread had begun to tear down.
+        /// The span began or ended after its thread had begun to tear down: it is not in the sums either.
         ThreadTeardown = "thread_teardown",
         /// Inherited over `fork` and left to the parent process.
         Forked = "forked",

@@ -102,6 +102,7 @@ fn main() {
         "flood_phases" => volume::flood_phases(number(1)),
         "threads" => volume::threads(number(1)),
         "crowd" => volume::crowd(number(1)),
+        "crowds" => volume::crowds(number(1), number(2)),
         "storm" => storm::run(number(1), number(2)),
         "clock" => clock::run(),
         "suspended" => clock::suspended(),

@@ -141,6 +141,25 @@ pub(crate) fn crowd(spans: u64) {
     say("ended", spans + 1);
 }
 
+/// Threads with `spans` open spans each, all at once.
+pub(crate) fn crowds(threads: u64, spans: u64) {
+    let _run = crate::start();
+    let gate = std::sync::Barrier::new(usize::try_from(threads).unwrap());
+    let parent = tracing::info_span!("parent");
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                let open: Vec<_> = (0..spans).map(|_| tracing::info_span!(parent: &parent, "open")).collect();
+                gate.wait();
+                open.iter().for_each(|span| span.in_scope(|| ()));
+                // All are found before one is gone.
+                gate.wait();
+            });
+        }
+    });
+    say("ended", threads * spans + 1);
+}
+
 /// Many threads at once, each with one section; the resident memory that they have come to.
 pub(crate) fn at_once(count: u64) {
     // SAFETY: only says that memory is to come in small pages, whatever the machine does otherwise.
