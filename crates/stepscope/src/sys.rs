@@ -116,6 +116,14 @@ pub(crate) fn most_files() -> Option<u64> {
     (result == 0).then_some(limit.rlim_cur)
 }
 
+/// Whether a file may have so many bytes, as far as the process' limit goes (`ulimit -f`).
+pub(crate) fn may_hold(bytes: u64) -> bool {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable for the duration of the call.
+    let result = unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) };
+    result != 0 || bytes <= limit.rlim_cur
+}
+
 /// Whether there was no descriptor left for a file.
 pub(crate) fn is_out_of_files(error: &std::io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::EMFILE | libc::ENFILE))

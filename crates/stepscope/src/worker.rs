@@ -126,6 +126,7 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
     std::thread::Builder::new().name(THREAD_NAME.into()).spawn(move || {
         thread::suppress();
         IS_BACKGROUND.set(true);
+        sys::survive_size_limit();
         // All that happens here is ours, for the whole life of the thread: also what is freed when this is left.
         let _own = ManuallyDrop::new(memory::own_call());
         let mut worker = worker;

@@ -192,6 +192,10 @@ impl DirectorySink {
     /// Takes room on the disk that is given back at the end, so that a disk that has filled up meanwhile still
     /// takes the end of the run and what was lost. The file has no name: a killed process leaves nothing.
     fn hold_reserve(&self) -> io::Result<File> {
+        // The only write on a thread of the program's, which a write beyond its limit would end.
+        if !sys::may_hold(RESERVE_BYTES as u64) {
+            return Err(io::ErrorKind::FileTooLarge.into());
+        }
         let path = self.path.join(".reserve");
         let mut options = OpenOptions::new();
         options.create_new(true).write(true);

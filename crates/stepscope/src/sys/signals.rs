@@ -158,6 +158,19 @@ pub(crate) fn raise_with_default(signal: i32) {
     unsafe { libc::kill(process_id(), signal) };
 }
 
+/// Has a write of this thread beyond the largest size of a file (`ulimit -f`) fail, as one on a full disk does. Otherwise a
+/// signal comes for it, which ends the program.
+pub(crate) fn survive_size_limit() {
+    // SAFETY: all bytes 0 are a valid set of signals, which `sigemptyset` makes an empty one.
+    let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the set is valid for the duration of the calls, and the signal is one of the system's.
+    unsafe {
+        libc::sigemptyset(&raw mut signals);
+        libc::sigaddset(&raw mut signals, libc::SIGXFSZ);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
+    }
+}
+
 fn process_id() -> libc::pid_t {
     // SAFETY: no preconditions, and it cannot fail.
     unsafe { libc::getpid() }
