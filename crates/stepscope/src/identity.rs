@@ -48,14 +48,23 @@ const RUN_ID: &str = "STEPSCOPE_RUN_ID";
 
 /// Variables of launchers that name the run, in order. An MPI job is told apart by its scheduler's id.
 const LAUNCHED_ID: &[&str] = &[
-    "TORCHELASTIC_RUN_ID",
-    "SLURM_JOB_ID",
+    TORCHELASTIC_RUN_ID,
+    SLURM_JOB_ID,
     "RAY_TRAIN_RUN_ID",
     "RAY_JOB_ID",
     "PBS_JOBID",
     "LSB_JOBID",
     "OMPI_MCA_ess_base_jobid",
 ];
+
+const TORCHELASTIC_RUN_ID: &str = "TORCHELASTIC_RUN_ID";
+const SLURM_JOB_ID: &str = "SLURM_JOB_ID";
+
+/// The step of a Slurm job, of which each `srun` is one; the older name is still set beside the newer.
+const SLURM_STEP: &[&str] = &["SLURM_STEP_ID", "SLURM_STEPID"];
+
+/// From here on Slurm's step numbers stand for what is no `srun`, as the job's own script.
+const FIRST_SPECIAL_STEP: u64 = 0xffff_fff0;
 
 /// Variables that count restarts.
 const ATTEMPT: &[&str] = &["STEPSCOPE_RUN_ATTEMPT", "TORCHELASTIC_RESTART_COUNT", "SLURM_RESTART_COUNT"];
@@ -113,7 +122,7 @@ impl Identity {
                 .run_id
                 .or_else(|| text(&[RUN_ID]))
                 .or_else(|| given.caller.ids().map(|ids| traced_run_id(&ids)))
-                .or_else(|| text(LAUNCHED_ID))
+                .or_else(|| launched_id(&variable))
                 .unwrap_or_else(fresh_run_id),
             attempt: given.attempt.or_else(|| number(ATTEMPT)).unwrap_or(0),
             rank: given.rank.or_else(|| number(RANK)).unwrap_or(0),
@@ -131,6 +140,25 @@ impl Identity {
     pub(crate) fn instance_id(&self) -> String {
         format!("{}-rank{}", self.run_id, self.rank)
     }
+}
+
+/// The id of the run of all processes that one call of a launcher has started.
+fn launched_id(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    LAUNCHED_ID.iter().find_map(|&name| {
+        let id = variable(name).filter(|id| !id.is_empty())?;
+        match name {
+            // So torchrun says that nobody gave it an id: each run of its kind has this one.
+            TORCHELASTIC_RUN_ID if id == "none" => None,
+            SLURM_JOB_ID => {
+                let step = SLURM_STEP.iter().find_map(|step| variable(step)?.trim().parse::<u64>().ok());
+                Some(match step.filter(|&step| step < FIRST_SPECIAL_STEP) {
+                    Some(step) => format!("{id}.{step}"),
+                    None => id,
+                })
+            }
+            _ => Some(id),
+        }
+    })
 }
 
 /// The id of the run of all processes that were started within a trace.
@@ -219,6 +247,31 @@ mod tests {
         }
         let named = resolve(started_by("00f067aa0ba902b7"), &[("STEPSCOPE_RUN_ID", "ours"), variables[0]]);
         assert_eq!(named.run_id, "ours");
+    }
+
+    #[test]
+    fn each_srun_of_a_job_is_a_run() {
+        let of_step = |rank: &str, step: &[(&str, &str)]| {
+            let job = [("SLURM_JOB_ID", "77"), ("SLURM_PROCID", rank)];
+            resolve(Given::default(), &[&job, step].concat()).instance_id()
+        };
+        // All ranks of one agree.
+        assert_eq!(of_step("0", &[("SLURM_STEP_ID", "0"), ("SLURM_STEPID", "0")]), "77.0-rank0");
+        assert_eq!(of_step("3", &[("SLURM_STEP_ID", "0"), ("SLURM_STEPID", "0")]), "77.0-rank3");
+        assert_eq!(of_step("0", &[("SLURM_STEPID", "1")]), "77.1-rank0");
+        for script in ["", "batch", "4294967291", "4294967290"] {
+            assert_eq!(of_step("0", &[("SLURM_STEP_ID", script)]), "77-rank0");
+        }
+    }
+
+    #[test]
+    fn a_launcher_that_was_given_no_id_names_no_run() {
+        let run_id = |variables: &[(&str, &str)]| resolve(Given::default(), variables).run_id;
+        let (none, step) = (("TORCHELASTIC_RUN_ID", "none"), ("SLURM_STEP_ID", "2"));
+        assert_eq!(run_id(&[none, ("SLURM_JOB_ID", "77"), step]), "77.2");
+        assert_eq!(run_id(&[("TORCHELASTIC_RUN_ID", "mine"), ("SLURM_JOB_ID", "77")]), "mine");
+        // (As long as those that were made, in any case.)
+        assert!(run_id(&[none]).len() > 15);
     }
 
     #[test]
