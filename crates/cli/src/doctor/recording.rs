@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::units;
+use stepscope_analyze::summary::{FigureSource, LossRow, SectionRow};
 use stepscope_core::{Level, LossReason, SCHEMA_VERSION, SectionKind};
 use stepscope_model::{IssueKind, ReadOutcome};
 
@@ -196,11 +197,9 @@ fn losses(summary: &Summary) -> Vec<Finding> {
             let advice = row.reason.map_or("Use a program of the layer's version.", |reason| reason.advice());
             match row.reason {
                 // A bound or a level that somebody has chosen does what was meant.
-                Some(reason) if reason.is_on_purpose() || reason == LossReason::SizeBound => note(
-                    CHECK,
-                    format!("{spans} left out: {name}; the sums of all sections are whole."),
-                    advice,
-                ),
+                Some(reason) if reason.is_on_purpose() || reason == LossReason::SizeBound => {
+                    note(CHECK, format!("{spans} left out: {name}; {}.", sums(summary)), advice)
+                }
                 _ => broken(CHECK, format!("{spans} lost: {name}."), advice),
             }
         })
@@ -208,6 +207,22 @@ fn losses(summary: &Summary) -> Vec<Finding> {
     match lost.is_empty() {
         true if summary.losses.emitted.is_some() => vec![fine(CHECK, "No span was lost.")],
         _ => lost,
+    }
+}
+
+/// What is known of sections whose spans are not here.
+fn sums(summary: &Summary) -> &'static str {
+    let is_whole = |row: &SectionRow| row.source == FigureSource::Aggregates;
+    let without = [Some(LossReason::OpenSpans), Some(LossReason::ThreadTeardown)];
+    let is_without = |row: &LossRow| row.spans > 0 && without.contains(&row.reason);
+    if !summary.sections.iter().any(is_whole) {
+        "no sums of sections came with them, so that figures are those of the spans that arrived"
+    } else if !summary.sections.iter().all(is_whole) {
+        "the sums of some sections are whole, figures of the others are those of the spans that arrived"
+    } else if summary.losses.dropped.iter().any(is_without) {
+        "the sums of all sections lack what was lost before it could count"
+    } else {
+        "the sums of all sections are whole"
     }
 }
 
@@ -230,7 +245,6 @@ fn files(outcome: &ReadOutcome) -> Vec<Finding> {
 mod tests {
     use super::super::State;
     use super::*;
-    use stepscope_analyze::summary::LossRow;
     use stepscope_analyze::{Config, Partial};
 
     #[test]

@@ -121,6 +121,13 @@ fn programs_are_run_and_looked_into() {
     for check in ["export", "layer", "steps", "run", "sections", "phases", "allocator", "losses", "filter"] {
         said(&checks, check, "fine");
     }
+    // What is known of sections whose spans were left out.
+    let sampled = |sums| [("STEPSCOPE_FILTER", "sample=2"), ("STEPSCOPE_SUMS", sums)];
+    for (sums, known) in [("on", "the sums of all sections are whole"), ("off", "no sums of sections came")] {
+        let (_, checks) = doctor(folder.path(), &[&["--"][..], &demo].concat(), &sampled(sums));
+        let told = said(&checks, "losses", "note");
+        assert!(told.contains("left out: sampled_out; ") && told.contains(known), "{told}");
+    }
     let (code, checks) = doctor(folder.path(), &["--", "true"], &[]);
     assert_eq!(code, 1);
     assert!(said(&checks, "export", "broken").contains("sent nothing"));
