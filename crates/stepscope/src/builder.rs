@@ -321,7 +321,7 @@ impl Builder {
         if let Err(error) = worker::start(Arc::clone(&recorder), sinks, Arc::clone(&control)) {
             say(format!("could not start the background thread: {error}; nothing is recorded"));
             recorder::retire(&recorder);
-            return (None, Guard::idle());
+            return (None, Guard::failed());
         }
         crate::thread::with(&recorder, crate::state::ThreadState::mark_run);
         // Whatever happens from here on, the run is known to have started.

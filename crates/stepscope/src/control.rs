@@ -13,11 +13,12 @@ pub enum Flushed {
     /// It has left, but for this many spans that were lost while it was flushed: the disk was full, or the
     /// endpoint refused them for good. They are in the report's losses, too. Where the directory or the endpoint could
     /// not be used from the start, these are all the spans that were to go there since then. After the end of a run it is said
-    /// of what was left then.
+    /// of what was left then. 0 where all spans have left, but the directory has not taken the last sums of sections.
     Dropped(u64),
     /// The time was over before everything was written and acknowledged. It is tried further, unless the background thread
     /// has died of a panic of its own, which it says: then this is the answer at once, nothing leaves any more,
-    /// and what has not left is lost and counted.
+    /// and what has not left is lost and counted. It is the answer, too, where that thread could not be started, so that
+    /// nothing is recorded.
     TimedOut,
 }
 

@@ -39,19 +39,26 @@ fn take_running(id: u64) -> Option<Running> {
 pub struct Guard {
     run: Option<Running>,
     directory: Option<PathBuf>,
+    /// There should have been a run.
+    has_failed: bool,
 }
 
 impl Guard {
     /// A guard of nothing: recording is off, or another recorder is at work.
     pub(crate) fn idle() -> Self {
-        Self { run: None, directory: None }
+        Self { run: None, directory: None, has_failed: false }
+    }
+
+    /// A guard of nothing that was to be of a run.
+    pub(crate) fn failed() -> Self {
+        Self { run: None, directory: None, has_failed: true }
     }
 
     pub(crate) fn new(recorder: Arc<Recorder>, control: Arc<Control>, directory: Option<PathBuf>) -> Self {
         let run = Running { recorder, control };
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.clone());
         install_hooks(&run.recorder);
-        Self { run: Some(run), directory }
+        Self { run: Some(run), directory, has_failed: false }
     }
 
     /// Whether anything is recorded.
@@ -69,7 +76,8 @@ impl Guard {
     /// What can be asked and told while the run goes on, from any thread.
     #[must_use]
     pub fn handle(&self) -> Handle {
-        Handle::new(self.run.as_ref().map(|run| (Arc::clone(&run.recorder), Arc::clone(&run.control))))
+        let run = self.run.as_ref().map(|run| (Arc::clone(&run.recorder), Arc::clone(&run.control)));
+        Handle::new(run, self.has_failed)
     }
 
     /// The run's id; empty when nothing is recorded.

@@ -35,11 +35,13 @@ use crate::recorder::{Recorder, lock};
 pub struct Handle {
     /// `None` where nothing is recorded in the first place.
     run: Option<(Arc<Recorder>, Arc<Control>)>,
+    /// Nothing is recorded, and that was not meant.
+    has_failed: bool,
 }
 
 impl Handle {
-    pub(crate) fn new(run: Option<(Arc<Recorder>, Arc<Control>)>) -> Self {
-        Self { run }
+    pub(crate) fn new(run: Option<(Arc<Recorder>, Arc<Control>)>, has_failed: bool) -> Self {
+        Self { run, has_failed }
     }
 
     /// The run, unless this is a forked child of its process: locks may be held by threads that are not here.
@@ -118,6 +120,7 @@ impl Handle {
         match self.run() {
             // A forked child has no background thread, and records nothing.
             Some((_, control)) => control.flush(timeout, Reach::Delivered),
+            None if self.has_failed => Flushed::TimedOut,
             None => Flushed::Complete,
         }
     }

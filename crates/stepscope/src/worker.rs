@@ -265,9 +265,11 @@ impl Worker {
     /// How it went.
     fn flushed(&mut self, flush: &Flushing) -> Flushed {
         let is_settled = self.is_settled(flush);
+        let mut lacks_sums = false;
+        self.sinks.each(|sink| lacks_sums |= sink.lacks_sums());
         match self.lost().saturating_sub(flush.lost_before) {
             _ if !is_settled && flush.reach != Reach::Written => Flushed::TimedOut,
-            0 => Flushed::Complete,
+            0 if !lacks_sums => Flushed::Complete,
             lost => Flushed::Dropped(lost),
         }
     }

@@ -280,6 +280,16 @@ pub(crate) fn run(how: &str) {
             say("counted", spans.sinks.iter().map(|&(.., lost)| lost).sum());
             say("emitted", spans.emitted);
         }
+        "no_sums" => {
+            // What stands where the file is to be is no file.
+            std::fs::create_dir(guard.directory().unwrap().join("metrics-000001.otlp")).unwrap();
+            drop(stepscope::epoch!(0));
+            let flushed = guard.flush(Duration::from_secs(60));
+            assert_eq!(flushed, stepscope::Flushed::Dropped(0));
+            std::fs::remove_dir(guard.directory().unwrap().join("metrics-000001.otlp")).unwrap();
+            drop(stepscope::epoch!(1));
+            assert!(guard.flush(Duration::from_secs(60)).is_complete());
+        }
         "drop" | "no_hooks" | "patient" => drop(guard),
         "exit" => std::process::exit(3),
         "forget" => std::mem::forget(guard),

@@ -18,6 +18,7 @@ use super::{Sink, SinkCounts, warn_once};
 use crate::config::Format;
 use crate::identity::Identity;
 use crate::record::SectionRecord;
+use crate::sys;
 
 /// Name on the wire.
 pub(crate) const NAME: &str = "directory";
@@ -83,6 +84,8 @@ pub(crate) struct DirectorySink {
     thinner: Thinner,
     counts: SinkCounts,
     warned: bool,
+    /// The last publication is not in the directory.
+    lacks_sums: bool,
     /// See [`DirectorySink::hold_reserve`].
     reserve: Option<File>,
     /// The span of the run, until the end.
@@ -180,6 +183,7 @@ impl DirectorySink {
             thinner: Thinner::default(),
             counts: SinkCounts::default(),
             warned: false,
+            lacks_sums: false,
             reserve: None,
             end: None,
         };
@@ -493,8 +497,11 @@ impl Sink for DirectorySink {
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
         if let Err(error) = self.write_metrics(context, snapshot) {
             self.publisher.forget();
+            self.lacks_sums = true;
             let text = format!("could not write aggregates to {}: {error}", self.path.display());
             warn_once(&mut self.warned, &text);
+        } else {
+            self.lacks_sums = false;
         }
     }
 
@@ -521,6 +528,10 @@ impl Sink for DirectorySink {
 
     fn counts(&self) -> SinkCounts {
         self.counts
+    }
+
+    fn lacks_sums(&self) -> bool {
+        self.lacks_sums
     }
 }
 

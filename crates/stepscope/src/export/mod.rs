@@ -60,6 +60,10 @@ pub(crate) trait Sink {
     fn work(&mut self, until: Instant) -> bool;
     /// What happened so far.
     fn counts(&self) -> SinkCounts;
+    /// Whether the last publication could not be written.
+    fn lacks_sums(&self) -> bool {
+        false
+    }
     /// Number of the last message that went to the transport; 0 where there is none.
     fn handed_over(&self) -> u64 {
         0

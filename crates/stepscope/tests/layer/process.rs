@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout};
 use std::time::{Duration, Instant};
 
-use stepscope_core::attr;
+use stepscope_core::{attr, metric};
 
 use crate::common::collector::{Answer, Collector};
 use crate::common::{Attribute, Ended, Program, Recording, check, terminal};
@@ -249,6 +249,28 @@ fn what_cannot_go_anywhere_is_lost_and_said_to_be() {
         let warnings = ended.warnings();
         assert!(warnings.len() == 1 && warnings[0].contains(advice), "{warnings:?}");
     }
+}
+
+#[test]
+fn a_flush_says_where_no_thread_could_be_started() {
+    // A stack of a size that no system has room for.
+    let ended = Program::new(&["process", "flushed"]).env("RUST_MIN_STACK", "99999999999999").succeed();
+    assert_eq!(ended.truth(), ["complete", "counted", "emitted", "lost"].map(|name| (name, 0)).into());
+    let warnings = ended.warnings();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(warning.contains("could not start the background thread"), "{warning}");
+}
+
+#[test]
+fn a_flush_says_where_sums_could_not_be_written() {
+    let ended = Program::new(&["process", "no_sums"]).succeed();
+    let warnings = ended.warnings();
+    let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+    assert!(warning.contains("could not write aggregates"), "{warning}");
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    // Written at the next time.
+    assert_eq!(recording.by_path(metric::SECTION_COUNT)["step/forward"], 5);
 }
 
 #[test]
