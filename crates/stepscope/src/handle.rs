@@ -83,8 +83,8 @@ impl Handle {
         }
     }
 
-    /// Figures of everything recorded so far, or since the last [`reset`](Self::reset): every section, the process'
-    /// memory, the work of the steps, and what became of spans.
+    /// Figures of everything recorded so far, or since the last [`reset`](Self::reset): every section, the work of the
+    /// steps; and the process' memory, and what became of all spans of the run.
     ///
     /// May be called at any time and anywhere, inside of sections, in a panic hook, from many threads, and after the end
     /// of the run; not in a signal's handler. Sections that are open count when they have ended. No recording thread
@@ -103,7 +103,7 @@ impl Handle {
     }
 
     /// The figures of all handles of the run count from now on. Of what leaves the program, and so of the report,
-    /// nothing changes.
+    /// nothing changes, nor of the account of spans, which is that of the run.
     pub fn reset(&self) {
         let _own = memory::own_call();
         let Some((recorder, _)) = self.run() else { return };

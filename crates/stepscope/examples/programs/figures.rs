@@ -259,6 +259,13 @@ fn reset(handle: &Handle) {
     let first = handle.figures();
     handle.reset();
     assert_eq!(handle.figures().sections(), []);
+    // Spans that had ended by then may leave only now.
+    assert!(handle.flush(std::time::Duration::from_secs(60)).is_complete());
+    let figures = handle.figures();
+    let of_run = figures.spans();
+    // And the mark of the run's start.
+    assert_eq!((of_run.emitted, &of_run.sinks), (21, &vec![("directory", 21, 0)]));
+    assert_eq!(figures.since(&first).spans(), of_run);
     (0..7).for_each(|_| drop(section!("both")));
     let later = handle.clone().figures();
     let paths: Vec<_> =
