@@ -16,15 +16,17 @@ fn random_sequences_leave_what_a_sequential_model_says() {
 
 #[test]
 fn threads_that_come_and_go_lose_nothing_uncounted_and_leave_no_memory() {
-    let spans = 400_000;
+    let spans = 800_000;
     let ended = Program::of_example("soak", &["threads", &spans.to_string()]).succeed();
     let truth = ended.truth();
     assert_eq!(truth["spans"], spans);
     assert!(truth["threads"] >= 40 && truth["arrived"] > spans / 2, "{truth:?}");
-    // Where nothing was lost it holds itself to 4 MiB, ten bytes a span: of one that stayed open there would be some hundred,
-    // and of a thread all of its ring. (And it says so of resident memory, with what allocators keep.)
+    // Where nothing was lost it holds itself to 4 MiB, six bytes a span, and else to 36 MiB, 53 bytes: of one that stayed open
+    // there would be some hundred, and of a thread all of its ring. (And it says so of resident memory, with what allocators
+    // keep.)
     let growth = truth["used.end_bytes"].saturating_sub(truth["used.tenth_bytes"]);
-    assert!(truth["lost"] > 0 || growth <= 4 << 20, "{truth:?}");
+    let most = if truth["lost"] > 0 { 36 << 20 } else { 4 << 20 };
+    assert!(growth <= most && most < 90 * (spans - spans / 10), "{truth:?}");
 }
 
 #[test]
