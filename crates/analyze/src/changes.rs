@@ -2,7 +2,7 @@
 //!
 //! Robust throughout, so that outliers, periodic slow steps and skewed noise are no changes: candidates are tested by
 //! ranks and placed by absolute deviations from medians; where values go round, each place of the round by itself, see
-//! `cycle`. Intervals to look at are those of seeded binary segmentation
+//! `cycle` and, for how long rounds are, `rounds`. Intervals to look at are those of seeded binary segmentation
 //! (Kovács, Bühlmann, Li, Munk, "Seeded binary segmentation", Biometrika 110 (2023), 249–256), the most significant
 //! first; how significant a maximum over all places is, see `scan`; step times follow each other, so variances are
 //! multiplied by what blocks of neighbours vary more than single ones, see `noise`; what is much larger than slow noise is
@@ -11,6 +11,7 @@
 mod cycle;
 mod jump;
 mod noise;
+mod rounds;
 mod scan;
 mod shape;
 mod visible;

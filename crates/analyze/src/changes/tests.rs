@@ -4,6 +4,7 @@ use super::{Change, MIN_POINTS, changes, median, smallest_visible};
 use crate::generated::{Noise, Random, length, noisy_machine};
 
 mod oracle;
+mod rounds;
 mod slow_noise;
 
 /// Points within which a planted change is found.
