@@ -1,7 +1,7 @@
 //! How long the rounds are in which a series goes, where they are long: the lengths at which places of the round differ
 //! most from each other, in their means over all rounds, by how many places there are. A multiple of a round has as much
 //! of it, and more places. All that is needed is a sum for each place, for each length: half a thousand additions for
-//! each value.
+//! each value, of which not all are looked at where they are many.
 //!
 //! Before that the series' level is taken off, and values far off it count as less far ones: one change or disturbance
 //! would differ from place to place more than a small round does.
@@ -11,6 +11,9 @@ use super::{USUAL, noise};
 
 /// The longest round that is found.
 const LONGEST: usize = 512;
+
+/// Values that are looked at, those in the middle: enough for many of the longest rounds.
+const MOST_VALUES: usize = 16_384;
 
 /// Of a round that comes so often, a part is told from it, though it may be too long to be told itself.
 const MIN_WHOLE: usize = 3;
@@ -26,6 +29,8 @@ const MOST: usize = 6;
 
 /// The likeliest lengths of rounds, at least longer than those that are all tried; in order, and none in short series.
 pub(super) fn likeliest(logarithms: &[f64]) -> Vec<usize> {
+    let outside = logarithms.len().saturating_sub(MOST_VALUES) / 2;
+    let logarithms = logarithms.get(outside..logarithms.len() - outside).unwrap_or_default();
     let longest = LONGEST.min(logarithms.len() / MIN_ROUNDS);
     if longest <= LONGEST_TRIED {
         return Vec::new();
