@@ -81,6 +81,27 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
     }
     let evened = cycle::evened(values);
     let even = evened.as_deref().unwrap_or(values);
+    let mut found = changes_of_even(even);
+    for change in found.iter_mut().filter(|change| !change.is_gradual) {
+        let is_upward = change.after > change.before;
+        change.before = level(values.get(change.from..change.at).unwrap_or_default());
+        change.after = level(values.get(change.at..change.to).unwrap_or_default());
+        if (change.after > change.before) != is_upward {
+            change.after = change.before;
+        }
+    }
+    found.retain(|change| change.before != change.after);
+    found
+}
+
+/// The fewest of `count` points for which a level lasts that is told wherever it is.
+#[must_use]
+pub fn shortest_level(count: usize) -> usize {
+    MIN_POINTS.max(count / MIN_SHARE)
+}
+
+/// The changes of values that do not go round, between their medians.
+fn changes_of_even(even: &[u64]) -> Vec<Change> {
     let group = even.len().div_ceil(MAX_POINTS);
     let coarse: Vec<u64> = even.chunks(group).map(median).collect();
     let scan = Scan::new(&coarse);
@@ -101,15 +122,6 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
     }
     let mut found = settle(even, &scan, group, places);
     shape::join_drifts(even, scan.inflation(), &mut found);
-    for change in found.iter_mut().filter(|change| !change.is_gradual) {
-        let is_upward = change.after > change.before;
-        change.before = level(values.get(change.from..change.at).unwrap_or_default());
-        change.after = level(values.get(change.at..change.to).unwrap_or_default());
-        if (change.after > change.before) != is_upward {
-            change.after = change.before;
-        }
-    }
-    found.retain(|change| change.before != change.after);
     found
 }
 
@@ -164,7 +176,7 @@ fn around(values: &[u64], places: &[usize], index: usize) -> (usize, usize) {
 /// The changes at those places that remain when levels are long enough, and each is clear between its neighbours: the
 /// least clear goes first.
 fn settle(values: &[u64], scan: &Scan<'_>, group: usize, mut places: Vec<usize>) -> Vec<Change> {
-    let least = MIN_POINTS.max(values.len() / MIN_SHARE);
+    let least = shortest_level(values.len());
     loop {
         places.dedup();
         let all: Vec<Change> = (0..places.len())

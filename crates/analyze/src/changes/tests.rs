@@ -58,6 +58,34 @@ fn a_change_that_is_missed_is_not_one_that_would_have_been_seen() {
 }
 
 #[test]
+fn what_is_missed_in_rounds_that_are_too_long_is_not_one_that_would_have_been_seen() {
+    let mut missed = 0;
+    for seed in 0..5 {
+        for (length, most, percent) in [(300, 1.0, 50), (300, 0.3, 25), (333, 1.0, 100), (250, 1.0, 100)] {
+            let round = |index: usize| 1.0 - most / 2.0 + most * (index % length) as f64 / length as f64;
+            let later = |index: usize| if index >= 1_003 { 1.0 + percent as f64 / 100.0 } else { 1.0 };
+            let series = Noise::new(seed, 0.02, 0.0).series(2_000, |index| round(index) * later(index));
+            if changes(&series).is_empty() {
+                missed += 1;
+                let seen = smallest_visible(&series);
+                assert!(
+                    seen.is_none_or(|seen| seen >= percent),
+                    "seed {seed}, {percent} in {length}: {seen:?}"
+                );
+            }
+        }
+    }
+    assert!(missed > 10, "{missed}: too few to tell");
+}
+
+#[test]
+fn a_change_that_would_be_seen_is_so_in_rounds_too() {
+    // Groups of neighbours, of which the rounds are no multiple.
+    let round = |index: usize| 0.5 + (index % 100) as f64 / 100.0;
+    assert_eq!(smallest_visible(&Noise::new(1, 0.02, 0.0).series(30_000, round)), Some(5));
+}
+
+#[test]
 fn a_noisy_machine_changes_nothing() {
     for seed in 0..50 {
         let period = [7, 10, 25, 50][seed as usize % 4];

@@ -6,7 +6,8 @@ use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::smallest_visible;
+use crate::changes::{shortest_level, smallest_visible};
+use crate::points::numbers;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{
@@ -30,8 +31,10 @@ pub(super) const RULE: Rule = Rule {
               other, at a probability of 0.001 for any change in a run without one; and, where noise is so slow that \
               ranks say little, changes that are larger than all jumps between ten steps and the ten before \
               elsewhere, by as much as that probability takes. Places are told by medians, so that outliers and \
-              periodic slow steps are no changes; where steps go round (every other one is a multiple), each place \
-              of the round by itself. No change is what lasts for less than 20 steps or a twentieth of the run (100 \
+              periodic slow steps are no changes; where steps go round (every other one is a multiple, or batches \
+              come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
+              place of the round by itself. In runs of more than 65,536 steps several numbers are one point, and the \
+              step is about that one. No change is what lasts for less than 20 steps or a twentieth of the run (100 \
               steps where the run begins or ends with it, 40 for a quick beginning and between two changes in one \
               direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
               it on, to the end or to a new level, is told from a change, or several, by Schwarz's criterion. Where \
@@ -104,8 +107,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     match (lasting.first(), changes.is_empty()) {
         (Some(lasting), _) => Verdict::fine(format!(
-            "since step {} steps take {} longer",
-            count(lasting.change.step),
+            "since {} steps take {} longer",
+            step_of(lasting.change),
             percent(lasting.share())
         )),
         (None, false) => Verdict::fine("step times change, but do not stay longer"),
@@ -124,12 +127,17 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
     let times: Vec<u64> = points.map(SeriesPoint::mean_ns).collect();
     match smallest_visible(&times) {
         Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
-            Verdict::fine(format!("{KEPT}: a change of {seen} % in the middle would have been seen"))
+            let shortest = u64::try_from(shortest_level(times.len())).unwrap_or(u64::MAX);
+            let steps = count(shortest.saturating_mul(numbers(series.shift)));
+            Verdict::fine(format!(
+                "{KEPT} (what lasts for less than {steps} steps may go unseen): a change of {seen} % in the middle would \
+                 have been seen"
+            ))
         }
         Some(seen) => {
-            Verdict::unknown(format!("steps vary so much that no change of less than {seen} % would be seen"))
+            Verdict::unknown(format!("steps vary so much that a change of less than {seen} % may go unseen"))
         }
-        None => Verdict::unknown("steps vary so much that not even a change of 100 % would be seen"),
+        None => Verdict::unknown("steps vary so much that even a change of 100 % may go unseen"),
     }
 }
 
@@ -170,6 +178,12 @@ impl<'a> Lasting<'a> {
     }
 }
 
+/// Where a change is: `step 812`, or `about step 400,016` where a point holds several numbers.
+fn step_of(change: &StepChange) -> String {
+    let about = if change.step_numbers > 1 { "about " } else { "" };
+    format!("{about}step {}", count(change.step))
+}
+
 /// The share of a change that others on the machine have made, where that is most of it.
 fn share_of_others(change: &StepChange, taken: Taken<'_>) -> Option<f64> {
     let third = change.to_step.saturating_sub(change.from_step) / 3;
@@ -203,13 +217,10 @@ fn finding(
     let longer = format!("{at_least}{}", percent(lasting.share()));
     let title = match change.kind {
         ChangeKind::Sudden => {
-            format!("Slower since step {}: steps take {longer} longer than before.", count(change.step))
+            format!("Slower since {}: steps take {longer} longer than before.", step_of(change))
         }
         ChangeKind::Gradual => {
-            format!(
-                "Slower bit by bit since step {}: steps take {longer} longer at last.",
-                count(change.step)
-            )
+            format!("Slower bit by bit since {}: steps take {longer} longer at last.", step_of(change))
         }
     };
     let evidence = Evidence::new()
@@ -241,7 +252,7 @@ fn finding(
 fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary) -> String {
     let change = lasting.change;
     let since = match change.kind {
-        ChangeKind::Sudden => format!("began at step {}", count(change.step)),
+        ChangeKind::Sudden => format!("began at {}", step_of(change)),
         ChangeKind::Gradual => "grows with the steps".into(),
     };
     let section = cause.and_then(ChangeCause::section_that_explains);

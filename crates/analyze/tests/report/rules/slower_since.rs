@@ -202,11 +202,32 @@ fn what_would_not_have_been_seen_is_not_fine() {
     let noise = |step: u64| step * 7_919 % 13 * MS / 50;
     assert_eq!(
         fine(RULE, &with(&|step| 10 * MS + noise(step))),
-        "step times keep their level: a change of 5 % in the middle would have been seen"
+        "step times keep their level (what lasts for less than 20 steps may go unseen): a change of 5 % in the middle \
+         would have been seen"
     );
     // Eight steps each at one of five levels.
     let wandering = with(&|step| [10, 20, 14, 26, 12][(step / 8 % 5) as usize] * MS + noise(step));
-    assert_eq!(unknown(RULE, &wandering), "steps vary so much that not even a change of 100 % would be seen");
+    assert_eq!(unknown(RULE, &wandering), "steps vary so much that even a change of 100 % may go unseen");
+}
+
+#[test]
+fn a_point_of_several_steps_tells_about_where() {
+    let mut summary = slower();
+    summary.changes[0].step_numbers = 16;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "Slower since about step 120: steps take 20 % longer than before.");
+    assert_eq!(finding.evidence.get("since_step"), Some(&json!(120)));
+    assert!(
+        finding.recommendation.contains("what began at about step 120 in it"),
+        "{}",
+        finding.recommendation
+    );
+    summary.changes[0].after_ns = 10_400_000;
+    assert_eq!(fine(RULE, &summary), "since about step 120 steps take 4.0 % longer");
+    summary.changes = vec![change(ChangeKind::Gradual, 0)];
+    summary.changes[0].step_numbers = 16;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "Slower bit by bit since about step 0: steps take 20 % longer at last.");
 }
 
 #[test]
