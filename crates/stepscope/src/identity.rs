@@ -148,7 +148,7 @@ fn launched_id(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
         let id = variable(name).filter(|id| !id.is_empty())?;
         match name {
             // So torchrun says that nobody gave it an id: each run of its kind has this one.
-            TORCHELASTIC_RUN_ID if id == "none" => None,
+            TORCHELASTIC_RUN_ID if id == "none" => agents_id(&variable),
             SLURM_JOB_ID => {
                 let step = SLURM_STEP.iter().find_map(|step| variable(step)?.trim().parse::<u64>().ok());
                 Some(match step.filter(|&step| step < FIRST_SPECIAL_STEP) {
@@ -159,6 +159,17 @@ fn launched_id(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
             _ => Some(id),
         }
     })
+}
+
+/// The id of a run whose processes all have one torchrun as their parent: those of one machine. What several machines
+/// could agree on is the same for the next run there.
+fn agents_id(variable: impl Fn(&str) -> Option<String>) -> Option<String> {
+    let number = |name| variable(name)?.trim().parse::<u64>().ok();
+    if number("LOCAL_WORLD_SIZE")? != number("WORLD_SIZE")? {
+        return None;
+    }
+    let (pid, start) = sys::parent()?;
+    Some(format!("torchrun-{start}-{pid}"))
 }
 
 /// The id of the run of all processes that were started within a trace.
@@ -272,6 +283,20 @@ mod tests {
         assert_eq!(run_id(&[("TORCHELASTIC_RUN_ID", "mine"), ("SLURM_JOB_ID", "77")]), "mine");
         // (As long as those that were made, in any case.)
         assert!(run_id(&[none]).len() > 15);
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn processes_of_one_torchrun_without_an_id_are_one_run() {
+        let run_id = |rank, local| {
+            let none = ("TORCHELASTIC_RUN_ID", "none");
+            let ranks = [none, ("RANK", rank), ("WORLD_SIZE", "2"), ("LOCAL_WORLD_SIZE", local)];
+            resolve(Given::default(), &ranks).run_id
+        };
+        assert!(run_id("0", "2").starts_with("torchrun-"));
+        assert_eq!(run_id("0", "2"), run_id("1", "2"));
+        // Of several machines each has a torchrun of its own.
+        assert!(!run_id("0", "1").starts_with("torchrun-"));
     }
 
     #[test]

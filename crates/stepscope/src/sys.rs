@@ -116,6 +116,15 @@ pub(crate) fn most_files() -> Option<u64> {
     (result == 0).then_some(limit.rlim_cur)
 }
 
+/// The process that started this one, and when that began, in ticks since the system did; where the system says so.
+pub(crate) fn parent() -> Option<(u32, u64)> {
+    let pid = std::os::unix::process::parent_id();
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before may hold anything. The 20th figure after it is the 22nd of all (proc_pid_stat(5)).
+    let (_, figures) = stat.rsplit_once(')')?;
+    Some((pid, figures.split_whitespace().nth(19)?.parse().ok()?))
+}
+
 /// Whether a file may have so many bytes, as far as the process' limit goes (`ulimit -f`).
 pub(crate) fn may_hold(bytes: u64) -> bool {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
