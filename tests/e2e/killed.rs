@@ -98,6 +98,13 @@ fn text(folder: &Path) -> String {
 
 #[test]
 fn a_termination_signal_loses_nothing_and_is_named() {
+    // The signal may come while nothing is at work of which anything has ended.
+    let was_at_work = (0..5).any(|_| terminated().contains("at work when the run ended"));
+    assert!(was_at_work, "of five runs none says that something was at work");
+}
+
+/// The report on a run that a signal ended, which lost nothing and says so.
+fn terminated() -> String {
     let folder = TempFolder::new("terminated").expect("a folder");
     let mut child = endless_demo(folder.path());
     wait_until_begun(folder.path(), &mut child);
@@ -124,6 +131,6 @@ fn a_termination_signal_loses_nothing_and_is_named() {
         report["bottlenecks"].as_array().expect("a list").iter().map(|b| &b["rule"]).collect();
     assert!(!rules.contains(&&Value::from("spans_lost")), "{rules:?}");
     let text = text(folder.path());
-    assert!(text.contains("ended by SIGTERM"), "{text}");
-    assert!(text.contains("none lost") && text.contains("at work when the run ended"), "{text}");
+    assert!(text.contains("ended by SIGTERM") && text.contains("none lost"), "{text}");
+    text
 }
