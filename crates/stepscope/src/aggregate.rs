@@ -384,7 +384,10 @@ impl Aggregates {
 
     /// Hands what [`PathCells::near_snapshot`] reads of every path to `visit`.
     #[cfg(loom)]
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the models alone, which build this file by themselves"))]
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for the models alone, which build this file by themselves")
+    )]
     pub(crate) fn for_each_nearly(&self, mut visit: impl FnMut(Option<Sums>)) {
         self.each(|_, cells| visit(cells.near_snapshot()));
     }
