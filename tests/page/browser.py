@@ -3,12 +3,16 @@ packages are chromium and chromium-driver. What is clicked and what must follow 
 
 import base64
 import json
+import multiprocessing.util
 import shutil
 import socket
 import subprocess
 import time
 import urllib.error
 import urllib.request
+
+# What one call may take: pages of tens of thousands of elements are looked at, on machines that are busy.
+SECONDS = 600
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
@@ -23,54 +27,94 @@ def programs():
     return (browser, driver) if browser and driver else None
 
 
+def started(width, height, scripts):
+    """A session of a browser that is started for it: address of its driver, the driver's process, its id."""
+    program, driver = programs()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    base = f"http://127.0.0.1:{port}"
+    process = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--lang=en-US",
+                 "--hide-scrollbars", "--force-color-profile=srgb", f"--window-size={width},{height}"]
+    preferences = {} if scripts else {"profile.managed_default_content_settings.javascript": 2}
+    wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
+              "timeouts": {"script": SECONDS * 1_000},
+              "goog:chromeOptions": {"binary": program, "args": arguments, "prefs": preferences}}
+    for attempt in range(100):
+        try:
+            answer = called("POST", f"{base}/session", {"capabilities": {"alwaysMatch": wanted}})
+            # In processes that others have started, too.
+            multiprocessing.util.Finalize(None, end_all, exitpriority=1)
+            return base, process, answer["sessionId"]
+        except (urllib.error.URLError, ConnectionError):
+            if attempt == 99 or process.poll() is not None:
+                raise
+            time.sleep(0.1)
+
+
+def called(method, url, body=None):
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
+    try:
+        with urllib.request.urlopen(request, timeout=SECONDS) as answer:
+            return json.load(answer)["value"]
+    except urllib.error.HTTPError as error:
+        raise RuntimeError(json.loads(error.read())["value"]["message"]) from error
+
+
+def end(base, driver, session):
+    try:
+        called("DELETE", f"{base}/session/{session}")
+    finally:
+        driver.terminate()
+        driver.wait()
+
+
+def end_all():
+    for sessions in Browser.idle.values():
+        while sessions:
+            end(*sessions.pop())
+
+
 class Browser:
-    """One session. Use as a context."""
+    """A window of its own, in a session that earlier ones may have had: to start a browser takes seconds. Use as a context."""
+
+    # Sessions that nobody has now, by whether their pages may run scripts.
+    idle = {True: [], False: []}
 
     def __init__(self, width=1280, height=900, scripts=True):
-        browser, driver = programs()
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        self.base = f"http://127.0.0.1:{port}"
-        self.driver = subprocess.Popen([driver, f"--port={port}"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        self.size = (width, height)
-        arguments = ["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--lang=en-US",
-                     "--hide-scrollbars", "--force-color-profile=srgb", f"--window-size={width},{height}"]
-        preferences = {} if scripts else {"profile.managed_default_content_settings.javascript": 2}
-        wanted = {"browserName": "chrome", "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
-                  "goog:chromeOptions": {"binary": browser, "args": arguments, "prefs": preferences}}
-        self.session = None
-        for attempt in range(100):
-            try:
-                answer = self.call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
-                break
-            except (urllib.error.URLError, ConnectionError):
-                if attempt == 99 or self.driver.poll() is not None:
-                    raise
-                time.sleep(0.1)
-        self.session = answer["sessionId"]
-        self.cdp("Emulation.setDeviceMetricsOverride",
-                 {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": False})
+        self.scripts = scripts
+        self.base, self.driver, self.session = self.idle[scripts].pop() if self.idle[scripts] else started(width, height, scripts)
+        self.resize(width, height)
 
     def __enter__(self):
         return self
 
     def __exit__(self, *_):
         try:
-            self.call("DELETE", "")
-        finally:
-            self.driver.terminate()
-            self.driver.wait()
+            self.renew()
+        except (OSError, RuntimeError):
+            self.end()
+            raise
+        self.idle[self.scripts].append((self.base, self.driver, self.session))
+
+    def renew(self):
+        """Leaves the session as it was at its start: a new window, which has neither history nor emulation, and nothing told."""
+        fresh = self.call("POST", "/window/new", {"type": "tab"})["handle"]
+        for handle in self.call("GET", "/window/handles"):
+            if handle != fresh:
+                self.call("POST", "/window", {"handle": handle})
+                self.call("DELETE", "/window")
+        self.call("POST", "/window", {"handle": fresh})
+        self.messages()
+        self.requests()
+
+    def end(self):
+        end(self.base, self.driver, self.session)
 
     def call(self, method, path, body=None):
-        url = self.base + (f"/session/{self.session}" if self.session else "") + path
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(url, data, {"Content-Type": "application/json"}, method=method)
-        try:
-            with urllib.request.urlopen(request, timeout=120) as answer:
-                return json.load(answer)["value"]
-        except urllib.error.HTTPError as error:
-            raise RuntimeError(json.loads(error.read())["value"]["message"]) from error
+        return called(method, f"{self.base}/session/{self.session}{path}", body)
 
     def cdp(self, command, parameters=None):
         return self.call("POST", "/goog/cdp/execute", {"cmd": command, "params": parameters or {}})

@@ -5,9 +5,10 @@ a page. What a page must show is in the tests.
 checker's `axe.min.js`, `STEPSCOPE_PAGE_INPUTS` a folder in which inputs are kept from one run of the tests to the next. What is missing is said and skipped; where `STEPSCOPE_BROWSER_NEEDED` or `STEPSCOPE_AXE_NEEDED`
 is set, it fails."""
 
-import atexit
+import fcntl
 import functools
 import json
+import multiprocessing.util
 import os
 import pathlib
 import shutil
@@ -22,7 +23,7 @@ import planted
 PROGRAM = os.environ.get("STEPSCOPE_BIN", "stepscope")
 GENERATOR = os.environ.get("STEPSCOPE_GENERATE_RUN")
 FOLDER = pathlib.Path(tempfile.mkdtemp(prefix="stepscope-page-"))
-atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+multiprocessing.util.Finalize(None, shutil.rmtree, (FOLDER, True), exitpriority=0)
 
 
 def skipped(because):
@@ -100,9 +101,15 @@ def written(name):
     if given := os.environ.get(GIVEN.get(name, "")):
         return pathlib.Path(given)
     file, write = INPUTS[name]
-    run = pathlib.Path(os.environ.get("STEPSCOPE_PAGE_INPUTS", FOLDER)) / file
-    if not run.exists():
-        write(run)
+    folder = pathlib.Path(os.environ.get("STEPSCOPE_PAGE_INPUTS", FOLDER))
+    run = folder / file
+    # Another process may be making it.
+    with open(folder / f"{file}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not run.exists():
+            made = folder / f"made-{file}"
+            write(made)
+            made.rename(run)
     return run
 
 
@@ -114,7 +121,8 @@ def rendered(name, kind):
 @functools.cache
 def of(name):
     """The page and the JSON report of an input."""
-    page = FOLDER / f"{name}.html"
+    # Another process may have one of that name.
+    page = FOLDER / f"{name}-{os.getpid()}.html"
     stepscope("analyze", str(written(name)), "--format", "html", "--output", str(page))
     return page, json.loads(rendered(name, "json"))
 
@@ -123,7 +131,7 @@ def damaged(name):
     """The same page with a part of its data overwritten."""
     text = of(name)[0].read_text()
     start = text.index('"stream":"') + 10
-    page = FOLDER / f"{name}-damaged.html"
+    page = FOLDER / f"{name}-{os.getpid()}-damaged.html"
     page.write_text(text[:start + 20] + "AAAA" + text[start + 24:])
     return page
 
@@ -161,7 +169,8 @@ def checked(window, source):
         # Of contrast also what it cannot tell; of words in drawings it never can, nor of what is scrolled away.
         "const hidden = n => { const around = document.querySelector(n.target[0])?.closest('.scroll'); return around && around.scrollWidth > around.clientWidth; };"
         "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text') && !hidden(n));"
-        "axe.run(document).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
+        # Of what is right it need not say where.
+        "axe.run(document, { resultTypes: ['violations', 'incomplete'] }).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
         "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
 
 

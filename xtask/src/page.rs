@@ -16,7 +16,7 @@ pub(crate) fn test(program: &Path, generator: &Path, target: &Path) -> Outcome {
     if !browser() {
         return without_browser(std::env::var_os(BROWSER_NEEDED).is_some());
     }
-    let mut tests = command("python3", &["-B", "-m", "unittest", "-v"]);
+    let mut tests = command("python3", &["-B", "run.py"]);
     tests.current_dir(root().join("tests/page"));
     tests.env("STEPSCOPE_BIN", program).env("STEPSCOPE_GENERATE_RUN", generator);
     match checker(&target.join("page")) {

@@ -2,9 +2,9 @@
 //! to run that one alone.
 
 use crate::ahead::Ahead;
-use crate::process::{capture, cargo, command, run as run_command, succeeds};
+use crate::process::{capture, cargo, command, root, run as run_command, succeeds};
 use crate::{Outcome, budgets, docs, frameworks, fuzz, lint, otel, page};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 struct Stage {
@@ -161,17 +161,43 @@ fn end_to_end() -> Outcome {
     python()?;
     // Programs of other packages that the tests run: cargo builds them only for those packages' own tests.
     run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
-    // The measured figures belong into the log. One test at a time: real training runs are judged by their
-    // times, and two cores are few.
-    let mut tests = cargo(&["test", "-p", "stepscope-tests", "--", "--nocapture", "--test-threads=1"]);
-    tests.env("STEPSCOPE_BIN", release_program()?);
-    match otel::interpreter() {
-        Some(python) => drop(tests.env("STEPSCOPE_OTEL_PYTHON", python)),
-        None => eprintln!(
+    let python = otel::interpreter();
+    if python.is_none() {
+        eprintln!(
             "\nSKIPPED: no Python with OpenTelemetry could be made, so `record` is not tested with one"
-        ),
+        );
     }
-    run_command(tests)
+    let program = release_program()?;
+    let run = |arguments: &[&str]| {
+        // The measured figures belong into the log.
+        let mut tests = cargo(&[&["test", "-p", "stepscope-tests", "--", "--nocapture"], arguments].concat());
+        tests.env("STEPSCOPE_BIN", &program);
+        if let Some(python) = &python {
+            tests.env("STEPSCOPE_OTEL_PYTHON", python);
+        }
+        run_command(tests)
+    };
+    let timed = judged_by_times(&root().join("tests/e2e"))?;
+    let skipped: Vec<&str> = timed.iter().flat_map(|module| ["--skip", module]).collect();
+    run(&skipped)?;
+    // One at a time, as two processors are few.
+    let timed: Vec<&str> = timed.iter().map(String::as_str).collect();
+    run(&[&["--test-threads=1"], timed.as_slice()].concat())
+}
+
+/// The modules of tests that judge the times of real training runs, beside which nothing else may run: they hold `alone`.
+fn judged_by_times(folder: &Path) -> Outcome<Vec<String>> {
+    let problem = |error| format!("{}: {error}", folder.display());
+    let mut modules = Vec::new();
+    for entry in std::fs::read_dir(folder).map_err(problem)? {
+        let path = entry.map_err(problem)?.path();
+        let is_source = path.extension().is_some_and(|extension| extension == "rs");
+        if is_source && std::fs::read_to_string(&path).map_err(problem)?.contains("= alone();") {
+            modules.extend(path.file_stem().map(|stem| format!("{}::", stem.to_string_lossy())));
+        }
+    }
+    modules.sort();
+    Ok(modules)
 }
 
 fn fuzz_shortly() -> Outcome {
@@ -283,6 +309,13 @@ mod tests {
         assert_eq!(names(&["unit", "budgets"]), ["budgets", "unit"]);
         assert_eq!(names(&[]).len(), STAGES.len());
         assert!(selected(&["nothing"]).err().unwrap().contains("e2e"));
+    }
+
+    #[test]
+    fn tests_that_judge_times_are_known() {
+        let modules = judged_by_times(&root().join("tests/e2e")).unwrap();
+        assert!(["demo::", "planted::"].iter().all(|name| modules.iter().any(|module| module == name)));
+        assert!(!modules.iter().any(|module| module == "figures::"), "{modules:?}");
     }
 
     #[test]

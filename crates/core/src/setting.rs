@@ -67,6 +67,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("level", "STEPSCOPE_LEVEL", Some("level"), Takes::Text, "\"basic\""),
     setting("max_level", "STEPSCOPE_MAX_LEVEL", Some("max_level"), Takes::Text, "\"debug\""),
     setting("filter", "STEPSCOPE_FILTER", Some("filter"), Takes::List, "[\"min=20us\", \"depth=3\"]"),
+    setting("track", "STEPSCOPE_TRACK", Some("track"), Takes::List, "[\"memory\", \"cpu\"]"),
     setting("sums", "STEPSCOPE_SUMS", Some("sums"), Takes::Switch, "false"),
     setting("capture", "STEPSCOPE_CAPTURE", Some("capture"), Takes::List, "\"steps=10,wait=990\""),
     setting("sigusr2", "STEPSCOPE_SIGUSR2", Some("on_sigusr2"), Takes::Text, "\"capture\""),
@@ -76,6 +77,7 @@ pub const SETTINGS: &[Setting] = &[
     setting("dir", "STEPSCOPE_DIR", Some("directory"), Takes::Text, "\"profiles\""),
     setting("dir_bytes", "STEPSCOPE_DIR_BYTES", Some("directory_bytes"), Takes::Number, "5_000_000_000"),
     setting("format", "STEPSCOPE_FORMAT", Some("format"), Takes::Text, "\"json\""),
+    setting("report", "STEPSCOPE_REPORT", Some("report"), Takes::List, "[\"report.html\"]"),
     setting(
         "endpoint",
         "OTEL_EXPORTER_OTLP_ENDPOINT",

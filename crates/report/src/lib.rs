@@ -79,6 +79,8 @@ pub trait WriteReport {
     /// Ends the run as dropping the guard does, analyses what this process wrote to its directory, and writes the
     /// report to `path`, in the format that its extension names: `html`, `json`, `md` or `txt`.
     ///
+    /// So it does to the files of [`write_reports`](Self::write_reports).
+    ///
     /// Takes the time and memory of `stepscope analyze`: about a second for a million spans. Thresholds of rules are the
     /// defaults. The reports of several ranks together are that program's work.
     ///
@@ -87,14 +89,39 @@ pub trait WriteReport {
     /// Where the run has no files (a run that was `off` has none), the extension is another one, or reading or writing
     /// fails. The run ends all the same.
     fn write_report(self, path: impl AsRef<Path>) -> Result<(), ReportError>;
+
+    /// As [`write_report`](Self::write_report), to each of the files that the program's set-up names:
+    /// [`Builder::report`](stepscope::Builder::report), `report` in the file, `STEPSCOPE_REPORT`. To none where none does.
+    ///
+    /// # Errors
+    ///
+    /// The first of those of `write_report`; what follows it is written all the same.
+    fn write_reports(self) -> Result<(), ReportError>;
 }
 
 impl WriteReport for Guard {
-    fn write_report(self, path: impl AsRef<Path>) -> Result<(), ReportError> {
-        let directory = self.directory().map(Path::to_owned);
-        drop(self);
-        write(directory.ok_or(ReportError::NoFiles)?, path)
+    fn write_report(mut self, path: impl AsRef<Path>) -> Result<(), ReportError> {
+        let mut paths = vec![path.as_ref().to_owned()];
+        paths.append(&mut self.take_reports());
+        end(self, &paths)
     }
+
+    fn write_reports(mut self) -> Result<(), ReportError> {
+        let paths = self.take_reports();
+        end(self, &paths)
+    }
+}
+
+/// Ends a run with reports in these files.
+fn end(run: Guard, paths: &[PathBuf]) -> Result<(), ReportError> {
+    let directory = run.directory().map(Path::to_owned);
+    drop(run);
+    if paths.is_empty() {
+        return Ok(());
+    }
+    let directory = directory.ok_or(ReportError::NoFiles)?;
+    // All of them, whatever becomes of one.
+    paths.iter().map(|path| write(&directory, path)).fold(Ok(()), Result::and)
 }
 
 /// Writes the report on the files in `directory`, as [`WriteReport::write_report`] does; of a run that goes on, on what

@@ -16,7 +16,8 @@ fn train(steps: u64) {
 fn a_program_reports_on_itself() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let start = || stepscope::builder().directory(path("profiles")).install();
+    let start_with = |builder: stepscope::Builder| builder.directory(path("profiles")).install();
+    let start = || start_with(stepscope::builder());
     let run = start();
     train(50);
     // While it goes on.
@@ -47,6 +48,20 @@ fn a_program_reports_on_itself() {
         stepscope_report::write(&directory, path(name)).unwrap();
         assert!(read(name).contains(holds), "{name}");
     }
+
+    // What the set-up names, all of it, whatever becomes of the first.
+    let named = start_with(stepscope::builder().report(path("named.csv")).report(path("named.md")));
+    train(10);
+    let refused = named.write_reports().unwrap_err();
+    assert!(matches!(&refused, ReportError::Format(file) if *file == path("named.csv")), "{refused}");
+    assert!(read("named.md").contains("step/forward"));
+    let both = start_with(stepscope::builder().report(path("second.md")));
+    train(10);
+    both.write_report(path("first.md")).unwrap();
+    assert_eq!(read("first.md"), read("second.md"));
+    let none = start();
+    train(10);
+    none.write_reports().unwrap();
 
     let refused = stepscope_report::write(&directory, path("a.csv")).unwrap_err();
     assert!(matches!(refused, ReportError::Format(_)), "{refused}");

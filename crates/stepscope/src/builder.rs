@@ -30,6 +30,7 @@ use crate::recorder::{self, Recorder};
 use crate::ring::Overflow;
 use crate::root::RootSubscriber;
 use crate::say::say;
+use crate::track::Track;
 use crate::worker::{self, Sinks};
 
 /// How long the start waits for its mark to be written, at most; it takes about a millisecond.
@@ -157,6 +158,12 @@ impl Builder {
         self
     }
 
+    /// What is recorded of sections beside their times, and of which phases there are spans (`STEPSCOPE_TRACK`; default: all).
+    pub fn track(mut self, track: Track) -> Self {
+        self.config.track = track;
+        self
+    }
+
     /// Whether sections are summed up by call path on the thread that ends them (`STEPSCOPE_SUMS`: `on`, `off`; default: yes).
     ///
     /// Without, a section is recorded by its span alone: its times, and nothing beside them. Then reports know of sections
@@ -256,6 +263,16 @@ impl Builder {
     /// Whether SIGINT and SIGTERM flush before they end the program (`STEPSCOPE_HANDLE_SIGNALS`; default: yes, unless it handles them).
     pub fn handle_signals(mut self, yes: bool) -> Self {
         self.config.handle_signals = yes;
+        self
+    }
+
+    /// A report that `stepscope-report` writes to this file when it ends the run (`STEPSCOPE_REPORT`; default: none): in the format
+    /// that its extension names. May be given several times.
+    ///
+    /// The crate `stepscope-report` reads it, by `write_reports`; where a program ends its run otherwise, no report is
+    /// written, and a line on standard error says how to have it from the files.
+    pub fn report(mut self, path: impl Into<PathBuf>) -> Self {
+        self.config.reports.push(path.into());
         self
     }
 

@@ -19,6 +19,7 @@ use crate::demand::OnSignal;
 use crate::filter::Filter;
 use crate::ids::SpanIds;
 use crate::ring::Overflow;
+use crate::track::Track;
 
 /// The resolved settings of a recorder.
 #[derive(Debug, Clone)]
@@ -34,6 +35,8 @@ pub(crate) struct Config {
     pub formatted_fields: Vec<String>,
     /// Which sections leave no span.
     pub filter: Filter,
+    /// What is recorded beside times, and of which phases there are spans.
+    pub track: Track,
     /// Whether sections are summed up by call path.
     pub sums: bool,
     /// Which steps are recorded more closely.
@@ -48,6 +51,8 @@ pub(crate) struct Config {
     pub directory: Option<PathBuf>,
     pub directory_bytes: u64,
     pub format: Format,
+    /// Files that reports are to be written to when the run ends, by those who can.
+    pub reports: Vec<PathBuf>,
     pub otlp: otlp::Otlp,
     /// How often the directory is written, at the latest.
     pub flush_interval: Duration,
@@ -81,6 +86,7 @@ impl Default for Config {
             step_spans: Vec::new(),
             formatted_fields: Vec::new(),
             filter: Filter::default(),
+            track: Track::all(),
             sums: true,
             capture: None,
             on_sigusr2: None,
@@ -90,6 +96,7 @@ impl Default for Config {
             directory: None,
             directory_bytes: 1 << 30,
             format: Format::Protobuf,
+            reports: Vec::new(),
             otlp: otlp::Otlp::default(),
             flush_interval: Duration::from_millis(500),
             aggregate_interval: Duration::from_secs(10),
@@ -147,6 +154,9 @@ impl Config {
         if let Some(names) = reader.list("STEPSCOPE_FORMAT_FIELDS") {
             self.formatted_fields = names;
         }
+        if let Some(paths) = reader.list("STEPSCOPE_REPORT") {
+            self.reports = paths.into_iter().filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+        }
         if let Some(bytes) = reader.number("STEPSCOPE_RING_BYTES") {
             self.ring_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         }
@@ -195,6 +205,16 @@ impl Config {
             // Of what says nothing that can be used nothing is taken.
             if !is_refused || filter != Filter::default() {
                 self.filter = filter;
+            }
+        }
+        if let Some((name, text)) = reader.text("STEPSCOPE_TRACK") {
+            let mut is_refused = false;
+            let track = Track::parse(&text, |error| {
+                is_refused = true;
+                reader.warnings.push(format!("{name}: {error}: ignored"));
+            });
+            if !is_refused || track != Track::all() {
+                self.track = track;
             }
         }
         if let Some((name, text)) = reader.text("STEPSCOPE_CAPTURE") {

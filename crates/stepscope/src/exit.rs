@@ -39,6 +39,8 @@ fn take_running(id: u64) -> Option<Running> {
 pub struct Guard {
     run: Option<Running>,
     directory: Option<PathBuf>,
+    /// Where reports are to be written, by who takes them.
+    reports: Vec<PathBuf>,
     /// There should have been a run.
     has_failed: bool,
 }
@@ -46,19 +48,20 @@ pub struct Guard {
 impl Guard {
     /// A guard of nothing: recording is off, or another recorder is at work.
     pub(crate) fn idle() -> Self {
-        Self { run: None, directory: None, has_failed: false }
+        Self { run: None, directory: None, reports: Vec::new(), has_failed: false }
     }
 
     /// A guard of nothing that was to be of a run.
     pub(crate) fn failed() -> Self {
-        Self { run: None, directory: None, has_failed: true }
+        Self { run: None, directory: None, reports: Vec::new(), has_failed: true }
     }
 
     pub(crate) fn new(recorder: Arc<Recorder>, control: Arc<Control>, directory: Option<PathBuf>) -> Self {
         let run = Running { recorder, control };
         *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.clone());
         install_hooks(&run.recorder);
-        Self { run: Some(run), directory, has_failed: false }
+        let reports = run.recorder.config.reports.clone();
+        Self { run: Some(run), directory, reports, has_failed: false }
     }
 
     /// Whether anything is recorded.
@@ -71,6 +74,12 @@ impl Guard {
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.directory.as_deref()
+    }
+
+    /// The files that [`Builder::report`](crate::Builder::report), or a setting, wants reports in, for who ends the run and
+    /// writes them; the crate `stepscope-report` does. Empty from then on.
+    pub fn take_reports(&mut self) -> Vec<PathBuf> {
+        std::mem::take(&mut self.reports)
     }
 
     /// What can be asked and told while the run goes on, from any thread.
@@ -98,9 +107,25 @@ impl Drop for Guard {
         let _own = crate::memory::own_call();
         if let Some(run) = self.run.take() {
             end(&run);
+            // Not in a forked child, which ends nothing.
+            if std::process::id() == run.recorder.process_id {
+                self.say_unwritten();
+            }
         }
         // What the layer allocated, in nobody's figures, is freed in nobody's.
-        drop(self.directory.take());
+        drop((self.directory.take(), self.take_reports()));
+    }
+}
+
+impl Guard {
+    /// Names the reports that nobody has taken, and how to have them all the same.
+    fn say_unwritten(&self) {
+        let Some(report) = self.reports.first().map(|path| path.display()) else { return };
+        let how = match &self.directory {
+            Some(directory) => format!("`stepscope analyze {} --format …` makes one", directory.display()),
+            None => "and there are no files to make one of: name a directory with STEPSCOPE_DIR".to_owned(),
+        };
+        say(format!("no report is written to {report}, as the program does not use stepscope-report; {how}"));
     }
 }
 

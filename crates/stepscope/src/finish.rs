@@ -299,7 +299,8 @@ impl ThreadState {
             continues = rest.continues;
         }
         let is_coarse = open.kind() != SectionKind::Section;
-        let rss_bytes = if is_coarse { memory::rss_bytes() } else { None };
+        let has_memory = is_coarse && self.recorder.tracked().has_memory();
+        let rss_bytes = if has_memory { memory::rss_bytes() } else { None };
         let (is_root, is_part) = (open.has(flag::IS_ROOT), open.has(flag::IS_PART));
         let root = (is_root || is_part).then(|| RootRecord {
             mode: about.mode,
@@ -331,7 +332,7 @@ impl ThreadState {
             // Of a part of the stays it would pass for that of all.
             cpu_ns: total.cpu_ns.filter(|_| open.is_timed()),
             peak_bytes: total.peak_bytes,
-            live_bytes: if is_coarse { memory::live_bytes() } else { None },
+            live_bytes: if has_memory { memory::live_bytes() } else { None },
             rss_bytes,
             rss_delta_bytes: rss_bytes
                 .zip(open.rss_start_bytes())

@@ -67,14 +67,14 @@ impl Frame {
         }
     }
 
-    /// Makes it that of `section`, which is entered now.
+    /// Makes it that of `section`, which is entered now; `counters`: the thread's, where its allocations are told.
     #[inline(always)]
-    pub(crate) fn begin(&mut self, section: Parent, form: Form) {
+    pub(crate) fn begin(&mut self, section: Parent, form: Form, counters: Option<Counters>) {
         self.section = section;
         self.nested_busy_ns = 0;
         self.form.set(form);
         self.began_in_panic = std::thread::panicking();
-        self.counters = memory::thread_counters();
+        self.counters = counters;
         if self.counters.is_some() {
             self.begin_counting();
         }

@@ -9,6 +9,7 @@ use crate::control::{Control, Flushed, Reach};
 use crate::figures::Figures;
 use crate::memory;
 use crate::recorder::{Recorder, lock};
+use crate::track::Track;
 
 /// A run, to be asked and told while it goes on: from any thread, and as many copies as wanted. Made by
 /// [`Guard::handle`](crate::Guard::handle); outlives the run.
@@ -71,6 +72,22 @@ impl Handle {
         let _own = memory::own_call();
         if let Some((recorder, _)) = &self.run {
             recorder.set_level(level);
+        }
+    }
+
+    /// What is recorded of sections beside their times now.
+    pub fn track(&self) -> Track {
+        self.run.as_ref().map_or_else(Track::default, |(recorder, _)| recorder.tracked())
+    }
+
+    /// Records `track` of what begins from now on: of a section that is open what was told at its begin, its resident memory
+    /// and its CPU time aside, which go by the last word. Change it between steps, as the level.
+    ///
+    /// Does nothing when the run has ended, or never began because its level was `off`.
+    pub fn set_track(&self, track: Track) {
+        let _own = memory::own_call();
+        if let Some((recorder, _)) = &self.run {
+            recorder.set_track(track);
         }
     }
 

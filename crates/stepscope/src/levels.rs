@@ -81,6 +81,12 @@ impl Levels {
         }
     }
 
+    /// Does `apply` while nobody changes the level.
+    pub(crate) fn unchanged(&self, apply: impl FnOnce()) {
+        let _log = self.lock();
+        apply();
+    }
+
     /// The lowest level in force at some time from `start_ns` until now.
     pub(crate) fn lowest_since(&self, start_ns: u64) -> Level {
         // Behind whatever level was seen by what has ended until now.

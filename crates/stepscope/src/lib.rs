@@ -81,6 +81,7 @@ mod sys;
 mod thread;
 mod ticks;
 mod trace;
+mod track;
 mod visit;
 mod word;
 mod work;
@@ -109,6 +110,7 @@ pub use stepscope_core::{Level, LossReason, Mode, Phase, SectionKind};
 pub use stepscope_macros::profile;
 #[cfg(feature = "mem")]
 pub use stepscope_mem::Alloc;
+pub use track::{Track, TrackError};
 pub use work::StepWork;
 
 /// What this workspace's own programs need to know of settings; not for use by others.

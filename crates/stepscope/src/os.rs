@@ -24,11 +24,17 @@ pub(crate) struct Reading {
     traffic: Option<Traffic>,
 }
 
-/// What is read beside that which costs little.
-#[derive(Debug, Clone, Copy)]
+/// What is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Asked {
+    /// Run queue, context switches, page faults.
+    pub usage: bool,
     pub io: bool,
     pub traffic: bool,
+}
+
+impl Asked {
+    pub(crate) const NOTHING: Self = Self { usage: false, io: false, traffic: false };
 }
 
 /// Counts of one thread since it began.
@@ -92,8 +98,8 @@ impl Reader {
     #[cold]
     pub(crate) fn read(&mut self, asked: Asked) -> Reading {
         let mut buffer = [0; 512];
-        let usage = sys::thread_usage();
-        let run_queue_ns = self.run_queue_ns(usage, &mut buffer);
+        let usage = if asked.usage { sys::thread_usage() } else { None };
+        let run_queue_ns = if asked.usage { self.run_queue_ns(usage, &mut buffer) } else { None };
         let io_bytes = if asked.io { self.io_bytes(&mut buffer) } else { None };
         let traffic = if asked.traffic { self.network.read() } else { None };
         Reading { run_queue_ns, usage, io_bytes, traffic }
@@ -125,7 +131,11 @@ impl Reader {
 
     /// What has been counted since `start`, read on this thread.
     pub(crate) fn since(&mut self, start: Reading) -> Counted {
-        let asked = Asked { io: start.io_bytes.is_some(), traffic: start.traffic.is_some() };
+        let asked = Asked {
+            usage: start.usage.is_some() || start.run_queue_ns.is_some(),
+            io: start.io_bytes.is_some(),
+            traffic: start.traffic.is_some(),
+        };
         Counted { start, end: self.read(asked) }
     }
 }
@@ -161,7 +171,7 @@ mod tests {
     #[test]
     fn bytes_and_faults_of_the_thread_are_counted() {
         let mut reader = Reader::default();
-        let start = reader.read(Asked { io: true, traffic: true });
+        let start = reader.read(Asked { usage: true, io: true, traffic: true });
         // Larger than what an allocator keeps for the next one.
         let pages = std::hint::black_box(vec![1u8; 40 << 20]);
         let file = std::env::temp_dir().join(format!("stepscope-os-{}", std::process::id()));
@@ -182,9 +192,9 @@ mod tests {
     #[test]
     fn what_is_read_for_figures_is_no_figure() {
         let mut reader = Reader::default();
-        let start = reader.read(Asked { io: true, traffic: true });
+        let start = reader.read(Asked { usage: true, io: true, traffic: true });
         for _ in 0..10 {
-            let _ = (reader.read(Asked { io: true, traffic: true }), memory::rss_bytes());
+            let _ = (reader.read(Asked { usage: true, io: true, traffic: true }), memory::rss_bytes());
             // As after a wait.
             reader.waited = None;
         }

@@ -28,6 +28,7 @@ use crate::spans::SpanTable;
 use crate::sys;
 use crate::thread::ThreadShared;
 use crate::trace::{About, TracePool, TraceState, TraceTable};
+use crate::track::{Track, Tracked};
 use crate::work::Work;
 
 /// The callsite of the run itself.
@@ -70,11 +71,12 @@ pub(crate) enum Gate {
 }
 
 impl Gate {
-    fn at(level: Level, started_at: Level, has_sieve: bool) -> Self {
+    /// `lets_all`: whatever the level gives a span has one.
+    fn at(level: Level, started_at: Level, lets_all: bool) -> Self {
         match level {
             Level::Off | Level::Basic if started_at < Level::Detailed => Self::Closed,
             Level::Off | Level::Basic => Self::Guarded,
-            Level::Detailed | Level::Comprehensive if has_sieve => Self::Guarded,
+            Level::Detailed | Level::Comprehensive if !lets_all => Self::Guarded,
             Level::Detailed => Self::Open,
             Level::Comprehensive => Self::Full,
         }
@@ -100,9 +102,12 @@ pub(crate) struct Recorder {
     level: AtomicU8,
     gate: AtomicU8,
     pub levels: Levels,
+    tracked: Tracked,
     pub captures: Captures,
     pub sieve: Option<Sieve>,
     paths: Mutex<Paths>,
+    /// Of each path the phase that is said of it or that its name implies, plus 1; 0 where there is none.
+    path_phases: Box<[AtomicU8]>,
     pub roster: Roster,
     pub work: Work,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
@@ -217,6 +222,7 @@ impl Recorder {
         };
         let spec = Spec { kind: Some(SectionKind::Run), ..Spec::default() };
         let (path, _) = paths.path(PathId::ROOT, Source::Section(&RUN), RUN.name, &spec);
+        let tracked = Tracked::new(config.track);
         let run = Parent {
             trace: run_trace,
             span_id: span_ids.of_run(),
@@ -238,8 +244,10 @@ impl Recorder {
             next_trace: AtomicU32::new(1),
             next_thread: AtomicU64::new(1),
             level: AtomicU8::new(config.level as u8),
-            gate: AtomicU8::new(Gate::at(config.level, config.level, sieve.is_some()) as u8),
+            gate: AtomicU8::new(Gate::at(config.level, config.level, lets_all(&sieve, config.track)) as u8),
             sieve,
+            tracked,
+            path_phases: (0..MAX_PATHS).map(|_| AtomicU8::new(0)).collect(),
             levels: Levels::new(config.level),
             captures: Captures::new(config.capture),
             paths: Mutex::new(paths),
@@ -274,8 +282,7 @@ impl Recorder {
             || self.level(),
             level,
             || {
-                let gate = Gate::at(level, self.levels.started_at(), self.sieve.is_some());
-                self.gate.store(gate as u8, Ordering::Relaxed);
+                self.set_gate(level);
                 // Who sees the level knows of the change.
                 self.level.store(level as u8, Ordering::Release);
                 let_begin(self, level != Level::Off);
@@ -283,11 +290,49 @@ impl Recorder {
         );
     }
 
+    fn set_gate(&self, level: Level) {
+        let gate = Gate::at(level, self.levels.started_at(), lets_all(&self.sieve, self.tracked.get()));
+        self.gate.store(gate as u8, Ordering::Relaxed);
+    }
+
+    /// What is recorded of sections that begin now.
+    #[inline]
+    pub(crate) fn tracked(&self) -> Track {
+        self.tracked.get()
+    }
+
+    /// Records `track` of what begins from now on, for as long as this recorder is the current one.
+    pub(crate) fn set_track(&self, track: Track) {
+        // As in `set_level`.
+        if self.is_current() && std::process::id() == self.process_id {
+            self.levels.unchanged(|| {
+                self.tracked.set(track);
+                self.set_gate(self.level());
+            });
+        }
+    }
+
+    /// Whether sections of a path leave as spans by their phase: `phase`, where the section says one.
+    fn has_phase(&self, path: PathId, phase: Option<Phase>) -> bool {
+        let tracked = self.tracked.get();
+        if tracked.has_all_phases() {
+            return true;
+        }
+        let of_path = || {
+            let implied = self.path_phases.get(path.0 as usize)?.load(Ordering::Relaxed);
+            Phase::from_index(implied.checked_sub(1)?)
+        };
+        phase.or_else(of_path).is_none_or(|phase| tracked.has_phase(phase))
+    }
+
     /// As [`set_level`](Self::set_level) where no recorder is current.
     #[cfg(test)]
     pub(crate) fn set_level_of_a_test(&self, level: Level) {
         self.level.store(level as u8, Ordering::Relaxed);
-        self.gate.store(Gate::at(level, level, self.sieve.is_some()) as u8, Ordering::Relaxed);
+        self.gate.store(
+            Gate::at(level, level, lets_all(&self.sieve, self.tracked.get())) as u8,
+            Ordering::Relaxed,
+        );
     }
 
     /// Captures the next steps, as many and at the level that `capture` says, whatever it says of when.
@@ -313,9 +358,11 @@ impl Recorder {
         self.gate.load(Ordering::Relaxed) == gate as u8
     }
 
-    /// Whether a section of `place` leaves as a span, inside of one that does, or why not: flags of open sections.
-    pub(crate) fn leaving(&self, place: Place) -> u64 {
+    /// Whether a section of `place`, and of `phase` where it says one, leaves as a span, inside of one that does, or why not:
+    /// flags of open sections.
+    pub(crate) fn leaving(&self, place: Place, phase: Option<Phase>) -> u64 {
         match self.is_at(Level::Detailed) {
+            true if !self.has_phase(place.path, phase) => flag::BY_FILTER,
             true => self.sieve.as_ref().map_or(flag::EXPORTED, |sieve| sieve.leaving(place)),
             false if self.levels.started_at() < Level::Detailed => 0,
             false => flag::BY_LEVEL,
@@ -411,6 +458,10 @@ impl Recorder {
     pub(crate) fn place(&self, parent: PathId, source: Source, name: &str, spec: &Spec) -> Place {
         let mut paths = lock(&self.paths);
         let (path, callsite) = paths.path(parent, source, name, spec);
+        let phase = spec.phase.or_else(|| Phase::infer(name)).map_or(0, |phase| phase as u8 + 1);
+        if let Some(known) = self.path_phases.get(path.0 as usize).filter(|_| phase > 0) {
+            known.store(phase, Ordering::Relaxed);
+        }
         let depth = || paths.table.names(path).len();
         let one_in = self.sieve.as_ref().map_or(1, |sieve| sieve.one_in(source, name, depth()));
         Place { path, callsite, fit: Fit::Plain, one_in }
@@ -496,6 +547,11 @@ impl Recorder {
     pub(crate) fn set_sinks(&self, sinks: Vec<(&'static str, SinkCounts)>) {
         *lock(&self.sinks) = sinks;
     }
+}
+
+/// Whether nothing keeps a section from leaving that has a span by its level.
+fn lets_all(sieve: &Option<Sieve>, track: Track) -> bool {
+    sieve.is_none() && track.has_all_phases()
 }
 
 impl Paths {

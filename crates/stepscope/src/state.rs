@@ -242,7 +242,7 @@ impl ThreadState {
         parent: Option<Parent>,
     ) -> bool {
         let leaving = match spec.kind() {
-            SectionKind::Section => self.leaving(open, place, parent),
+            SectionKind::Section => self.leaving(open, place, spec.phase, parent),
             _ => {
                 self.count_inside(parent);
                 flag::EXPORTED
@@ -263,24 +263,31 @@ impl ThreadState {
         phase: Option<Phase>,
         parent: Parent,
     ) -> bool {
-        let leaving = self.leaving(open, place, Some(parent));
+        let leaving = self.leaving(open, place, phase, Some(parent));
         self.begin_inside(open, place, SectionKind::Section, phase, parent, leaving)
     }
 
     /// Whether a section inside of `parent` leaves as a span, or why not: flags.
     #[inline]
-    fn leaving(&self, open: &Open, place: Place, parent: Option<Parent>) -> u64 {
+    fn leaving(&self, open: &Open, place: Place, phase: Option<Phase>, parent: Option<Parent>) -> u64 {
         let around = parent.map_or(flag::EXPORTED, |parent| parent.leaving());
         match self.recorder.gate() {
             Gate::Open | Gate::Full if around & flag::EXPORTED != 0 => flag::EXPORTED,
             Gate::Closed => 0,
-            _ => self.leaving_less(open, place, around, parent),
+            _ => self.leaving_less(open, place, phase, around, parent),
         }
     }
 
     #[cold]
-    fn leaving_less(&self, open: &Open, place: Place, around: u64, parent: Option<Parent>) -> u64 {
-        let leaving = if around & flag::EXPORTED == 0 { around } else { self.recorder.leaving(place) };
+    fn leaving_less(
+        &self,
+        open: &Open,
+        place: Place,
+        phase: Option<Phase>,
+        around: u64,
+        parent: Option<Parent>,
+    ) -> u64 {
+        let leaving = if around & flag::EXPORTED == 0 { around } else { self.recorder.leaving(place, phase) };
         if leaving & flag::EXPORTED != 0 {
             self.count_inside(parent);
         }
@@ -428,14 +435,40 @@ impl ThreadState {
     #[inline]
     fn read_at_begin(&mut self, open: &Open, kind: SectionKind, flags: u64) {
         let is_coarse = kind != SectionKind::Section;
-        if is_coarse {
+        if is_coarse && self.recorder.tracked().has_memory() {
             open.set_rss_start(memory::rss_bytes());
         }
         let is_full = self.recorder.is_at(Level::Comprehensive);
         let is_asked = is_full || is_coarse && self.recorder.is_at(Level::Detailed);
         if is_asked && flags & flag::EXPORTED != 0 && kind != SectionKind::Run {
-            open.set_reading(self.reader.read(Asked { io: is_full, traffic: is_full && is_coarse }));
+            self.read(open, is_coarse, is_full);
         }
+    }
+
+    #[cold]
+    fn read(&mut self, open: &Open, is_coarse: bool, is_full: bool) {
+        let tracked = self.recorder.tracked();
+        let asked = Asked {
+            usage: tracked.has_cpu(),
+            io: is_full && tracked.has_io(),
+            traffic: is_full && is_coarse && tracked.has_network(),
+        };
+        if asked != Asked::NOTHING {
+            open.set_reading(self.reader.read(asked));
+        }
+    }
+
+    /// What its thread has allocated and freed, where that is told of sections that begin now.
+    #[inline]
+    fn counters(&self) -> Option<memory::Counters> {
+        memory::thread_counters().filter(|_| self.recorder.tracked().has_memory())
+    }
+
+    /// Whether a section of this kind that begins now, or is entered, has CPU time.
+    #[inline]
+    fn has_cpu_time(&self, kind: SectionKind) -> bool {
+        (kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive))
+            && self.recorder.tracked().has_cpu()
     }
 
     /// The trace for a section inside `parent`, whose own trace, about `around`, has no room: one after the other,
@@ -465,8 +498,7 @@ impl ThreadState {
     /// Enters a `tracing` span on this thread.
     #[inline]
     pub(crate) fn enter_span(&mut self, section: Parent) {
-        let timed_by_system_call =
-            section.kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
+        let timed_by_system_call = self.has_cpu_time(section.kind);
         if let Some(frame) = self.push(section, timed_by_system_call) {
             frame.enter_ns = now_ns();
         }
@@ -523,10 +555,11 @@ impl ThreadState {
         let key = self.sections.next();
         // Whatever leaves a span in here belongs to the innermost one that is there.
         let section = Parent { path: place.path, kind: SectionKind::Section, key, leaving: 0, ..parent };
+        let counters = self.counters();
         self.depth += 1;
         let frame = self.top_frame(section)?;
         frame.light.bits = collapsed_bits(parent.path, place.path);
-        frame.begin(section, Form::Sums);
+        frame.begin(section, Form::Sums, counters);
         frame.enter_ns = now_ns();
         Some(key)
     }
@@ -548,7 +581,7 @@ impl ThreadState {
         }
         let key = self.sections.next();
         let section = open.as_parent_of_kind(key, kind)?;
-        let timed_by_system_call = kind != SectionKind::Section || self.recorder.is_at(Level::Comprehensive);
+        let timed_by_system_call = self.has_cpu_time(kind);
         // One clock read serves as start and as entry.
         let start_ns = open.start_ns();
         if open.has(flag::IS_ROOT) && open.has(flag::EXPORTED) {
@@ -563,10 +596,11 @@ impl ThreadState {
     #[inline(always)]
     fn push(&mut self, section: Parent, timed_by_system_call: bool) -> Option<&mut Frame> {
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
+        let counters = self.counters();
         self.depth += 1;
         let frame = self.top_frame(section)?;
         frame.cpu_ns.set(cpu_ns);
-        frame.begin(section, Form::Whole);
+        frame.begin(section, Form::Whole, counters);
         Some(frame)
     }
 

@@ -375,8 +375,10 @@ impl Worker {
             let counts = self.recorder.with_the_rest(sink.counts(), &tally);
             snapshot.sinks.push((sink.name(), counts));
         });
-        snapshot.rss_bytes = memory::rss_bytes();
-        snapshot.live_bytes = memory::live_bytes();
+        if self.recorder.tracked().has_memory() {
+            snapshot.rss_bytes = memory::rss_bytes();
+            snapshot.live_bytes = memory::live_bytes();
+        }
         snapshot
     }
 

@@ -174,7 +174,7 @@ impl Growth {
         let memory = &summary.memory;
         if memory.live.is_none() && memory.rss.is_none() {
             return Err(Verdict::unknown(
-                "steps carry no memory figures; install `stepscope::Alloc` as the global allocator",
+                "steps carry no memory figures; install `stepscope::Alloc` as the global allocator, and have `memory` tracked",
             ));
         }
         if steps.mode.numbers == StepNumbers::Repeated {

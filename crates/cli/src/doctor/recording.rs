@@ -178,7 +178,8 @@ fn allocator(summary: &Summary) -> Option<Finding> {
     summary.sections.iter().any(|row| carries(row.kind)).then(|| {
         note(
             CHECK,
-            "The counting allocator is not installed: no section's memory is known, and leaks only by resident memory.",
+            "The counting allocator is not installed, or memory not tracked (STEPSCOPE_TRACK): no section's memory is known, and \
+             leaks only by resident memory, if by that.",
             "Add to main.rs: #[global_allocator] static ALLOC: stepscope::Alloc = stepscope::Alloc::system();",
         )
     })

@@ -28,6 +28,7 @@ mod ranks;
 mod sieve;
 mod storm;
 mod system;
+mod tracked;
 mod unusual;
 mod unwinding;
 mod volume;
@@ -108,6 +109,7 @@ fn main() {
         "suspended" => clock::suspended(),
         "everything" => everything::run(number(1)),
         "system" => system::run(),
+        "tracked" => tracked::run(argument(1)),
         "together" => unusual::together(),
         "outlive" => unusual::outlive(),
         "ids" => unusual::ids(number(1), argument(2)),

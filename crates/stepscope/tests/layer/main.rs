@@ -28,6 +28,7 @@ mod storm;
 mod system;
 #[cfg(feature = "tls")]
 mod tls;
+mod tracked;
 mod transport;
 mod unusual;
 #[cfg(all(feature = "grpc", feature = "tls"))]
