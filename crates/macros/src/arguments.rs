@@ -11,7 +11,8 @@ const KNOWN: &str = "there are `name`, `phase`, `fields`, `skip` and `crate`";
 #[derive(Debug, Default, Clone)]
 pub(crate) struct Arguments {
     pub(crate) name: Option<Name>,
-    pub(crate) phase: Option<Ident>,
+    /// A variant of `Phase`, or a string.
+    pub(crate) phase: Option<TokenTree>,
     pub(crate) fields: Vec<Field>,
     pub(crate) skip: Option<Span>,
     pub(crate) root: Option<TokenStream>,
@@ -91,12 +92,19 @@ fn plain_string(literal: &Literal) -> Option<String> {
     (!text.is_empty() && !text.contains('\\')).then(|| text.to_owned())
 }
 
-/// `= Forward`; whether there is such a phase is the compiler's to say.
-fn phase(cursor: &mut Cursor, key: &Ident) -> Result<Ident> {
+/// `= Forward`, and whether there is such a phase is the compiler's to say; or `= "a phase of one's own"`.
+fn phase(cursor: &mut Cursor, key: &Ident) -> Result<TokenTree> {
     equals(cursor, key, "Forward")?;
     let span = cursor.span();
-    let wrong = || Error::new(span, "`phase` wants a variant of `stepscope::Phase`, such as `Forward`");
-    cursor.take_ident().ok_or_else(wrong)
+    match cursor.take() {
+        Some(TokenTree::Ident(variant)) => Ok(variant.into()),
+        Some(TokenTree::Literal(text)) if plain_string(&text).is_some() => Ok(text.into()),
+        _ => Err(Error::new(
+            span,
+            "`phase` wants a variant of `stepscope::Phase`, such as `Forward`, or a phase of your own: a string in quotes, \
+             not empty and without escapes",
+        )),
+    }
 }
 
 /// `= "path::of::the_crate"`.

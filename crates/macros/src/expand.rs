@@ -180,7 +180,7 @@ impl Code {
         let mut call = TokenStream::from(TokenTree::from(name));
         if let Some(phase) = &arguments.phase {
             call.extend(self.text(", phase ="));
-            call.extend([TokenTree::from(phase.clone())]);
+            call.extend([phase.clone()]);
         }
         call.extend(self.fields(arguments));
         let value = self.invocation("::section!", call);
@@ -200,9 +200,13 @@ impl Code {
             call.extend(self.text(","));
             call.extend([group(Delimiter::Brace, self.rooted("::__private::PHASE"))]);
             call.extend(self.text("="));
-            call.extend(self.rooted("::Phase::"));
-            call.extend([TokenTree::from(phase.clone())]);
-            call.extend(self.text(".as_str()"));
+            if matches!(phase, TokenTree::Literal(_)) {
+                call.extend([phase.clone()]);
+            } else {
+                call.extend(self.rooted("::Phase::"));
+                call.extend([phase.clone()]);
+                call.extend(self.text(".as_str()"));
+            }
         }
         call.extend(self.fields(arguments));
         let span = self.invocation("::__private::tracing::info_span!", call);

@@ -50,12 +50,12 @@ use proc_macro::TokenStream;
 /// | argument | on a function or method | on a block |
 /// |---|---|---|
 /// | `name = "…"` | the section's name | what stands before `::` in the names |
-/// | `phase = …` | a variant of `stepscope::Phase` | the phase of methods that name none |
+/// | `phase = …` | a variant of `stepscope::Phase`, or a phase of your own in quotes | the phase of methods that name none |
 /// | `fields(a = …, b)` | values at the start of the call; `b` is short for `b = b` | |
 /// | `skip` | leaves it as it is | |
 /// | `crate = "…"` | the path of `stepscope`, if it is not `::stepscope` | the same, for all methods |
 ///
-/// A phase that `stepscope::Phase` does not have is an error:
+/// A phase in quotes that `stepscope::Phase` has is that one. A variant that it does not have is an error:
 ///
 /// ```compile_fail,E0599
 /// #[stepscope::profile(phase = Sideways)]

@@ -181,6 +181,16 @@ fn boxed<'a>(value: &'a u32) -> Pin<Box<dyn Future<Output = u32> + Send + 'a>> {
     Box::pin(async move { *value })
 }
 
+#[profile(phase = "reward_model", fields(number))]
+fn of_its_own(number: u32) -> u32 {
+    number
+}
+
+#[profile(phase = "reward_model", fields(number))]
+async fn of_its_own_later(number: u32) -> u32 {
+    of_its_own(number)
+}
+
 #[profile(skip)]
 const fn untouched() -> u32 {
     5
@@ -261,7 +271,7 @@ fn functions_do_what_they_did() {
     assert!((u8::zero().halved() - 0.0).abs() < f64::EPSILON);
     assert_eq!(largest(&[2, 9, 4]), Some(&9));
     assert_eq!(made(4), Some(5));
-    assert_eq!((untouched(), r#match(4), on_one_line()), (5, 4, 8));
+    assert_eq!((untouched(), r#match(4), on_one_line(), of_its_own(3)), (5, 4, 8, 3));
     assert!(std::panic::catch_unwind(|| diverging()).is_err());
     assert!(std::panic::catch_unwind(|| ready(diverging_later())).is_err());
 }
@@ -272,7 +282,7 @@ fn futures_do_what_they_did() {
     assert_eq!(ready(parsed("-1")).err().map(|error| error.to_string()).as_deref(), Some("negative"));
     assert_eq!(ready(recursive(5)), 5);
     ready(nothing((RefCell::new(1), 2), 3_u8));
-    assert_eq!(ready(boxed(&6)), 6);
+    assert_eq!((ready(boxed(&6)), ready(of_its_own_later(7))), (6, 7));
     assert_eq!(ready(renamed::Unit::counted()), 1);
 }
 

@@ -123,8 +123,7 @@ pub mod __settings {
 #[doc(hidden)]
 pub mod __private {
     pub use crate::callsite::Callsite;
-    pub use crate::section::{Start, enter, enter_plain, record_value};
-    #[cfg(feature = "macros")]
+    pub use crate::section::{Start, enter, enter_plain, known_phase, record_value, with_own_phase};
     pub use stepscope_core::attr::PHASE;
     #[cfg(feature = "macros")]
     pub use tracing;

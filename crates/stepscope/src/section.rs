@@ -3,7 +3,7 @@
 
 use std::marker::PhantomData;
 
-use stepscope_core::{Mode, SectionKind, attr};
+use stepscope_core::{Mode, Phase, SectionKind, attr};
 
 use crate::attrs::{Entry, FieldValue};
 use crate::callsite::{Callsite, Source};
@@ -112,6 +112,42 @@ pub fn enter_plain(callsite: &'static Callsite, values: &[FieldValue<'_>]) -> Se
     guard(thread::lightly_with_beginning(|state| state.enter_plain(callsite, values)), SectionKind::Section)
 }
 
+/// The phase of this name, where it is one of ours. For `phase = "…"` of the macros, when the program is compiled.
+#[doc(hidden)]
+#[must_use]
+pub const fn known_phase(name: &str) -> Option<Phase> {
+    let mut rest = Phase::ALL;
+    while let Some((phase, others)) = rest.split_first() {
+        if is_same(phase.as_str().as_bytes(), name.as_bytes()) {
+            return Some(*phase);
+        }
+        rest = others;
+    }
+    None
+}
+
+/// As `==`, which is no `const fn`.
+const fn is_same(mut one: &[u8], mut other: &[u8]) -> bool {
+    while let ([first, others @ ..], [second, behind @ ..]) = (one, other) {
+        if *first != *second {
+            return false;
+        }
+        (one, other) = (others, behind);
+    }
+    one.is_empty() && other.is_empty()
+}
+
+/// What is said of a section by `phase = "…"` and its fields: the phase comes first, as a field, unless it is one of ours.
+#[doc(hidden)]
+#[inline]
+#[must_use]
+pub const fn with_own_phase<T>(known: Option<Phase>, all: &[T]) -> &[T] {
+    match (known, all) {
+        (Some(_), [_, fields @ ..]) => fields,
+        _ => all,
+    }
+}
+
 /// The guard of what was begun: outer `None` without a state of the thread, inner without room.
 #[inline]
 fn guard(begun: Option<Option<u64>>, kind: SectionKind) -> SectionGuard {
@@ -136,8 +172,9 @@ pub fn record_value(name: &str, value: f64) {
 
 /// A timed section: from here to the end of the guard's life.
 ///
-/// The name is a literal. `phase = …` (a variant of [`Phase`](crate::Phase)) comes first, then fields: integers, floats,
-/// booleans, `&str`. `samples`, `tokens`, `bytes` and `flops` count towards throughput.
+/// The name is a literal. `phase = …` comes first: a variant of [`Phase`](crate::Phase), or a phase of your own in quotes,
+/// which reports tell under that name. Then come fields: integers, floats, booleans, `&str`. `samples`, `tokens`, `bytes`
+/// and `flops` count towards throughput.
 ///
 /// ```
 /// # let x = [0u8; 4];
@@ -145,6 +182,13 @@ pub fn record_value(name: &str, value: f64) {
 /// {
 ///     let _conv = stepscope::section!("conv1", bytes = x.len());
 /// }
+/// let _rewards = stepscope::section!("rewards", phase = "reward_model");
+/// ```
+///
+/// A phase in quotes that is one of ours (`"forward"`) is that one. What is no text is an error:
+///
+/// ```compile_fail,E0308
+/// let _forward = stepscope::section!("forward", phase = 3);
 /// ```
 #[macro_export]
 macro_rules! section {
@@ -152,6 +196,14 @@ macro_rules! section {
         $crate::__private::enter_plain(
             $crate::__callsite!($name, ::core::option::Option::Some($crate::Phase::$phase), $($key),*),
             &[$($crate::FieldValue::from($value)),*])
+    };
+    ($name:literal, phase = $phase:literal $(, $key:ident = $value:expr)* $(,)?) => {
+        $crate::__private::enter_plain(
+            $crate::__callsite!($name, $crate::__private::known_phase($phase),
+                fields = $crate::__private::with_own_phase($crate::__private::known_phase($phase),
+                    &[$crate::__private::PHASE $(, ::core::stringify!($key))*])),
+            $crate::__private::with_own_phase(const { $crate::__private::known_phase($phase) },
+                &[$crate::FieldValue::Str($phase) $(, $crate::FieldValue::from($value))*]))
     };
     ($name:literal $(, $key:ident = $value:expr)* $(,)?) => {
         $crate::__private::enter_plain(
@@ -233,10 +285,12 @@ macro_rules! __enter {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __callsite {
-    ($name:literal, $phase:expr, $($key:ident),*) => {{
+    ($name:literal, $phase:expr, $($key:ident),*) => {
+        $crate::__callsite!($name, $phase, fields = &[$(::core::stringify!($key)),*])
+    };
+    ($name:literal, $phase:expr, fields = $fields:expr) => {{
         static CALLSITE: $crate::__private::Callsite = $crate::__private::Callsite::new(
-            $name, $phase, ::core::module_path!(), ::core::file!(), ::core::line!(),
-            &[$(::core::stringify!($key)),*]);
+            $name, $phase, ::core::module_path!(), ::core::file!(), ::core::line!(), $fields);
         &CALLSITE
     }};
 }

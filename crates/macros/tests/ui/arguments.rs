@@ -19,8 +19,17 @@ fn number() {}
 #[profile(name = "")]
 fn empty() {}
 
-#[profile(phase = "forward")]
-fn text() {}
+#[profile(phase = 3)]
+fn numbered() {}
+
+#[profile(phase = "")]
+fn nameless() {}
+
+#[profile(phase = r"mine")]
+fn raw() {}
+
+#[profile(phase)]
+fn phaseless() {}
 
 #[profile(phase = Forward name = "a")]
 fn comma() {}

@@ -20,6 +20,7 @@ mod logs;
 mod memory;
 mod mixed;
 mod order;
+mod phases;
 mod plain;
 mod planted;
 mod process;
@@ -80,6 +81,7 @@ fn main() {
         "order" => order::run(),
         "levels_between" => levels::between(argument(1)),
         "levels_within" => levels::within(),
+        "phases" => phases::run(),
         "sieve" => sieve::run(number(1)),
         "costs" => sieve::costs(number(1)),
         "hot" => sieve::hot(number(1), number(2)),

@@ -27,6 +27,8 @@ mod loader;
 mod logs;
 #[path = "../layer/memory.rs"]
 mod memory;
+#[path = "../layer/phases.rs"]
+mod phases;
 #[path = "../layer/plain.rs"]
 mod plain;
 #[path = "../layer/process.rs"]
