@@ -2,7 +2,9 @@
 
 use std::fmt;
 
+use crate::open::Parent;
 use crate::propagation::Traceparent;
+use crate::recorder::Recorder;
 use crate::thread;
 
 /// What names a span everywhere. Written out it is a `traceparent` of W3C Trace Context.
@@ -54,9 +56,17 @@ impl fmt::Display for SpanIds {
 /// `None` outside of all sections, and where nothing is recorded.
 #[must_use]
 pub fn current_ids() -> Option<SpanIds> {
-    thread::with_current(|state| {
-        let current = *state.current()?;
-        let about = state.recorder.traces.about(current.trace)?;
-        Some(SpanIds { trace_id: about.id, span_id: current.span_id.to_be_bytes() })
-    })?
+    thread::with_current(|state| ids_in(&state.recorder, state.current()?))?
+}
+
+/// As [`current_ids`], inside of this `tracing` span, on whatever thread; `None` where it is not recorded, or has ended.
+#[cfg(feature = "fmt")]
+pub(crate) fn ids_of(span: &tracing::Id) -> Option<SpanIds> {
+    thread::with_current(|state| ids_in(&state.recorder, &state.recorder.span_parent(span.into_u64())?))?
+}
+
+/// Of what is inside of a section.
+fn ids_in(recorder: &Recorder, section: &Parent) -> Option<SpanIds> {
+    let about = recorder.traces.about(section.trace)?;
+    Some(SpanIds { trace_id: about.id, span_id: section.span_id.to_be_bytes() })
 }

@@ -20,7 +20,8 @@
 //!
 //! Features: `http` (by default: OTLP over HTTP), `grpc` (and over gRPC, where `OTEL_EXPORTER_OTLP_PROTOCOL` asks for
 //! it), `tls` (endpoints with `https://`), `zstd` (where `OTEL_EXPORTER_OTLP_COMPRESSION` asks for it; builds a C
-//! library), `mem` (by default: memory figures), `macros` (by default: the attribute `profile`).
+//! library), `mem` (by default: memory figures), `macros` (by default: the attribute `profile`), `fmt` (`WithIds`: ids in
+//! the lines of `tracing_subscriber::fmt`).
 //!
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
 //! panics, blocks on the network or grows without bound in the program it records.
@@ -83,6 +84,8 @@ mod ticks;
 mod trace;
 mod track;
 mod visit;
+#[cfg(feature = "fmt")]
+mod with_ids;
 mod word;
 mod work;
 mod worker;
@@ -111,6 +114,8 @@ pub use stepscope_macros::profile;
 #[cfg(feature = "mem")]
 pub use stepscope_mem::Alloc;
 pub use track::{Track, TrackError};
+#[cfg(feature = "fmt")]
+pub use with_ids::WithIds;
 pub use work::StepWork;
 
 /// What this workspace's own programs need to know of settings; not for use by others.

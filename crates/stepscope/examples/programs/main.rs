@@ -33,6 +33,8 @@ mod tracked;
 mod unusual;
 mod unwinding;
 mod volume;
+#[cfg(feature = "fmt")]
+mod with_ids;
 
 #[global_allocator]
 static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
@@ -79,9 +81,9 @@ fn main() {
         "logs" => logs::run(argument(1), argument(2)),
         "mixed" => mixed::run(),
         "order" => order::run(),
+        "phases" => phases::run(),
         "levels_between" => levels::between(argument(1)),
         "levels_within" => levels::within(),
-        "phases" => phases::run(),
         "sieve" => sieve::run(number(1)),
         "costs" => sieve::costs(number(1)),
         "hot" => sieve::hot(number(1), number(2)),
@@ -118,6 +120,8 @@ fn main() {
         "reentrant" => unusual::reentrant(argument(1)),
         "overfull" => unusual::overfull(number(1), number(2)),
         "unwinding" => unwinding::run(),
+        #[cfg(feature = "fmt")]
+        "with_ids" => with_ids::run(argument(1), argument(2)),
         other => panic!("no scenario is called {other:?}"),
     }
 }

@@ -174,7 +174,7 @@ fn compare(recorder: &Arc<Recorder>, filter: &str) {
         let sorted = own.durations;
         let of = figures.section(&path).unwrap();
         assert_eq!(of.count, sorted.len() as u64, "{filter} {path}");
-        assert_eq!(of.total_ns, sorted.iter().sum(), "{filter} {path}");
+        assert_eq!(of.total_ns, sorted.iter().sum::<u64>(), "{filter} {path}");
         assert_eq!(of.self_busy_ns, own.self_ns, "{filter} {path}");
         assert_eq!((of.min_ns, of.max_ns), (sorted[0], sorted[sorted.len() - 1]), "{filter} {path}");
         for (told, percent) in [(of.p50_ns, 50), (of.p95_ns, 95), (of.p99_ns, 99)] {

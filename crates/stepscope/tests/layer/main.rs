@@ -34,6 +34,8 @@ mod transport;
 mod unusual;
 #[cfg(all(feature = "grpc", feature = "tls"))]
 mod variables;
+#[cfg(feature = "fmt")]
+mod with_ids;
 
 /// How the programs record: through the layer. (Through the root subscriber: `tests/root`.)
 const WAY: &str = "layer";

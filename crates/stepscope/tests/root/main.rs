@@ -43,6 +43,9 @@ mod storm;
 mod system;
 #[path = "../layer/unusual.rs"]
 mod unusual;
+#[cfg(feature = "fmt")]
+#[path = "../layer/with_ids.rs"]
+mod with_ids;
 
 /// How the programs record.
 const WAY: &str = "root";
