@@ -190,6 +190,20 @@ pub fn record_value(name: &str, value: f64) {
 /// ```compile_fail,E0308
 /// let _forward = stepscope::section!("forward", phase = 3);
 /// ```
+///
+/// The guard is not `Send`, and is not to be held over an `.await`. A future takes a `tracing` span, which is entered at each
+/// poll and is a section like any other:
+///
+/// ```
+/// use tracing::Instrument as _;
+///
+/// # async fn load() -> u32 { 64 }
+/// # async fn train() {
+/// let batch = load().instrument(tracing::info_span!("load", stepscope.phase = "data_loading")).await;
+/// # assert_eq!(batch, 64);
+/// # }
+/// # let _ = train();
+/// ```
 #[macro_export]
 macro_rules! section {
     ($name:literal, phase = $phase:ident $(, $key:ident = $value:expr)* $(,)?) => {
