@@ -113,7 +113,7 @@ pub(crate) struct Point<'a> {
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Aggregates {
     pub(crate) paths: BTreeMap<Box<str>, Aggregate>,
-    /// Whether there were more paths than are kept.
+    /// Whether there were more paths than are kept, or than the process has written.
     pub(crate) is_cut: bool,
 }
 

@@ -133,7 +133,10 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
             primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)),
             &outside,
             &sections.rows,
-            (&coverage, state.is_ended() == Some(true)),
+            (
+                &coverage,
+                state.is_ended() == Some(true) && !run.instances.values().any(|acc| acc.aggregates.is_cut),
+            ),
             config,
         ),
         outside: outside.rows(),

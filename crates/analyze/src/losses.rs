@@ -62,7 +62,7 @@ impl Account {
             }
             MetricPoint::RssBytes(value) => return self.rss.absorb(&gauge(*value)),
             MetricPoint::LiveBytes(value) => return self.live.absorb(&gauge(*value)),
-            MetricPoint::Section { .. } => return,
+            MetricPoint::Section { .. } | MetricPoint::SectionsLeftOut(_) => return,
         };
         self.losses.entry(key).or_insert_with(|| latest(value)).absorb(&latest(value));
         keep_smallest(&mut self.losses, bound);

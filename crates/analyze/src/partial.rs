@@ -69,6 +69,8 @@ impl Partial {
         if let MetricPoint::Section { path, phase, kind, value } = point {
             let point = Point { start_ns, time_ns, path, phase, kind, value };
             instance.aggregates.add(&point, bounds.aggregates);
+        } else if let MetricPoint::SectionsLeftOut(paths) = point {
+            instance.aggregates.is_cut |= *paths > 0;
         } else {
             instance.account.add(start_ns, time_ns, point, bounds.losses);
         }

@@ -122,14 +122,14 @@ impl<'a> Sums<'a> {
     /// sections. Where few were, what is left is rarely typical (a directory within its bound keeps the slow ones), so
     /// the sums tell more if they are those of the whole run, and if the sections that give their phase to a part of a
     /// step ran on its own thread wherever that is known; what other threads do may be hidden.
-    pub(crate) fn tell_more(&self, mode: &ModeSummary, coverage: &Coverage, has_ended: bool) -> bool {
+    pub(crate) fn tell_more(&self, mode: &ModeSummary, coverage: &Coverage, has_all_sums: bool) -> bool {
         let recorded = u128::from(coverage.recorded_steps.unwrap_or(0));
         let is_typical =
             u128::from(coverage.whole_steps) * 100 >= recorded.saturating_mul(TYPICAL_PERCENT.into());
         let runs_beside = |row: &SectionRow| row.in_steps.iter().any(|part| part.driving_ns != part.total_ns);
         mode.whole.steps == 0
             || (!is_typical
-                && has_ended
+                && has_all_sums
                 && self.is_complete
                 && !self.parts.values().any(|part| part.is_inside && runs_beside(part.row)))
     }

@@ -47,6 +47,8 @@ metrics! {
     SECTION_SELF_ALLOC = "stepscope.section.self_alloc", Counter, "By", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
     /// Bytes freed by a section itself, nested sections excluded.
     SECTION_SELF_FREE = "stepscope.section.self_free", Counter, "By", [attr::PATH, attr::PHASE, attr::SECTION_KIND];
+    /// Call paths whose sums are not among those written, because these had no room; absent where there are none.
+    SECTION_LEFT_OUT = "stepscope.section.left_out", Gauge, "{path}", [];
     /// Spans that ended and were meant to be exported.
     SPANS_EMITTED = "stepscope.spans.emitted", Counter, "{span}", [];
     /// Spans that a sink has taken for good.

@@ -32,6 +32,8 @@ pub enum MetricPoint {
         /// The value.
         value: SectionValue,
     },
+    /// Paths whose sums are not among those written.
+    SectionsLeftOut(u64),
     /// Spans that ended and were meant to be exported, cumulative.
     SpansEmitted(u64),
     /// Spans taken for good, cumulative, by sink.

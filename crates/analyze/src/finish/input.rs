@@ -96,11 +96,11 @@ pub(super) fn share(
     mode: Option<&ModeSummary>,
     outside: &Outside,
     sections: &[SectionRow],
-    (coverage, has_ended): (&Coverage, bool),
+    (coverage, has_all_sums): (&Coverage, bool),
     config: &Config,
 ) -> InputShare {
     let Some(mode) = mode else { return InputShare::default() };
-    if let Some(sums) = Sums::of(sections).filter(|sums| sums.tell_more(mode, coverage, has_ended)) {
+    if let Some(sums) = Sums::of(sections).filter(|sums| sums.tell_more(mode, coverage, has_all_sums)) {
         return by_sums(&sums, mode.mode, config);
     }
     let in_whole_steps = mode.phases.iter().filter(|row| row.phase.is_input()).map(|row| row.exposed_ns);

@@ -111,7 +111,8 @@ pub enum Limit {
     ThreadsLeftOut,
     /// More loaders than are kept; those with the largest names were left out.
     LoadersLeftOut,
-    /// More aggregates than are kept: those of the largest paths were left out.
+    /// More aggregates than are kept: those of the largest paths were left out. Or more than a process had room for in its
+    /// directory: those of its smallest sections are not there.
     AggregatesLeftOut,
 }
 

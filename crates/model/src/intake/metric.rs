@@ -88,6 +88,7 @@ impl MetricDraft {
         };
         let amount = u64::try_from(number).ok();
         match name {
+            metric::SECTION_LEFT_OUT => amount.map(MetricPoint::SectionsLeftOut),
             metric::SPANS_EMITTED => amount.map(MetricPoint::SpansEmitted),
             metric::SPANS_EXPORTED => {
                 amount.map(|count| MetricPoint::SpansExported { sink: std::mem::take(&mut self.sink), count })

@@ -102,6 +102,7 @@ fn main() {
         "wide" => volume::wide(number(1)),
         "wide_spans" => volume::wide_spans(number(1)),
         "names" => volume::names(number(1)),
+        "paths" => volume::paths(number(1), number(2), number(3)),
         "flood" => volume::flood(number(1)),
         "at_once" => volume::at_once(number(1)),
         "flood_phases" => volume::flood_phases(number(1)),

@@ -62,6 +62,28 @@ pub(crate) fn names(count: u64) {
     say("sections", count + 1);
 }
 
+/// Steps with sections of many call paths, whose names have this length or that of their number.
+pub(crate) fn paths(steps: u64, paths: u64, name_bytes: u64) {
+    const SECTIONS: u64 = 20;
+    let run = crate::start();
+    let width = usize::try_from(name_bytes).unwrap();
+    for number in 0..steps {
+        let _step = step!(number);
+        let _outer = section!("outer");
+        for section in 0..SECTIONS {
+            let name = format!("{:0>width$}", (number * SECTIONS + section) % paths);
+            let around = tracing::info_span!("around", otel.name = name);
+            let _around = around.enter();
+            tracing::info_span!("inner", otel.name = name).in_scope(|| ());
+        }
+        if number % 16 == 0 {
+            let _ = run.flush(std::time::Duration::from_secs(10));
+        }
+    }
+    say("spans", steps * (2 + 2 * SECTIONS) + 2);
+    say("paths", 2 * paths.min(steps * SECTIONS) + 3);
+}
+
 /// Sections outside of any step.
 pub(crate) fn alone(sections: u64) {
     let run = crate::start();

@@ -1,7 +1,8 @@
 //! The directory sink: OTLP messages in rotated files that are readable whatever happens to the process. Its
-//! size is bounded; what is thinned or deleted for that is counted.
+//! size is bounded at every moment, also while one file takes the place of another; what is thinned, deleted or left out
+//! for that is counted.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::time::Instant;
 use stepscope_core::{LossReason, SectionKind};
 
 use super::encode::{Context, write_span};
+use super::fit;
 use super::keep::{Frame, Notable, frame};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
@@ -24,16 +26,17 @@ use crate::sys;
 pub(crate) const NAME: &str = "directory";
 
 /// The smallest bound that can be held: room for the metrics twice (a new file is written before the old one
-/// goes), the first steps, the steps that are kept, and the file that is written to.
+/// goes), some of the first steps, the steps that are kept, twice, and the file that is written to.
 pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
 
-/// A message is written when it has grown to this size, or to a sixteenth of the bound.
+/// A message is written when it has grown to this size, or to one part in so many of the bound.
 const MESSAGE_BYTES: u64 = 256 << 10;
+const MESSAGE_SHARE: u64 = 32;
 
 /// What waits for its trace to be complete is written with it, up to so many times that size: a larger trace is split.
 const LARGEST_MESSAGES: usize = 2;
 
-/// The first steps are never deleted as long as their files take one part in this many of the bound.
+/// The first steps are deleted last as long as their files take one part in this many of the bound.
 const PROTECTED_SHARE: u64 = 2;
 
 /// Room that is kept for the end of the run: its span, and a publication of some fifty paths.
@@ -43,10 +46,15 @@ const RESERVE_BYTES: usize = 96 << 10;
 /// latest points say it all.
 const METRICS_FILE_BYTES: u64 = 4 << 20;
 
-/// How much more than twice the largest publication so far a publication may take.
+/// A file that holds metrics may have one part in this many of the bound, and so may the one that takes its place. Sums
+/// that do not fit are left out.
+const SUMS_SHARE: u64 = 5;
+
+/// How much more than twice the largest publication so far a publication is expected to take at most.
 const PUBLICATION_BYTES: u64 = 16 << 10;
 
-/// The steps that outlive their files may have one part in this many of the bound.
+/// The steps that outlive their files may have one part in this many of the bound. As much is left free but for the
+/// moments in which they are copied.
 const KEPT_SHARE: u64 = 8;
 
 /// Processes of one run, attempt, host, process id and rank, at most.
@@ -61,9 +69,10 @@ pub(crate) struct DirectorySink {
     file_bytes: u64,
     message_bytes: usize,
     traces: Message,
-    /// The message holds something that must never be deleted.
+    /// The message holds something that is deleted last.
     traces_protected: bool,
-    /// Closed files that are never deleted.
+    /// Closed files that are deleted last, the youngest first: they hold the start of the run and its first steps.
+    protected: Vec<ClosedFile>,
     protected_bytes: u64,
     metrics: Encoder,
     publisher: Publisher,
@@ -84,6 +93,7 @@ pub(crate) struct DirectorySink {
     thinner: Thinner,
     counts: SinkCounts,
     warned: bool,
+    warned_left_out: bool,
     /// The last publication is not in the directory.
     lacks_sums: bool,
     /// See [`DirectorySink::hold_reserve`].
@@ -100,7 +110,7 @@ struct OpenFile {
     file: File,
     bytes: u64,
     spans: u64,
-    /// Holds the start of the run or one of the first steps: never deleted.
+    /// Holds the start of the run or one of the first steps.
     protected: bool,
 }
 
@@ -163,9 +173,11 @@ impl DirectorySink {
             format,
             bound_bytes,
             file_bytes: (bound_bytes / 32).clamp(32 << 10, 32 << 20),
-            message_bytes: usize::try_from((bound_bytes / 16).min(MESSAGE_BYTES)).unwrap_or(usize::MAX),
+            message_bytes: usize::try_from((bound_bytes / MESSAGE_SHARE).min(MESSAGE_BYTES))
+                .unwrap_or(usize::MAX),
             traces: Message::new(Encoder::traces(format)),
             traces_protected: false,
+            protected: Vec::new(),
             protected_bytes: 0,
             metrics: Encoder::metrics(format),
             publisher: Publisher::default(),
@@ -183,6 +195,7 @@ impl DirectorySink {
             thinner: Thinner::default(),
             counts: SinkCounts::default(),
             warned: false,
+            warned_left_out: false,
             lacks_sums: false,
             reserve: None,
             end: None,
@@ -277,7 +290,8 @@ impl DirectorySink {
         traces.clear();
         self.traces = traces;
         match result {
-            Ok(()) => self.counts.exported += spans,
+            Ok(true) => self.counts.exported += spans,
+            Ok(false) => self.counts.drop_spans(LossReason::SizeBound, spans),
             Err(error) => {
                 self.counts.drop_spans(LossReason::WriteFailed, spans);
                 let text = format!(
@@ -289,18 +303,21 @@ impl DirectorySink {
         }
     }
 
-    fn append_spans(&mut self, framed: &Frame<'_>, spans: u64, protected: bool) -> io::Result<()> {
+    /// Whether there was room within the bound.
+    fn append_spans(&mut self, framed: &Frame<'_>, spans: u64, protected: bool) -> io::Result<bool> {
         self.rotate_if_full()?;
-        self.make_room(framed.len());
+        if !self.make_room(framed.len()) {
+            return Ok(false);
+        }
         if self.current.is_none() {
             self.current = Some(self.open_next()?);
         }
-        let Some(current) = &mut self.current else { return Ok(()) };
+        let Some(current) = &mut self.current else { return Ok(false) };
         current.append_framed(framed)?;
         current.spans += spans;
         current.protected |= protected;
         self.total_bytes += framed.len();
-        Ok(())
+        Ok(true)
     }
 
     fn rotate_if_full(&mut self) -> io::Result<()> {
@@ -309,32 +326,55 @@ impl DirectorySink {
         }
         let next = self.open_next()?;
         let Some(full) = self.current.replace(next) else { return Ok(()) };
-        if full.protected && self.protected_bytes + full.bytes <= self.bound_bytes / PROTECTED_SHARE {
-            self.protected_bytes += full.bytes;
+        let OpenFile { turn, path, bytes, spans, protected, .. } = full;
+        let closed = ClosedFile { turn, path, bytes, spans };
+        if protected && self.protected_bytes + bytes <= self.bound_bytes / PROTECTED_SHARE {
+            self.protected_bytes += bytes;
+            self.protected.push(closed);
         } else {
-            let OpenFile { turn, path, bytes, spans, .. } = full;
-            self.deletable.push_back(ClosedFile { turn, path, bytes, spans });
+            self.deletable.push_back(closed);
         }
         Ok(())
     }
 
-    /// Deletes the oldest files until `bytes` more fit.
-    fn make_room(&mut self, bytes: u64) {
-        while self.used_bytes() + bytes > self.bound_bytes {
-            let Some(oldest) = self.deletable.pop_front() else { break };
-            // Copied before the rest goes: whatever happens in between, a reader counts a span once.
-            let kept = if self.notable.touches(oldest.turn) { self.keep(&oldest).unwrap_or(0) } else { 0 };
-            if fs::remove_file(&oldest.path).is_ok() {
-                let gone = oldest.spans.saturating_sub(kept);
-                self.counts.exported = self.counts.exported.saturating_sub(gone);
-                self.counts.drop_spans(LossReason::SizeBound, gone);
-            }
-            self.total_bytes = self.total_bytes.saturating_sub(oldest.bytes);
-            self.notable.forget_file(oldest.turn);
-        }
+    /// What may be used while no steps are copied.
+    fn limit_bytes(&self) -> u64 {
+        self.bound_bytes - self.bound_bytes / KEPT_SHARE
     }
 
-    /// Copies the steps to keep out of a file; the number of their spans. Their room is a part of the bound.
+    /// Deletes files until `bytes` more fit, the oldest first and those of the first steps last; whether they fit.
+    fn make_room(&mut self, bytes: u64) -> bool {
+        while !self.has_room(bytes) {
+            if let Some(oldest) = self.deletable.pop_front() {
+                self.delete(&oldest);
+            } else if let Some(youngest) = self.protected.pop() {
+                self.protected_bytes -= youngest.bytes;
+                self.delete(&youngest);
+            } else {
+                return false;
+            }
+        }
+        true
+    }
+
+    fn has_room(&self, bytes: u64) -> bool {
+        self.used_bytes() + bytes <= self.limit_bytes()
+    }
+
+    fn delete(&mut self, file: &ClosedFile) {
+        // Copied before the rest goes: whatever happens in between, a reader counts a span once.
+        let kept = if self.notable.touches(file.turn) { self.keep(file).unwrap_or(0) } else { 0 };
+        if fs::remove_file(&file.path).is_ok() {
+            let gone = file.spans.saturating_sub(kept);
+            self.counts.exported = self.counts.exported.saturating_sub(gone);
+            self.counts.drop_spans(LossReason::SizeBound, gone);
+        }
+        self.total_bytes = self.total_bytes.saturating_sub(file.bytes);
+        self.notable.forget_file(file.turn);
+    }
+
+    /// Copies the steps to keep out of a file; the number of their spans. What they take in all is a part of the bound, and
+    /// as much is free before: neither a copy of them all nor what comes on top of them takes more.
     fn keep(&mut self, file: &ClosedFile) -> io::Result<u64> {
         let contents = fs::read(&file.path)?;
         let (mut framed, mut spans) = self.notable.extract(self.format, &contents);
@@ -392,25 +432,27 @@ impl DirectorySink {
     }
 
     fn write_metrics(&mut self, context: &Context<'_>, snapshot: &Snapshot) -> io::Result<()> {
+        let room = self.bound_bytes / SUMS_SHARE;
+        let left_out = fit::left_out(self.format, context, snapshot, room);
+        self.tell_left_out(left_out.len(), snapshot.sums.len());
         let most = METRICS_FILE_BYTES.min(self.bound_bytes / 16);
-        let is_new = self.metrics_file.as_ref().is_none_or(|file| file.bytes >= most);
-        if is_new {
+        let said = self.metrics_file.as_ref().map(|file| file.bytes);
+        // Where sums are left out, other ones may be than before, and what was said of these would grow old.
+        let goes_on = said.is_some_and(|bytes| bytes < most) && left_out.is_empty();
+        let news = if goes_on { self.encode_metrics(context, snapshot, &left_out) } else { Vec::new() };
+        let is_new = !goes_on || said.unwrap_or(0) + news.len() as u64 > room;
+        let framed = if is_new {
             // It takes the place of all that was said so far.
             self.publisher.forget();
-        }
-        let mut framed = Vec::new();
-        for part in self.publisher.plan(context.recorder, snapshot) {
-            let mut message =
-                Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(self.format)));
-            let encoder = message.next(context);
-            with_encoder!(encoder, encoder => write_metrics(encoder.as_mut(), context, snapshot, &part));
-            framed.extend(frame(self.format, message.finish().0));
-            message.clear();
-            self.metrics = message.encoder;
-        }
+            self.encode_metrics(context, snapshot, &left_out)
+        } else {
+            news
+        };
         let bytes = framed.len() as u64;
+        if bytes > room || !self.make_room(bytes) {
+            return Err(io::Error::other("they do not fit into the directory's bound"));
+        }
         self.largest_publication_bytes = self.largest_publication_bytes.max(bytes);
-        self.make_room(bytes);
         if is_new {
             let mut next = self.open("metrics", self.next_metrics_number)?;
             self.next_metrics_number += 1;
@@ -422,6 +464,38 @@ impl DirectorySink {
             return Ok(());
         }
         self.metrics_file.as_mut().map_or(Ok(()), |file| file.append(&framed))
+    }
+
+    /// The messages of a publication, framed.
+    fn encode_metrics(
+        &mut self,
+        context: &Context<'_>,
+        snapshot: &Snapshot,
+        left_out: &BTreeSet<u32>,
+    ) -> Vec<u8> {
+        let mut framed = Vec::new();
+        for part in self.publisher.plan(context.recorder, snapshot, left_out) {
+            let mut message =
+                Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(self.format)));
+            let encoder = message.next(context);
+            with_encoder!(encoder, encoder => write_metrics(encoder.as_mut(), context, snapshot, &part));
+            framed.extend(frame(self.format, message.finish().0));
+            message.clear();
+            self.metrics = message.encoder;
+        }
+        framed
+    }
+
+    fn tell_left_out(&mut self, left_out: usize, paths: usize) {
+        if left_out > 0 {
+            let text = format!(
+                "the sums of {left_out} of {paths} call paths do not fit into the bound of {}, {} bytes: those that \
+                 took least time are left out (more room: STEPSCOPE_DIR_BYTES)",
+                self.path.display(),
+                self.bound_bytes
+            );
+            warn_once(&mut self.warned_left_out, &text);
+        }
     }
 }
 
@@ -491,7 +565,15 @@ impl Sink for DirectorySink {
 
     fn prepare(&mut self) {
         // What is deleted for a publication must be counted in it.
-        self.make_room(2 * self.largest_publication_bytes + PUBLICATION_BYTES);
+        let (usual, most) = (self.largest_publication_bytes, self.bound_bytes / SUMS_SHARE);
+        let expected = most.min(2 * usual + PUBLICATION_BYTES);
+        // The first steps do not go for what may not come.
+        while !self.has_room(expected)
+            && let Some(oldest) = self.deletable.pop_front()
+        {
+            self.delete(&oldest);
+        }
+        self.make_room(most.min(usual + PUBLICATION_BYTES));
     }
 
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {

@@ -3,6 +3,7 @@
 
 pub(crate) mod directory;
 pub(crate) mod encode;
+pub(crate) mod fit;
 pub(crate) mod handover;
 #[cfg(feature = "http")]
 pub(crate) mod http;

@@ -1,7 +1,7 @@
 //! Aggregates and losses as OTLP metrics: cumulative integers per path, so that the latest point says it all,
 //! and a path without news need not be said again each time.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use stepscope_core::{LossReason, Moments, PathId, attr, metric, vocabulary::Instrument};
@@ -98,7 +98,7 @@ impl<V: Visitor> Writer<'_, V> {
 }
 
 /// A message is ended when its paths need about this much; well below the 4 MiB that receivers take.
-const MESSAGE_BYTES: usize = 1 << 20;
+pub(crate) const MESSAGE_BYTES: usize = 1 << 20;
 
 /// Every path is said again after this time, so that a receiver that forgets idle series keeps them.
 const FULL_INTERVAL: Duration = Duration::from_secs(60);
@@ -116,9 +116,11 @@ pub(crate) struct Publisher {
 /// The paths of one message.
 #[derive(Debug, Default)]
 pub(crate) struct Part<'a> {
-    paths: Vec<(PathInfo, &'a Sums)>,
+    pub paths: Vec<(PathInfo, &'a Sums)>,
     /// Has the losses and the figures of the process, too.
-    is_last: bool,
+    pub is_last: bool,
+    /// Paths that the publication leaves out; told by its last part.
+    pub left_out: u64,
 }
 
 impl Publisher {
@@ -127,8 +129,13 @@ impl Publisher {
         *self = Self::default();
     }
 
-    /// What there is to say, cut into messages.
-    pub(crate) fn plan<'a>(&mut self, recorder: &Recorder, snapshot: &'a Snapshot) -> Vec<Part<'a>> {
+    /// What there is to say, cut into messages; of the paths in `left_out` nothing.
+    pub(crate) fn plan<'a>(
+        &mut self,
+        recorder: &Recorder,
+        snapshot: &'a Snapshot,
+        left_out: &BTreeSet<u32>,
+    ) -> Vec<Part<'a>> {
         let since_full = self.last_full_ns.map(|last| snapshot.time_ns.saturating_sub(last));
         let is_due = since_full.is_none_or(|time| u128::from(time) >= FULL_INTERVAL.as_nanos());
         let is_full = snapshot.is_full || is_due;
@@ -136,7 +143,7 @@ impl Publisher {
             self.last_full_ns = Some(snapshot.time_ns);
         }
         let (mut parts, mut bytes) = (vec![Part::default()], 0);
-        for (&path, sums) in &snapshot.sums {
+        for (&path, sums) in snapshot.sums.iter().filter(|(path, _)| !left_out.contains(path)) {
             let now = (sums.moments, sums.self_busy_ns, sums.memory);
             if self.said.insert(path, now) == Some(now) && !is_full {
                 continue;
@@ -153,13 +160,14 @@ impl Publisher {
         }
         if let Some(part) = parts.last_mut() {
             part.is_last = true;
+            part.left_out = left_out.len() as u64;
         }
         parts
     }
 }
 
 /// About what a path needs in a message, rather more than less.
-fn size(info: &PathInfo, sums: &Sums) -> usize {
+pub(crate) fn size(info: &PathInfo, sums: &Sums) -> usize {
     // Text, two more attributes, times and the value, for each metric; a bucket takes a byte or a few.
     let buckets = sums.histogram.buckets().last().zip(sums.histogram.buckets().next());
     let width = buckets.map_or(0, |((last, _), (first, _))| usize::try_from(last - first).unwrap_or(0));
@@ -197,6 +205,9 @@ pub(crate) fn write_metrics<V: Visitor>(
         return;
     }
     write_losses(&mut writer, snapshot);
+    if part.left_out > 0 {
+        writer.single(metric::SECTION_LEFT_OUT, part.left_out);
+    }
     if let Some(bytes) = snapshot.rss_bytes {
         writer.single(metric::PROCESS_MEMORY_USAGE, bytes);
     }

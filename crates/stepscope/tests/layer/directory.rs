@@ -2,16 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
-use stepscope_core::attr;
+use stepscope_core::{attr, metric};
 
-use crate::common::recording::files;
+use crate::common::recording::{Data, Span, files};
 use crate::common::{Ended, Program, Recording, check};
 
 #[test]
 fn only_the_user_may_read_it() {
     let ended = Program::new(&["process", "drop"]).succeed();
-    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
     let profiles = ended.path().join("profiles");
     let files = files(&profiles);
     assert_eq!(files.len(), 2, "{files:?}");
@@ -76,10 +77,13 @@ fn a_full_file_system_loses_spans_and_the_program_goes_on() {
 
 const BOUND: u64 = 2_000_000;
 
+/// The smallest bound that there is.
+const SMALLEST: u64 = 1_000_000;
+
 /// Runs a program in a directory of [`BOUND`] bytes. What is there adds up with what is counted as lost.
-fn bounded(arguments: &[&str]) -> (Recording, Ended) {
+fn bounded(arguments: &[&str], warnings: usize) -> (Recording, Ended) {
     let ended = Program::new(arguments).env("STEPSCOPE_DIR_BYTES", &BOUND.to_string()).succeed();
-    assert_eq!(ended.stderr, "");
+    assert_eq!(ended.warnings().len(), warnings, "{}", ended.stderr);
     let recording = ended.recording();
     check::account(&recording, "directory");
     assert_eq!(recording.emitted(), ended.truth()["spans"]);
@@ -98,7 +102,6 @@ fn within_bound(ended: &Ended, bound: u64) {
 
 #[test]
 fn the_smallest_bound_holds_and_keeps_the_run_and_its_epochs() {
-    const SMALLEST: u64 = 1_000_000;
     for (asked, warnings) in [(200_000, 1), (SMALLEST, 0)] {
         let arguments = ["budget", "30000", "0", "", "500"];
         let ended = Program::new(&arguments).env("STEPSCOPE_DIR_BYTES", &asked.to_string()).succeed();
@@ -134,7 +137,7 @@ fn a_bound_keeps_what_matters_and_counts_the_rest() {
         // Numbers of a run that is resumed do not start at 0.
         let slow = [first + 3_000, first + 7_000, first + 15_000, first + 29_900];
         let list = slow.map(|number| number.to_string()).join(",");
-        let (recording, ended) = bounded(&["budget", "30000", &first.to_string(), &list]);
+        let (recording, ended) = bounded(&["budget", "30000", &first.to_string(), &list], 0);
         within_bound(&ended, BOUND);
         assert!(recording.dropped("directory", "thinned") > 0);
         assert!(recording.dropped("directory", "size_bound") > 0);
@@ -152,11 +155,120 @@ fn a_bound_keeps_what_matters_and_counts_the_rest() {
 
 #[test]
 fn a_bound_holds_without_steps_and_with_traces_of_many_threads() {
-    let (recording, ended) = bounded(&["alone", "60000"]);
+    let (recording, ended) = bounded(&["alone", "60000"], 0);
     within_bound(&ended, BOUND);
     assert!(recording.dropped("directory", "size_bound") > 0);
     // Random spans of eight threads, which end in any order. (Few of them are steps, so that the first steps
-    // alone may need more than the bound.)
-    let (recording, _) = bounded(&["storm", "5", "100000"]);
+    // alone may need more than the bound.) Of their paths, there are more than there is room for.
+    let (recording, ended) = bounded(&["storm", "5", "100000"], 1);
+    within_bound(&ended, BOUND);
     assert!(recording.dropped("directory", "thinned") > 0);
+}
+
+/// Files below `directory` and their sizes, at one moment: they only grow, so that none has changed between two looks that
+/// see the same.
+fn sizes(directory: &Path) -> Vec<(PathBuf, u64)> {
+    let look = || -> Vec<(PathBuf, u64)> {
+        let sized = |path: PathBuf| path.metadata().ok().map(|file| (path, file.len()));
+        files(directory).into_iter().filter_map(sized).collect()
+    };
+    let mut before = look();
+    loop {
+        let now = look();
+        if now == before {
+            return now;
+        }
+        before = now;
+    }
+}
+
+/// Runs `arguments` in the smallest directory, with a publication every 50 ms, and looks all the time at what is there; each
+/// look is handed to `look`, which says whether to go on. Else the program is killed.
+fn watched(arguments: &[&str], format: &str, mut look: impl FnMut(&[(PathBuf, u64)]) -> bool) -> Ended {
+    let mut program = Program::new(arguments)
+        .env("STEPSCOPE_DIR_BYTES", &SMALLEST.to_string())
+        .env("STEPSCOPE_FORMAT", format)
+        .env("OTEL_METRIC_EXPORT_INTERVAL", "50");
+    let (mut child, directory) = (program.start(), program.path().join("profiles"));
+    let mut looks = 0;
+    while child.try_wait().unwrap().is_none() {
+        let sizes = sizes(&directory);
+        let all: u64 = sizes.iter().map(|(_, bytes)| bytes).sum();
+        assert!(all <= SMALLEST, "{all}: {sizes:?}");
+        looks += 1;
+        if !look(&sizes) {
+            child.kill().unwrap();
+            break;
+        }
+    }
+    assert!(looks > 20, "{looks}");
+    let output = child.wait_with_output().unwrap();
+    let ended = program.end(output);
+    within_bound(&ended, SMALLEST);
+    ended
+}
+
+/// Paths that have sums, and those that are said to be left out.
+fn summed(recording: &Recording) -> (u64, u64) {
+    let left_out = match recording.points(metric::SECTION_LEFT_OUT).next() {
+        Some((_, Data::Int(paths))) => u64::try_from(*paths).unwrap(),
+        None => 0,
+        Some(other) => panic!("{other:?}"),
+    };
+    (recording.by_path(metric::SECTION_COUNT).len() as u64, left_out)
+}
+
+#[test]
+fn the_bound_holds_at_every_moment_whatever_the_sums_would_take() {
+    // Short names, of which a few hundred fit; those that are as long as names are kept, of which few do.
+    for (format, name_bytes, fitting) in
+        [("protobuf", "0", 60..600), ("protobuf", "250", 15..100), ("json", "250", 8..80)]
+    {
+        let ended = watched(&["paths", "4000", "2000", name_bytes], format, |_| true);
+        assert!(ended.status.success(), "{}", ended.stderr);
+        let warnings = ended.warnings();
+        assert!(warnings.len() == 1 && warnings[0].contains("call paths do not fit"), "{}", ended.stderr);
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        assert_eq!(recording.emitted(), ended.truth()["spans"]);
+        assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
+        let (summed, left_out) = summed(&recording);
+        assert_eq!(summed + left_out, ended.truth()["paths"]);
+        assert!(fitting.contains(&summed), "{summed}");
+        // What took most time is there, to the last section.
+        let counts = recording.by_path(metric::SECTION_COUNT);
+        assert_eq!((counts["run"], counts["step"], counts["step/outer"]), (1, 4_000, 4_000));
+        let steps = whole_numbers(&recording, 42);
+        assert!(steps.first() == Some(&0) && steps.len() >= 5, "{steps:?}");
+    }
+}
+
+/// Numbers of the steps of which this many spans are there.
+fn whole_numbers(recording: &Recording, spans: usize) -> Vec<i64> {
+    let traces = recording.traces();
+    let is_whole = |step: &&&Span| traces[&step.trace].len() == spans;
+    let steps = recording.steps();
+    let mut numbers: Vec<i64> =
+        steps.iter().filter(is_whole).filter_map(|step| step.int(attr::STEP)).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn a_kill_leaves_a_whole_publication_wherever_it_comes() {
+    for looks in [40, 55, 75, 100, 140] {
+        let mut left = looks;
+        // Whoever looks sees the sums of a publication, from the first one on.
+        let ended = watched(&["paths", "1000000", "2000", "0"], "protobuf", |sizes| {
+            let has_sums =
+                |(path, bytes): &(PathBuf, u64)| path.to_str().unwrap().contains("metrics-") && *bytes > 0;
+            left -= u32::from(sizes.iter().any(has_sums));
+            left > 0
+        });
+        assert_eq!(ended.signal(), Some(9));
+        let recording = Recording::read_torn(&ended.path().join("profiles"));
+        let (summed, left_out) = summed(&recording);
+        assert!(summed > 50 && left_out > 0, "{summed}, {left_out}");
+        assert!(recording.by_path(metric::SECTION_COUNT)["step"] > 0 && recording.emitted() > 0);
+    }
 }

@@ -12,7 +12,7 @@ mod target;
 #[cfg(feature = "tls")]
 mod tls;
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -297,7 +297,7 @@ impl Sink for HttpSink {
 
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot) {
         let Some(target) = self.metrics_to.clone() else { return };
-        for part in self.publisher.plan(context.recorder, snapshot) {
+        for part in self.publisher.plan(context.recorder, snapshot, &BTreeSet::new()) {
             let mut message =
                 Message::new(std::mem::replace(&mut self.metrics, Encoder::metrics(Format::Protobuf)));
             let encoder = message.next(context);

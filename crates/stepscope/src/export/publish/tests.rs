@@ -34,6 +34,9 @@ fn snapshot(time_ns: u64) -> Snapshot {
     snapshot
 }
 
+/// Nothing is left out.
+const ALL: BTreeSet<u32> = BTreeSet::new();
+
 fn said(parts: &[Part<'_>]) -> usize {
     parts.iter().map(|part| part.paths.len()).sum()
 }
@@ -43,29 +46,29 @@ fn a_path_without_news_is_said_now_and_then() {
     let recorder = recorder();
     let mut publisher = Publisher::default();
     let second = 1_000_000_000;
-    assert_eq!(said(&publisher.plan(&recorder, &snapshot(second))), PATHS as usize);
+    assert_eq!(said(&publisher.plan(&recorder, &snapshot(second), &ALL)), PATHS as usize);
     let mut later = snapshot(11 * second);
-    assert_eq!(said(&publisher.plan(&recorder, &later)), 0);
+    assert_eq!(said(&publisher.plan(&recorder, &later, &ALL)), 0);
     for sums in later.sums.values_mut().take(7) {
         sums.moments.record(5);
     }
-    assert_eq!(said(&publisher.plan(&recorder, &later)), 7);
-    assert_eq!(said(&publisher.plan(&recorder, &later)), 0);
+    assert_eq!(said(&publisher.plan(&recorder, &later, &ALL)), 7);
+    assert_eq!(said(&publisher.plan(&recorder, &later, &ALL)), 0);
     later.time_ns = 61 * second;
-    assert_eq!(said(&publisher.plan(&recorder, &later)), PATHS as usize);
+    assert_eq!(said(&publisher.plan(&recorder, &later, &ALL)), PATHS as usize);
     later.time_ns = 62 * second;
-    assert_eq!(said(&publisher.plan(&recorder, &later)), 0);
+    assert_eq!(said(&publisher.plan(&recorder, &later, &ALL)), 0);
     publisher.forget();
-    assert_eq!(said(&publisher.plan(&recorder, &later)), PATHS as usize);
+    assert_eq!(said(&publisher.plan(&recorder, &later, &ALL)), PATHS as usize);
     later.is_full = true;
-    assert_eq!(said(&publisher.plan(&recorder, &later)), PATHS as usize);
+    assert_eq!(said(&publisher.plan(&recorder, &later, &ALL)), PATHS as usize);
 }
 
 #[test]
 fn messages_stay_far_below_what_receivers_take() {
     let recorder = recorder();
     let snapshot = snapshot(1);
-    let parts = Publisher::default().plan(&recorder, &snapshot);
+    let parts = Publisher::default().plan(&recorder, &snapshot, &ALL);
     assert!(parts.iter().rev().skip(1).all(|part| !part.is_last) && parts.last().unwrap().is_last);
     let context =
         Context { recorder: &recorder, callsites: &[], threads: &ThreadNames::default(), cpus: None };
