@@ -62,8 +62,9 @@ find_go() {
 
 # Compiles package $2 of the module in $1 to $3; fails where go.sum does not know a module.
 compile() {
-  # Symbols are of no use here, and the machine's paths neither.
-  (cd "$1" && GOWORK=off GOFLAGS='' "$go" build -mod=readonly -trimpath -ldflags='-s -w' -o "$3" "$2") ||
+  # Symbols are of no use here, and the machine's paths neither. Garbage of the compiler may stay for longer.
+  (cd "$1" && GOWORK=off GOFLAGS='' GOGC=600 "$go" build -mod=readonly -trimpath -gcflags=all=-dwarf=false -ldflags='-s -w' \
+    -o "$3" "$2") ||
     fail "failed to compile $2"
 }
 

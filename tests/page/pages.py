@@ -73,7 +73,7 @@ def generated(*arguments):
 # Every page, by its name: the input's own name, and what writes it. Tests that hold for any page go through all of them.
 INPUTS = {
     # A real run with a slow loader and a leak, so that there are findings of all kinds.
-    "demo": ("demo", demo("--slow", "loader", "--leak")),
+    "demo": ("demo", demo("--slow", "loader", "--leak", "--steps", "400")),
     # The same with evaluation: its steps have figures of their own, and numbers beyond those of training.
     "evaluated": ("evaluated", demo("--slow", "loader", "--leak", "--steps", "300")),
     "marked": ("marked.json", planted.marked),
@@ -159,19 +159,19 @@ PLACE_OF = """
 """
 
 
-def checked(window, source):
-    """What the checker finds on the page that is open, all of it unfolded."""
+def checked(window, source, options=None):
+    """What the checker finds on the page that is open, all of it unfolded, of what `options` of its own leave it to look at."""
     window.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     window.run(source)
     return window.run_async(
-        "const done = arguments[arguments.length - 1];"
+        "const [options, done] = arguments;"
         "const told = (v, nodes) => [v.id, nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))];"
         # Of contrast also what it cannot tell; of words in drawings it never can, nor of what is scrolled away.
         "const hidden = n => { const around = document.querySelector(n.target[0])?.closest('.scroll'); return around && around.scrollWidth > around.clientWidth; };"
         "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text') && !hidden(n));"
         # Of what is right it need not say where.
-        "axe.run(document, { resultTypes: ['violations', 'incomplete'] }).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
-        "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
+        "axe.run(document, { resultTypes: ['violations', 'incomplete'], ...options }).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
+        "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))", options or {})
 
 
 class OnePage(unittest.TestCase):

@@ -87,6 +87,8 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
         let begin = Instant::now();
         let outcome = (stage.run)();
         times.push((stage.name, begin.elapsed()));
+        // Whoever ends us later has what was until then.
+        eprintln!("\n{} took {:.1} minutes", stage.name, begin.elapsed().as_secs_f64() / 60.0);
         if let Err(problem) = outcome {
             eprintln!("{}", summary(&times, start.elapsed()));
             let name = stage.name;
