@@ -9,7 +9,7 @@ use stepscope_testkit::TempFolder;
 use crate::program::{Judged, alone, output, parse, quietest, stepscope};
 
 /// Long enough for the slow first steps to be few, short enough for five seeds of each kind.
-const STEPS: &str = "440";
+const STEPS: &str = "340";
 
 const SEEDS: std::ops::Range<u32> = 0..5;
 

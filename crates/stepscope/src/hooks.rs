@@ -207,7 +207,8 @@ impl Hooks {
         let _own = memory::own_call();
         // A span that has ended already is not known any more: then there is nothing to link to.
         let Some(cause) = recorder.span_parent(follows) else { return };
-        let Some(about) = recorder.traces.about(cause.trace) else { return };
+        let about = recorder.traces.about(cause.trace).filter(|about| about.root_leaves);
+        let Some(about) = about else { return };
         thread::with(recorder, |state| {
             let (open, owned) = state.open(key)?;
             open.push(owned, Entry::Link(about.id, cause.span_id));

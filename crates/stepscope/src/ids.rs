@@ -53,7 +53,7 @@ impl fmt::Display for SpanIds {
 }
 
 /// Of the innermost section that is entered on this thread, or, where it leaves no span, of the one around it that does.
-/// `None` outside of all sections, and where nothing is recorded.
+/// `None` outside of all sections, where none of them leaves a span, and where nothing is recorded.
 #[must_use]
 pub fn current_ids() -> Option<SpanIds> {
     thread::with_current(|state| ids_in(&state.recorder, state.current()?))?
@@ -67,6 +67,7 @@ pub(crate) fn ids_of(span: &tracing::Id) -> Option<SpanIds> {
 
 /// Of what is inside of a section.
 fn ids_in(recorder: &Recorder, section: &Parent) -> Option<SpanIds> {
-    let about = recorder.traces.about(section.trace)?;
+    // Nobody writes the ids of a root that leaves no span.
+    let about = recorder.traces.about(section.trace).filter(|about| about.root_leaves)?;
     Some(SpanIds { trace_id: about.id, span_id: section.span_id.to_be_bytes() })
 }

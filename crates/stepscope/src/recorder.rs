@@ -213,7 +213,7 @@ impl Recorder {
         // Joined and held by the run's own span. The first trace of a table finds room.
         let run_trace_id = trace_ids.trace_id(0, None);
         let about = About::new(run_trace_id, SectionKind::Run);
-        let run_trace = TracePool::default().start(&traces, &about, true).unwrap_or_default();
+        let run_trace = TracePool::default().start(&traces, &about).unwrap_or_default();
         let mut paths = Paths {
             table: PathTable::new(MAX_PATHS),
             info: Vec::new(),

@@ -378,11 +378,11 @@ impl ThreadState {
                 epoch: spec.epoch.or_else(|| self.recorder.epoch()),
                 mode: spec.mode.unwrap_or(stepscope_core::Mode::Train),
                 root_thread: self.shared.id,
+                root_leaves: leaving & flag::EXPORTED != 0,
                 ..About::new(id, kind)
             },
         };
-        let exported = leaving & flag::EXPORTED != 0;
-        let Some(trace) = self.traces.start(&self.recorder.traces, &about, exported) else { return false };
+        let Some(trace) = self.traces.start(&self.recorder.traces, &about) else { return false };
         let mut flags = flag::IS_ROOT | leaving;
         if place.path == PathId::ROOT {
             flags |= flag::COLLAPSED;
@@ -484,7 +484,7 @@ impl ThreadState {
             return Some(trace);
         }
         let about = around.continuation(recorder.next_trace_id(around.step), self.shared.id);
-        let next = self.traces.start(&recorder.traces, &about, true)?;
+        let next = self.traces.start(&recorder.traces, &about)?;
         // Once for the section that has just joined, once for the one around it.
         recorder.traces.hold(next);
         let full = rest.continuation.replace(next);

@@ -61,16 +61,18 @@ pub(crate) struct About {
     pub mode: Mode,
     /// Thread on which the root started.
     pub root_thread: u64,
+    /// Its root leaves a span, or is meant to.
+    pub root_leaves: bool,
 }
 
 impl About {
     pub(crate) fn new(id: TraceId, root_kind: SectionKind) -> Self {
-        Self { id, root_kind, step: None, epoch: None, mode: Mode::Train, root_thread: 0 }
+        Self { id, root_kind, step: None, epoch: None, mode: Mode::Train, root_thread: 0, root_leaves: true }
     }
 
     /// A trace for what this one, which is full or closed, has no room for.
     pub(crate) fn continuation(&self, id: TraceId, root_thread: u64) -> Self {
-        Self { id, root_thread, ..*self }
+        Self { id, root_thread, root_leaves: true, ..*self }
     }
 }
 
@@ -94,7 +96,7 @@ pub(crate) struct TraceState {
     written: Word,
     step: Word,
     epoch: Word,
-    /// Root's kind, mode, [`HAS_STEP`], [`HAS_EPOCH`].
+    /// Root's kind, mode, [`HAS_STEP`], [`HAS_EPOCH`], [`ROOT_LEAVES`].
     bits: Word,
     /// For a trace that continues a full one.
     announcement: Mutex<Announcement>,
@@ -124,10 +126,11 @@ const HOLDS: u64 = GENERATION - HOLD;
 
 const HAS_STEP: u64 = 1 << 16;
 const HAS_EPOCH: u64 = 1 << 17;
+const ROOT_LEAVES: u64 = 1 << 18;
 
 impl TraceState {
     /// Makes it the trace `about`, with one section that holds it: its root.
-    fn start(&self, about: &About, root_joins: bool) -> u32 {
+    fn start(&self, about: &About) -> u32 {
         let id = u128::from_be_bytes(about.id);
         let [high, low] = &self.id;
         high.set((id >> 64) as u64);
@@ -140,14 +143,15 @@ impl TraceState {
             about.root_kind as u64
                 | (about.mode as u64) << 8
                 | flag(about.step.is_some(), HAS_STEP)
-                | flag(about.epoch.is_some(), HAS_EPOCH),
+                | flag(about.epoch.is_some(), HAS_EPOCH)
+                | flag(about.root_leaves, ROOT_LEAVES),
         );
         self.written.set(0);
         self.dropped.store(0, Ordering::Relaxed);
         self.left_out.store(0, Ordering::Relaxed);
         self.ended.store(0, Ordering::Relaxed);
         let generation = self.state.load(Ordering::Relaxed) / GENERATION;
-        let root = HOLD | u64::from(root_joins);
+        let root = HOLD | u64::from(about.root_leaves);
         self.state.store((generation * GENERATION) | root, Ordering::Release);
         generation as u32
     }
@@ -161,6 +165,7 @@ impl TraceState {
             epoch: (bits & HAS_EPOCH != 0).then(|| self.epoch.get()),
             mode: Mode::from_index((bits >> 8) as u8).unwrap_or(Mode::Train),
             root_thread: self.root_thread.get(),
+            root_leaves: bits & ROOT_LEAVES != 0,
         }
     }
 
@@ -416,7 +421,7 @@ const KEEP: usize = 8;
 
 impl TracePool {
     /// Starts a trace that its root holds; `None` when there are too many.
-    pub(crate) fn start(&mut self, table: &TraceTable, about: &About, root_joins: bool) -> Option<TraceRef> {
+    pub(crate) fn start(&mut self, table: &TraceTable, about: &About) -> Option<TraceRef> {
         let index = match self.free.pop() {
             Some(index) => index,
             None => table.take_place()?,
@@ -424,7 +429,7 @@ impl TracePool {
         let chunk = table.chunks.get(index as usize / CHUNK)?;
         chunk.get_or_init(|| Box::new(std::array::from_fn(|_| TraceState::default())));
         let trace = TraceRef::new(index, 0);
-        let generation = table.get(trace)?.start(about, root_joins);
+        let generation = table.get(trace)?.start(about);
         Some(TraceRef::new(index, generation))
     }
 
@@ -563,14 +568,14 @@ mod tests {
     #[test]
     fn a_closed_or_full_trace_takes_nobody() {
         let (table, mut pool) = (TraceTable::new(), TracePool::default());
-        let trace = pool.start(&table, &about(1), true).unwrap();
+        let trace = pool.start(&table, &about(1)).unwrap();
         for _ in 1..stepscope_core::MAX_TRACE_SPANS {
             assert!(table.join(trace).is_some());
         }
         assert!(table.join(trace).is_none());
         table.get(trace).unwrap().lose_one();
         assert_eq!(table.get(trace).unwrap().close(), (stepscope_core::MAX_TRACE_SPANS - 1, 1));
-        let trace = pool.start(&table, &about(2), false).unwrap();
+        let trace = pool.start(&table, &About { root_leaves: false, ..about(2) }).unwrap();
         table.get(trace).unwrap().close();
         assert!(table.join(trace).is_none());
         // What it is about stays known to those that are in it.
@@ -581,7 +586,7 @@ mod tests {
     #[test]
     fn a_run_counts_what_has_ended() {
         let (table, mut pool) = (TraceTable::new(), TracePool::default());
-        let run = pool.start(&table, &About::new([1; 16], SectionKind::Run), true).unwrap();
+        let run = pool.start(&table, &About::new([1; 16], SectionKind::Run)).unwrap();
         // Two markers, two epochs and the run; one epoch is open when the run ends, one marker is lost.
         (1..5).for_each(|_| assert!(table.join(run).is_some()));
         let run = table.get(run).unwrap();
@@ -614,7 +619,7 @@ mod tests {
     fn the_root_that_ends_last_announces_a_continuing_trace() {
         let (table, mut pool) = (TraceTable::new(), TracePool::default());
         let mut with_joined = |joined: u32| {
-            let trace = pool.start(&table, &about(1).continuation([2; 16], 0), true).unwrap();
+            let trace = pool.start(&table, &about(1).continuation([2; 16], 0)).unwrap();
             (1..joined).for_each(|_| assert!(table.join(trace).is_some()));
             (trace, table.get(trace).unwrap())
         };
@@ -637,14 +642,14 @@ mod tests {
     #[test]
     fn a_place_is_reused_only_when_nobody_holds_it() {
         let (table, mut pool) = (TraceTable::new(), TracePool::default());
-        let first = pool.start(&table, &about(1), true).unwrap();
+        let first = pool.start(&table, &about(1)).unwrap();
         assert!(table.hold(first));
         pool.leave(&table, first);
-        let second = pool.start(&table, &about(2), true).unwrap();
+        let second = pool.start(&table, &about(2)).unwrap();
         assert_ne!(second.index(), first.index());
         assert_eq!(table.about(first), Some(about(1)));
         pool.leave(&table, first);
-        let again = pool.start(&table, &about(3), true).unwrap();
+        let again = pool.start(&table, &about(3)).unwrap();
         assert_eq!((again.index(), table.about(again)), (first.index(), Some(about(3))));
         // Who still knows the first one does not get into the third.
         assert_eq!(table.about(first), None);
@@ -657,7 +662,7 @@ mod tests {
     fn what_is_taken_ahead_is_in_no_count() {
         let (table, mut pool) = (TraceTable::new(), TracePool::default());
         for (own, others) in [(0, 0), (1, 0), (16, 1), (17, 2), (100, 40)] {
-            let trace = pool.start(&table, &about(1), true).unwrap();
+            let trace = pool.start(&table, &about(1)).unwrap();
             pool.adopt(&table, trace);
             (0..own).for_each(|_| assert!(pool.join(&table, trace).is_some()));
             // Half of them end before, some on another thread.
@@ -681,7 +686,7 @@ mod tests {
     #[test]
     fn what_ends_here_and_began_elsewhere_is_not_held_for_long() {
         let (table, mut pool, mut other) = (TraceTable::new(), TracePool::default(), TracePool::default());
-        let trace = pool.start(&table, &about(1), true).unwrap();
+        let trace = pool.start(&table, &about(1)).unwrap();
         pool.adopt(&table, trace);
         for _ in 0..1_000 {
             assert!(other.join(&table, trace).is_some_and(|place| place.take_back_one()));
@@ -699,14 +704,14 @@ mod tests {
     #[test]
     fn a_trace_is_full_for_who_takes_ahead_as_for_others() {
         let (table, mut pool) = (TraceTable::new(), TracePool::default());
-        let trace = pool.start(&table, &about(1), true).unwrap();
+        let trace = pool.start(&table, &about(1)).unwrap();
         pool.adopt(&table, trace);
         for _ in 1..stepscope_core::MAX_TRACE_SPANS {
             assert!(pool.join(&table, trace).is_some());
         }
         assert!(pool.join(&table, trace).is_none() && table.join(trace).is_none());
         // Another root is next on this thread's stack: what was taken of the first trace is its own again.
-        let next = pool.start(&table, &about(2), true).unwrap();
+        let next = pool.start(&table, &about(2)).unwrap();
         pool.adopt(&table, next);
         assert_eq!(table.get(trace).unwrap().close(), (stepscope_core::MAX_TRACE_SPANS, 0));
         pool.settle(&table, next);
@@ -716,11 +721,11 @@ mod tests {
     #[test]
     fn places_go_from_thread_to_thread() {
         let (table, mut pool) = (TraceTable::new(), TracePool::default());
-        let traces: Vec<_> = (0..20).map(|_| pool.start(&table, &about(1), true).unwrap()).collect();
+        let traces: Vec<_> = (0..20).map(|_| pool.start(&table, &about(1)).unwrap()).collect();
         traces.iter().for_each(|&trace| pool.leave(&table, trace));
         pool.give_back(&table);
         let mut other = TracePool::default();
-        (0..20).for_each(|_| assert!(other.start(&table, &about(2), true).is_some()));
+        (0..20).for_each(|_| assert!(other.start(&table, &about(2)).is_some()));
         assert_eq!(table.used.load(Ordering::Relaxed), 20);
     }
 }

@@ -43,7 +43,7 @@ fn say(name: &str, value: u64) {
 
 /// Records to an exporter, beside a directory of a bounded size.
 fn start<K: Keep>(received: &Received<K>) -> (stepscope::Guard, Option<tempfile::TempDir>) {
-    let mut builder = stepscope::builder().directory_bytes(4_000_000).exit_timeout(FOR_EVER);
+    let mut builder = stepscope::builder().directory_bytes(6_000_000).exit_timeout(FOR_EVER);
     let mut directory = None;
     if std::env::var_os("STEPSCOPE_DIR").is_none() {
         let own = tempfile::tempdir().unwrap();

@@ -75,6 +75,19 @@ fn lines_have_the_ids_of_where_they_are() {
 }
 
 #[test]
+fn no_line_has_ids_that_nobody_writes() {
+    let ended = Program::new(&["with_ids", "text", "below"]).env("STEPSCOPE_LEVEL", "basic").succeed();
+    let step = ended.recording().only("step").id;
+    for (ids, line) in ended.stdout.lines().map(text) {
+        // Within the step all of them are the step's, and outside of it there are none.
+        let is_within =
+            ["in step", "in forward", "in conv", "object", "{}"].iter().any(|words| line.contains(words));
+        let expected = is_within.then(|| format!("{step:016x}"));
+        assert_eq!(ids.map(|(_, span)| span), expected, "{line}");
+    }
+}
+
+#[test]
 fn objects_have_them_as_members() {
     for (form, place) in [("json", "below"), ("json", "above"), ("flat", "below")] {
         let (lines, recording) = run(form, place, json);
