@@ -575,12 +575,13 @@ mod tests {
         assert!(table.join(trace).is_none());
         table.get(trace).unwrap().lose_one();
         assert_eq!(table.get(trace).unwrap().close(), (stepscope_core::MAX_TRACE_SPANS - 1, 1));
-        let trace = pool.start(&table, &About { root_leaves: false, ..about(2) }).unwrap();
+        let second = About { root_leaves: false, ..about(2) };
+        let trace = pool.start(&table, &second).unwrap();
         table.get(trace).unwrap().close();
         assert!(table.join(trace).is_none());
         // What it is about stays known to those that are in it.
         assert!(table.hold(trace));
-        assert_eq!(table.about(trace), Some(about(2)));
+        assert_eq!(table.about(trace), Some(second));
     }
 
     #[test]
