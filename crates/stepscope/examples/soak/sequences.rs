@@ -40,6 +40,9 @@ pub(crate) fn run(count: u64, seed: u64) {
         play(&plan, order, first);
         assert!(run.flush(FOR_EVER).is_complete(), "something was lost");
         let arrived = std::mem::take(&mut *received.0.lock().unwrap());
+        if arrived.len() < plan.spans.len() {
+            eprintln!("{} of {} came: {:?}", arrived.len(), plan.spans.len(), run.handle().figures().spans());
+        }
         tally.check(&plan, &paths, order, first, &arrived);
         done += of_this;
         in_turn += if order == Order::InTurn { of_this } else { 0 };
