@@ -159,19 +159,19 @@ PLACE_OF = """
 """
 
 
-def checked(window, source, options=None):
-    """What the checker finds on the page that is open, all of it unfolded, of what `options` of its own leave it to look at."""
+def checked(window, source):
+    """What the checker finds on the page that is open, all of it unfolded."""
     window.run("document.querySelectorAll('details').forEach(one => { one.open = true; })")
     window.run(source)
     return window.run_async(
-        "const [options, done] = arguments;"
+        "const [done] = arguments;"
         "const told = (v, nodes) => [v.id, nodes.slice(0, 3).map(n => n.html.slice(0, 200) + ' ' + (n.any[0]?.message ?? ''))];"
         # Of contrast also what it cannot tell; of words in drawings it never can, nor of what is scrolled away.
         "const hidden = n => { const around = document.querySelector(n.target[0])?.closest('.scroll'); return around && around.scrollWidth > around.clientWidth; };"
         "const unsure = v => v.nodes.filter(n => v.id === 'color-contrast' && innerWidth > 1000 && !n.html.startsWith('<text') && !hidden(n));"
         # Of what is right it need not say where.
-        "axe.run(document, { resultTypes: ['violations', 'incomplete'], ...options }).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
-        "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))", options or {})
+        "axe.run(document, { resultTypes: ['violations', 'incomplete'] }).then(result => done([...result.violations.map(v => told(v, v.nodes)),"
+        "...result.incomplete.filter(v => unsure(v).length).map(v => told(v, unsure(v)))]))")
 
 
 class OnePage(unittest.TestCase):
