@@ -196,26 +196,11 @@ impl Config {
         ] {
             *is_on = reader.one_of(name, "on, off", switch).unwrap_or(*is_on);
         }
-        if let Some((name, text)) = reader.text("STEPSCOPE_FILTER") {
-            let mut is_refused = false;
-            let filter = Filter::parse(&text, |error| {
-                is_refused = true;
-                reader.warnings.push(format!("{name}: {error}: ignored"));
-            });
-            // Of what says nothing that can be used nothing is taken.
-            if !is_refused || filter != Filter::default() {
-                self.filter = filter;
-            }
+        if let Some(filter) = reader.parts("STEPSCOPE_FILTER", |text, refuse| Filter::parse(text, refuse)) {
+            self.filter = filter;
         }
-        if let Some((name, text)) = reader.text("STEPSCOPE_TRACK") {
-            let mut is_refused = false;
-            let track = Track::parse(&text, |error| {
-                is_refused = true;
-                reader.warnings.push(format!("{name}: {error}: ignored"));
-            });
-            if !is_refused || track != Track::all() {
-                self.track = track;
-            }
+        if let Some(track) = reader.parts("STEPSCOPE_TRACK", |text, refuse| Track::parse(text, refuse)) {
+            self.track = track;
         }
         if let Some((name, text)) = reader.text("STEPSCOPE_CAPTURE") {
             match text.parse() {
@@ -276,6 +261,22 @@ impl<F: Fn(&str) -> Option<Said>> Reader<'_, F> {
             self.warnings.push(format!("{name}={text} is not a whole number: ignored"));
         }
         number
+    }
+
+    /// What `parse` makes of its parts; those that it refuses are named. Of what says nothing that can be used nothing is
+    /// taken.
+    fn parts<T: Default + PartialEq, E: std::fmt::Display>(
+        &mut self,
+        variable: &str,
+        parse: impl Fn(&str, &mut dyn FnMut(E)) -> T,
+    ) -> Option<T> {
+        let (name, text) = self.text(variable)?;
+        let mut is_refused = false;
+        let value = parse(&text, &mut |error| {
+            is_refused = true;
+            self.warnings.push(format!("{name}: {error}: ignored"));
+        });
+        (!is_refused || value != T::default()).then_some(value)
     }
 
     /// What `parse` makes of it, in small letters; `known` is all that it knows.

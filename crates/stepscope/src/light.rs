@@ -10,7 +10,6 @@ use crate::callsite::{Callsite, Source};
 use crate::clock::now_ns;
 use crate::finish::{figures_of, rank, record_flags};
 use crate::frame::{Form, Frame};
-use crate::memory;
 use crate::open::{Parent, Stay, flag, phase_of};
 use crate::record::{self, MemoryRecord, SectionRecord};
 use crate::recorder::Gate;
@@ -58,7 +57,7 @@ impl ThreadState {
             leaving,
         };
         self.depth += 1;
-        let counters = memory::thread_counters().filter(|_| self.recorder.tracked().has_memory());
+        let counters = self.recorder.counters();
         frame.begin(section, form, counters);
         frame.enter_ns = now_ns();
         Some(key)

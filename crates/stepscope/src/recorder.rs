@@ -18,6 +18,7 @@ use crate::filter::Sieve;
 use crate::identity::Identity;
 use crate::key;
 use crate::levels::Levels;
+use crate::memory;
 use crate::open::{Open, Parent, Spec, flag};
 use crate::places::{Fit, Place};
 use crate::ring::Ring;
@@ -299,6 +300,12 @@ impl Recorder {
     #[inline]
     pub(crate) fn tracked(&self) -> Track {
         self.tracked.get()
+    }
+
+    /// What the thread has allocated and freed, where that is told of sections that begin now.
+    #[inline]
+    pub(crate) fn counters(&self) -> Option<memory::Counters> {
+        memory::thread_counters().filter(|_| self.tracked.get().has_memory())
     }
 
     /// Records `track` of what begins from now on, for as long as this recorder is the current one.

@@ -458,12 +458,6 @@ impl ThreadState {
         }
     }
 
-    /// What its thread has allocated and freed, where that is told of sections that begin now.
-    #[inline]
-    fn counters(&self) -> Option<memory::Counters> {
-        memory::thread_counters().filter(|_| self.recorder.tracked().has_memory())
-    }
-
     /// Whether a section of this kind that begins now, or is entered, has CPU time.
     #[inline]
     fn has_cpu_time(&self, kind: SectionKind) -> bool {
@@ -555,7 +549,7 @@ impl ThreadState {
         let key = self.sections.next();
         // Whatever leaves a span in here belongs to the innermost one that is there.
         let section = Parent { path: place.path, kind: SectionKind::Section, key, leaving: 0, ..parent };
-        let counters = self.counters();
+        let counters = self.recorder.counters();
         self.depth += 1;
         let frame = self.top_frame(section)?;
         frame.light.bits = collapsed_bits(parent.path, place.path);
@@ -596,7 +590,7 @@ impl ThreadState {
     #[inline(always)]
     fn push(&mut self, section: Parent, timed_by_system_call: bool) -> Option<&mut Frame> {
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
-        let counters = self.counters();
+        let counters = self.recorder.counters();
         self.depth += 1;
         let frame = self.top_frame(section)?;
         frame.cpu_ns.set(cpu_ns);
