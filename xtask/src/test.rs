@@ -60,13 +60,13 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "bench",
-        about: "a little of the bench of spans: every way in works, and every span arrives; the others compile",
+        about: "a little of the bench of spans: every way in works, and every span arrives; that of the analysis builds",
         needs: &[],
         run: bench,
     },
     Stage {
         name: "frameworks",
-        about: "integrations and examples: burn, candle and none, with planted faults",
+        about: "integrations and examples: burn, candle and none, with planted faults; their bench builds",
         needs: &["release"],
         run: frameworks,
     },

@@ -16,7 +16,7 @@ const GROUP: usize = 8;
 
 /// Groups that a span is put into where its first slot is taken. So many, because whole ranges of slots are
 /// taken by threads with many open spans. Looking goes as far as somebody had to.
-const GROUPS: u64 = 32;
+const GROUPS: u64 = 64;
 
 /// Of these groups, those that are the same for all generations of a registry's slot, so that a span that comes
 /// again mostly finds slots that exist already.
