@@ -5,6 +5,7 @@ use crate::ahead::Ahead;
 use crate::process::{capture, cargo, command, root, run as run_command, succeeds};
 use crate::{Outcome, budgets, docs, frameworks, fuzz, lint, otel, page};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 struct Stage {
@@ -113,7 +114,7 @@ fn ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
         lines.push("scripts/stack build".to_owned());
     }
     if is_in("stack") || is_in("frameworks") {
-        lines.push(frameworks::line("burn-digits", &target_directory()?.join("frameworks")));
+        lines.push(frameworks::line("burn-digits", &framework_target()?));
     }
     Ok(lines)
 }
@@ -147,6 +148,17 @@ fn unit() -> Outcome {
     run_command(cargo(&[&["test", "--workspace"][..], &later].concat()))
 }
 
+/// Builds the programs that tests of other packages run: cargo builds them only for those packages' own tests. Here as
+/// in all stages the workspace is chosen whole, as a part of it would be built anew, for the features that it asks for.
+fn programs() -> Outcome {
+    run_command(cargo(&["build", "--workspace", "--examples", "--bin", "generate-run"]))
+}
+
+/// A test binary of the workspace. What it measures belongs into the log.
+fn test_binary(name: &str, arguments: &[&str]) -> Command {
+    cargo(&[&["test", "--workspace", "--test", name, "--", "--nocapture"], arguments].concat())
+}
+
 /// A target folder of its own: the flag is one of every crate. Without the transport, which knows that flag, too.
 fn models() -> Outcome {
     let mut tests = cargo(&["test", "-p", "stepscope", "--no-default-features", "--test", "loom"]);
@@ -161,8 +173,7 @@ fn release() -> Outcome {
 /// The tests find the program in `STEPSCOPE_BIN` and the second implementation's interpreter on the path.
 fn end_to_end() -> Outcome {
     python()?;
-    // Programs of other packages that the tests run: cargo builds them only for those packages' own tests.
-    run_command(cargo(&["build", "-p", "stepscope", "--examples"]))?;
+    programs()?;
     let python = otel::interpreter();
     if python.is_none() {
         eprintln!(
@@ -171,8 +182,7 @@ fn end_to_end() -> Outcome {
     }
     let program = release_program()?;
     let run = |arguments: &[&str]| {
-        // The measured figures belong into the log.
-        let mut tests = cargo(&[&["test", "-p", "stepscope-tests", "--", "--nocapture"], arguments].concat());
+        let mut tests = test_binary("e2e", arguments);
         tests.env("STEPSCOPE_BIN", &program);
         if let Some(python) = &python {
             tests.env("STEPSCOPE_OTEL_PYTHON", python);
@@ -230,7 +240,7 @@ fn perfetto() -> Outcome {
 /// The page of a real run, and that of a hundred thousand steps.
 fn page_in_browser() -> Outcome {
     python()?;
-    run_command(cargo(&["build", "-p", "stepscope-testkit"]))?;
+    programs()?;
     let target = target_directory()?;
     let generator = target.join("debug").join(format!("generate-run{}", std::env::consts::EXE_SUFFIX));
     page::test(&release_program()?, &generator, &target)
@@ -238,23 +248,27 @@ fn page_in_browser() -> Outcome {
 
 /// Without the other libraries, which the figures need and this does not.
 fn bench() -> Outcome {
-    frameworks::smoke(&target_directory()?.join("benches"))
+    frameworks::smoke(&framework_target()?)
 }
 
-/// A target folder of its own: the examples share nothing with the workspace's build but the sources.
+/// Of the integrations, examples and benches, each a workspace: they share nothing with this one's build but the sources.
+fn framework_target() -> Outcome<PathBuf> {
+    Ok(target_directory()?.join("frameworks"))
+}
+
 fn frameworks() -> Outcome {
     python()?;
-    frameworks::check(&target_directory()?.join("frameworks"), &release_program()?)
+    frameworks::check(&framework_target()?, &release_program()?)
 }
 
 /// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it. The
 /// program with burn is built where the stage `frameworks` finds it again.
 fn stack() -> Outcome {
     run_command(command("scripts/stack", &["build"]))?;
-    run_command(cargo(&["build", "-p", "stepscope", "--examples", "--features", "grpc"]))?;
-    let burn = frameworks::build("burn-digits", &target_directory()?.join("frameworks"))?;
+    programs()?;
+    let burn = frameworks::build("burn-digits", &framework_target()?)?;
     // One test at a time: each starts programs of its own, and two cores are few.
-    let mut tests = cargo(&["test", "-p", "stepscope-stack-tests", "--", "--nocapture", "--test-threads=1"]);
+    let mut tests = test_binary("real", &["--test-threads=1"]);
     tests.env("STEPSCOPE_BIN", release_program()?).env("STEPSCOPE_BURN_DIGITS", burn);
     run_command(tests)
 }

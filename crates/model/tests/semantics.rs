@@ -253,6 +253,7 @@ const METRICS: &str = r#"{"resourceMetrics":[{"resource":{"attributes":[{"key":"
   "count":"4","scale":6,"zeroCount":"1","positive":{"offset":637,"bucketCounts":["2","0","1"]}}]}},
 {"name":"stepscope.spans.dropped","sum":{"aggregationTemporality":2,"isMonotonic":true,"dataPoints":[
  {"attributes":[{"key":"stepscope.loss.reason","value":{"stringValue":"ring_full"}}],"timeUnixNano":"9","asInt":"3"}]}},
+{"name":"stepscope.section.left_out","gauge":{"dataPoints":[{"timeUnixNano":"9","asInt":"7"}]}},
 {"name":"http.requests","sum":{"aggregationTemporality":2,"dataPoints":[{"timeUnixNano":"9","asInt":"3"}]}}
 ]}]}]}"#;
 
@@ -261,7 +262,7 @@ fn points_of_our_metrics_reach_the_sink() {
     for bytes in [METRICS.to_owned(), METRICS.replace('\n', "") + "\n"] {
         let (collected, outcome) = read(bytes.as_bytes());
         assert_eq!(kinds(&outcome), []);
-        assert_eq!(outcome.metric_points, 4);
+        assert_eq!(outcome.metric_points, 5);
         let points: Vec<&MetricPoint> = collected.points.iter().map(|point| &point.3).collect();
         let expected = MetricPoint::Section {
             path: "step/forward".into(),
@@ -285,7 +286,7 @@ fn points_of_our_metrics_reach_the_sink() {
         assert_eq!(*buckets, [(637, 2), (639, 1)]);
         let dropped =
             MetricPoint::SpansDropped { sink: String::new(), reason: Some(LossReason::RingFull), count: 3 };
-        assert_eq!(points[3], &dropped);
+        assert_eq!(points[3..], [&dropped, &MetricPoint::SectionsLeftOut(7)]);
         assert_eq!(
             (collected.points[0].0.rank, collected.points[0].1, collected.points[0].2),
             (Some(1), 5, 9)

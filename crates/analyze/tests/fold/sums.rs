@@ -3,7 +3,7 @@
 
 use stepscope_analyze::report::{Overview, Reading, build};
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{FigureSource, InputVerdict};
+use stepscope_analyze::summary::{FigureSource, InputVerdict, Limit};
 use stepscope_analyze::{Partial, Summary};
 use stepscope_core::{LossReason, SectionKind, metric};
 use stepscope_model::{Figure, MetricPoint, SectionValue, Trace};
@@ -137,6 +137,22 @@ fn spans_tell_where_sums_cannot() {
     let mut partial = fold(&traces);
     sums(&mut partial);
     by_spans(partial.finish(None));
+}
+
+#[test]
+fn sums_that_were_not_all_sent_tell_nothing_of_steps() {
+    let with_left_out = |paths| {
+        let mut traces: Vec<Trace> = (0..60).map(|number| slow_step(number, 1)).collect();
+        traces.push(end());
+        let mut partial = fold(&traces);
+        sums(&mut partial);
+        partial.metric(&process(0), 0, 9, &MetricPoint::SectionsLeftOut(paths));
+        partial.finish(None)
+    };
+    let all = with_left_out(0);
+    assert_eq!((all.input.source, all.limits), (FigureSource::Aggregates, vec![]));
+    let some = with_left_out(3);
+    assert_eq!((some.input.source, some.limits), (FigureSource::Spans, vec![Limit::AggregatesLeftOut]));
 }
 
 /// Memory of a run of 1,000 steps that keeps 2,000 bytes a step, of which `read` were read, spread over all.

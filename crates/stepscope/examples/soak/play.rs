@@ -1,6 +1,7 @@
 //! Does what a plan says, on threads of their own: each in its turn, so that there is one order, or all at once, as far as
 //! spans must be there before something can be done with them.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Barrier, Mutex, OnceLock};
 use std::thread::Thread;
@@ -9,6 +10,8 @@ use stepscope::{section, step};
 use tracing::field::Empty;
 use tracing::span::EnteredSpan;
 use tracing::{Id, Span, info_span};
+use tracing_subscriber::Registry;
+use tracing_subscriber::registry::LookupSpan;
 
 use crate::plan::{Deed, Kind, Operation, Plan, THREADS};
 
@@ -57,8 +60,9 @@ impl Drop for OrNobody {
     }
 }
 
-/// Plays the plan, whose spans have the numbers from `first` on, on new threads.
-pub(crate) fn play(plan: &Plan, order: Order, first: u64) {
+/// Plays the plan, whose spans have the numbers from `first` on, on new threads. Returns those spans, by their place in the
+/// plan, that a registry still has although all handles are given up: it has not ended them, and never will.
+pub(crate) fn play(plan: &Plan, order: Order, first: u64) -> BTreeSet<usize> {
     let places = plan.spans.iter().map(|_| Place::default()).collect();
     let threads = std::array::from_fn(|_| OnceLock::new());
     let game = &Game { plan, order, first, places, position: AtomicUsize::new(0), threads };
@@ -74,6 +78,12 @@ pub(crate) fn play(plan: &Plan, order: Order, first: u64) {
             std::thread::Builder::new().name(format!("player-{number}")).spawn_scoped(scope, player).unwrap();
         }
     });
+    let ids = game.places.iter().map(|place| place.id.load(Ordering::Acquire));
+    tracing::dispatcher::get_default(|dispatch| {
+        let Some(registry) = dispatch.downcast_ref::<Registry>() else { return BTreeSet::new() };
+        let is_there = |id| id != 0 && registry.span_data(&Id::from_u64(id)).is_some();
+        ids.clone().enumerate().filter(|&(_, id)| is_there(id)).map(|(index, _)| index).collect()
+    })
 }
 
 impl Game<'_> {

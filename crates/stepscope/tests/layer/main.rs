@@ -24,6 +24,7 @@ mod phases;
 mod plain;
 mod process;
 mod profiled;
+mod registry;
 mod soak;
 mod storm;
 mod system;
