@@ -35,11 +35,8 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
 /// there, and is not cleared, so that its own handle of `grandparent` stays.
 #[test]
 fn the_registry_forgets_a_span_whose_grandchild_is_cleared_while_another_one_closes() {
-    let listener = Listener {
-        closed: Arc::default(),
-        looked_at: Arc::default(),
-        both: Arc::new(Barrier::new(2)),
-    };
+    let listener =
+        Listener { closed: Arc::default(), looked_at: Arc::default(), both: Arc::new(Barrier::new(2)) };
     let closed = Arc::clone(&listener.closed);
     let looked_at = Arc::clone(&listener.looked_at);
     let both = Arc::clone(&listener.both);
