@@ -61,13 +61,13 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "bench",
-        about: "a little of the bench of spans: every way in works, and every span arrives; that of the analysis builds",
+        about: "a little of the bench of spans: every way in works, and every span arrives; the others compile",
         needs: &[],
         run: bench,
     },
     Stage {
         name: "frameworks",
-        about: "integrations and examples: burn, candle and none, with planted faults; their bench builds",
+        about: "integrations and examples: burn, candle and none, with planted faults",
         needs: &["release"],
         run: frameworks,
     },

@@ -38,7 +38,7 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
 }
 
 /// Installs a component of the toolchain where it is missing.
-pub(crate) fn component(name: &str, probe: &str) -> Outcome {
+fn component(name: &str, probe: &str) -> Outcome {
     if succeeds("cargo", &[probe, "--version"]) {
         return Ok(());
     }
