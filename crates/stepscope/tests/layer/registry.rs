@@ -37,9 +37,7 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Listener {
 fn the_registry_forgets_a_span_whose_grandchild_is_cleared_while_another_one_closes() {
     let listener =
         Listener { closed: Arc::default(), looked_at: Arc::default(), both: Arc::new(Barrier::new(2)) };
-    let closed = Arc::clone(&listener.closed);
-    let looked_at = Arc::clone(&listener.looked_at);
-    let both = Arc::clone(&listener.both);
+    let Listener { closed, looked_at, both } = listener.clone();
     let subscriber = tracing_subscriber::registry().with(listener);
     tracing::subscriber::with_default(subscriber, || {
         let grandparent = info_span!(parent: None, "grandparent");
