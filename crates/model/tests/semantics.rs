@@ -303,7 +303,7 @@ fn traces_and_metrics_in_one_file_are_both_read() {
     let (collected, outcome) = read(&bytes);
     assert_eq!(kinds(&outcome), []);
     assert!(collected.traces == expected(&messages));
-    assert_eq!(collected.points.len(), 4);
+    assert_eq!(collected.points.len(), 5);
 }
 
 #[test]
