@@ -342,6 +342,10 @@ impl ThreadState {
             if let Some(ended) = state.end_root(Box::new((record, words.clone()))) {
                 self.write_part(state, ended);
             }
+            if self.recorder.is_orphaned() {
+                // At its end nobody is there who would.
+                self.release(std::slice::from_ref(state));
+            }
             return;
         }
         if let Some(root) = record.root.as_mut() {
@@ -361,6 +365,15 @@ impl ThreadState {
             self.write_part(state, ended);
         }
         self.traces.leave(&self.recorder.traces, trace);
+    }
+
+    /// Writes what waits in these places for a section to end: the run ends, whether it does or not.
+    pub(crate) fn release(&self, places: &[TraceState]) {
+        for place in places {
+            if let Some(ended) = place.release() {
+                self.write_part(place, ended);
+            }
+        }
     }
 
     /// Writes a root of a continuing trace.

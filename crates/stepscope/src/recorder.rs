@@ -533,9 +533,14 @@ impl Recorder {
         self.roster.read().1.iter().for_each(|thread| self.part_with(thread));
     }
 
+    /// Whether the background thread is gone, and the run is not.
+    pub(crate) fn is_orphaned(&self) -> bool {
+        self.is_orphaned.load(Ordering::SeqCst)
+    }
+
     /// Where nobody else does, keeps what a thread that has ended counted.
     pub(crate) fn part_with(&self, thread: &Arc<ThreadShared>) {
-        if self.is_orphaned.load(Ordering::SeqCst) && thread.retired.load(Ordering::SeqCst) {
+        if self.is_orphaned() && thread.retired.load(Ordering::SeqCst) {
             self.roster.end(thread);
         }
     }
@@ -543,7 +548,7 @@ impl Recorder {
     /// The counts of a sink to which those of `tally` were to go that were not lost before; where the background thread has
     /// died, those that have not left are lost there, wherever they are.
     pub(crate) fn with_the_rest(&self, mut counts: SinkCounts, tally: &Tally) -> SinkCounts {
-        if self.is_orphaned.load(Ordering::SeqCst) {
+        if self.is_orphaned() {
             let meant = tally.emitted.saturating_sub(tally.lost.iter().sum());
             let settled = counts.exported + counts.dropped.iter().sum::<u64>();
             counts.drop_spans(LossReason::Shutdown, meant.saturating_sub(settled));

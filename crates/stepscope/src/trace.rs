@@ -216,6 +216,12 @@ impl TraceState {
     /// Nothing joins a continuing trace any more; returns what is to be written now.
     pub(crate) fn end_continuation(&self) -> Option<Ended> {
         self.close();
+        self.release()
+    }
+
+    /// As [`end_continuation`](Self::end_continuation) where the run ends before, of whatever trace this is, or will be: one
+    /// that continues none is left as it is.
+    pub(crate) fn release(&self) -> Option<Ended> {
         let mut announcement = self.announcement();
         match std::mem::take(&mut *announcement) {
             Announcement::Open | Announcement::Due => {
@@ -336,6 +342,11 @@ impl TraceTable {
     pub(crate) fn get(&self, trace: TraceRef) -> Option<&TraceState> {
         let index = trace.index() as usize;
         self.chunks.get(index / CHUNK)?.get()?.get(index % CHUNK)
+    }
+
+    /// All places that were ever used, some at a time.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &[TraceState]> {
+        self.chunks.iter().filter_map(|chunk| chunk.get().map(|places| places.as_slice()))
     }
 
     fn is_there(&self, trace: TraceRef) -> bool {
@@ -638,6 +649,30 @@ mod tests {
         assert_eq!(written(place.end_continuation()), None);
         assert_eq!(written(place.end_root(ended(5))), Some((5, Some(2))));
         assert_eq!(written(place.end_root(ended(6))), Some((6, None)));
+    }
+
+    #[test]
+    fn nothing_is_held_back_once_the_run_has_ended() {
+        let (table, mut pool) = (TraceTable::new(), TracePool::default());
+        let other = pool.start(&table, &about(1)).unwrap();
+        // More than one chunk of them; one has ended in every other trace.
+        let continuing: Vec<_> = (1..=200).map(|_| pool.start(&table, &about(2)).unwrap()).collect();
+        for (trace, number) in continuing.iter().zip(1..).step_by(2) {
+            assert_eq!(written(table.get(*trace).unwrap().end_root(ended(number))), None);
+        }
+        let released: Vec<_> =
+            table.places().flatten().filter_map(|place| written(place.release())).collect();
+        assert_eq!(released, (1..=200).step_by(2).map(|number| (number, Some(1))).collect::<Vec<_>>());
+        // What ends after it waits for nobody, and only the first one announces.
+        for (trace, number) in continuing.iter().zip(1..) {
+            let announced = (number % 2 == 0).then_some(1);
+            let place = table.get(*trace).unwrap();
+            assert_eq!(written(place.end_root(ended(number))), Some((number, announced)));
+            assert_eq!(written(place.end_root(ended(number))), Some((number, None)));
+        }
+        assert!(table.places().flatten().all(|place| place.release().is_none()));
+        // Another one goes on.
+        assert!(table.join(other).is_some());
     }
 
     #[test]

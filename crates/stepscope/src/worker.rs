@@ -436,6 +436,7 @@ impl Worker {
         let recorder = Arc::clone(&self.recorder);
         // Whatever has panicked may do so again: who waits for this thread is told of its end all the same.
         is_well(|| recorder.orphan());
+        is_well(|| self.release(|_| {}));
         self.with_context(|sinks, context| {
             if let Some(directory) = &mut sinks.directory {
                 is_well(|| directory.flush(context));
@@ -466,11 +467,23 @@ impl Worker {
         }
     }
 
+    /// Puts into the ring of this thread what waits for sections to end: it does no longer. `some` after some of them each.
+    fn release(&mut self, some: impl Fn(&mut Self)) {
+        let recorder = Arc::clone(&self.recorder);
+        for places in recorder.traces.places() {
+            thread::with(&recorder, |state| state.release(places));
+            some(self);
+        }
+    }
+
     /// The end: the run's span, everything that is left, the final figures.
     fn finish(&mut self, deadline: Instant, signal: Option<i32>) {
         let recorder = Arc::clone(&self.recorder);
         thread::with(&recorder, |state| state.finish_run(signal));
         crate::recorder::retire(&recorder);
+        self.release(|worker| {
+            worker.drain();
+        });
         self.drain();
         self.with_context(|sinks, context| sinks.each(|sink| sink.finish(context)));
         if let Some(handover) = &mut self.sinks.handover {

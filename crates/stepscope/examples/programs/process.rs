@@ -385,13 +385,19 @@ pub(crate) fn run(how: &str) {
             drop(guard);
         }
         "alive" => {
+            let of_a_step = {
+                let _step = step!(5);
+                tracing::info_span!("of_a_step")
+            };
+            // They go on in a trace that says how many it has once that has ended in which they are.
+            of_a_step.in_scope(|| (0..2).for_each(|_| drop(section!("late_part"))));
             let span = tracing::info_span!("never_closed");
             let entered = span.enter();
             let section = section!("never_left");
             drop(guard);
             // What ends after the run is nobody's any more; it must not hurt.
             drop((section, entered));
-            drop(span);
+            drop((span, of_a_step));
             work(50..60);
         }
         "namesake" => {

@@ -1,6 +1,6 @@
 //! Holds what arrived against the model, span by span.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::plan::{Modelled, Paths, Plan};
 use crate::play::Order;
@@ -18,8 +18,9 @@ pub(crate) struct Tally {
     pub(crate) trace_ids: Vec<u128>,
     /// Spans that did not come, and which the registry of `tracing-subscriber` has still not ended.
     pub(crate) unended: u64,
-    /// Spans that did not come as they are to announce a trace that is not whole: one that goes on in such a span.
-    pub(crate) held_back: u64,
+    /// Spans that are to come at the end of the run, with the number of their path: each would announce the trace that it is
+    /// in once such a span has ended.
+    pub(crate) held_back: BTreeMap<u64, usize>,
     /// Spans of the run itself.
     pub(crate) marks: u64,
     run_id: Option<u64>,
@@ -62,12 +63,11 @@ impl Tally {
         self.operations += plan.operations.len() as u64;
         self.spans += plan.spans.len() as u64;
         for (modelled, span) in plan.spans.iter().zip(&found) {
-            let Some(span) = span else { continue };
-            let (count, total_ns) = &mut self.by_path[modelled.path];
-            (*count, *total_ns) = (*count + 1, *total_ns + (span.end_ns - span.start_ns));
-            self.span_ids.push(span.id);
+            if let Some(span) = span {
+                self.add(modelled.path, span);
+            }
         }
-        if self.are_missing(plan, &found, kept, order) {
+        if self.are_missing(plan, &found, first, kept, order) {
             // What was around such a span says of itself that it is not whole.
             return;
         }
@@ -91,16 +91,39 @@ impl Tally {
         }
     }
 
+    fn add(&mut self, path: usize, span: &Span) {
+        let (count, total_ns) = &mut self.by_path[path];
+        (*count, *total_ns) = (*count + 1, *total_ns + (span.end_ns - span.start_ns));
+        self.span_ids.push(span.id);
+    }
+
+    /// What comes at the end of the run: the run itself, and what was held back until then, all of it.
+    pub(crate) fn check_rest(&mut self, received: &[Span]) {
+        let mut held_back = self.held_back.clone();
+        for span in received {
+            let Some(number) = span.number else {
+                assert!(matches!(span.name.as_str(), "run" | "run.started"), "nobody made {span:?}");
+                self.marks += 1;
+                continue;
+            };
+            let path = held_back.remove(&number).unwrap_or_else(|| panic!("of another time: {span:?}"));
+            self.add(path, span);
+            assert!(span.parent == 0 && span.announced.is_some(), "held back for nothing: {span:?}");
+        }
+        assert!(held_back.is_empty(), "did not come: {held_back:?}");
+    }
+
     /// Whether spans did not come. These are spans that the registry has not ended, and that only where threads race (see the
     /// test `registry`), and those that wait for such a one; every other one is a failure.
     fn are_missing(
         &mut self,
         plan: &Plan,
         found: &[Option<&Span>],
+        first: u64,
         kept: &BTreeSet<usize>,
         order: Order,
     ) -> bool {
-        let before = self.unended + self.held_back;
+        let before = (self.unended, self.held_back.len());
         for (index, _) in found.iter().enumerate().filter(|(_, span)| span.is_none()) {
             let modelled = &plan.spans[index];
             let is_within_unended = modelled.parent.is_some_and(|parent| kept.contains(&parent));
@@ -108,9 +131,13 @@ impl Tally {
                 order == Order::Racing && (kept.contains(&index) || is_within_unended),
                 "did not come: {modelled:?}"
             );
-            *(if kept.contains(&index) { &mut self.unended } else { &mut self.held_back }) += 1;
+            if kept.contains(&index) {
+                self.unended += 1;
+            } else {
+                self.held_back.insert(first + index as u64, modelled.path);
+            }
         }
-        self.unended + self.held_back > before
+        before != (self.unended, self.held_back.len())
     }
 
     /// Every trace says once how many spans it has, and has them; where the order is known, it has those that the model

@@ -125,6 +125,44 @@ fn a_step_has_its_figures_however_many_sections_inside_end_without_theirs() {
 }
 
 #[test]
+fn a_part_of_a_trace_waits_for_the_others_until_the_run_ends_or_nobody_ends_it() {
+    for dies in [false, true] {
+        let identity = Identity::resolve(Given::default(), |_| None);
+        let recorder = Arc::new(Recorder::new(Config::default(), identity));
+        let mut state = ThreadState::new(Arc::clone(&recorder));
+        let step = Spec { kind: Some(SectionKind::Step), step: Some(0), ..Spec::default() };
+        let step = state.enter_section(Source::Section(&SITE), &step, &[], |_| ()).unwrap();
+        let around = state.enter_plain(&SITE, &[]).unwrap();
+        state.end_section(step);
+        // Of what is written while a part begins and ends: whether it announces, how many spans, whether it is a part.
+        let part = |state: &mut ThreadState| {
+            let part = state.enter_plain(&SITE, &[]).unwrap();
+            state.end_section(part);
+            let (mut words, mut found) = (Vec::new(), Vec::new());
+            while state.shared.take(&mut words) {
+                let (record, _) = SectionRecord::unpack(&words, state.shared.id).unwrap();
+                let root = record.root.unwrap();
+                found.push((root.announces, root.trace_spans, root.continues.is_some()));
+            }
+            found
+        };
+        let (waited, announces) = ((false, 0, true), |spans| (true, spans, true));
+        assert_eq!(part(&mut state), [(true, 2, false)], "the step, and nothing of what waits");
+        assert_eq!(part(&mut state), [waited]);
+        if dies {
+            recorder.orphan();
+            assert_eq!(part(&mut state), [waited, announces(3)]);
+            assert_eq!(part(&mut state), [announces(1)], "what comes later waits for nobody");
+        } else {
+            recorder.traces.places().for_each(|places| state.release(places));
+            assert_eq!(part(&mut state), [announces(2), announces(1)]);
+        }
+        state.end_section(around);
+        assert_eq!(state.shared.emitted.load(Ordering::Relaxed), 1 + if dies { 4 } else { 3 } + 1);
+    }
+}
+
+#[test]
 fn a_guard_of_another_recorder_ends_nothing() {
     let state = || {
         let identity = Identity::resolve(Given::default(), |_| None);

@@ -410,9 +410,15 @@ fn what_is_open_at_the_end_is_not_there_and_hurts_nobody() {
     let ended = Program::new(&["process", "alive"]).succeed();
     let recording = ended.recording();
     check::account(&recording, "directory");
-    assert_eq!(step_numbers(&recording), up_to(5));
-    assert_eq!(recording.spans.len(), 5 * 2 + 2);
+    assert_eq!(step_numbers(&recording), up_to(6));
+    assert_eq!(recording.spans.len(), 5 * 2 + 1 + 2 + 2);
     assert_eq!(ended.stderr, "");
+    // What has ended is there, and as many as were counted, also where it waited for what has not.
+    assert_eq!(recording.emitted(), recording.spans.len() as u64);
+    let parts: Vec<_> = recording.named("late_part").collect();
+    assert_eq!(parts[0].trace, parts[1].trace);
+    let announced: Vec<_> = parts.iter().filter_map(|part| part.int(attr::TRACE_SPANS)).collect();
+    assert_eq!(announced, [2]);
 }
 
 #[test]
