@@ -444,15 +444,17 @@ def slower_since(finding, report, steps):
 
 
 def explains(cause):
-    """Whether a phase makes up half of a change, and the rest of the step changed by at most half as large a share."""
+    """Whether a phase makes up half of a change, and changed by half as large a share again as the rest of the step."""
     before, after = cause["before_ns"], cause["after_ns"]
     step_before, step_after = cause["step_before_ns"], cause["step_after_ns"]
     moved = step_after - step_before
     if moved == 0:
         return False
-    rest = Fraction((step_after - after) - (step_before - before), max(1, step_before - before))
+    rest_before, rest_after = max(0, step_before - before), max(0, step_after - after)
+    rest = Fraction(rest_after - rest_before, max(1, rest_before))
     is_half = Fraction(after - before, moved) >= Fraction(1, 2)
-    return is_half and rest * (1 if moved > 0 else -1) <= Fraction(abs(moved), 2 * max(1, step_before))
+    sign = 1 if moved > 0 else -1
+    return is_half and sign * Fraction(after - before, max(1, before)) >= sign * Fraction(3, 2) * rest
 
 
 def checkpoint_stalls(finding, report, steps):
