@@ -12,7 +12,8 @@ what else is done. Not where the moment belongs to a section that is no part of 
 to a higher class (but to synchronization, which is for whatever it waits for); nor to loading that nothing but the root
 waits for.
 
-A section that says when it was entered is suspended in between, but while something inside it runs. Then a moment is its
+A section that says when it was entered is suspended in between, but while something inside it runs; so is all over one that
+only says that it was suspended for more than half of its time. Then a moment is its
 own only while nothing else runs: all open ones that are not suspended are around it, and the innermost of them is not known
 to run itself, by its own entries; nor is there something on another thread that one of them waits for."""
 
@@ -32,7 +33,7 @@ def exposed(root, nodes):
             edges.append((begin, 1, node.span.id, node))
             edges.append((finish, 0, node.span.id, node))
             entered = critical.runs_of(node)
-            if entered:
+            if entered or mostly_suspended(node):
                 turns[node] = [(run.start, run.end) for run in entered if is_known(run, root)]
                 edges += [(time, 2, node.span.id, node) for turn in turns[node] for time in turn]
     joins = joined(root, nodes)
@@ -66,6 +67,11 @@ def is_known(run, root):
     own section was entered."""
     threads = {root.thread} | {own.thread for own in critical.runs_of(root)}
     return run.count == 1 and (run.thread is None or None in threads or run.thread in threads)
+
+
+def mostly_suspended(node):
+    """Whether a section says that it was suspended for more than half of its time."""
+    return (node.span.get(names.IDLE_NS) or 0) > max(0, node.span.end - node.span.start) // 2
 
 
 def runs(node, turns, time):

@@ -194,7 +194,10 @@ class Exposure(unittest.TestCase):
         # Nobody knows when it ran in an interval of two entries: not while another one did.
         often = entered(2, 1, "data_loading", 0, 100, 1, 0, 100, 2)
         self.assertEqual(of(step(), often, *work), {"data_loading": 30, "forward": 35, "backward": 35})
-        # Without intervals it ran all the time.
+        # Without intervals it ran all the time, but where most of it it did not.
+        for idle, loading in (50, 100), (51, 30), (90, 30):
+            fetch = span(2, 1, "data_loading", 0, 100, thread__id=1, stepscope__idle_ns=idle)
+            self.assertEqual(of(step(), fetch, *work).get("data_loading"), loading)
         self.assertEqual(of(step(), phase(2, 1, "data_loading", 0, 100), *work), {"data_loading": 100})
 
     def test_communication_beside_computation_is_exposed_where_nothing_covers_it(self):

@@ -10,7 +10,8 @@
 //! goes to it, or to those around it, is then the other's, as if that ran inside it. But a wait for data stays one, and
 //! a section that synchronizes is for whatever it waits for, of whatever class that is.
 //!
-//! A section of which it is known when it ran ([`Turn`]) is suspended between its turns, unless something inside it runs.
+//! A section of which it is known when it ran ([`Turn`]), or that it hardly did, is suspended between its turns, unless something
+//! inside it runs.
 //! Then it competes only while nothing else is known to run: while all that is open and not suspended is around it, and
 //! the innermost of these is not in a turn of its own. What is waited for on another thread runs inside its waiter.
 //!

@@ -1,7 +1,7 @@
 //! The exposed time of one group: which spans take part, when those that were suspended ran, and who waited for what.
 //! Whose each moment is, the sweep decides.
 
-use stepscope_model::{Figure, Poll, Trace};
+use stepscope_model::{Figure, Poll, Span, Trace};
 
 use super::critical::running;
 use super::place::Node;
@@ -57,7 +57,7 @@ impl Fold {
                 parent: NO_PARENT,
                 rank,
                 id: span.id,
-                takes_turns: !polls.is_empty(),
+                takes_turns: !polls.is_empty() || was_mostly_suspended(span),
             });
         }
         for (member, &index) in self.sweep_members.iter_mut().zip(&self.sweep_nodes).skip(1) {
@@ -144,6 +144,12 @@ impl Fold {
 fn is_turn(poll: &Poll, driving: Option<i64>, own: &[Poll]) -> bool {
     let is_there = |thread: Option<i64>| poll.thread.is_none() || thread.is_none() || poll.thread == thread;
     poll.count == 1 && (is_there(driving) || own.iter().any(|own| is_there(own.thread)))
+}
+
+/// Whether a section was suspended for more than half of its time. Where it does not say when, it hides nothing that is known
+/// to run.
+fn was_mostly_suspended(span: &Span) -> bool {
+    span.amount(Figure::IdleNs).is_some_and(|idle_ns| idle_ns > span.duration_ns() / 2)
 }
 
 /// The interval of a span within the window.

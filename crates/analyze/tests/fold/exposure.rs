@@ -471,12 +471,16 @@ fn what_is_not_known_to_run_is_not_exposed_while_others_do() {
         let expected = [("forward".into(), 8_000), ("data_loading".into(), 2_000)];
         assert_eq!(exposed(build), (expected.into(), 0));
     }
-    // Without intervals it ran all the time.
-    let mut build = Build::new(1);
-    build.step(0, 0, 10_000).thread(1);
-    build.span(1, "load_batch", 0, 10_000).thread(1).figure(Figure::IdleNs, 9_000);
-    build.span(1, "forward", 500, 8_500).thread(1);
-    assert_eq!(exposed(build), ([("data_loading".into(), 10_000)].into(), 0));
+    // Without intervals it ran all the time, but where it was suspended for most of it.
+    for (idle_ns, loading_ns) in [(0, 10_000), (5_000, 10_000), (5_001, 2_000), (9_000, 2_000)] {
+        let mut build = Build::new(1);
+        build.step(0, 0, 10_000).thread(1);
+        build.span(1, "load_batch", 0, 10_000).thread(1).figure(Figure::IdleNs, idle_ns);
+        build.span(1, "forward", 500, 8_500).thread(1);
+        let (phases, rest_ns) = exposed(build);
+        assert_eq!((phases.get("data_loading"), rest_ns), (Some(&loading_ns), 0), "{idle_ns}");
+        assert_eq!(phases.get("forward").copied().unwrap_or(0), 10_000 - loading_ns, "{idle_ns}");
+    }
 }
 
 #[test]
