@@ -110,6 +110,8 @@ pub(crate) struct Attrs {
     entries: u16,
     /// Entries left out because the section had too many.
     left_out: u16,
+    /// Whether all names of fields and values are known to differ.
+    are_distinct: bool,
 }
 
 impl Attrs {
@@ -117,6 +119,7 @@ impl Attrs {
         self.words.clear();
         self.entries = 0;
         self.left_out = 0;
+        self.are_distinct = false;
     }
 
     /// Entries left out because the section had too many.
@@ -129,15 +132,95 @@ impl Attrs {
         &self.words
     }
 
-    /// Takes one more entry, as long as there are fewer than are kept: `before` elsewhere and those in here.
+    /// Takes one more entry, as long as there are no more than are kept: `before` elsewhere and those in here. Where there
+    /// are, those go first that a later one of their name has replaced.
     pub(crate) fn push(&mut self, before: u16, entry: impl Encode) {
-        if before.saturating_add(self.entries) >= MAX_ENTRIES {
-            self.left_out = self.left_out.saturating_add(1);
-            return;
-        }
-        self.entries += 1;
+        let newest = self.words.len();
         entry.encode(|word| self.words.push(word));
+        self.entries += 1;
+        if before.saturating_add(self.entries) <= MAX_ENTRIES {
+            self.are_distinct = false;
+        } else {
+            self.make_room(before, newest);
+        }
     }
+
+    /// Drops what was replaced, or else the newest entry, whose words begin at this one.
+    #[cold]
+    fn make_room(&mut self, before: u16, newest: usize) {
+        let words = std::mem::take(&mut self.words);
+        let (older, last) = words.split_at(newest);
+        let mut names: Vec<Option<Name<'_>>> = split(older).map(Name::of).collect();
+        // A name that came before the newest entry, or before any.
+        let is_replaced = match (self.are_distinct, Name::of(last)) {
+            (true, None) => vec![false; names.len()],
+            (true, last) => names.iter().map(|&name| name == last).collect(),
+            (false, last) => {
+                names.push(last);
+                let later = |at: usize| names.get(at + 1..).unwrap_or_default();
+                let is_replaced =
+                    |(at, name): (usize, &Option<Name<'_>>)| name.is_some() && later(at).contains(name);
+                names.iter().take(names.len() - 1).enumerate().map(is_replaced).collect::<Vec<bool>>()
+            }
+        };
+        self.are_distinct = true;
+        self.entries = 0;
+        for (entry, _) in split(older).zip(is_replaced).filter(|(_, is_replaced)| !is_replaced) {
+            self.words.extend_from_slice(entry);
+            self.entries += 1;
+        }
+        if before.saturating_add(self.entries) < MAX_ENTRIES {
+            self.words.extend_from_slice(last);
+            self.entries += 1;
+        } else {
+            self.left_out = self.left_out.saturating_add(1);
+        }
+    }
+}
+
+/// What a field or a value is called: of two with one name the later one counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Name<'a> {
+    is_value: bool,
+    /// The number of the field, or the length of the text.
+    key: u16,
+    text: Option<&'a [u64]>,
+}
+
+impl<'a> Name<'a> {
+    /// Of the entry with these words; events and the like have none.
+    fn of(words: &'a [u64]) -> Option<Self> {
+        let (head, rest) = words.split_first()?;
+        let (tag, key, _) = parts(*head);
+        let text = if tag & BY_NUMBER != 0 { None } else { Some(rest.get(..text_words(key))?) };
+        match tag & !BY_NUMBER {
+            EVENT | LINK | POLLS => None,
+            tag => Some(Self { is_value: tag == USER_VALUE, key, text }),
+        }
+    }
+}
+
+/// The words of each entry.
+fn split(mut words: &[u64]) -> impl Iterator<Item = &[u64]> {
+    std::iter::from_fn(move || {
+        let (tag, key, text_len) = parts(*words.first()?);
+        let key_words = if tag & BY_NUMBER != 0 { 0 } else { text_words(key) };
+        let len = 1 + match tag & !BY_NUMBER {
+            FIELD_STR => key_words + text_words(text_len),
+            EVENT => 1 + text_words(text_len),
+            LINK => 3,
+            POLLS => text_words(text_len),
+            _ => key_words + 1,
+        };
+        let (entry, rest) = words.split_at_checked(len)?;
+        words = rest;
+        Some(entry)
+    })
+}
+
+/// Words of a text of so many bytes.
+fn text_words(len: u16) -> usize {
+    usize::from(len).div_ceil(8)
 }
 
 /// Something that can be attached.
@@ -371,7 +454,6 @@ impl<'a> Entries<'a> {
         let (mut at, mut next, mut seen) = (0, 0, 0_u64);
         while let Some(head) = words.get(at) {
             let (tag, key, text_len) = parts(u64::from_le_bytes(*head));
-            let text_words = |len: u16| usize::from(len).div_ceil(8);
             at += 1 + match tag ^ BY_NUMBER {
                 FIELD_INT..=FIELD_BOOL => 1,
                 FIELD_STR => text_words(text_len),
@@ -569,11 +651,71 @@ mod tests {
     }
 
     #[test]
+    fn what_is_told_again_takes_the_place_of_what_was_told_before() {
+        let random = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
+        // Of how many names, and how many entries are elsewhere.
+        for (names, before) in [(1, 0), (5, 6), (100, 20), (126, 0), (150, 3)] {
+            let mut attrs = Attrs::default();
+            let (mut expected, mut left_out) = (Vec::<(String, u64)>::new(), 0);
+            for number in 0..2_000 {
+                let key = random(number + 1) % names;
+                let (kind, name) = (key % 4, format!("{key:0width$}", width = 1 + key as usize % 17));
+                match kind {
+                    0 => attrs.push(before, Entry::Field(&name, FieldValue::Uint(number))),
+                    1 => attrs.push(before, Entry::UserValue(&name, number as f64)),
+                    2 => attrs.push(before, Entry::Field(&name, FieldValue::Str(&number.to_string()))),
+                    _ => attrs.push(before, Declared(key as usize, FieldValue::Int(number as i64))),
+                }
+                let known = expected.iter().position(|(known, _)| *known == format!("{kind} {name}"));
+                if let Some(known) = known {
+                    expected.remove(known);
+                }
+                if expected.len() < usize::from(MAX_ENTRIES - before) {
+                    expected.push((format!("{kind} {name}"), number));
+                } else {
+                    left_out += 1;
+                }
+            }
+            // Events are kept where names leave room.
+            (0..3).for_each(|time_ns| attrs.push(before, Entry::Event(time_ns, true, "again")));
+            let room = usize::from(MAX_ENTRIES - before) - expected.len();
+            assert_eq!(usize::from(attrs.left_out()), left_out + 3_usize.saturating_sub(room), "{names}");
+            let declared: Vec<String> =
+                (0..150).map(|key| format!("{key:0width$}", width = 1 + key % 17)).collect();
+            let declared: Vec<&'static str> =
+                declared.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect();
+            let mut bytes = Vec::new();
+            unpack(attrs.words(), &mut bytes);
+            // The last of each name.
+            let mut found = std::collections::BTreeMap::new();
+            let mut events = 0;
+            for entry in Entries::new(&bytes, &declared) {
+                match entry {
+                    Entry::Field(name, FieldValue::Uint(value)) => found.insert(format!("0 {name}"), value),
+                    Entry::UserValue(name, value) => found.insert(format!("1 {name}"), value as u64),
+                    Entry::Field(name, FieldValue::Str(text)) => {
+                        found.insert(format!("2 {name}"), text.parse().unwrap())
+                    }
+                    Entry::Field(name, FieldValue::Int(value)) => {
+                        found.insert(format!("3 {name}"), value as u64)
+                    }
+                    _ => {
+                        events += 1;
+                        None
+                    }
+                };
+            }
+            assert_eq!(found, expected.into_iter().collect(), "{names}");
+            assert_eq!(events, room.min(3), "{names}");
+        }
+    }
+
+    #[test]
     fn text_and_number_of_entries_are_bounded() {
         let mut attrs = Attrs::default();
         let long = "é".repeat(1_000);
-        for _ in 0..200 {
-            attrs.push(0, Entry::Field("key", FieldValue::Str(&long)));
+        for number in 0..200 {
+            attrs.push(0, Entry::Field(&format!("key{number}"), FieldValue::Str(&long)));
         }
         assert_eq!(attrs.left_out(), 72);
         let mut bytes = Vec::new();

@@ -3,7 +3,7 @@
 //! it needs neither locks nor `unsafe`. What a record looks like is the business of `record`.
 
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
-use crate::sync::{Slot, zeroed};
+use crate::sync::{Slot, Slots, zeroed};
 
 /// What a thread leaves out when it ends sections faster than they are taken: for
 /// [`Builder::overflow`](crate::Builder::overflow) and `STEPSCOPE_OVERFLOW`. What is left out is counted (`ring_full`), and sums
@@ -46,7 +46,7 @@ pub(crate) enum Rank {
 /// A ring of 64-bit words that holds length-prefixed records.
 #[derive(Debug)]
 pub(crate) struct Ring {
-    words: Box<[Slot]>,
+    words: Slots,
     /// Words that plain records leave free; where the oldest go, all of them, so that no record finds room by itself.
     reserve: usize,
     /// New records take the place of the oldest.

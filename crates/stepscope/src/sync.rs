@@ -7,5 +7,5 @@ pub(crate) use std::sync::atomic;
 /// A word of a ring. That it is nobody else's while it is written or read is what a model can find out.
 pub(crate) type Slot = atomic::AtomicU64;
 
-/// So many words of a ring, all 0.
-pub(crate) use crate::sys::zeroed;
+/// Words of a ring, and so many of them, all 0.
+pub(crate) use crate::sys::{Zeroed as Slots, zeroed};

@@ -1,17 +1,18 @@
 //! The few calls into the operating system that the standard library does not offer: clocks, thread id, limits, standard error
-//! without waiting, exit and fork hooks, memory that is not touched; signals in `signals`. The only modules of this crate
+//! without waiting, exit and fork hooks, signals in `signals`, memory that is not touched in `zeroed`. The only modules of this crate
 //! with `unsafe` in them.
 #![expect(unsafe_code, reason = "thin wrappers around libc")]
 
-use std::alloc::Layout;
 use std::borrow::Cow;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::os::Usage;
 
 mod signals;
+mod zeroed;
 pub(crate) use signals::*;
+pub(crate) use zeroed::{Zeroed, zeroed};
 
 fn read_clock(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -51,19 +52,6 @@ pub(crate) fn ticks() -> Option<u64> {
 pub(crate) fn keeps_time_by_ticks() -> bool {
     let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
     std::fs::read_to_string(path).is_ok_and(|name| name.trim() == "tsc")
-}
-
-/// So many words of 0, none of which is touched: the system gives large ones their pages when they are first used.
-pub(crate) fn zeroed(words: usize) -> Box<[AtomicU64]> {
-    let layout = Layout::array::<AtomicU64>(words).ok().filter(|layout| layout.size() > 0);
-    let Some(layout) = layout else { return (0..words).map(|_| AtomicU64::new(0)).collect() };
-    // SAFETY: the layout has a size.
-    let first = unsafe { std::alloc::alloc_zeroed(layout) }.cast::<AtomicU64>();
-    if first.is_null() {
-        std::alloc::handle_alloc_error(layout);
-    }
-    // SAFETY: allocated with the layout of just this slice, and all bytes 0 are the atomic 0.
-    unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(first, words)) }
 }
 
 /// CPU time of the calling thread.

@@ -3,6 +3,7 @@
 //! or error is.
 
 use std::fmt::{self, Write};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stepscope_core::{Mode, Phase, SectionKind, attr};
 use tracing::Metadata;
@@ -168,19 +169,49 @@ impl Visit for EventVisitor {
     }
 }
 
-/// Formats a value and stops where no more of it would be kept.
+/// Formats a value and keeps the beginning. It is told of no error, which its code may take for impossible, and a panic of its
+/// own ends here: without us nobody might have formatted it.
 fn format_bounded(value: &dyn fmt::Debug) -> String {
     struct Bounded(String);
 
     impl Write for Bounded {
         fn write_str(&mut self, text: &str) -> fmt::Result {
-            self.0.push_str(crate::attrs::truncate(text));
-            if self.0.len() < MAX_TEXT_BYTES { Ok(()) } else { Err(fmt::Error) }
+            if self.0.len() < MAX_TEXT_BYTES {
+                self.0.push_str(crate::attrs::truncate(text));
+            }
+            Ok(())
         }
     }
 
     let mut text = Bounded(String::new());
-    // An error only means that the rest is not wanted.
-    let _ = write!(text, "{value:?}");
+    // What there was before an error or a panic stays.
+    let _ = catch_unwind(AssertUnwindSafe(|| write!(text, "{value:?}")));
     crate::attrs::truncate(&text.0).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Writes so many times, and takes it for granted that it can; then it may panic.
+    struct Rows(usize, bool);
+
+    impl fmt::Debug for Rows {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            for row in 0..self.0 {
+                write!(f, "row {row:03};").unwrap();
+            }
+            assert!(!self.1, "on purpose");
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_is_formatted_is_cut_and_whoever_formats_is_not_told() {
+        let rows = |count: usize| (0..count).map(|row| format!("row {row:03};")).collect::<String>();
+        assert_eq!(format_bounded(&Rows(3, false)), rows(3));
+        assert_eq!(format_bounded(&Rows(200, false)), rows(32));
+        assert_eq!(format_bounded(&Rows(3, true)), rows(3));
+        assert_eq!(format_bounded(&"é".repeat(200)).len(), 255);
+    }
 }

@@ -57,7 +57,9 @@ mod sync {
         }
     }
 
-    pub(crate) fn zeroed(words: usize) -> Box<[Slot]> {
+    pub(crate) type Slots = Box<[Slot]>;
+
+    pub(crate) fn zeroed(words: usize) -> Slots {
         (0..words).map(|_| Slot::new(0)).collect()
     }
 }

@@ -290,6 +290,27 @@ pub(crate) fn run(how: &str) {
             drop(stepscope::epoch!(1));
             assert!(guard.flush(Duration::from_secs(60)).is_complete());
         }
+        "deleted" => {
+            let directory = guard.directory().unwrap().to_owned();
+            let lost = |flushed| if let stepscope::Flushed::Dropped(lost) = flushed { lost } else { 0 };
+            assert!(guard.flush(Duration::from_secs(10)).is_complete());
+            // One file: what was in it is gone, and the next one has the rest.
+            std::fs::remove_file(directory.join("traces-000001.otlp")).unwrap();
+            work(5..8);
+            assert!(guard.flush(Duration::from_secs(10)).is_complete());
+            say("files", std::fs::read_dir(&directory).unwrap().count() as u64);
+            // All of it.
+            std::fs::remove_dir_all(&directory).unwrap();
+            work(8..18);
+            say("lost", lost(guard.flush(Duration::from_secs(10))));
+            let handle = guard.handle();
+            drop(guard);
+            let figures = handle.figures();
+            let &(_, exported, lost) = &figures.spans().sinks[0];
+            say("exported", exported);
+            say("lost.end", lost);
+            say("emitted", figures.spans().emitted);
+        }
         "drop" | "no_hooks" | "patient" => drop(guard),
         "exit" => std::process::exit(3),
         "forget" => std::mem::forget(guard),

@@ -182,12 +182,18 @@ pub(crate) fn crowds(threads: u64, spans: u64) {
     say("ended", threads * spans + 1);
 }
 
-/// Many threads at once, each with one section; the resident memory that they have come to.
+/// Many threads at once, each with one section, after others that have ended; the resident memory that they have come to.
 pub(crate) fn at_once(count: u64) {
     // SAFETY: only says that memory is to come in small pages, whatever the machine does otherwise.
     assert_eq!(unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) }, 0);
     let run = crate::start();
     let resident = || run.handle().figures().memory().rss_bytes.unwrap();
+    for number in 0..20 {
+        let thread = std::thread::Builder::new().name(format!("before-{number}"));
+        thread.spawn(|| drop(section!("one"))).unwrap().join().unwrap();
+    }
+    // What they had is given back.
+    assert!(run.flush(std::time::Duration::from_secs(60)).is_complete());
     let before = resident();
     let gate = std::sync::Barrier::new(usize::try_from(count).unwrap() + 1);
     std::thread::scope(|scope| {

@@ -125,11 +125,15 @@ struct ClosedFile {
 /// `<base>/<run>/<attempt>/<host>-<pid>-r<rank>`, each part fit for a file name.
 pub(crate) fn process_directory(base: &Path, identity: &Identity) -> PathBuf {
     let safe = |text: &str| -> String {
-        let name: String = text
+        let mut name: String = text
             .chars()
             .map(|letter| if letter.is_alphanumeric() || "-_.".contains(letter) { letter } else { '_' })
             .take(100)
             .collect();
+        // A file system counts bytes, 255 of them as a rule, and more comes behind some.
+        while name.len() > 200 {
+            name.pop();
+        }
         // Neither nothing, nor a way out of the directory.
         if name.trim_matches('.').is_empty() { "_".into() } else { name }
     };
@@ -306,6 +310,10 @@ impl DirectorySink {
     /// Whether there was room within the bound.
     fn append_spans(&mut self, framed: &Frame<'_>, spans: u64, protected: bool) -> io::Result<bool> {
         self.rotate_if_full()?;
+        // What is written to a file that somebody has deleted is nowhere.
+        if let Some(deleted) = self.current.take_if(|current| current.is_deleted()) {
+            self.total_bytes = self.total_bytes.saturating_sub(deleted.bytes);
+        }
         if !self.make_room(framed.len()) {
             return Ok(false);
         }
@@ -500,6 +508,16 @@ impl DirectorySink {
 }
 
 impl OpenFile {
+    /// Whether it has no name any more.
+    fn is_deleted(&self) -> bool {
+        #[cfg(unix)]
+        let is_deleted =
+            self.file.metadata().is_ok_and(|metadata| std::os::unix::fs::MetadataExt::nlink(&metadata) == 0);
+        #[cfg(not(unix))]
+        let is_deleted = false;
+        is_deleted
+    }
+
     /// Appends all of `bytes` or nothing.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.append_all(&mut [IoSlice::new(bytes)], bytes.len() as u64)
@@ -629,6 +647,10 @@ mod tests {
         let path = process_directory(Path::new("base"), &identity);
         let expected = format!("base/.._.._etc/0/a_b-{}-r0", std::process::id());
         assert_eq!(path, Path::new(&expected));
+        let long = "漢".repeat(90);
+        let given = Given { run_id: Some(long.clone()), ..Given::default() };
+        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None));
+        assert!(path.starts_with(Path::new("base").join("漢".repeat(66))), "{path:?}");
         let given = Given { run_id: Some("..".into()), ..Given::default() };
         let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None));
         assert!(path.starts_with("base/_"), "{path:?}");

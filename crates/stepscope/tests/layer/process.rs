@@ -274,6 +274,24 @@ fn a_flush_says_where_sums_could_not_be_written() {
 }
 
 #[test]
+fn what_would_go_into_deleted_files_is_lost_and_said_to_be() {
+    let ended = Program::new(&["process", "deleted"]).succeed();
+    let truth = ended.truth();
+    // The mark of the run and five steps before, three steps behind them; then ten steps, and the run itself.
+    assert_eq!(
+        (truth["exported"], truth["lost"], truth["lost.end"]),
+        (1 + 5 * 2 + 3 * 2, 20, 21),
+        "{truth:?}"
+    );
+    assert_eq!(truth["emitted"], truth["exported"] + truth["lost.end"]);
+    let warnings = ended.warnings();
+    assert!(
+        warnings[0].contains("could not write to ") && warnings[0].contains("spans are lost"),
+        "{warnings:?}"
+    );
+}
+
+#[test]
 fn a_file_in_the_working_directory_sets_what_the_environment_does_not() {
     let text =
         "[recording]\ndir = \"of-file\"\nlevel = \"basic\"\nservice_name = \"of file\"\nlevle = \"off\"\n";
