@@ -164,7 +164,10 @@ impl Config {
             self.directory_bytes = bytes;
         }
         if let Some(ms) = reader.number("OTEL_METRIC_EXPORT_INTERVAL") {
-            self.aggregate_interval = Duration::from_millis(ms.max(1));
+            match ms {
+                0 => reader.warnings.push("OTEL_METRIC_EXPORT_INTERVAL=0 is less than 1 ms: ignored".into()),
+                _ => self.aggregate_interval = Duration::from_millis(ms),
+            }
         }
         if let Some(ms) = reader.number("STEPSCOPE_EXIT_TIMEOUT") {
             self.exit_timeout = Duration::from_millis(ms);
@@ -243,13 +246,17 @@ struct Reader<'a, F> {
 
 impl<F: Fn(&str) -> Option<Said>> Reader<'_, F> {
     /// What the place calls it, and its text, if it has one.
-    fn text(&self, variable: &str) -> Option<(String, String)> {
+    fn text(&mut self, variable: &str) -> Option<(String, String)> {
         let Said { name, value } = (self.said)(variable)?;
-        let text = value.into_string().ok()?.trim().to_owned();
+        let Ok(text) = value.into_string() else {
+            self.warnings.push(format!("{name} is no text in UTF-8: ignored"));
+            return None;
+        };
+        let text = text.trim().to_owned();
         (!text.is_empty()).then_some((name, text))
     }
 
-    fn list(&self, variable: &str) -> Option<Vec<String>> {
+    fn list(&mut self, variable: &str) -> Option<Vec<String>> {
         let (_, text) = self.text(variable)?;
         Some(text.split(',').map(|item| item.trim().to_owned()).collect())
     }
@@ -326,6 +333,18 @@ mod tests {
         assert!(config.sums);
         assert_eq!(config.overflow, Overflow::DropNewest);
         assert_eq!(warnings.len(), 6, "{warnings:?}");
+        #[cfg(unix)]
+        for (variable, value) in [("STEPSCOPE_LEVEL", &b"\xff"[..]), ("OTEL_METRIC_EXPORT_INTERVAL", b"0")] {
+            let of_one = |name: &str| {
+                let value = std::os::unix::ffi::OsStringExt::from_vec(value.to_vec());
+                (name == variable).then_some(value)
+            };
+            let mut warnings = Vec::new();
+            let config = Config::new(&File::default(), of_one, &mut warnings);
+            assert_eq!(config.aggregate_interval, Config::default().aggregate_interval);
+            let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
+            assert!(warning.starts_with(variable) && warning.ends_with(": ignored"), "{warning}");
+        }
         let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".into());
         assert!(!Config::new(&File::default(), off, &mut warnings).sums && warnings.len() == 6);
         let oldest = |name: &str| (name == "STEPSCOPE_OVERFLOW").then(|| "oldest".into());

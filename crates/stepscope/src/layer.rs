@@ -14,7 +14,8 @@ use crate::recorder::Recorder;
 
 /// The layer; made by [`crate::Builder`], added to a `tracing_subscriber::registry()`.
 ///
-/// Never panics, blocks or formats `Debug` values; what it loses, it counts.
+/// Never panics, blocks or formats `Debug` values; what it loses, it counts. Belongs to one subscriber at a time: spans of two
+/// registries have equal ids, by which their times would be mixed up.
 #[derive(Debug, Clone)]
 pub struct StepscopeLayer {
     hooks: Hooks,
