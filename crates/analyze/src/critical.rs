@@ -14,7 +14,8 @@
 //! - [`Member::is_detached`] children are never waited for, so neither they nor what they caused is on the path.
 //! - A child that began as soon as its thread was free had waited for what held the thread until then, whoever caused
 //!   that: between them passed less than 1 % of the parent's duration, and less than 10 % of what had held it, since
-//!   threads that are free most of the time have often just been used as well.
+//!   threads that are free most of the time have often just been used as well. Of children of one parent the order of their
+//!   ends decides, but for a detached one, and where the path comes from a wait for the child out of another member.
 //! - A child that began on another thread of its process while its parent's own thread was in a child of it, the last begun
 //!   there, was begun from out of that one: what of that came before is on the path, and of sections in it that went on, too.
 //! - A [`Member::is_suspended`] child does not hold its thread: where siblings ran on it meanwhile, these are on the
