@@ -66,7 +66,7 @@ macro_rules! registry {
             }
 
             /// What is wrong with a threshold that lies where none can, with its rule; absent where all can be. Shares and
-            /// probabilities lie within 0 and 1, all others are finite and not negative.
+            /// probabilities lie within 0 and 1, severities within 0 and 100, all others are finite and not negative.
             #[must_use]
             pub fn fault(&self) -> Option<String> {
                 let of = |rule: &Rule| {

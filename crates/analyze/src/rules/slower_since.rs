@@ -34,8 +34,8 @@ pub(super) const RULE: Rule = Rule {
               periodic slow steps are no changes; where steps go round (every other one is a multiple, or batches \
               come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
               place of the round by itself. In runs of more than 65,536 steps several numbers are one point, and the \
-              step is about that one. No change is what lasts for less than 20 steps or a twentieth of the run (100 \
-              steps where the run begins or ends with it, 40 for a quick beginning and between two changes in one \
+              step is about that one. No change is what lasts for less than 20 steps, or less than a twentieth of the run (however long that is, 100 \
+              steps are enough where it begins or ends with them, and 40 for a quick beginning and between two changes in one \
               direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
               it on, to the end or to a new level, is told from a change, or several, by Schwarz's criterion. Where \
               nothing changes, the second half of the same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \

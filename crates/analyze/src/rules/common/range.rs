@@ -8,14 +8,23 @@ const PARTS_OF_ONE: [(&str, &str); 2] = [
     ("_p_value", "a probability is a part of one: 0.01 for one in a hundred"),
 ];
 
+/// The end of keys that are severities, alone or after others.
+const SEVERITY: &str = "severity";
+
 /// What is wrong with the value of a threshold, and what is allowed; absent where it can be.
 pub(in crate::rules) fn fault(threshold: &Threshold) -> Option<String> {
     let part = PARTS_OF_ONE.iter().find(|(end, _)| threshold.key.ends_with(end));
-    let most = part.map_or(f64::MAX, |_| 1.0);
+    let is_severity = threshold.key.rsplit('_').next() == Some(SEVERITY);
+    let most = match part {
+        Some(_) => 1.0,
+        None if is_severity => 100.0,
+        None => f64::MAX,
+    };
     // What is no number is not within either.
     let is_within = threshold.value.parse().is_ok_and(|value: f64| (0.0..=most).contains(&value));
     let allowed = match part {
         Some((_, hint)) => format!("not within 0 and 1; {hint}"),
+        None if is_severity => "not within 0 and 100, as severities are".into(),
         None => "not a number from 0 on".into(),
     };
     (!is_within).then(|| format!("`{} = {}` is {allowed}", threshold.key, threshold.value))
