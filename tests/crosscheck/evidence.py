@@ -89,7 +89,10 @@ def compare_verdict(report, steps, kinds, compare):
         return
     degree = "Input" if state == "high" else "Moderately input"
     begins = f"{degree} bound: "
-    if worst is not None and worst["type"] not in ("data_loading", "preprocessing"):
+    if may_be_chance(report):
+        begins = f"{clause(worst)}; " if is_notable else "Perhaps input bound: "
+        compare.equal("verdict", "says that it may be chance", got.endswith(", which may be chance."), True)
+    elif worst is not None and worst["type"] not in ("data_loading", "preprocessing"):
         begins = f"{clause(worst)}; {degree.lower()} bound, too: "
     costs = [steps.exposed(phases) for phases in kinds]
     most = max(costs)
@@ -98,6 +101,13 @@ def compare_verdict(report, steps, kinds, compare):
     compare.equal("verdict", "beginning", got[: len(expected)], expected)
     if not is_nearly_all:
         compare.equal("verdict", "largest part", f" is input, {percent(share(most, steps))} " in got, True)
+
+
+def may_be_chance(report):
+    """Whether by its share a finding about the input would stand in the first sentence, and none does by its severity."""
+    about = [one for one in report["bottlenecks"] if one["type"] in ("data_loading", "preprocessing")]
+    shares = [int(100 * one["predicted_gain"]["direct_share"] + 0.5) for one in about if one["predicted_gain"]]
+    return all(one["severity"] < NOTABLE for one in about) and any(share >= NOTABLE for share in shares)
 
 
 def clause(finding):

@@ -53,6 +53,14 @@ fn judgement(summary: &Summary, bottlenecks: &[Bottleneck]) -> String {
         .first()
         .filter(|found| !matches!(found.r#type, BottleneckType::DataLoading | BottleneckType::Preprocessing));
     match summary.input.verdict {
+        InputVerdict::High | InputVerdict::Moderate if may_be_chance(bottlenecks) => {
+            let input = goes_into(summary, &share);
+            let once = "a good part of it in one step, which may be chance";
+            match worst {
+                Some(found) => format!("{}; {input}, {once}.", clause(found)),
+                None => format!("Perhaps input bound: {input}, {once}."),
+            }
+        }
         // Losses are why nothing can be said, and stand in that sentence.
         InputVerdict::NotEnoughData => {
             match worst.filter(|found| found.r#type != BottleneckType::Recording) {
@@ -84,6 +92,17 @@ fn judgement(summary: &Summary, bottlenecks: &[Bottleneck]) -> String {
             }
         }
     }
+}
+
+/// Whether no finding about the input is one for the sentence, and one only because what it is about may be chance.
+fn may_be_chance(bottlenecks: &[Bottleneck]) -> bool {
+    let is_about_input = |found: &&Bottleneck| {
+        matches!(found.r#type, BottleneckType::DataLoading | BottleneckType::Preprocessing)
+    };
+    let about_input: Vec<&Bottleneck> = bottlenecks.iter().filter(is_about_input).collect();
+    let is_capped =
+        |found: &&Bottleneck| found.predicted_gain.as_ref().is_some_and(|gain| gain.severity() >= NOTABLE);
+    about_input.iter().all(|found| found.severity < NOTABLE) && about_input.iter().any(is_capped)
 }
 
 /// The title of a finding as the first part of a sentence.
