@@ -2,6 +2,7 @@
 numbers; and the longest call of a section in the others."""
 
 import numbering
+import warmup
 
 # Numbers that are kept with what sections take, sections of each, and numbers whose longest calls are kept.
 NUMBERS, SECTIONS, LONGEST = 256, 512, 16
@@ -21,7 +22,7 @@ def is_cut(report):
 
 def compare_early(report, run, compare):
     modes = {mode["mode"]: mode for mode in report["detailed_metrics"]["modes"]}
-    warm = {}
+    periodic, warm = report["detailed_metrics"]["periodic"], {}
     for name, mode in modes.items():
         whole = [step for step in run.steps_of(name) if step.is_whole and step.number is not None]
         places = set(sorted({place(step) for step in whole})[:NUMBERS])
@@ -37,7 +38,9 @@ def compare_early(report, run, compare):
         for row in report["sections"]:
             for part in row["in_steps"]:
                 if part["mode"] == name:
-                    compare_part(row["path"], part, whole, warm.get(name), first, mode["numbers"] == "repeated", compare)
+                    calls = compare_part(row["path"], part, whole, warm.get(name), first, mode["numbers"] == "repeated", compare)
+                    periods = [period for item in periodic if item["mode"] == name for period in item["periods"]]
+                    compare_slow(row, part, calls, periods, compare)
 
 
 def compare_part(path, part, whole, early, first, is_repeated, compare):
@@ -58,10 +61,26 @@ def compare_part(path, part, whole, early, first, is_repeated, compare):
     heaviest = max((together(calls[key], bound) for key in steady if not is_repeated), default=(None, None))
     compare.equal(where, "heaviest_steady_ns", part["heaviest_steady_ns"], heaviest[0])
     compare.equal(where, "heaviest_steady_calls", part["heaviest_steady_calls"], heaviest[1] and -heaviest[1])
+    return None if heaviest[0] is None else {key[1]: kept_of(calls[key], bound) for key in steady}
+
+
+def compare_slow(row, part, calls, periods, compare):
+    """What the longest calls by number take above the median where that is more than it, and those in periodic steps."""
+    slow = periodic = None
+    if calls is not None and row["p50"] is not None:
+        above = {number: sum(ns - row["p50"] for ns in of if ns > 2 * row["p50"]) for number, of in calls.items()}
+        slow = sum(above.values())
+        periodic = sum(ns for number, ns in above.items() if any(warmup.is_of(number, period) for period in periods))
+    compare.equal(f"section {row['path']}", "longest_slow_ns", part["longest_slow_ns"], slow)
+    compare.equal(f"section {row['path']}", "longest_periodic_ns", part["longest_periodic_ns"], periodic)
 
 
 def together(calls, bound):
     """What the longest call and those beyond the bound take, and, of equals the fewest, how many they are, negative."""
-    first, *more = sorted(calls, reverse=True)
-    of = [first] + [ns for ns in more if bound is None or ns > bound][: TOGETHER - 1]
+    of = kept_of(calls, bound)
     return sum(of), -len(of)
+
+
+def kept_of(calls, bound):
+    first, *more = sorted(calls, reverse=True)
+    return [first] + [ns for ns in more if bound is None or ns > bound][: TOGETHER - 1]

@@ -527,7 +527,7 @@ def slow_calls(finding, report, steps):
     if len(section["in_steps"]) > 1:
         total = after_warmup(part, "total_ns")
         above = min(above, max(0, total - usual * after_warmup(part, "calls")))
-    above = max(0, above - max(periodic_excess(section, report, steps), seldom_inside(section, report, steps)))
+    above = max(0, above - max(periodic_excess(section, part, above, report, steps), seldom_inside(section, report, steps)))
     share = inside(after_warmup(part, "driving_ns"), whole_steady(steps), steps)
     direct, saved, mean, _ = share_of_mean(share * min(1, Fraction(above, max(1, total))), steps)
     taken = queued(report, steps, 0, None)
@@ -536,13 +536,18 @@ def slow_calls(finding, report, steps):
     return direct, saved, mean, 9 if is_chance else most_by_others(finding, taken and taken[0], above)
 
 
-def periodic_excess(section, report, steps):
-    """What periodic steps take above the others, of those of which the section's phase is the cause."""
+def periodic_excess(section, part, above, report, steps):
+    """What periodic steps take above the others, of those of which the section's phase is the cause; or the part of what the
+    section's calls take above the median that such steps have in the longest of them, as far as the steps take that, and without what no other rule tells."""
     periodic = [item for item in report["detailed_metrics"]["periodic"] if item["mode"] == steps.mode["mode"]]
     found = [period for item in periodic for period in item["periods"]]
-    return sum(
+    own = sum(
         period["above_ns"] for period in found if period["cause"] is None or period["cause"]["phase"] == section["phase"]
     )
+    slow = part["longest_slow_ns"]
+    in_longest = above * part["longest_periodic_ns"] // slow if slow else 0
+    in_longest = min(in_longest, sum(period["above_ns"] for period in found))
+    return max(own, in_longest - seldom_inside(section, report, steps, True))
 
 
 def warmup_excess(steps):
@@ -559,9 +564,14 @@ def after_warmup(part, figure):
     return max(0, part[figure] - part[f"warmup_{figure}"])
 
 
-def seldom_inside(section, report, steps):
+# Phases of the host's own work, of which no rule but that of slow calls tells when they are rare.
+UNTOLD = ("forward", "backward", "gradient", "optimizer", "evaluation", "inference", "compile")
+
+
+def seldom_inside(section, report, steps, is_untold=False):
     """What sections inside it take, on the steps' thread and after warm-up, that run in a tenth of its steps or fewer; of those
-    inside each other the outermost."""
+    inside each other the outermost. Either of those that no other rule tells, or of the others."""
+    phases = {row["path"]: row["phase"] for row in report["sections"]}
     parts = {
         row["path"]: part for row in report["sections"] for part in row["in_steps"] if part["mode"] == steps.mode["mode"]
     }
@@ -569,6 +579,7 @@ def seldom_inside(section, report, steps):
     names_of = {path: tuple(names_in(path)) for path in parts}
     within = lambda path, around: len(names_of[path]) > len(names_of[around]) and names_of[path][: len(names_of[around])] == names_of[around]
     seldom = [path for path in parts if within(path, section["path"]) and 10 * parts[path]["steps"] <= most]
+    seldom = [path for path in seldom if (phases[path] in UNTOLD) is is_untold]
     return sum(after_warmup(parts[path], "driving_ns") for path in seldom if not any(within(path, other) for other in seldom))
 
 

@@ -144,6 +144,7 @@ def section(path, kind, self_ns, figures, in_steps=None, calls=3, warm=(), **mor
         warm = dict(zip(("warmup_calls", "warmup_total_ns", "warmup_driving_ns", "warmup_exposed_ns", "longest_steady_ns"), warm))
         if warm:
             warm.update(heaviest_steady_calls=1, heaviest_steady_ns=warm["longest_steady_ns"])
+            warm.update(longest_slow_ns=0, longest_periodic_ns=0)
         # One in each step; what is more is in one of them.
         part = {"mode": "train", "steps": 3, "calls": calls, "max_calls": calls - 2}
         found["in_steps"] = [{**part, "total_ns": total_ns, "driving_ns": driving_ns, "exposed_ns": exposed_ns, **warm}]

@@ -121,7 +121,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let periodic = periods::of(run, &steps, &periods, &series);
     steps.tell_usual(run, &periodic, &mut modes);
     let warm = early::Warm::of(run, &steps, &modes);
-    warm.tell(&mut modes, &mut sections.rows);
+    warm.tell(&mut modes, &mut sections.rows, &periodic);
     let primary = steps::primary(&modes);
     let outside = input::Outside::of(run, &steps, primary, config);
     Summary {

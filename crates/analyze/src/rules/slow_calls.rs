@@ -3,9 +3,12 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::{FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns};
+use super::common::tail::{
+    Business, FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns,
+};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
+use crate::narrow::narrow;
 use crate::report::names;
 use crate::report::units::{count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -26,9 +29,10 @@ pub(super) const RULE: Rule = Rule {
         how: "Over the calls of a section on the training thread: the slowest call after warm-up against the median one, and the \
               90th percentile, which has to be usual. The cost is what calls of more than twice the median take above it, \
               as a share of the section's time, times the section's share of the steps. What the section's own calls in \
-              warm-up take above the usual is taken off it; and so is what periodic steps take above the others in \
-              the section's phase, or, where that is more, what sections inside it take that run in one of ten of its steps \
-              or fewer: that has a name of its own. Where evaluation calls the section, too, the calls of training are judged. Of \
+              warm-up take above the usual is taken off it; and so is what is the work of periodic steps, or, where that is more, what sections inside it take that run in one of ten of its steps \
+              or fewer: that has a name of its own. The work of periodic steps is what they take above the others, where \
+              the section's phase takes most of that, or else as large a part of the cost as they have in the section's longest calls (of the 16 \
+              step numbers with the longest), and no more than they take above the others, less what compilation, or forward, backward and their like, take inside it in sections that run in one of ten of its steps or fewer. Where evaluation calls the section, too, the calls of training are judged. Of \
               nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
               their own. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
               step, on all ranks, are more than a quarter of it, which may be chance, the severity is at most 9.",
@@ -73,8 +77,9 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let is_judged = |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls;
     let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, steps.mode, thresholds));
     let rare_ns = |row| {
-        let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode);
-        above_ns(row, &steps).saturating_sub(periodic_ns(row, summary, &steps).max(seldom_ns))
+        let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::OfOthers);
+        let above_ns = above_ns(row, &steps);
+        above_ns.saturating_sub(periodic_ns(row, above_ns, summary, &steps).max(seldom_ns))
     };
     let tails = tails.map(|row| (row, rare_ns(row))).collect();
     let taken = Taken::of(summary, steps.mode.mode);
@@ -130,12 +135,23 @@ fn above_ns(row: &SectionRow, steps: &Steps<'_>) -> u64 {
     }
 }
 
-/// What periodic steps take above the others, as far as it is in the section's phase: that is their work.
-fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
-    let periods = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode);
+/// What of `above_ns` is the work of periodic steps: what they take above the others where the section's phase is the cause, or,
+/// where that is more, as large a part as of its longest calls, and no more than all of them take above the others.
+fn periodic_ns(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> u64 {
+    let Some(periodic) = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode) else {
+        return 0;
+    };
     let is_its = |period: &&StepPeriod| period.cause.as_ref().is_none_or(|cause| cause.phase == row.phase);
-    let its = periods.into_iter().flat_map(|periodic| periodic.periods.iter().filter(is_its));
-    its.fold(0, |sum, period| sum.saturating_add(period.above_ns))
+    let its = periodic.periods.iter().filter(is_its);
+    let its_ns = its.fold(0, |sum: u64, period| sum.saturating_add(period.above_ns));
+    let of_longest = row.in_mode(steps.mode.mode).and_then(|part| {
+        let (slow_ns, periodic_ns) = part.longest_slow_ns.zip(part.longest_periodic_ns)?;
+        (u128::from(above_ns) * u128::from(periodic_ns)).checked_div(slow_ns.into())
+    });
+    let of_longest_ns = of_longest.map_or(0, narrow).min(periodic.above_ns());
+    // What no other rule tells is not left to the period, whose cause it is.
+    let untold_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::Untold);
+    its_ns.max(of_longest_ns.saturating_sub(untold_ns))
 }
 
 /// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.

@@ -239,6 +239,37 @@ fn a_warm_up_hides_no_period() {
 }
 
 #[test]
+fn calls_that_are_long_in_periodic_steps_are_periodic_in_each_phase() {
+    // Every 50th step takes 20 times as long, and of what it takes more 60 % are in forward; backward takes long once more,
+    // in a step of no period, where `alone`.
+    let told = |alone: bool| {
+        let trace = |number: u64| {
+            let start = number * 100_000_000;
+            let times = if number % 50 == 49 { 20 } else { 1 };
+            let forward_end = start + (600 * US + number * 7_919 % 13 * US) * times;
+            let end = forward_end + if alone && number == 123 { 20_000 * US } else { 400 * US * times };
+            let mut build = Build::new(number + 1);
+            build.step(number as i64, start, end).thread(1);
+            build.span(1, "forward", start, forward_end).phase(Phase::Forward).thread(1);
+            build.span(1, "backward", forward_end, end).phase(Phase::Backward).thread(1);
+            build.trace()
+        };
+        let summary = summarise(&(0..400).map(trace).collect::<Vec<_>>());
+        assert_eq!(told(&summary), [(Mode::Train, 50, 49, 8)]);
+        ["step/forward", "step/backward"].map(|path| {
+            let row = summary.sections.iter().find(|row| row.path == path).unwrap();
+            let part = row.in_steps[0];
+            (part.longest_slow_ns.unwrap(), part.longest_periodic_ns.unwrap(), row.stats.p50.unwrap())
+        })
+    };
+    let [forward, backward] = told(false);
+    let periodic_ns = |usual_ns: u64| 8 * (20 * 400 * US - usual_ns);
+    assert_eq!((forward.0, backward.0, backward.1), (forward.1, backward.1, periodic_ns(backward.2)));
+    let (slow_ns, own_ns, usual_ns) = told(true)[1];
+    assert_eq!((slow_ns - own_ns, own_ns), (20_000 * US - usual_ns, periodic_ns(usual_ns)));
+}
+
+#[test]
 fn slow_steps_in_which_nothing_else_runs_are_no_period_of_three() {
     // As far apart, but by a section that all steps have.
     let traces: Vec<Trace> = (0..150)

@@ -75,10 +75,12 @@ fn thresholds_lie_where_they_can() {
     assert_eq!((fault(&share("0")), fault(&share("1"))), (None, None));
     let probability = fault(r#"{"memory_growth": {"max_p_value": 5}}"#).unwrap();
     assert!(probability.contains("`max_p_value = 5` is not within 0 and 1; a probability"), "{probability}");
-    let severity = |rule: &str, key: &str, value: &str| fault(&format!(r#"{{"{rule}": {{"{key}": {value}}}}}"#));
+    let severity =
+        |rule: &str, key: &str, value: &str| fault(&format!(r#"{{"{rule}": {{"{key}": {value}}}}}"#));
     for (rule, key) in [("spans_lost", "not_ended_severity"), ("deep_prefetch", "severity")] {
         for value in ["101", "-1"] {
-            let expected = format!("[rules.{rule}] `{key} = {value}` is not within 0 and 100, as severities are");
+            let expected =
+                format!("[rules.{rule}] `{key} = {value}` is not within 0 and 100, as severities are");
             assert_eq!(severity(rule, key, value), Some(expected));
         }
         assert_eq!([severity(rule, key, "0"), severity(rule, key, "100")], [None, None]);

@@ -49,16 +49,30 @@ pub(in crate::rules) fn event_ns(row: &SectionRow, mode: &ModeSummary) -> Option
 /// A section runs in few of the steps of another one where it runs in one of so many, or fewer.
 const FEW_STEPS: u64 = 10;
 
-/// What a section's calls take on the steps' thread in sections inside it that run in few of its steps, warm-up apart: calls
-/// that hold such a section are slow because of it. Without those of the host's own computations, which no other rule tells.
-pub(in crate::rules) fn seldom_inside_ns(row: &SectionRow, rows: &[SectionRow], mode: &ModeSummary) -> u64 {
+/// Whose business sections are that run seldom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::rules) enum Business {
+    /// Some rule's, or their own name's.
+    OfOthers,
+    /// The host's own computations, which no other rule tells.
+    Untold,
+}
+
+/// What a section's calls take on the steps' thread in sections of one kind inside it that run in few of its steps, warm-up
+/// apart: calls that hold such a section are slow because of it.
+pub(in crate::rules) fn seldom_inside_ns(
+    row: &SectionRow,
+    rows: &[SectionRow],
+    mode: &ModeSummary,
+    business: Business,
+) -> u64 {
     let Some(part) = row.in_mode(mode.mode) else { return 0 };
     let is_untold = |phase: Phase| phase.class() == PhaseClass::CpuOperation || phase == Phase::Compile;
     let is_seldom = |inner: &&SectionRow| {
         let inner_part = inner.in_mode(mode.mode);
         let phase = inner.phase.as_ref().and_then(|name| Phase::parse(name.as_str()));
         is_inside(&inner.path, &row.path)
-            && !phase.is_some_and(is_untold)
+            && phase.is_some_and(is_untold) == (business == Business::Untold)
             && inner_part.is_some_and(|inner| inner.steps.saturating_mul(FEW_STEPS) <= part.steps)
     };
     let seldom: Vec<&SectionRow> = rows.iter().filter(is_seldom).collect();

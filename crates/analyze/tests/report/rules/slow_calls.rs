@@ -128,6 +128,41 @@ fn what_comes_again_every_so_many_steps_is_no_rarity() {
 }
 
 #[test]
+fn a_period_explains_what_it_has_in_the_longest_calls_of_other_phases() {
+    // Every twentieth of 200 steps takes more, most of it in another section's phase.
+    let with = |slow_ns, periodic_ns, above_ns| {
+        let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
+        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+        (row.in_steps[0].longest_slow_ns, row.in_steps[0].longest_periodic_ns) = (slow_ns, periodic_ns);
+        let cause =
+            PeriodCause { phase: Some(PhaseName::Known(Phase::Forward)), usual_ns: MS, periodic_ns: 61 * MS };
+        let period = StepPeriod {
+            every: 20,
+            first_step: 7,
+            since_step: None,
+            steps: 10,
+            median_ns: Some(110 * MS),
+            above_ns,
+            cause: Some(cause),
+        };
+        let usual = summary.modes[0].steady;
+        summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: vec![period] }];
+        summary
+    };
+    let because = "the slow calls of step/log cost most, 0 % of the step time";
+    assert_eq!(fine(RULE, &with(Some(400 * MS), Some(400 * MS), 1_000 * MS)), because);
+    let severity = |slow_ns, periodic_ns, above_ns| {
+        let [finding] = found(RULE, &with(slow_ns, periodic_ns, above_ns)).try_into().unwrap();
+        finding.severity
+    };
+    // Half of the longest calls; none; all, where periodic steps take no more than half of it; not known.
+    assert_eq!(severity(Some(300 * MS), Some(150 * MS), 1_000 * MS), 10.0);
+    assert_eq!(severity(Some(300 * MS), Some(0), 1_000 * MS), 20.0);
+    assert_eq!(severity(Some(400 * MS), Some(400 * MS), 200 * MS), 10.0);
+    assert_eq!([severity(None, None, 1_000 * MS), severity(Some(0), Some(0), 1_000 * MS)], [20.0; 2]);
+}
+
+#[test]
 fn long_calls_of_another_mode_are_not_slow_ones_of_training() {
     let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
     let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
