@@ -151,18 +151,15 @@ impl Attrs {
         let words = std::mem::take(&mut self.words);
         let (older, last) = words.split_at(newest);
         let mut names: Vec<Option<Name<'_>>> = split(older).map(Name::of).collect();
-        // A name that came before the newest entry, or before any.
-        let is_replaced = match (self.are_distinct, Name::of(last)) {
-            (true, None) => vec![false; names.len()],
-            (true, last) => names.iter().map(|&name| name == last).collect(),
-            (false, last) => {
-                names.push(last);
-                let later = |at: usize| names.get(at + 1..).unwrap_or_default();
-                let is_replaced =
-                    |(at, name): (usize, &Option<Name<'_>>)| name.is_some() && later(at).contains(name);
-                names.iter().take(names.len() - 1).enumerate().map(is_replaced).collect::<Vec<bool>>()
-            }
+        let newest_name = Name::of(last);
+        names.push(newest_name);
+        let is_replaced = |at: usize, name: Option<Name<'_>>| match self.are_distinct {
+            true => name == newest_name,
+            false => names.get(at + 1..).unwrap_or_default().contains(&name),
         };
+        let names_of_older = names.iter().take(names.len() - 1).enumerate();
+        let is_replaced: Vec<bool> =
+            names_of_older.map(|(at, &name)| name.is_some() && is_replaced(at, name)).collect();
         self.are_distinct = true;
         self.entries = 0;
         for (entry, _) in split(older).zip(is_replaced).filter(|(_, is_replaced)| !is_replaced) {

@@ -163,11 +163,8 @@ impl Config {
         if let Some(bytes) = reader.number("STEPSCOPE_DIR_BYTES") {
             self.directory_bytes = bytes;
         }
-        if let Some(ms) = reader.number("OTEL_METRIC_EXPORT_INTERVAL") {
-            match ms {
-                0 => reader.warnings.push("OTEL_METRIC_EXPORT_INTERVAL=0 is less than 1 ms: ignored".into()),
-                _ => self.aggregate_interval = Duration::from_millis(ms),
-            }
+        if let Some(ms) = reader.number_from("OTEL_METRIC_EXPORT_INTERVAL", 1) {
+            self.aggregate_interval = Duration::from_millis(ms);
         }
         if let Some(ms) = reader.number("STEPSCOPE_EXIT_TIMEOUT") {
             self.exit_timeout = Duration::from_millis(ms);
@@ -262,10 +259,15 @@ impl<F: Fn(&str) -> Option<Said>> Reader<'_, F> {
     }
 
     fn number(&mut self, variable: &str) -> Option<u64> {
+        self.number_from(variable, 0)
+    }
+
+    fn number_from(&mut self, variable: &str, least: u64) -> Option<u64> {
         let (name, text) = self.text(variable)?;
-        let number = text.parse().ok();
+        let number = text.parse().ok().filter(|&number| number >= least);
         if number.is_none() {
-            self.warnings.push(format!("{name}={text} is not a whole number: ignored"));
+            let from = if least > 0 { format!(" from {least} on") } else { String::new() };
+            self.warnings.push(format!("{name}={text} is not a whole number{from}: ignored"));
         }
         number
     }
