@@ -1,7 +1,7 @@
 //! Fixtures of `slow_calls`.
 
 use serde_json::json;
-use stepscope_analyze::summary::{InSteps, PeriodCause, PeriodicSteps, PhaseName, StepPeriod};
+use stepscope_analyze::summary::{InSteps, PeriodCause, PeriodicSteps, PhaseName, StepPeriod, Summary};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -94,6 +94,23 @@ fn slow_calls_of_the_first_steps_are_warmup() {
     assert!(fine(RULE, &other().build()).starts_with("the slow calls of step/forward cost most, 0.4"));
 }
 
+/// Every twentieth of 200 steps of 10 ms takes `more_ns` more, and `above_ns` in all, most of it in this phase.
+fn with_period(mut summary: Summary, phase: Option<Phase>, more_ns: u64, above_ns: u64) -> Summary {
+    let cause = PeriodCause { phase: phase.map(PhaseName::Known), usual_ns: MS, periodic_ns: MS + more_ns };
+    let period = StepPeriod {
+        every: 20,
+        first_step: 7,
+        since_step: None,
+        steps: 10,
+        median_ns: Some(10 * MS + more_ns),
+        above_ns,
+        cause: Some(cause),
+    };
+    let usual = summary.modes[0].steady;
+    summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: vec![period] }];
+    summary
+}
+
 #[test]
 fn what_comes_again_every_so_many_steps_is_no_rarity() {
     let run = || Run::of(200, 10 * MS).varying("log", &spikes());
@@ -102,19 +119,7 @@ fn what_comes_again_every_so_many_steps_is_no_rarity() {
         let mut summary = run().build();
         let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
         row.phase = Some(PhaseName::Known(Phase::Io));
-        let cause = PeriodCause { phase: phase.map(PhaseName::Known), usual_ns: MS, periodic_ns: 41 * MS };
-        let period = StepPeriod {
-            every: 20,
-            first_step: 7,
-            since_step: None,
-            steps: 10,
-            median_ns: Some(50 * MS),
-            above_ns,
-            cause: Some(cause),
-        };
-        let usual = summary.modes[0].steady;
-        summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: vec![period] }];
-        summary
+        with_period(summary, phase, 40 * MS, above_ns)
     };
     let because = "the slow calls of step/log cost most, 0 % of the step time";
     assert_eq!(fine(RULE, &with(Some(Phase::Io), 400 * MS)), because);
@@ -134,20 +139,7 @@ fn a_period_explains_what_it_has_in_the_longest_calls_of_other_phases() {
         let mut summary = Run::of(200, 10 * MS).varying("log", &spikes()).build();
         let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
         (row.in_steps[0].longest_slow_ns, row.in_steps[0].longest_periodic_ns) = (slow_ns, periodic_ns);
-        let cause =
-            PeriodCause { phase: Some(PhaseName::Known(Phase::Forward)), usual_ns: MS, periodic_ns: 61 * MS };
-        let period = StepPeriod {
-            every: 20,
-            first_step: 7,
-            since_step: None,
-            steps: 10,
-            median_ns: Some(110 * MS),
-            above_ns,
-            cause: Some(cause),
-        };
-        let usual = summary.modes[0].steady;
-        summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: vec![period] }];
-        summary
+        with_period(summary, Some(Phase::Forward), 100 * MS, above_ns)
     };
     let because = "the slow calls of step/log cost most, 0 % of the step time";
     assert_eq!(fine(RULE, &with(Some(400 * MS), Some(400 * MS), 1_000 * MS)), because);
