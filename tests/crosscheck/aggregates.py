@@ -2,6 +2,7 @@
 
 import names
 import stats
+from shared import Shared
 
 
 class Aggregates:
@@ -105,7 +106,13 @@ def against_spans(aggregates, run, compare):
     merged = aggregates.sections()
     has_all = aggregates.latest(names.SPANS_EMITTED) in (None, run.spans) and not run.has_basic
     has_all &= not any(section.orphans for section in run.sections.values())
-    for path in sorted(set(merged) | set(run.sections)):
+    shared = Shared(merged, run.sections)
+    if shared.is_used:
+        del merged[names.OTHER_PATHS]
+        if has_all:
+            compare.equal("aggregates of (other)", "count beside what spans show", shared.count, 0)
+            compare.equal("aggregates of (other)", "total beside what spans show", shared.total, 0)
+    for path in sorted((set(merged) | set(run.sections)) - shared.entered):
         where = f"aggregates of {path}"
         sums, section = merged.get(path), run.sections.get(path)
         if not has_all and (section is None or section.orphans):

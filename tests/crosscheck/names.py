@@ -37,6 +37,8 @@ BATCH_PRODUCE_NS = "stepscope.batch.produce_ns"
 BATCH_QUEUE_NS = "stepscope.batch.queue_ns"
 BATCH_QUEUE_DEPTH = "stepscope.batch.queue_depth"
 BATCH_SLOT_WAIT_NS = "stepscope.batch.slot_wait_ns"
+# The path of what a process has no room for.
+OTHER_PATHS = "(other)"
 ERROR_TYPE = "error.type"
 # What the error type of a run's span can be.
 SIGNALS = {"SIGINT", "SIGTERM"}

@@ -6,12 +6,17 @@ from math import isqrt
 import names
 import stats
 from comparison import QUANTILES
+from shared import Shared
 
 
 def compare_sections(listed, run, sums, compare):
     merged = sums.sections()
     reported = {section["path"]: section for section in listed}
     compare.equal("sections", "number of different paths", len(reported), len(listed))
+    shared = Shared(merged, run.sections)
+    if shared.is_used:
+        shared.compare_row("section (other)", reported.pop(names.OTHER_PATHS, None), compare)
+        del merged[names.OTHER_PATHS]
     for path in sorted(set(reported) | set(run.sections) | set(merged)):
         where = f"section {path}"
         got, section, aggregate = reported.get(path), run.sections.get(path), merged.get(path)

@@ -174,17 +174,25 @@ def escape(name):
     return name.replace("\\", "\\\\").replace("/", "\\/")
 
 
+def separators(path):
+    """Where a path text has separators: `/` that no backslash escapes."""
+    places, escaped = [], False
+    for at, letter in enumerate(path):
+        if not escaped and letter == "/":
+            places.append(at)
+        escaped = not escaped and letter == "\\"
+    return places
+
+
 def elements(path):
-    """Number of names in a path text: separators that no backslash escapes, plus one."""
-    count, escaped = 1, False
-    for letter in path:
-        if escaped:
-            escaped = False
-        elif letter == "\\":
-            escaped = True
-        elif letter == "/":
-            count += 1
-    return count
+    """Number of names in a path text."""
+    return len(separators(path)) + 1
+
+
+def around(path):
+    """The path around a path; None around the first section."""
+    places = separators(path)
+    return path[: places[-1]] if places else None
 
 
 def place(parent, span):

@@ -79,7 +79,15 @@ pub(crate) fn write_run(options: &ForestOptions, format: Format, file: &Path) {
 /// Loaders that the step itself reads, and loaders in threads of their own; children that outlive what is around them.
 #[test]
 fn of_programs_that_do_what_the_demo_does_not() {
-    for arguments in [&["iterate", "100"][..], &["loader", "40"], &["loader", "300"], &["outlive"]] {
+    let programs = [
+        &["iterate", "100"][..],
+        &["loader", "40"],
+        &["loader", "300"],
+        &["outlive"],
+        // More call paths than a process keeps sums of.
+        &["names", "5000"],
+    ];
+    for arguments in programs {
         println!("{arguments:?}");
         of_the_example("programs", arguments);
     }

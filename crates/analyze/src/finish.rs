@@ -18,6 +18,7 @@ mod rare;
 mod run;
 mod sections;
 mod series;
+mod shared;
 mod slowest;
 mod steps;
 

@@ -14,7 +14,7 @@ use crate::run::RunAcc;
 pub(super) struct Total {
     /// Exact figures; the sum is that of times that count once a path.
     pub(super) moments: Moments,
-    histogram: Histogram,
+    pub(super) histogram: Histogram,
     pub(super) self_busy_ns: Option<u128>,
     /// Allocated, freed, allocations, allocated itself, freed itself; each absent where a process that says
     /// anything of these does not say it.

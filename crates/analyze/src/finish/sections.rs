@@ -9,6 +9,7 @@ use stepscope_model::Figure;
 
 use super::aggregates::{Total, totals};
 use super::orphans::Grafted;
+use super::shared::Shared;
 use super::{narrow, narrow_signed};
 use crate::paths::{PathTree, ROOT};
 use crate::phases::{PhaseKey, is_part};
@@ -41,11 +42,12 @@ pub(super) struct StepCounts {
 }
 
 impl StepCounts {
-    fn add(&mut self, read: u64, total: Option<&Total>) {
+    /// `is_counted`: the process counted them, if not under their own path.
+    fn add(&mut self, read: u64, total: Option<&Total>, is_counted: bool) {
         self.read = self.read.saturating_add(read);
-        if let Some(total) = total {
+        if total.is_some() || is_counted {
             // A killed process has not sent its last sums.
-            let count = total.moments.count.max(read);
+            let count = total.map_or(0, |total| total.moments.count).max(read);
             self.recorded = Some(self.recorded.unwrap_or(0).saturating_add(count));
         }
     }
@@ -60,6 +62,7 @@ impl Table {
         let tree = sections.tree();
         let is_whole = is_whole(run, state, losses);
         let elsewhere = Elsewhere::of(run);
+        let mut shared = Shared::of(&mut totals, sections);
         let mut phases: BTreeMap<u32, KnownPhase> = BTreeMap::new();
         let mut rows = Vec::new();
         let mut steps = StepCounts::default();
@@ -72,24 +75,25 @@ impl Table {
                 continue;
             }
             let text = join(tree.names(path));
+            let is_shared = shared.take(tree, path, acc, totals.get(&text));
             // A cut path holds what aggregates have under longer ones.
             let total = totals.remove(&text).filter(|_| tree.depth(path) < tree.cut());
-            if let Some(total) = total.as_ref().filter(|_| is_whole) {
+            if let Some(total) = total.as_ref().filter(|_| is_whole && !is_shared) {
                 disagreements.extend(compare(&text, acc, total));
             }
             if kind_of(acc.kinds) == SectionKind::Step {
-                steps.add(acc.durations.count(), total.as_ref());
+                steps.add(acc.durations.count(), total.as_ref(), is_shared);
             }
             let may_miss = elsewhere.may_be_inside(acc);
             rows.push(row(text, tree.name(path), tree.depth(path), acc, phase, total.as_ref(), may_miss));
         }
-        for (path, total) in totals {
+        for (path, total) in totals.into_iter().chain(shared.rest()) {
             let names = split(&path);
             let depth = u16::try_from(names.len()).unwrap_or(u16::MAX);
             if depth < tree.cut() {
                 let row = aggregate_row(path, &names, depth, &total);
                 if row.kind == SectionKind::Step {
-                    steps.add(0, Some(&total));
+                    steps.add(0, Some(&total), false);
                 }
                 rows.push(row);
             }
