@@ -1,16 +1,16 @@
 //! Periods of a series: values that are larger every so often, at a fixed distance. Knows nothing of steps or runs.
 //!
-//! A value is large by what it lies above the median of those around it (of every other value, above that of those
-//! between), so that neither a change of level nor a drift is one. A class of numbers (those with one remainder by a
-//! period) is periodic where nearly all of its values are large, and more of them than chance explains: by Chernoff's
-//! bound of the binomial distribution, at the share of large values among the others, over all classes that could have
-//! been looked at. A class may be periodic from one of its numbers on (checkpoints begin when there is something to
-//! save): then so it is judged among the values from there on, over all numbers where it could have begun. In any case it
-//! begins with its first large value. The clearest
-//! class is taken, what its values have above the others is taken off them, and the rest is looked at again: so
-//! evaluations every 100 steps are told from logging every 10.
+//! A value is large by what it lies above the median of those around it (of values of so short a period that they are a
+//! good part of those, above that of the rest), so that neither a change of level nor a drift is one. A class of numbers
+//! (those with one remainder by a period) is periodic where nearly all of its values are large, and more of them than
+//! chance explains: by Chernoff's bound of the binomial distribution, at the share of large values among the others, over
+//! all classes that could have been looked at. A class may be periodic from one of its numbers on (checkpoints begin when
+//! there is something to save): then so it is judged among the values from there on, over all numbers where it could have
+//! begun. In any case it begins with its first large value. The clearest class is taken, what its values have above the
+//! others is taken off them, and the rest is looked at again: so evaluations every 100 steps are told from logging every 10.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 /// Values that are too few to tell a period.
 const MIN_VALUES: usize = 60;
@@ -34,7 +34,10 @@ const AS_A_RULE: f64 = 0.9;
 /// A large value is at least so many times as large as those around it.
 const LARGER: f64 = 1.1;
 
-/// Where values of every other number deviate so many times as far as the others, it is these that tell what is usual.
+/// Periods so short that their values are a good part of those among which the usual one is looked for.
+const OFTEN: RangeInclusive<u64> = MIN_EVERY..=4;
+
+/// Where values of so short a period deviate so many times as far as the others, it is these that tell what is usual.
 const APART: f64 = 2.0;
 
 /// The probability of seeing any period in a series without one.
@@ -400,20 +403,24 @@ fn binomial_ln(large: usize, members: usize, usual: f64) -> f64 {
     -(members as f64) * (share * (share / usual).ln() + rest)
 }
 
-/// The level of values by number: where that of every other number is `apart` times as high as that of those between,
-/// the lower one.
+/// The level of values by number: where that of every second, third or fourth number is `apart` times as high as that of
+/// the rest, the rest's; the lowest, of several.
 fn of_lower<T: Copy>((numbers, values): (&[u64], &[T]), apart: f64, level: impl Fn(&[T]) -> f64) -> f64 {
-    let of_parity = |parity: u64| -> Vec<T> {
-        let mine = numbers.iter().zip(values).filter(|(number, _)| *number % 2 == parity);
-        mine.map(|(_, value)| *value).collect()
-    };
-    let (even, odd) = (of_parity(0), of_parity(1));
-    if even.is_empty() || odd.is_empty() {
-        return level(values);
+    let all = || numbers.iter().zip(values);
+    let mut lowest = level(values);
+    for (every, remainder) in OFTEN.flat_map(|every| (0..every).map(move |remainder| (every, remainder))) {
+        let (class, rest): (Vec<_>, Vec<_>) = all().partition(|(number, _)| *number % every == remainder);
+        let of =
+            |part: Vec<(&u64, &T)>| level(&part.into_iter().map(|(_, value)| *value).collect::<Vec<T>>());
+        if class.is_empty() || rest.is_empty() {
+            continue;
+        }
+        let (class, rest) = (of(class), of(rest));
+        if class >= apart * rest && rest < lowest {
+            lowest = rest;
+        }
     }
-    let (even, odd) = (level(&even), level(&odd));
-    let lower = even.min(odd);
-    if even.max(odd) >= apart * lower { lower } else { level(values) }
+    lowest
 }
 
 /// The lower median of the absolute values; 0 of nothing.

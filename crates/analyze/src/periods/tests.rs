@@ -33,6 +33,24 @@ fn a_planted_period_is_told_exactly() {
 }
 
 #[test]
+fn short_periods_of_values_that_scatter_are_told() {
+    for (every, count) in [2, 3, 4, 5, 6, 8].into_iter().flat_map(|every| [(every, 300), (every, 1_000)]) {
+        // Every fifth seed with a long one beside the short one.
+        let is_told = |seed: &u64| {
+            let first = *seed as usize % every;
+            let level = |index: usize| {
+                let long = if seed % 5 == 0 && index % 50 == 49 { 4.0 } else { 1.0 };
+                if index % every == first { 1.3 * long } else { long }
+            };
+            let told = of(&Noise::new(*seed, 0.05, 0.0).series(count, level));
+            told.contains(&(every as u64, first as u64)) && told.len() == 1 + usize::from(seed % 5 == 0)
+        };
+        let told = (0..50).filter(is_told).count();
+        assert!(told >= 48, "every {every} of {count}: {told} of 50");
+    }
+}
+
+#[test]
 fn a_period_that_is_left_out_at_times_is_one() {
     let is_told = |seed: &u64| {
         let mut random = Random(seed ^ 0xd209);
