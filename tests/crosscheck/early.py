@@ -5,7 +5,7 @@ import numbering
 import warmup
 
 # Numbers that are kept with what sections take, sections of each, and numbers whose longest calls are kept.
-NUMBERS, SECTIONS, LONGEST = 256, 512, 16
+NUMBERS, SECTIONS, LONGEST = 256, 2048, 16
 # Steps of one of those that are kept, each by its longest call.
 TOGETHER = 256
 FIGURES = ("calls", "total_ns", "driving_ns", "exposed_ns")

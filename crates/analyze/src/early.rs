@@ -12,7 +12,7 @@ use crate::merge::{Merge, earliest, keep_smallest};
 use crate::points::{Key, Place};
 
 /// Sections of a step that are told apart: those with the smallest identities.
-const SECTIONS: usize = 512;
+const SECTIONS: usize = 2_048;
 
 /// Step numbers whose longest calls of a section are kept.
 const LONGEST: usize = 16;
@@ -130,11 +130,14 @@ impl EarlySteps {
         keep_smallest(&mut self.kept, WARMUP_STEPS);
     }
 
-    /// Those that `is_meant`, all together.
+    /// Those that `is_meant`, all together: with all sections that are known of each, however many these are.
     pub(crate) fn sum(&self, is_meant: impl Fn(Place) -> bool) -> EarlyStep {
         let meant = self.kept.iter().filter(|&(&key, _)| is_meant(Place::of_key(key)));
         meant.fold(EarlyStep::default(), |mut sum, (_, step)| {
-            sum.absorb(step);
+            sum.steps = sum.steps.saturating_add(step.steps);
+            sum.total_ns = sum.total_ns.saturating_add(step.total_ns);
+            sum.other_ns = sum.other_ns.saturating_add(step.other_ns);
+            sum.sections.absorb(&step.sections);
             sum
         })
     }
@@ -274,8 +277,8 @@ mod tests {
 
     #[test]
     fn of_too_many_sections_those_that_stay_are_exact() {
-        let mut all = step(5, 0..600);
-        assert_eq!((all.of(511).total_ns, all.of(512)), (516, Part::default()));
+        let mut all = step(5, 0..2_100);
+        assert_eq!((all.of(2_047).total_ns, all.of(2_048)), (2_052, Part::default()));
         all.absorb(&step(5, (0..100).rev()));
         assert_eq!((all.of(99).total_ns, all.of(100).total_ns), (208, 105));
     }
@@ -298,6 +301,25 @@ mod tests {
         );
         let many = longest(&calls);
         assert_eq!(many.of(|_| false), many.0.last().map(|kept| kept.first.0.0));
+    }
+
+    #[test]
+    fn a_warm_up_has_more_sections_than_any_of_its_steps() {
+        let mut early = EarlySteps::default();
+        for at in 0..8 {
+            let mut step = EarlyStep::one(1_000, 10);
+            // Some in every step, the others in one only.
+            (0..100)
+                .chain((at + 1) * 10_000..(at + 1) * 10_000 + 1_000)
+                .for_each(|id| step.add(id, &Part::default().with_call(1, true)));
+            early.add(place(at), &step);
+        }
+        let sum = early.sum(|place| place.key() < self::place(7).key());
+        assert_eq!((sum.steps, sum.total_ns, sum.other_ns), (7, 7_000, 70));
+        let calls = |id| sum.of(id).calls;
+        assert!((0..100).all(|id| calls(id) == 7));
+        assert!((1..8).all(|at| (at * 10_000..at * 10_000 + 1_000).all(|id| calls(id) == 1)));
+        assert_eq!(calls(80_000), 0);
     }
 
     /// What `heaviest` says, from all calls at once.
