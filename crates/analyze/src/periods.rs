@@ -34,6 +34,11 @@ const AS_A_RULE: f64 = 0.9;
 /// A large value is at least so many times as large as those around it.
 const LARGER: f64 = 1.1;
 
+/// Shares of the limit beyond which deviations are outliers. What is periodic need not be: of values that scatter by 5 %
+/// nearly all of a class may be 20 % larger, and few others. Of outliers alone only some would be seen, and a multiple of
+/// the period told.
+const STRICTNESS: [f64; 2] = [1.0, 0.5];
+
 /// Periods so short that their values are a good part of those among which the usual one is looked for.
 const OFTEN: RangeInclusive<u64> = MIN_EVERY..=4;
 
@@ -94,7 +99,7 @@ pub fn periods(numbers: &[u64], values: &[u64]) -> Vec<Period> {
     let mut search = Search::new(numbers, values);
     let mut found = Vec::new();
     while found.len() < MAX_PERIODS {
-        let Some(period) = search.clearest(&found).map(|period| search.begun(period)) else { break };
+        let Some(period) = search.clearest(&found) else { break };
         search.take_off(&period);
         found.push(period);
     }
@@ -106,7 +111,7 @@ struct Search<'a> {
     numbers: &'a [u64],
     /// By how much each value lies above the usual one there and what periods explain, as a share of the usual one.
     above: Vec<f64>,
-    /// From where on that is large.
+    /// From where on that is an outlier.
     limits: Vec<f64>,
 }
 
@@ -120,20 +125,27 @@ impl<'a> Search<'a> {
             let usual = of_lower(around, LARGER, |values| crate::changes::median(values) as f64).max(1.0);
             above.extend(block.iter().map(|&value| value as f64 / usual - 1.0));
         }
-        let limit = (USUAL * of_lower((numbers, &above), APART, median_size)).max(LARGER - 1.0);
+        let limit = USUAL * of_lower((numbers, &above), APART, median_size);
         Self { numbers, limits: vec![limit; above.len()], above }
     }
 
     /// The class of which it is least likely that chance made it so, if any is unlikely enough.
     fn clearest(&self, known: &[Period]) -> Option<Period> {
-        let large: Vec<u64> = self.large().collect();
+        let found = STRICTNESS.iter().filter_map(|&strictness| self.clearest_of(strictness, known));
+        found.min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, period)| period)
+    }
+
+    /// The same where values are large from a share of the limit on; with the logarithm of that likelihood.
+    fn clearest_of(&self, strictness: f64, known: &[Period]) -> Option<(f64, Period)> {
+        let large: Vec<u64> = self.large(strictness).collect();
         let all = Among { values: self.numbers.len(), large: large.len() };
         let is_possible =
             |large: usize| large >= MIN_MEMBERS && all.chance_ln(large, large) <= SIGNIFICANCE.ln();
         let mut best: Option<(f64, Period)> = None;
         for every in candidates(&large) {
             let classes = self.classes(every, &large, is_possible);
-            for ((first, whole), late) in classes.iter().copied().zip(self.late(every, &classes, all)) {
+            let late = self.late(every, &classes, all, strictness);
+            for ((first, whole), late) in classes.iter().copied().zip(late) {
                 let late = late.filter(|late| late.begins_within(&whole));
                 let found = [late, Some(whole)].into_iter().flatten().find_map(|class| {
                     let period = Period { every, first, since: class.since };
@@ -146,12 +158,12 @@ impl<'a> Search<'a> {
                 }
             }
         }
-        best.map(|(_, period)| period)
+        best.map(|(chance, period)| (chance, self.begun(period, &large)))
     }
 
     /// A period from its first large value on: step 0 is a multiple of any number, and mostly none of its steps.
-    fn begun(&self, period: Period) -> Period {
-        let first = self.large().find(|&number| period.holds(number));
+    fn begun(&self, period: Period, large: &[u64]) -> Period {
+        let first = large.iter().copied().find(|&number| period.holds(number));
         Period { since: period.since.or(first.filter(|&number| number > period.first)), ..period }
     }
 
@@ -181,14 +193,14 @@ impl<'a> Search<'a> {
     }
 
     /// Each class from that of its values on with which it most likely began; see [`Beginning`].
-    fn late(&self, every: u64, wholes: &[(u64, Class)], all: Among) -> Vec<Option<Class>> {
+    fn late(&self, every: u64, wholes: &[(u64, Class)], all: Among, strictness: f64) -> Vec<Option<Class>> {
         let mut begun: Vec<Beginning> = wholes.iter().map(|(_, whole)| Beginning::of(whole, all)).collect();
         let places = Places::of(every, wholes.iter().map(|(first, _)| first % every));
         // One pass for all classes of a distance: there may be as many as it is long.
         let values = self.numbers.iter().zip(self.above.iter().zip(&self.limits)).rev();
         for (&number, (above, limit)) in values.filter(|_| !wholes.is_empty()) {
             if let Some(beginning) = begun.get_mut(places.get(number % every)) {
-                beginning.add(number, above > limit);
+                beginning.add(number, *above > beyond(*limit, strictness));
             }
         }
         let late = |((_, whole), beginning): (&(u64, Class), &Beginning)| {
@@ -198,9 +210,10 @@ impl<'a> Search<'a> {
         wholes.iter().zip(&begun).map(late).collect()
     }
 
-    fn large(&self) -> impl Iterator<Item = u64> {
+    fn large(&self, strictness: f64) -> impl Iterator<Item = u64> {
         let values = self.numbers.iter().zip(self.above.iter().zip(&self.limits));
-        values.filter(|(_, (above, limit))| above > limit).map(|(&number, _)| number)
+        let is_large = move |(above, limit): (&f64, &f64)| *above > beyond(*limit, strictness);
+        values.filter(move |(_, value)| is_large(*value)).map(|(&number, _)| number)
     }
 
     /// The classes that have enough large values, with their first numbers.
@@ -251,6 +264,11 @@ impl<'a> Search<'a> {
             }
         }
     }
+}
+
+/// From where on a value is large.
+fn beyond(limit: f64, strictness: f64) -> f64 {
+    (limit * strictness).max(LARGER - 1.0)
 }
 
 /// Distances between large values that occur most often; of equals the shorter ones.
@@ -386,9 +404,10 @@ impl Among {
     /// a share is as of the other values (by Laplace's rule of succession); above 0 where nothing is said.
     fn chance_ln(self, large: usize, members: usize) -> f64 {
         let usual = self.usual(large, members);
-        // As many classes as have enough members: of each period up to a quarter of the values, as many as it is long.
+        // As many classes as have enough members: of each period up to a quarter of the values, as many as it is long; of
+        // each strictness.
         let classes = self.values as f64 * self.values as f64 / (2 * MIN_MEMBERS * MIN_MEMBERS) as f64;
-        binomial_ln(large, members, usual) + classes.max(1.0).ln()
+        binomial_ln(large, members, usual) + (classes * STRICTNESS.len() as f64).max(1.0).ln()
     }
 }
 
