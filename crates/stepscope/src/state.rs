@@ -58,6 +58,9 @@ pub(crate) struct ThreadState {
 /// Frames kept for further sections; those of deeper ones are given back.
 pub(crate) const KEPT_FRAMES: usize = 64;
 
+/// Frames at once, at most: guards that are forgotten (`std::mem::forget`) leave theirs for good.
+pub(crate) const MAX_FRAMES: usize = 4_096;
+
 /// The open section with this key, of a frame of `owner` (see [`Frame::open`]) or a span.
 fn find_open<'a>(
     frames: &'a [Frame],
@@ -506,6 +509,7 @@ impl ThreadState {
         values: &[FieldValue<'_>],
         more: impl FnOnce(&Open),
     ) -> Option<u64> {
+        self.has_room()?;
         let open = self.new_section(values);
         more(&open);
         let parent = self.current().copied();
@@ -529,6 +533,7 @@ impl ThreadState {
     #[inline(never)]
     fn enter_any(&mut self, callsite: &'static Callsite, values: &[FieldValue<'_>]) -> Option<u64> {
         let _own = memory::own_call();
+        self.has_room()?;
         let source = Source::Section(callsite);
         let spec = || Spec { phase: callsite.phase, ..Spec::default() };
         let Some(&parent) = self.current().filter(|parent| parent.takes_work()) else {
@@ -544,13 +549,22 @@ impl ThreadState {
         self.enter_begun(open, begun, SectionKind::Section)
     }
 
+    /// Whether one more section can be entered; one that cannot is lost.
+    #[inline]
+    fn has_room(&self) -> Option<()> {
+        if self.depth >= MAX_FRAMES {
+            self.recorder.lose(LossReason::OpenSpans, 1);
+            return None;
+        }
+        Some(())
+    }
+
     /// Enters a section that leaves nothing but its part in the sums: neither span, nor fields, nor a reason why not.
     fn enter_bare(&mut self, place: Place, parent: Parent) -> Option<u64> {
         let key = self.sections.next();
         // Whatever leaves a span in here belongs to the innermost one that is there.
         let section = Parent { path: place.path, kind: SectionKind::Section, key, leaving: 0, ..parent };
         let counters = self.recorder.counters();
-        self.depth += 1;
         let frame = self.top_frame(section)?;
         frame.light.bits = collapsed_bits(parent.path, place.path);
         frame.begin(section, Form::Sums, counters);
@@ -591,20 +605,24 @@ impl ThreadState {
     fn push(&mut self, section: Parent, timed_by_system_call: bool) -> Option<&mut Frame> {
         let cpu_ns = if timed_by_system_call { sys::thread_cpu_ns() } else { None };
         let counters = self.recorder.counters();
-        self.depth += 1;
         let frame = self.top_frame(section)?;
         frame.cpu_ns.set(cpu_ns);
         frame.begin(section, Form::Whole, counters);
         Some(frame)
     }
 
-    /// The frame at the top, made for `section` where there is none yet.
+    /// The next frame, made for `section` where there is none yet; `None` where there are as many as may be.
     #[inline(always)]
     fn top_frame(&mut self, section: Parent) -> Option<&mut Frame> {
-        if self.depth > self.frames.len() {
+        if self.depth >= self.frames.len() {
+            if self.depth >= MAX_FRAMES {
+                return None;
+            }
             self.frames.push(Frame::new(section));
         }
-        self.frames.get_mut(self.depth - 1)
+        let frame = self.frames.get_mut(self.depth)?;
+        self.depth += 1;
+        Some(frame)
     }
 
     /// Leaves the span `key`; `false` if it is not entered here.

@@ -105,6 +105,7 @@ fn main() {
         "paths" => volume::paths(number(1), number(2), number(3)),
         "flood" => volume::flood(number(1)),
         "at_once" => volume::at_once(number(1)),
+        "forgotten" => volume::forgotten(number(1)),
         "flood_phases" => volume::flood_phases(number(1)),
         "threads" => volume::threads(number(1)),
         "crowd" => volume::crowd(number(1)),

@@ -211,3 +211,16 @@ pub(crate) fn at_once(count: u64) {
         gate.wait();
     });
 }
+
+/// Steps, each with a section whose guard is forgotten and one that ends.
+pub(crate) fn forgotten(steps: u64) {
+    let run = crate::start();
+    for number in 0..steps {
+        let _step = step!(number);
+        std::mem::forget(section!("forgotten"));
+        drop(section!("part"));
+        if number % 1_000 == 0 {
+            let _ = run.flush(std::time::Duration::from_secs(10));
+        }
+    }
+}

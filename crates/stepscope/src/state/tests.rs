@@ -1,4 +1,4 @@
-//! What a panic ends has failed, and nothing else has.
+//! What a panic ends has failed, and nothing else has; and what is entered and never left is bounded.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
@@ -93,5 +93,46 @@ fn a_panic_fails_what_it_leaves_and_nothing_that_begins_while_it_unwinds() {
             // The two of the destructor, the span and the section around it, the step.
             assert_eq!(failed(&state), [false, false, panics, panics, false], "{level:?} {is_looked_at}");
         }
+    }
+}
+
+#[test]
+fn what_is_never_left_is_bounded_and_what_has_no_room_is_counted() {
+    const MORE: u64 = 100;
+    for level in [Level::Basic, Level::Detailed, Level::Comprehensive] {
+        let config = Config { level, ..Config::default() };
+        let identity = Identity::resolve(Given::default(), |_| None);
+        let mut state = ThreadState::new(Arc::new(Recorder::new(config, identity)));
+        let step = Spec { step: Some(0), ..Spec::default() };
+        let step = |state: &mut ThreadState| state.enter_section(Source::Section(&STEP), &step, &[], |_| ());
+        let outer = step(&mut state).unwrap();
+        let forgotten = std::iter::repeat_with(|| state.enter_plain(&SECTION, &[]));
+        let keys: Vec<u64> = forgotten.map_while(|key| key).take(2 * MAX_FRAMES).collect();
+        assert_eq!((keys.len() + 1, state.frames.len()), (MAX_FRAMES, MAX_FRAMES), "{level:?}");
+        for _ in 1..MORE {
+            assert_eq!(state.enter_plain(&SECTION, &[]), None);
+        }
+        assert_eq!(step(&mut state), None);
+        // A span that is entered here ends all the same.
+        let recorder = Arc::clone(&state.recorder);
+        let open = recorder.spans.insert(OUTER).unwrap();
+        open.reset(state.number, state.shared.id);
+        assert!(state.begin(open, Source::Section(&SPAN), None, &Spec::default(), None));
+        state.enter_span(open.as_parent(OUTER).unwrap());
+        assert!(!state.leave(OUTER));
+        state.finish(open);
+        let lost = |state: &ThreadState| {
+            let mut tally = crate::roster::Tally::default();
+            state.recorder.add_losses(&mut tally);
+            tally.lost[LossReason::OpenSpans as usize]
+        };
+        assert_eq!(lost(&state), MORE + 1, "{level:?}");
+        // The one around them is not lost, nor is what comes where there is room again.
+        state.end_section(outer);
+        let next = step(&mut state).unwrap();
+        assert_eq!((step(&mut state), lost(&state)), (None, MORE + 2));
+        state.end_section(next);
+        keys.into_iter().rev().for_each(|key| state.end_section(key));
+        assert_eq!((state.depth, state.frames.len() <= KEPT_FRAMES), (0, true));
     }
 }

@@ -169,3 +169,21 @@ fn paths_beyond_the_bound_share_one() {
     assert_eq!(counts.values().sum::<i64>() as u64, ended.truth()["sections"]);
     assert_eq!(counts["(other)"] as usize, counts.values().sum::<i64>() as usize - 4_093);
 }
+
+#[test]
+fn sections_that_are_never_left_take_no_more_than_their_room() {
+    const STEPS: i64 = 6_000;
+    const ROOM: i64 = 4_096;
+    let recording = Program::new(&["forgotten", &STEPS.to_string()]).succeed().recording();
+    // The step of each round, the one that is forgotten in it, and one more.
+    let (forgotten, parts) = (ROOM - 1, ROOM - 2);
+    let lost = 2 * STEPS - forgotten - parts;
+    assert_eq!(recording.dropped("", "open_spans") as i64, lost);
+    check::account(&recording, "directory");
+    let counts = recording.by_path(stepscope_core::metric::SECTION_COUNT);
+    let of = |name: &str| -> i64 {
+        counts.iter().filter(|(path, _)| path.rsplit('/').next() == Some(name)).map(|(_, count)| count).sum()
+    };
+    assert_eq!((of("step"), of("forgotten"), of("part")), (STEPS, 0, parts));
+    assert_eq!(recording.named("step").count() as i64, STEPS);
+}
