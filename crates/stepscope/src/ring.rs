@@ -3,7 +3,7 @@
 //! it needs neither locks nor `unsafe`. What a record looks like is the business of `record`.
 
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
-use crate::sync::{Slot, Slots, zeroed};
+use crate::sync::{Slot, Slots, give_back, zeroed};
 
 /// What a thread leaves out when it ends sections faster than they are taken: for
 /// [`Builder::overflow`](crate::Builder::overflow) and `STEPSCOPE_OVERFLOW`. What is left out is counted (`ring_full`), and sums
@@ -246,6 +246,12 @@ impl Ring {
         let (now, later) = (rest.iter().take(len), wrapped.iter().take(len.saturating_sub(rest.len())));
         record.extend(now.map(|slot| slot.load(Ordering::Relaxed)));
         record.extend(later.map(|slot| slot.load(Ordering::Relaxed)));
+    }
+
+    /// Nothing is taken out any more, and what is still written is lost: its memory goes back to the system, however long its
+    /// thread keeps the ring.
+    pub(crate) fn give_back(&self) {
+        give_back(&self.words);
     }
 
     /// Share of the ring that is in use, in 1/256.

@@ -7,6 +7,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 use crate::open::{Open, Parent};
+use crate::sys::{Zeroed, zeroed};
 
 /// Open spans at once, at most. The last few in a hundred slots are not found by every span.
 const CAPACITY: usize = 1 << 16;
@@ -28,7 +29,8 @@ const BELOW_GENERATION: u64 = (1 << 51) - 1;
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct SpanTable {
-    keys: Box<[AtomicU64]>,
+    /// Of which a page is there once a span was in it.
+    keys: Zeroed,
     slots: Box<[OnceLock<Box<Open>>]>,
     elsewhere: Elsewhere,
 }
@@ -84,7 +86,7 @@ fn group(id: u64, number: u64) -> impl Iterator<Item = usize> {
 impl SpanTable {
     pub(crate) fn new() -> Self {
         Self {
-            keys: (0..CAPACITY).map(|_| AtomicU64::new(0)).collect(),
+            keys: zeroed(CAPACITY),
             slots: (0..CAPACITY).map(|_| OnceLock::new()).collect(),
             elsewhere: Elsewhere::default(),
         }

@@ -517,6 +517,8 @@ impl Worker {
             }
         });
         self.note_sinks();
+        // Threads that stay and record nothing keep theirs until they end.
+        self.threads.iter().for_each(|thread| thread.ring.give_back());
     }
 }
 

@@ -106,6 +106,7 @@ fn main() {
         "flood" => volume::flood(number(1)),
         "at_once" => volume::at_once(number(1)),
         "forgotten" => volume::forgotten(number(1)),
+        "idle" => volume::idle(number(1), number(2)),
         "flood_phases" => volume::flood_phases(number(1)),
         "threads" => volume::threads(number(1)),
         "crowd" => volume::crowd(number(1)),

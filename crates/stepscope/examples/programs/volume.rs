@@ -212,6 +212,32 @@ pub(crate) fn at_once(count: u64) {
     });
 }
 
+/// Threads that have recorded much and stay, while the run ends; the resident memory before and after.
+pub(crate) fn idle(count: u64, sections: u64) {
+    let run = crate::start();
+    let handle = run.handle();
+    let resident = || handle.figures().memory().rss_bytes.unwrap();
+    let gate = std::sync::Barrier::new(usize::try_from(count).unwrap() + 1);
+    std::thread::scope(|scope| {
+        for number in 0..count {
+            let work = || {
+                for _ in 0..sections {
+                    let _part = section!("part");
+                }
+                gate.wait();
+                gate.wait();
+            };
+            std::thread::Builder::new().name(format!("idle-{number}")).spawn_scoped(scope, work).unwrap();
+        }
+        gate.wait();
+        assert!(run.flush(std::time::Duration::from_secs(60)).is_complete());
+        say("before", resident());
+        drop(run);
+        say("after", resident());
+        gate.wait();
+    });
+}
+
 /// Steps, each with a section whose guard is forgotten and one that ends.
 pub(crate) fn forgotten(steps: u64) {
     let run = crate::start();

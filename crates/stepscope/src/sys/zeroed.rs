@@ -1,4 +1,5 @@
-//! Memory of zeros that takes no room before it is used, and none once it is given back: that of rings.
+//! Memory of zeros that takes no room before it is used, and none once it is given back: that of rings, and of the keys of open
+//! spans.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -46,6 +47,21 @@ fn map(words: usize) -> Option<Zeroed> {
     Some(Zeroed { words, mapped_bytes: bytes })
 }
 
+/// Gives back the memory of words that nobody needs any more, where they were mapped: they are 0 again, and whoever still
+/// writes one has it take room again.
+pub(crate) fn give_back(words: &Zeroed) {
+    #[cfg(target_os = "linux")]
+    if words.mapped_bytes > 0 {
+        // SAFETY: all of a mapping that is private and of no file, which stays, and reads as 0 from here on; its words
+        // are atomic, so that to others this is as if each had been stored. Where it fails they are as they were.
+        unsafe {
+            libc::madvise(words.words.as_ptr().cast(), words.mapped_bytes, libc::MADV_DONTNEED);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = words;
+}
+
 impl Deref for Zeroed {
     type Target = [AtomicU64];
 
@@ -80,8 +96,13 @@ mod tests {
             let some = zeroed(words);
             assert_eq!((some.len(), some.mapped_bytes > 0), (words, words >= MAPPED_BYTES / 8));
             assert!(some.iter().all(|word| word.load(Ordering::Relaxed) == 0));
-            some.iter().zip(0..).for_each(|(word, number)| word.store(number, Ordering::Relaxed));
-            assert!(some.iter().zip(0..).all(|(word, number)| word.load(Ordering::Relaxed) == number));
+            for _ in 0..2 {
+                some.iter().zip(0..).for_each(|(word, number)| word.store(number, Ordering::Relaxed));
+                assert!(some.iter().zip(0..).all(|(word, number)| word.load(Ordering::Relaxed) == number));
+                give_back(&some);
+                let is_given = cfg!(target_os = "linux") && some.mapped_bytes > 0;
+                assert!(!is_given || some.iter().all(|word| word.load(Ordering::Relaxed) == 0));
+            }
         }
     }
 }

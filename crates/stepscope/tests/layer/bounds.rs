@@ -187,3 +187,12 @@ fn sections_that_are_never_left_take_no_more_than_their_room() {
     assert_eq!((of("step"), of("forgotten"), of("part")), (STEPS, 0, parts));
     assert_eq!(recording.named("step").count() as i64, STEPS);
 }
+
+#[test]
+#[cfg(target_os = "linux")]
+fn threads_that_stay_beyond_the_run_give_their_rings_back() {
+    let rings = 4 * (8 << 20);
+    let ended = Program::new(&["idle", "4", "140000"]).env("STEPSCOPE_RING_BYTES", "8388608").succeed();
+    let [before, after] = ["before", "after"].map(|when| ended.truth()[when]);
+    assert!(before.saturating_sub(after) > rings * 3 / 4, "{before} bytes before, {after} after");
+}
