@@ -320,12 +320,9 @@ impl Builder {
         if !self.config.otlp.is_set() && self.config.directory.is_none() {
             self.config.directory = Some(PathBuf::from("profiles"));
         }
-        for name in ["STEPSCOPE_RANK", "STEPSCOPE_WORLD_SIZE", "STEPSCOPE_RUN_ATTEMPT"] {
-            if std::env::var(name).is_ok_and(|text| text.trim().parse::<u64>().is_err()) {
-                say(format!("{name} is not a whole number: ignored"));
-            }
-        }
-        let identity = Identity::resolve(self.given, |name| std::env::var(name).ok());
+        let mut unusable = Vec::new();
+        let identity = Identity::resolve(self.given, |name| std::env::var(name).ok(), &mut unusable);
+        unusable.iter().for_each(say);
         let recorder = Arc::new(Recorder::new(self.config, identity));
         if !recorder::make_current(&recorder) {
             say("already recording in this process; this second set-up does nothing");

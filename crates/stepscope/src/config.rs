@@ -235,6 +235,16 @@ fn switch(text: &str) -> Option<bool> {
     }
 }
 
+/// The whole number that `name` says with `text`, from `least` on, or why it is none.
+pub(crate) fn number_from(name: &str, text: &str, least: u64) -> Result<u64, String> {
+    let number = text.parse().ok().filter(|&number| number >= least);
+    number.ok_or_else(|| {
+        let from =
+            if least > 0 || text.starts_with('-') { format!(" from {least} on") } else { String::new() };
+        format!("{name}={text} is not a whole number{from}")
+    })
+}
+
 /// Reads what one place says, and names what cannot be used.
 struct Reader<'a, F> {
     said: F,
@@ -264,12 +274,8 @@ impl<F: Fn(&str) -> Option<Said>> Reader<'_, F> {
 
     fn number_from(&mut self, variable: &str, least: u64) -> Option<u64> {
         let (name, text) = self.text(variable)?;
-        let number = text.parse().ok().filter(|&number| number >= least);
-        if number.is_none() {
-            let from = if least > 0 { format!(" from {least} on") } else { String::new() };
-            self.warnings.push(format!("{name}={text} is not a whole number{from}: ignored"));
-        }
-        number
+        let number = number_from(&name, &text, least);
+        number.map_err(|error| self.warnings.push(format!("{error}: ignored"))).ok()
     }
 
     /// What `parse` makes of its parts; those that it refuses are named. Of what says nothing that can be used nothing is

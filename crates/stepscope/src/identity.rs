@@ -4,6 +4,7 @@
 use stepscope_core::attr;
 
 use crate::clock;
+use crate::config;
 use crate::ids::SpanIds;
 use crate::propagation::TraceContext;
 use crate::sys;
@@ -94,12 +95,27 @@ const WORLD_SIZE: &[&str] = &[
 ];
 
 impl Identity {
-    /// Resolves the identity; `variable` reads the environment.
-    pub(crate) fn resolve(given: Given, variable: impl Fn(&str) -> Option<String>) -> Self {
+    /// Resolves the identity; `variable` reads the environment. What of it cannot be used is as if it were not there, and
+    /// named in `warnings`.
+    pub(crate) fn resolve(
+        given: Given,
+        variable: impl Fn(&str) -> Option<String>,
+        warnings: &mut Vec<String>,
+    ) -> Self {
         let text =
             |names: &[&str]| names.iter().find_map(|name| variable(name).filter(|text| !text.is_empty()));
-        let number =
-            |names: &[&str]| names.iter().find_map(|name| variable(name)?.trim().parse::<u64>().ok());
+        let mut number = |names: &[&str], least: u64, why: &str| {
+            names.iter().find_map(|name| {
+                let text = variable(name).filter(|text| !text.trim().is_empty())?;
+                let number = config::number_from(name, text.trim(), least);
+                number.map_err(|error| warnings.push(format!("{error}{why}: ignored"))).ok()
+            })
+        };
+        let attempt = given.attempt.or_else(|| number(ATTEMPT, 0, "")).unwrap_or(0);
+        let rank = given.rank.or_else(|| number(RANK, 0, "")).unwrap_or(0);
+        // Of a rank beyond the number of ranks one of the two is wrong. Ranks tell processes apart, so that one stays.
+        let why = if rank > 0 { format!(", as it has to be for rank {rank}") } else { String::new() };
+        let world_size = given.world_size.or_else(|| number(WORLD_SIZE, rank.saturating_add(1), &why));
         let executable = std::env::args_os()
             .next()
             .and_then(|path| {
@@ -124,9 +140,9 @@ impl Identity {
                 .or_else(|| given.caller.ids().map(|ids| traced_run_id(&ids)))
                 .or_else(|| launched_id(&variable))
                 .unwrap_or_else(fresh_run_id),
-            attempt: given.attempt.or_else(|| number(ATTEMPT)).unwrap_or(0),
-            rank: given.rank.or_else(|| number(RANK)).unwrap_or(0),
-            world_size: given.world_size.or_else(|| number(WORLD_SIZE)).unwrap_or(1).max(1),
+            attempt,
+            rank,
+            world_size: world_size.unwrap_or(1).max(1),
             service_name,
             service_version: given.service_version.or(version),
             host: sys::host_name(),
@@ -227,7 +243,56 @@ mod tests {
     fn resolve(given: Given, variables: &[(&str, &str)]) -> Identity {
         let find =
             |name: &str| variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned());
-        Identity::resolve(given, find)
+        Identity::resolve(given, find, &mut Vec::new())
+    }
+
+    #[test]
+    fn what_cannot_be_is_named_and_as_if_it_were_not_there() {
+        let resolved = |variables: &[(&str, &str)], given: Given| {
+            let find = |name: &str| {
+                variables.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
+            };
+            let mut warnings = Vec::new();
+            let identity = Identity::resolve(given, find, &mut warnings);
+            (identity.rank, identity.world_size, identity.attempt, warnings)
+        };
+        for (variables, numbers, expected) in [
+            (&[("RANK", "-1")][..], (0, 1, 0), &["RANK=-1 is not a whole number from 0 on: ignored"][..]),
+            // The next one that says it holds.
+            (
+                &[("RANK", "one"), ("SLURM_PROCID", " 3 "), ("WORLD_SIZE", "0"), ("SLURM_NTASKS", "4")],
+                (3, 4, 0),
+                &[
+                    "RANK=one is not a whole number: ignored",
+                    "WORLD_SIZE=0 is not a whole number from 4 on, as it has to be for rank 3: ignored",
+                ],
+            ),
+            (
+                &[("RANK", "4"), ("WORLD_SIZE", "4")],
+                (4, 1, 0),
+                &["WORLD_SIZE=4 is not a whole number from 5 on, as it has to be for rank 4: ignored"],
+            ),
+            (&[("WORLD_SIZE", "0")], (0, 1, 0), &["WORLD_SIZE=0 is not a whole number from 1 on: ignored"]),
+            (
+                &[("STEPSCOPE_RUN_ATTEMPT", "1.5"), ("SLURM_RESTART_COUNT", "2")],
+                (0, 1, 2),
+                &["STEPSCOPE_RUN_ATTEMPT=1.5 is not a whole number: ignored"],
+            ),
+            // Nothing is said of what nobody asks, and of what launchers say where there is nothing to say.
+            (&[("RANK", ""), ("WORLD_SIZE", " "), ("LOCAL_RANK", "-1")], (0, 1, 0), &[]),
+            (&[("STEPSCOPE_RANK", "2"), ("RANK", "-1"), ("WORLD_SIZE", "3")], (2, 3, 0), &[]),
+            (&[("RANK", "7")], (7, 1, 0), &[]),
+        ] {
+            let (rank, size, attempt) = numbers;
+            let expected = expected.iter().map(|&text| text.to_owned()).collect();
+            assert_eq!(
+                resolved(variables, Given::default()),
+                (rank, size, attempt, expected),
+                "{variables:?}"
+            );
+        }
+        let given = Given { rank: Some(9), world_size: Some(10), ..Given::default() };
+        assert_eq!(resolved(&[("RANK", "-1"), ("WORLD_SIZE", "0")], given), (9, 10, 0, vec![]));
     }
 
     #[test]

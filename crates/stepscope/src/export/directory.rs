@@ -643,16 +643,16 @@ mod tests {
     #[test]
     fn names_cannot_leave_the_directory() {
         let given = Given { run_id: Some("../../etc".into()), ..Given::default() };
-        let identity = Identity { host: "a/b".into(), ..Identity::resolve(given, |_| None) };
+        let identity = Identity { host: "a/b".into(), ..Identity::resolve(given, |_| None, &mut Vec::new()) };
         let path = process_directory(Path::new("base"), &identity);
         let expected = format!("base/.._.._etc/0/a_b-{}-r0", std::process::id());
         assert_eq!(path, Path::new(&expected));
         let long = "漢".repeat(90);
         let given = Given { run_id: Some(long.clone()), ..Given::default() };
-        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None));
+        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None, &mut Vec::new()));
         assert!(path.starts_with(Path::new("base").join("漢".repeat(66))), "{path:?}");
         let given = Given { run_id: Some("..".into()), ..Given::default() };
-        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None));
+        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None, &mut Vec::new()));
         assert!(path.starts_with("base/_"), "{path:?}");
     }
 

@@ -19,7 +19,10 @@ static SITE: Callsite =
 
 #[test]
 fn a_simple_record_is_the_record() {
-    let recorder = Arc::new(Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None)));
+    let recorder = Arc::new(Recorder::new(
+        Config::default(),
+        Identity::resolve(Given::default(), |_| None, &mut Vec::new()),
+    ));
     let mut state = ThreadState::new(recorder);
     let open = Open::default();
     for combination in 0..1u64 << 5 {
@@ -88,7 +91,8 @@ fn a_step_has_its_figures_however_many_sections_inside_end_without_theirs() {
         [(Filter::new(), 0), (Filter::new().min_duration(Duration::from_secs(100)), 400)]
     {
         let config = Config { level: Level::Comprehensive, filter, ..Config::default() };
-        let recorder = Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None)));
+        let recorder =
+            Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None, &mut Vec::new())));
         let (mut state, mut elsewhere) =
             (ThreadState::new(Arc::clone(&recorder)), ThreadState::new(recorder));
         let (step, inside) = (Open::default(), Open::default());
@@ -127,7 +131,7 @@ fn a_step_has_its_figures_however_many_sections_inside_end_without_theirs() {
 #[test]
 fn a_part_of_a_trace_waits_for_the_others_until_the_run_ends_or_nobody_ends_it() {
     for dies in [false, true] {
-        let identity = Identity::resolve(Given::default(), |_| None);
+        let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
         let recorder = Arc::new(Recorder::new(Config::default(), identity));
         let mut state = ThreadState::new(Arc::clone(&recorder));
         let step = Spec { kind: Some(SectionKind::Step), step: Some(0), ..Spec::default() };
@@ -165,7 +169,7 @@ fn a_part_of_a_trace_waits_for_the_others_until_the_run_ends_or_nobody_ends_it()
 #[test]
 fn a_guard_of_another_recorder_ends_nothing() {
     let state = || {
-        let identity = Identity::resolve(Given::default(), |_| None);
+        let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
         ThreadState::new(Arc::new(Recorder::new(Config::default(), identity)))
     };
     let (mut before, mut now) = (state(), state());

@@ -194,7 +194,8 @@ fn sums_are_those_of_another_recorder_whatever_leaves() {
         let parsed: Filter = filter.parse().unwrap();
         let config = Config { filter: parsed, ring_bytes: 0, ..Config::default() };
         told::set(1_000_000_000);
-        let recorder = Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None)));
+        let recorder =
+            Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None, &mut Vec::new())));
         assert!(recorder::make_current(&recorder), "no other test makes one current");
         let layer = StepscopeLayer::new(Some(Arc::clone(&recorder)));
         let subscriber = tracing_subscriber::registry().with(Teller).with(layer);

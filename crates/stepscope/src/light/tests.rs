@@ -20,7 +20,10 @@ static PLAIN: Callsite =
 static PHASED: Callsite = Callsite::new("phased", Some(Phase::Forward), "module", "file", 3, &["a"]);
 
 fn state(config: Config) -> ThreadState {
-    ThreadState::new(Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None))))
+    ThreadState::new(Arc::new(Recorder::new(
+        config,
+        Identity::resolve(Given::default(), |_| None, &mut Vec::new()),
+    )))
 }
 
 /// A step on the stack of `state`, so that sections have something around them.

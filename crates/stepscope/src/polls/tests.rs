@@ -102,7 +102,7 @@ static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &[]);
 /// A thread that records at this level.
 fn state(level: Level) -> ThreadState {
     let config = Config { level, ..Config::default() };
-    let identity = Identity::resolve(Given::default(), |_| None);
+    let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
     ThreadState::new(Arc::new(Recorder::new(config, identity)))
 }
 

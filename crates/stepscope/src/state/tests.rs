@@ -73,7 +73,7 @@ fn a_panic_fails_what_it_leaves_and_nothing_that_begins_while_it_unwinds() {
         [(Level::Detailed, false), (Level::Detailed, true), (Level::Comprehensive, false)]
     {
         let config = Config { level, ..Config::default() };
-        let identity = Identity::resolve(Given::default(), |_| None);
+        let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
         let mut state = ThreadState::new(Arc::new(Recorder::new(config, identity)));
         // (Before the first round no place is known.)
         for panics in [false, true, false, true] {
@@ -101,7 +101,7 @@ fn what_is_never_left_is_bounded_and_what_has_no_room_is_counted() {
     const MORE: u64 = 100;
     for level in [Level::Basic, Level::Detailed, Level::Comprehensive] {
         let config = Config { level, ..Config::default() };
-        let identity = Identity::resolve(Given::default(), |_| None);
+        let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
         let mut state = ThreadState::new(Arc::new(Recorder::new(config, identity)));
         let step = Spec { step: Some(0), ..Spec::default() };
         let step = |state: &mut ThreadState| state.enter_section(Source::Section(&STEP), &step, &[], |_| ());

@@ -103,7 +103,8 @@ fn print(when: &str, recorder: &Recorder) {
 fn live(directory: &std::path::Path) {
     // Small rings, so that they are full soon when nobody empties them.
     let config = Config { ring_bytes: 0, level: Level::Detailed, ..Config::default() };
-    let recorder = Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None)));
+    let recorder =
+        Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None, &mut Vec::new())));
     assert!(recorder::make_current(&recorder));
     let control = Arc::new(Control::default());
     let mut sinks = Sinks {

@@ -297,7 +297,7 @@ proptest! {
 
     #[test]
     fn what_is_made_ready_says_what_was_recorded(sections in vec(section(), 1..12)) {
-        let recorder = Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None));
+        let recorder = Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None, &mut Vec::new()));
         let callsites = callsites();
         let threads = ThreadNames::default();
         let context = Context { recorder: &recorder, callsites: &callsites, threads: &threads, cpus: None };

@@ -15,7 +15,8 @@ const PATHS: u32 = 3_000;
 
 /// Paths of all lengths up to the longest name's, every seventh one with many buckets; the later, the more time.
 fn many() -> (Recorder, Snapshot) {
-    let recorder = Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None));
+    let recorder =
+        Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None, &mut Vec::new()));
     let mut snapshot = Snapshot { time_ns: 1, ..Snapshot::default() };
     for number in 0..PATHS {
         let name = format!("{number} \"{}", "é".repeat(number as usize % 120));

@@ -13,7 +13,8 @@ static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &[]);
 const PATHS: u32 = 3_000;
 
 fn recorder() -> Recorder {
-    let recorder = Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None));
+    let recorder =
+        Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None, &mut Vec::new()));
     let name = |number: u32| format!("a section with a name of usual length, number {number}");
     for number in 0..PATHS {
         recorder.path(PathId::ROOT, Source::Section(&SITE), &name(number), &Spec::default());
