@@ -241,9 +241,20 @@ fn an_endpoint_that_makes_no_sense_is_one_warning() {
         "https://127.0.0.1:4318",
         "nonsense",
         "http://:1",
+        "http://",
+        "http://[::1",
+        "http://a b:4318",
+        "http://localhost:4318/a b",
     ] {
         let ended = run(url);
         assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
+        // Nothing was tried: where, why, and what becomes of it.
+        let said = format!("stepscope: the endpoint {url} ");
+        assert!(
+            ended.warnings()[0].starts_with(&said) && ended.warnings()[0].ends_with("; nothing is sent"),
+            "{}",
+            ended.stderr
+        );
         let recording = ended.recording();
         check::all(&recording);
         assert_eq!(recording.steps().last().unwrap().int(attr::STEP), Some(299));

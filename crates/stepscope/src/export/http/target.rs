@@ -1,5 +1,6 @@
 //! Where requests go: an endpoint's URL taken apart, with what is sent along with every request.
 
+use std::net::Ipv6Addr;
 #[cfg(feature = "tls")]
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,17 +83,12 @@ impl Target {
                  (OTEL_EXPORTER_OTLP_HEADERS=authorization=Basic%20…)"
             ));
         }
-        let (host, port) = match authority.rsplit_once(':') {
-            Some((host, port)) if !port.contains(']') => {
-                (host, port.parse().map_err(|_| format!("the endpoint {url} has no valid port"))?)
-            }
-            _ => (authority, if is_tls { 443 } else { 80 }),
-        };
-        let host = host.trim_matches(['[', ']']);
-        if host.is_empty() {
-            return Err(format!("the endpoint {url} names no host"));
-        }
+        let (host, port) = host_and_port(authority).map_err(|why| format!("the endpoint {url} {why}"))?;
+        let port = port.unwrap_or(if is_tls { 443 } else { 80 });
         let path = if is_grpc { paths.grpc.to_owned() } else { joined(path, added) };
+        if path.parse::<hyper::http::uri::PathAndQuery>().is_err() {
+            return Err(format!("the endpoint {url} has a path that no request can have: percent-encode it"));
+        }
         Ok(Self {
             protocol: signal.protocol,
             host: host.to_owned(),
@@ -132,6 +128,39 @@ impl Target {
     }
 }
 
+/// The host that an authority names, without brackets, and the port if it names one; the error says what is wrong with it.
+fn host_and_port(authority: &str) -> Result<(&str, Option<u16>), &'static str> {
+    let (host, rest) = match authority.strip_prefix('[') {
+        Some(bracketed) => {
+            let (host, rest) = bracketed.split_once(']').ok_or(NO_ADDRESS)?;
+            // (Behind a `%` the zone of an address of one link.)
+            let address = host.split_once('%').map_or(host, |(address, _)| address);
+            address.parse::<Ipv6Addr>().map_err(|_| NO_ADDRESS)?;
+            (host, rest)
+        }
+        None => {
+            let (host, rest) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
+            if rest.matches(':').count() > 1 {
+                return Err(NO_ADDRESS);
+            }
+            if host.is_empty() {
+                return Err("names no host, as http://localhost:4318 does");
+            }
+            if !host.chars().all(|char| char.is_alphanumeric() || "-._~".contains(char)) {
+                return Err("has no valid host, as http://localhost:4318 has");
+            }
+            (host, rest)
+        }
+    };
+    let port = || rest.strip_prefix(':')?.parse().ok().filter(|&port| port > 0);
+    match rest {
+        "" => Ok((host, None)),
+        _ => port().map(|port| (host, Some(port))).ok_or("has no valid port, as http://localhost:4318 has"),
+    }
+}
+
+const NO_ADDRESS: &str = "has no valid address of IPv6, as http://[::1]:4318 has";
+
 /// A URL as it may be shown: without a user and a password.
 fn without_secrets(url: &str) -> String {
     url.rsplit_once('@').map_or_else(|| url.to_owned(), |(_, behind)| format!("…@{behind}"))
@@ -166,8 +195,29 @@ mod tests {
         #[cfg(not(feature = "tls"))]
         assert!(parse("https://host").is_err_and(|error| error.contains("feature `tls`")));
         assert!(parse("host:4318").is_err());
-        assert!(parse("http://:4318").is_err());
-        assert!(parse("http://host:port").is_err());
+        assert_eq!(parse("http://[fe80::1%eth0]"), Ok(("fe80::1%eth0".into(), 80, "/v1/traces".into())));
+        for (url, why) in [
+            ("http://", "names no host"),
+            ("http://:4318", "names no host"),
+            ("http:///v1", "names no host"),
+            ("http://ho st:4318", "has no valid host"),
+            ("http://host?a=b", "has no valid host"),
+            ("http://localhost]:4318", "has no valid host"),
+            ("http://[::1", "has no valid address of IPv6"),
+            ("http://[]", "has no valid address of IPv6"),
+            ("http://[host]:4318", "has no valid address of IPv6"),
+            ("http://::1", "has no valid address of IPv6"),
+            ("http://::1:4318", "has no valid address of IPv6"),
+            ("http://host:port", "has no valid port"),
+            ("http://host:", "has no valid port"),
+            ("http://host:0", "has no valid port"),
+            ("http://host:65536", "has no valid port"),
+            ("http://[::1]4318", "has no valid port"),
+            ("http://host/a b", "has a path that no request can have"),
+        ] {
+            let said = format!("the endpoint {url} {why}");
+            assert!(parse(url).is_err_and(|error| error.starts_with(&said)), "{url}: {:?}", parse(url));
+        }
         for url in
             ["http://me:secret@host:4318", "me:secret@host", "http://me:secret@", "http://me:secret/1@host"]
         {
