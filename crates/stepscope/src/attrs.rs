@@ -103,13 +103,43 @@ const fn parts(head: u64) -> (u8, u16, u16) {
     (head as u8, (head >> 16) as u16, (head >> 32) as u16)
 }
 
+/// Entries left out because a section had too many, as OTLP tells them apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct LeftOut {
+    pub attributes: u16,
+    pub events: u16,
+    pub links: u16,
+}
+
+impl LeftOut {
+    /// Counts the entry that begins with this word.
+    fn add(&mut self, head: u64) {
+        let (tag, ..) = parts(head);
+        let count = match tag & !BY_NUMBER {
+            EVENT => &mut self.events,
+            LINK => &mut self.links,
+            _ => &mut self.attributes,
+        };
+        *count = count.saturating_add(1);
+    }
+
+    /// As one word; 0 for none.
+    pub(crate) fn to_word(self) -> u64 {
+        u64::from(self.attributes) | u64::from(self.events) << 16 | u64::from(self.links) << 32
+    }
+
+    /// The inverse.
+    pub(crate) fn from_word(word: u64) -> Self {
+        Self { attributes: word as u16, events: (word >> 16) as u16, links: (word >> 32) as u16 }
+    }
+}
+
 /// A reusable buffer of entries: whole words, texts filled up with zeros.
 #[derive(Debug, Default)]
 pub(crate) struct Attrs {
     words: Vec<u64>,
     entries: u16,
-    /// Entries left out because the section had too many.
-    left_out: u16,
+    left_out: LeftOut,
     /// Whether all names of fields and values are known to differ.
     are_distinct: bool,
 }
@@ -118,12 +148,12 @@ impl Attrs {
     pub(crate) fn clear(&mut self) {
         self.words.clear();
         self.entries = 0;
-        self.left_out = 0;
+        self.left_out = LeftOut::default();
         self.are_distinct = false;
     }
 
     /// Entries left out because the section had too many.
-    pub(crate) fn left_out(&self) -> u16 {
+    pub(crate) fn left_out(&self) -> LeftOut {
         self.left_out
     }
 
@@ -170,7 +200,7 @@ impl Attrs {
             self.words.extend_from_slice(last);
             self.entries += 1;
         } else {
-            self.left_out = self.left_out.saturating_add(1);
+            last.iter().take(1).for_each(|&head| self.left_out.add(head));
         }
     }
 }
@@ -676,7 +706,9 @@ mod tests {
             // Events are kept where names leave room.
             (0..3).for_each(|time_ns| attrs.push(before, Entry::Event(time_ns, true, "again")));
             let room = usize::from(MAX_ENTRIES - before) - expected.len();
-            assert_eq!(usize::from(attrs.left_out()), left_out + 3_usize.saturating_sub(room), "{names}");
+            let LeftOut { attributes, events: lost, links } = attrs.left_out();
+            assert_eq!((usize::from(attributes), links), (left_out, 0), "{names}");
+            assert_eq!(usize::from(lost), 3_usize.saturating_sub(room), "{names}");
             let declared: Vec<String> =
                 (0..150).map(|key| format!("{key:0width$}", width = 1 + key % 17)).collect();
             let declared: Vec<&'static str> =
@@ -714,7 +746,12 @@ mod tests {
         for number in 0..200 {
             attrs.push(0, Entry::Field(&format!("key{number}"), FieldValue::Str(&long)));
         }
-        assert_eq!(attrs.left_out(), 72);
+        attrs.push(0, Entry::Event(1, true, "late"));
+        attrs.push(0, Entry::Link([1; 16], 2));
+        attrs.push(0, Entry::Link([1; 16], 3));
+        let left_out = LeftOut { attributes: 72, events: 1, links: 2 };
+        assert_eq!(attrs.left_out(), left_out);
+        assert_eq!(LeftOut::from_word(left_out.to_word()), left_out);
         let mut bytes = Vec::new();
         unpack(attrs.words(), &mut bytes);
         assert_eq!(Entries::new(&bytes, &[]).count(), usize::from(MAX_ENTRIES));

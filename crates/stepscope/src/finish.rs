@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stepscope_core::{LossReason, PathId, SectionKind, attr};
 
 use crate::aggregate::{self, MemorySums};
-use crate::attrs::{Encode, Entry};
+use crate::attrs::{Encode, Entry, LeftOut};
 use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::filter::Sieve;
@@ -291,7 +291,7 @@ impl ThreadState {
             open.polls()
                 .with_entry(open.span_id(), total.enters, |entry| entry.encode(|word| words.push(word)));
         }
-        let (mut left_out, mut continues) = (0, None);
+        let (mut left_out, mut continues) = (LeftOut::default(), None);
         if open.has_rest() {
             let rest = open.rest();
             words.extend(rest.attrs.words());

@@ -5,7 +5,7 @@
 use stepscope_core::SectionKind;
 
 use crate::aggregate::Ended;
-use crate::attrs::FieldValue;
+use crate::attrs::{FieldValue, LeftOut};
 use crate::callsite::{Callsite, Source};
 use crate::clock::now_ns;
 use crate::finish::{figures_of, rank, record_flags};
@@ -133,7 +133,7 @@ impl ThreadState {
             is_error: bits & flag::IS_ERROR != 0,
             callsite: frame.light.callsite,
             thread: self.shared.id,
-            left_out: 0,
+            left_out: LeftOut::default(),
             on_foreign_thread: bits & flag::ON_FOREIGN_THREAD != 0,
             root: None,
             memory: stay.memory.map(MemoryRecord::from),

@@ -4,6 +4,8 @@
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase, SectionKind};
 
+use crate::attrs::LeftOut;
+
 /// An ended section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct SectionRecord {
@@ -21,7 +23,7 @@ pub(crate) struct SectionRecord {
     pub callsite: u32,
     pub thread: u64,
     /// Entries that did not fit.
-    pub left_out: u16,
+    pub left_out: LeftOut,
     /// On a span of another thread than its root's.
     pub on_foreign_thread: bool,
     pub root: Option<RootRecord>,
@@ -64,11 +66,11 @@ pub(crate) struct MemoryRecord {
 pub(crate) const WORDS: usize = 10;
 
 /// Words of a record of a section that began and was entered once, on the thread whose ring it is in: without what follows
-/// from that. It has no root, and its callsite where others have the number of entries that did not fit.
+/// from that. It has no root, and its callsite where others have nothing.
 pub(crate) const LIGHT_WORDS: usize = 7;
 
-/// Words of a record that has everything: itself, its root, memory and figures.
-const MAX_WORDS: usize = WORDS + 8 + 4 + 5;
+/// Words of a record that has everything: itself, its root, memory, figures, and the entries that did not fit.
+const MAX_WORDS: usize = WORDS + 8 + 4 + 5 + 1;
 
 /// A record as words, without an allocation.
 #[derive(Debug)]
@@ -105,6 +107,7 @@ pub(crate) const HAS_PEAK: u64 = 1 << (FIRST_FIGURE + 1);
 pub(crate) const IS_LIGHT: u64 = 1 << 12;
 /// Of a light one: one word more says how long it was entered, where that is not all of its time.
 pub(crate) const HAS_BUSY: u64 = 1 << 13;
+const HAS_LEFT_OUT: u64 = 1 << 14;
 
 fn id_words(id: &TraceId) -> [u64; 2] {
     let bits = u128::from_be_bytes(*id);
@@ -132,7 +135,7 @@ impl Default for SectionRecord {
             is_error: false,
             callsite: 0,
             thread: 0,
-            left_out: 0,
+            left_out: LeftOut::default(),
             on_foreign_thread: false,
             root: None,
             memory: None,
@@ -164,6 +167,7 @@ impl SectionRecord {
         set(self.memory.is_some(), HAS_MEMORY);
         set(self.is_error, IS_ERROR);
         set(self.on_foreign_thread, ON_FOREIGN_THREAD);
+        set(self.left_out != LeftOut::default(), HAS_LEFT_OUT);
         for (position, figure) in (FIRST_FIGURE..).zip(&figures) {
             set(figure.is_some(), 1 << position);
         }
@@ -173,7 +177,7 @@ impl SectionRecord {
         packed.add([
             id_high,
             id_low,
-            flags | (self.kind as u64) << 16 | phase << 24 | u64::from(self.left_out) << 32,
+            flags | (self.kind as u64) << 16 | phase << 24,
             self.span_id,
             self.parent_span_id,
             self.start_ns,
@@ -199,6 +203,9 @@ impl SectionRecord {
             packed.add([memory.alloc_bytes, memory.free_bytes, memory.alloc_count, memory.free_count]);
         }
         figures.into_iter().flatten().for_each(|figure| packed.add([figure]));
+        if flags & HAS_LEFT_OUT != 0 {
+            packed.add([self.left_out.to_word()]);
+        }
         packed
     }
 
@@ -222,7 +229,7 @@ impl SectionRecord {
             is_error: has(IS_ERROR),
             callsite: (flags >> 32) as u32,
             thread,
-            left_out: 0,
+            left_out: LeftOut::default(),
             on_foreign_thread: has(ON_FOREIGN_THREAD),
             root: None,
             memory: None,
@@ -239,7 +246,6 @@ impl SectionRecord {
             record.busy_ns = words.next()?;
             let packed = words.next()?;
             (record.enters, record.callsite) = ((packed >> 32) as u32, packed as u32);
-            record.left_out = (flags >> 32) as u16;
             record.thread = words.next()?;
         }
         if has(HAS_ROOT) {
@@ -273,6 +279,7 @@ impl SectionRecord {
         record.live_bytes = figure(2)?;
         record.rss_bytes = figure(3)?;
         record.rss_delta_bytes = figure(4)?;
+        record.left_out = LeftOut::from_word(words.next_if(has(HAS_LEFT_OUT))?.unwrap_or(0));
         Some((record, words.0))
     }
 }
@@ -310,7 +317,7 @@ mod tests {
             is_error: true,
             callsite: 8,
             thread: 9,
-            left_out: 10,
+            left_out: LeftOut { attributes: 10, events: u16::MAX, links: 1 },
             on_foreign_thread: true,
             root: Some(RootRecord {
                 mode: Mode::Inference,
@@ -333,7 +340,7 @@ mod tests {
 
     #[test]
     fn every_combination_of_optional_parts_survives() {
-        for bits in 0..1u32 << 10 {
+        for bits in 0..1u32 << 11 {
             let has = |bit: u32| bits & 1 << bit != 0;
             let mut expected = record();
             if let Some(root) = &mut expected.root {
@@ -350,6 +357,9 @@ mod tests {
             expected.live_bytes = expected.live_bytes.filter(|_| has(7));
             expected.rss_bytes = expected.rss_bytes.filter(|_| has(8));
             expected.rss_delta_bytes = expected.rss_delta_bytes.filter(|_| has(9));
+            if !has(10) {
+                expected.left_out = LeftOut::default();
+            }
             let mut words = expected.pack().words().to_vec();
             words.push(99);
             assert_eq!(SectionRecord::unpack(&words, 1), Some((expected, &[99][..])));

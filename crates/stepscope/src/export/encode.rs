@@ -128,7 +128,9 @@ pub(crate) fn write_span(
         end_unix_ns: recorder.anchor.unix_ns(record.end_ns),
         status,
         status_message,
-        dropped_attributes_count: u32::from(record.left_out),
+        dropped_attributes_count: u32::from(record.left_out.attributes),
+        dropped_events_count: u32::from(record.left_out.events),
+        dropped_links_count: u32::from(record.left_out.links),
         ..SpanHead::default()
     });
 }

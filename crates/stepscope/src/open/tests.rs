@@ -1,7 +1,7 @@
 //! What the owner and other threads add to a section comes together, in order and within the bounds.
 
 use super::*;
-use crate::attrs::{Entries, Entry, FieldValue, MAX_ENTRIES};
+use crate::attrs::{Entries, Entry, FieldValue, LeftOut, MAX_ENTRIES};
 
 const OWNER: u64 = 3;
 
@@ -39,10 +39,10 @@ fn entries_beyond_the_words_keep_their_order_and_their_bound() {
     for (number, (name, value)) in kept.iter().enumerate() {
         assert_eq!((name, *value), (&names[number], number as f64));
     }
-    assert_eq!(open.rest().attrs.left_out(), 200 - MAX_ENTRIES);
+    assert_eq!(open.rest().attrs.left_out().attributes, 200 - MAX_ENTRIES);
     open.reset(OWNER, 7);
     assert!(entries(&open).is_empty());
-    assert_eq!(open.rest().attrs.left_out(), 0);
+    assert_eq!(open.rest().attrs.left_out(), LeftOut::default());
 }
 
 #[test]

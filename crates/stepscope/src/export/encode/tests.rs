@@ -11,7 +11,7 @@ use stepscope_core::Phase;
 use stepscope_otlp::{ResourceHead, ScopeHead, json, proto};
 
 use super::*;
-use crate::attrs::{self, Attrs, Declared, MAX_TEXT_BYTES};
+use crate::attrs::{self, Attrs, Declared, LeftOut, MAX_TEXT_BYTES};
 use crate::callsite::Callsite;
 use crate::config::Config;
 use crate::identity::{Given, Identity};
@@ -148,9 +148,9 @@ struct Section {
 
 fn section() -> impl Strategy<Value = Section> {
     let numbers = (0..CALLSITES, prop_oneof![1..200_u64, any::<u64>()], 0..3_u64, 1..1_000_u64);
-    let kinds = (any::<bool>(), prop_oneof![9 => Just(false), 1 => Just(true)], 0..2_u16);
+    let kinds = (any::<bool>(), prop_oneof![9 => Just(false), 1 => Just(true)], [0..2_u16, 0..2, 0..2]);
     (numbers, kinds, all_attached()).prop_map(|((callsite, thread, parent, start_ns), kinds, attached)| {
-        let (has_phase, is_error, left_out) = kinds;
+        let (has_phase, is_error, [attributes, events, links]) = kinds;
         let record = SectionRecord {
             trace_id: [7; 16],
             span_id: 5,
@@ -163,7 +163,7 @@ fn section() -> impl Strategy<Value = Section> {
             is_error,
             callsite,
             thread,
-            left_out,
+            left_out: LeftOut { attributes, events, links },
             ..SectionRecord::default()
         };
         Section { record, attached }
@@ -331,7 +331,9 @@ proptest! {
             prop_assert_eq!(ids, (vec![7; 16], vec![0, 0, 0, 0, 0, 0, 0, 5], parent));
             prop_assert_eq!(span.end_time_unix_nano - span.start_time_unix_nano, 10);
             prop_assert_eq!((span.flags, span.kind), (0x103, 1));
-            prop_assert_eq!(span.dropped_attributes_count, u32::from(section.record.left_out));
+            let dropped = [span.dropped_attributes_count, span.dropped_events_count, span.dropped_links_count];
+            let LeftOut { attributes, events, links } = section.record.left_out;
+            prop_assert_eq!(dropped, [attributes, events, links].map(u32::from));
             let count = |is_one: fn(&Attached) -> bool| section.attached.iter().filter(|one| is_one(one)).count();
             prop_assert_eq!(span.events.len(), count(|entry| matches!(entry, Attached::Event(_))));
             prop_assert_eq!(span.links.len(), count(|entry| matches!(entry, Attached::Link)));

@@ -1,6 +1,7 @@
 //! What the thinner keeps, and that every record comes out or is counted, in whatever order records come.
 
 use super::*;
+use crate::attrs::LeftOut;
 use crate::record::RootRecord;
 use stepscope_core::Mode;
 
@@ -22,7 +23,7 @@ fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
         is_error: false,
         callsite: 0,
         thread: 0,
-        left_out: 0,
+        left_out: LeftOut::default(),
         on_foreign_thread: false,
         root: spans.map(|spans| RootRecord {
             mode: Mode::Train,
