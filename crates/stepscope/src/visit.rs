@@ -46,6 +46,20 @@ impl Visit for PlainVisitor<'_> {
         self.0.push_declared(field.index(), FieldValue::Uint(value));
     }
 
+    fn record_i128(&mut self, field: &Field, value: i128) {
+        match i64::try_from(value) {
+            Ok(value) => self.record_i64(field, value),
+            Err(_) => self.record_str(field, &value.to_string()),
+        }
+    }
+
+    fn record_u128(&mut self, field: &Field, value: u128) {
+        match u64::try_from(value) {
+            Ok(value) => self.record_u64(field, value),
+            Err(_) => self.record_str(field, &value.to_string()),
+        }
+    }
+
     #[inline]
     fn record_f64(&mut self, field: &Field, value: f64) {
         self.0.push_declared(field.index(), FieldValue::Double(value));
@@ -91,6 +105,14 @@ impl SpanVisitor<'_> {
         }
     }
 
+    /// A number that no integer of OTLP holds: its digits, or what is next to it where numbers are wanted.
+    fn too_wide(&mut self, field: &Field, digits: &str, rounded: f64) {
+        match field.name().starts_with(attr::VALUE_PREFIX) {
+            true => self.number(field, FieldValue::Double(rounded), None),
+            false => self.declared(field, FieldValue::Str(digits)),
+        }
+    }
+
     fn declared(&mut self, field: &Field, value: FieldValue<'_>) {
         self.open.push(self.owned, Declared(field.index(), value));
     }
@@ -113,6 +135,20 @@ impl Visit for SpanVisitor<'_> {
 
     fn record_u64(&mut self, field: &Field, value: u64) {
         self.number(field, FieldValue::Uint(value), Some(value));
+    }
+
+    fn record_i128(&mut self, field: &Field, value: i128) {
+        match i64::try_from(value) {
+            Ok(value) => self.record_i64(field, value),
+            Err(_) => self.too_wide(field, &value.to_string(), value as f64),
+        }
+    }
+
+    fn record_u128(&mut self, field: &Field, value: u128) {
+        match u64::try_from(value) {
+            Ok(value) => self.record_u64(field, value),
+            Err(_) => self.too_wide(field, &value.to_string(), value as f64),
+        }
     }
 
     fn record_f64(&mut self, field: &Field, value: f64) {

@@ -84,6 +84,11 @@ pub(crate) fn train(steps: u64) -> u64 {
     handle.record("outcome", "good");
     drop(effect);
     repeated();
+    let wide =
+        info_span!("wide", low = i128::MIN, few = -3_i128, high = u128::MAX, later = tracing::field::Empty);
+    wide.in_scope(|| wide.record("later", u128::from(u64::MAX) + 1));
+    info_span!("valued", stepscope.value.high = u128::MAX, stepscope.value.few = 3_u128, low = i128::MIN)
+        .in_scope(|| ());
     let formatted =
         tracing::info_span!("formatted", named = ?Loud, other = ?Loud, later = tracing::field::Empty);
     formatted.in_scope(|| formatted.record("later", tracing::field::debug(Loud)));

@@ -11,7 +11,7 @@ use crate::common::{Program, Recording};
 
 const STEPS: u64 = 20;
 
-const NAMES: [&str; 11] = [
+const NAMES: [&str; 13] = [
     "load",
     "train_step",
     "forward",
@@ -22,6 +22,8 @@ const NAMES: [&str; 11] = [
     "late",
     "effect",
     "repeated",
+    "wide",
+    "valued",
     "formatted",
 ];
 
@@ -51,11 +53,13 @@ fn an_unmodified_program_has_steps_sections_and_locations() {
         ("late", 1),
         ("effect", 1),
         ("repeated", 1),
+        ("wide", 1),
+        ("valued", 1),
         ("formatted", 1),
     ];
     assert_eq!(names, expected);
     // And the run with its mark; `detail` is more verbose than what is recorded.
-    assert_eq!(recording.spans.len(), 8 * n + 6 + 2);
+    assert_eq!(recording.spans.len(), 8 * n + 8 + 2);
 
     for step in recording.named("train_step") {
         let children = recording.children(step);
@@ -152,6 +156,23 @@ fn a_key_is_there_once_and_the_layers_own_word_counts() {
     assert_eq!(repeated.int(attr::EPOCH), Some(7));
     assert_ne!(repeated.int(attr::THREAD_ID), Some(1));
     assert_eq!(repeated.int(attr::BUSY_NS), None);
+}
+
+#[test]
+fn integers_of_any_width_are_kept() {
+    let recording = record();
+    let wide = recording.only("wide");
+    assert_eq!(wide.int("few"), Some(-3));
+    // OTLP has no integers of more than 64 bits, signed.
+    let digits = |value: &dyn ToString| Some(value.to_string());
+    let text = |key: &str| wide.text(key).map(str::to_owned);
+    assert_eq!((text("low"), text("high")), (digits(&i128::MIN), digits(&u128::MAX)));
+    assert_eq!(text("later"), digits(&(1_u128 << 64)));
+    let valued = recording.only("valued");
+    let value = |name: &str| valued.attributes[&format!("{}{name}", attr::VALUE_PREFIX)].clone();
+    assert_eq!(value("high"), Attribute::Double(u128::MAX as f64));
+    assert_eq!(value("few"), Attribute::Double(3.0));
+    assert_eq!(valued.text("low").map(str::to_owned), digits(&i128::MIN));
 }
 
 #[test]
