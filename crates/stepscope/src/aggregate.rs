@@ -78,6 +78,8 @@ pub(crate) struct Sums {
     pub moments: Moments,
     pub self_busy_ns: u128,
     pub memory: Option<MemorySums>,
+    /// Of the sections counted, those that it is of.
+    pub memory_count: u64,
     pub histogram: Histogram,
 }
 
@@ -91,6 +93,7 @@ impl Sums {
         self.self_busy_ns += u128::from(ended.self_busy_ns);
         if let Some(memory) = memory {
             self.add_memory(&ended.counted(memory));
+            self.memory_count += u64::from(!ended.collapsed);
         }
     }
 
@@ -98,6 +101,7 @@ impl Sums {
         self.moments.merge(&other.moments);
         self.histogram.merge(&other.histogram);
         self.self_busy_ns += other.self_busy_ns;
+        self.memory_count += other.memory_count;
         if let Some(memory) = &other.memory {
             self.add_memory(memory);
         }
@@ -137,7 +141,8 @@ impl Sums {
             MemorySums::from_words(words)
         });
         let self_busy_ns = self.self_busy_ns.saturating_sub(earlier.self_busy_ns);
-        Self { moments, self_busy_ns, memory, histogram }
+        let memory_count = self.memory_count.saturating_sub(earlier.memory_count);
+        Self { moments, self_busy_ns, memory, memory_count, histogram }
     }
 
     fn add_memory(&mut self, other: &MemorySums) {
@@ -163,6 +168,7 @@ struct PathCells {
     squares_high: AtomicU64,
     min_ns: AtomicU64,
     max_ns: AtomicU64,
+    /// Twice the number of sections that `memory` is of, and 1 where it is of any.
     has_memory: AtomicU64,
     memory: [AtomicU64; 6],
     zeros: AtomicU64,
@@ -213,13 +219,14 @@ impl PathCells {
         }
         add(&self.self_busy_ns, ended.self_busy_ns);
         if let Some(memory) = memory {
-            self.record_memory(&ended.counted(memory));
+            self.record_memory(&ended.counted(memory), ended.collapsed);
         }
         self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
     }
 
-    fn record_memory(&self, memory: &MemorySums) {
-        self.has_memory.store(1, Ordering::Relaxed);
+    fn record_memory(&self, memory: &MemorySums, is_collapsed: bool) {
+        let before = self.has_memory.load(Ordering::Relaxed);
+        self.has_memory.store((before | 1) + if is_collapsed { 0 } else { 2 }, Ordering::Relaxed);
         for (cell, value) in self.memory.iter().zip(memory.words()) {
             add(cell, value);
         }
@@ -329,7 +336,8 @@ impl PathCells {
                 max: get(&self.max_ns),
             },
             self_busy_ns: u128::from(get(&self.self_busy_ns)),
-            memory: (get(&self.has_memory) == 1).then(|| MemorySums::from_words(memory)),
+            memory: (get(&self.has_memory) > 0).then(|| MemorySums::from_words(memory)),
+            memory_count: get(&self.has_memory) / 2,
             histogram: Histogram::default(),
         }
     }

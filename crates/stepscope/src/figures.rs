@@ -80,6 +80,9 @@ pub struct SectionFigures {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SectionMemory {
+    /// Sections that these figures are of: fewer than ended where memory was tracked for a part of the run only
+    /// ([`Handle::set_track`](crate::Handle::set_track)).
+    pub count: u64,
     /// Bytes allocated, those of sections inside included.
     pub alloc_bytes: u64,
     /// Bytes freed.
@@ -141,7 +144,7 @@ impl SectionFigures {
             p50_ns: p50,
             p95_ns: distribution.p95().unwrap_or(0),
             p99_ns: distribution.p99().unwrap_or(0),
-            memory: sums.memory.map(SectionMemory::new),
+            memory: sums.memory.map(|memory| SectionMemory::new(sums.memory_count, memory)),
             path,
             sums,
         }
@@ -155,8 +158,9 @@ impl SectionFigures {
 }
 
 impl SectionMemory {
-    fn new(sums: MemorySums) -> Self {
+    fn new(count: u64, sums: MemorySums) -> Self {
         Self {
+            count,
             alloc_bytes: sums.alloc_bytes,
             free_bytes: sums.free_bytes,
             alloc_count: sums.alloc_count,

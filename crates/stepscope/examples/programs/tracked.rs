@@ -25,6 +25,9 @@ pub(crate) fn run(tracks: &str) {
             number += 1;
         }
     }
+    for section in handle.figures().sections() {
+        println!("memory\t{}\t{}", section.path, section.memory.map_or(0, |memory| memory.count));
+    }
     drop(run);
     for path in ["step", "step/work", "step/work/inside", "step/backward", "step/backward/inside"] {
         say(path, number);

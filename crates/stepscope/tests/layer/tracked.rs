@@ -105,6 +105,15 @@ fn it_changes_while_the_program_runs() {
 }
 
 #[test]
+fn sums_of_memory_say_of_how_many_sections_they_are() {
+    let ended = Program::new(&["tracked", "-memory;memory;-memory,-io;cpu,memory"]).succeed();
+    let rows = ended.stdout.lines().filter_map(|line| line.strip_prefix("memory\t")?.split_once('\t'));
+    let counts: BTreeMap<&str, u64> = rows.map(|(path, count)| (path, count.parse().unwrap())).collect();
+    let paths = ["step", "step/backward", "step/backward/inside", "step/work", "step/work/inside"];
+    assert_eq!(counts, paths.map(|path| (path, 20)).into());
+}
+
+#[test]
 fn sections_of_phases_that_are_off_have_no_spans() {
     let recording = recorded("-phase:forward;-phase:backward;phase:optimizer;-cpu", "");
     for (number, names) in [
