@@ -39,11 +39,12 @@ fn short_periods_of_values_that_scatter_are_told() {
         let is_told = |seed: &u64| {
             let first = *seed as usize % every;
             let level = |index: usize| {
-                let long = if seed % 5 == 0 && index % 50 == 49 { 4.0 } else { 1.0 };
+                let long = if seed.is_multiple_of(5) && index % 50 == 49 { 4.0 } else { 1.0 };
                 if index % every == first { 1.3 * long } else { long }
             };
             let told = of(&Noise::new(*seed, 0.05, 0.0).series(count, level));
-            told.contains(&(every as u64, first as u64)) && told.len() == 1 + usize::from(seed % 5 == 0)
+            told.contains(&(every as u64, first as u64))
+                && told.len() == 1 + usize::from(seed.is_multiple_of(5))
         };
         let told = (0..50).filter(is_told).count();
         assert!(told >= 48, "every {every} of {count}: {told} of 50");
@@ -54,7 +55,7 @@ fn short_periods_of_values_that_scatter_are_told() {
 fn what_is_slightly_larger_is_no_multiple_of_its_period() {
     for every in [10, 22, 50] {
         // Of these, a third or so are outliers.
-        let level = |index: usize| if index % every == 0 { 1.25 } else { 1.0 };
+        let level = |index: usize| if index.is_multiple_of(every) { 1.25 } else { 1.0 };
         let series = |seed| Noise::new(seed, 0.07, 0.0).series(18 * every + 4, level);
         let told: Vec<Vec<(u64, u64)>> = (0..50).map(|seed| of(&series(seed))).collect();
         let right = told.iter().filter(|told| told[..] == [(every as u64, 0)]).count();
