@@ -463,6 +463,13 @@ def checkpoint_stalls(finding, report, steps):
     return saved, saved, (steps.total + between) // steps.count, None
 
 
+# Phases whose time between steps other rules judge, or that are the model's own work.
+JUDGED = {
+    "data_loading", "data_wait", "preprocessing", "augmentation", "collate", "forward", "backward", "gradient", "optimizer",
+    "communication", "synchronization", "evaluation", "inference", "checkpoint", "io",
+}
+
+
 def between_steps(finding, report, steps):
     elapsed, unnamed, unrecorded = between(report, steps)
     saved = (unrecorded if "nothing is recorded" in finding["title"] else unnamed) // steps.count
@@ -470,11 +477,12 @@ def between_steps(finding, report, steps):
 
 
 def between(report, steps):
-    """From first steps to last ones, and what of it is in sections without a phase, and in none."""
+    """From first steps to last ones, and what of it is in sections that no other rule judges, and in none."""
     elapsed = sum(rank["throughput"]["elapsed_ns"] for rank in report["ranks"])
     others = sum(rank["other_steps_ns"] for rank in report["ranks"])
     named, unnamed = (
-        sum(row["stats"]["total"] for row in steps.outside if (row["phase"] is None) == is_unnamed) for is_unnamed in (False, True)
+        sum(row["stats"]["total"] for row in steps.outside if (row["phase"] not in JUDGED) == is_unnamed)
+        for is_unnamed in (False, True)
     )
     left = max(0, elapsed - steps.mode["steady_ns"] - others - named)
     return elapsed, min(unnamed, left), max(0, left - unnamed)

@@ -11,7 +11,6 @@ use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
 use crate::outside::{OutsideRecord, OutsideSums, add, give_back};
-use crate::phases::PhaseKey;
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::spent::id_of;
@@ -24,7 +23,7 @@ use crate::sums::Sums;
 /// Time of driving threads between steps: from the first one after warm-up to the last one.
 pub(super) struct Outside {
     sums: OutsideSums,
-    /// What sections without a phase take before and after that, by the ids of their paths.
+    /// What sections take before and after that, by the ids of their paths.
     beyond: BTreeMap<u64, u128>,
 }
 
@@ -43,8 +42,7 @@ impl Outside {
             for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
                 sums.merge(&outside.folded, customs);
                 outside.singly().filter(is_between).for_each(|record| add(&mut sums, record, customs));
-                let are_beyond = outside.singly().filter(|record| !is_between(record));
-                for record in are_beyond.filter(|record| record.phase == PhaseKey::Absent) {
+                for record in outside.singly().filter(|record| !is_between(record)) {
                     let sum = beyond.entry(record.path).or_default();
                     *sum = sum.saturating_add(record.end_ns.saturating_sub(record.start_ns).into());
                 }
@@ -56,7 +54,7 @@ impl Outside {
         Self { sums, beyond }
     }
 
-    /// What sections without a phase take before the steady steps and after them, by path.
+    /// What sections take before the steady steps and after them, by path.
     pub(super) fn beyond(&self, sections: &[SectionRow]) -> BTreeMap<String, u64> {
         let time = |row: &SectionRow| Some((row.path.clone(), narrow(*self.beyond.get(&id_of(&row.path))?)));
         sections.iter().filter_map(time).collect()

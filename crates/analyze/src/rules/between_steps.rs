@@ -1,12 +1,14 @@
 //! Rule `between_steps`: time passes between steps that no phase explains.
 
+use stepscope_core::Phase;
+
 use super::common::apart;
 use super::common::when::when;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
-use crate::summary::{Pause, SectionRow, StepNumbers, Summary};
+use crate::summary::{Pause, PhaseName, SectionRow, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "between_steps",
@@ -15,20 +17,22 @@ pub(super) const RULE: Rule = Rule {
     kind: BottleneckType::Compute,
     may_hold_up_ranks: true,
     doc: Doc {
-        finds: "Time between steps in which no section is recorded, or sections that name no phase.",
+        finds: "Time between steps in which no section is recorded, or sections that name no phase, or one that no other rule \
+                judges.",
         why: "The steps' own times do not show it: a run whose steps take 20 ms each can take twice as long as all of \
               them together.",
         how: "The time from the start of each process' first step after warm-up to the end of its last one, less its \
               steps, those of other modes among them. What the outermost sections on threads that drive steps \
-              take in it is taken off, those with a phase, which other rules judge, and those without one, which this \
-              rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
-              have been, and where sections without a phase last a quarter longer than all of it, as some do that \
-              go on after the last step. The section named is the longest one without a phase that is in no step, if it \
+              take in it is taken off: those with a phase that other rules judge, or that is the model's own work, and those \
+              without one, or with `compile`, `host_to_device`, `device_to_host`, `other` or a phase of the program's own, \
+              which this rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
+              have been, and where sections that it tells apart last a quarter longer than all of it, as some do that \
+              go on after the last step. The section named is the longest one of these that is in no step, if it \
               takes at least half of that time; its calls before the first step after warm-up and after the last step do not count. Where the median time from a step to the next, of those that each process did first, \
               is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
               sections between steps were in them, their places are told. Steps that overlap are not judged, and where \
               processes do steps of the same numbers at other times, a note says so. The gain takes all of the time away.",
-        advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io` or another), \
+        advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io`), \
                  so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
                  thread. Where nothing is recorded, begin with sections around all that the loop does from the end of \
                  one step to the start of the next.",
@@ -71,7 +75,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let is_much = |ns: u64| between.share(ns) >= thresholds.min_share;
     if is_much(between.left_ns) && between.outside_ns > between.left_ns.saturating_add(between.left_ns / 4) {
         return Verdict::unknown(
-            "sections without a phase last longer than what is between steps: which of them is there is not known",
+            "sections that no other rule judges last longer than what is between steps: which of them is there is not known",
         );
     }
     // What was lost may have been recorded between steps.
@@ -93,8 +97,22 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }
     Verdict::fine(match rest_ns {
         0 if between.outside_ns == 0 => "no time between steps is without a phase".into(),
+        _ if between.has_phases => {
+            format!("{rest} of the time passes between steps in what no other rule judges")
+        }
         _ => format!("{rest} of the time passes between steps in no phase"),
     })
+}
+
+/// Phases whose time between steps no other rule judges, and which are no work of the model's.
+const UNJUDGED: [Phase; 4] = [Phase::Compile, Phase::HostToDevice, Phase::DeviceToHost, Phase::Other];
+
+/// Whether sections of this phase are told here, as those without one are.
+fn is_own(phase: Option<&PhaseName>) -> bool {
+    match phase {
+        Some(PhaseName::Known(phase)) => UNJUDGED.contains(phase),
+        Some(PhaseName::Custom(_)) | None => true,
+    }
 }
 
 /// Where steps of the same numbers lie apart in time.
@@ -119,10 +137,12 @@ fn read_of(summary: &Summary, steps: &Steps<'_>) -> Option<(u64, u64)> {
 struct Between<'a> {
     /// From the first step to the last one.
     elapsed_ns: u64,
-    /// Of it, neither in steps nor in outermost sections with a phase.
+    /// Of it, neither in steps nor in outermost sections of phases that others judge.
     left_ns: u64,
-    /// Outermost sections without a phase, some of which may reach beyond the last step.
+    /// The other outermost sections, some of which may reach beyond the last step.
     outside_ns: u64,
+    /// Whether some of these have a phase.
+    has_phases: bool,
     /// What they take of `left_ns`.
     unnamed_ns: u64,
     /// In none.
@@ -141,16 +161,17 @@ impl<'a> Between<'a> {
         let elapsed_ns = sum(&mut summary.instances.iter().map(|row| row.throughput.elapsed_ns));
         let others_ns = sum(&mut summary.instances.iter().map(|row| row.other_steps_ns));
         let between_ns = elapsed_ns.saturating_sub(steps.mode.steady_ns).saturating_sub(others_ns);
-        let outside = |has_phase: bool| {
-            let rows = summary.outside.iter().filter(move |row| row.phase.is_some() == has_phase);
+        let outside = |is_meant: bool| {
+            let rows = summary.outside.iter().filter(move |row| is_own(row.phase.as_ref()) == is_meant);
             sum(&mut rows.map(|row| row.stats.total))
         };
-        let (named_ns, unnamed_ns) = (outside(true), outside(false));
+        let (named_ns, unnamed_ns) = (outside(false), outside(true));
         let left_ns = between_ns.saturating_sub(named_ns);
         Self {
             elapsed_ns,
             left_ns,
             outside_ns: unnamed_ns,
+            has_phases: summary.outside.iter().any(|row| row.phase.is_some() && is_own(row.phase.as_ref())),
             unnamed_ns: unnamed_ns.min(left_ns),
             unrecorded_ns: left_ns.saturating_sub(unnamed_ns),
             recorded_ns: named_ns.saturating_add(unnamed_ns),
@@ -182,10 +203,10 @@ impl<'a> Between<'a> {
     }
 }
 
-/// The section without a phase that is in no step and takes longest between steps, where that is at least half of
+/// The section that no other rule judges, in no step, that takes longest between steps, where that is at least half of
 /// `all_ns`: of those around each other the outermost.
 fn longest(summary: &Summary, all_ns: u64) -> Option<&SectionRow> {
-    let is_meant = |row: &&SectionRow| row.is_part() && row.phase.is_none() && row.in_steps.is_empty();
+    let is_meant = |row: &&SectionRow| row.is_part() && is_own(row.phase.as_ref()) && row.in_steps.is_empty();
     let between = |row: &SectionRow| {
         row.stats.total.saturating_sub(summary.beyond.get(&row.path).copied().unwrap_or(0))
     };
@@ -200,33 +221,34 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     let ns = between.unnamed_ns;
     let gain = between.gain(ns, steps)?;
     let section = between.section;
+    let phase = section.and_then(|row| row.phase.as_ref());
     let what = section.map_or_else(
-        || "Give the sections between steps a phase".into(),
+        || "Give the sections between steps a phase, do it less often".into(),
         |row| {
             format!(
-                "`{}` takes {} in {}: give it a phase",
+                "`{}` takes {} in {}: {}do it less often",
                 names::path(&row.path),
                 duration(row.stats.total),
-                things(row.stats.count, "call", "calls")
+                things(row.stats.count, "call", "calls"),
+                if phase.is_some() { "" } else { "give it a phase, " }
             )
         },
     );
     Some(Finding {
         title: format!(
-            "{} of the time passes between steps in sections without a phase.",
-            percent(between.share(ns))
+            "{} of the time passes between steps in sections {}.",
+            percent(between.share(ns)),
+            if between.has_phases { "that no other rule judges" } else { "without a phase" }
         ),
         severity: gain.severity(),
         section: section.map(|row| row.path.clone()),
-        phase: None,
+        phase: phase.map(|phase| phase.as_str().to_owned()),
         rank: None,
         evidence: between
             .evidence(ns, steps)
             .with_known("calls", section.map(|row| row.stats.count))
             .with_known("call_p50_ns", section.and_then(|row| row.stats.p50)),
-        recommendation: format!(
-            "{what}, do it less often, or let another thread do it while the steps go on."
-        ),
+        recommendation: format!("{what}, or let another thread do it while the steps go on."),
         predicted_gain: Some(gain),
     })
 }

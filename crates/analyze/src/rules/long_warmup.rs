@@ -4,6 +4,7 @@ use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
+use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{ModeSummary, SectionRow, SeriesPoint, StepNumbers, Summary};
@@ -29,7 +30,9 @@ pub(super) const RULE: Rule = Rule {
               often, is none. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
               above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
               is the one whose calls lie most above their own median (all of its time, where it occurs in no more \
-              steps), if that is at least half of it. Where half of it or more is time in which the steps' threads \
+              steps), if that is at least half of it. Of several processes some may wait for one that is slow at first: \
+              before a section that communicates or synchronises another one is named that is at least half of what such \
+              waits leave, and of what warm-up takes on one process. Where half of it or more is time in which the steps' threads \
               waited for a processor, the severity is at most 9.",
         advice: "Keep what was compiled or tuned on disk, and load it; compile before training, or beside it; give \
                  batches few different shapes, so that each is compiled once; fill caches before the first step.",
@@ -91,7 +94,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::unknown("steps have no duration");
     };
     let gain = gain.of(TimeBase::TrainingTime);
-    let section = slow_at_first(summary, mode, excess_ns);
+    let (section, waiting) = slow_at_first(summary, mode, excess_ns);
     let usual_ns = mode.steady.p50.unwrap_or(0);
     let longest = mode.warmup.max_per_instance;
     let what = match section {
@@ -110,6 +113,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         None => "No section explains it: give what the first steps do (compiling, tuning, filling caches) sections of its \
                  own."
             .into(),
+    };
+    let what = match waiting {
+        Some(row) => format!("{what} Meanwhile others wait for it in `{}`.", names::path(&row.path)),
+        None => what,
     };
     let others = Taken::of(summary, mode.mode).and_then(|taken| {
         let (taken_ns, _) = taken.between(0, mode.warmup.steady_step?.checked_sub(1)?);
@@ -176,15 +183,33 @@ fn first_steps(summary: &Summary, mode: &ModeSummary, thresholds: &Thresholds) -
     )
 }
 
-/// The section whose calls lie most above their median, if that is at least half of the warm-up.
-fn slow_at_first<'a>(summary: &'a Summary, mode: &ModeSummary, excess_ns: u64) -> Option<&'a SectionRow> {
+/// The section whose calls lie most above their median, if that is at least half of the warm-up; or one that others wait
+/// for, with where they do.
+fn slow_at_first<'a>(
+    summary: &'a Summary,
+    mode: &ModeSummary,
+    excess_ns: u64,
+) -> (Option<&'a SectionRow>, Option<&'a SectionRow>) {
     const EXPLAINS: f64 = 0.5;
+    let explains = |ns: u64, of_ns: u64| ns > 0 && ns as f64 >= EXPLAINS * of_ns as f64;
     let rows = summary.sections.iter().filter(|row| row.is_part() && row.in_mode(mode.mode).is_some());
     let above_ns =
         |row: &SectionRow| if is_rare(row, mode) { row.stats.total } else { above_usual_ns(&row.stats) };
-    let tails = rows.map(|row| (row, above_ns(row)));
-    let tails = tails.filter(|&(_, ns)| ns as f64 >= EXPLAINS * excess_ns as f64).collect();
-    innermost(tails).first().map(|&(row, _)| row)
+    let tails: Vec<(&SectionRow, u64)> = rows.map(|row| (row, above_ns(row))).collect();
+    let named = |of_ns: u64, is_meant: &dyn Fn(&SectionRow) -> bool| {
+        let tails = tails.iter().copied().filter(|&(row, ns)| is_meant(row) && explains(ns, of_ns));
+        innermost(tails.collect()).first().map(|&(row, _)| row)
+    };
+    let waits = |row: &SectionRow| row.phase.as_ref().is_some_and(is_waiting);
+    let longest = named(excess_ns, &|_| true);
+    let processes = summary.instances.iter().filter(|row| row.steps.count > 0).count() as u64;
+    let Some(wait) = longest.filter(|row| processes > 1 && waits(row)) else { return (longest, None) };
+    let waiting_ns = tails.iter().filter(|(row, _)| waits(row)).map(|&(_, ns)| ns).max().unwrap_or(0);
+    let left_ns = excess_ns.saturating_sub(waiting_ns).max(excess_ns / processes.max(1));
+    match named(left_ns, &|row| !waits(row)) {
+        Some(waited_for) => (Some(waited_for), Some(wait)),
+        None => (longest, None),
+    }
 }
 
 /// Whether a section occurs in no more steps than are warm-up.

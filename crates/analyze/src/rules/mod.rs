@@ -410,6 +410,11 @@ impl<'a> Steps<'a> {
     /// The section of these phases that holds most of the steps' exposed time; of those outside of steps the
     /// longest, where none is inside.
     pub(crate) fn worst_section(&self, phases: &[Phase]) -> Option<&'a SectionRow> {
+        self.worst_section_of(|name| phases.iter().any(|&phase| name.is(phase)))
+    }
+
+    /// The same of phases of any name.
+    pub(crate) fn worst_section_of(&self, is_meant: impl Fn(&PhaseName) -> bool) -> Option<&'a SectionRow> {
         let cost = |row: &SectionRow| {
             let inside = match &self.sums {
                 Some(sums) if sums.inside.contains_key(row.path.as_str()) => row.stats.total,
@@ -422,7 +427,7 @@ impl<'a> Steps<'a> {
             .sections
             .iter()
             .filter(|row| row.is_part())
-            .filter(|row| row.phase.as_ref().is_some_and(|name| phases.iter().any(|&phase| name.is(phase))))
+            .filter(|row| row.phase.as_ref().is_some_and(&is_meant))
             .filter(|row| cost(row) > (0, 0))
             // Of equals the first path, whatever the order of the rows.
             .max_by(|a, b| cost(a).cmp(&cost(b)).then_with(|| b.path.cmp(&a.path)))

@@ -10,6 +10,7 @@ use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, Rule, Steps};
 use crate::narrow::narrow;
 use crate::report::names;
+use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
@@ -34,7 +35,8 @@ pub(super) const RULE: Rule = Rule {
               the section's phase takes most of that, or else as large a part of the cost as they have in the section's longest calls (of the 16 \
               step numbers with the longest), and no more than they take above the others, less what compilation, or forward, backward and their like, take inside it in sections that run in one of ten of its steps or fewer. Where evaluation calls the section, too, the calls of training are judged. Of \
               nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
-              their own. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
+              their own, and so has communication and synchronization where several processes do steps: there it takes as long as \
+              another one does something else. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
               step, on all ranks, are more than a quarter of it, which may be chance, the severity is at most 9.",
         advice: "Look at the slowest steps in the report, or at single traces of them: what does the section do there that \
                  it does not do otherwise? Flush, grow and clean up in small parts at every call or in another thread; \
@@ -74,7 +76,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             count(all)
         ));
     }
-    let is_judged = |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls;
+    let are_several = summary.instances.iter().filter(|row| row.steps.count > 0).count() > 1;
+    let waits = |row: &SectionRow| are_several && row.phase.as_ref().is_some_and(is_waiting);
+    let is_judged =
+        |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls && !waits(row);
     let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, steps.mode, thresholds));
     let rare_ns = |row| {
         let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::OfOthers);

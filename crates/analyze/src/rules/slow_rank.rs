@@ -246,7 +246,7 @@ impl<'a, 'b> Split<'a, 'b> {
             slow_ns.saturating_sub(others_ns) as f64 >= thresholds.explained_share * self.gap_ns as f64
         };
         let phase = self.phase().filter(explains);
-        let section = phase.and_then(|(phase, ..)| steps.worst_section(&[Phase::parse(phase)?]));
+        let section = phase.and_then(|(phase, ..)| steps.worst_section_of(|name| name.as_str() == phase));
         let who = match self.slow {
             [one] => format!("Rank {} works", one.rank),
             some => format!("Ranks {} work", listed(some.iter().map(|rank| rank.rank.to_string()))),

@@ -69,7 +69,7 @@ pub struct InSteps {
     /// Time during which it was the section that the step's exposed time was attributed to (the innermost of
     /// highest rank on the driving thread, or what this waited for on another thread), nested sections excluded.
     pub exposed_ns: u64,
-    /// Of `calls` those in warm-up: in steps before the first number at which no process warms up. Of more than 512 sections
+    /// Of `calls` those in warm-up: in steps before the first number at which no process warms up. Of more than 2,048 sections
     /// in such a step not all are known; of one that is not, this and the following are 0.
     pub warmup_calls: u64,
     /// Of `total_ns` that of these calls.

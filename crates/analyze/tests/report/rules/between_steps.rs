@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report;
 use stepscope_analyze::rules::Config;
-use stepscope_analyze::summary::{Pause, StepNumbers};
+use stepscope_analyze::summary::{Pause, PhaseName, StepNumbers};
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
@@ -154,6 +154,33 @@ fn sections_without_a_phase_are_named() {
 }
 
 #[test]
+fn phases_that_no_rule_judges_are_told_as_none_is() {
+    let with = |phase: PhaseName| {
+        let mut summary = run(2_000).between_untagged("draw", &[30 * MS; 30]).build();
+        let row = summary.sections.iter_mut().find(|row| row.path == "draw").unwrap();
+        row.phase = Some(phase.clone());
+        summary.outside.iter_mut().for_each(|row| row.phase = Some(phase.clone()));
+        summary
+    };
+    for phase in [PhaseName::Custom("plotting".into()), PhaseName::Known(Phase::Compile)] {
+        let findings = found(RULE, &with(phase.clone()));
+        let draw = &findings[0];
+        assert_eq!(
+            draw.title,
+            "45 % of the time passes between steps in sections that no other rule judges."
+        );
+        assert_eq!((draw.section.as_deref(), draw.phase.as_deref()), (Some("draw"), Some(phase.as_str())));
+        let advice = &draw.recommendation;
+        assert!(advice.starts_with("`draw` takes 900 ms in 30 calls: do it less often, or"), "{advice}");
+    }
+    // What the model does is no waste.
+    for phase in [Phase::Evaluation, Phase::Inference, Phase::Forward] {
+        let findings = found(RULE, &with(PhaseName::Known(phase)));
+        assert!(findings.iter().all(|finding| finding.title.ends_with("nothing is recorded.")), "{phase}");
+    }
+}
+
+#[test]
 fn what_other_rules_judge_is_fine() {
     let summary = run(1_500).between(Phase::Checkpoint, "checkpoint", &[500 * MS]).build();
     assert_eq!(fine(RULE, &summary), "no time between steps is without a phase");
@@ -199,7 +226,7 @@ fn steps_that_were_not_read_may_be_between_the_others() {
     assert!(unknown(RULE, &summary).starts_with("100 of 200 steps were read"));
     // Something long follows the last step, or is between others.
     let summary = run(1_100).between_untagged("export", &[500 * MS]).build();
-    assert!(unknown(RULE, &summary).starts_with("sections without a phase last longer"));
+    assert!(unknown(RULE, &summary).starts_with("sections that no other rule judges last longer"));
     // Sections were lost, perhaps there.
     let mut summary = run(2_000).build();
     summary.coverage.whole_steps = 90;

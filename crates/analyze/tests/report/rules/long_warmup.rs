@@ -1,5 +1,6 @@
 //! Fixtures of `long_warmup`.
 
+use stepscope_analyze::summary::PhaseName;
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -63,6 +64,34 @@ fn what_only_the_first_steps_do_is_named() {
     assert_eq!(finding.section.as_deref(), Some("step/forward/compile"));
     let advice = &finding.recommendation;
     assert!(advice.starts_with("`step/forward/compile` takes 2.00 s in 10 calls:"), "{advice}");
+}
+
+#[test]
+fn of_several_ranks_the_section_is_named_that_others_wait_for() {
+    // Of four ranks one compiles for 200 ms in each of ten steps, and three communicate as long.
+    let of = |ranks: usize, compiling: u64| {
+        let waits: Vec<u64> = (0..200).map(|call| if call < 30 { 201 * MS } else { MS }).collect();
+        let run = Run::of(190, 10 * MS).warmup(&[210 * MS; 40]).varying("all_reduce", &waits);
+        let mut summary = run.varying("jit", &[200 * MS]).build();
+        let mut row = |name: &str| summary.sections.iter().position(|row| row.name == name).unwrap();
+        let (jit, reduce) = (row("jit"), row("all_reduce"));
+        summary.sections[jit].stats = same(10, compiling);
+        summary.sections[jit].in_steps[0].steps = 10;
+        summary.sections[reduce].phase = Some(PhaseName::Known(Phase::Communication));
+        let rank = summary.instances[0].clone();
+        summary.instances = vec![rank; ranks];
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        (finding.section.unwrap(), finding.recommendation)
+    };
+    let (section, advice) = of(4, 200 * MS);
+    assert_eq!(section, "step/jit");
+    assert!(advice.starts_with("`step/jit` takes 2.00 s in 10 calls: "), "{advice}");
+    assert!(advice.contains(" Meanwhile others wait for it in `step/all_reduce`. "), "{advice}");
+    // What is less than half of what one of them takes explains nothing, and one process waits for none.
+    for (section, advice) in [of(4, 90 * MS), of(1, 200 * MS)] {
+        assert_eq!(section, "step/all_reduce");
+        assert!(!advice.contains("Meanwhile"), "{advice}");
+    }
 }
 
 #[test]

@@ -191,6 +191,19 @@ fn checkpoints_and_waits_are_left_to_their_rules() {
 }
 
 #[test]
+fn waits_for_other_processes_are_left_to_their_rules() {
+    for phase in [Phase::Communication, Phase::Synchronization] {
+        let mut summary = Run::of(200, 10 * MS).varying("part", &spikes()).build();
+        let row = summary.sections.iter_mut().find(|row| row.name == "part").unwrap();
+        row.phase = Some(PhaseName::Known(phase));
+        assert_eq!(found(RULE, &summary).len(), 1, "{phase}");
+        let second = summary.instances[0].clone();
+        summary.instances.push(second);
+        assert!(fine(RULE, &summary).starts_with("no section"), "{phase}");
+    }
+}
+
+#[test]
 fn what_loaders_do_and_steps_read_in_part_are_not_judged() {
     let run = || Run::of(200, 10 * MS).varying("log", &spikes());
     let mut elsewhere = run().build();

@@ -60,6 +60,18 @@ fn the_rank_that_works_longer_is_named_with_its_section() {
     );
     let gain = finding.predicted_gain.unwrap();
     assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (2 * MS, 8 * MS));
+    // A phase of the program's own has a section, too.
+    let mut summary = group(&ranks);
+    let own = PhaseName::Custom("plotting".into());
+    let forward = summary.sections.iter_mut().find(|row| row.name == "forward").unwrap();
+    forward.phase = Some(own.clone());
+    let times = summary.instances.iter_mut().flat_map(|row| &mut row.phases_per_step);
+    times.filter(|time| time.phase.is(Phase::Forward)).for_each(|time| time.phase = own.clone());
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(
+        (finding.phase.as_deref(), finding.section.as_deref()),
+        (Some("plotting"), Some("step/forward"))
+    );
     // Where phases are alike none is named.
     ranks[5].1 = USUAL;
     let [finding] = found(RULE, &group(&ranks)).try_into().unwrap();
