@@ -2,7 +2,7 @@
 time; what is said about it is computed from the steps themselves."""
 
 import numbering
-
+import warmup
 
 
 def compare_changes(report, run, compare):
@@ -29,10 +29,32 @@ def compare_changes(report, run, compare):
         after = [points[start] for start in starts if step <= start <= change["to_step"]]
         compare.equal(where, "steps_before", change["steps_before"], sum(map(len, before)))
         compare.equal(where, "steps_after", change["steps_after"], sum(map(len, after)))
+        if change["in_every"] is not None:
+            period = period_of(report, mode, change["in_every"])
+            if period is None:
+                compare.missing(where, f"no period of {change['in_every']} steps")
+                continue
+            inside = [start for start in starts if change["from_step"] <= start <= change["to_step"]]
+            # The last round ends where the next level begins.
+            inside += [start for start in starts if start > change["to_step"]][:1]
+            before, after = (rounds(side, points, period, inside, step) for side in ("before", "after"))
         if change["kind"] == "sudden":
             compare.equal(where, "before_ns", change["before_ns"], level(before))
             compare.equal(where, "after_ns", change["after_ns"], level(after))
         cause(change, run.steps_of(mode), phases.get(mode, 0), paths, where, compare)
+
+
+def period_of(report, mode, every):
+    periodic = (row for row in report["detailed_metrics"]["periodic"] if row["mode"] == mode)
+    return next((period for row in periodic for period in row["periods"] if period["every"] == every), None)
+
+
+def rounds(side, points, period, starts, step):
+    """The means of points from one periodic step to before the next one, on one side of a step."""
+    periodic = [start for start in starts if warmup.is_of(start, period)]
+    ends = [(a, b) for a, b in zip(periodic, periodic[1:]) if (b <= step if side == "before" else a >= step)]
+    means = lambda a, b: [sum(points[at]) // len(points[at]) for at in starts if a <= at < b]
+    return [[sum(means(a, b)) // len(means(a, b))] for a, b in ends]
 
 
 def points_of(steps, shift):

@@ -388,6 +388,7 @@ def level_of(report, steps, median):
     """That median; where the run changed, the mean of the medians between the changes, over their steps; where it did not,
     and a rank is slow, that of the ranks' medians."""
     changes = [change for change in report["detailed_metrics"].get("changes", []) if change["mode"] == steps.mode["mode"]]
+    changes = [change for change in changes if change["in_every"] is None]
     if not changes:
         if all(finding["rule"] != "slow_rank" for finding in report.get("bottlenecks", [])):
             return median
@@ -431,7 +432,8 @@ def slower_since(finding, report, steps):
     its_own = [min([change["after_ns"], level, *times[1:place]]) for place, level in enumerate(times)]
     mine = sum(count * max(0, level - change["before_ns"]) for (count, _), level in zip(levels, its_own))
     saved = mine // steps.mode["steady"]["count"]
-    is_large = 4 * more >= change["before_ns"]
+    # A slower clock makes all steps longer, not only periodic ones.
+    is_large = 4 * more >= change["before_ns"] or change["in_every"] is not None
     most = None if is_large or change["cause"] is None or explains(change["cause"]) else 9
     third = (change["to_step"] - change["from_step"]) // 3
     ends = (change["step"] - 1, change["step"])

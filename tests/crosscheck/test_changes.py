@@ -28,7 +28,7 @@ def steps():
 def slower():
     change = {
         "mode": "train", "kind": "sudden", "from_step": 1, "step": 121, "to_step": 200, "step_numbers": 1,
-        "steps_before": 120, "steps_after": 80, "before_ns": 10 * MS, "after_ns": 12 * MS, "p_value": 1e-9,
+        "steps_before": 120, "steps_after": 80, "before_ns": 10 * MS, "after_ns": 12 * MS, "in_every": None, "p_value": 1e-9,
         "cause": {
             "phase": "forward", "before_ns": 4 * MS, "after_ns": 6 * MS, "step_before_ns": 10 * MS,
             "step_after_ns": 12 * MS,
@@ -60,9 +60,43 @@ def slower():
     }
 
 
-def differences(report):
+def periodic_steps():
+    """Every 4th step takes 30 ms, from the 123rd on 50 ms; all others 10 ms. Of each 6 ms are in no phase."""
+    made = []
+    for number in range(200):
+        duration = (10 if number % 4 < 3 else 30 if number < 120 else 50) * MS
+        forward = duration - 6 * MS
+        made.append(types.SimpleNamespace(
+            number=number, offset=0, duration=duration, is_whole=True, unattributed=6 * MS,
+            phases={"forward": (forward, forward, forward, 1)}, spent={"step": 6 * MS, "step/forward": forward},
+        ))
+    return made
+
+
+def slower_by_every_fourth():
+    """The steps before: 93 of 10 ms and 30 of 30 ms; since: 57 of 10 ms and 20 of 50 ms."""
+    before, after = (93 * 10 + 30 * 30) * MS // 123, (57 * 10 + 20 * 50) * MS // 77
+    cause = {
+        "phase": "forward", "before_ns": (93 * 4 + 30 * 24) * MS // 123, "after_ns": (57 * 4 + 20 * 44) * MS // 77,
+        "step_before_ns": before, "step_after_ns": after,
+    }
+    cause["section"] = {"path": "step/forward", "before_ns": cause["before_ns"], "after_ns": cause["after_ns"]}
+    change = {
+        "mode": "train", "kind": "sudden", "from_step": 0, "step": 123, "to_step": 199, "step_numbers": 1,
+        "steps_before": 123, "steps_after": 77, "before_ns": 15 * MS, "after_ns": 20 * MS, "in_every": 4, "p_value": 1e-9,
+        "cause": cause,
+    }
+    report = slower()
+    report["bottlenecks"] = []
+    report["detailed_metrics"]["changes"] = [change]
+    period = {"every": 4, "first_step": 3, "since_step": None}
+    report["detailed_metrics"]["periodic"] = [{"mode": "train", "periods": [period]}]
+    return report
+
+
+def differences(report, made=None):
     compare = comparison.Comparison()
-    run = types.SimpleNamespace(steps_of=lambda mode: steps())
+    run = types.SimpleNamespace(steps_of=lambda mode: made or steps())
     changes.compare_changes(report, run, compare)
     findings.compare_findings(report, run, compare)
     return compare.differences
@@ -92,6 +126,14 @@ class Changes(unittest.TestCase):
         changed = slower()
         changed["bottlenecks"][0]["predicted_gain"]["saved_ns_per_step"] += 1
         self.assertNotEqual(differences(changed), [])
+
+    def test_periodic_steps_change_by_means_over_rounds(self):
+        self.assertEqual(differences(slower_by_every_fourth(), periodic_steps()), [])
+        for key, value in slower_by_every_fourth()["detailed_metrics"]["changes"][0].items():
+            if isinstance(value, int):
+                changed = slower_by_every_fourth()
+                changed["detailed_metrics"]["changes"][0][key] = value + 1
+                self.assertNotEqual(differences(changed, periodic_steps()), [], key)
 
     def test_what_no_phase_explains_is_not_severe(self):
         cause = slower()["detailed_metrics"]["changes"][0]["cause"]
@@ -127,7 +169,7 @@ class Changes(unittest.TestCase):
         # 300 steps of 10 ms, 100 that rise to 14 ms, 600 of 14 ms.
         change = {
             "mode": "train", "kind": "gradual", "from_step": 300, "step": 300, "to_step": 399, "steps_before": 0,
-            "steps_after": 100, "before_ns": 10 * MS, "after_ns": 14 * MS,
+            "steps_after": 100, "before_ns": 10 * MS, "after_ns": 14 * MS, "in_every": None,
         }
         points = [{"step": step, "count": 4} for step in range(0, 1000, 4)]
         report = {"detailed_metrics": {"changes": [change], "series": [{"mode": "train", "points": points}]}}

@@ -154,7 +154,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         ),
         values: series::values(run, numbers.of_mode(Mode::Train)),
         disagreements: sections.disagreements,
-        changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows)),
+        changes: changes::of(&steps, &coverage, &series, &phase_series, (run, &sections.rows), &periods),
         periodic,
         phase_series,
         examples: examples::of(run, &steps, &modes, &periods),

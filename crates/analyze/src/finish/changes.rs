@@ -1,4 +1,4 @@
-//! Where step times change, and in which phase.
+//! Where step times change, all of them or periodic ones alone, and in which phase.
 
 use std::collections::BTreeMap;
 
@@ -6,8 +6,10 @@ use stepscope_core::Mode;
 
 use super::narrow;
 use super::numbering::Numbering;
+use super::periods::Periods;
 use super::steps::Steady;
 use crate::changes::{self, Change};
+use crate::periods::Period;
 use crate::points::{PhasePoint as PhasePointAcc, numbers};
 use crate::run::RunAcc;
 use crate::spent::id_of;
@@ -23,6 +25,7 @@ pub(super) fn of(
     series: &[StepSeries],
     phases: &[PhaseSeries],
     (run, sections): (&RunAcc, &[SectionRow]),
+    periods: &[Periods],
 ) -> Vec<StepChange> {
     if coverage.partly_read().is_some() {
         return Vec::new();
@@ -37,15 +40,50 @@ pub(super) fn of(
                 series.points.iter().filter(|point| point.count > 0 && point.step >= first).collect();
             let times: Vec<u64> = points.iter().map(|point| point.mean_ns()).collect();
             let phases = phases.iter().find(|row| row.mode == series.mode);
-            let found = changes::changes(&times);
+            let mut found: Vec<(Change, Option<u64>)> =
+                changes::changes(&times).into_iter().map(|change| (change, None)).collect();
+            if found.is_empty() {
+                let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
+                let its = periods.iter().filter(|periods| periods.mode == series.mode);
+                found = its
+                    .flat_map(Periods::found)
+                    .find_map(|period| of_period(period, &numbers, &times))
+                    .unwrap_or_default();
+            }
             if found.is_empty() {
                 return Vec::new();
             }
             let spent = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
-            let of = |change| row(series, &points, phases, &spent, &change);
+            let of = |(change, in_every)| row(series, &points, phases, &spent, (&change, in_every));
             found.into_iter().filter_map(of).collect::<Vec<_>>()
         })
         .collect()
+}
+
+/// The changes of periodic steps, which those between hide: of means over rounds, each from one such step to before the next
+/// one. Absent without any.
+fn of_period(period: &Period, numbers: &[u64], times: &[u64]) -> Option<Vec<(Change, Option<u64>)>> {
+    let starts: Vec<usize> =
+        (0..).zip(numbers).filter(|(_, number)| period.holds(**number)).map(|(at, _)| at).collect();
+    let rounds = starts.windows(2).filter_map(|ends| {
+        let round = times.get(*ends.first()?..*ends.last()?)?;
+        let sum: u128 = round.iter().map(|&time| u128::from(time)).sum();
+        sum.checked_div(round.len() as u128).map(narrow)
+    });
+    let means: Vec<u64> = rounds.collect();
+    let place = |round: usize, end: usize| match round {
+        0 => Some(0),
+        last if last == means.len() => Some(end),
+        inside => starts.get(inside).copied(),
+    };
+    let of_steps = |change: Change| {
+        let (from, at, to) = (place(change.from, 0)?, place(change.at, 0)?, place(change.to, times.len())?);
+        // A drift begins where all of it does.
+        let at = if change.is_gradual { from } else { at };
+        Some((Change { from, at, to, ..change }, Some(period.every)))
+    };
+    let found: Vec<_> = changes::changes(&means).into_iter().filter_map(of_steps).collect();
+    (!found.is_empty()).then_some(found)
 }
 
 fn row(
@@ -53,7 +91,7 @@ fn row(
     points: &[&SeriesPoint],
     phases: Option<&PhaseSeries>,
     sections: &Sections<'_>,
-    change: &Change,
+    (change, in_every): (&Change, Option<u64>),
 ) -> Option<StepChange> {
     let steps = |from: usize, to: usize| {
         let part = points.get(from..to).unwrap_or_default();
@@ -81,6 +119,7 @@ fn row(
         steps_after: steps(change.at, change.to),
         before_ns: change.before,
         after_ns: change.after,
+        in_every,
         p_value: change.p_value,
         cause: phases.and_then(|phases| {
             let is_slower = change.after > change.before;

@@ -61,6 +61,11 @@ impl Periods {
         (!found.is_empty()).then_some(Self { mode: series.mode, found, longest })
     }
 
+    /// The periods, the rarest first.
+    pub(super) fn found(&self) -> &[Period] {
+        &self.found
+    }
+
     /// Which of them a step is of.
     fn position(&self, number: u64) -> Option<usize> {
         position(&self.found, number)

@@ -33,7 +33,9 @@ pub(super) const RULE: Rule = Rule {
               elsewhere, by as much as that probability takes. Places are told by medians, so that outliers and \
               periodic slow steps are no changes; where steps go round (every other one is a multiple, or batches \
               come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
-              place of the round by itself. In runs of more than 65,536 steps several numbers are one point, and the \
+              place of the round by itself. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
+              the same is done with means over rounds, each from one such step to before the next one: a change of these \
+              alone. In runs of more than 65,536 steps several numbers are one point, and the \
               step is about that one. No change is what lasts for less than 20 steps, or less than a twentieth of the run (however long that is, 100 \
               steps are enough where it begins or ends with them, and 40 for a quick beginning and between two changes in one \
               direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
@@ -45,7 +47,7 @@ pub(super) const RULE: Rule = Rule {
               steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
               half of what steps grew, and grew by half as much again of its own time as the rest of the step did; the section \
               named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
-              does, all of the step is slower: while that is by less than a quarter it may be no more than the \
+              does, all of the step is slower: while that is by less than a quarter (of all steps) it may be no more than the \
               machine's clock, and the severity is at most 9; so it is where at least half of what steps grew is time \
               in which their threads waited for a processor.",
         advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
@@ -209,18 +211,24 @@ fn finding(
     let gain = Gain::upper_bound(all_ns / steps.mode.steady.count.max(1), mean_ns)?;
     let is_explained = |cause: &&ChangeCause| cause.explains(thresholds.explained_share);
     let cause = change.cause.as_ref().filter(is_explained);
-    let of_the_machine = others.is_some()
-        || cause.is_none() && change.cause.is_some() && lasting.share() < thresholds.machine_share;
+    // A slower clock makes all steps longer.
+    let may_be_clock = change.in_every.is_none() && lasting.share() < thresholds.machine_share;
+    let of_the_machine = others.is_some() || cause.is_none() && change.cause.is_some() && may_be_clock;
     let phase = cause.and_then(|cause| cause.phase.as_ref());
     let section = cause.and_then(ChangeCause::section_that_explains);
     let at_least = if lasting.is_least { "at least " } else { "" };
     let longer = format!("{at_least}{}", percent(lasting.share()));
+    let longer = match change.in_every {
+        Some(every) => format!("{longer} longer on average, by one in {}", count(every)),
+        None => format!("{longer} longer"),
+    };
     let title = match change.kind {
-        ChangeKind::Sudden => {
-            format!("Slower since {}: steps take {longer} longer than before.", step_of(change))
+        ChangeKind::Sudden if change.in_every.is_none() => {
+            format!("Slower since {}: steps take {longer} than before.", step_of(change))
         }
+        ChangeKind::Sudden => format!("Slower since {}: steps take {longer}.", step_of(change)),
         ChangeKind::Gradual => {
-            format!("Slower bit by bit since {}: steps take {longer} longer at last.", step_of(change))
+            format!("Slower bit by bit since {}: steps take {longer} at last.", step_of(change))
         }
     };
     let evidence = Evidence::new()
@@ -228,6 +236,7 @@ fn finding(
         .with("before_ns", change.before_ns)
         .with("after_ns", lasting.after_ns)
         .with("longer_share", rounded(lasting.share(), 6))
+        .with_known("in_every", change.in_every)
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
         .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 6)))
@@ -284,6 +293,10 @@ fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary)
         (None, _) if change.cause.is_none() => {
             "In which phase is not known: record at level `detailed`, with sections that name a phase.".into()
         }
+        (None, _) if change.in_every.is_some() => format!(
+            "No phase explains it, all of such a step is slower, and the steps between are not: look for what {since} in what \
+             these do."
+        ),
         (None, _) => format!(
             "No phase explains it, all of the step is slower: look for clock speed and heat, other programs that \
              {}, and memory that runs short.",

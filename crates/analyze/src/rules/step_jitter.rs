@@ -259,8 +259,11 @@ struct Levels {
 impl Levels {
     /// None where the run kept its level.
     fn of(summary: &Summary, mode: &ModeSummary) -> Option<Self> {
-        let changes: Vec<&StepChange> =
-            summary.changes.iter().filter(|change| change.mode == mode.mode).collect();
+        let changes: Vec<&StepChange> = summary
+            .changes
+            .iter()
+            .filter(|change| change.mode == mode.mode && change.in_every.is_none())
+            .collect();
         let within = |from: u64, to: u64| u128::from(steps_within(summary, mode.mode, from, to));
         let first = changes.first()?;
         let highest_ns = changes.iter().map(|change| change.after_ns).fold(first.before_ns, u64::max);

@@ -40,6 +40,9 @@ pub struct StepChange {
     pub before_ns: u64,
     /// The same after; of a gradual change, what its line ends with.
     pub after_ns: u64,
+    /// Where only periodic steps changed, every how many these are: then times are means over rounds, each from one of
+    /// them to before the next one, and of rounds the middle two fifths.
+    pub in_every: Option<u64>,
     /// Bound of the probability that steps without a change show one so clear.
     pub p_value: f64,
     /// The phase that moved most in the same direction; absent where no whole steps are known on both sides.

@@ -51,6 +51,40 @@ fn a_change_is_told_with_its_levels_and_its_phase() {
     );
 }
 
+#[test]
+fn a_change_of_periodic_steps_alone_is_told() {
+    // Every 4th step updates the weights: for 1 ms, and from the 250th on for 2 ms.
+    let step = |number: u64| {
+        let (start, noise) = (number * 10_000_000, number * 7_919 % 13 * US);
+        let update = match number {
+            _ if number % 4 > 0 => 0,
+            0..250 => 1_000 * US,
+            _ => 2_000 * US,
+        };
+        let mut build = Build::new(number + 1);
+        build.step(number as i64, start, start + 600 * US + noise + update).thread(1);
+        build.span(1, "forward", start, start + 500 * US).phase(Phase::Forward).thread(1);
+        if update > 0 {
+            build
+                .span(1, "update", start + 500 * US, start + 500 * US + update)
+                .phase(Phase::Optimizer)
+                .thread(1);
+        }
+        build.trace()
+    };
+    let summary = summarise(&(0..600).map(step).collect::<Vec<_>>());
+    // The first of these steps that is longer.
+    assert_eq!(told(&summary), [(Mode::Train, ChangeKind::Sudden, 0, 252, 599)]);
+    let change = &summary.changes[0];
+    assert_eq!((change.in_every, change.steps_before, change.steps_after), (Some(4), 252, 348));
+    let off = |ns: u64, expected: u64| ns.abs_diff(expected) < 2 * US;
+    assert!(off(change.before_ns, 856 * US) && off(change.after_ns, 1_106 * US), "{change:?}");
+    let cause = change.cause.as_ref().unwrap();
+    assert_eq!(cause.phase, Some(PhaseName::Known(Phase::Optimizer)));
+    assert_eq!((cause.before_ns, cause.after_ns), (250 * US, 500 * US));
+    assert_eq!(cause.section.as_ref().unwrap().path, "step/update");
+}
+
 /// As [`slower`]; half of what prepares is in sections inside that, and one of them takes what is more. `others` more
 /// sections are in each step.
 fn slower_inside(others: usize) -> Vec<Trace> {

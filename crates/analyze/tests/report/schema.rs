@@ -150,6 +150,7 @@ pub(crate) fn change(kind: ChangeKind, step: u64) -> StepChange {
         steps_after: 200 - step,
         before_ns: 10 * MS,
         after_ns: 12 * MS,
+        in_every: None,
         p_value: 1e-9,
         cause: Some(ChangeCause {
             phase: Some(PhaseName::Known(Phase::Preprocessing)),

@@ -1,5 +1,6 @@
 //! Changes of the step time in words.
 
+use super::periods;
 use crate::report::Report;
 use crate::report::units::{count, duration, percent};
 use crate::summary::{ChangeKind, EXPLAINED_SHARE, StepChange};
@@ -20,10 +21,14 @@ pub(crate) fn steps(change: &StepChange) -> String {
     }
 }
 
-/// How much: `14 % slower`.
+/// How much: `14 % slower`, `14 % slower on average, by every 4th step`.
 pub(crate) fn much(change: &StepChange) -> String {
     let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
-    format!("{} {word}", percent(change.relative().abs()))
+    let much = format!("{} {word}", percent(change.relative().abs()));
+    match change.in_every {
+        Some(every) => format!("{much} on average, by {}", periods::steps(every)),
+        None => much,
+    }
 }
 
 /// What the phase that moved most is of it; where it does not explain it, no finding names it either.

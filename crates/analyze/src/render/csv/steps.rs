@@ -194,6 +194,7 @@ pub(super) fn changes(report: &Report) -> String {
         .column("steps_after", |row| row.steps_after.into())
         .column("before_ns", |row| row.before_ns.into())
         .column("after_ns", |row| row.after_ns.into())
+        .column("in_every", |row| row.in_every.into())
         .column("p_value", |row| row.p_value.into())
         .column("cause_phase", |row| {
             row.cause.as_ref().and_then(|cause| cause.phase.as_ref()).map(PhaseName::as_str).into()

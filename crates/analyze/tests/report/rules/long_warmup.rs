@@ -73,7 +73,7 @@ fn of_several_ranks_the_section_is_named_that_others_wait_for() {
         let waits: Vec<u64> = (0..200).map(|call| if call < 30 { 201 * MS } else { MS }).collect();
         let run = Run::of(190, 10 * MS).warmup(&[210 * MS; 40]).varying("all_reduce", &waits);
         let mut summary = run.varying("jit", &[200 * MS]).build();
-        let mut row = |name: &str| summary.sections.iter().position(|row| row.name == name).unwrap();
+        let row = |name: &str| summary.sections.iter().position(|row| row.name == name).unwrap();
         let (jit, reduce) = (row("jit"), row("all_reduce"));
         summary.sections[jit].stats = same(10, compiling);
         summary.sections[jit].in_steps[0].steps = 10;

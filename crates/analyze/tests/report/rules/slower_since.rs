@@ -30,6 +30,28 @@ fn then(step: u64, to_step: u64, before_ms: u64, after_ms: u64) -> StepChange {
 }
 
 #[test]
+fn what_makes_periodic_steps_longer_is_no_clock() {
+    let with = |in_every: Option<u64>| {
+        let mut summary = slower();
+        let [change] = &mut summary.changes[..] else { panic!("one change") };
+        change.in_every = in_every;
+        let cause = change.cause.as_mut().unwrap();
+        // All phases alike.
+        (cause.before_ns, cause.after_ns) = (2_000_000, 2_400_000);
+        (cause.step_before_ns, cause.step_after_ns) = (10_000_000, 12_000_000);
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    let (all, fourth) = (with(None), with(Some(4)));
+    assert_eq!(all.title, "Slower since step 120: steps take 20 % longer than before.");
+    assert_eq!(fourth.title, "Slower since step 120: steps take 20 % longer on average, by one in 4.");
+    assert_eq!((all.severity.min(9.0), fourth.evidence.get("in_every")), (all.severity, Some(&json!(4))));
+    assert!(all.recommendation.contains("clock speed"), "{}", all.recommendation);
+    let advice = &fourth.recommendation;
+    assert!(advice.contains("look for what began at step 120 in what these do"), "{advice}");
+}
+
+#[test]
 fn what_others_on_the_machine_take_is_told_and_no_fault() {
     let with = |taken_ns: u64| {
         let mut summary = slower();
