@@ -57,7 +57,7 @@ fn a_change_of_periodic_steps_alone_is_told() {
     let step = |number: u64| {
         let (start, noise) = (number * 10_000_000, number * 7_919 % 13 * US);
         let update = match number {
-            _ if number % 4 > 0 => 0,
+            _ if !number.is_multiple_of(4) => 0,
             0..250 => 1_000 * US,
             _ => 2_000 * US,
         };
