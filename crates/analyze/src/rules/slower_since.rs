@@ -6,7 +6,7 @@ use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::{shortest_level, smallest_visible};
+use crate::changes::{MIN_POINTS, shortest_level, smallest_visible};
 use crate::points::numbers;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -124,6 +124,7 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
     let Some(series) = summary.series.iter().find(|series| series.mode == steps.mode.mode) else {
         return Verdict::fine(KEPT);
     };
+    let mode = steps.mode.mode;
     let first = steps.mode.warmup.steady_step.unwrap_or(0);
     let points = series.points.iter().filter(|point| point.count > 0 && point.step >= first);
     let times: Vec<u64> = points.map(SeriesPoint::mean_ns).collect();
@@ -131,9 +132,13 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
         Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
             let shortest = u64::try_from(shortest_level(times.len())).unwrap_or(u64::MAX);
             let steps = count(shortest.saturating_mul(numbers(series.shift)));
+            let periodic = match summary.periodic.iter().any(|periodic| periodic.mode == mode) {
+                true => format!(", or in periodic steps alone for less than {MIN_POINTS} of them,"),
+                false => String::new(),
+            };
             Verdict::fine(format!(
-                "{KEPT} (what lasts for less than {steps} steps may go unseen): a change of {seen} % in the middle would \
-                 have been seen"
+                "{KEPT} (what lasts for less than {steps} steps{periodic} may go unseen): a change of {seen} % in the \
+                 middle would have been seen"
             ))
         }
         Some(seen) => {

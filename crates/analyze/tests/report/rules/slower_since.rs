@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{ChangeKind, StepChange, StepNumbers, StepSeries};
+use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, StepChange, StepNumbers, StepSeries};
 use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
@@ -226,6 +226,14 @@ fn what_would_not_have_been_seen_is_not_fine() {
         fine(RULE, &with(&|step| 10 * MS + noise(step))),
         "step times keep their level (what lasts for less than 20 steps may go unseen): a change of 5 % in the middle \
          would have been seen"
+    );
+    let mut summary = with(&|step| 10 * MS + noise(step));
+    let usual = summary.modes[0].steady;
+    summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: Vec::new() }];
+    let kept = fine(RULE, &summary);
+    assert!(
+        kept.contains("20 steps, or in periodic steps alone for less than 20 of them, may go unseen"),
+        "{kept}"
     );
     // Eight steps each at one of five levels.
     let wandering = with(&|step| [10, 20, 14, 26, 12][(step / 8 % 5) as usize] * MS + noise(step));
