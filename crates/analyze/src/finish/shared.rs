@@ -11,11 +11,14 @@ use super::aggregates::Total;
 use crate::paths::{PathTree, ROOT};
 use crate::sections::{SectionAcc, Sections};
 
-/// What is left of the sums under `(other)` while sections take what is theirs.
+/// The sums under `(other)`, and what sections take of them.
 pub(super) struct Shared {
-    rest: Option<Total>,
+    all: Option<Total>,
     /// Paths with calls that were counted there. What was called inside of such a call was not counted at all.
     entered: BTreeSet<u32>,
+    /// The calls of these paths, and those of them that are in sums of their own.
+    taken: Distribution,
+    counted: Total,
 }
 
 impl Shared {
@@ -25,8 +28,8 @@ impl Shared {
         let is_so_called = |path: u32| path == ROOT || (tree.depth(path) == 1 && tree.name(path) == OTHER);
         let is_of_spans =
             sections.sorted().any(|(path, acc)| is_so_called(path) && acc.durations.count() > 0);
-        let rest = if is_of_spans { None } else { totals.remove(OTHER) };
-        Self { rest, entered: BTreeSet::new() }
+        let all = if is_of_spans { None } else { totals.remove(OTHER) };
+        Self { all, entered: BTreeSet::new(), taken: Distribution::default(), counted: Total::default() }
     }
 
     /// Takes off the calls of a path that its own sums do not have; whether there are some. To be asked of paths before
@@ -38,7 +41,9 @@ impl Shared {
         acc: &SectionAcc,
         total: Option<&Total>,
     ) -> bool {
-        let Some(rest) = &mut self.rest else { return false };
+        if self.all.is_none() {
+            return false;
+        }
         let counted = total.map_or(0, |total| total.moments.count);
         let is_inside = self.entered.contains(&tree.parent(path));
         if !is_inside && acc.durations.count() <= counted {
@@ -46,44 +51,52 @@ impl Shared {
         }
         self.entered.insert(path);
         if !is_inside {
-            rest.take_off(&acc.durations.0, total);
+            self.taken.merge(&acc.durations.0);
+            total.into_iter().for_each(|total| self.counted.merge(total));
         }
         true
     }
 
     /// The sums of calls that no span shows, by their path.
     pub(super) fn rest(self) -> Option<(String, Total)> {
-        self.rest.filter(|rest| rest.moments.count > 0).map(|rest| (OTHER.to_owned(), rest))
+        let mut rest = self.all?;
+        if !self.entered.is_empty() {
+            rest.take_off(&self.taken, &self.counted);
+        }
+        (rest.moments.count > 0).then(|| (OTHER.to_owned(), rest))
     }
 }
 
 impl Total {
+    fn merge(&mut self, other: &Self) {
+        self.moments.merge(&other.moments);
+        self.histogram.merge(&other.histogram);
+    }
+
     /// Takes off those of `calls` that are not in `counted`. The shortest and the longest are known as buckets are then,
     /// and what the rest did itself is not.
-    fn take_off(&mut self, calls: &Distribution, counted: Option<&Self>) {
-        let (theirs, none) = (calls.moments(), Self::default());
-        let counted = counted.unwrap_or(&none);
-        let less = |all: u64, taken: u64, known: u64| all.saturating_sub(taken.saturating_sub(known));
-        let less_of = |all: u128, taken: u128, known: u128| all.saturating_sub(taken.saturating_sub(known));
-        let (mine, known) = (&mut self.moments, &counted.moments);
-        mine.count = less(mine.count, theirs.count, known.count);
-        mine.sum = less_of(mine.sum, theirs.sum, known.sum);
-        mine.sum_of_squares = less_of(mine.sum_of_squares, theirs.sum_of_squares, known.sum_of_squares);
+    fn take_off(&mut self, calls: &Distribution, counted: &Self) {
+        // Adding what is counted elsewhere first, nothing is less than what is taken.
+        let (least_ns, most_ns) = (self.moments.min, self.moments.max.max(self.moments.min));
+        self.merge(counted);
+        let (mine, theirs) = (&mut self.moments, calls.moments());
+        mine.count = mine.count.saturating_sub(theirs.count);
+        mine.sum = mine.sum.saturating_sub(theirs.sum);
+        mine.sum_of_squares = mine.sum_of_squares.saturating_sub(theirs.sum_of_squares);
         let taken = histogram(calls);
-        let by_index = |histogram: &Histogram| histogram.buckets().collect::<BTreeMap<i32, u64>>();
-        let (taken_of, known_of) = (by_index(&taken), by_index(&counted.histogram));
-        let in_bucket = |of: &BTreeMap<i32, u64>, index| of.get(&index).copied().unwrap_or(0);
-        let mut rest = Histogram::default();
-        rest.add_zeros(less(self.histogram.zeros(), taken.zeros(), counted.histogram.zeros()));
-        for (index, count) in self.histogram.buckets() {
-            rest.add_to_bucket(index, less(count, in_bucket(&taken_of, index), in_bucket(&known_of, index)));
-        }
-        let end = |index| Some(midpoint(index).clamp(mine.min, mine.max.max(mine.min)));
-        let indices: Vec<i32> = rest.buckets().map(|(index, _)| index).collect();
-        let least = if rest.zeros() > 0 { Some(0) } else { indices.first().copied().and_then(end) };
-        let most = indices.last().copied().and_then(end);
-        (mine.min, mine.max) = (least.unwrap_or(mine.min), most.unwrap_or(mine.max));
-        self.histogram = rest;
+        let of: BTreeMap<i32, u64> = taken.buckets().collect();
+        let left =
+            |(index, count): (i32, u64)| (index, count.saturating_sub(of.get(&index).copied().unwrap_or(0)));
+        let buckets: Vec<(i32, u64)> =
+            self.histogram.buckets().map(left).filter(|&(_, count)| count > 0).collect();
+        let zeros = self.histogram.zeros().saturating_sub(taken.zeros());
+        let end =
+            |bucket: Option<&(i32, u64)>| bucket.map(|&(index, _)| midpoint(index).clamp(least_ns, most_ns));
+        mine.min = if zeros > 0 { 0 } else { end(buckets.first()).unwrap_or(least_ns) };
+        mine.max = end(buckets.last()).unwrap_or(most_ns);
+        self.histogram = Histogram::default();
+        self.histogram.add_zeros(zeros);
+        buckets.into_iter().for_each(|(index, count)| self.histogram.add_to_bucket(index, count));
         self.self_busy_ns = None;
         self.memory = None;
     }
