@@ -1,6 +1,6 @@
 // What is known of the steps and stands in their plot: warm-up, periodic steps, changes; as `render/html/marks.rs` does.
 
-/** Periodic steps that are marked one by one. */
+/** Periodic steps that are marked one by one; for more of them one line stands. */
 const SINGLY = 120;
 
 /** Warm-up, which lies below the lines. `x` gives a step's place in percent. */
@@ -16,9 +16,12 @@ function marksAbove({ changes, periods }, x, [from, to], { top, bottom }) {
   const made = [];
   for (const { every, first, words } of periods) {
     const begin = first + Math.max(Math.ceil((from - first) / every), 0) * every;
-    for (let step = begin, count = 0; step <= to && count < SINGLY; step += every, count += 1) {
-      made.push(drawn('line', { class: 'beat', x1: `${x(step)}%`, x2: `${x(step)}%`, y1: bottom - 1, y2: bottom - 9 }, drawn('title', {}, words)));
+    const beat = (x1, x2, y2) => made.push(drawn('line', { class: 'beat', x1: `${x1}%`, x2: `${x2}%`, y1: bottom - 1, y2 }, drawn('title', {}, words)));
+    if (begin + SINGLY * every <= to) {
+      beat(x(begin), 100, bottom - 1);
+      continue;
     }
+    for (let step = begin; step <= to; step += every) beat(x(step), x(step), bottom - 9);
   }
   changes.forEach((change, row) => {
     const [left, right] = [Math.max(x(change.from), 0), Math.min(x(change.to), 100)];

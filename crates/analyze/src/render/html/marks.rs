@@ -8,7 +8,7 @@ use crate::render::common::{changes, periods};
 use crate::report::Report;
 use crate::summary::ChangeKind;
 
-/// Periodic steps that are marked one by one; more of them nobody tells apart.
+/// Periodic steps that are marked one by one; more of them nobody tells apart, and one line stands for all.
 pub(super) const SINGLY: u64 = 120;
 
 /// The marks of the report's mode.
@@ -70,16 +70,22 @@ impl Marks {
     /// What lies above them: changes, with their words, and periodic steps along the axis.
     pub(super) fn draw_above(&self, share: &dyn Fn(u64) -> f64, top: f64, out: &mut String) {
         for period in &self.periods {
-            let steps = (0..SINGLY).map(|n| period.first.saturating_add(n.saturating_mul(period.every)));
-            let places = steps.map(share).take_while(|share| *share <= 1.0);
-            for at in places {
+            let place = |n: u64| share(period.first.saturating_add(n.saturating_mul(period.every)));
+            let (low, high) = (HEIGHT - BOTTOM - 1.0, HEIGHT - BOTTOM - 9.0);
+            let mut beat = |from: f64, to: f64, y1: f64, y2: f64| {
                 out.push_str(&format!(
-                    "<line class=\"beat\" x1=\"{at:.2}%\" x2=\"{at:.2}%\" y1=\"{:.0}\" y2=\"{:.0}\"><title>{}</title></line>\n",
-                    HEIGHT - BOTTOM - 1.0,
-                    HEIGHT - BOTTOM - 9.0,
+                    "<line class=\"beat\" x1=\"{:.2}%\" x2=\"{:.2}%\" y1=\"{y1:.0}\" y2=\"{y2:.0}\"><title>{}</title></line>\n",
+                    100.0 * from,
+                    100.0 * to,
                     period.words,
-                    at = 100.0 * at,
                 ));
+            };
+            if place(SINGLY) <= 1.0 {
+                beat(place(0), 1.0, low, low);
+                continue;
+            }
+            for at in (0..SINGLY).map(place).take_while(|share| *share <= 1.0) {
+                beat(at, at, low, high);
             }
         }
         for (row, change) in self.changes.iter().enumerate() {
@@ -138,4 +144,25 @@ impl Marks {
 fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn periodic_steps_are_marked_one_by_one_or_by_one_line_to_the_end() {
+        let drawn = |every: u64, steps: u64| {
+            let period = Period { every, first: every - 1, words: "often".into() };
+            let marks = Marks { periods: vec![period], ..Marks::default() };
+            let mut out = String::new();
+            marks.draw_above(&|step| step as f64 / (steps - 1) as f64, 20.0, &mut out);
+            out
+        };
+        let (few, many) = (drawn(25, 300), drawn(4, 2_000));
+        assert_eq!((few.matches("class=\"beat\"").count(), many.matches("class=\"beat\"").count()), (12, 1));
+        assert!(many.contains("x1=\"0.15%\" x2=\"100.00%\""), "{many}");
+        // As many as are marked singly.
+        assert_eq!(drawn(4, 480).matches("class=\"beat\"").count(), 120);
+    }
 }
