@@ -145,6 +145,10 @@ fn live(directory: &std::path::Path) {
     steps(10);
     // It is dead when this is answered, long before time is up.
     assert_eq!(control.flush(LONG, Reach::Written), Flushed::TimedOut);
+    // Who waits is told before the thread has ended, and parts with what it recorded itself.
+    while recorder.roster.read().1.len() > 1 {
+        std::thread::yield_now();
+    }
     print("death", &recorder);
     drop(open);
     // More than the ring has room for, here and on threads that end.
