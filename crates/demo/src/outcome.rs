@@ -65,7 +65,7 @@ pub struct StepMs {
 pub struct Work {
     /// Lines of the archive that loader threads parsed for the batches used.
     pub archive_lines: u64,
-    /// Pixels read in steps to compute the mean and deviation of the training set.
+    /// Pixels of the training set whose mean and deviation were computed in steps, each time anew.
     pub statistics_pixels: u64,
     /// Bytes of activations still held when training ended.
     pub kept_bytes: u64,

@@ -44,7 +44,7 @@ impl<'a> Normalizer<'a> {
         images.mapv_inplace(|pixel| statistics.normalized(pixel));
     }
 
-    /// Pixels of the training set read in steps so far.
+    /// Pixels of the training set whose mean and deviation were computed in steps so far.
     pub(crate) fn statistics_pixels(&self) -> u64 {
         self.statistics_pixels
     }
@@ -73,18 +73,13 @@ struct Statistics {
 }
 
 impl Statistics {
+    /// In two passes: the squares of what the pixels differ from their mean by, which loses no digits.
     fn of(digits: &Digits, train: &[usize]) -> Self {
-        let (mut sum, mut squares) = (0.0_f64, 0.0_f64);
-        for (pixels, _) in train.iter().filter_map(|&image| digits.get(image)) {
-            for &pixel in pixels {
-                let pixel = f64::from(pixel);
-                sum += pixel;
-                squares += pixel * pixel;
-            }
-        }
+        let pixels = || train.iter().filter_map(|&image| digits.get(image)).flat_map(|(pixels, _)| pixels);
         let count = (train.len() * PIXELS).max(1) as f64;
-        let mean = sum / count;
-        let deviation = (squares / count - mean * mean).max(0.0).sqrt();
+        let mean = pixels().map(|&pixel| f64::from(pixel)).sum::<f64>() / count;
+        let variance = pixels().map(|&pixel| (f64::from(pixel) - mean).powi(2)).sum::<f64>() / count;
+        let deviation = variance.sqrt();
         Self { mean: mean as f32, scale: if deviation > 0.0 { (1.0 / deviation) as f32 } else { 1.0 } }
     }
 
