@@ -193,7 +193,7 @@ impl Builder {
         self
     }
 
-    /// Room for ended sections, in bytes per thread (`STEPSCOPE_RING_BYTES`; default: 1 MiB).
+    /// Room for ended sections, in bytes per thread, from 16 KiB to 2 GiB (`STEPSCOPE_RING_BYTES`; default: 1 MiB).
     pub fn ring_bytes(mut self, bytes: usize) -> Self {
         self.config.ring_bytes = bytes;
         self

@@ -18,7 +18,7 @@ use crate::capture::Capture;
 use crate::demand::OnSignal;
 use crate::filter::Filter;
 use crate::ids::SpanIds;
-use crate::ring::Overflow;
+use crate::ring::{self, Overflow};
 use crate::track::Track;
 
 /// The resolved settings of a recorder.
@@ -159,6 +159,15 @@ impl Config {
         }
         if let Some(bytes) = reader.number("STEPSCOPE_RING_BYTES") {
             self.ring_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+            let (least, most) = (*ring::BYTES.start(), *ring::BYTES.end());
+            if !ring::BYTES.contains(&self.ring_bytes) {
+                self.ring_bytes = self.ring_bytes.clamp(least, most);
+                let taken = self.ring_bytes;
+                reader.warn(
+                    "STEPSCOPE_RING_BYTES",
+                    &format!("is not from {least} to {most}: {taken} is taken"),
+                );
+            }
         }
         if let Some(bytes) = reader.number("STEPSCOPE_DIR_BYTES") {
             self.directory_bytes = bytes;
@@ -263,6 +272,13 @@ impl<F: Fn(&str) -> Option<Said>> Reader<'_, F> {
         (!text.is_empty()).then_some((name, text))
     }
 
+    /// Names what the place says of it, and `what` is to be said of that.
+    fn warn(&mut self, variable: &str, what: &str) {
+        if let Some((name, text)) = self.text(variable) {
+            self.warnings.push(format!("{name}={text} {what}"));
+        }
+    }
+
     fn list(&mut self, variable: &str) -> Option<Vec<String>> {
         let (_, text) = self.text(variable)?;
         Some(text.split(',').map(|item| item.trim().to_owned()).collect())
@@ -352,6 +368,14 @@ mod tests {
             assert_eq!(config.aggregate_interval, Config::default().aggregate_interval);
             let [warning] = warnings.as_slice() else { panic!("{warnings:?}") };
             assert!(warning.starts_with(variable) && warning.ends_with(": ignored"), "{warning}");
+        }
+        for (text, taken) in [("0", 16_384), ("16383", 16_384), ("99999999999999", 1 << 31)] {
+            let of_one = |name: &str| (name == "STEPSCOPE_RING_BYTES").then(|| text.into());
+            let mut warnings = Vec::new();
+            assert_eq!(Config::new(&File::default(), of_one, &mut warnings).ring_bytes, taken);
+            let said =
+                format!("STEPSCOPE_RING_BYTES={text} is not from 16384 to 2147483648: {taken} is taken");
+            assert_eq!(warnings, [said]);
         }
         let off = |name: &str| (name == "STEPSCOPE_SUMS").then(|| "off".into());
         assert!(!Config::new(&File::default(), off, &mut warnings).sums && warnings.len() == 6);

@@ -180,7 +180,7 @@ impl Filter {
     }
 }
 
-/// A percentage with up to four decimals.
+/// A percentage, of 100 at most, with up to four decimals.
 fn millionths(text: &str) -> Option<u32> {
     let number = text.strip_suffix('%')?.trim_end();
     let (whole, decimals) = number.split_once('.').unwrap_or((number, "0"));
@@ -189,7 +189,8 @@ fn millionths(text: &str) -> Option<u32> {
         return None;
     }
     let parts: u32 = format!("{decimals:0<4}").parse().ok()?;
-    whole.parse::<u32>().ok()?.checked_mul(10_000)?.checked_add(parts)
+    let millionths = whole.parse::<u32>().ok()?.checked_mul(10_000)?.checked_add(parts)?;
+    (millionths <= 1_000_000).then_some(millionths)
 }
 
 /// A number and its unit.
@@ -353,6 +354,7 @@ mod tests {
             "budget=1.%",
             "budget=1.00001%",
             "budget=-1%",
+            "budget=100.0001%",
             "budget=999999%",
         ];
         let mut refused = Vec::new();

@@ -122,7 +122,10 @@ impl Identity {
                 std::path::Path::new(&path).file_name().map(|name| name.to_string_lossy().into_owned())
             })
             .unwrap_or_default();
-        let mut attributes = resource_attributes(&variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default());
+        let list = variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
+        let mut attributes = resource_attributes(&list, |why| {
+            warnings.push(format!("OTEL_RESOURCE_ATTRIBUTES: {why}: ignored"))
+        });
         let mut take = |key: &str| {
             let index = attributes.iter().position(|(name, _)| name == key)?;
             Some(attributes.remove(index).1)
@@ -201,18 +204,30 @@ fn fresh_run_id() -> String {
 }
 
 /// `OTEL_RESOURCE_ATTRIBUTES` (`k=v,k=v`, both percent-encoded): each key once, the last value of it, and none that
-/// the layer knows better itself.
-fn resource_attributes(list: &str) -> Vec<(String, String)> {
-    let pairs = list.split(',').filter_map(|pair| pair.split_once('='));
+/// the layer knows better itself. What says no attribute is handed to `refuse`, and so are those beyond
+/// [`MAX_ATTRIBUTES`].
+fn resource_attributes(list: &str, mut refuse: impl FnMut(String)) -> Vec<(String, String)> {
     let mut attributes: Vec<(String, String)> = Vec::new();
-    for (key, value) in pairs.take(MAX_ATTRIBUTES) {
+    let mut beyond = 0_usize;
+    for part in list.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        let Some((key, value)) = part.split_once('=').filter(|(key, _)| !key.trim().is_empty()) else {
+            refuse(format!("{part:?} is no key=value"));
+            continue;
+        };
         let (key, value) = (percent_decode(key.trim()), percent_decode(value.trim()));
         let is_named_only = matches!(key.as_str(), attr::SERVICE_NAME | attr::SERVICE_VERSION);
         if key.is_empty() || value.is_empty() || (attr::find(&key).is_some() && !is_named_only) {
             continue;
         }
         attributes.retain(|(name, _)| *name != key);
-        attributes.push((key, value));
+        if attributes.len() < MAX_ATTRIBUTES {
+            attributes.push((key, value));
+        } else {
+            beyond += 1;
+        }
+    }
+    if beyond > 0 {
+        refuse(format!("{beyond} attributes beyond the first {MAX_ATTRIBUTES}"));
     }
     attributes
 }
@@ -381,5 +396,20 @@ mod tests {
         let of_file = || Given { configured_name: Some("of a file".into()), ..Given::default() };
         assert_eq!(resolve(of_file(), &variables).service_name, "my app");
         assert_eq!(resolve(of_file(), &[]).service_name, "of a file");
+    }
+
+    #[test]
+    fn attributes_that_are_none_and_those_beyond_the_bound_are_named() {
+        let read = |list: &str| {
+            let mut refused = Vec::new();
+            (resource_attributes(list, |why| refused.push(why)).len(), refused)
+        };
+        assert_eq!(
+            read("a=b,,c, =d"),
+            (1, ["\"c\" is no key=value", "\"=d\" is no key=value"].map(String::from).to_vec())
+        );
+        let many = (0..MAX_ATTRIBUTES + 3).map(|key| format!("k{key}=v,")).collect::<String>();
+        assert_eq!(read(&format!("{many}k0=w")), (64, vec!["3 attributes beyond the first 64".to_owned()]));
+        assert_eq!(read(""), (0, vec![]));
     }
 }

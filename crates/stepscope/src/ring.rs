@@ -85,10 +85,13 @@ pub(crate) struct Reserved {
 /// Words that only urgent records may use.
 const RESERVE: usize = if cfg!(loom) { 2 } else { 512 };
 
+/// Bytes that a ring has.
+pub(crate) const BYTES: std::ops::RangeInclusive<usize> = 8 * 4 * RESERVE..=1 << 31;
+
 impl Ring {
-    /// A ring of at least `bytes`; the number of words is rounded up to a power of two.
+    /// A ring of at least `bytes`, within [`BYTES`]; the number of words is rounded up to a power of two.
     pub(crate) fn new(bytes: usize, overflow: Overflow) -> Self {
-        let words = (bytes / 8).clamp(4 * RESERVE, 1 << 28).next_power_of_two();
+        let words = (bytes.clamp(*BYTES.start(), *BYTES.end()) / 8).next_power_of_two();
         let reserve = match overflow {
             Overflow::DropNewest => RESERVE,
             Overflow::KeepSteps => words / 2,

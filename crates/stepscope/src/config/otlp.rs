@@ -236,6 +236,23 @@ impl Otlp {
     }
 }
 
+/// Headers that requests have anyway, or that say how they are carried: a second one would make another request of it.
+const OF_THE_PROTOCOL: &[&str] = &[
+    "connection",
+    "content-encoding",
+    "content-length",
+    "content-type",
+    "expect",
+    "host",
+    "keep-alive",
+    "proxy-connection",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+    "user-agent",
+];
+
 /// `k=v,k=v`, values percent-encoded, without those that no request could carry. What is said of these does not have
 /// their values: they may be secret.
 fn headers(text: &str, mut refuse: impl FnMut(String)) -> Vec<(String, String)> {
@@ -250,6 +267,8 @@ fn headers(text: &str, mut refuse: impl FnMut(String)) -> Vec<(String, String)> 
         let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&byte);
         if name.is_empty() || !name.bytes().all(is_name) {
             refuse(format!("{name:?} is no name of a header"));
+        } else if OF_THE_PROTOCOL.contains(&name.as_str()) || name.starts_with("grpc-") {
+            refuse(format!("{name} is the protocol's own"));
         } else if value.bytes().any(|byte| byte.is_ascii_control() && byte != b'\t') {
             refuse(format!("the value of {name} has control characters"));
         } else {
@@ -307,11 +326,14 @@ mod tests {
 
     #[test]
     fn a_header_that_cannot_be_sent_does_not_hold_up_the_others() {
-        let (otlp, warnings) =
-            read(&[("OTEL_EXPORTER_OTLP_HEADERS", "bad key=secret,a=b,secret,c=secret%0A,=secret,,d=e")]);
+        let (otlp, warnings) = read(&[(
+            "OTEL_EXPORTER_OTLP_HEADERS",
+            "bad key=secret,a=b,secret,c=secret%0A,=secret,,Content-Length=secret,\
+                    grpc-timeout=secret,d=e",
+        )]);
         let header = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(otlp.traces.headers, [header("a", "b"), header("d", "e")]);
-        assert_eq!(warnings.len(), 4, "{warnings:?}");
+        assert_eq!(warnings.len(), 6, "{warnings:?}");
         assert!(warnings.iter().all(|text| !text.contains("secret")), "{warnings:?}");
     }
 

@@ -85,6 +85,14 @@ impl Target {
         }
         let (host, port) = host_and_port(authority).map_err(|why| format!("the endpoint {url} {why}"))?;
         let port = port.unwrap_or(if is_tls { 443 } else { 80 });
+        // The path of a base goes on behind what it says, which would be a part of the query; a signal's own URL may have one.
+        let ends = if added.is_empty() { &['#'][..] } else { &['?', '#'] };
+        if path.contains(ends) {
+            return Err(format!(
+                "the endpoint {url} has a part behind its path, where the path of the signal would go: leave it out, or \
+                 name the whole URL of the traces (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)"
+            ));
+        }
         let path = if is_grpc { paths.grpc.to_owned() } else { joined(path, added) };
         if path.parse::<hyper::http::uri::PathAndQuery>().is_err() {
             return Err(format!("the endpoint {url} has a path that no request can have: percent-encode it"));
@@ -214,6 +222,8 @@ mod tests {
             ("http://host:65536", "has no valid port"),
             ("http://[::1]4318", "has no valid port"),
             ("http://host/a b", "has a path that no request can have"),
+            ("http://host/in?key=a", "has a part behind its path"),
+            ("http://host/in#a", "has a part behind its path"),
         ] {
             let said = format!("the endpoint {url} {why}");
             assert!(parse(url).is_err_and(|error| error.starts_with(&said)), "{url}: {:?}", parse(url));
@@ -237,6 +247,7 @@ mod tests {
         };
         assert_eq!(path("http://host:1/in/v2/"), "/in/v2/");
         assert_eq!(path("http://host:1"), "/");
+        assert_eq!(path("http://host:1/in?key=a"), "/in?key=a");
         assert!(Targets::parse(&Otlp::default()).is_err());
     }
 
