@@ -272,6 +272,20 @@ def checkpoint_stalls(finding, report, steps):
     return expected, of, section
 
 
+def evaluation_stalls(finding, report, steps, evaluation, stalls):
+    """`evaluation` are the steps of that, which `stalls` hold up."""
+    held_up, whole = evaluation.inside(stalls), evaluation.mode["steady_ns"]
+    of = Fraction(held_up, max(1, steps.total + whole))
+    expected = {
+        "evaluation_stalled_share": six(of),
+        "evaluation_stalled_ns": held_up,
+        "evaluation_total_ns": whole,
+        "evaluation_steps": evaluation.count,
+        "steps": steps.count,
+    }
+    return expected, of, worst(report, evaluation, stalls)
+
+
 def memory_growth(finding, report, steps, hourly):
     """`hourly` steps an hour."""
     leak = report["leaks"][0]
@@ -342,4 +356,7 @@ def worst(report, steps, phases):
     return min(rows, key=lambda row: (*(-part for part in cost(row)), row["path"]), default={"path": None})["path"]
 
 
-OF_RULE = {rule.__name__: rule for rule in (input_bound, slow_preprocessing, slow_section, checkpoint_stalls, memory_growth)}
+OF_RULE = {
+    rule.__name__: rule
+    for rule in (input_bound, slow_preprocessing, slow_section, checkpoint_stalls, evaluation_stalls, memory_growth)
+}

@@ -13,6 +13,9 @@ import warmup
 WAITING = ("data_wait", "data_loading")
 PREPARATION = ("preprocessing", "augmentation", "collate")
 INPUT = WAITING + PREPARATION
+# What evaluation need not do itself, and the steps from which it is judged.
+EVALUATION_STALLS = INPUT + ("io",)
+MIN_EVALUATION_STEPS = 20
 MIN_SHARE = Fraction(5, 100)
 NOT_ENDED = 5
 # Growth an hour, GiB, from which a leak without a known limit has this severity.
@@ -35,6 +38,7 @@ def compare_findings(report, run, compare):
             is_found = exposed > 0 and Fraction(exposed, steps.total + between) >= least
             compare.equal("findings", rule, len(rules[rule]), int(is_found))
     compare.equal("findings", "memory_growth", len(rules["memory_growth"]), len(report["leaks"]))
+    compare.equal("findings", "evaluation_stalls", len(rules["evaluation_stalls"]), int(does_evaluation_stall(report, read)))
     for finding in report["bottlenecks"]:
         where = f"finding {finding['id']}"
         compare.equal(where, "rank", finding["rank"], rank_of(finding, report))
@@ -112,11 +116,11 @@ def compare_words(report, compare):
 
 
 class Steps:
-    """The steady steps of the primary mode, and the input between them."""
+    """The steady steps of the primary mode, or of another one, and the input between them."""
 
-    def __init__(self, report, by_sums=True):
+    def __init__(self, report, by_sums=True, mode=None):
         modes = {mode["mode"]: mode for mode in report["detailed_metrics"]["modes"]}
-        self.mode = modes.get(report["summary"]["mode"])
+        self.mode = modes.get(mode or report["summary"]["mode"])
         self.outside = report["detailed_metrics"]["outside"]
         if self.mode is None:
             return
@@ -206,6 +210,8 @@ def known(rule, report, steps):
         return {"waiting": WAITING, "loader": loader, "computing_ns": computing, "sharing_ns": sharing(report, steps, quick)}
     if rule == "slow_preprocessing":
         return {"preparation": PREPARATION}
+    if rule == "evaluation_stalls":
+        return {"evaluation": evaluation_of(report), "stalls": EVALUATION_STALLS}
     return {"hourly": steps_an_hour(report, steps)} if rule == "memory_growth" else {}
 
 
@@ -465,6 +471,25 @@ def checkpoint_stalls(finding, report, steps):
     return saved, saved, (steps.total + between) // steps.count, None
 
 
+def evaluation_of(report):
+    """The evaluation steps beside the training."""
+    return Steps(report, by_sums=False, mode="eval")
+
+
+def does_evaluation_stall(report, steps):
+    """Whether enough evaluation steps were read, and what holds them up is enough of the time of training and evaluation."""
+    beside = evaluation_of(report)
+    if steps.mode is None or not steps.count or beside.mode in (None, steps.mode) or not beside.can_judge(MIN_EVALUATION_STEPS):
+        return False
+    return Fraction(beside.inside(EVALUATION_STALLS), steps.total + beside.mode["steady_ns"]) >= MIN_SHARE
+
+
+def evaluation_stalls(finding, report, steps):
+    beside = evaluation_of(report)
+    saved = beside.inside(EVALUATION_STALLS) // steps.count
+    return saved, saved, (steps.total + beside.mode["steady_ns"]) // steps.count, None
+
+
 # Phases whose time between steps other rules judge, or that are the model's own work.
 JUDGED = {
     "data_loading", "data_wait", "preprocessing", "augmentation", "collate", "forward", "backward", "gradient", "optimizer",
@@ -692,7 +717,7 @@ def spans_lost(finding, report, steps):
 # What only single steps tell.
 BY_SPANS = (
     "step_jitter", "slow_rank", "slower_since", "between_steps", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls",
-    "long_warmup",
+    "long_warmup", "evaluation_stalls",
 )
 
 RULES = {
@@ -700,6 +725,7 @@ RULES = {
     for rule in (
         input_bound, slow_preprocessing, slow_section, step_jitter, slow_rank, slower_since, between_steps, checkpoint_stalls,
         memory_growth, spans_lost, host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
+        evaluation_stalls,
     )
 }
 # The phases that a rule of their own judges, and from which share on.

@@ -7,6 +7,7 @@ mod between;
 mod demo;
 mod disturbed;
 mod doctor;
+mod evaluated;
 mod family;
 mod figures;
 mod hostile;

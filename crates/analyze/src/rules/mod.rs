@@ -2,7 +2,7 @@
 //! one: its documentation, its thresholds, its check. A new rule is one file, its line here, and a fixture.
 
 use serde::{Deserialize, Serialize};
-use stepscope_core::Phase;
+use stepscope_core::{Mode, Phase};
 
 use self::common::program::Recorder;
 use crate::report::units::{count, percent, things};
@@ -85,6 +85,7 @@ pub mod between_steps;
 pub mod checkpoint_stalls;
 pub mod communication_waits;
 pub mod deep_prefetch;
+pub mod evaluation_stalls;
 pub mod host_bound;
 pub mod input_bound;
 pub mod io_stalls;
@@ -115,6 +116,7 @@ registry! {
     slower_since,
     between_steps,
     checkpoint_stalls,
+    evaluation_stalls,
     memory_growth,
     deep_prefetch,
     tiny_sections,
@@ -227,6 +229,12 @@ impl<'a> Steps<'a> {
         let steps = Self { sums: None, ..Self::of(summary, 0)? };
         steps.at_least(min_steps)?;
         Ok(steps)
+    }
+
+    /// The steady steps of another mode than the primary one by their spans alone; absent where there are none.
+    pub(crate) fn beside(summary: &'a Summary, mode: Mode) -> Option<Self> {
+        let mode = summary.modes.iter().find(|row| row.mode == mode)?;
+        Some(Self { summary, mode, sums: None })
     }
 
     fn at_least(&self, min_steps: u64) -> Result<(), Verdict> {

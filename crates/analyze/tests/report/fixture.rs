@@ -221,6 +221,18 @@ impl Run {
         self
     }
 
+    /// Has the steps of `other` beside these, as those of evaluation, `eval_step`.
+    pub(crate) fn evaluation(mut self, other: Self) -> Self {
+        let Summary { modes, sections, .. } = other.summary;
+        self.summary.modes.extend(modes.into_iter().map(|mode| ModeSummary { mode: Mode::Eval, ..mode }));
+        self.summary.sections.extend(sections.into_iter().map(|mut row| {
+            row.in_steps.iter_mut().for_each(|part| part.mode = Mode::Eval);
+            row.path = format!("eval_{}", row.path);
+            row
+        }));
+        self
+    }
+
     /// Puts sections of a phase between the steps.
     pub(crate) fn between(self, phase: Phase, name: &str, durations: &[u64]) -> Self {
         self.outside(Some(phase), name, durations)

@@ -4,6 +4,7 @@ mod between_steps;
 mod checkpoint_stalls;
 mod communication_waits;
 mod deep_prefetch;
+mod evaluation_stalls;
 mod host_bound;
 mod input_bound;
 mod io_stalls;

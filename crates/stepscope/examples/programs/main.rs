@@ -9,6 +9,7 @@ mod between;
 mod budget;
 mod captured;
 mod clock;
+mod evaluated;
 mod everything;
 mod exemplars;
 mod family;
@@ -70,6 +71,7 @@ fn main() {
         }
         "around" => around::run(argument(1), argument(2)),
         "between" => between::run(number(1), number(2)),
+        "evaluated" => evaluated::run(number(1), number(2)),
         "strays" => around::strays(),
         "captured" => captured::run(argument(1)),
         "figures" => figures::run(argument(1)),

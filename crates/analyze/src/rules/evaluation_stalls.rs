@@ -1,0 +1,115 @@
+//! Rule `evaluation_stalls`: evaluation beside training waits for its input, prepares it, or reads and writes.
+
+use stepscope_core::{Mode, Phase};
+
+use super::{Config, Doc, Rule, Steps, TOLD};
+use crate::report::units::{duration, listed, percent, things};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::summary::Summary;
+
+pub(super) const RULE: Rule = Rule {
+    id: "evaluation_stalls",
+    since: "0.1.0",
+    name: "Evaluation stalls",
+    kind: BottleneckType::Io,
+    may_hold_up_ranks: false,
+    doc: Doc {
+        finds: "Evaluation steps (`step!(n, mode = eval)`) beside the training that wait for batches, load or prepare them, or read \
+                and write.",
+        why: "The other rules judge the steps of training. Training stands still while evaluation runs, and evaluation is often given \
+              no loader threads of its own, since it is rare; with many held-out samples it is not short.",
+        how: "The exposed time of these phases in the evaluation steps, divided by the time of training steps, of the input between \
+              them, and of evaluation steps, warm-up of both excluded: what the finding calls the training time. Evaluation that is \
+              a section and no steps is not judged: its input between steps is counted as evaluation, and inside of a training step \
+              as that step's.",
+        advice: "Load evaluation's batches in threads of their own, as those of training; read and prepare the held-out samples \
+                 once, and keep them; evaluate on fewer of them, or less often.",
+        example: "21 % of the training time goes into data_wait in evaluation steps.\n\
+                  \x20   eval_step/data_wait: 500 times, 12 ms each\n\
+                  With two loader threads for them, too, the run took 41 min instead of 52 min.",
+    },
+    check,
+};
+
+thresholds! {
+    /// Share of the training time (training steps, input between them, evaluation steps) from which it is a finding.
+    min_share: f64 = 0.05;
+    /// Evaluation steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+/// What evaluation need not do itself, or not each time.
+const STALLS: &[Phase] = &[
+    Phase::DataWait,
+    Phase::DataLoading,
+    Phase::Preprocessing,
+    Phase::Augmentation,
+    Phase::Collate,
+    Phase::Io,
+];
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.evaluation_stalls;
+    let training = match Steps::read(summary, 1) {
+        Ok(training) => training,
+        Err(verdict) => return verdict,
+    };
+    if training.mode.mode == Mode::Eval {
+        return Verdict::fine("all steps are evaluation, which the other rules judge");
+    }
+    let Some(evaluation) = Steps::beside(summary, Mode::Eval) else {
+        return Verdict::fine("no steps are evaluation");
+    };
+    let total_ns = training.total_ns().saturating_add(evaluation.mode.steady_ns);
+    let share = |ns: u64| ns as f64 / total_ns.max(1) as f64;
+    let whole = percent(share(evaluation.mode.steady_ns));
+    if share(evaluation.mode.steady_ns) < thresholds.min_share {
+        return Verdict::fine(format!("{whole} of the training time is evaluation steps"));
+    }
+    let steps = match evaluation.at_least(thresholds.min_steps).and_then(|()| evaluation.with_phases()) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let stalled_ns = steps.inside_ns(STALLS);
+    if share(stalled_ns) < thresholds.min_share {
+        return Verdict::fine(format!(
+            "{whole} of the training time is evaluation steps, {} goes into their input, reading and writing",
+            percent(share(stalled_ns))
+        ));
+    }
+    let Some(gain) = Gain::upper_bound(training.per_step(stalled_ns), training.per_step(total_ns)) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    let gain = gain.of(TimeBase::TrainingTime);
+    let mut phases: Vec<(u64, Phase)> =
+        STALLS.iter().map(|&phase| (steps.inside_ns(&[phase]), phase)).collect();
+    // (The sort is stable: of equals the first one of the list.)
+    phases.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
+    let told = phases.iter().filter(|&&(ns, _)| share(ns) >= TOLD);
+    let names = listed(told.map(|(_, phase)| phase.as_str().to_owned()));
+    let count = steps.count();
+    Verdict::Found(vec![Finding {
+        title: format!(
+            "{} of the training time goes into {names} in evaluation steps.",
+            percent(share(stalled_ns))
+        ),
+        severity: gain.severity(),
+        section: steps.worst_section(STALLS).map(|row| row.path.clone()),
+        phase: phases.first().map(|(_, phase)| phase.as_str().into()),
+        rank: None,
+        evidence: Evidence::new()
+            .with("evaluation_stalled_share", rounded(share(stalled_ns), 6))
+            .with("evaluation_stalled_ns", stalled_ns)
+            .with("evaluation_total_ns", steps.mode.steady_ns)
+            .with("evaluation_steps", count)
+            .with("steps", training.count()),
+        recommendation: format!(
+            "Load the held-out samples in threads of their own, as those of training, or read and prepare them once and keep them: \
+             of the {} that {} took, {} went into that. Or evaluate less often.",
+            duration(steps.mode.steady_ns),
+            things(count, "evaluation step", "evaluation steps"),
+            duration(stalled_ns)
+        ),
+        predicted_gain: Some(gain),
+    }])
+}
