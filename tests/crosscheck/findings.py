@@ -184,13 +184,36 @@ def beside_event(finding, report, steps, exposed, direct):
     the rest is worth, and 9 at least."""
     path = finding and finding.get("section")
     row = next((row for row in report["sections"] if row["path"] == path), None)
-    parts = [part for part in row["in_steps"] if part["mode"] == steps.mode["mode"]] if row and not steps.sums else []
-    if not parts or parts[0]["longest_steady_ns"] is None:
+    if row is None or steps.sums:
         return None
-    event = event_of(row, parts[0])
-    if event > exposed or FEW * event <= exposed:
+    parts = [part for part in row["in_steps"] if part["mode"] == steps.mode["mode"] and part["longest_steady_ns"] is not None]
+    between = [longer_than_usual(item["stats"]) for item in steps.outside if item["phase"] is not None and item["phase"] == row.get("phase")]
+    return beside(exposed, direct, [event_of(row, part) for part in parts] + between)
+
+
+def beside(exposed, direct, events):
+    """The most where one of these events is more than a quarter of the time, and no more than all of it."""
+    event = max((event for event in events if event <= exposed), default=0)
+    if FEW * event <= exposed:
         return None
     return max(9, whole(100 * stats.rounded(min(1, direct), 6) * (1 - Fraction(event, exposed))))
+
+
+def longer_than_usual(block):
+    """What the longest of some durations is above their median; all of an only one, and of a few nobody knows what is usual."""
+    if block["count"] == 1:
+        return block["max"]
+    return 0 if block["count"] < FEW else block["max"] - block["p50"]
+
+
+def untagged_event(steps):
+    """What one of the slowest step numbers has in no phase above the mean, on all processes."""
+    usual = steps.mode["unattributed_ns"] // max(1, steps.mode["whole"]["steps"])
+    events = defaultdict(int)
+    for step in steps.mode["slowest"]:
+        if step["step"] is not None:
+            events[step["step"]] += max(0, step["unattributed_ns"] - usual)
+    return max(events.values(), default=0)
 
 
 def event_of(section, part):
@@ -269,19 +292,23 @@ def computing_of(report, steps):
 
 def late_rank(report):
     """The one that communicates for at most two thirds as long as each of the others, and works for longer than any."""
-    rows = [(row["communication_per_step_ns"], row["resource"]["rank"], row["steps"]["mean"]) for row in report["ranks"]]
+    rows = [(row["communication_per_step_ns"], row["resource"]["rank"], from_step_to_step(row)) for row in report["ranks"]]
     if len(rows) < 2 or None in {value for row in rows for value in row} or len({rank for _, rank, _ in rows}) < len(rows):
         return None
     (late, rank, mean), *others = sorted(rows)
-    works = [int(others_mean) - waits for waits, _, others_mean in others]
-    is_late = 0 < others[0][0] >= 1.5 * late and max(works) < int(mean) - late
+    works = [max(0, others_mean - waits) for waits, _, others_mean in others]
+    is_late = 0 < others[0][0] >= 1.5 * late and max(works) < max(0, mean - late)
     return rank if is_late else None
 
 
+def from_step_to_step(row):
+    """What a step takes with what follows it up to the next, on average."""
+    return row["throughput"]["elapsed_ns"] // row["steps"]["count"] if row["steps"]["count"] else None
+
+
 def works_of(row):
-    """What a rank's usual step takes without its waiting for others."""
-    waits = sum(time["exposed_ns"] for time in row["phases_per_step"] if time["phase"] in ("communication", "synchronization"))
-    return max(0, row["steps"]["p50"] - waits)
+    """What a rank's usual step takes without its waiting for others, where that is known."""
+    return row["works" if row["works"]["count"] else "steps"]["p50"]
 
 
 def slow_ranks(report):
@@ -308,7 +335,9 @@ def slow_preprocessing(finding, report, steps):
     quick = steps.without(PREPARATION, steps.mode["quick_without_preparation_ns"])
     share = min(1.0, steps.exposed(PREPARATION) / steps.total)
     saved = steps.mean - (quick - int(float(quick) * share * 0.1))
-    return steps.exposed(PREPARATION) // steps.count, saved, steps.mean, None
+    exposed = steps.exposed(PREPARATION)
+    direct = exposed // steps.count
+    return direct, saved, steps.mean, beside_event(finding, report, steps, exposed, Fraction(direct, steps.mean))
 
 
 def slow_section(finding, report, steps):
@@ -362,7 +391,8 @@ def step_jitter(finding, report, steps):
     else:
         usual = row["usual"]
         numbers = usual["count"] + sum(period["steps"] for period in row["periods"])
-        above = max(0, int(whole(usual["mean"])) - level_of(report, steps, usual["p50"]))
+        # The usual ones are the longest of all ranks.
+        above = max(0, int(whole(usual["mean"])) - level_of(report, steps, usual["p50"], is_of_longest=True))
         saved = above * usual["count"] // numbers
     begins = steps.mode.get("warmup", {}).get("steady_step") or 0
     most = most_by_others(finding, mean_queued(report, steps, begins, None), above)
@@ -390,13 +420,13 @@ def rare_steps(shown, periodic, steps, begins):
     return rare
 
 
-def level_of(report, steps, median):
-    """That median; where the run changed, the mean of the medians between the changes, over their steps; where it did not,
+def level_of(report, steps, median, is_of_longest=False):
+    """That median, which may be one of the longest of all ranks, as levels are then by what it is above that of all; where the run changed, the mean of the medians between the changes, over their steps; where it did not,
     and a rank is slow, that of the ranks' medians."""
     changes = [change for change in report["detailed_metrics"].get("changes", []) if change["mode"] == steps.mode["mode"]]
     changes = [change for change in changes if change["in_every"] is None]
     if not changes:
-        if all(finding["rule"] != "slow_rank" for finding in report.get("bottlenecks", [])):
+        if is_of_longest or all(finding["rule"] != "slow_rank" for finding in report.get("bottlenecks", [])):
             return median
         ranks = [row["steps"] for row in report["ranks"] if row["steps"]["count"]]
         return sum(row["count"] * row["p50"] for row in ranks) // sum(row["count"] for row in ranks)
@@ -404,7 +434,8 @@ def level_of(report, steps, median):
     begins = steps.mode.get("warmup", {}).get("steady_step") or 0
     before = first["steps_before"] + steps_within(report, steps, begins, first["from_step"])
     levels = [(before, first["before_ns"])] + levels_since(report, steps, changes)
-    return sum(count * level for count, level in levels) // max(1, sum(count for count, _ in levels))
+    longer = max(0, median - steps.mode["steady"]["p50"]) if is_of_longest else 0
+    return sum(count * level for count, level in levels) // max(1, sum(count for count, _ in levels)) + longer
 
 
 def levels_since(report, steps, changes):
@@ -467,8 +498,9 @@ def explains(cause):
 
 def checkpoint_stalls(finding, report, steps):
     between = steps.between(("checkpoint",))
-    saved = (steps.inside(("checkpoint",)) + between) // steps.count
-    return saved, saved, (steps.total + between) // steps.count, None
+    exposed, mean = steps.inside(("checkpoint",)) + between, (steps.total + between) // steps.count
+    saved = exposed // steps.count
+    return saved, saved, mean, beside_event(finding, report, steps, exposed, Fraction(saved, mean))
 
 
 def evaluation_of(report):
@@ -499,8 +531,16 @@ JUDGED = {
 
 def between_steps(finding, report, steps):
     elapsed, unnamed, unrecorded = between(report, steps)
-    saved = (unrecorded if "nothing is recorded" in finding["title"] else unnamed) // steps.count
-    return saved, saved, elapsed // steps.count, None
+    mean = elapsed // steps.count
+    if "nothing is recorded" not in finding["title"]:
+        saved, section = unnamed // steps.count, finding["section"] and section_of(finding, report)
+        return saved, saved, mean, beside(unnamed, Fraction(saved, mean), [longer_than_usual(section)] if section else [])
+    saved, rows = unrecorded // steps.count, [rank for rank in report["ranks"] if rank["steps"]["count"]]
+    recorded = sum(row["stats"]["total"] for row in steps.outside)
+    gaps = [rank["usual_gap_ns"] for rank in report["ranks"]]
+    usual = 0 if None in gaps else max(gaps)
+    longest = [max(0, pause["pause_ns"] - usual) * len(rows) - recorded for pause in steps.mode["pauses"][:1]]
+    return saved, saved, mean, beside(unrecorded, Fraction(saved, mean), longest)
 
 
 def between(report, steps):
@@ -548,7 +588,8 @@ def host_bound(finding, report, steps):
     """The step's own time on the critical path, after warm-up."""
     path = report["critical_path"]
     own = path["other_ns"] - path["warmup_other_ns"]
-    return share_of_mean(inside(own, path["total_ns"] - steps.mode["whole_warmup"]["total_ns"], steps), steps)
+    direct, saved, mean, _ = share_of_mean(inside(own, path["total_ns"] - steps.mode["whole_warmup"]["total_ns"], steps), steps)
+    return direct, saved, mean, beside(own, Fraction(direct, mean), [untagged_event(steps)])
 
 
 def slow_calls(finding, report, steps):

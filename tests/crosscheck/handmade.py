@@ -328,7 +328,9 @@ def report():
     process = {
         "resource": {
             "host_name": "h", "cpus": 2, "service_instance_id": PROCESS.id, "pid": PROCESS.pid, "rank": 0, "level": "detailed"},
-        "ended": False, "ended_by": None, "traces": 8, "first_ns": 1000, "last_ns": 4000, "warmup_steps": 1, "steps": STEADY, "throughput": THROUGHPUT,
+        "ended": False, "ended_by": None, "traces": 8, "first_ns": 1000, "last_ns": 4000, "warmup_steps": 1, "steps": STEADY,
+        # 120 and 80.
+        "works": block(2, 200, 100.0, math.sqrt(800), 80, 120, 80, 120, 0), "throughput": THROUGHPUT,
         "communication_per_step_ns": 0, "phases_per_step": [{"phase": "forward", "exposed_ns": 40}, {"phase": "data_wait", "exposed_ns": 15}],
         "other_steps_ns": 0, "usual_gap_ns": 780, "steps_overlap": False,
     }

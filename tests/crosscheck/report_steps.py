@@ -17,6 +17,8 @@ QUICK = {
     "quick_without_waiting_ns": ("data_loading", "data_wait"),
     "quick_without_preparation_ns": ("preprocessing", "augmentation", "collate"),
 }
+# Those in which a rank waits for others.
+EXCHANGE = ("communication", "synchronization")
 # Steps that are listed as the slowest, and those that take longer every so often among them.
 SLOWEST, PERIODIC, PAUSES = 10, 2, 3
 
@@ -34,6 +36,7 @@ def compare_steps(report, run, sums, compare):
         steady = of_primary.get(key, [])[instance["warmup_steps"] :]
         compare.stats(where, instance["steps"], [step.duration for step in steady])
         compare.throughput(where, instance["throughput"], steady)
+        compare.stats(f"{where} without exchange", instance["works"], [without(step, EXCHANGE) for step in whole(steady)[0]])
         communication = [step.phases.get("communication", (0,))[0] for step in whole(steady)[0]]
         mean = sum(communication) // len(communication) if communication else None
         compare.equal(where, "communication_per_step_ns", instance["communication_per_step_ns"], mean)
@@ -159,6 +162,11 @@ def whole(steps):
     return found, {"steps": len(found), "total_ns": sum(step.duration for step in found)}
 
 
+def without(step, phases):
+    """What a step takes less the time exposed in these phases."""
+    return step.duration - sum(step.phases.get(phase, (0,))[0] for phase in phases)
+
+
 def split(steps, begun):
     """Each process's first ones, and the others."""
     excluded, steady = [], []
@@ -212,7 +220,7 @@ def compare_mode(mode, run, begun, periods, series, compare):
     unattributed = sum(step.unattributed for step in known)
     compare.equal(where, "unattributed_ns", mode["unattributed_ns"], unattributed)
     for figure, phases in QUICK.items():
-        rest = sorted(step.duration - sum(step.phases.get(phase, (0,))[0] for phase in phases) for step in known)
+        rest = sorted(without(step, phases) for step in known)
         compare.quantile(where, figure, mode[figure], rest, 1, 100, len(rest) <= stats.EXACT_VALUES)
     compare_phases(where, mode["phases"], known, known_sums["total_ns"], compare)
     compare.throughput(where, mode["throughput"], steady)

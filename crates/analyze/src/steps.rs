@@ -18,6 +18,9 @@ pub(crate) const WAITING: &[Phase] = &[Phase::DataLoading, Phase::DataWait];
 /// The phases in which a step prepares a batch that it has.
 pub(crate) const PREPARATION: &[Phase] = &[Phase::Preprocessing, Phase::Augmentation, Phase::Collate];
 
+/// The phases in which a step waits for other ranks, and for what it synchronises with.
+pub(crate) const EXCHANGE: &[Phase] = &[Phase::Communication, Phase::Synchronization];
+
 /// Time of one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 pub(crate) struct PhaseTime {
@@ -123,6 +126,8 @@ pub(crate) struct StepSums {
     pub(crate) without_waiting: Dist,
     /// Durations of whole steps without the time exposed in [`PREPARATION`].
     pub(crate) without_preparation: Dist,
+    /// Durations of whole steps without the time exposed in [`EXCHANGE`].
+    pub(crate) without_exchange: StepDist,
     pub(crate) phases: PhaseMap<PhaseTime>,
     pub(crate) samples: Work,
     pub(crate) tokens: Work,
@@ -147,6 +152,7 @@ impl StepSums {
             self.whole_ns = self.whole_ns.saturating_add(duration_ns.into());
             self.without_waiting.record(record.without_ns(WAITING));
             self.without_preparation.record(record.without_ns(PREPARATION));
+            self.without_exchange.record(record.without_ns(EXCHANGE));
             for (phase, time) in &record.phases {
                 self.phases.add(phase, time, custom_phases);
             }
@@ -169,6 +175,7 @@ impl StepSums {
         self.whole_ns = self.whole_ns.saturating_add(other.whole_ns);
         self.without_waiting.absorb(&other.without_waiting);
         self.without_preparation.absorb(&other.without_preparation);
+        self.without_exchange.absorb(&other.without_exchange);
         self.phases.merge(&other.phases, custom_phases);
         self.samples.absorb(&other.samples);
         self.tokens.absorb(&other.tokens);

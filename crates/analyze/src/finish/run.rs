@@ -56,6 +56,8 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
                 ended_by: acc.tally.ended_by,
                 traces: acc.tally.traces,
                 steps: steady.map_or_else(Stats::default, |steady| Stats::of(&steady.sums.durations.0)),
+                works: steady
+                    .map_or_else(Stats::default, |steady| Stats::of(&steady.sums.without_exchange.0)),
                 warmup_steps: steady.map_or(0, |steady| steady.warmup_steps),
                 throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
                 communication_per_step_ns: steady.and_then(|steady| communication_ns(&steady.sums)),

@@ -3,6 +3,7 @@
 use stepscope_core::Phase;
 
 use super::common::apart;
+use super::common::once::{longer_ns, severity_without};
 use super::common::when::when;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
@@ -31,7 +32,9 @@ pub(super) const RULE: Rule = Rule {
               takes at least half of that time; its calls before the first step after warm-up and after the last step do not count. Where the median time from a step to the next, of those that each process did first, \
               is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
               sections between steps were in them, their places are told. Steps that overlap are not judged, and where \
-              processes do steps of the same numbers at other times, a note says so. The gain takes all of the time away.",
+              processes do steps of the same numbers at other times, a note says so. Where one pause, or one call of the section, \
+              takes more than a quarter of the time above the usual one, which may be chance, the severity is that of the rest, or \
+              9. The gain takes all of the time away.",
         advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io`), \
                  so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
                  thread. Where nothing is recorded, begin with sections around all that the loop does from the end of \
@@ -222,6 +225,7 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     let gain = between.gain(ns, steps)?;
     let section = between.section;
     let phase = section.and_then(|row| row.phase.as_ref());
+    let longer = section.and_then(|row| longer_ns(&row.stats));
     let what = section.map_or_else(
         || "Give the sections between steps a phase, do it less often".into(),
         |row| {
@@ -240,7 +244,7 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
             percent(between.share(ns)),
             if between.has_phases { "that no other rule judges" } else { "without a phase" }
         ),
-        severity: gain.severity(),
+        severity: severity_without(&gain, ns, [longer]),
         section: section.map(|row| row.path.clone()),
         phase: phase.map(|phase| phase.as_str().to_owned()),
         rank: None,
@@ -284,6 +288,12 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
     let usual_ns = between.usual_gap_ns.filter(|usual_ns| usual_ns.saturating_mul(2) <= mean_ns);
     let processes = summary.instances.iter().filter(|row| row.steps.count > 0).count() as u64;
     let few = usual_ns.and_then(|_| places(ns, between, steps, processes));
+    // As much of the longest pause as is in no section, wherever these are.
+    let longest = steps.mode.pauses.first().map(|pause| {
+        let usual_ns = between.usual_gap_ns.unwrap_or(0);
+        let longer_ns = pause.pause_ns.saturating_sub(usual_ns).saturating_mul(processes);
+        longer_ns.saturating_sub(between.recorded_ns)
+    });
     let what = match (usual_ns, few) {
         (None, _) => "where nothing is recorded".into(),
         (Some(_), None) => "in few pauses in which nothing is recorded".into(),
@@ -294,7 +304,7 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
     };
     Some(Finding {
         title: format!("{} of the time passes between steps, {what}.", percent(between.share(ns))),
-        severity: gain.severity(),
+        severity: severity_without(&gain, ns, [longest]),
         section: None,
         phase: None,
         rank: None,

@@ -2,6 +2,7 @@
 
 use stepscope_core::Phase;
 
+use super::common::once::severity_beside;
 use super::common::tail::is_inside;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{duration, percent, things};
@@ -22,7 +23,9 @@ pub(super) const RULE: Rule = Rule {
               plus that of the input and of the checkpoints between them, warm-up excluded: what the finding calls the \
               training time. What else runs between steps (evaluation, logging) is no part of it, nor is time in no \
               section. What a checkpoint copies from the device, waits for, reads and writes (sections inside \
-              of it) is a part of it. Checkpoints that another thread writes cost only what the training thread waits for them.",
+              of it) is a part of it. Checkpoints that another thread writes cost only what the training thread waits for them. \
+              Where those in one step, on all ranks, or one between steps take more than a quarter of it above usual ones, which \
+              may be chance, the severity is that of the rest, or 9.",
         advice: "Copy the parameters in memory and let another thread write them; write less often, or less \
                  (no optimizer state in every one, a denser format); use a faster disk.",
         example: "14 % of the training time goes into checkpoints.\n\
@@ -72,7 +75,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let calls = outside.map(|row| row.stats).or(section.map(|row| outermost(summary, row).stats));
     Verdict::Found(vec![Finding {
         title: format!("{} of the training time goes into checkpoints.", percent(share)),
-        severity: gain.severity(),
+        severity: severity_beside(&gain, section, exposed_ns, &steps),
         section: section.map(|row| row.path.clone()),
         phase: Some(Phase::Checkpoint.as_str().into()),
         rank: None,

@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
               long as each of the others and works for longer than any; its lateness is what all would do without if it \
               took each of them as long as this one. The gain takes all of it away: an exchange cannot be left out, but it \
               can be hidden; with a late rank it is what the others communicate, since all do without that where it is no \
-              longer late. Where the calls of one step are more than a quarter of the time, on all ranks, which may be chance, the severity is \
+              longer late. Where the calls of one step, on all ranks, or one between steps are more than a quarter of the time above usual ones, which may be chance, the severity is \
               that of the rest, or 9. The limit is that of the profiler of TensorBoard.",
         advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
                  accumulation) or less (lower precision, compression); join many small messages to few large ones. \

@@ -3,6 +3,7 @@
 
 use stepscope_core::{PhaseClass, SectionKind};
 
+use super::common::once::{severity_without, unattributed_ns};
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -23,7 +24,9 @@ pub(super) const RULE: Rule = Rule {
               step's thread was in no section, divided by the time of the steps and the input between them, warm-up excluded. The \
               stages have to be known (one of forward, backward, optimizer and so on), and phases have to cover a good part \
               of the step: else regular stages cannot be told from the loop around them. The share of input stands beside it, so that the larger of both is seen. \
-              The limit is that from which TensorFlow's profiler calls a program highly host bound.",
+              Where one of the slowest step numbers has more than a quarter of that time above the usual, on all ranks, which may be \
+              chance, the severity is that of the rest, or 9. The limit is that from which TensorFlow's profiler calls a program \
+              highly host bound.",
         advice: "Give the parts of the loop sections of their own to see which it is; then do it less often, in another \
                  thread, or not at all.",
         example: "Host bound: 34 % of the step time is code of the step between its sections.\n\
@@ -100,7 +103,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             percent(share),
             steps.base().as_str()
         ),
-        severity: gain.severity(),
+        severity: severity_without(&gain, other_ns, [unattributed_ns(&steps)]),
         section: step.map(|row| row.path.clone()),
         phase: None,
         rank: None,

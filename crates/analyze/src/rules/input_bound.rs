@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
               longest, and so on to the loader that works itself. \
               A wait of a second a step is a finding whatever its share, and one of 100 ms is told, on \
               average or in one of ten waits (90th percentile). The severity is the wait's share; where the waits of \
-              one step are more than a quarter of it, on all ranks, which may be chance, that of the rest, or 9. The gain takes the \
+              one step, on all ranks, or one between steps are more than a quarter of it above usual ones, which may be chance, that of the rest, or 9. The gain takes the \
               whole wait away, and of what remains in the quicker steps (1st percentile) what loaders may cost it: a \
               step that shares a core with them, as two virtual processors often do, computes at half speed, or \
               slower where threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep \

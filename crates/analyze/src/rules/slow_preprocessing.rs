@@ -3,6 +3,7 @@
 
 use stepscope_core::Phase;
 
+use super::common::once::severity_beside;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::units::{duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
@@ -27,7 +28,9 @@ pub(super) const RULE: Rule = Rule {
               to wait for it. That of batches in loader threads does not: it delays a step only when the step waits \
               for the batch, and then `input_bound` says so. The gain takes the whole of it away, and of what \
               remains in the quicker steps (1st percentile) up to a tenth of the share that is taken away: the rest \
-              finds its data in caches that preparation has not filled.",
+              finds its data in caches that preparation has not filled. Where the section's calls in one step, on all ranks, or one \
+              between steps take more than a quarter of it above usual ones, which may be chance, the severity is that of the \
+              rest, or 9.",
         advice: "Compute what does not depend on the step once, before training. Move the rest into the loader \
                  threads. Work on whole batches instead of single samples.",
         example: "61 % of the step time goes into preprocessing on the training thread.\n\
@@ -104,7 +107,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             word(phase),
             place(&steps)
         ),
-        severity: gain.severity(),
+        severity: severity_beside(&gain, worst, exposed_ns, &steps),
         section: worst.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
         rank: None,

@@ -23,11 +23,11 @@ pub(super) const RULE: Rule = Rule {
         finds: "Ranks that work longer for a step than the others: their own device, data, host or code is slower.",
         why: "Ranks that exchange gradients do their steps together, so all of them take as long as the slowest one, whether \
               the wait for it is recorded or not.",
-        how: "Of each rank: its median step after warm-up, less its mean exposed time in communication and \
-              synchronization, in which it waits for others. Sorted by that, the ranks are cut where neighbours are \
+        how: "Of each rank: the median over its steps after warm-up of what they take less their exposed time in communication \
+              and synchronization, in which it waits for others. Sorted by that, the ranks are cut where neighbours are \
               furthest apart, so that at most half of them are slow. They are a finding where the gap is a share of the \
               slowest rank's step, and four times its standard error: that of two medians, by the median absolute \
-              deviation of the steps, taken as if only every twentieth step said something of its own, since neighbouring \
+              deviation of these times, taken as if only every twentieth step said something of its own, since neighbouring \
               steps are alike. The phase named is the one whose mean exposed time is further above that of the other \
               ranks than any other's, if it accounts for at least half of the gap; the section is the one of that phase \
               that takes most of all ranks' steps. Where ranks do steps of numbers of their own, none waits for another, \
@@ -188,14 +188,15 @@ struct Rank<'a> {
 
 impl<'a> Rank<'a> {
     fn of(row: &'a InstanceRow) -> Option<Self> {
-        let (p50_ns, mad_ns) = row.steps.p50.zip(row.steps.mad.or_else(|| row.steps.mad_is_below()))?;
-        let waits_ns = row.exposed_per_step_ns(is_waiting);
-        let independent = (row.steps.count as f64 / ALIKE).max(1.0);
+        // Of steps without their spans nobody knows what they waited.
+        let works = if row.works.count > 0 { &row.works } else { &row.steps };
+        let (works_ns, mad_ns) = works.p50.zip(works.mad.or_else(|| works.mad_is_below()))?;
+        let independent = (works.count as f64 / ALIKE).max(1.0);
         Some(Self {
             rank: row.resource.rank?,
             row,
-            p50_ns,
-            works_ns: p50_ns.saturating_sub(waits_ns),
+            p50_ns: row.steps.p50?,
+            works_ns,
             error_ns: ERROR_OF_MEDIAN * mad_ns as f64 / independent.sqrt(),
         })
     }

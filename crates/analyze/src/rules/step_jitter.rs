@@ -37,8 +37,9 @@ pub(super) const RULE: Rule = Rule {
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
               ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
-              tail is compared with the longest level, and the mean with that of the levels; where ranks are slower than others \
-              (`slow_rank`) and the run did not change, each rank's median is such a level. The phase named is the \
+              tail is compared with the longest level, and the mean with that of the levels (beside periodic steps raised by what \
+              the median of the others is above that of all steps); where ranks are slower than others (`slow_rank`) and the run did \
+              not change and has no periodic steps, each rank's median is such a level. The phase named is the \
               one that explains the slowest steps: where their exposed time exceeds that of a usual step most (all steps are taken \
               for a mix of usual ones and of such slow ones), if \
               it accounts for at least half of the excess and grows by half as much again of its own time as the rest of the \
@@ -93,11 +94,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     if p50 == 0 {
         return Verdict::unknown("the median step takes no time");
     }
-    let levels = Levels::of(summary, steps.mode).or_else(|| Levels::of_ranks(summary, config));
+    // Beside periodic steps these are the longest of all ranks: so are levels then, by what the median is above that of all
+    // steps, and no rank's median is one.
+    let of_ranks = || if periodic.is_some() { None } else { Levels::of_ranks(summary, config) };
+    let levels = Levels::of(summary, steps.mode).or_else(of_ranks);
+    let longer_ns = periodic.map_or(0, |_| p50.saturating_sub(steps.mode.steady.p50.unwrap_or(p50)));
     let usual_ns = levels.as_ref().map_or(p50, |levels| levels.highest_ns.max(p50));
     let ratio = |ns: u64| ns as f64 / usual_ns as f64;
     let mean_ns = mean.round() as u64;
-    let above_ns = mean_ns.saturating_sub(levels.as_ref().map_or(p50, |levels| levels.mean_ns));
+    let above_ns = mean_ns
+        .saturating_sub(levels.as_ref().map_or(p50, |levels| levels.mean_ns.saturating_add(longer_ns)));
     let (usual, usuals) = match levels {
         None => ("the median", "the median"),
         Some(Levels { are_of_ranks: false, .. }) => ("the longest level of the run", "the levels of the run"),

@@ -25,8 +25,8 @@ pub(super) const RULE: Rule = Rule {
               section's), divided by the time of the steps plus that of input and synchronisation between them, \
               warm-up excluded. Where too few steps were read with their sections, their sums tell it, on whatever \
               thread, and the finding says so. The gain takes all of it away: what a device computes during the wait \
-              has to be waited for once, so that the true gain may be less. Where the longest of its calls in steps \
-              is more than a quarter of it, which may be chance, the severity is that of the rest, or 9.",
+              has to be waited for once, so that the true gain may be less. Where the longest of its calls, in steps or between them, \
+              is more than a quarter of it above the usual one, which may be chance, the severity is that of the rest, or 9.",
         advice: "Read results only where they are needed: the loss every fifty steps instead of every one, metrics kept \
                  on the device and read at the end of the epoch. Hold locks for shorter, share less between threads.",
         example: "22 % of the step time goes into waiting for threads, locks or devices.\n\

@@ -180,6 +180,9 @@ pub struct InstanceRow {
     pub traces: u64,
     /// Durations of its steps of the primary mode, warm-up excluded.
     pub steps: Stats,
+    /// Durations of those that were read with all their spans, without the time exposed in communication and
+    /// synchronization, in which it waits for others: what it works for a step.
+    pub works: Stats,
     /// Steps of the primary mode that were left out as warm-up.
     pub warmup_steps: u64,
     /// Its throughput in the primary mode.

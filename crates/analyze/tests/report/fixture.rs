@@ -136,6 +136,7 @@ impl Run {
             ended_by: None,
             traces: count,
             steps: all,
+            works: all,
             warmup_steps: 0,
             throughput,
             communication_per_step_ns: None,
@@ -445,6 +446,8 @@ impl Run {
         let row = |(rank, &(step_ns, communication_ns)): (i64, &(u64, u64))| InstanceRow {
             resource: Resource { rank: Some(rank), ..first.resource.clone() },
             steps: same(steps, step_ns),
+            works: same(steps, step_ns - communication_ns),
+            throughput: Throughput { elapsed_ns: steps * step_ns, ..first.throughput },
             communication_per_step_ns: Some(communication_ns),
             ..first.clone()
         };

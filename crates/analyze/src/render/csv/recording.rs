@@ -26,6 +26,7 @@ pub(super) fn ranks(report: &Report) -> String {
         .column("traces", |row| row.traces.into())
         .column("warmup_steps", |row| row.warmup_steps.into())
         .stats("step_", "_ns", |row| row.steps)
+        .stats("works_", "_ns", |row| row.works)
         .throughput(|row| row.throughput)
         .column("communication_per_step_ns", |row| row.communication_per_step_ns.into())
         .column("other_steps_ns", |row| row.other_steps_ns.into())

@@ -46,7 +46,7 @@ impl Late {
     }
 }
 
-/// One rank, in means of a step.
+/// One rank, in means of a step and what follows it up to the next.
 struct Row {
     rank: i64,
     waits_ns: u64,
@@ -56,7 +56,9 @@ struct Row {
 impl Row {
     fn of(row: &InstanceRow) -> Option<Self> {
         let waits_ns = row.communication_per_step_ns?;
-        let works_ns = (row.steps.mean? as u64).saturating_sub(waits_ns);
+        // From step to step: the others wait as well for what it does between them.
+        let step_ns = row.throughput.elapsed_ns.checked_div(row.steps.count)?;
+        let works_ns = step_ns.saturating_sub(waits_ns);
         Some(Self { rank: row.resource.rank?, waits_ns, works_ns })
     }
 }

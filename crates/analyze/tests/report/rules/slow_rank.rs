@@ -12,6 +12,11 @@ use crate::fixture::{MS, Run, same, stats};
 const RULE: &str = "slow_rank";
 const STEPS: u64 = 200;
 
+/// Steps that are shorter by so much each.
+fn shorter(steps: Stats, by_ns: u64) -> Stats {
+    Stats { p50: steps.p50.map(|ns| ns - by_ns), total: steps.total - steps.count * by_ns, ..steps }
+}
+
 /// Ranks that do the same steps: what these take, and the mean exposed time of phases in them.
 fn group(ranks: &[(Stats, &[(Phase, u64)])]) -> Summary {
     let mut summary = Run::of(STEPS, 10 * MS)
@@ -27,6 +32,10 @@ fn group(ranks: &[(Stats, &[(Phase, u64)])]) -> Summary {
             let mut row = first.clone();
             row.resource.rank = Some(rank);
             row.steps = steps;
+            let waits = phases
+                .iter()
+                .filter(|(phase, _)| [Phase::Communication, Phase::Synchronization].contains(phase));
+            row.works = shorter(steps, waits.map(|&(_, ns)| ns).sum());
             let time = |&(phase, exposed_ns)| PhaseTime { phase: PhaseName::Known(phase), exposed_ns };
             row.phases_per_step = phases.iter().map(time).collect();
             let of = row.phases_per_step.iter().find(|time| time.phase.is(Phase::Communication));
@@ -214,4 +223,16 @@ fn what_ranks_differ_by_is_no_jitter() {
         "Steps vary: p95 is 4.0 times the median of the slowest rank, which costs 31 % of the step time."
     );
     assert_eq!(finding.predicted_gain.unwrap().saved_ns_per_step, 9 * MS);
+}
+
+#[test]
+fn what_ranks_wait_in_some_steps_only_makes_no_rank_slow() {
+    // Two ranks work 8 ms in each step; in one step of ten the first waits 60 ms for what the other does between steps.
+    let waits: &[(Phase, u64)] =
+        &[(Phase::Backward, 5 * MS), (Phase::Forward, 3 * MS), (Phase::Communication, 6 * MS)];
+    let mut summary = group(&[(same(STEPS, 8 * MS), waits), (same(STEPS, 8 * MS), USUAL)]);
+    for row in &mut summary.instances {
+        row.works = same(STEPS, 8 * MS);
+    }
+    assert_eq!(fine(RULE, &summary), "no rank works longer for a step than most of the others");
 }

@@ -2,11 +2,12 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, PhaseName, StepChange, StepPeriod};
+use stepscope_analyze::report::Verdict;
+use stepscope_analyze::summary::{ChangeKind, InstanceRow, PeriodicSteps, PhaseName, StepChange, StepPeriod};
 use stepscope_core::{Mode, Phase};
 
-use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, queued};
+use super::{check, fine, found, unknown};
+use crate::fixture::{MS, Run, queued, same};
 use crate::schema::change;
 
 const RULE: &str = "step_jitter";
@@ -214,6 +215,22 @@ fn periodic_steps_are_no_jitter() {
         "p95 is 1.00 times the median, p99 1.00 times; the mean step is not above the median, periodic steps left out; \
          a finding needs a p95 of 2 times or a p99 of 3 times, and a mean above by 5.0 % of itself"
     );
+}
+
+#[test]
+fn beside_periodic_steps_the_longest_of_all_ranks_are_compared_with_each_other() {
+    let durations = (0..200).map(|step| if step % 10 == 9 { 60 * MS } else { 10 * MS }).collect();
+    let mut summary = periodic(durations, Phase::Checkpoint);
+    let slow = summary.instances.remove(0);
+    summary.instances = [10, 6]
+        .map(|ms| InstanceRow { steps: same(200, ms * MS), works: same(200, ms * MS), ..slow.clone() })
+        .into();
+    summary.modes[0].all = same(400, 10 * MS);
+    summary.instances[1].resource.rank = Some(1);
+    summary.instances[0].resource.rank = Some(0);
+    assert!(matches!(check("slow_rank", &summary), Verdict::Found(_)));
+    let because = fine(RULE, &summary);
+    assert!(because.contains("the mean step is not above the median, periodic steps left out"), "{because}");
 }
 
 #[test]
