@@ -67,13 +67,14 @@ def slowest_of(steady):
 
 
 def means(steps, numbers):
-    """Mean exposed time by phase (None: what none covers) of the whole ones, of each number the longest; None without."""
-    longest = {}
+    """Mean exposed time by phase (None: what none covers) of the whole ones, of each number the longest, of equals the earliest;
+    None without."""
+    longest, length = {}, lambda step: (-step.duration, step.start, step.trace, step.id)
     for step in steps:
         if not step.is_whole or step.number is None or numbering.at(step) not in numbers:
             continue
         number = numbering.at(step)
-        if number not in longest or longest[number].duration < step.duration:
+        if number not in longest or length(step) < length(longest[number]):
             longest[number] = step
     if not longest:
         return None
