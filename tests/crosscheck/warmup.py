@@ -52,13 +52,20 @@ def warm_up(durations, count, periodic=()):
     share = min(count // LARGEST_SHARE, MOST)
     times, most = [ns for _, ns in told], sum(place < share for place, _ in told)
     risen = next((at for at in range(BESIDE, len(times)) if is_rise(times, at)), None)
-    if risen is not None:
-        times, most = times[:risen], min(most, risen - BESIDE)
-    # Each slower level that is none is looked at by itself.
+    if risen is None:
+        length = length_of(times, most, count)
+    else:
+        length = length_of(times[:risen], min(most, risen - BESIDE), count)
+        length = 0 if is_done_again(times, risen, length) else length
+    return told[length - 1][0] + 1 if length else 0
+
+
+def length_of(times, most, count):
+    """Each slower level that is none is looked at by itself."""
     while True:
         length, is_one = leading_of(times, most, count)
         if length == 0 or is_one:
-            return told[length - 1][0] + 1 if length else 0
+            return length
         times, most = times[:length], min(most, max(0, length - BESIDE))
 
 
@@ -70,6 +77,21 @@ def is_rise(times, at):
     most = lambda of: sorted(of)[(len(of) - 1) * (MAY_BE[1] - MAY_BE[0]) // MAY_BE[1]]
     larger = lambda ns: ns + ns // LEAST_SHARE
     return len(after) == BESIDE and few(after) > larger(most(before)) and larger(few(rest)) >= few(before)
+
+
+def is_done_again(times, at, length):
+    """Whether the steps from a rise on go as the first ones did, in their first third and in their last one, and come back to
+    what was before it."""
+    most = lambda of: sorted(of)[(len(of) - 1) * (MAY_BE[1] - MAY_BE[0]) // MAY_BE[1]]
+    larger = lambda ns: ns + ns // LEAST_SHARE
+    usual, rest = larger(most(times[at - BESIDE : at])), times[at:]
+    if not 0 < length <= len(rest):
+        return False
+    third = max(1, length // 3)
+    thirds = [[lower_median(of[:third]), lower_median(of[length - third : length])] for of in (times, rest)]
+    if any(larger(first) < again or larger(again) < first for first, again in zip(*thirds)):
+        return False
+    return any(most(rest[start : start + BESIDE]) <= usual for start in range(len(rest) - BESIDE + 1))
 
 
 def leading_of(times, most, count):

@@ -78,7 +78,11 @@ pub(crate) fn warm_up(first: &[Early], count: u64) -> usize {
     let (values, ends): (Vec<u64>, Vec<usize>) = told.map(|(early, end)| (early.value, end)).unzip();
     let most = ends.partition_point(|&end| end <= share);
     let warm = match rise(&values) {
-        Some(at) => length(values.get(..at).unwrap_or_default(), most.min(at.saturating_sub(AFTER)), count),
+        Some(at) => {
+            let before = values.get(..at).unwrap_or_default();
+            let warm = length(before, most.min(at.saturating_sub(AFTER)), count);
+            if is_done_again(&values, at, warm) { 0 } else { warm }
+        }
         None => length(&values, most, count),
     };
     warm.checked_sub(1).and_then(|last| ends.get(last)).copied().unwrap_or(0)
@@ -105,10 +109,31 @@ fn length(values: &[u64], most: usize, count: u64) -> usize {
     if after.is_empty() { 0 } else { length(warm, most.min(leading.saturating_sub(AFTER)), count) }
 }
 
+/// A value and what can be warm-up above it.
+fn more(value: u64) -> u64 {
+    value.saturating_add(value / LEAST_SHARE)
+}
+
+/// Whether the values from a rise on go as these first ones did, in their first third and in their last one, and come back to
+/// what was before it: they do it again, as where each epoch begins with its longest batches.
+fn is_done_again(values: &[u64], rise: usize, warm: usize) -> bool {
+    let (before, rest) = values.split_at(rise);
+    let usual = high(before.get(rise.saturating_sub(AFTER)..).unwrap_or_default());
+    let (Some(first), Some(again)) = (values.get(..warm), rest.get(..warm)) else { return false };
+    let third = (warm / 3).max(1);
+    let thirds = |of: &[u64]| {
+        let (begin, end) = (of.get(..third), of.len().checked_sub(third).and_then(|from| of.get(from..)));
+        [begin, end].map(|values| median(values.unwrap_or_default()))
+    };
+    let mut both = thirds(first).into_iter().zip(thirds(again));
+    warm > 0
+        && both.all(|(first, again)| more(first) >= again && more(again) >= first)
+        && rest.windows(AFTER).any(|later| high(later) <= more(usual))
+}
+
 /// From where on the values are at a higher level: of the next ones all but an eighth are larger, by what can be warm-up,
 /// than all but an eighth of those before. Where later ones are quicker than before, the level before was no usual one.
 fn rise(values: &[u64]) -> Option<usize> {
-    let more = |value: u64| value.saturating_add(value / LEAST_SHARE);
     (AFTER..values.len()).find(|&at| {
         let (before, rest) = values.split_at(at);
         let before = before.get(at - AFTER..).unwrap_or_default();

@@ -218,6 +218,19 @@ fn a_higher_level_among_the_first_values_hides_no_warm_up() {
 }
 
 #[test]
+fn epochs_that_each_begin_with_long_ones_have_none() {
+    // Sorted by length in each epoch, of which those that are looked at hold two at least.
+    for length in [300, LONG] {
+        let (few, all) = found(|seed| {
+            let epoch = 40 + seed as usize % 61;
+            let share = |index: usize| (index % epoch) as f64 / epoch as f64;
+            Noise::new(seed, 0.03, 0.0).series(length, |index| 2.5 - 2.0 * share(index))
+        });
+        assert!(few <= 5 && all <= 60, "{few}, {all}: {length}");
+    }
+}
+
+#[test]
 fn periodic_values_say_nothing() {
     let told = |every: usize, warm: usize| {
         let series = Noise::new(4, 0.03, 0.3).series(LONG, |index| match index {
