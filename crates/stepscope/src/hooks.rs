@@ -224,9 +224,9 @@ impl Hooks {
         let _own = memory::own_call();
         let is_error = *event.metadata().level() == Level::ERROR;
         // Formatted before any state of ours is borrowed: a message may log by itself.
-        let mut visitor = EventVisitor::default();
+        let mut visitor = EventVisitor::new(event.metadata());
         event.record(&mut visitor);
-        let entry = Entry::Event(now_ns(), is_error, &visitor.message);
+        let entry = Entry::Event(now_ns(), is_error, &visitor.text);
         let explicit = (!event.is_contextual()).then(|| event.parent().map(tracing::Id::into_u64));
         thread::with(recorder, |state| {
             let key = match explicit {

@@ -1,6 +1,6 @@
 //! Reads the fields of `tracing` spans and events. `Debug` and `Display` values are not formatted unless the
 //! configuration names the field (formatting a tensor can synchronise a device); the message of a warning
-//! or error is.
+//! or error is, or else its error.
 
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -185,22 +185,32 @@ impl Visit for SpanVisitor<'_> {
     }
 }
 
-/// Visits the fields of an event for its message.
-#[derive(Default)]
+/// Fields that say what an event is about, the first of which it has is its text. `#[instrument(err)]` makes events with an
+/// `error` and no message.
+const TEXTS: [&str; 4] = ["message", "error", "err", "exception.message"];
+
+/// Visits the fields of an event for its text; no other is formatted.
 pub(crate) struct EventVisitor {
-    pub message: String,
+    wanted: Option<Field>,
+    pub text: String,
+}
+
+impl EventVisitor {
+    pub(crate) fn new(metadata: &Metadata<'_>) -> Self {
+        Self { wanted: TEXTS.iter().find_map(|name| metadata.fields().field(name)), text: String::new() }
+    }
 }
 
 impl Visit for EventVisitor {
     fn record_str(&mut self, field: &Field, value: &str) {
-        if field.name() == "message" {
-            self.message = crate::attrs::truncate(value).to_owned();
+        if self.wanted.as_ref() == Some(field) {
+            self.text = crate::attrs::truncate(value).to_owned();
         }
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if field.name() == "message" {
-            self.message = format_bounded(value);
+        if self.wanted.as_ref() == Some(field) {
+            self.text = format_bounded(value);
         }
     }
 }
@@ -227,7 +237,59 @@ fn format_bounded(value: &dyn fmt::Debug) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use tracing::{Event, Subscriber, error, warn};
+    use tracing_subscriber::Layer;
+    use tracing_subscriber::layer::{Context, SubscriberExt as _};
+
     use super::*;
+
+    /// The texts of all events.
+    #[derive(Default, Clone)]
+    struct Texts(Arc<Mutex<Vec<String>>>);
+
+    impl<S: Subscriber> Layer<S> for Texts {
+        fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
+            let mut visitor = EventVisitor::new(event.metadata());
+            event.record(&mut visitor);
+            self.0.lock().unwrap().push(visitor.text);
+        }
+    }
+
+    #[test]
+    fn an_event_without_a_message_says_its_error_and_formats_nothing_else() {
+        #[tracing::instrument(err)]
+        fn failing() -> Result<(), std::num::ParseIntError> {
+            "x".parse::<u8>().map(|_| ())
+        }
+
+        let texts = Texts::default();
+        tracing::subscriber::with_default(tracing_subscriber::registry().with(texts.clone()), || {
+            let never = || Rows(1, true);
+            assert!(failing().is_err());
+            error!(code = 3, error = %"shown");
+            error!(error = ?Rows(1, true));
+            error!(error = &fmt::Error as &dyn std::error::Error);
+            error!(err = "short", other = ?never());
+            error!(exception.message = "of OpenTelemetry");
+            error!(error = ?never(), "message {}", 1);
+            tracing::event!(tracing::Level::WARN, error = ?never(), message = "last");
+            warn!(count = 3);
+        });
+        let expected = [
+            "invalid digit found in string",
+            "shown",
+            "row 000;",
+            "an error occurred when formatting an argument",
+            "short",
+            "of OpenTelemetry",
+            "message 1",
+            "last",
+            "",
+        ];
+        assert_eq!(*texts.0.lock().unwrap(), expected);
+    }
 
     /// Writes so many times, and takes it for granted that it can; then it may panic.
     struct Rows(usize, bool);
