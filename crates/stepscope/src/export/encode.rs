@@ -115,6 +115,10 @@ pub(crate) fn write_span(
     if let Some(root) = &record.root {
         write_root(visitor, context, record, root);
     }
+    if status == StatusCode::OK {
+        // A message is why something failed, and somebody has said that nothing did.
+        status_message = "";
+    }
     let (span_id, parent) = (record.span_id.to_be_bytes(), record.parent_span_id.to_be_bytes());
     visitor.span(&SpanHead {
         trace_id: &record.trace_id,

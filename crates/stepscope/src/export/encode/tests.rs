@@ -340,3 +340,28 @@ proptest! {
         }
     }
 }
+
+/// Code and message of the status of a section with these entries.
+fn status(is_error: bool, attached: &[Attached]) -> (i32, String) {
+    let recorder =
+        Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None, &mut Vec::new()));
+    let (callsites, threads) = (callsites(), ThreadNames::default());
+    let context = Context { recorder: &recorder, callsites: &callsites, threads: &threads, cpus: None };
+    let record = SectionRecord { trace_id: [7; 16], span_id: 5, is_error, ..SectionRecord::default() };
+    let mut encoder = proto::Encoder::traces();
+    begin(&mut encoder);
+    write_span(&mut encoder, &context, &record, &entries(attached));
+    let status = read(encoder.finish()).remove(0).status.unwrap_or_default();
+    (status.code, status.message)
+}
+
+#[test]
+fn what_is_said_to_be_well_says_of_no_error() {
+    let named = |name, text: &str| Attached::Named(name, Field::Str(text.into()));
+    let error = Attached::Event(true);
+    let said = |code| named("otel.status_code", code);
+    assert_eq!(status(true, std::slice::from_ref(&error)), (2, "what happened".into()));
+    assert_eq!(status(true, &[said("ERROR"), error.clone()]), (2, "what happened".into()));
+    assert_eq!(status(true, &[said("OK"), error.clone()]), (1, String::new()));
+    assert_eq!(status(true, &[error, said("ok"), named("otel.status_message", "m")]), (1, String::new()));
+}
