@@ -188,15 +188,18 @@ impl Hooks {
         let _own = memory::own_call();
         let Some(open) = recorder.open_span(key) else { return };
         let owned = thread::with(recorder, |state| open.is_owned_by(state.number)).unwrap_or(false);
-        // Kind and step are settled at the start; a phase may still come.
-        let mut spec = Spec::default();
+        // Kind and step are settled at the start; a phase may still come, and so may another name for the span that leaves.
+        let (mut spec, mut name) = (Spec::default(), None);
         values.record(&mut SpanVisitor {
             open,
             owned,
             spec: &mut spec,
-            name: &mut None,
+            name: &mut name,
             formatted: &recorder.config.formatted_fields,
         });
+        if let Some(name) = name {
+            open.push(owned, Entry::Field(OTEL_NAME, name.as_str().into()));
+        }
         if spec.phase.is_some() {
             open.set_phase(owned, spec.phase);
         }

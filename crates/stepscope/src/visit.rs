@@ -1,6 +1,6 @@
 //! Reads the fields of `tracing` spans and events. `Debug` and `Display` values are not formatted unless the
-//! configuration names the field (formatting a tensor can synchronise a device); the message of a warning
-//! or error is, or else its error.
+//! configuration names the field (formatting a tensor can synchronise a device) or it is one of OpenTelemetry's for the
+//! span itself; the message of a warning or error is, or else its error.
 
 use std::fmt::{self, Write};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,6 +19,14 @@ const MEANINGFUL: [&str; 7] =
 
 pub(crate) const OTEL_NAME: &str = "otel.name";
 const OTEL_STATUS_CODE: &str = "otel.status_code";
+
+/// Whether a field is for the head of the span: it is text by its meaning, and short, so that `%` and `?` are formatted.
+fn is_of_head(name: &str) -> bool {
+    matches!(
+        name.strip_prefix("otel."),
+        Some("name" | "kind" | "status_code" | "status_message" | "status_description")
+    )
+}
 
 /// Whether the fields of a callsite are fields and nothing else, none of them is to be formatted, and its name says
 /// nothing of its kind: then [`PlainVisitor`] is enough.
@@ -75,7 +83,11 @@ impl Visit for PlainVisitor<'_> {
         self.0.push_declared(field.index(), FieldValue::Str(value));
     }
 
-    fn record_debug(&mut self, _: &Field, _: &dyn fmt::Debug) {}
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        if is_of_head(field.name()) {
+            self.record_str(field, &format_quietly(value));
+        }
+    }
 }
 
 /// Visits the fields of any span.
@@ -177,10 +189,8 @@ impl Visit for SpanVisitor<'_> {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
-        if self.formatted.iter().any(|name| name == field.name()) {
-            // The value's own code may log: on a section that is locked right now.
-            let text = crate::thread::quietly(|| format_bounded(value));
-            self.record_str(field, &text);
+        if is_of_head(field.name()) || self.formatted.iter().any(|name| name == field.name()) {
+            self.record_str(field, &format_quietly(value));
         }
     }
 }
@@ -213,6 +223,11 @@ impl Visit for EventVisitor {
             self.text = format_bounded(value);
         }
     }
+}
+
+/// As [`format_bounded`] where the value's own code must not be recorded if it logs: on a section that is locked right now.
+fn format_quietly(value: &dyn fmt::Debug) -> String {
+    crate::thread::quietly(|| format_bounded(value))
 }
 
 /// Formats a value and keeps the beginning. It is told of no error, which its code may take for impossible, and a panic of its

@@ -69,6 +69,10 @@ fn main() {
             let _run = start();
             say("formatted", plain::train(number(1)));
         }
+        "heads" => {
+            let _run = start();
+            plain::heads();
+        }
         "around" => around::run(argument(1), argument(2)),
         "between" => between::run(number(1), number(2)),
         "evaluated" => evaluated::run(number(1), number(2)),

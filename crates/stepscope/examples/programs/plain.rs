@@ -94,3 +94,30 @@ pub(crate) fn train(steps: u64) -> u64 {
     formatted.in_scope(|| formatted.record("later", tracing::field::debug(Loud)));
     FORMATTED.load(Ordering::Relaxed)
 }
+
+/// What OpenTelemetry has a place of its own for, said in every way.
+pub(crate) fn heads() {
+    use tracing::field::{Empty, display};
+
+    let late = info_span!("late", otel.name = Empty, otel.status_code = Empty, otel.status_message = Empty);
+    late.record("otel.name", "first").record("otel.name", display("renamed"));
+    late.record("otel.status_code", display("ERROR")).record("otel.status_message", display("bad"));
+    late.in_scope(|| info_span!("inside").in_scope(|| ()));
+    // On another thread than its own, too.
+    let other = info_span!("other", otel.name = "given");
+    let told = other.clone();
+    let tell = move || {
+        told.record("otel.name", "told elsewhere");
+    };
+    std::thread::Builder::new().name("teller".into()).spawn(tell).unwrap().join().unwrap();
+    other.in_scope(|| ());
+    info_span!("shown", otel.name = %"of Display", otel.status_code = %"ERROR", otel.status_message = ?Some(1))
+        .in_scope(|| ());
+    info_span!("message", otel.status_message = %"only", otel.kind = ?Some(1)).in_scope(|| error!("e"));
+    info_span!("well", otel.status_code = "OK").in_scope(|| error!("e"));
+    #[instrument(err)]
+    fn failing() -> Result<(), String> {
+        Err("broken".into())
+    }
+    black_box(failing()).unwrap_err();
+}

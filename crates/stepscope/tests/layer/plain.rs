@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
-use stepscope_core::attr;
 use stepscope_core::identity::TraceIds;
+use stepscope_core::{attr, metric};
 
 use crate::common::check;
 use crate::common::recording::Attribute;
@@ -193,6 +193,32 @@ fn values_are_formatted_only_where_their_field_is_named() {
     assert_eq!((formatted.text("named"), formatted.text("later")), (Some("loud"), Some("loud")));
     assert!(!formatted.attributes.contains_key("other") && formatted.events.is_empty());
     assert_eq!(recording.named("inside_of_formatting").count(), 0);
+}
+
+#[test]
+fn names_and_status_are_those_that_were_said_last_in_whatever_way() {
+    let recording = Program::new(&["heads"]).succeed().recording();
+    check::traces(&recording);
+    let status = |name: &str| {
+        let span = recording.only(name);
+        (span.status, span.status_message.clone())
+    };
+    assert_eq!(status("renamed"), (2, "bad".into()));
+    assert_eq!(status("told elsewhere"), (0, String::new()));
+    assert_eq!(status("of Display"), (2, "Some(1)".into()));
+    assert_eq!(status("message"), (2, "only".into()));
+    assert_eq!(status("well"), (1, String::new()));
+    assert_eq!(status("failing"), (2, "broken".into()));
+    let kept: Vec<&str> = recording.only("failing").events.iter().map(|event| event.name.as_str()).collect();
+    assert_eq!(kept, ["broken"]);
+    // What a name comes too late for keeps the first one.
+    let counts = recording.by_path(metric::SECTION_COUNT);
+    let of = |path: &str| counts.get(path).copied();
+    assert_eq!(
+        (of("late"), of("late/inside"), of("given"), of("of Display")),
+        (Some(1), Some(1), Some(1), Some(1))
+    );
+    assert_eq!(recording.only("inside").parent, Some(recording.only("renamed").id));
 }
 
 #[test]
