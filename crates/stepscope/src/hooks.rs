@@ -339,12 +339,15 @@ fn begin_any(
     let metadata = attributes.metadata();
     let around = parent.filter(Parent::takes_work);
     let path = around.map_or(PathId::ROOT, |parent| parent.path);
+    // An epoch that was given need not be entered here.
+    let given = attributes.parent().and(parent).filter(|parent| parent.kind == SectionKind::Epoch);
+    let epoch = given.and_then(|epoch| recorder.open_span(epoch.key)?.epoch());
     let has_begun = match state.plain_place(path, metadata) {
         Some(place) => {
             attributes.record(&mut PlainVisitor(open));
-            state.begin_at(open, place, &Spec::default(), around)
+            state.begin_at(open, place, &Spec { epoch, ..Spec::default() }, around)
         }
-        None => begin_special(recorder, state, attributes, open, parent),
+        None => begin_special(recorder, state, attributes, open, parent, epoch),
     };
     has_begun.then(|| parent.map_or(0, |parent| parent.key))
 }
@@ -352,7 +355,8 @@ fn begin_any(
 /// Ends the section of a span that has begun, and runs `then` on the thread's state; `false` where there is none.
 #[inline]
 fn end(recorder: &Arc<Recorder>, open: &Open, then: impl FnOnce(&mut ThreadState)) -> bool {
-    let kind = open.kind();
+    // (Its place may be another's afterwards.)
+    let epoch = (open.kind() == SectionKind::Epoch).then(|| open.span_id());
     let ended = thread::with(recorder, |state| {
         state.finish(open);
         then(state);
@@ -364,13 +368,13 @@ fn end(recorder: &Arc<Recorder>, open: &Open, then: impl FnOnce(&mut ThreadState
             recorder.traces.abandon(trace, open.has(exported), open.has(held));
         }
     }
-    if kind == SectionKind::Epoch {
-        recorder.end_epoch();
+    if let Some(span_id) = epoch {
+        recorder.end_epoch(span_id);
     }
     ended.is_some()
 }
 
-/// Begins a span whose fields or name say what it is.
+/// Begins a span whose fields or name say what it is, in `epoch` where they do not say which.
 #[cold]
 fn begin_special(
     recorder: &Arc<Recorder>,
@@ -378,6 +382,7 @@ fn begin_special(
     attributes: &Attributes<'_>,
     open: &Open,
     parent: Option<Parent>,
+    epoch: Option<u64>,
 ) -> bool {
     let metadata = attributes.metadata();
     let (mut spec, mut name) = (Spec::default(), None);
@@ -389,9 +394,11 @@ fn begin_special(
         formatted: &recorder.config.formatted_fields,
     });
     recognise_step(recorder, metadata, parent, &mut spec);
+    if spec.kind() != SectionKind::Epoch {
+        spec.epoch = spec.epoch.or(epoch);
+    }
     let begun = state.begin(open, Source::Span(metadata), name.as_deref(), &spec, parent);
     if spec.kind() == SectionKind::Epoch {
-        recorder.set_epoch(spec.epoch);
         state.mark(Source::Section(&crate::recorder::EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
     }
     if let Some(name) = name {

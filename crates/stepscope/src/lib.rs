@@ -39,6 +39,7 @@ mod clock;
 mod config;
 mod control;
 mod demand;
+mod epochs;
 mod exit;
 mod export;
 mod exporter;

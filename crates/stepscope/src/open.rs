@@ -235,6 +235,8 @@ pub(crate) struct Open {
     /// left as spans.
     around: Word,
     inside: Word,
+    /// Of an epoch: its number plus 1, 0 without one.
+    epoch: Word,
     /// The key of the span that this one keeps from ending; 0 without one.
     held: Word,
     /// Whether anything is in the rest.
@@ -298,6 +300,7 @@ impl Default for Open {
             words: std::array::from_fn(|_| Word::default()),
             around: Word::default(),
             inside: Word::default(),
+            epoch: Word::default(),
             held: Word::default(),
             has_rest: Word::default(),
             rest: Mutex::default(),
@@ -369,6 +372,16 @@ impl Open {
     #[inline]
     pub(crate) fn held(&self) -> u64 {
         self.held.get()
+    }
+
+    /// Of an epoch: its number.
+    pub(crate) fn set_epoch(&self, epoch: Option<u64>) {
+        self.epoch.set(epoch.map_or(0, |epoch| epoch.saturating_add(1)));
+    }
+
+    /// The number of an epoch, if it has one.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        self.epoch.get().checked_sub(1)
     }
 
     /// Prepares for the case that it turns out too small, inside of the section with key `around`.

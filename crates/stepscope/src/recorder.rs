@@ -1,7 +1,7 @@
 //! What all threads of a run share: identity, configuration, the tables of paths, callsites, threads and open
 //! spans, the counts of losses. At most one recorder is current in a process.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use stepscope_core::identity::{TraceId, TraceIds, instance_and_sequence, mix};
@@ -12,6 +12,7 @@ use crate::callsite::{Callsite, Source};
 use crate::capture::{Capture, Captures};
 use crate::clock::{Anchor, now_ns};
 use crate::config::Config;
+use crate::epochs::Epochs;
 use crate::export::SinkCounts;
 use crate::figures::Figures;
 use crate::filter::Sieve;
@@ -117,7 +118,7 @@ pub(crate) struct Recorder {
     run: Parent,
     pub run_trace_id: TraceId,
     pub run_start_ns: u64,
-    epoch: AtomicI64,
+    pub epochs: Epochs,
     steps_by_name: AtomicU64,
     losses: [AtomicU64; LossReason::ALL.len()],
     /// Asks the background thread to publish aggregates soon (an epoch has ended).
@@ -259,7 +260,7 @@ impl Recorder {
             run,
             run_trace_id,
             run_start_ns,
-            epoch: AtomicI64::new(-1),
+            epochs: Epochs::new(),
             steps_by_name: AtomicU64::new(0),
             losses: std::array::from_fn(|_| AtomicU64::new(0)),
             publish_soon: AtomicBool::new(false),
@@ -424,19 +425,9 @@ impl Recorder {
         self.steps_by_name.fetch_add(1, Ordering::Relaxed)
     }
 
-    pub(crate) fn epoch(&self) -> Option<u64> {
-        u64::try_from(self.epoch.load(Ordering::Relaxed)).ok()
-    }
-
-    /// Sets the epoch that roots of traces carry from now on.
-    pub(crate) fn set_epoch(&self, epoch: Option<u64>) {
-        let value = epoch.and_then(|epoch| i64::try_from(epoch).ok()).unwrap_or(-1);
-        self.epoch.store(value, Ordering::Relaxed);
-    }
-
-    /// An epoch has ended: aggregates are published soon.
-    pub(crate) fn end_epoch(&self) {
-        self.set_epoch(None);
+    /// The epoch with this span has ended: aggregates are published soon.
+    pub(crate) fn end_epoch(&self, span_id: u64) {
+        self.epochs.end(span_id);
         self.publish_soon.store(true, Ordering::Relaxed);
     }
 

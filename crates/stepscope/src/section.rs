@@ -73,9 +73,11 @@ impl Drop for SectionGuard {
 
 fn end(key: u64, kind: SectionKind) {
     thread::lightly_with_current(|state| {
+        let is_epoch = kind == SectionKind::Epoch;
+        let epoch = if is_epoch { state.open(key).map(|(open, _)| open.span_id()) } else { None };
         state.end_section(key);
-        if kind == SectionKind::Epoch {
-            state.recorder.end_epoch();
+        if let Some(span_id) = epoch {
+            state.recorder.end_epoch(span_id);
         }
     });
 }
@@ -95,7 +97,6 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
         if spec.kind() != SectionKind::Epoch {
             return state.enter_section(source, &spec, values, |_| ());
         }
-        state.recorder.set_epoch(spec.epoch);
         state.mark(Source::Section(&EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
         state.enter_section(source, &spec, values, |open| {
             if let Some(epoch) = spec.epoch {

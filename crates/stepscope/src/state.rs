@@ -233,7 +233,10 @@ impl ThreadState {
             None => self.place(path, source, || *spec),
             Some(name) => self.recorder.place(path, source, name, spec),
         };
-        self.begin_at(open, place, spec, parent)
+        match spec.kind() {
+            SectionKind::Epoch => self.begin_epoch(open, place, spec, parent),
+            _ => self.begin_at(open, place, spec, parent),
+        }
     }
 
     /// As [`begin`](Self::begin), where the place is known and the section's parent can be one.
@@ -378,7 +381,7 @@ impl ThreadState {
             Some(around) => around.continuation(id, self.shared.id),
             None => About {
                 step,
-                epoch: spec.epoch.or_else(|| self.recorder.epoch()),
+                epoch: spec.epoch.or_else(|| self.epoch()),
                 mode: spec.mode.unwrap_or(stepscope_core::Mode::Train),
                 root_thread: self.shared.id,
                 root_leaves: leaving & flag::EXPORTED != 0,

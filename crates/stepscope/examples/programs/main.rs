@@ -126,6 +126,7 @@ fn main() {
         "together" => unusual::together(),
         "outlive" => unusual::outlive(),
         "ids" => unusual::ids(number(1), argument(2)),
+        "epochs" => unusual::epochs(),
         "reentrant" => unusual::reentrant(argument(1)),
         "overfull" => unusual::overfull(number(1), number(2)),
         "unwinding" => unwinding::run(),

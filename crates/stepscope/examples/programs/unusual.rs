@@ -191,6 +191,53 @@ pub(crate) fn reentrant(order: &str) {
     say("formatted", FORMATTED.load(Ordering::Relaxed));
 }
 
+/// Epochs inside of each other, on two threads at once, and steps in one that is entered elsewhere or only given.
+pub(crate) fn epochs() {
+    let _run = crate::start();
+    let steps = |job: u64| (0..2).for_each(|number| drop(step!(number, job = job)));
+    for number in 0..2_u64 {
+        let _epoch = stepscope::epoch!(number);
+        steps(10 + number);
+        {
+            let _validation = stepscope::epoch!(100);
+            steps(100);
+        }
+        steps(10 + number);
+        on_thread("helper", move || steps(10 + number));
+    }
+    let turn = Barrier::new(2);
+    std::thread::scope(|scope| {
+        for number in [30, 31_u64] {
+            let turn = &turn;
+            let work = move || {
+                let epoch = stepscope::epoch!(number - 10);
+                turn.wait();
+                steps(number);
+                turn.wait();
+                if number == 31 {
+                    // The other one has ended.
+                    turn.wait();
+                    steps(number);
+                    return;
+                }
+                drop(epoch);
+                turn.wait();
+            };
+            std::thread::Builder::new().name(format!("job-{number}")).spawn_scoped(scope, work).unwrap();
+        }
+    });
+    let epoch = info_span!("pass", stepscope.section.kind = "epoch", stepscope.epoch = 30_u64);
+    let _later = stepscope::epoch!(99);
+    epoch.in_scope(|| steps(40));
+    let given = epoch.clone();
+    on_thread("given", move || {
+        info_span!(parent: &given, "given_step", stepscope.step = 0_u64, job = 40_u64).in_scope(|| ());
+        info_span!(parent: &given, "given_span", job = 40_u64).in_scope(|| ());
+    });
+    drop(epoch);
+    steps(109);
+}
+
 /// Threads that leave more behind at once than their rings hold.
 pub(crate) fn overfull(threads: u64, sections: u64) {
     let _run = crate::start();

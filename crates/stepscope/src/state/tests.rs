@@ -97,6 +97,51 @@ fn a_panic_fails_what_it_leaves_and_nothing_that_begins_while_it_unwinds() {
 }
 
 #[test]
+fn a_step_is_in_the_epoch_around_it_or_else_in_the_latest_one() {
+    fn begin(state: &mut ThreadState, spec: Spec) -> u64 {
+        state.enter_section(Source::Section(&SECTION), &spec, &[], |_| ()).unwrap()
+    }
+    fn epoch(state: &mut ThreadState, number: Option<u64>) -> (u64, u64) {
+        let spec = Spec { kind: Some(SectionKind::Epoch), epoch: number, ..Spec::default() };
+        let key = begin(state, spec);
+        (key, state.open(key).unwrap().0.span_id())
+    }
+    fn end(state: &mut ThreadState, (key, span_id): (u64, u64)) {
+        state.end_section(key);
+        state.recorder.end_epoch(span_id);
+    }
+    /// That of a step that begins now.
+    fn told(state: &mut ThreadState) -> Option<u64> {
+        let key = begin(state, Spec { step: Some(0), ..Spec::default() });
+        let trace = state.current().unwrap().trace;
+        let epoch = state.recorder.traces.about(trace).unwrap().epoch;
+        state.end_section(key);
+        epoch
+    }
+
+    let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
+    let recorder = Arc::new(Recorder::new(Config::default(), identity));
+    let [mut first, mut second, mut third] = [(); 3].map(|()| ThreadState::new(Arc::clone(&recorder)));
+    let ten = epoch(&mut first, Some(10));
+    let _around = section(&mut first, false);
+    let eleven = epoch(&mut second, Some(11));
+    let mut all =
+        |first: &mut ThreadState, second: &mut ThreadState| [told(first), told(second), told(&mut third)];
+    assert_eq!(all(&mut first, &mut second), [Some(10), Some(11), Some(11)]);
+    let validation = epoch(&mut first, Some(0));
+    assert_eq!(all(&mut first, &mut second), [Some(0), Some(11), Some(0)]);
+    end(&mut first, validation);
+    assert_eq!(all(&mut first, &mut second), [Some(10), Some(11), Some(11)]);
+    let unnumbered = epoch(&mut second, None);
+    assert_eq!(all(&mut first, &mut second), [Some(10), None, None]);
+    end(&mut second, unnumbered);
+    end(&mut second, eleven);
+    assert_eq!(all(&mut first, &mut second), [Some(10); 3]);
+    end(&mut first, ten);
+    assert_eq!(all(&mut first, &mut second), [None; 3]);
+}
+
+#[test]
 fn what_is_never_left_is_bounded_and_what_has_no_room_is_counted() {
     const MORE: u64 = 100;
     for level in [Level::Basic, Level::Detailed, Level::Comprehensive] {

@@ -93,6 +93,25 @@ fn ids_of_spans_that_are_gone_lead_nowhere_and_may_come_back() {
 }
 
 #[test]
+fn a_step_has_the_number_of_the_epoch_that_it_is_in() {
+    let recording = Program::new(&["epochs"]).succeed().recording();
+    check::all(&recording);
+    let of_jobs = recording.spans.iter().filter_map(|span| Some((span.int("job")?, span.int(attr::EPOCH))));
+    let mut counts = BTreeMap::<(i64, Option<i64>), usize>::new();
+    of_jobs.for_each(|of_job| *counts.entry(of_job).or_default() += 1);
+    let expected = [
+        ((10, Some(0)), 6),
+        ((11, Some(1)), 6),
+        ((30, Some(20)), 2),
+        ((31, Some(21)), 4),
+        ((40, Some(30)), 4),
+        ((100, Some(100)), 4),
+        ((109, Some(99)), 2),
+    ];
+    assert_eq!(counts, BTreeMap::from(expected));
+}
+
+#[test]
 fn what_a_field_does_while_it_is_formatted_is_recorded_where_it_happens() {
     for order in ["above", "below"] {
         let ended = Program::new(&["reentrant", order]).succeed();
