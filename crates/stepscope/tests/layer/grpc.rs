@@ -305,8 +305,10 @@ fn who_does_not_speak_grpc_gets_nothing_and_is_named() {
     let recording = ended.recording();
     check::account(&recording, "otlp");
     assert_eq!(recording.exported("otlp"), 0);
-    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
-    assert!(ended.stderr.contains("4317"), "{}", ended.stderr);
+    // How it shows, as a request in doubt or one to try again, is a matter of time; each is said once.
+    let warnings = ended.warnings();
+    assert!((1..=2).contains(&warnings.len()), "{}", ended.stderr);
+    assert!(warnings.iter().all(|warning| warning.contains("4317")), "{}", ended.stderr);
 }
 
 #[test]

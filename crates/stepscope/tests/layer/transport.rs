@@ -180,6 +180,22 @@ fn an_answer_that_breaks_off_leaves_a_doubt() {
 }
 
 #[test]
+fn each_kind_of_trouble_is_said_once() {
+    let collector = Collector::start(|path, before| match (path, before) {
+        ("/v1/traces", 0 | 3) => Answer::Status("400 Bad Request"),
+        ("/v1/traces", 1 | 4) => Answer::Torn,
+        ("/v1/traces", 2 | 5) => Answer::Status("503 Service Unavailable"),
+        _ => Answer::Accept,
+    });
+    let ended = budget("1000", &collector.url()).succeed();
+    assert_eq!(ended.warnings().len(), 3, "{}", ended.stderr);
+    for text in ["refused a request for good", "its end did not come", "could not send to"] {
+        assert_eq!(ended.stderr.matches(text).count(), 1, "{}", ended.stderr);
+    }
+    account(&ended, &collector.recording());
+}
+
+#[test]
 fn an_answer_of_another_program_leaves_a_doubt() {
     let collector = Collector::start(|_, _| Answer::With(b"<html>hello</html>".to_vec()));
     let ended = budget("1000", &collector.url()).succeed();

@@ -91,7 +91,10 @@ pub(crate) struct HttpSink {
     tries: u32,
     not_before: Option<Instant>,
     counts: SinkCounts,
-    warned: bool,
+    /// What was said, each kind of trouble once.
+    warned_retry: bool,
+    warned_refused: bool,
+    warned_unknown: bool,
     warned_rejected: bool,
     warned_slow: bool,
 }
@@ -120,7 +123,9 @@ impl HttpSink {
             tries: 0,
             not_before: None,
             counts: SinkCounts::default(),
-            warned: false,
+            warned_retry: false,
+            warned_refused: false,
+            warned_unknown: false,
             warned_rejected: false,
             warned_slow: false,
         })
@@ -146,8 +151,8 @@ impl HttpSink {
                 self.traces_to.port,
                 QUEUE_BYTES >> 20
             );
-            // Who is not there at all, which was said, is not slow.
-            if !self.warned {
+            // Who is not there at all, or does not answer, which was said, is not slow.
+            if !self.warned_retry && !self.warned_unknown {
                 warn_once(&mut self.warned_slow, &text);
             }
         }
@@ -195,7 +200,7 @@ impl HttpSink {
                     batch.target.port,
                     self.hint(&batch, &why)
                 );
-                warn_once(&mut self.warned, &text);
+                warn_once(&mut self.warned_retry, &text);
                 // At once is when a receiver that has just said no would do so again.
                 let named = pause.filter(|pause| !pause.is_zero());
                 let pause = named.map_or_else(|| self.pause(), |named| named.min(MAX_NAMED_PAUSE));
@@ -212,7 +217,8 @@ impl HttpSink {
             }
             Outcome::Refused(why) => {
                 self.drop_batch(&batch, LossReason::ExportFailed);
-                warn_once(&mut self.warned, &format!("the endpoint refused a request for good: {why}"));
+                let text = format!("the endpoint refused a request for good: {why}; losses are counted");
+                warn_once(&mut self.warned_refused, &text);
                 self.tries = 0;
             }
             Outcome::Unknown(why) => {
@@ -220,7 +226,7 @@ impl HttpSink {
                 let hint = self.hint(&batch, &why);
                 let text =
                     format!("what became of a request is not known: {why}{hint}; spans may be missing");
-                warn_once(&mut self.warned, &text);
+                warn_once(&mut self.warned_unknown, &text);
                 (self.tries, self.is_well) = (0, false);
             }
         }
@@ -363,7 +369,8 @@ impl HttpSink {
                 "{}:{} did not take everything before the program ended; losses are counted",
                 self.traces_to.host, self.traces_to.port
             );
-            warn_once(&mut self.warned, &text);
+            // Not of who could not be reached all along.
+            warn_once(&mut self.warned_retry, &text);
         }
     }
 }
