@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use = "a flush may not have reached its goal"]
 pub enum Flushed {
-    /// What had been recorded before is written, and acknowledged where it was sent.
+    /// What had been recorded before is written, and acknowledged where it was sent. It says nothing of what was lost
+    /// before the flush began, which is in the figures ([`Figures::spans`](crate::Figures::spans)) and the report: where an
+    /// exporter has refused everything so far and nothing is left to flush, this is the answer. Nor of rings that were full,
+    /// nor of what is not recorded: at level `off`, or in a forked child, there is nothing to flush.
     Complete,
     /// It has left, but for this many spans that were lost while it was flushed: the disk was full, or the
     /// endpoint refused them for good. They are in the report's losses, too. Where the directory or the endpoint could

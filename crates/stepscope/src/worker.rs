@@ -108,21 +108,7 @@ struct Worker {
 
 /// Starts the background thread.
 pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
-    let cpus = std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64);
-    let demands = Demands::new(sinks.directory.as_ref().map(DirectorySink::path));
-    let worker = Worker {
-        recorder,
-        sinks,
-        threads: Vec::new(),
-        thread_names: ThreadNames::default(),
-        callsites: Vec::new(),
-        cpus,
-        demands,
-        shared: Instant::now(),
-        taken: 0,
-        words: Vec::new(),
-        entries: Vec::new(),
-    };
+    let worker = Worker::new(recorder, sinks);
     std::thread::Builder::new().name(THREAD_NAME.into()).spawn(move || {
         thread::suppress();
         IS_BACKGROUND.set(true);
@@ -153,6 +139,23 @@ fn is_well(f: impl FnOnce()) -> bool {
 }
 
 impl Worker {
+    fn new(recorder: Arc<Recorder>, sinks: Sinks) -> Self {
+        let demands = Demands::new(sinks.directory.as_ref().map(DirectorySink::path));
+        Self {
+            recorder,
+            sinks,
+            threads: Vec::new(),
+            thread_names: ThreadNames::default(),
+            callsites: Vec::new(),
+            cpus: std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64),
+            demands,
+            shared: Instant::now(),
+            taken: 0,
+            words: Vec::new(),
+            entries: Vec::new(),
+        }
+    }
+
     fn run(&mut self, control: &Control) {
         let (mut flushed, mut published) = (Instant::now(), Instant::now());
         let mut flushing = Vec::new();
@@ -160,13 +163,16 @@ impl Worker {
         loop {
             clock.keep();
             let (asked, end) = control.take();
+            let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
+            // Before anything else: what is lost from here on, in whatever is done with it, is lost to them.
+            let is_asked = !asked.is_empty();
+            flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
+            let is_last = end.is_some() || signal.is_some();
+            let last = is_last.then(|| self.flushing(0, Reach::Delivered));
             let fill = self.drain();
             self.share();
-            let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
-            if end.is_some() || signal.is_some() {
+            if let Some(mut last) = last {
                 let deadline = end.unwrap_or_else(|| deadline(self.recorder.config.exit_timeout));
-                flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
-                let mut last = self.flushing(0, Reach::Delivered);
                 self.finish(deadline, signal);
                 // Nothing is left to be handed over.
                 flushing.iter_mut().for_each(|flush| flush.marks = Marks::default());
@@ -189,11 +195,9 @@ impl Worker {
                 // The end of an epoch is a point that says everything.
                 self.publish(publish_soon);
             }
-            if !asked.is_empty() || flushed.elapsed() >= config.flush_interval {
+            if is_asked || flushed.elapsed() >= config.flush_interval {
                 flushed = Instant::now();
                 self.demands.answer_file(&recorder);
-                let begun = asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach));
-                flushing.extend(begun.collect::<Vec<_>>());
                 self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
                 self.note_sinks();
                 let marks = self.handed_over();

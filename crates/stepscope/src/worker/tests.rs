@@ -8,12 +8,14 @@ use std::sync::atomic::AtomicBool;
 use stepscope_core::Level;
 
 use super::*;
+use crate::callsite::{Callsite, Source};
 use crate::config::{Config, Format};
 use crate::exit::{self, Guard};
 use crate::export::SinkCounts;
 use crate::exporter::{Exported, Exporter};
 use crate::figures::Figures;
 use crate::identity::{Given, Identity};
+use crate::open::Spec;
 use crate::recorder;
 use crate::{section, step};
 
@@ -175,6 +177,40 @@ fn run(script: &str) -> (Output, BTreeMap<String, u64>) {
     let lines = said.lines().filter_map(|line| line.strip_prefix("= ")?.split_once(' '));
     let figures = lines.map(|(name, value)| (name.to_owned(), value.parse().unwrap())).collect();
     (output, figures)
+}
+
+/// The sums of an epoch that has just ended are published in the same turn, and the spans before them.
+#[test]
+fn a_flush_is_told_of_what_is_lost_for_another_reason_in_its_turn() {
+    static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("profiles");
+    let recorder = Arc::new(Recorder::new(
+        Config::default(),
+        Identity::resolve(Given::default(), |_| None, &mut Vec::new()),
+    ));
+    let sinks = Sinks {
+        directory: Some(DirectorySink::create(&path, Format::Protobuf, 1 << 30).unwrap()),
+        #[cfg(feature = "http")]
+        http: None,
+        handover: None,
+        unusable: Vec::new(),
+    };
+    let control = Arc::new(Control::default());
+    thread::with(&recorder, |state| {
+        let spec = Spec { step: Some(0), ..Spec::default() };
+        let key = state.enter_section(Source::Section(&STEP), &spec, &[], |_| ()).unwrap();
+        state.end_section(key);
+    });
+    std::fs::remove_dir_all(&path).unwrap();
+    recorder.publish_soon.store(true, Ordering::Relaxed);
+    let asked = Arc::clone(&control);
+    let ask = move || (asked.flush(LONG, Reach::Delivered), asked.end(LONG));
+    let asking = std::thread::Builder::new().name("flush".into()).spawn(ask).unwrap();
+    // Until it has asked.
+    control.wait_until(Instant::now() + LONG);
+    Worker::new(recorder, sinks).run(&control);
+    assert_eq!(asking.join().unwrap(), (Flushed::Dropped(1), true));
 }
 
 #[test]
