@@ -25,6 +25,10 @@ use crate::visit::{EventVisitor, OTEL_NAME, PlainVisitor, SpanVisitor};
 /// Events less severe than this are nothing to a section.
 const MAX_EVENT_LEVEL: Level = Level::WARN;
 
+/// Finds the innermost section around a new span of another subscriber by asking that one: where what is next around it
+/// is not recorded, and what is around that may be. Asked where we know of none ourselves.
+pub(crate) type Further<'a> = &'a dyn Fn(&Recorder) -> Option<Parent>;
+
 /// The calls, and the recorder that they reach.
 #[derive(Debug, Clone)]
 pub(crate) struct Hooks {
@@ -70,7 +74,7 @@ impl Hooks {
 
     /// A span that another subscriber has given the id `key`.
     #[inline]
-    pub(crate) fn new_span(&self, attributes: &Attributes<'_>, key: u64) {
+    pub(crate) fn new_span(&self, attributes: &Attributes<'_>, key: u64, further: Further<'_>) {
         let Some(recorder) = self.beginning() else { return };
         let _own = memory::own_call();
         if *attributes.metadata().level() > recorder.config.max_level {
@@ -81,7 +85,7 @@ impl Hooks {
             return;
         };
         let begun = thread::with(recorder, |state| {
-            let around = begin(recorder, state, attributes, open)?;
+            let around = begin(recorder, state, attributes, open, further)?;
             if recorder.own_spans.is_used() {
                 hold_own(recorder, state, open, around);
             }
@@ -124,7 +128,7 @@ impl Hooks {
         let begun = thread::with(recorder, |state| {
             let place = state.slots.take(&recorder.own_spans)?;
             let (key, open) = recorder.own_spans.start(place)?;
-            let Some(around) = begin(recorder, state, attributes, open) else {
+            let Some(around) = begin(recorder, state, attributes, open, &|_| None) else {
                 recorder.own_spans.release(key);
                 state.slots.free(&recorder.own_spans, place);
                 return None;
@@ -310,6 +314,7 @@ fn begin(
     state: &mut ThreadState,
     attributes: &Attributes<'_>,
     open: &Open,
+    further: Further<'_>,
 ) -> Option<u64> {
     open.reset(state.number, state.shared.id);
     if attributes.is_contextual()
@@ -320,7 +325,7 @@ fn begin(
         attributes.record(&mut PlainVisitor(open));
         return state.begin_plain(open, place, None, parent).then_some(parent.key);
     }
-    begin_any(recorder, state, attributes, open)
+    begin_any(recorder, state, attributes, open, further)
 }
 
 /// As [`begin`], wherever the span is and whatever its fields say of it.
@@ -330,18 +335,19 @@ fn begin_any(
     state: &mut ThreadState,
     attributes: &Attributes<'_>,
     open: &Open,
+    further: Further<'_>,
 ) -> Option<u64> {
     let parent = match attributes.parent() {
-        Some(id) => recorder.span_parent(id.into_u64()),
-        None if attributes.is_contextual() => state.current().copied(),
+        Some(id) => recorder.span_parent(id.into_u64()).or_else(|| further(recorder)),
+        None if attributes.is_contextual() => state.current().copied().or_else(|| further(recorder)),
         None => None,
     };
     let metadata = attributes.metadata();
     let around = parent.filter(Parent::takes_work);
     let path = around.map_or(PathId::ROOT, |parent| parent.path);
     // An epoch that was given need not be entered here.
-    let given = attributes.parent().and(parent).filter(|parent| parent.kind == SectionKind::Epoch);
-    let epoch = given.and_then(|epoch| recorder.open_span(epoch.key)?.epoch());
+    let epoch = parent.filter(|parent| parent.kind == SectionKind::Epoch);
+    let epoch = epoch.and_then(|epoch| state.open(epoch.key)?.0.epoch());
     let has_begun = match state.plain_place(path, metadata) {
         Some(place) => {
             attributes.record(&mut PlainVisitor(open));

@@ -42,8 +42,13 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
     }
 
     #[inline]
-    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, _: Context<'_, S>) {
-        self.hooks.new_span(attributes, id.into_u64());
+    fn on_new_span(&self, attributes: &Attributes<'_>, id: &Id, context: Context<'_, S>) {
+        // What is around a new span is held by it, so nothing ends by being looked at.
+        let further = |recorder: &Recorder| {
+            let mut around = context.span_scope(id)?.skip(1);
+            around.find_map(|span| recorder.span_parent(span.id().into_u64()))
+        };
+        self.hooks.new_span(attributes, id.into_u64(), &further);
     }
 
     fn on_record(&self, id: &Id, values: &Record<'_>, _: Context<'_, S>) {

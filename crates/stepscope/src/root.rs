@@ -54,6 +54,8 @@ use interests::{Interests, Wanted};
 ///   spans, or the [layer](crate::StepscopeLayer) is the better choice.
 /// - A span that the inner subscriber does not have has no context there: on another thread, inside of `Span::current()`
 ///   alone, it knows of no span.
+/// - What begins inside of a span that only the inner subscriber has (of a higher level than is recorded), given as its
+///   parent or entered on a thread where nothing else is, begins a trace of its own. The layer finds what is around it.
 /// - At most 65,536 spans are open at once; beyond, they are lost, and counted.
 /// - An inner subscriber must say when a span has ended (`try_close`), as registries do.
 #[derive(Debug)]
@@ -167,7 +169,7 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
         if self.is_wanted(attributes.metadata())
             && let Some(id) = self.new_inner_span(attributes)
         {
-            self.hooks.new_span(attributes, id.into_u64());
+            self.hooks.new_span(attributes, id.into_u64(), &|_| None);
             return id;
         }
         let hold = |parent: u64| {

@@ -127,6 +127,7 @@ fn main() {
         "outlive" => unusual::outlive(),
         "ids" => unusual::ids(number(1), argument(2)),
         "epochs" => unusual::epochs(),
+        "strangers" => unusual::strangers(argument(1) == "filtered"),
         "reentrant" => unusual::reentrant(argument(1)),
         "overfull" => unusual::overfull(number(1), number(2)),
         "unwinding" => unwinding::run(),

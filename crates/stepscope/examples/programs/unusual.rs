@@ -7,9 +7,10 @@ use std::time::{Duration, Instant};
 
 use stepscope::{section, step};
 use tracing::{Instrument, info_span};
-use tracing_subscriber::fmt;
+use tracing_subscriber::filter::filter_fn;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{Layer as _, fmt};
 
 use crate::say;
 
@@ -99,14 +100,14 @@ fn with_others(which: &str) -> stepscope::Guard {
         "alone" => crate::start(),
         "all" => beside_a_log("below"),
         "inner" if crate::is_root() => {
-            let log = log().with_filter(tracing_subscriber::filter::filter_fn(is_inner));
+            let log = log().with_filter(filter_fn(is_inner));
             let (root, run) = stepscope::builder().subscriber(tracing_subscriber::registry().with(log));
             root.init();
             run
         }
         "inner" => {
             let (layer, run) = stepscope::builder().build();
-            let log = log().with_filter(tracing_subscriber::filter::filter_fn(is_inner));
+            let log = log().with_filter(filter_fn(is_inner));
             tracing_subscriber::registry().with(log).with(layer).init();
             run
         }
@@ -173,6 +174,35 @@ fn beside_a_log(order: &str) -> stepscope::Guard {
         other => panic!("{other}"),
     }
     run
+}
+
+/// Spans that are not recorded between some that are, because of their level or, where `is_filtered`, of a filter.
+pub(crate) fn strangers(is_filtered: bool) {
+    let _run = match is_filtered && !crate::is_root() {
+        false => beside_a_log("below"),
+        true => {
+            let (layer, run) =
+                stepscope::builder().max_level(tracing::level_filters::LevelFilter::TRACE).build();
+            let layer = layer.with_filter(filter_fn(|metadata| metadata.name() != "stranger"));
+            tracing_subscriber::registry().with(layer).with(fmt::layer().with_writer(std::io::sink)).init();
+            run
+        }
+    };
+    let step = info_span!("outer", stepscope.step = 1_u64).entered();
+    let stranger = tracing::debug_span!("stranger");
+    // (Two of them.)
+    let stranger = stranger.in_scope(|| tracing::debug_span!("stranger"));
+    info_span!(parent: &stranger, "given").in_scope(|| ());
+    stranger.in_scope(|| info_span!("same_thread").in_scope(|| ()));
+    let there = stranger.clone();
+    on_thread("elsewhere", move || {
+        there.in_scope(|| info_span!("other_thread").in_scope(|| drop(section!("inside"))));
+        info_span!(parent: None, "apart").in_scope(|| ());
+        // A step is one wherever it is.
+        there.in_scope(|| info_span!("step", stepscope.step = 2_u64).in_scope(|| ()));
+    });
+    drop(step);
+    tracing::debug_span!(parent: None, "stranger").in_scope(|| info_span!("alone").in_scope(|| ()));
 }
 
 /// Beside a log that formats everything, above or below the layer.

@@ -112,6 +112,22 @@ fn a_step_has_the_number_of_the_epoch_that_it_is_in() {
 }
 
 #[test]
+fn what_is_inside_of_spans_that_are_not_recorded_is_inside_of_what_is_around_these() {
+    for by in ["level", "filtered"] {
+        let recording = Program::new(&["strangers", by]).succeed().recording();
+        check::all(&recording);
+        assert_eq!(recording.named("stranger").count(), 0, "{by}");
+        let outer = recording.only("outer");
+        let is_inside = |name: &str| recording.only(name).parent == Some(outer.id);
+        assert!(is_inside("same_thread") && recording.only("inside").parent.is_some(), "{by}");
+        // The root subscriber has no registry that it could ask.
+        let is_layer = crate::WAY == "layer";
+        assert_eq!([is_inside("given"), is_inside("other_thread")], [is_layer; 2], "{by}");
+        assert!(["apart", "step", "alone"].iter().all(|name| recording.only(name).is_root()), "{by}");
+    }
+}
+
+#[test]
 fn what_a_field_does_while_it_is_formatted_is_recorded_where_it_happens() {
     for order in ["above", "below"] {
         let ended = Program::new(&["reentrant", order]).succeed();
