@@ -128,6 +128,7 @@ fn main() {
         "ids" => unusual::ids(number(1), argument(2)),
         "epochs" => unusual::epochs(),
         "strangers" => unusual::strangers(argument(1) == "filtered"),
+        "runs" => unusual::runs(),
         "reentrant" => unusual::reentrant(argument(1)),
         "overfull" => unusual::overfull(number(1), number(2)),
         "unwinding" => unwinding::run(),

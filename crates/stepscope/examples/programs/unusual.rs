@@ -93,7 +93,6 @@ pub(crate) fn outlive() {
 
 /// Records alone, or with others that have spans, too: all of them, or only the inner ones.
 fn with_others(which: &str) -> stepscope::Guard {
-    use tracing_subscriber::Layer as _;
     let is_inner = |metadata: &tracing::Metadata<'_>| metadata.is_span() && metadata.name() == "inner";
     let log = || fmt::layer().with_writer(std::io::sink);
     match which {
@@ -266,6 +265,31 @@ pub(crate) fn epochs() {
     });
     drop(epoch);
     steps(109);
+}
+
+/// Runs one after the other in one process, and how the later ones have spans of `tracing`, too.
+pub(crate) fn runs() {
+    let begin = |run: &str| stepscope::builder().run_id(run).build();
+    let work = || {
+        let _step = step!(0);
+        info_span!("traced").in_scope(|| ());
+    };
+    let (layer, run) = begin("first");
+    let (layer, handle) = tracing_subscriber::reload::Layer::new(layer);
+    tracing_subscriber::registry().with(layer).init();
+    work();
+    drop(run);
+    let (layer, run) = begin("replaced");
+    handle.reload(layer).unwrap();
+    work();
+    drop(run);
+    // Its subscriber comes too late.
+    let run = stepscope::builder().run_id("installed").install();
+    work();
+    drop(run);
+    let (layer, run) = begin("on_its_thread");
+    tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), work);
+    drop(run);
 }
 
 /// Threads that leave more behind at once than their rings hold.

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepscope_core::{attr, metric};
 
 use crate::common::collector::{Answer, Collector};
-use crate::common::{Ended, Program, Span, check};
+use crate::common::{Ended, Program, Recording, Span, check};
 
 fn int(span: &Span, key: &str) -> u64 {
     u64::try_from(span.int(key).unwrap()).unwrap()
@@ -124,6 +124,17 @@ fn what_is_inside_of_spans_that_are_not_recorded_is_inside_of_what_is_around_the
         let is_layer = crate::WAY == "layer";
         assert_eq!([is_inside("given"), is_inside("other_thread")], [is_layer; 2], "{by}");
         assert!(["apart", "step", "alone"].iter().all(|name| recording.only(name).is_root()), "{by}");
+    }
+}
+
+#[test]
+fn a_run_after_another_has_spans_where_its_subscriber_is_asked() {
+    let ended = Program::new(&["runs"]).succeed();
+    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
+    for (run, spans) in [("first", 1), ("replaced", 1), ("installed", 0), ("on_its_thread", 1)] {
+        let recording = Recording::read(&ended.path().join("profiles").join(run));
+        check::all(&recording);
+        assert_eq!((recording.steps().len(), recording.named("traced").count()), (1, spans), "{run}");
     }
 }
 
