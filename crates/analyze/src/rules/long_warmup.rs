@@ -27,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
               least); a quarter of all at most, and never more than 224: what lasts longer is a change. So are a hundred steps, or a sixth of all \
               (40 at least), that take less than twice the usual time and as long at their end as at their beginning. \
               Steps from which on all take a tenth longer are left out, and what is before them is judged by itself. What later steps do now and then, or every so \
-              often, is none. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
+              often, is none, as far as the first 256 steps of the process show it: epochs that are longer, and each begin with \
+              their longest batches, look like warm-up. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
               above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
               is the one whose calls lie most above their own median (all of its time, where it occurs in no more \
               steps), if that is at least half of it. Of several processes some may wait for one that is slow at first: \
