@@ -72,11 +72,18 @@ impl Drop for SectionGuard {
 }
 
 fn end(key: u64, kind: SectionKind) {
+    if kind == SectionKind::Epoch {
+        return end_epoch(key);
+    }
+    thread::lightly_with_current(|state| state.end_section(key));
+}
+
+#[cold]
+fn end_epoch(key: u64) {
     thread::lightly_with_current(|state| {
-        let is_epoch = kind == SectionKind::Epoch;
-        let epoch = if is_epoch { state.open(key).map(|(open, _)| open.span_id()) } else { None };
+        let span_id = state.open(key).map(|(open, _)| open.span_id());
         state.end_section(key);
-        if let Some(span_id) = epoch {
+        if let Some(span_id) = span_id {
             state.recorder.end_epoch(span_id);
         }
     });
