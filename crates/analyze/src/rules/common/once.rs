@@ -60,10 +60,9 @@ pub(in crate::rules) fn longer_ns(stats: &Stats) -> Option<u64> {
 pub(in crate::rules) fn unattributed_ns(steps: &Steps<'_>) -> Option<u64> {
     let mode = steps.mode;
     let usual_ns = mode.unattributed_ns / mode.whole.steps.max(1);
-    let of_step = |step: Option<u64>| {
-        let same = mode.slowest.iter().filter(|slow| slow.step == step);
+    let of_step = |step: u64| {
+        let same = mode.slowest.iter().filter(|slow| slow.step == Some(step));
         same.fold(0u64, |sum, slow| sum.saturating_add(slow.unattributed_ns.saturating_sub(usual_ns)))
     };
-    let numbers = mode.slowest.iter().filter_map(|slow| slow.step);
-    numbers.map(|step| of_step(Some(step))).max()
+    mode.slowest.iter().filter_map(|slow| slow.step).map(of_step).max()
 }

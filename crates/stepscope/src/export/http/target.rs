@@ -87,7 +87,7 @@ impl Target {
         let port = port.unwrap_or(if is_tls { 443 } else { 80 });
         // The path of a base goes on behind what it says, which would be a part of the query; a signal's own URL may have one.
         let ends = if added.is_empty() { &['#'][..] } else { &['?', '#'] };
-        if path.contains(ends) {
+        if !is_grpc && path.contains(ends) {
             return Err(format!(
                 "the endpoint {url} has a part behind its path, where the path of the signal would go: leave it out, or \
                  name the whole URL of the traces (OTEL_EXPORTER_OTLP_TRACES_ENDPOINT)"
