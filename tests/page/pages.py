@@ -92,7 +92,23 @@ INPUTS = {
     # A hundred thousand steps in five hundred sections.
     "large": ("large.otlp", generated("--steps", "100000", "--spans-per-step", "10")),
 }
+# Names the folder of what the program made of the inputs, which `run.py` has for one run of the tests.
+OUTPUTS = "STEPSCOPE_PAGE_OUTPUTS"
 GIVEN = {"demo": "STEPSCOPE_PROFILE", "large": "STEPSCOPE_LARGE"}
+
+
+def once(variable, file, make):
+    """The file of that name in the folder that a variable names, which tests in other processes share; made if it is not
+    there."""
+    folder = pathlib.Path(os.environ.get(variable, FOLDER))
+    # Another process may be making it.
+    with open(folder / f"{file}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (folder / file).exists():
+            made = folder / f"made-{file}"
+            make(made)
+            made.rename(folder / file)
+    return folder / file
 
 
 @functools.cache
@@ -100,17 +116,7 @@ def written(name):
     """The input of that name."""
     if given := os.environ.get(GIVEN.get(name, "")):
         return pathlib.Path(given)
-    file, write = INPUTS[name]
-    folder = pathlib.Path(os.environ.get("STEPSCOPE_PAGE_INPUTS", FOLDER))
-    run = folder / file
-    # Another process may be making it.
-    with open(folder / f"{file}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not run.exists():
-            made = folder / f"made-{file}"
-            write(made)
-            made.rename(run)
-    return run
+    return once("STEPSCOPE_PAGE_INPUTS", *INPUTS[name])
 
 
 def rendered(name, kind):
@@ -121,10 +127,10 @@ def rendered(name, kind):
 @functools.cache
 def of(name):
     """The page and the JSON report of an input."""
-    # Another process may have one of that name.
-    page = FOLDER / f"{name}-{os.getpid()}.html"
-    stepscope("analyze", str(written(name)), "--format", "html", "--output", str(page))
-    return page, json.loads(rendered(name, "json"))
+    def reported(kind):
+        arguments = "analyze", str(written(name)), "--format", kind, "--output"
+        return once(OUTPUTS, f"report-on-{name}.{kind}", lambda made: stepscope(*arguments, str(made)))
+    return reported("html"), json.loads(reported("json").read_text())
 
 
 def damaged(name):

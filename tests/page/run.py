@@ -1,5 +1,5 @@
 """Runs all tests of this folder, several at a time where there are as many processors, each in a process with a browser of
-its own; inputs are made once for all of them. `python3 -m unittest` runs the same, one after the other. What is
+its own; inputs, and the program's reports on them, are made once for all of them. `python3 -m unittest` runs the same, one after the other. What is
 tested is in the other files."""
 
 import concurrent.futures
@@ -10,6 +10,8 @@ import sys
 import tempfile
 import time
 import unittest
+
+import pages
 
 MOST_AT_ONCE = 4
 
@@ -44,6 +46,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="stepscope-pages-") as folder:
         # Those of an earlier run, where somebody keeps them.
         pathlib.Path(os.environ.setdefault("STEPSCOPE_PAGE_INPUTS", folder)).mkdir(exist_ok=True)
+        # Of this program, and no earlier one.
+        os.environ[pages.OUTPUTS] = folder
         with concurrent.futures.ProcessPoolExecutor(min(os.cpu_count() or 1, MOST_AT_ONCE)) as processes:
             for done in concurrent.futures.as_completed(processes.submit(run, names) for names in wanted):
                 results.append(done.result())

@@ -1,5 +1,5 @@
 //! What later stages compile from sources of others, begun while the first stages run, which leave processors idle now and
-//! then: the programs of `scripts/stack`, and burn. Only where it is asked for, as CI does; the stages build it all the same,
+//! then: the programs of `scripts/stack`, the examples and what they are made of. Only where it is asked for, as CI does; the stages build it all the same,
 //! and find it done. What is built, and with which flags, is theirs to say.
 
 use crate::process::command;

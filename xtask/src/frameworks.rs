@@ -12,17 +12,23 @@ const TESTED: [&str; 3] = ["examples/common", "integrations/candle", "integratio
 /// Folders whose programs `examples/check.py` runs.
 const BUILT: [&str; 3] = ["examples/pipeline", "examples/candle-digits", "examples/burn-digits"];
 
-/// Benches that no stage runs: they need minutes or quiet, or both.
+/// The bench that does a little of its work.
+const SMOKE: &str = "benches/spans";
+
+/// Benches that no stage runs: they need minutes or quiet, or both. To build one of them takes three times as long.
 const CHECKED: [&str; 2] = ["benches/analysis", "benches/overhead"];
+
+const BUILD: &[&str] = &["build", "--release", "--locked"];
+const TEST: &[&str] = &["test", "--release", "--locked"];
 
 /// `target` is the folder of all builds, `stepscope` the program that reports.
 pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
     // The programs before the tests: what both need is built with the programs' features.
     for folder in BUILT {
-        within(folder, target, &["build", "--release", "--locked"])?;
+        within(folder, target, BUILD)?;
     }
     for folder in TESTED {
-        within(folder, target, &["test", "--release", "--locked"])?;
+        within(folder, target, TEST)?;
     }
     // Every rule has five seeds in the end-to-end tests.
     let mut check = command("python3", &["examples/check.py", "--seeds", "2"]);
@@ -33,24 +39,26 @@ pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
 
 /// Builds one of the examples alone; gives its program.
 pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
-    within(&format!("examples/{example}"), target, &["build", "--release", "--locked"])?;
+    within(&format!("examples/{example}"), target, BUILD)?;
     Ok(target.join("release").join(format!("{example}{}", std::env::consts::EXE_SUFFIX)))
 }
 
-/// The same as a line of a shell.
-pub(crate) fn line(example: &str, target: &Path) -> String {
+/// All that is built here, as lines of a shell: what takes longest first.
+pub(crate) fn lines(target: &Path) -> Vec<String> {
     let target = target.display();
-    format!("cd examples/{example} && CARGO_TARGET_DIR='{target}' cargo build --release --locked")
+    let line = |folder: &str, arguments: &[&str]| {
+        format!("(cd {folder} && CARGO_TARGET_DIR='{target}' cargo {})", arguments.join(" "))
+    };
+    let built = BUILT.iter().rev().map(|folder| line(folder, BUILD));
+    let tested = TESTED.iter().map(|folder| line(folder, &[TEST, &["--no-run"]].concat()));
+    built.chain(tested).chain([line(SMOKE, BUILD)]).collect()
 }
 
 /// Does a little of the bench of spans, and looks whether the others compile.
 pub(crate) fn smoke(target: &Path) -> Outcome {
-    const FOLDER: &str = "benches/spans";
-    within(FOLDER, target, &["run", "--release", "--locked", "--", "smoke"])?;
-    for folder in CHECKED {
-        within(folder, target, &["clippy", "--release", "--locked", "--", "-D", "warnings"])?;
-    }
-    Ok(())
+    within(SMOKE, target, &["run", "--release", "--locked", "--", "smoke"])?;
+    let check = ["clippy", "--release", "--locked", "--", "-D", "warnings"];
+    CHECKED.iter().try_for_each(|folder| within(folder, target, &check))
 }
 
 /// cargo in one of the workspaces, all of which share a target folder; its build of a framework is optimised even

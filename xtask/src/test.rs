@@ -34,7 +34,12 @@ const STAGES: &[Stage] = &[
         run: models,
     },
     Stage { name: "release", about: "the program, release build", needs: &[], run: release },
-    Stage { name: "e2e", about: "the program from end to end", needs: &["release"], run: end_to_end },
+    Stage {
+        name: "e2e",
+        about: "the program from end to end, but for what is judged by its times",
+        needs: &["release"],
+        run: end_to_end,
+    },
     Stage {
         name: "fuzz",
         about: "fuzz targets of the readers and the receiver, a minute",
@@ -66,6 +71,12 @@ const STAGES: &[Stage] = &[
         run: bench,
     },
     Stage {
+        name: "timed",
+        about: "real training runs from end to end that are judged by their times, one at a time",
+        needs: &["release"],
+        run: timed,
+    },
+    Stage {
         name: "frameworks",
         about: "integrations and examples: burn, candle and none, with planted faults",
         needs: &["release"],
@@ -80,8 +91,7 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
     let mut times = Vec::new();
     let mut ahead = Ahead::start(&ahead(&stages)?);
     for (position, stage) in stages.iter().enumerate() {
-        // The first stage that measures, and the first that needs what is built.
-        if LOUD.contains(&stage.name) {
+        if LAST.contains(&stage.name) {
             ahead.finish();
         }
         eprintln!("\n=== {} of {}: {}: {}", position + 1, stages.len(), stage.name, stage.about);
@@ -103,8 +113,8 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
     Ok(())
 }
 
-/// Stages during which nothing else may run.
-const LOUD: [&str; 4] = ["e2e", "page", "stack", "frameworks"];
+/// Stages that need what is built ahead, or beside which nothing else may run.
+const LAST: [&str; 4] = ["stack", "bench", "timed", "frameworks"];
 
 /// What can be built before it is needed, as lines of a shell.
 fn ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
@@ -113,8 +123,8 @@ fn ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
     if is_in("stack") {
         lines.push("scripts/stack build".to_owned());
     }
-    if is_in("stack") || is_in("frameworks") {
-        lines.push(frameworks::line("burn-digits", &framework_target()?));
+    if is_in("frameworks") {
+        lines.extend(frameworks::lines(&framework_target()?));
     }
     Ok(lines)
 }
@@ -170,8 +180,22 @@ fn release() -> Outcome {
     run_command(cargo(&["build", "--release", "-p", "stepscope-cli"]))
 }
 
-/// The tests find the program in `STEPSCOPE_BIN` and the second implementation's interpreter on the path.
+/// What others on the machine do matters little to these.
 fn end_to_end() -> Outcome {
+    let modules = judged_by_times(&root().join("tests/e2e"))?;
+    let skipped: Vec<&str> = modules.iter().flat_map(|module| ["--skip", module]).collect();
+    run_end_to_end(&skipped)
+}
+
+/// One at a time, as two processors are few.
+fn timed() -> Outcome {
+    let modules = judged_by_times(&root().join("tests/e2e"))?;
+    let only: Vec<&str> = modules.iter().map(String::as_str).collect();
+    run_end_to_end(&[&["--test-threads=1"], only.as_slice()].concat())
+}
+
+/// The tests find the program in `STEPSCOPE_BIN` and the second implementation's interpreter on the path.
+fn run_end_to_end(arguments: &[&str]) -> Outcome {
     python()?;
     programs()?;
     let python = otel::interpreter();
@@ -180,21 +204,12 @@ fn end_to_end() -> Outcome {
             "\nSKIPPED: no Python with OpenTelemetry could be made, so `record` is not tested with one"
         );
     }
-    let program = release_program()?;
-    let run = |arguments: &[&str]| {
-        let mut tests = test_binary("e2e", arguments);
-        tests.env("STEPSCOPE_BIN", &program);
-        if let Some(python) = &python {
-            tests.env("STEPSCOPE_OTEL_PYTHON", python);
-        }
-        run_command(tests)
-    };
-    let timed = judged_by_times(&root().join("tests/e2e"))?;
-    let skipped: Vec<&str> = timed.iter().flat_map(|module| ["--skip", module]).collect();
-    run(&skipped)?;
-    // One at a time, as two processors are few.
-    let timed: Vec<&str> = timed.iter().map(String::as_str).collect();
-    run(&[&["--test-threads=1"], timed.as_slice()].concat())
+    let mut tests = test_binary("e2e", arguments);
+    tests.env("STEPSCOPE_BIN", release_program()?);
+    if let Some(python) = &python {
+        tests.env("STEPSCOPE_OTEL_PYTHON", python);
+    }
+    run_command(tests)
 }
 
 /// The modules of tests that judge the times of real training runs, beside which nothing else may run: they hold `alone`.

@@ -12,8 +12,11 @@ const DEPTH: usize = 2;
 
 pub(super) fn check() -> Outcome {
     component("rustfmt", "fmt")?;
-    for workspace in workspaces(&root(), DEPTH)? {
-        let mut format = cargo(&["fmt", "--all", "--check"]);
+    let main = root();
+    for workspace in workspaces(&main, DEPTH)? {
+        // `--all` follows paths out of a workspace: in one of a single package it would look at the crates again.
+        let packages: &[&str] = if workspace == main { &["--all"] } else { &[] };
+        let mut format = cargo(&[&["fmt", "--check"], packages].concat());
         format.current_dir(&workspace);
         run(format)
             .map_err(|problem| format!("{problem}; run `cargo fmt --all` in {}", workspace.display()))?;

@@ -27,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
               thread less that. Where too few steps were read with their sections, their sums tell it, on whatever \
               thread, and the finding says so. One rank is late, and named, where it communicates for at most two thirds as \
               long as each of the others and works for longer than any; its lateness is what all would do without if it \
-              took each of them as long as this one. The gain takes all of it away: an exchange cannot be left out, but it \
+              took each of them as long as this one. The phase that it is in for longer than the others, by more than in any other \
+              and by half of its lateness at least, is told with it. The gain takes all of it away: an exchange cannot be left out, but it \
               can be hidden; with a late rank it is what the others communicate, since all do without that where it is no \
               longer late. Where the calls of one step, on all ranks, or one between steps are more than a quarter of the time above usual ones, which may be chance, the severity is \
               that of the rest, or 9. The limit is that of the profiler of TensorBoard.",
@@ -60,13 +61,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Err(verdict) => return verdict,
     };
     let late = Late::of(summary);
-    let advice = late.as_ref().map_or_else(|| advice(&wait, thresholds), wait_for);
+    let advice = late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| wait_for(late, &wait));
+    let longer = late.as_ref().and_then(|late| late.longer);
     let mut verdict = wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
         let moved = wait.throughput();
         evidence
             .with_known("late_rank_per_step_ns", late.as_ref().map(|late| late.own_ns))
             .with_known("other_ranks_per_step_ns", late.as_ref().map(|late| late.others_ns))
             .with_known("lateness_share", late.as_ref().map(|late| rounded(late.share, 3)))
+            .with_known("phase_per_step_ns", longer.map(|longer| longer.own_ns))
+            .with_known("phase_on_others_ns", longer.map(|longer| longer.others_ns))
             .with_known("bytes", moved.map(|(sum, _)| sum))
             .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))
     });
@@ -81,11 +85,21 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     verdict
 }
 
-fn wait_for(late: &Late) -> String {
+fn wait_for(late: &Late<'_>, wait: &Wait<'_>) -> String {
+    let look = late.longer.map_or_else(
+        || {
+            "Look at what its step does before the exchange that takes longer than on the others: its part of the data, \
+             its device, other programs on its host."
+                .to_owned()
+        },
+        |longer| {
+            let words = longer.words(&wait.steps);
+            format!("{words}: look at what differs there: its part of the data, its device, code that only it runs.")
+        },
+    );
     format!(
         "Rank {} comes late and the others wait for it: it communicates for {} a step, the others for {} on average, \
-         and {} of this time is its lateness. Look at what its step does before the exchange that takes longer than \
-         on the others: its part of the data, its device, other programs on its host.",
+         and {} of this time is its lateness. {look}",
         late.rank,
         duration(late.own_ns),
         duration(late.others_ns),

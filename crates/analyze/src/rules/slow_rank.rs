@@ -5,10 +5,9 @@ use std::collections::BTreeSet;
 use stepscope_core::{Phase, attr};
 
 use super::common::late::Late;
+use super::common::longer::Longer;
 use super::common::waits::Wait;
 use super::{Config, Doc, Rule, Steps};
-use crate::report::names;
-use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
 use crate::summary::{InstanceRow, Summary};
@@ -200,11 +199,6 @@ impl<'a> Rank<'a> {
             error_ns: ERROR_OF_MEDIAN * mad_ns as f64 / independent.sqrt(),
         })
     }
-
-    /// Mean exposed time of a phase in a step.
-    fn phase_ns(&self, phase: &str) -> u64 {
-        self.row.exposed_per_step_ns(|own| own.as_str() == phase)
-    }
 }
 
 /// The slow ranks and the others.
@@ -229,25 +223,11 @@ impl<'a, 'b> Split<'a, 'b> {
         (gap_ns > 0).then_some(Self { slow, others, slowest: slow.first()?, gap_ns, error_ns })
     }
 
-    /// The phase that the slow ranks are in for longest, above the others: with the times of a step of both.
-    fn phase(&self) -> Option<(&'b str, u64, u64)> {
-        let mean = |ranks: &[Rank<'_>], phase: &str| {
-            let sum = ranks.iter().fold(0u64, |sum, rank| sum.saturating_add(rank.phase_ns(phase)));
-            sum / ranks.len().max(1) as u64
-        };
-        let all = self.slowest.row.phases_per_step.iter();
-        let own = all.filter(|time| !is_waiting(&time.phase));
-        let times = own.map(|time| time.phase.as_str());
-        let times = times.map(|phase| (phase, mean(self.slow, phase), mean(self.others, phase)));
-        times.max_by_key(|&(_, slow_ns, others_ns)| slow_ns.saturating_sub(others_ns))
-    }
-
     fn finding(&self, steps: &Steps<'_>, gain: Gain, thresholds: &Thresholds) -> Finding {
-        let explains = |&(_, slow_ns, others_ns): &(&str, u64, u64)| {
-            slow_ns.saturating_sub(others_ns) as f64 >= thresholds.explained_share * self.gap_ns as f64
-        };
-        let phase = self.phase().filter(explains);
-        let section = phase.and_then(|(phase, ..)| steps.worst_section_of(|name| name.as_str() == phase));
+        let rows = |ranks: &'b [Rank<'a>]| ranks.iter().map(|rank| rank.row).collect::<Vec<_>>();
+        let least_ns = thresholds.explained_share * self.gap_ns as f64;
+        let longer = Longer::of(&rows(self.slow), &rows(self.others), least_ns);
+        let section = longer.and_then(|longer| longer.section(steps));
         let who = match self.slow {
             [one] => format!("Rank {} works", one.rank),
             some => format!("Ranks {} work", listed(some.iter().map(|rank| rank.rank.to_string()))),
@@ -257,25 +237,15 @@ impl<'a, 'b> Split<'a, 'b> {
             [one] => format!("rank {}", one.rank),
             some => format!("the other {}", some.len()),
         };
-        let place = phase.map_or_else(
+        let place = longer.map_or_else(
             || "No phase explains it: give sections a phase".to_owned(),
-            |(phase, slow_ns, others_ns)| {
-                let of = section.map_or_else(
-                    || format!("`{phase}`"),
-                    |row| format!("`{phase}` (`{}`)", names::path(&row.path)),
-                );
-                format!(
-                    "It is in {of}, {} a step and {} on the others",
-                    duration(slow_ns),
-                    duration(others_ns)
-                )
-            },
+            |longer| longer.words(steps),
         );
         Finding {
             title: format!("{who} {at_least}{} a step longer than {others}.", duration(self.gap_ns)),
             severity: gain.severity(),
             section: section.map(|row| row.path.clone()),
-            phase: phase.map(|(phase, ..)| phase.to_owned()),
+            phase: longer.map(|longer| longer.phase.to_owned()),
             rank: (self.slow.len() == 1).then_some(self.slowest.rank),
             evidence: Evidence::new()
                 .with("slow_ranks", self.slow.len())
@@ -283,8 +253,8 @@ impl<'a, 'b> Split<'a, 'b> {
                 .with("slowest_works_ns", self.slowest.works_ns)
                 .with("next_works_ns", self.others.first().map_or(0, |next| next.works_ns))
                 .with("standard_error_ns", rounded(self.error_ns, 0))
-                .with_known("phase_per_step_ns", phase.map(|(_, slow_ns, _)| slow_ns))
-                .with_known("phase_on_others_ns", phase.map(|(.., others_ns)| others_ns))
+                .with_known("phase_per_step_ns", longer.map(|longer| longer.own_ns))
+                .with_known("phase_on_others_ns", longer.map(|longer| longer.others_ns))
                 .with("steps", steps.count()),
             recommendation: format!(
                 "{place}. Look at what differs there from the other ranks: the device (clock, heat), other programs on the \

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Phase;
 
 use super::common::levels::levels_since;
-use super::common::tail::{FEW, innermost, is_driving, longest_ns, slow_ns};
+use super::common::tail::{FEW, innermost, is_driving, is_in_few, longest_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
 use super::common::within::steps_within;
@@ -45,7 +45,8 @@ pub(super) const RULE: Rule = Rule {
               it accounts for at least half of the excess and grows by half as much again of its own time as the rest of the \
               step does: what makes all of a step slower is no matter of its longest phase. A second one with 15 % of the excess or more is \
               told, too. Where none does, the section is named whose calls of more than twice \
-              the median take at least half of what all steps take above theirs, and grow by as much more than the rest. Where slow calls of one section of this phase, or a change \
+              the median (all of its calls, where no more than one step in ten runs it, and none is periodic) take at least half of \
+              what all steps take above theirs, and grow by as much more than the rest. Where slow calls of one section of this phase, or a change \
               in it, are three quarters of the cost or more, only these are told. Where half of the cost or more is \
               time in which the steps' threads waited for a processor, the severity is at most 9.",
         advice: "Where a phase explains the slow steps, look at that phase: waits for batches (a deeper queue, \
@@ -155,7 +156,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let cause = Cause::of(steps.mode, periodic).filter(|cause| cause.share >= thresholds.explained_share);
     let slow = match &cause {
-        None => SlowCalls::of(summary, steps.mode, p50, above_ns.saturating_mul(stats.count)),
+        None => {
+            let all_ns = above_ns.saturating_mul(stats.count);
+            SlowCalls::of(summary, steps.mode, (p50, all_ns), periodic.is_some())
+        }
         Some(_) => None,
     };
     let slow = slow.filter(|slow| slow.share >= thresholds.explained_share);
@@ -331,7 +335,8 @@ fn advice(cause: Option<&Cause>, p50: u64, has_phases: bool, is_told: bool) -> S
                 .into();
         }
         return "No phase explains the slow steps: all of the step is slower at times, or now one part of it and now \
-                another. Look for other processes on the machine, clock changes, and samples of varying length."
+                another. Look for clock changes, samples of varying length, and other processes on the machine; and put \
+                sections around what is in none."
             .into();
     };
     let what = match Phase::parse(&cause.phase) {
@@ -404,38 +409,64 @@ impl Cause {
     }
 }
 
-/// A section whose slow calls take most of what steps take above the usual.
+/// A section that takes most of what steps take above the usual: in its slow calls, or in all of them where few steps run it.
 struct SlowCalls<'a> {
     row: &'a SectionRow,
     longest_ns: Option<u64>,
     share: f64,
+    /// The steps that run it, where they are few.
+    few: Option<u64>,
 }
 
 impl<'a> SlowCalls<'a> {
-    /// The one whose slow calls take most, of `above_ns` that all steps take above the usual; of those around each other the
-    /// innermost. None where these grow no more than the rest of the step does, which is usually `usual_ns`: then all of it
-    /// is slower.
-    fn of(summary: &'a Summary, mode: &ModeSummary, usual_ns: u64, above_ns: u64) -> Option<Self> {
+    /// The one that takes most, of `above_ns` that all steps take above the usual; of those around each other the innermost.
+    /// None where its calls grow no more than the rest of the step does, which is usually `usual_ns`: then all of it is slower.
+    /// What periodic steps run is in few steps as well, and what takes longer there is not told here.
+    fn of(
+        summary: &'a Summary,
+        mode: &ModeSummary,
+        (usual_ns, above_ns): (u64, u64),
+        has_periods: bool,
+    ) -> Option<Self> {
+        let steps = mode.whole_all.steps;
+        let few = |row: &SectionRow| {
+            row.in_mode(mode.mode).filter(|part| !has_periods && is_in_few(part, steps)).cloned()
+        };
+        let cost_ns = |row: &SectionRow| match few(row) {
+            Some(part) => Some(part.after_warmup().driving_ns),
+            None => slow_ns(row, mode),
+        };
         let is_inside = |row: &&SectionRow| row.is_part() && row.in_mode(mode.mode).is_some_and(is_driving);
-        let slow =
-            summary.sections.iter().filter(is_inside).filter_map(|row| Some((row, slow_ns(row, mode)?)));
+        let slow = summary.sections.iter().filter(is_inside);
+        let slow = slow.filter_map(|row| Some((row, cost_ns(row)?)));
         let (row, slow_ns) = innermost(slow.collect()).into_iter().next()?;
+        let few = few(row).map(|part| part.steps);
         let (slow, above) = (slow_ns as f64, above_ns as f64);
         // As if all of it were one step's: how many of them it is does not matter.
         let calls = row.in_mode(mode.mode).map_or(0, |part| part.calls) as f64;
-        let usual = row.stats.p50? as f64 * calls / mode.whole_all.steps.max(1) as f64;
+        let usual = match few {
+            Some(_) => 0.0,
+            None => row.stats.p50? as f64 * calls / steps.max(1) as f64,
+        };
         let step = (usual_ns as f64, usual_ns as f64 + above);
         let is_it = above_ns > 0 && stands_out(step, (usual, usual + slow.min(above)));
-        is_it.then(|| Self { row, longest_ns: longest_ns(row, mode), share: (slow / above).min(1.0) })
+        is_it.then(|| Self { row, longest_ns: longest_ns(row, mode), share: (slow / above).min(1.0), few })
     }
 
     fn advice(&self) -> String {
         let stats = &self.row.stats;
+        let (path, share) = (names::path(&self.row.path), percent(self.share));
+        if let Some(few) = self.few {
+            return format!(
+                "The slow steps are explained by `{path}` ({share} of what steps take above the usual), which {} {}: let it do \
+                 its work beside the steps, or in smaller parts.",
+                things(few, "step", "steps"),
+                if few == 1 { "runs" } else { "run" }
+            );
+        }
         format!(
-            "The slow steps are explained by slow calls of `{}` ({} of what steps take above the usual): look at what it \
-             does in calls that take up to {} and not in the usual one, {}.",
-            names::path(&self.row.path),
-            percent(self.share),
+            "The slow steps are explained by slow calls of `{path}` ({share} of what steps take above the usual): look at \
+             what it does in calls that take up to {} and not in the usual one, {}.",
             self.longest_ns.map_or_else(|| "unknown".into(), duration),
             stats.p50.map_or_else(|| "unknown".into(), duration)
         )

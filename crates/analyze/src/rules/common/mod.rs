@@ -4,6 +4,7 @@ pub(super) mod apart;
 pub(crate) mod coarse;
 pub(super) mod late;
 pub(super) mod levels;
+pub(super) mod longer;
 pub(super) mod once;
 pub(crate) mod program;
 pub(super) mod range;

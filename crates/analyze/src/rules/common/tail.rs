@@ -49,6 +49,11 @@ pub(in crate::rules) fn event_ns(row: &SectionRow, mode: &ModeSummary) -> Option
 /// A section runs in few of the steps of another one where it runs in one of so many, or fewer.
 const FEW_STEPS: u64 = 10;
 
+/// Whether a section runs in few of so many steps.
+pub(in crate::rules) fn is_in_few(part: &InSteps, steps: u64) -> bool {
+    part.steps.saturating_mul(FEW_STEPS) <= steps
+}
+
 /// Whose business sections are that run seldom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::rules) enum Business {
@@ -73,7 +78,7 @@ pub(in crate::rules) fn seldom_inside_ns(
         let phase = inner.phase.as_ref().and_then(|name| Phase::parse(name.as_str()));
         is_inside(&inner.path, &row.path)
             && phase.is_some_and(is_untold) == (business == Business::Untold)
-            && inner_part.is_some_and(|inner| inner.steps.saturating_mul(FEW_STEPS) <= part.steps)
+            && inner_part.is_some_and(|inner| is_in_few(inner, part.steps))
     };
     let seldom: Vec<&SectionRow> = rows.iter().filter(is_seldom).collect();
     let is_outermost = |inner: &&&SectionRow| !seldom.iter().any(|other| is_inside(&inner.path, &other.path));

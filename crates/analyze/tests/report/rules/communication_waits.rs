@@ -1,5 +1,6 @@
 //! Fixtures of `communication_waits`.
 
+use stepscope_analyze::summary::{PhaseName, PhaseTime};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -65,6 +66,39 @@ fn the_rank_that_the_others_wait_for_is_named() {
         assert!(finding.recommendation.starts_with("Let the exchange run"), "{}", finding.recommendation);
     }
     assert_eq!(with(&[(10 * MS, 4 * MS)]).rank, None);
+}
+
+#[test]
+fn what_the_late_rank_does_longer_is_named() {
+    // It comes 4 ms after the others, and saves for `saves_ns` of them.
+    let with = |saves_ns: u64| {
+        let run = Run::of(100, 10 * MS)
+            .phase(Phase::Communication, "all_reduce", 4 * MS)
+            .phase(Phase::Checkpoint, "save", MS)
+            .ranks(&[(10 * MS, 5 * MS), (10 * MS, MS), (10 * MS, 5 * MS)]);
+        let mut summary = run.build();
+        for (row, (phase, exposed_ns)) in summary.instances.iter_mut().zip([
+            (Phase::Forward, MS),
+            (Phase::Checkpoint, saves_ns),
+            (Phase::Forward, MS),
+        ]) {
+            row.phases_per_step = vec![PhaseTime { phase: PhaseName::Known(phase), exposed_ns }];
+        }
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        let saves = finding.evidence.get("phase_per_step_ns").cloned();
+        (finding.recommendation, saves)
+    };
+    let (advice, saves) = with(2 * MS);
+    assert!(
+        advice
+            .contains(" It is in `checkpoint` (`step/save`), 2.00 ms a step and 0 ns on the others: look at"),
+        "{advice}"
+    );
+    assert_eq!(saves, Some((2 * MS).into()));
+    // Less than half of its lateness explains nothing.
+    let (advice, saves) = with(2 * MS - 1);
+    assert!(advice.contains(" Look at what its step does before the exchange"), "{advice}");
+    assert_eq!(saves, None);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use stepscope_analyze::summary::{InSteps, PeriodCause, PeriodicSteps, PhaseName,
 use stepscope_core::{Mode, Phase};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy, queued};
+use crate::fixture::{MS, Run, healthy, queued, stats};
 
 const RULE: &str = "slow_calls";
 
@@ -57,6 +57,39 @@ fn of_nested_sections_the_innermost_is_named() {
     let run = Run::of(200, 10 * MS).varying("log", &outer).varying("log/flush", &spikes());
     let sections: Vec<_> = found(RULE, &run.build()).into_iter().map(|finding| finding.section).collect();
     assert_eq!(sections, [Some("step/log/flush".to_owned())]);
+}
+
+#[test]
+fn what_a_waiting_part_does_in_few_of_the_steps_is_its_own() {
+    // `log` runs twice a step. Its slow calls are those in which it waits for a lock: in every tenth step or less often they
+    // are told of the wait, in every eighth of `log`.
+    let with = |every: u64| {
+        let slow = 200 / every;
+        let calls = |usual: u64| {
+            let slow_calls = std::iter::repeat_n(usual + 40 * MS, usize::try_from(slow).unwrap());
+            let usual_calls = if usual > 0 { usize::try_from(400 - slow).unwrap() } else { 0 };
+            stats(slow_calls.chain(std::iter::repeat_n(usual, usual_calls)))
+        };
+        let run = Run::of(200, 10 * MS).varying("log", &spikes()).varying("log/lock", &[MS]);
+        let mut summary = run.build();
+        for (name, stats, steps) in [("log", calls(MS), 200), ("lock", calls(0), slow)] {
+            let row = summary.sections.iter_mut().find(|row| row.name == name).unwrap();
+            row.stats = stats;
+            row.slow_excess_ns = Some(slow * 40 * MS);
+            let part = &mut row.in_steps[0];
+            (part.calls, part.steps) = (stats.count, steps);
+            (part.total_ns, part.driving_ns) = (stats.total, stats.total);
+        }
+        let row = summary.sections.iter_mut().find(|row| row.name == "lock").unwrap();
+        row.phase = Some(PhaseName::Known(Phase::Synchronization));
+        summary
+    };
+    for every in [20, 10] {
+        let told = fine(RULE, &with(every));
+        assert_eq!(told, "the slow calls of step/log cost most, 0 % of the step time", "every {every}");
+    }
+    let [finding] = found(RULE, &with(8)).try_into().unwrap();
+    assert_eq!(finding.section.as_deref(), Some("step/log"));
 }
 
 #[test]

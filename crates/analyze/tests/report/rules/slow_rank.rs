@@ -182,6 +182,19 @@ fn noise_alone_is_no_slow_rank_and_a_slow_one_is_found_in_it() {
 }
 
 #[test]
+fn steps_say_as_much_as_a_twentieth_of_them() {
+    // Evenly within 1 ms of the mean: a median deviation of 0.5 ms. Of 200 steps ten are independent, which gives the median an
+    // error of 0.5 ms x 1.4826 x 1.2533 / sqrt(10) = 0.294 ms; four times that of two medians is 1.66 ms.
+    let scattered = |mean_ns: u64| stats((0..STEPS).map(|step| mean_ns - MS + step * 2 * MS / (STEPS - 1)));
+    let ranks = |slow_ns: u64| [8 * MS, 8 * MS, slow_ns].map(|mean_ns| (scattered(mean_ns), USUAL));
+    fine(RULE, &group(&ranks(9_500_000)));
+    let [finding] = found(RULE, &group(&ranks(9_850_000))).try_into().unwrap();
+    assert_eq!(finding.rank, Some(2));
+    let error_ns = finding.evidence.get("standard_error_ns").and_then(serde_json::Value::as_f64).unwrap();
+    assert!((error_ns / 415_500.0 - 1.0).abs() < 0.03, "{error_ns}");
+}
+
+#[test]
 fn ranks_that_cannot_be_compared_are_not() {
     let ranks = [(same(STEPS, 8 * MS), USUAL), (same(STEPS, 10 * MS), DRAGS)];
     let mut summary = group(&ranks);

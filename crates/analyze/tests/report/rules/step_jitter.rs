@@ -143,6 +143,41 @@ fn slowness_of_a_section_without_a_phase_is_its_own() {
 }
 
 #[test]
+fn a_section_that_only_slow_steps_run_explains_them() {
+    // Twenty of 200 steps take 50 ms above the usual; a section runs in so many of them, for 40 ms each.
+    let of = |steps: u64| {
+        let mut summary = every_tenth(60 * MS).varying("log", &[40 * MS]).build();
+        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+        (row.stats, row.slow_excess_ns) = (same(steps, 40 * MS), Some(0));
+        let part = &mut row.in_steps[0];
+        (part.steps, part.calls, part.total_ns, part.driving_ns) =
+            (steps, steps, steps * 40 * MS, steps * 40 * MS);
+        summary
+    };
+    let [finding] = found(RULE, &of(20)).try_into().unwrap();
+    assert_eq!(finding.section.as_deref(), Some("step/log"));
+    assert!(
+        finding
+            .recommendation
+            .contains("by `step/log` (80 % of what steps take above the usual), which 20 steps run:"),
+        "{}",
+        finding.recommendation
+    );
+    // In more than one step of ten it is nothing that only slow steps do, and of less than half it explains nothing.
+    for steps in [21, 12] {
+        let [finding] = found(RULE, &of(steps)).try_into().unwrap();
+        assert_eq!(finding.section, None, "{steps}");
+        assert!(finding.recommendation.contains("No phase explains"), "{}", finding.recommendation);
+    }
+    // What periodic steps run is not what makes others slow.
+    let mut summary = of(20);
+    summary.periodic = periodic(vec![10 * MS; 200], Phase::Checkpoint).periodic;
+    summary.periodic[0].usual = summary.modes[0].steady;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.section, None);
+}
+
+#[test]
 fn a_tail_that_costs_little_is_fine() {
     // One step in ten is 1.4 times as long.
     assert!(fine(RULE, &every_tenth(14 * MS).build()).contains("p95 is 1.4"));
