@@ -94,6 +94,8 @@ INPUTS = {
 }
 # Names the folder of what the program made of the inputs, which `run.py` has for one run of the tests.
 OUTPUTS = "STEPSCOPE_PAGE_OUTPUTS"
+# Of those, pages of thousands of rows or boxes, each like those of the others: what goes through all there is does so once.
+VAST = {"many", "wide", "large"}
 GIVEN = {"demo": "STEPSCOPE_PROFILE", "large": "STEPSCOPE_LARGE"}
 
 

@@ -18,6 +18,10 @@ const SMOKE: &str = "benches/spans";
 /// Benches that no stage runs: they need minutes or quiet, or both. To build one of them takes three times as long.
 const CHECKED: [&str; 2] = ["benches/analysis", "benches/overhead"];
 
+/// What candle brings that nothing here runs, and that takes a fifth of its build to optimise.
+const UNUSED: [&str; 6] =
+    ["tokenizers", "fancy-regex", "regex-automata", "regex-syntax", "aho-corasick", "zip"];
+
 const BUILD: &[&str] = &["build", "--release", "--locked"];
 const TEST: &[&str] = &["test", "--release", "--locked"];
 
@@ -47,7 +51,8 @@ pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
 pub(crate) fn lines(target: &Path) -> Vec<String> {
     let target = target.display();
     let line = |folder: &str, arguments: &[&str]| {
-        format!("(cd {folder} && CARGO_TARGET_DIR='{target}' cargo {})", arguments.join(" "))
+        let quoted = whole(arguments).map(|argument| format!("'{argument}'")).collect::<Vec<_>>().join(" ");
+        format!("(cd {folder} && CARGO_TARGET_DIR='{target}' cargo {quoted})")
     };
     let built = BUILT.iter().rev().map(|folder| line(folder, BUILD));
     let tested = TESTED.iter().map(|folder| line(folder, &[TEST, &["--no-run"]].concat()));
@@ -64,8 +69,15 @@ pub(crate) fn smoke(target: &Path) -> Outcome {
 /// cargo in one of the workspaces, all of which share a target folder; its build of a framework is optimised even
 /// for tests, since burn and candle without are fifty times as slow.
 fn within(folder: &str, target: &Path, arguments: &[&str]) -> Outcome {
-    let mut command = cargo(arguments);
-    command.current_dir(root().join(folder)).env("CARGO_TARGET_DIR", target);
+    let mut command = cargo(&[]);
+    command.args(whole(arguments)).current_dir(root().join(folder)).env("CARGO_TARGET_DIR", target);
     eprintln!("in {folder}:");
     run(command)
+}
+
+/// Arguments of cargo, with what holds for all builds here.
+fn whole(arguments: &[&str]) -> impl Iterator<Item = String> {
+    let options = UNUSED.map(|name| format!("--config=profile.release.package.{name}.opt-level=0"));
+    let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
+    options.into_iter().chain(arguments)
 }
