@@ -41,22 +41,33 @@ pub(crate) fn check(target: &Path, stepscope: &Path) -> Outcome {
     run(check)
 }
 
-/// Builds one of the examples alone; gives its program.
-pub(crate) fn build(example: &str, target: &Path) -> Outcome<PathBuf> {
-    within(&format!("examples/{example}"), target, BUILD)?;
-    Ok(target.join("release").join(format!("{example}{}", std::env::consts::EXE_SUFFIX)))
+/// Builds one of them alone.
+pub(crate) fn build(folder: &str, target: &Path) -> Outcome {
+    within(folder, target, BUILD)
+}
+
+/// Where the program of an example is once it is built.
+pub(crate) fn program(folder: &str, target: &Path) -> PathBuf {
+    let name = Path::new(folder).file_name().unwrap_or_default().to_string_lossy();
+    target.join("release").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
+}
+
+/// The build of one of them as a line of a shell.
+pub(crate) fn line(folder: &str, target: &Path) -> String {
+    line_of(folder, target, BUILD)
 }
 
 /// All that is built here, as lines of a shell: what takes longest first.
 pub(crate) fn lines(target: &Path) -> Vec<String> {
-    let target = target.display();
-    let line = |folder: &str, arguments: &[&str]| {
-        let quoted = whole(arguments).map(|argument| format!("'{argument}'")).collect::<Vec<_>>().join(" ");
-        format!("(cd {folder} && CARGO_TARGET_DIR='{target}' cargo {quoted})")
-    };
-    let built = BUILT.iter().rev().map(|folder| line(folder, BUILD));
-    let tested = TESTED.iter().map(|folder| line(folder, &[TEST, &["--no-run"]].concat()));
-    built.chain(tested).chain([line(SMOKE, BUILD)]).collect()
+    let built = BUILT.iter().rev().map(|folder| line(folder, target));
+    let tests = [TEST, &["--no-run"]].concat();
+    let tested = TESTED.iter().map(|folder| line_of(folder, target, &tests));
+    built.chain(tested).chain([line(SMOKE, target)]).collect()
+}
+
+fn line_of(folder: &str, target: &Path, arguments: &[&str]) -> String {
+    let quoted = whole(arguments).map(|argument| format!("'{argument}'")).collect::<Vec<_>>().join(" ");
+    format!("(cd {folder} && CARGO_TARGET_DIR='{}' cargo {quoted})", target.display())
 }
 
 /// Does a little of the bench of spans, and looks whether the others compile.

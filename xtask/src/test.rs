@@ -59,9 +59,15 @@ const STAGES: &[Stage] = &[
         run: page_in_browser,
     },
     Stage {
+        name: "foreign",
+        about: "builds the real collector and Jaeger, and a program with burn, where the caches lack them",
+        needs: &[],
+        run: foreign,
+    },
+    Stage {
         name: "stack",
-        about: "with the real collector and Jaeger, which it builds where the cache lacks them",
-        needs: &["release"],
+        about: "with the real collector and Jaeger",
+        needs: &["release", "foreign"],
         run: stack,
     },
     Stage {
@@ -89,10 +95,13 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
     let stages = selected(names)?;
     let start = Instant::now();
     let mut times = Vec::new();
-    let mut ahead = Ahead::start(&ahead(&stages)?);
+    let mut ahead = Ahead::start(&first(&stages)?);
     for (position, stage) in stages.iter().enumerate() {
-        if LAST.contains(&stage.name) {
-            ahead.finish();
+        match stage.name {
+            // Its programs wait for each other most of the time.
+            "stack" => ahead = Ahead::start(&second(&stages)?),
+            name if LAST.contains(&name) => ahead.finish(),
+            _ => {}
         }
         eprintln!("\n=== {} of {}: {}: {}", position + 1, stages.len(), stage.name, stage.about);
         let begin = Instant::now();
@@ -114,20 +123,27 @@ pub(crate) fn run(names: &[&str]) -> Outcome {
 }
 
 /// Stages that need what is built ahead, or beside which nothing else may run.
-const LAST: [&str; 4] = ["stack", "bench", "timed", "frameworks"];
+const LAST: [&str; 4] = ["foreign", "bench", "timed", "frameworks"];
 
-/// What can be built before it is needed, as lines of a shell.
-fn ahead(stages: &[&Stage]) -> Outcome<Vec<String>> {
-    let is_in = |name: &str| stages.iter().any(|stage| stage.name == name);
-    let mut lines = Vec::new();
-    if is_in("stack") {
-        lines.push("scripts/stack build".to_owned());
+/// What is built while the first stages run, as lines of a shell: what the stage `foreign` needs.
+fn first(stages: &[&Stage]) -> Outcome<Vec<String>> {
+    if !is_in("foreign", stages) {
+        return Ok(Vec::new());
     }
-    if is_in("frameworks") {
-        lines.extend(frameworks::lines(&framework_target()?));
-    }
-    Ok(lines)
+    Ok(vec!["scripts/stack build".to_owned(), frameworks::line(WITH_BURN, &framework_target()?)])
 }
+
+/// What is built beside the stage `stack`.
+fn second(stages: &[&Stage]) -> Outcome<Vec<String>> {
+    Ok(if is_in("frameworks", stages) { frameworks::lines(&framework_target()?) } else { Vec::new() })
+}
+
+fn is_in(name: &str, stages: &[&Stage]) -> bool {
+    stages.iter().any(|stage| stage.name == name)
+}
+
+/// The example whose run the stage `stack` looks at.
+const WITH_BURN: &str = "examples/burn-digits";
 
 fn selected(names: &[&str]) -> Outcome<Vec<&'static Stage>> {
     if let Some(unknown) = names.iter().find(|name| STAGES.iter().all(|stage| stage.name != **name)) {
@@ -278,10 +294,14 @@ fn frameworks() -> Outcome {
 
 /// The foreign programs are compiled from sources that go.sum pins, by Go or what the script installs for it. The
 /// program with burn is built where the stage `frameworks` finds it again.
-fn stack() -> Outcome {
+fn foreign() -> Outcome {
     run_command(command("scripts/stack", &["build"]))?;
+    frameworks::build(WITH_BURN, &framework_target()?)
+}
+
+fn stack() -> Outcome {
     programs()?;
-    let burn = frameworks::build("burn-digits", &framework_target()?)?;
+    let burn = frameworks::program(WITH_BURN, &framework_target()?);
     // One test at a time: each starts programs of its own, and two cores are few.
     let mut tests = test_binary("real", &["--test-threads=1"]);
     tests.env("STEPSCOPE_BIN", release_program()?).env("STEPSCOPE_BURN_DIGITS", burn);
@@ -336,7 +356,7 @@ mod tests {
     #[test]
     fn a_stage_brings_what_it_needs() {
         assert_eq!(names(&["e2e"]), ["release", "e2e"]);
-        assert_eq!(names(&["stack", "e2e"]), ["release", "e2e", "stack"]);
+        assert_eq!(names(&["stack", "e2e"]), ["release", "e2e", "foreign", "stack"]);
         assert_eq!(names(&["unit", "budgets"]), ["budgets", "unit"]);
         assert_eq!(names(&[]).len(), STAGES.len());
         assert!(selected(&["nothing"]).err().unwrap().contains("e2e"));
