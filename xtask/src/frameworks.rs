@@ -89,6 +89,5 @@ fn within(folder: &str, target: &Path, arguments: &[&str]) -> Outcome {
 /// Arguments of cargo, with what holds for all builds here.
 fn whole(arguments: &[&str]) -> impl Iterator<Item = String> {
     let options = UNUSED.map(|name| format!("--config=profile.release.package.{name}.opt-level=0"));
-    let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-    options.into_iter().chain(arguments)
+    options.into_iter().chain(arguments.iter().map(|&argument| argument.to_owned()))
 }

@@ -42,7 +42,7 @@ const STAGES: &[Stage] = &[
     },
     Stage {
         name: "fuzz",
-        about: "fuzz targets of the readers and the receiver, a minute",
+        about: "fuzz targets of the readers and the receiver, a minute of a processor",
         needs: &[],
         run: fuzz_shortly,
     },

@@ -429,10 +429,10 @@ impl<'a> SlowCalls<'a> {
         has_periods: bool,
     ) -> Option<Self> {
         let steps = mode.whole_all.steps;
-        let few = |row: &SectionRow| {
-            row.in_mode(mode.mode).filter(|part| !has_periods && is_in_few(part, steps)).cloned()
+        let few = |row: &'a SectionRow| {
+            row.in_mode(mode.mode).filter(|part| !has_periods && is_in_few(part, steps))
         };
-        let cost_ns = |row: &SectionRow| match few(row) {
+        let cost_ns = |row: &'a SectionRow| match few(row) {
             Some(part) => Some(part.after_warmup().driving_ns),
             None => slow_ns(row, mode),
         };
