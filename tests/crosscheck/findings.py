@@ -82,6 +82,11 @@ def exposed_of(row, phases):
     return sum(time["exposed_ns"] for time in row["phases_per_step"] if time["phase"] in phases)
 
 
+def from_step_to_step_of(row, phase):
+    """What a rank spends in a phase in its steps and between them, by a step."""
+    return exposed_of(row, (phase,)) + sum(time["exposed_ns"] for time in row["phases_between_steps"] if time["phase"] == phase)
+
+
 def others_wait(report, direct):
     """What ranks may wait for the cause on others, a step: no longer than it takes on these, nor than they wait at all."""
     rows = together(report)
@@ -100,7 +105,7 @@ def rank_of(finding, report):
     rows = together(report)
     if not rows:
         return None
-    times = sorted(((exposed_of(row, (finding["phase"],)), -row["resource"]["rank"]) for row in rows), reverse=True)
+    times = sorted(((from_step_to_step_of(row, finding["phase"]), -row["resource"]["rank"]) for row in rows), reverse=True)
     most, rank = times[0]
     mean = sum(time for time, _ in times) // len(times)
     return -rank if most > 0 and 2 * most >= 3 * mean else None
@@ -540,7 +545,11 @@ def between_steps(finding, report, steps):
     gaps = [rank["usual_gap_ns"] for rank in report["ranks"]]
     usual = 0 if None in gaps else max(gaps)
     longest = [max(0, pause["pause_ns"] - usual) * len(rows) - recorded for pause in steps.mode["pauses"][:1]]
-    return saved, saved, mean, beside(unrecorded, Fraction(saved, mean), longest)
+    most = beside(unrecorded, Fraction(saved, mean), longest)
+    if steps.mode["mode"] == "inference":
+        # They may wait for requests.
+        most = 9 if most is None else min(9, most)
+    return saved, saved, mean, most
 
 
 def between(report, steps):

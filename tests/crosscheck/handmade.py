@@ -332,6 +332,8 @@ def report():
         # 120 and 80.
         "works": block(2, 200, 100.0, math.sqrt(800), 80, 120, 80, 120, 0), "throughput": THROUGHPUT,
         "communication_per_step_ns": 0, "phases_per_step": [{"phase": "forward", "exposed_ns": 40}, {"phase": "data_wait", "exposed_ns": 15}],
+        # 40 ns between three steps.
+        "phases_between_steps": [{"phase": "data_loading", "exposed_ns": 13}],
         "other_steps_ns": 0, "usual_gap_ns": 780, "steps_overlap": False,
     }
     disagreements = [

@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from fractions import Fraction
-from math import isfinite
+from math import inf, isfinite
 
 import examples
 import names
@@ -41,6 +41,8 @@ def compare_steps(report, run, sums, compare):
         mean = sum(communication) // len(communication) if communication else None
         compare.equal(where, "communication_per_step_ns", instance["communication_per_step_ns"], mean)
         compare.equal(where, "phases_per_step", phases_of(instance), means_of_phases(whole(steady)[0]))
+        got = {time["phase"]: time["exposed_ns"] for time in instance["phases_between_steps"]}
+        compare.equal(where, "phases_between_steps", got, between_steps(run, key, steady, primary))
         others = [step for step in run.steps if step.instance == key and step.mode != primary]
         compare.equal(where, "other_steps_ns", instance["other_steps_ns"], other_steps(others, steady))
         between = gaps([step for step in run.steps if step.instance == key])
@@ -66,6 +68,22 @@ def compare_steps(report, run, sums, compare):
 
 def phases_of(instance):
     return {time["phase"]: time["exposed_ns"] for time in instance["phases_per_step"]}
+
+
+def between_steps(run, process, steady, mode):
+    """What sections of its driving threads from its first steady step to the last one spend exposed in phases, by a step."""
+    drivers = {step.thread for step in run.steps if step.instance == process}
+    begin = min((step.start for step in steady), default=0)
+    end = max((step.end for step in steady), default=inf)
+    sums = Counter()
+    for span, thread, phase, shares in run.outside:
+        if span.instance == process and thread in drivers and span.end > begin and span.start < end:
+            other = names.MODES_OF_PHASES.get(phase, mode) != mode
+            for inner, length in shares.items():
+                # What evaluation waits for is not waited for by training.
+                sums[phase if other and inner in names.INPUTS else inner] += length
+    means = {phase: length // len(steady) for phase, length in sums.items() if steady and phase is not None}
+    return {phase: mean for phase, mean in means.items() if mean > 0}
 
 
 def means_of_phases(steps):

@@ -61,6 +61,7 @@ class Together(unittest.TestCase):
             {
                 "resource": {"rank": rank}, "steps": {"count": 100},
                 "phases_per_step": [{"phase": "data_wait", "exposed_ns": wait}, {"phase": "communication", "exposed_ns": exchange}],
+                "phases_between_steps": [],
             }
             for rank, (wait, exchange) in enumerate(zip(waits, exchanges))
         ]

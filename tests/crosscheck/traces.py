@@ -6,6 +6,8 @@ import stats
 MAX_DEPTH = 64
 # No trace announces more spans; a count beyond is damage.
 MAX_SPANS = 1_000_000
+# Clocks count in 63 bits: what is beyond is no time.
+LATEST = 2**63 - 1
 DEEPER = "…"
 
 
@@ -24,6 +26,10 @@ class Assembler:
         self.incomplete = 0
 
     def add(self, span):
+        if span.start > LATEST:
+            return
+        if span.end > LATEST:
+            span.end = span.start
         closed = self.closed.get(span.trace)
         if closed is not None:
             if span.id in closed:

@@ -129,7 +129,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         found: true,
         run: identity(key),
         limits: run::limits(run, is_cut),
-        instances: run::instances(run, &steps, primary),
+        instances: run::instances(run, &steps, primary, &outside),
         input: input::share(
             primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)),
             &outside,

@@ -51,6 +51,9 @@ pub enum IssueKind {
     LeftOut,
     /// A step number that is none: negative, or beyond 63 bits; its span counts without a number.
     BadStep,
+    /// A time that is none, as clocks have 63 bits: a span that starts then is left out, the duration of one that
+    /// ends then counts as 0.
+    BadTime,
 }
 
 /// One kind of damage in one file; repeated ones are counted, the first is placed.

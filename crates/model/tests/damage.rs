@@ -353,6 +353,28 @@ fn missing_parents_and_clock_jumps_are_told() {
 }
 
 #[test]
+fn times_that_are_none_are_told_and_make_no_run_longer() {
+    let trace = [5; 16];
+    let latest = u64::try_from(i64::MAX).unwrap();
+    let spans = [
+        span(trace, 1, 0, "root", 0, latest),
+        span(trace, 2, 1, "never ends", 5, latest + 1),
+        span(trace, 3, 1, "never was", u64::MAX, u64::MAX),
+        span(trace, 4, 1, "sound", 6, 8),
+    ];
+    let message = GenMessage { resource: resource(0), scope: "other".into(), spans: spans.to_vec() };
+    for bytes in [otlp::prefixed(std::slice::from_ref(&message)), otlp::lines(&[message])] {
+        let (collected, outcome) = read(&bytes);
+        let spans = &collected.last.as_ref().unwrap().spans;
+        let times: Vec<_> = spans.iter().map(|span| (span.id, span.start_ns, span.end_ns)).collect();
+        assert_eq!(times, [(1, 0, latest), (2, 5, 5), (4, 6, 8)]);
+        assert_eq!(kinds(&outcome), [(IssueKind::BadTime, 2)]);
+        let reason = &outcome.issues[0].reason;
+        assert!(reason.starts_with("span \"never ends\" ends after") && reason.ends_with("counts as 0"), "{reason}");
+    }
+}
+
+#[test]
 fn one_id_with_two_contents_counts_once_whatever_comes_first() {
     let trace = [6; 16];
     let root = span(trace, 1, 0, "root", 0, 100);

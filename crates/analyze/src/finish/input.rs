@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
+use super::run::by_step;
 use super::steps::Steady;
 use super::{narrow, share as ratio};
 use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
@@ -16,7 +17,7 @@ use crate::sections::Sum;
 use crate::spent::id_of;
 use crate::summary::{
     BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow, ModeSummary,
-    OutsideRow, PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WorkerRow,
+    OutsideRow, PhaseName, PhaseTime, SectionRow, Stats, WaitSummary, WaitedBy, WorkerRow,
 };
 use crate::sums::Sums;
 
@@ -25,6 +26,8 @@ pub(super) struct Outside {
     sums: OutsideSums,
     /// What sections take before and after that, by the ids of their paths.
     beyond: BTreeMap<u64, u128>,
+    /// What each process spends exposed in phases there, by a step after warm-up, in the order of the processes.
+    by_instance: Vec<Vec<PhaseTime>>,
 }
 
 impl Outside {
@@ -33,25 +36,35 @@ impl Outside {
         let customs = config.bounds.custom_phases;
         let mut sums = OutsideSums::default();
         let mut beyond: BTreeMap<u64, u128> = BTreeMap::new();
+        let mut by_instance = Vec::with_capacity(run.instances.len());
         for (instance, acc) in &run.instances {
             let steady = steps.get(primary, instance);
             let first_ns = steady.and_then(|steps| steps.first_ns).unwrap_or(0);
             let last_ns = steady.and_then(|steps| steps.sums.last_ns).unwrap_or(u64::MAX);
             let is_between = |record: &&OutsideRecord| record.end_ns > first_ns && record.start_ns < last_ns;
             let driving = |thread: &Option<i64>| acc.outside.driving.contains_key(thread);
+            let mut own = OutsideSums::default();
             for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
-                sums.merge(&outside.folded, customs);
-                outside.singly().filter(is_between).for_each(|record| add(&mut sums, record, customs));
+                own.merge(&outside.folded, customs);
+                outside.singly().filter(is_between).for_each(|record| add(&mut own, record, customs));
                 for record in outside.singly().filter(|record| !is_between(record)) {
                     let sum = beyond.entry(record.path).or_default();
                     *sum = sum.saturating_add(record.end_ns.saturating_sub(record.start_ns).into());
                 }
             }
+            if let Some(mode) = primary {
+                give_back(&mut own, mode, customs);
+            }
+            let count = steady.map_or(0, |steps| steps.sums.durations.count());
+            by_instance.push(by_step(own.iter().map(|(key, time)| (key, time.exposed_ns)), count));
+            sums.merge(&own, customs);
         }
-        if let Some(mode) = primary {
-            give_back(&mut sums, mode, customs);
-        }
-        Self { sums, beyond }
+        Self { sums, beyond, by_instance }
+    }
+
+    /// What each process spends exposed in phases between its steady steps, by a step, in the order of the processes.
+    pub(super) fn by_instance(&self) -> &[Vec<PhaseTime>] {
+        &self.by_instance
     }
 
     /// What sections take before the steady steps and after them, by path.

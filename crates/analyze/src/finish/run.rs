@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::input::Outside;
 use super::narrow;
 use super::steps::{Steady, SteadySteps, throughput};
 use crate::changes::median;
@@ -40,11 +41,17 @@ pub(super) fn state(run: &RunAcc) -> RunState {
 }
 
 /// The table of processes.
-pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>) -> Vec<InstanceRow> {
+pub(super) fn instances(
+    run: &RunAcc,
+    steps: &Steady<'_>,
+    primary: Option<Mode>,
+    outside: &Outside,
+) -> Vec<InstanceRow> {
     let mut rows: Vec<InstanceRow> = run
         .instances
         .iter()
-        .map(|(instance, acc)| {
+        .zip(outside.by_instance())
+        .map(|((instance, acc), between)| {
             let steady = steps.get(primary, instance);
             let gaps = gaps(acc);
             InstanceRow {
@@ -62,6 +69,7 @@ pub(super) fn instances(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>)
                 throughput: steady.map_or_else(Throughput::default, |steady| throughput(&steady.sums)),
                 communication_per_step_ns: steady.and_then(|steady| communication_ns(&steady.sums)),
                 phases_per_step: steady.map_or_else(Vec::new, |steady| phases_per_step(&steady.sums)),
+                phases_between_steps: between.clone(),
                 other_steps_ns: steady.map_or(0, |steady| other_steps_ns(acc, primary, steady)),
                 usual_gap_ns: gaps.as_ref().filter(|gaps| !gaps.is_empty()).map(|gaps| median(gaps)),
                 steps_overlap: gaps.is_none(),
@@ -106,12 +114,17 @@ fn communication_ns(sums: &StepSums) -> Option<u64> {
 
 /// Exposed time of a whole step by phase, the means; longest first.
 fn phases_per_step(sums: &StepSums) -> Vec<PhaseTime> {
-    let mean = |exposed_ns: u128| exposed_ns.checked_div(sums.whole_steps.into()).map_or(0, narrow);
-    let times = sums.phases.iter().filter_map(|(key, time)| Some((key.name()?, mean(time.exposed_ns))));
-    let mut times: Vec<PhaseTime> = times
-        .map(|(phase, exposed_ns)| PhaseTime { phase, exposed_ns })
-        .filter(|time| time.exposed_ns > 0)
-        .collect();
+    by_step(sums.phases.iter().map(|(key, time)| (key, time.exposed_ns)), sums.whole_steps)
+}
+
+/// Times of phases divided by the number of steps, those that have a name and a nanosecond; longest first.
+pub(super) fn by_step<'a>(
+    times: impl Iterator<Item = (&'a PhaseKey, u128)>,
+    steps: u64,
+) -> Vec<PhaseTime> {
+    let mean = |exposed_ns: u128| exposed_ns.checked_div(steps.into()).map_or(0, narrow);
+    let times = times.filter_map(|(key, ns)| Some(PhaseTime { phase: key.name()?, exposed_ns: mean(ns) }));
+    let mut times: Vec<PhaseTime> = times.filter(|time| time.exposed_ns > 0).collect();
     times.sort_by(|a, b| (Reverse(a.exposed_ns), &a.phase).cmp(&(Reverse(b.exposed_ns), &b.phase)));
     times
 }

@@ -78,11 +78,10 @@ impl<'a> Ranks<'a> {
         gain.extend(others_ns, "is what ranks may wait for it on others");
     }
 
-    /// The one rank that has most of a phase, with its time of it in a step and the mean of all.
+    /// The one rank that has most of a phase, with its time of it by a step, what is between steps included, and the mean
+    /// of all.
     fn most(&self, phase: &str) -> Option<(i64, u64, u64)> {
-        let times = || {
-            self.rows.iter().map(|(rank, row)| (*rank, row.exposed_per_step_ns(|own| own.as_str() == phase)))
-        };
+        let times = || self.rows.iter().map(|(rank, row)| (*rank, row.from_step_to_step_ns(phase)));
         let sum_ns = times().fold(0, |sum, (_, ns)| u64::saturating_add(sum, ns));
         let mean_ns = sum_ns / u64::try_from(self.rows.len()).unwrap_or(u64::MAX).max(1);
         // Of equals the first.

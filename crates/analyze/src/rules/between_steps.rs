@@ -1,9 +1,10 @@
 //! Rule `between_steps`: time passes between steps that no phase explains.
 
-use stepscope_core::Phase;
+use stepscope_core::{Mode, Phase};
 
 use super::common::apart;
 use super::common::once::{longer_ns, severity_without};
+use super::common::taken::MOST_OF_CHANCE;
 use super::common::when::when;
 use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
@@ -34,7 +35,8 @@ pub(super) const RULE: Rule = Rule {
               sections between steps were in them, their places are told. Steps that overlap are not judged, and where \
               processes do steps of the same numbers at other times, a note says so. Where one pause, or one call of the section, \
               takes more than a quarter of the time above the usual one, which may be chance, the severity is that of the rest, or \
-              9. The gain takes all of the time away.",
+              9; so it is at most where nothing is recorded between steps of inference, which may wait for requests. The gain takes \
+              all of the time away.",
         advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io`), \
                  so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
                  thread. Where nothing is recorded, begin with sections around all that the loop does from the end of \
@@ -257,6 +259,8 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     })
 }
 
+const REQUESTS: &str = " Where the steps serve requests they wait for them here, and that is no loss.";
+
 const SEVERAL_RUNS: &str = " Steps share their numbers: the input may hold several runs of the program, and the time \
                             between these.";
 
@@ -302,9 +306,15 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
         }
         (Some(_), Some(some)) => format!("where nothing is recorded: most of it in {} pauses", some.len()),
     };
+    let may_be_requests = steps.mode.mode == Mode::Inference;
+    let severity = severity_without(&gain, ns, [longest]);
+    let mut recommendation = what_to_do(ns, usual_ns, few, steps, summary);
+    if may_be_requests {
+        recommendation.push_str(REQUESTS);
+    }
     Some(Finding {
         title: format!("{} of the time passes between steps, {what}.", percent(between.share(ns))),
-        severity: severity_without(&gain, ns, [longest]),
+        severity: if may_be_requests { severity.min(MOST_OF_CHANCE) } else { severity },
         section: None,
         phase: None,
         rank: None,
@@ -313,26 +323,38 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
             .with_known("usual_gap_ns", between.usual_gap_ns)
             .with_known("longest_pause_ns", few.and_then(|few| few.first()).map(|pause| pause.pause_ns))
             .with_known("longest_pause_after_step", few.and_then(|few| few.first()).map(|pause| pause.step)),
-        recommendation: match (usual_ns, few) {
-            (Some(usual_ns), Some(few)) => format!(
-                "From the end of a step to the start of the next it is usually {}, but not {}: look at what the program and its \
-                 machine did there (saving, evaluation, a job that was suspended), and put sections around it.",
-                duration(usual_ns),
-                listed(few.iter().map(|pause| place(pause, summary)))
-            ),
-            (Some(usual_ns), None) => format!(
-                "From the end of a step to the start of the next it is usually {}, and {} in all: look for what the loop \
-                 does now and then, such as saving or evaluation, and put sections around it.{}",
-                duration(usual_ns),
-                duration(ns),
-                if steps.mode.numbers == StepNumbers::Repeated { SEVERAL_RUNS } else { "" }
-            ),
-            (None, _) => format!(
-                "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
-                 loading, logging, saving, evaluation.",
-                duration(mean_ns)
-            ),
-        },
+        recommendation,
         predicted_gain: Some(gain),
     })
+}
+
+/// What to do about time in which nothing is recorded; `few` are the pauses that make most of it.
+fn what_to_do(
+    ns: u64,
+    usual_ns: Option<u64>,
+    few: Option<&[Pause]>,
+    steps: &Steps<'_>,
+    summary: &Summary,
+) -> String {
+    let mean_ns = steps.per_step(ns);
+    match (usual_ns, few) {
+        (Some(usual_ns), Some(few)) => format!(
+            "From the end of a step to the start of the next it is usually {}, but not {}: look at what the program and its \
+             machine did there (saving, evaluation, a job that was suspended), and put sections around it.",
+            duration(usual_ns),
+            listed(few.iter().map(|pause| place(pause, summary)))
+        ),
+        (Some(usual_ns), None) => format!(
+            "From the end of a step to the start of the next it is usually {}, and {} in all: look for what the loop \
+             does now and then, such as saving or evaluation, and put sections around it.{}",
+            duration(usual_ns),
+            duration(ns),
+            if steps.mode.numbers == StepNumbers::Repeated { SEVERAL_RUNS } else { "" }
+        ),
+        (None, _) => format!(
+            "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
+             loading, logging, saving, evaluation.",
+            duration(mean_ns)
+        ),
+    }
 }

@@ -192,6 +192,9 @@ pub struct InstanceRow {
     pub communication_per_step_ns: Option<u64>,
     /// What these steps spend exposed in each phase, the means; longest first.
     pub phases_per_step: Vec<PhaseTime>,
+    /// What the outermost sections between these steps, on threads that drive steps, spend exposed in each phase, by a step;
+    /// longest first.
+    pub phases_between_steps: Vec<PhaseTime>,
     /// Time of its steps of other modes from the start of the first to the end of the last of those. Of a mode of more than
     /// 256 steps, the later ones count as a whole where one of them may be there.
     pub other_steps_ns: u64,
@@ -203,6 +206,13 @@ pub struct InstanceRow {
 }
 
 impl InstanceRow {
+    /// What is exposed in a phase in its steps and between them, by a step.
+    pub(crate) fn from_step_to_step_ns(&self, phase: &str) -> u64 {
+        let times = self.phases_per_step.iter().chain(&self.phases_between_steps);
+        let own = times.filter(|time| time.phase.as_str() == phase);
+        own.fold(0, |sum, time| sum.saturating_add(time.exposed_ns))
+    }
+
     /// What its steps spend exposed in these phases, the mean of one.
     pub(crate) fn exposed_per_step_ns(&self, is_meant: impl Fn(&PhaseName) -> bool) -> u64 {
         let times = self.phases_per_step.iter().filter(|time| is_meant(&time.phase));

@@ -141,6 +141,7 @@ impl Run {
             throughput,
             communication_per_step_ns: None,
             phases_per_step: Vec::new(),
+            phases_between_steps: Vec::new(),
             other_steps_ns: 0,
             usual_gap_ns: None,
             steps_overlap: false,

@@ -104,6 +104,28 @@ fn what_others_wait_for_is_gained_as_well() {
 }
 
 #[test]
+fn what_a_rank_does_between_its_steps_is_its_own() {
+    let mut summary = Run::of(100, 10 * MS).between(Phase::Checkpoint, "checkpoint", &[200 * MS]).build();
+    summary.modes[0].all = same(400, 10 * MS);
+    let first = summary.instances.remove(0);
+    for rank in 0..4 {
+        let mut row = first.clone();
+        row.resource.rank = Some(rank);
+        let time = PhaseTime { phase: PhaseName::Known(Phase::Checkpoint), exposed_ns: 2 * MS };
+        row.phases_between_steps = (rank == 3).then_some(time).into_iter().collect();
+        summary.instances.push(row);
+    }
+    let report = build(&summary, Reading::default(), &Config::default());
+    let found = report.bottlenecks.into_iter().find(|found| found.rule == "checkpoint_stalls").unwrap();
+    assert_eq!(found.rank, Some(3));
+    let advice = &found.recommendation;
+    assert!(
+        advice.ends_with(" Rank 3 has most of it: 2.00 ms a step, 500 µs on average over all ranks."),
+        "{advice}"
+    );
+}
+
+#[test]
 fn the_rank_that_has_most_of_it_is_named() {
     let one = Case { ranks: 4, work: |_, _| 10, wait: |rank, _| if rank == 2 { 8 } else { 0 } };
     let finding = one.finding();

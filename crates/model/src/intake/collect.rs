@@ -18,6 +18,9 @@ use crate::issues::{FileId, Issues};
 use crate::record::{Fields, MAX_TEXT, flag};
 use crate::{IssueKind, MetricPoint, Resource, Sink};
 
+/// The latest time that there is: clocks count in 63 bits, and what writes more has not written a time.
+const MAX_TIME_NS: u64 = i64::MAX as u64;
+
 /// What is gathered until the item is there that it belongs to. Reused from message to message.
 #[derive(Debug, Default)]
 pub(crate) struct Drafts {
@@ -132,6 +135,21 @@ impl<'a, O: Output> Collect<'a, O> {
     }
 
     #[cold]
+    fn bad_time(&mut self, head: &SpanHead<'_>) {
+        let (what, then) = if head.start_unix_ns > MAX_TIME_NS {
+            ("starts", "it was left out")
+        } else {
+            ("ends", "its duration counts as 0")
+        };
+        self.out.issue(IssueKind::BadTime, || {
+            format!(
+                "span {:?} {what} after {MAX_TIME_NS} ns, which is the year 2262; {then}",
+                value::bounded(head.name, 100)
+            )
+        });
+    }
+
+    #[cold]
     fn bad_step(&mut self, number: &str, head: &SpanHead<'_>) {
         self.out.issue(IssueKind::BadStep, || {
             format!(
@@ -215,6 +233,13 @@ impl<O: Output> Visitor for Collect<'_, O> {
             }
         };
         let (start_ns, mut end_ns) = (head.start_unix_ns, head.end_unix_ns);
+        if (start_ns | end_ns) > MAX_TIME_NS {
+            self.bad_time(head);
+            if start_ns > MAX_TIME_NS {
+                return self.drafts.draft.clear();
+            }
+            end_ns = start_ns;
+        }
         if end_ns < start_ns {
             self.out.issue(IssueKind::NegativeDuration, || {
                 format!(

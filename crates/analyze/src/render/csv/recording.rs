@@ -3,7 +3,7 @@
 use super::table::{Cell, Table};
 use crate::render::common::names::word;
 use crate::report::{Input, Report};
-use crate::summary::{Disagreement, InstanceRow, Limit, OtherRun, PhaseTime};
+use crate::summary::{Disagreement, InstanceRow, Limit, OtherRun, PhaseName, PhaseTime};
 use stepscope_model::ReadIssue;
 
 pub(super) fn ranks(report: &Report) -> String {
@@ -35,14 +35,23 @@ pub(super) fn ranks(report: &Report) -> String {
         .of(&report.ranks)
 }
 
-/// What steps of each process spend in phases.
+/// What each process spends in phases, in its steps and between them.
 pub(super) fn rank_phases(report: &Report) -> String {
-    let rows = report.ranks.iter().flat_map(|row| row.phases_per_step.iter().map(move |time| (row, time)));
-    Table::<(&InstanceRow, &PhaseTime)>::new()
+    let rows = report.ranks.iter().flat_map(|row| {
+        let is_inside =
+            |time: &PhaseTime| row.phases_per_step.iter().any(|other| other.phase == time.phase);
+        let between = row.phases_between_steps.iter().filter(move |time| !is_inside(time));
+        row.phases_per_step.iter().chain(between).map(move |time| (row, &time.phase))
+    });
+    let of = |times: &[PhaseTime], phase: &PhaseName| {
+        times.iter().find(|time| time.phase == *phase).map_or(0, |time| time.exposed_ns)
+    };
+    Table::<(&InstanceRow, &PhaseName)>::new()
         .column("rank", |row| row.0.resource.rank.into())
         .column("instance", |row| some(&row.0.resource.service_instance_id))
-        .column("phase", |row| row.1.phase.as_str().into())
-        .column("exposed_per_step_ns", |row| row.1.exposed_ns.into())
+        .column("phase", |row| row.1.as_str().into())
+        .column("exposed_per_step_ns", move |row| of(&row.0.phases_per_step, row.1).into())
+        .column("exposed_between_per_step_ns", move |row| of(&row.0.phases_between_steps, row.1).into())
         .of(rows)
 }
 

@@ -14,7 +14,7 @@ const MOSTLY: f64 = 0.5;
 
 /// The highest severity of what the machine or others on it have done, and of chance: it stays out of the report's first
 /// sentence.
-pub(super) const MOST_OF_CHANCE: f64 = 9.0;
+pub(in crate::rules) const MOST_OF_CHANCE: f64 = 9.0;
 
 /// What to do about it.
 pub(in crate::rules) const ADVICE: &str = "the steps' thread could have run and something else had the processor: measure \

@@ -31,6 +31,18 @@ fn time_in_which_nothing_is_recorded_is_found() {
 }
 
 #[test]
+fn steps_that_infer_may_wait_for_requests() {
+    let mut summary = run(2_000).build();
+    summary.modes[0].mode = Mode::Inference;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.severity, 9.0);
+    assert!(finding.recommendation.ends_with("that is no loss."), "{}", finding.recommendation);
+    summary.instances[0].throughput.elapsed_ns = 1_060 * MS;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.severity, 5.7);
+}
+
+#[test]
 fn few_pauses_are_told_from_a_little_at_every_step() {
     let with = |usual_gap_ns, numbers| {
         let mut summary = run(2_000).build();

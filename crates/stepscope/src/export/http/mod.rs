@@ -8,6 +8,7 @@ mod exchange;
 #[cfg(feature = "grpc")]
 mod grpc;
 mod pack;
+mod pause;
 mod target;
 #[cfg(feature = "tls")]
 mod tls;
@@ -30,6 +31,7 @@ use crate::record::SectionRecord;
 use connection::Connection;
 use exchange::Outcome;
 use pack::Body;
+use pause::pause;
 use target::Target;
 pub(crate) use target::Targets;
 
@@ -44,9 +46,6 @@ const GRPC_PORT: u16 = 4317;
 
 /// Requests at once, to a receiver that answers.
 const MAX_IN_FLIGHT: usize = 4;
-
-/// The longest pause between two tries, where the receiver names none.
-const MAX_PAUSE: Duration = Duration::from_secs(5);
 
 /// The longest pause that a receiver may ask for.
 const MAX_NAMED_PAUSE: Duration = Duration::from_secs(300);
@@ -193,7 +192,7 @@ impl HttpSink {
                 }
                 (self.tries, self.is_well) = (0, true);
             }
-            Outcome::Retry { why, pause, is_in_doubt } => {
+            Outcome::Retry { why, pause: named, is_in_doubt } => {
                 let text = format!(
                     "could not send to {}:{}: {why}{}; the program goes on, losses are counted",
                     batch.target.host,
@@ -202,9 +201,12 @@ impl HttpSink {
                 );
                 warn_once(&mut self.warned_retry, &text);
                 // At once is when a receiver that has just said no would do so again.
-                let named = pause.filter(|pause| !pause.is_zero());
-                let pause = named.map_or_else(|| self.pause(), |named| named.min(MAX_NAMED_PAUSE));
-                let time = Instant::now() + pause;
+                let named = named.filter(|named| !named.is_zero());
+                let wait = named.map_or_else(
+                    || pause(self.tries, stepscope_core::identity::mix(crate::clock::now_ns())),
+                    |named| named.min(MAX_NAMED_PAUSE),
+                );
+                let time = Instant::now() + wait;
                 self.not_before = Some(self.not_before.map_or(time, |other| other.max(time)));
                 // Those that were under way together have failed together.
                 self.tries = self.tries.saturating_add(u32::from(self.is_well || self.in_flight.is_empty()));
@@ -238,13 +240,6 @@ impl HttpSink {
         let is_strange = batch.target.protocol.is_grpc() && self.counts.exported == 0;
         let is_usual = batch.target.port == GRPC_PORT || why.contains("4317");
         if is_strange && !is_usual { " (a collector takes gRPC on port 4317)" } else { "" }
-    }
-
-    /// Exponential, with up to a quarter of jitter from the clock's low bits.
-    fn pause(&self) -> Duration {
-        let base = Duration::from_millis(100 << self.tries.min(6)).min(MAX_PAUSE);
-        let jitter = stepscope_core::identity::mix(crate::clock::now_ns()) % 256;
-        base + base.mul_f64(jitter as f64 / 1_024.0)
     }
 
     /// Starts as many requests as may be under way: one to a receiver that is not known to take them.
