@@ -370,7 +370,10 @@ fn times_that_are_none_are_told_and_make_no_run_longer() {
         assert_eq!(times, [(1, 0, latest), (2, 5, 5), (4, 6, 8)]);
         assert_eq!(kinds(&outcome), [(IssueKind::BadTime, 2)]);
         let reason = &outcome.issues[0].reason;
-        assert!(reason.starts_with("span \"never ends\" ends after") && reason.ends_with("counts as 0"), "{reason}");
+        assert!(
+            reason.starts_with("span \"never ends\" ends after") && reason.ends_with("counts as 0"),
+            "{reason}"
+        );
     }
 }
 

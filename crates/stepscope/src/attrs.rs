@@ -157,6 +157,11 @@ impl Attrs {
         self.left_out
     }
 
+    /// Counts events that were left out before they came here.
+    pub(crate) fn leave_out_events(&mut self, events: u16) {
+        self.left_out.events = self.left_out.events.saturating_add(events);
+    }
+
     /// All entries, for the ring.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words

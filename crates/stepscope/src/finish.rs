@@ -12,6 +12,7 @@ use crate::clock::now_ns;
 use crate::filter::Sieve;
 use crate::memory;
 use crate::open::{Open, PHASE, Parent, Spec, Start, Stay, flag};
+use crate::os::Counted;
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::ring::Rank;
 use crate::state::ThreadState;
@@ -265,11 +266,11 @@ impl ThreadState {
     #[cold]
     fn export(&mut self, open: &Open, trace: TraceRef, total: &Stay) {
         let mut words = std::mem::take(&mut self.scratch);
-        if let Some(start) = open.reading()
-            && total.enters == 1
-            && open.is_owned_by(self.number)
+        if let Some((start, end)) = open.readings().filter(|_| total.enters == 1)
+            && let Some(end) =
+                end.or_else(|| open.is_owned_by(self.number).then(|| self.reader.read_again(start)))
         {
-            let counted = self.reader.since(start);
+            let counted = Counted { start, end };
             let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
             let off_cpu_ns = duration_ns.saturating_sub(total.cpu_ns.unwrap_or(0));
             counted.encode(off_cpu_ns, |word| words.push(word));
@@ -299,7 +300,8 @@ impl ThreadState {
             continues = rest.continues;
         }
         let is_coarse = open.kind() != SectionKind::Section;
-        let has_memory = is_coarse && self.recorder.tracked().has_memory();
+        let has_memory =
+            is_coarse && self.recorder.tracked().has_memory() && !is_kept_for_longer(open, total.exit_ns);
         let rss_bytes = if has_memory { memory::rss_bytes() } else { None };
         let (is_root, is_part) = (open.has(flag::IS_ROOT), open.has(flag::IS_PART));
         let root = (is_root || is_part).then(|| RootRecord {
@@ -446,6 +448,7 @@ impl ThreadState {
         let open = self.section_of_run(source, &spec, run, run.span_id, 0);
         open.set_flag(flag::IS_ROOT);
         open.set_start(self.recorder.run_start_ns);
+        self.recorder.stray.give_to(&open);
         if let Some(signal) = signal {
             open.set_error(true, true);
             open.push(true, Entry::Field(attr::ERROR_TYPE, sys::signal_name(signal).into()));
@@ -454,6 +457,16 @@ impl ThreadState {
         self.spare = Some(open);
     }
 }
+
+/// Whether a section is closed so long after its last exit, since somebody kept a handle of its span, that what the process
+/// has at its close says nothing of it.
+fn is_kept_for_longer(open: &Open, exit_ns: u64) -> bool {
+    let duration_ns = exit_ns.saturating_sub(open.start_ns());
+    now_ns().saturating_sub(exit_ns) > MAX_KEPT_NS.max(duration_ns / 10)
+}
+
+/// What passes between a last exit and a close that follow each other, on a busy machine.
+const MAX_KEPT_NS: u64 = 10_000_000;
 
 impl From<MemorySums> for MemoryRecord {
     fn from(memory: MemorySums) -> Self {

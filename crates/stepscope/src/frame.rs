@@ -112,6 +112,30 @@ impl Frame {
         }
     }
 
+    /// It is left at this time and with these counts before `above`, which was entered in it and stays: what that one had in
+    /// here until now is not this one's own. `outer`, to which this one adds all of its own now and `above` all of its own once
+    /// it is left, would have that twice.
+    pub(crate) fn leave_below(
+        &mut self,
+        above: &Self,
+        outer: Option<&mut Self>,
+        exit_ns: u64,
+        counters: Option<Counters>,
+    ) {
+        let busy_ns = exit_ns.saturating_sub(above.enter_ns);
+        let inside = above.counters.zip(counters).map(|(before, after)| after.since(&before));
+        let (alloc_bytes, free_bytes) =
+            inside.map_or((0, 0), |inside| (inside.allocated_bytes, inside.freed_bytes));
+        self.nested_busy_ns = self.nested_busy_ns.wrapping_add(busy_ns);
+        self.nested_alloc_bytes = self.nested_alloc_bytes.wrapping_add(alloc_bytes);
+        self.nested_free_bytes = self.nested_free_bytes.wrapping_add(free_bytes);
+        if let Some(outer) = outer {
+            outer.nested_busy_ns = outer.nested_busy_ns.wrapping_sub(busy_ns);
+            outer.nested_alloc_bytes = outer.nested_alloc_bytes.wrapping_sub(alloc_bytes);
+            outer.nested_free_bytes = outer.nested_free_bytes.wrapping_sub(free_bytes);
+        }
+    }
+
     /// The open section, if it lives here; made of the light one from the first look on. `owner`: this thread's number, and
     /// its id.
     pub(crate) fn open(&self, owner: (u64, u64), recorder: &Recorder) -> Option<&Open> {

@@ -223,7 +223,8 @@ impl Hooks {
         });
     }
 
-    pub(crate) fn event(&self, event: &Event<'_>) {
+    /// Keeps an error or a warning with the innermost section around it that leaves a span, or with the run.
+    pub(crate) fn event(&self, event: &Event<'_>, further: Further<'_>) {
         if *event.metadata().level() > MAX_EVENT_LEVEL {
             return;
         }
@@ -233,20 +234,26 @@ impl Hooks {
         // Formatted before any state of ours is borrowed: a message may log by itself.
         let mut visitor = EventVisitor::new(event.metadata());
         event.record(&mut visitor);
-        let entry = Entry::Event(now_ns(), is_error, &visitor.text);
-        let explicit = (!event.is_contextual()).then(|| event.parent().map(tracing::Id::into_u64));
-        thread::with(recorder, |state| {
-            let key = match explicit {
-                Some(explicit) => explicit?,
-                None => state.entered().next()?.0,
+        let (time_ns, text) = (now_ns(), visitor.text);
+        let explicit = event.parent().map(tracing::Id::into_u64);
+        let kept = thread::with(recorder, |state| {
+            let around = if event.is_contextual() {
+                state.innermost_leaving().or_else(|| state.innermost_span())
+            } else {
+                explicit
             };
-            let (open, owned) = state.open(key)?;
-            open.push(owned, entry);
+            let key = around.and_then(|key| leaving_around(recorder, key));
+            let key = key.or_else(|| further(recorder).map(|parent| parent.key));
+            let (open, owned) = key.and_then(|key| state.open(key))?;
+            open.push(owned, Entry::Event(time_ns, is_error, &text));
             if is_error {
                 open.set_error(owned, true);
             }
             Some(())
         });
+        if kept.flatten().is_none() {
+            recorder.stray.keep(time_ns, is_error, text);
+        }
     }
 
     /// Whether the span is one that is recorded.
@@ -294,6 +301,20 @@ impl Hooks {
         });
         found.flatten()
     }
+}
+
+/// The key of the innermost section that leaves a span: that of `key`, or one that a span with an id of ours has kept from
+/// ending for it.
+fn leaving_around(recorder: &Recorder, mut key: u64) -> Option<u64> {
+    // (What is not recorded holds nothing: no way is long, and none goes round.)
+    while !key::is_section(key) {
+        let open = recorder.open_span(key)?;
+        if open.as_parent(key)?.leaves() {
+            break;
+        }
+        key = Some(open.held()).filter(|&held| held != 0)?;
+    }
+    Some(key)
 }
 
 /// Has a new span keep the span around it from ending, if that one has an id of ours. `around`: the key of the section

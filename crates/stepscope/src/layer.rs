@@ -10,6 +10,7 @@ use tracing_subscriber::layer::{Context, Layer};
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::hooks::Hooks;
+use crate::open::Parent;
 use crate::recorder::Recorder;
 
 /// The layer; made by [`crate::Builder`], added to a `tracing_subscriber::registry()`.
@@ -59,8 +60,13 @@ impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for StepscopeLayer {
         self.hooks.follows_from(id.into_u64(), follows.into_u64());
     }
 
-    fn on_event(&self, event: &Event<'_>, _: Context<'_, S>) {
-        self.hooks.event(event);
+    fn on_event(&self, event: &Event<'_>, context: Context<'_, S>) {
+        // (Of a span that is no longer there none is around.)
+        let further = |recorder: &Recorder| {
+            let mut around = context.event_scope(event)?;
+            around.find_map(|span| recorder.span_parent(span.id().into_u64()).filter(Parent::leaves))
+        };
+        self.hooks.event(event, &further);
     }
 
     #[inline]

@@ -78,6 +78,7 @@ mod slab;
 mod span_ids;
 mod spans;
 mod state;
+mod stray;
 mod sync;
 mod sys;
 mod thread;

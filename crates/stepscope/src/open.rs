@@ -56,6 +56,11 @@ impl Parent {
         u64::from(self.leaving) << flag::LEAVING
     }
 
+    /// Whether it leaves as a span, as far as is known before its end.
+    pub(crate) fn leaves(&self) -> bool {
+        self.leaving() & flag::EXPORTED != 0
+    }
+
     /// Whether work inside of it belongs to it: the run and its epochs have only themselves in their trace.
     pub(crate) fn takes_work(&self) -> bool {
         !matches!(self.kind, SectionKind::Run | SectionKind::Epoch)
@@ -244,8 +249,8 @@ pub(crate) struct Open {
     rest: Mutex<Rest>,
     /// Of whichever section has used them last.
     polls: Mutex<Polls>,
-    /// What the system had counted for the owner at its begin.
-    reading: Mutex<Reading>,
+    /// What the system had counted for the owner at its begin, and at the end of the owner's first stay.
+    readings: Mutex<(Reading, Option<Reading>)>,
 }
 
 /// What an open section is, beside its kind: flags.
@@ -305,7 +310,7 @@ impl Default for Open {
             has_rest: Word::default(),
             rest: Mutex::default(),
             polls: Mutex::default(),
-            reading: Mutex::default(),
+            readings: Mutex::default(),
         }
     }
 }
@@ -420,12 +425,17 @@ impl Open {
 
     /// What the system had counted for the owner at its begin.
     pub(crate) fn set_reading(&self, reading: Reading) {
-        *self.reading.lock().unwrap_or_else(PoisonError::into_inner) = reading;
+        *self.readings.lock().unwrap_or_else(PoisonError::into_inner) = (reading, None);
         self.set_flag(flag::READ);
     }
 
-    pub(crate) fn reading(&self) -> Option<Reading> {
-        self.has(flag::READ).then(|| *self.reading.lock().unwrap_or_else(PoisonError::into_inner))
+    pub(crate) fn readings(&self) -> Option<(Reading, Option<Reading>)> {
+        self.has(flag::READ).then(|| *self.readings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Owner only: what the system has counted at the end of its first stay.
+    pub(crate) fn set_last_reading(&self, end: Reading) {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(end);
     }
 
     #[inline]
@@ -700,6 +710,8 @@ impl Open {
                 self.note_first_poll();
             }
             total.cpu_ns = total.cpu_ns.filter(|_| rest.stays.are_timed());
+            // What is counted is that of the owner's thread.
+            self.clear_flag(flag::READ);
             self.stays.add(&total);
             rest.stays.reset();
         }

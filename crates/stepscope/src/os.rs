@@ -49,8 +49,8 @@ pub(crate) struct Usage {
 /// What is counted inside a section, for its span.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counted {
-    start: Reading,
-    end: Reading,
+    pub start: Reading,
+    pub end: Reading,
 }
 
 impl Counted {
@@ -129,14 +129,13 @@ impl Reader {
         Some([read.saturating_sub(own_bytes), written])
     }
 
-    /// What has been counted since `start`, read on this thread.
-    pub(crate) fn since(&mut self, start: Reading) -> Counted {
-        let asked = Asked {
+    /// Reads what was read at `start`, on this thread.
+    pub(crate) fn read_again(&mut self, start: Reading) -> Reading {
+        self.read(Asked {
             usage: start.usage.is_some() || start.run_queue_ns.is_some(),
             io: start.io_bytes.is_some(),
             traffic: start.traffic.is_some(),
-        };
-        Counted { start, end: self.read(asked) }
+        })
     }
 }
 
@@ -181,7 +180,7 @@ mod tests {
         let read = std::fs::read(&file).unwrap();
         std::fs::remove_file(&file).unwrap();
         assert_eq!(read.len(), 100_000);
-        let Counted { start, end } = reader.since(start);
+        let end = reader.read_again(start);
         let (before, after) = (start.usage.unwrap(), end.usage.unwrap());
         assert!(after.minor_faults >= before.minor_faults + 1_024, "{before:?} {after:?}");
         // Where the system does not let it be read there is none.
@@ -200,7 +199,7 @@ mod tests {
             // As after a wait.
             reader.waited = None;
         }
-        let Counted { start, end } = reader.since(start);
+        let end = reader.read_again(start);
         assert_eq!(start.io_bytes, end.io_bytes);
     }
 

@@ -27,6 +27,7 @@ use crate::roster::{Roster, Tally};
 use crate::slab::Slab;
 use crate::span_ids::Shares;
 use crate::spans::SpanTable;
+use crate::stray::Stray;
 use crate::sys;
 use crate::thread::ThreadShared;
 use crate::trace::{About, TracePool, TraceState, TraceTable};
@@ -120,6 +121,7 @@ pub(crate) struct Recorder {
     pub run_start_ns: u64,
     pub epochs: Epochs,
     steps_by_name: AtomicU64,
+    pub stray: Stray,
     losses: [AtomicU64; LossReason::ALL.len()],
     /// Asks the background thread to publish aggregates soon (an epoch has ended).
     pub publish_soon: AtomicBool,
@@ -262,6 +264,7 @@ impl Recorder {
             run_start_ns,
             epochs: Epochs::new(),
             steps_by_name: AtomicU64::new(0),
+            stray: Stray::default(),
             losses: std::array::from_fn(|_| AtomicU64::new(0)),
             publish_soon: AtomicBool::new(false),
             is_orphaned: AtomicBool::new(false),

@@ -197,7 +197,7 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
         if self.is_wanted(event.metadata()) && self.inner.event_enabled(event) {
             self.inner.event(event);
         }
-        self.hooks.event(event);
+        self.hooks.event(event, &|_| None);
     }
 
     #[inline]

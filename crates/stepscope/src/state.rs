@@ -58,6 +58,9 @@ pub(crate) struct ThreadState {
 /// Frames kept for further sections; those of deeper ones are given back.
 pub(crate) const KEPT_FRAMES: usize = 64;
 
+/// Frames that wait for others to be given back together: a loop may be as deep as that.
+pub(crate) const SPARE_FRAMES: usize = 32;
+
 /// Frames at once, at most: guards that are forgotten (`std::mem::forget`) leave theirs for good.
 pub(crate) const MAX_FRAMES: usize = 4_096;
 
@@ -113,6 +116,12 @@ impl ThreadState {
     /// Keys of the entered sections, innermost first, with their kinds.
     pub(crate) fn entered(&self) -> impl Iterator<Item = (u64, SectionKind)> + '_ {
         self.entered_frames().iter().rev().map(|frame| (frame.section.key, frame.section.kind))
+    }
+
+    /// The key of the innermost section entered on this thread that leaves a span.
+    pub(crate) fn innermost_leaving(&self) -> Option<u64> {
+        let frame = self.entered_frames().iter().rfind(|frame| frame.section.leaves())?;
+        Some(frame.section.key)
     }
 
     /// A span of another subscriber that is not recorded is entered here.
@@ -666,8 +675,16 @@ impl ThreadState {
             return false;
         }
         if let Some(open) = self.recorder.open_span(key) {
+            let is_owned = open.is_owned_by(self.number);
             if stay.by_panic {
-                open.set_error(open.is_owned_by(self.number), true);
+                open.set_error(is_owned, true);
+            }
+            // What comes after, should a handle be kept for longer, is not inside of it.
+            if is_owned
+                && !open.was_entered()
+                && let Some((start, _)) = open.readings()
+            {
+                open.set_last_reading(self.reader.read_again(start));
             }
             self.add_stay(open, &stay);
         }
@@ -685,7 +702,7 @@ impl ThreadState {
         stay: &mut Stay,
     ) -> Option<&mut Frame> {
         let depth = self.depth;
-        let position = self.bring_to_top(key)?;
+        let position = self.bring_to_top(key, exit_ns, counters)?;
         let [entered @ .., frame] = self.frames.get_mut(..depth)? else { return None };
         self.depth = depth - 1;
         let busy_ns = exit_ns.saturating_sub(frame.enter_ns);
@@ -694,7 +711,7 @@ impl ThreadState {
         stay.by_panic = frame.is_left_by_panic();
         let mut outer = entered.get_mut(position.wrapping_sub(1));
         if let Some(outer) = &mut outer {
-            outer.nested_busy_ns = outer.nested_busy_ns.saturating_add(busy_ns);
+            outer.nested_busy_ns = outer.nested_busy_ns.wrapping_add(busy_ns);
         }
         if frame.cpu_ns.get().is_some() || counters.is_some() {
             frame.measure(counters, outer, stay);
@@ -702,21 +719,25 @@ impl ThreadState {
         Some(frame)
     }
 
-    /// Makes the frame of section `key` the innermost one; returns where it was.
+    /// Makes the frame of section `key`, which is left now, the innermost one; returns where it was.
     #[inline]
-    fn bring_to_top(&mut self, key: u64) -> Option<usize> {
+    fn bring_to_top(&mut self, key: u64, exit_ns: u64, counters: Option<memory::Counters>) -> Option<usize> {
         // Guards may be dropped out of order; the one asked for leaves, the others stay.
         match self.current()?.key == key {
             true => Some(self.depth - 1),
-            false => self.bring_up(key),
+            false => self.bring_up(key, exit_ns, counters),
         }
     }
 
     #[cold]
-    fn bring_up(&mut self, key: u64) -> Option<usize> {
+    fn bring_up(&mut self, key: u64, exit_ns: u64, counters: Option<memory::Counters>) -> Option<usize> {
         let entered = self.frames.get_mut(..self.depth)?;
         let position = entered.iter().rposition(|frame| frame.section.key == key)?;
-        entered.get_mut(position..)?.rotate_left(1);
+        let (around, from_here) = entered.split_at_mut_checked(position)?;
+        if let [frame, above, ..] = from_here {
+            frame.leave_below(above, around.last_mut(), exit_ns, counters);
+        }
+        from_here.rotate_left(1);
         Some(position)
     }
 
@@ -746,8 +767,8 @@ impl ThreadState {
                 self.finish_whole(open, &stay);
             }
         }
-        if self.depth >= KEPT_FRAMES {
-            self.frames.truncate(self.depth);
+        if self.frames.len() > self.depth.max(KEPT_FRAMES) + SPARE_FRAMES {
+            self.frames.truncate(self.depth.max(KEPT_FRAMES));
         }
     }
 

@@ -118,10 +118,7 @@ fn phases_per_step(sums: &StepSums) -> Vec<PhaseTime> {
 }
 
 /// Times of phases divided by the number of steps, those that have a name and a nanosecond; longest first.
-pub(super) fn by_step<'a>(
-    times: impl Iterator<Item = (&'a PhaseKey, u128)>,
-    steps: u64,
-) -> Vec<PhaseTime> {
+pub(super) fn by_step<'a>(times: impl Iterator<Item = (&'a PhaseKey, u128)>, steps: u64) -> Vec<PhaseTime> {
     let mean = |exposed_ns: u128| exposed_ns.checked_div(steps.into()).map_or(0, narrow);
     let times = times.filter_map(|(key, ns)| Some(PhaseTime { phase: key.name()?, exposed_ns: mean(ns) }));
     let mut times: Vec<PhaseTime> = times.filter(|time| time.exposed_ns > 0).collect();

@@ -28,3 +28,26 @@ pub(crate) fn run() {
         assert_eq!(std::fs::read("system.bin").unwrap().len(), BYTES);
     }
 }
+
+/// Spans of which what the system counts for the thread that ends them is not theirs: entered on another thread, and ended
+/// long after they were left.
+pub(crate) fn of_others() {
+    let _run = super::start();
+    let sleep = || std::thread::sleep(Duration::from_millis(2));
+    let elsewhere = tracing::info_span!("elsewhere");
+    std::thread::scope(|scope| {
+        let work = || elsewhere.in_scope(sleep);
+        std::thread::Builder::new().name("worker".into()).spawn_scoped(scope, work).unwrap();
+    });
+    drop(elsewhere);
+    for number in 0..3_u64 {
+        let step = tracing::info_span!("kept", stepscope.step = number);
+        let part = step.in_scope(|| {
+            let part = tracing::info_span!("part");
+            part.in_scope(|| ());
+            part
+        });
+        (0..20).for_each(|_| sleep());
+        drop((part, step));
+    }
+}

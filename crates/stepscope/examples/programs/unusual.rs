@@ -204,6 +204,27 @@ pub(crate) fn strangers(is_filtered: bool) {
     tracing::debug_span!(parent: None, "stranger").in_scope(|| info_span!("alone").in_scope(|| ()));
 }
 
+/// Errors and warnings where the innermost section leaves no span, and where none is around.
+pub(crate) fn stray() {
+    let _run = crate::start();
+    tracing::error!("outside");
+    {
+        let _step = info_span!("outer", stepscope.step = 1_u64).entered();
+        {
+            let _quiet = section!("quiet");
+            tracing::warn!("in a section");
+        }
+        info_span!("quiet").in_scope(|| tracing::error!("in a span"));
+        let quiet = info_span!("quiet");
+        on_thread("elsewhere", move || {
+            tracing::warn!(parent: &quiet, "given");
+            quiet.in_scope(|| tracing::warn!("on another thread"));
+            tracing::warn!(parent: None, "apart");
+        });
+    }
+    (0..40).for_each(|_| tracing::warn!("again and again"));
+}
+
 /// Beside a log that formats everything, above or below the layer.
 pub(crate) fn reentrant(order: &str) {
     let run = beside_a_log(order);

@@ -13,6 +13,7 @@ use crate::identity::{Given, Identity};
 use crate::open::Spec;
 use crate::recorder::Recorder;
 use crate::ring::Overflow;
+use crate::state::SPARE_FRAMES;
 
 static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
 static PLAIN: Callsite =
@@ -154,12 +155,86 @@ fn guards_that_go_in_another_order_and_deep_stacks_lose_nothing() {
         let keys: Vec<u64> = (0..100).map(|_| state.enter_plain(&PLAIN, &[]).unwrap()).collect();
         let (first, others) = keys.split_first().unwrap();
         others.iter().chain([first]).for_each(|&key| state.end_section(key));
-        assert!(state.frames.len() <= KEPT_FRAMES + 1);
+        assert!(state.frames.len() <= KEPT_FRAMES + SPARE_FRAMES);
     }
     state.end_section(step);
     let found = taken(&state);
     assert_eq!((found.len(), state.depth), (201, 0));
     assert_eq!(found[200].0.root.map(|root| (root.trace_spans, root.trace_dropped)), Some((201, 0)));
+}
+
+#[test]
+fn a_loop_deep_down_uses_its_frames_again() {
+    let mut state = state(Config { ring_bytes: 1 << 20, ..Config::default() });
+    let step = step(&mut state);
+    let around: Vec<u64> = (0..KEPT_FRAMES + 10).map(|_| state.enter_plain(&PLAIN, &[]).unwrap()).collect();
+    let mut seen = std::collections::BTreeSet::new();
+    for _ in 0..20 {
+        let inner: Vec<u64> = (0..20).map(|_| state.enter_plain(&PLAIN, &[]).unwrap()).collect();
+        seen.insert(state.frames.len());
+        inner.iter().rev().for_each(|&key| state.end_section(key));
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), [KEPT_FRAMES + 31]);
+    around.iter().rev().for_each(|&key| state.end_section(key));
+    state.end_section(step);
+}
+
+/// The own times of all paths in the order of these.
+fn own_times(state: &ThreadState) -> Vec<u128> {
+    let mut all = Vec::new();
+    state.shared.aggregates.for_each(|path, sums| all.extend(sums.map(|sums| (path, sums.self_busy_ns))));
+    all.sort_unstable();
+    all.into_iter().map(|(_, own_ns)| own_ns).collect()
+}
+
+#[test]
+fn own_times_of_guards_that_go_in_the_order_in_which_they_came_are_those_of_the_thread() {
+    // The last one as a light section, and as one that somebody has looked at.
+    for is_looked_at in [false, true] {
+        let mut state = state(Config::default());
+        told::set(1_000);
+        let step = step(&mut state);
+        told::set(2_000);
+        let outer = state.enter_plain(&PHASED, &[]).unwrap();
+        told::set(42_000);
+        let inner = state.enter_plain(&PLAIN, &[]).unwrap();
+        assert!(!is_looked_at || state.open(outer).is_some() && state.open(inner).is_some());
+        for (time_ns, key) in [(62_000, outer), (106_000, inner), (107_000, step)] {
+            told::set(time_ns);
+            state.end_section(key);
+        }
+        assert_eq!(own_times(&state), [2_000, 40_000, 64_000]);
+    }
+}
+
+#[test]
+fn own_times_add_up_in_whatever_order_guards_go() {
+    let mut random = 7u64;
+    let mut below = |end: u64| {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (random >> 33) % end
+    };
+    for _ in 0..50 {
+        let mut state = state(Config { ring_bytes: 1 << 20, ..Config::default() });
+        let mut now_ns = 1_000;
+        told::set(now_ns);
+        let step = step(&mut state);
+        let mut keys = Vec::new();
+        for _ in 0..200 {
+            now_ns += below(1_000);
+            told::set(now_ns);
+            if keys.is_empty() || keys.len() < 12 && below(2) == 0 {
+                keys.push(state.enter_plain(if below(2) == 0 { &PLAIN } else { &PHASED }, &[]).unwrap());
+            } else {
+                state.end_section(keys.remove(below(keys.len() as u64) as usize));
+            }
+        }
+        keys.into_iter().for_each(|key| state.end_section(key));
+        now_ns += 500;
+        told::set(now_ns);
+        state.end_section(step);
+        assert_eq!(own_times(&state).iter().sum::<u128>(), u128::from(now_ns - 1_000));
+    }
 }
 
 #[test]

@@ -81,6 +81,22 @@ fn below_comprehensive_only_coarse_sections_ask_the_system() {
 }
 
 #[test]
+fn what_is_counted_on_other_threads_or_after_its_last_exit_is_not_a_sections() {
+    let recording =
+        Program::new(&["system_of_others"]).env("STEPSCOPE_LEVEL", "comprehensive").succeed().recording();
+    let elsewhere = recording.only("elsewhere");
+    assert_eq!(ALWAYS.map(|key| elsewhere.int(key)), [None; 4], "{elsewhere:?}");
+    for name in ["kept", "part"] {
+        assert_eq!(recording.named(name).count(), 3);
+        // (After it the thread sleeps twenty times.)
+        for span in recording.named(name) {
+            assert!(span.int(attr::SWITCHES_VOLUNTARY).is_some_and(|count| count < 10), "{span:?}");
+            assert_eq!(span.int(attr::MEM_RSS_BYTES), None, "{span:?}");
+        }
+    }
+}
+
+#[test]
 fn a_step_has_its_figures_however_many_sections_inside_leave_no_span() {
     let program = Program::new(&["wide", "1000"]).env("STEPSCOPE_LEVEL", "comprehensive");
     let recording = program.env("STEPSCOPE_FILTER", "min=100s").succeed().recording();

@@ -128,6 +128,26 @@ fn what_is_inside_of_spans_that_are_not_recorded_is_inside_of_what_is_around_the
 }
 
 #[test]
+fn errors_where_nothing_leaves_a_span_go_to_what_is_around_or_to_the_run() {
+    for (variable, value) in [("STEPSCOPE_LEVEL", "basic"), ("STEPSCOPE_FILTER", "name=quiet")] {
+        let recording = Program::new(&["stray"]).env(variable, value).succeed().recording();
+        check::all(&recording);
+        assert_eq!(recording.named("quiet").count(), 0, "{value}");
+        let told = |name: &str| {
+            let span = recording.only(name);
+            let events = span.events.iter().filter(|event| !event.level.is_empty());
+            (events.map(|event| event.name.clone()).collect::<Vec<_>>(), span.status)
+        };
+        let of_step = ["in a section", "in a span", "given", "on another thread"].map(str::to_owned);
+        assert_eq!(told("outer"), (of_step.to_vec(), 2), "{value}");
+        // The first 32.
+        let (of_run, status) = told("run");
+        assert_eq!((of_run.len(), status), (32, 0), "{value}");
+        assert_eq!(of_run[..3], ["outside", "apart", "again and again"], "{value}");
+    }
+}
+
+#[test]
 fn a_run_after_another_has_spans_where_its_subscriber_is_asked() {
     let ended = Program::new(&["runs"]).succeed();
     assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);

@@ -38,8 +38,7 @@ pub(super) fn ranks(report: &Report) -> String {
 /// What each process spends in phases, in its steps and between them.
 pub(super) fn rank_phases(report: &Report) -> String {
     let rows = report.ranks.iter().flat_map(|row| {
-        let is_inside =
-            |time: &PhaseTime| row.phases_per_step.iter().any(|other| other.phase == time.phase);
+        let is_inside = |time: &PhaseTime| row.phases_per_step.iter().any(|other| other.phase == time.phase);
         let between = row.phases_between_steps.iter().filter(move |time| !is_inside(time));
         row.phases_per_step.iter().chain(between).map(move |time| (row, &time.phase))
     });
