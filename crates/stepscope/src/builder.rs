@@ -69,7 +69,7 @@ pub fn builder() -> Builder {
         |name| warnings.push(format!("{name} is not as W3C has it: what is wrong in it is ignored")),
     );
     let given = Given { caller, configured_name, ..Given::default() };
-    Builder { config, given, exporter: Arc::default(), warnings }
+    Builder { config, given, exporter: Arc::default(), warnings, has_step_spans: false, has_formatted: false }
 }
 
 /// See [`builder`]. Settings made here win over the environment's, and these over those of a `stepscope.toml`.
@@ -81,6 +81,9 @@ pub struct Builder {
     /// Of all clones the first one that records takes it.
     exporter: Arc<Mutex<Option<Box<dyn Exporter>>>>,
     warnings: Vec<String>,
+    /// Whether names were given here, in the place of those of the environment.
+    has_step_spans: bool,
+    has_formatted: bool,
 }
 
 impl Builder {
@@ -140,14 +143,21 @@ impl Builder {
         self
     }
 
-    /// A span of this name is a step (`STEPSCOPE_STEP_SPAN`); may be given several times.
+    /// A span of this name is a step (in the place of those of `STEPSCOPE_STEP_SPAN`); may be given several times.
     pub fn step_span(mut self, name: impl Into<String>) -> Self {
+        if !std::mem::replace(&mut self.has_step_spans, true) {
+            self.config.step_spans.clear();
+        }
         self.config.step_spans.push(name.into());
         self
     }
 
-    /// The `Debug` or `Display` value of this field may be formatted; others never are.
+    /// The `Debug` or `Display` value of this field may be formatted; others never are. May be given several times, in the place
+    /// of those of `STEPSCOPE_FORMAT_FIELDS`.
     pub fn format_field(mut self, name: impl Into<String>) -> Self {
+        if !std::mem::replace(&mut self.has_formatted, true) {
+            self.config.formatted_fields.clear();
+        }
         self.config.formatted_fields.push(name.into());
         self
     }

@@ -448,7 +448,6 @@ impl Open {
         self.bits.set(self.bits.get() | flag);
     }
 
-    #[cfg(test)]
     pub(crate) fn clear_flag(&self, flag: u64) {
         self.bits.set(self.bits.get() & !flag);
     }

@@ -47,8 +47,10 @@ pub(crate) static EPOCH_STARTED: Callsite =
 #[derive(Debug, Clone, Default)]
 pub(crate) struct PathInfo {
     pub text: String,
+    /// What its sections say; none where they say different ones.
     pub phase: Option<Phase>,
     pub kind: Option<SectionKind>,
+    has_several_phases: bool,
 }
 
 #[derive(Debug)]
@@ -571,7 +573,8 @@ impl Paths {
             if info.text.is_empty() {
                 info.text = self.table.text(path);
             }
-            info.phase = info.phase.or(spec.phase);
+            info.has_several_phases |= info.phase.zip(spec.phase).is_some_and(|(one, other)| one != other);
+            info.phase = info.phase.or(spec.phase).filter(|_| !info.has_several_phases);
             info.kind = info.kind.or(Some(spec.kind()));
         }
         let callsites = &mut self.callsites;

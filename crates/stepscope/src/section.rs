@@ -39,8 +39,8 @@ impl SectionGuard {
         self.with_open(|open| open.push(true, Entry::Field(key, value)));
     }
 
-    /// Says that this was no step after all (the loop ended without work): it stays as a plain section and
-    /// out of the statistics of steps.
+    /// Says that this was no step after all (the loop ended without work): it stays as a plain section, whose time counts in
+    /// the sums of its path, and out of the statistics of steps.
     pub fn discard(mut self) {
         self.with_open(|open| open.set_flag(flag::DISCARDED));
     }

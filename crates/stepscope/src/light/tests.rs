@@ -179,6 +179,21 @@ fn a_loop_deep_down_uses_its_frames_again() {
     state.end_section(step);
 }
 
+#[test]
+fn a_path_whose_sections_say_different_phases_has_none() {
+    static BACKWARD: Callsite = Callsite::new("phased", Some(Phase::Backward), "module", "file", 4, &[]);
+    let mut state = state(Config::default());
+    let step = step(&mut state);
+    let forward = Some(Phase::Forward);
+    for (callsite, expected) in [(&PHASED, forward), (&PHASED, forward), (&BACKWARD, None), (&PHASED, None)] {
+        let key = state.enter_plain(callsite, &[]).unwrap();
+        let path = state.current().unwrap().path;
+        state.end_section(key);
+        assert_eq!(state.recorder.path_info(path).phase, expected);
+    }
+    state.end_section(step);
+}
+
 /// The own times of all paths in the order of these.
 fn own_times(state: &ThreadState) -> Vec<u128> {
     let mut all = Vec::new();

@@ -10,7 +10,7 @@ use crate::common::collector::{Answer, Collector};
 use crate::common::grpc::{Grpc, Reply};
 use crate::common::recording::Attribute;
 use crate::common::tls::{Authority, End, Manner, Valid};
-use crate::common::{Ended, Program};
+use crate::common::{Ended, Program, check};
 use crate::tls::{Trust, manner};
 use crate::transport::account;
 
@@ -74,8 +74,17 @@ cases! {
         "OTEL_TRACES_EXPORTER",
         "OTEL_METRICS_EXPORTER",
         "OTEL_TRACES_SAMPLER",
+        "OTEL_LOGS_EXPORTER",
+        "OTEL_PROPAGATORS",
         "OTEL_BSP_*",
-        "OTEL_SPAN_*_LIMIT";
+        "OTEL_SPAN_*_LIMIT",
+        "OTEL_ATTRIBUTE_*_LIMIT",
+        "OTEL_EVENT_*_LIMIT",
+        "OTEL_LINK_*_LIMIT",
+        "OTEL_METRIC_EXPORT_TIMEOUT",
+        "OTEL_METRICS_EXEMPLAR_FILTER",
+        "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE",
+        "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION";
 }
 
 /// The names in the first column of the table.
@@ -325,6 +334,13 @@ fn unread(name: &str) {
         "OTEL_TRACES_SAMPLER" => (name, "always_off"),
         "OTEL_BSP_*" => ("OTEL_BSP_MAX_QUEUE_SIZE", "1"),
         "OTEL_SPAN_*_LIMIT" => ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "0"),
+        "OTEL_ATTRIBUTE_*_LIMIT" => ("OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT", "1"),
+        "OTEL_EVENT_*_LIMIT" => ("OTEL_EVENT_ATTRIBUTE_COUNT_LIMIT", "0"),
+        "OTEL_LINK_*_LIMIT" => ("OTEL_LINK_ATTRIBUTE_COUNT_LIMIT", "0"),
+        "OTEL_METRIC_EXPORT_TIMEOUT" => (name, "1"),
+        "OTEL_METRICS_EXEMPLAR_FILTER" => (name, "always_on"),
+        "OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE" => (name, "delta"),
+        "OTEL_EXPORTER_OTLP_METRICS_DEFAULT_HISTOGRAM_AGGREGATION" => (name, "explicit_bucket_histogram"),
         _ => (name, "none"),
     };
     let collector = well();
@@ -332,5 +348,7 @@ fn unread(name: &str) {
     let arrived = collector.recording();
     assert_eq!(arrived.spans.len() as u64, ended.truth()["spans"], "{name}");
     assert_eq!(arrived.steps().last().unwrap().int(attr::STEP), Some(19));
+    // Sums from the start of the run, as ever.
     assert_eq!(arrived.emitted(), ended.truth()["spans"], "{name}");
+    check::aggregates(&arrived);
 }
