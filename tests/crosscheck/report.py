@@ -1,8 +1,8 @@
 """The program's JSON report against the figures computed from the spans. Keys are the report schema's."""
 
-import math
 from fractions import Fraction
 
+import between
 import changes
 import critical
 import early
@@ -27,8 +27,7 @@ def against_spans(report, run, sums, assembler, compare):
     waits(report["detailed_metrics"]["waits"], run.waits, compare)
     batches(report["detailed_metrics"]["batches"], run, compare)
     beginnings = report_steps.beginnings(report, run)
-    window = beginnings, report_steps.endings(report, run)
-    outside(report["detailed_metrics"]["outside"], run, window, report["summary"]["mode"], compare)
+    outside(report["detailed_metrics"], run, report_steps.steady_steps(report, run), report["summary"]["mode"], compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
     memory.compare_memory(report, run, sums, beginnings, compare)
     held.compare_held(report, run, memory.kinds(report), compare)
@@ -216,29 +215,29 @@ def worker(batches, drives_steps):
     }
 
 
-def outside(got, run, window, mode, compare):
+def outside(detailed, run, steady, mode, compare):
     """Traces of driving threads that are no steps, by the phase of their root: between the first step after warm-up and the
     last one."""
-    beginnings, endings = window
-    drivers = {(step.instance, step.thread) for step in run.steps}
-    durations, exposed = {}, {}
-    others = {phase for phase, other in names.MODES_OF_PHASES.items() if other != mode}
-    for span, thread, phase, shares in run.outside:
-        is_between = span.end > beginnings.get(span.instance, 0) and span.start < endings.get(span.instance, math.inf)
-        if (span.instance, thread) in drivers and is_between:
-            durations.setdefault(phase, []).append(span.duration)
-            for inner, length in shares.items():
-                # What evaluation waits for is not waited for by training.
-                inner = phase if phase in others and inner in names.INPUTS else inner
-                exposed[inner] = exposed.get(inner, 0) + length
-    reported = {item["phase"]: item for item in got}
-    for phase in sorted(set(durations) | set(exposed) | set(reported), key=str):
+    sums, are_estimated = between.Sums(), []
+    for process in run.processes:
+        of, is_estimated = between.of_process(run, process, steady.get(process, []), mode)
+        sums.merge(of)
+        are_estimated.append(is_estimated)
+    limits = {limit["limit"] for limit in detailed.get("limits", [])}
+    compare.equal("limits", "between_steps_estimated", "between_steps_estimated" in limits, any(are_estimated))
+    sums = {phase: one for phase, one in sums.items() if one.calls or one.exposed}
+    reported = {item["phase"]: item for item in detailed["outside"]}
+    for phase in sorted(set(sums) | set(reported), key=str):
         where = f"between steps, phase {phase}"
-        if phase not in reported:
-            compare.missing(where, "not in the report")
+        if phase not in reported or phase not in sums:
+            compare.missing(where, "not in the report" if phase not in reported else "only in the report")
             continue
-        compare.stats(where, reported[phase]["stats"], durations.get(phase, []))
-        compare.equal(where, "exposed_ns", reported[phase]["exposed_ns"], exposed.get(phase, 0))
+        one, got = sums[phase], reported[phase]["stats"]
+        compare.equal(where, "calls", got["count"], one.calls)
+        compare.equal(where, "time of the calls", got["total"], one.total)
+        # All other figures are of all that may be there.
+        compare.stats(where, got | {"count": len(one.durations), "total": sum(one.durations)}, one.durations)
+        compare.equal(where, "exposed_ns", reported[phase]["exposed_ns"], one.exposed)
 
 
 def disagreements(got, run, sums, compare):

@@ -3,8 +3,9 @@
 from bisect import bisect_left, bisect_right
 from collections import Counter
 from fractions import Fraction
-from math import inf, isfinite
+from math import isfinite
 
+import between
 import examples
 import names
 import numbering
@@ -44,11 +45,11 @@ def compare_steps(report, run, sums, compare):
         got = {time["phase"]: time["exposed_ns"] for time in instance["phases_between_steps"]}
         compare.equal(where, "phases_between_steps", got, between_steps(run, key, steady, primary))
         others = [step for step in run.steps if step.instance == key and step.mode != primary]
-        compare.equal(where, "other_steps_ns", instance["other_steps_ns"], other_steps(others, steady))
-        between = gaps([step for step in run.steps if step.instance == key])
-        overlap = any(gap < 0 for gap in between)
+        compare.equal(where, "other_steps_ns", instance["other_steps_ns"], between.other_steps(others, steady))
+        times = gaps([step for step in run.steps if step.instance == key])
+        overlap = any(gap < 0 for gap in times)
         compare.equal(where, "steps_overlap", instance["steps_overlap"], overlap)
-        usual = warmup.lower_median(between) if between and not overlap else None
+        usual = warmup.lower_median(times) if times and not overlap else None
         compare.equal(where, "usual_gap_ns", instance["usual_gap_ns"], usual)
     kinds = numbering.assign(run, report)
     for name, mode in modes.items():
@@ -72,17 +73,8 @@ def phases_of(instance):
 
 def between_steps(run, process, steady, mode):
     """What sections of its driving threads from its first steady step to the last one spend exposed in phases, by a step."""
-    drivers = {step.thread for step in run.steps if step.instance == process}
-    begin = min((step.start for step in steady), default=0)
-    end = max((step.end for step in steady), default=inf)
-    sums = Counter()
-    for span, thread, phase, shares in run.outside:
-        if span.instance == process and thread in drivers and span.end > begin and span.start < end:
-            other = names.MODES_OF_PHASES.get(phase, mode) != mode
-            for inner, length in shares.items():
-                # What evaluation waits for is not waited for by training.
-                sums[phase if other and inner in names.INPUTS else inner] += length
-    means = {phase: length // len(steady) for phase, length in sums.items() if steady and phase is not None}
+    sums, _ = between.of_process(run, process, steady, mode)
+    means = {phase: one.exposed // len(steady) for phase, one in sums.items() if steady and phase is not None}
     return {phase: mean for phase, mean in means.items() if mean > 0}
 
 
@@ -95,11 +87,8 @@ def means_of_phases(steps):
 
 
 def gaps(steps):
-    """Times between the first steps of a process: of those of each mode so many, as long as they are known of all modes."""
-    by_mode = {mode: sorted((s.start, s.end) for s in steps if s.mode == mode) for mode in {s.mode for s in steps}}
-    until = [times[warmup.FIRST - 1][0] for times in by_mode.values() if len(times) > warmup.FIRST]
-    first = sorted(time for times in by_mode.values() for time in times[: warmup.FIRST])
-    first = [time for time in first if time[0] <= min(until, default=time[0])]
+    """Times between the first steps of a process, as far as they are known of all modes."""
+    first, _ = between.first_steps(steps)
     return [later[0] - earlier[1] for earlier, later in zip(first, first[1:])]
 
 
@@ -141,33 +130,11 @@ def beginnings(report, run):
     return {process: steps[0].start for process, steps in steady_steps(report, run).items()}
 
 
-def endings(report, run):
-    """When the last step ended, by process."""
-    return {process: max(step.end for step in steps) for process, steps in steady_steps(report, run).items()}
-
-
 def steady_steps(report, run):
     listed = {process_of(row["resource"]): row["warmup_steps"] for row in report["ranks"]}
     by_process = warmup.by_process(run.steps_of(report["summary"]["mode"]))
     found = {process: steps[listed.get(process, 0) :] for process, steps in by_process.items()}
     return {process: steps for process, steps in found.items() if steps}
-
-
-def other_steps(others, steady):
-    """Time of steps of other modes from the first to the last of `steady`: of the first 256 of a mode each by itself."""
-    if not steady:
-        return 0
-    first, last = steady[0].start, max(step.end for step in steady)
-    common = lambda start, end: max(0, min(end, last) - max(start, first))
-    found = 0
-    for mode in {step.mode for step in others}:
-        steps = sorted((step for step in others if step.mode == mode), key=lambda step: step.start)
-        later = steps[warmup.FIRST :]
-        found += sum(common(step.start, step.end) for step in steps[: warmup.FIRST])
-        if later:
-            all_of_it = sum(step.duration for step in later)
-            found += min(all_of_it, common(later[0].start, max(step.end for step in later)))
-    return found
 
 
 def process_of(resource):

@@ -110,13 +110,17 @@ class Report(unittest.TestCase):
         span, thread, phase, shares = self.run_.outside[0]
         steady = sorted(step.start for step in self.run_.steps_of("train") if step.instance == span.instance)[1]
         last = max(step.end for step in self.run_.steps_of("train") if step.instance == span.instance)
-        early = types.SimpleNamespace(instance=span.instance, start=steady - 5, end=steady, duration=5)
-        late = types.SimpleNamespace(instance=span.instance, start=last, end=last + 5, duration=5)
+        ids = {"instance": span.instance, "trace": span.trace, "id": span.id}
+        early = types.SimpleNamespace(**ids, start=steady - 5, end=steady, duration=5)
+        late = types.SimpleNamespace(**ids, start=last, end=last + 5, duration=5)
         self.run_.outside += [(one, thread, phase, shares) for one in (early, late)]
         self.assertEqual(self.differences(handmade.report()).differences, [])
-        early.end += 1
+        # What reaches into a step is there beside it, and what reaches out of it is between steps.
+        early.end, late.start = steady + 1, last - 1
+        self.assertEqual(self.differences(handmade.report()).differences, [])
+        early.start, early.end = steady + 118, steady + 121
         self.assertNotEqual(self.differences(handmade.report()).differences, [])
-        early.end, late.start = steady, last - 1
+        early.end, late.start = steady, last - 101
         self.assertNotEqual(self.differences(handmade.report()).differences, [])
 
     def test_steps_in_another_bucket_are_found(self):

@@ -12,6 +12,7 @@ mod input;
 mod memory;
 mod numbering;
 mod orphans;
+mod outside;
 mod pauses;
 mod periods;
 mod rare;
@@ -124,11 +125,11 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let warm = early::Warm::of(run, &steps, &modes);
     warm.tell(&mut modes, &mut sections.rows, &periodic);
     let primary = steps::primary(&modes);
-    let outside = input::Outside::of(run, &steps, primary, config);
+    let outside = outside::Outside::of(run, &steps, primary, config);
     Summary {
         found: true,
         run: identity(key),
-        limits: run::limits(run, is_cut),
+        limits: run::limits(run, &outside, is_cut),
         instances: run::instances(run, &steps, primary, &outside),
         input: input::share(
             primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)),

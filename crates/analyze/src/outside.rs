@@ -14,6 +14,9 @@ use crate::phases::{PhaseKey, PhaseMap};
 /// Sections that are kept singly, at the start and at the end: two for each step that can be warm-up.
 const KEPT: usize = 2 * crate::config::WARMUP_STEPS;
 
+/// Stretches of time in which the others of a thread are counted together.
+const STRETCHES: usize = 64;
+
 /// One outermost section. The order of records is that of (start, ids).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct OutsideRecord {
@@ -29,6 +32,13 @@ pub(crate) struct OutsideRecord {
     pub(crate) exposed: Vec<(PhaseKey, u64)>,
 }
 
+impl OutsideRecord {
+    /// Its duration.
+    pub(crate) const fn duration_ns(&self) -> u64 {
+        self.end_ns.saturating_sub(self.start_ns)
+    }
+}
+
 /// Sums of one phase outside of steps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct OutsideTime {
@@ -38,11 +48,55 @@ pub(crate) struct OutsideTime {
     pub(crate) exposed_ns: u128,
     /// The part of it inside outermost sections that evaluate, and that infer.
     pub(crate) of_others_ns: [u128; 2],
+    /// What of the durations is taken not to be between steps: told at the end, and in no partial.
+    #[serde(skip)]
+    pub(crate) beside: Beside,
+}
+
+/// Calls and their time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Beside {
+    pub(crate) calls: u64,
+    pub(crate) ns: u128,
+}
+
+impl OutsideTime {
+    /// Time of the outermost sections.
+    pub(crate) fn total_ns(&self) -> u128 {
+        self.durations.0.moments().sum.saturating_sub(self.beside.ns)
+    }
+
+    /// Leaves `part` of `whole` of the outermost sections, in calls and in time.
+    pub(crate) fn leave(&mut self, part: u128, whole: u128) {
+        if part >= whole {
+            return;
+        }
+        let (calls, total_ns) = (self.durations.count(), self.total_ns());
+        let left = u128::from(calls - self.beside.calls).saturating_mul(part).div_ceil(whole);
+        let left = u64::try_from(left).map_or(calls, |left| left.min(calls));
+        if left == 0 {
+            (self.durations, self.beside) = Default::default();
+            return;
+        }
+        let left_ns = total_ns.saturating_mul(part) / whole;
+        self.beside.calls = calls - left;
+        self.beside.ns = self.beside.ns.saturating_add(total_ns - left_ns.min(total_ns));
+    }
+
+    /// Leaves `part` of `whole` of the exposed time.
+    pub(crate) fn leave_exposed(&mut self, part: u128, whole: u128) {
+        if part < whole {
+            let all = self.of_others_ns.iter_mut().chain([&mut self.exposed_ns]);
+            all.for_each(|ns| *ns = (*ns).min(ns.saturating_mul(part) / whole));
+        }
+    }
 }
 
 impl Merge for OutsideTime {
     fn absorb(&mut self, other: &Self) {
         self.durations.absorb(&other.durations);
+        self.beside.calls = self.beside.calls.saturating_add(other.beside.calls);
+        self.beside.ns = self.beside.ns.saturating_add(other.beside.ns);
         self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
         for (mine, theirs) in self.of_others_ns.iter_mut().zip(other.of_others_ns) {
             *mine = mine.saturating_add(theirs);
@@ -54,13 +108,23 @@ impl Merge for OutsideTime {
 pub(crate) type OutsideSums = PhaseMap<OutsideTime>;
 
 /// Adds one section to sums.
-pub(crate) fn add(sums: &mut OutsideSums, record: &OutsideRecord, custom_phases: usize) {
+fn add(sums: &mut OutsideSums, record: &OutsideRecord, custom_phases: usize) {
+    add_part(sums, record, record.duration_ns(), custom_phases);
+}
+
+/// Adds so much of one section to sums: as large a part of the time exposed in it.
+pub(crate) fn add_part(sums: &mut OutsideSums, record: &OutsideRecord, part_ns: u64, custom_phases: usize) {
     let mut own = OutsideTime::default();
-    own.durations.record(record.end_ns.saturating_sub(record.start_ns));
+    own.durations.record(part_ns);
     sums.add(&record.phase, &own, custom_phases);
     let is = |phase: Phase| record.phase == PhaseKey::known(phase);
     for (phase, exposed_ns) in &record.exposed {
-        let exposed_ns = u128::from(*exposed_ns);
+        let exposed_ns = match record.duration_ns() {
+            whole_ns if part_ns < whole_ns => {
+                u128::from(*exposed_ns) * u128::from(part_ns) / u128::from(whole_ns)
+            }
+            _ => u128::from(*exposed_ns),
+        };
         let of_others_ns = OTHERS.map(|(other, _)| if is(other) { exposed_ns } else { 0 });
         sums.add(phase, &OutsideTime { exposed_ns, of_others_ns, ..OutsideTime::default() }, custom_phases);
     }
@@ -96,7 +160,72 @@ pub(crate) struct OutsideAcc {
     /// Of the others the latest, sorted; at most [`KEPT`].
     pub(crate) late: VecDeque<OutsideRecord>,
     /// All others.
-    pub(crate) folded: OutsideSums,
+    pub(crate) folded: Stretches,
+}
+
+/// Sections that are not kept singly, by stretches of time: those of one begin in so many nanoseconds, a power of two, the
+/// smallest for which there are no more than [`STRETCHES`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Stretches {
+    shift: u32,
+    by_start: BTreeMap<u64, Stretch>,
+}
+
+/// Sections that begin in one stretch of time.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Stretch {
+    /// The earliest start.
+    pub(crate) first_ns: u64,
+    /// The latest end.
+    pub(crate) last_ns: u64,
+    pub(crate) sums: OutsideSums,
+}
+
+impl Stretches {
+    /// All of them, by time.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Stretch> {
+        self.by_start.values()
+    }
+
+    fn add(&mut self, record: &OutsideRecord, custom_phases: usize) {
+        let mut sums = OutsideSums::default();
+        add(&mut sums, record, custom_phases);
+        let stretch = Stretch { first_ns: record.start_ns, last_ns: record.end_ns, sums };
+        self.put(record.start_ns >> self.shift, stretch, custom_phases);
+        self.coarsen(self.shift, custom_phases);
+    }
+
+    fn merge(&mut self, other: &Self, custom_phases: usize) {
+        // More bits than there are would be damage.
+        self.coarsen(other.shift.min(u64::BITS - 1), custom_phases);
+        let by = self.shift.saturating_sub(other.shift);
+        for (&start, stretch) in &other.by_start {
+            self.put(start >> by, stretch.clone(), custom_phases);
+        }
+        self.coarsen(self.shift, custom_phases);
+    }
+
+    fn put(&mut self, start: u64, stretch: Stretch, custom_phases: usize) {
+        match self.by_start.get_mut(&start) {
+            Some(mine) => {
+                mine.first_ns = mine.first_ns.min(stretch.first_ns);
+                mine.last_ns = mine.last_ns.max(stretch.last_ns);
+                mine.sums.merge(&stretch.sums, custom_phases);
+            }
+            None => drop(self.by_start.insert(start, stretch)),
+        }
+    }
+
+    /// Makes stretches as long as 2 to the power of `shift`, or longer until few enough are left.
+    fn coarsen(&mut self, shift: u32, custom_phases: usize) {
+        while self.shift < shift || self.by_start.len() > STRETCHES {
+            let by = shift.saturating_sub(self.shift).max(1);
+            self.shift += by;
+            for (start, stretch) in std::mem::take(&mut self.by_start) {
+                self.put(start >> by, stretch, custom_phases);
+            }
+        }
+    }
 }
 
 impl OutsideAcc {
@@ -106,7 +235,7 @@ impl OutsideAcc {
         self.late.insert(at, record);
         while self.late.len() > KEPT {
             if let Some(first) = self.late.pop_front() {
-                add(&mut self.folded, &first, custom_phases);
+                self.folded.add(&first, custom_phases);
             }
         }
     }

@@ -87,6 +87,11 @@ impl<T: Merge + Clone> PhaseMap<T> {
         other.0.iter().for_each(|(key, value)| self.add(key, value, custom_bound));
     }
 
+    /// That of one phase.
+    pub(crate) fn get(&self, key: &PhaseKey) -> Option<&T> {
+        self.0.get(key)
+    }
+
     /// All of them, by phase.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&PhaseKey, &T)> {
         self.0.iter()

@@ -72,7 +72,7 @@ pub struct Summary {
     pub input: InputShare,
     /// What driving threads did between steps, by phase of the outermost section; longest total first.
     pub outside: Vec<OutsideRow>,
-    /// What outermost sections took on driving threads before the steady steps and after the last one, by
+    /// What outermost sections took on driving threads before the steady steps, after the last one and beside them, by
     /// path: it is in `sections`, and not in `outside`.
     pub beyond: BTreeMap<String, u64>,
     /// Batches that loaders made.

@@ -1,106 +1,21 @@
-//! Input: time between steps, the verdict, loaders and waits.
+//! Input: the verdict, loaders and waits.
 
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use stepscope_core::Mode;
 
-use super::run::by_step;
-use super::steps::Steady;
+use super::outside::Outside;
 use super::{narrow, share as ratio};
 use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
-use crate::outside::{OutsideRecord, OutsideSums, add, give_back};
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
-use crate::spent::id_of;
 use crate::summary::{
     BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow, ModeSummary,
-    OutsideRow, PhaseName, PhaseTime, SectionRow, Stats, WaitSummary, WaitedBy, WorkerRow,
+    PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WorkerRow,
 };
 use crate::sums::Sums;
-
-/// Time of driving threads between steps: from the first one after warm-up to the last one.
-pub(super) struct Outside {
-    sums: OutsideSums,
-    /// What sections take before and after that, by the ids of their paths.
-    beyond: BTreeMap<u64, u128>,
-    /// What each process spends exposed in phases there, by a step after warm-up, in the order of the processes.
-    by_instance: Vec<Vec<PhaseTime>>,
-}
-
-impl Outside {
-    /// Sums over the threads that drive steps.
-    pub(super) fn of(run: &RunAcc, steps: &Steady<'_>, primary: Option<Mode>, config: &Config) -> Self {
-        let customs = config.bounds.custom_phases;
-        let mut sums = OutsideSums::default();
-        let mut beyond: BTreeMap<u64, u128> = BTreeMap::new();
-        let mut by_instance = Vec::with_capacity(run.instances.len());
-        for (instance, acc) in &run.instances {
-            let steady = steps.get(primary, instance);
-            let first_ns = steady.and_then(|steps| steps.first_ns).unwrap_or(0);
-            let last_ns = steady.and_then(|steps| steps.sums.last_ns).unwrap_or(u64::MAX);
-            let is_between = |record: &&OutsideRecord| record.end_ns > first_ns && record.start_ns < last_ns;
-            let driving = |thread: &Option<i64>| acc.outside.driving.contains_key(thread);
-            let mut own = OutsideSums::default();
-            for (_, outside) in acc.outside.threads.iter().filter(|(thread, _)| driving(thread)) {
-                own.merge(&outside.folded, customs);
-                outside.singly().filter(is_between).for_each(|record| add(&mut own, record, customs));
-                for record in outside.singly().filter(|record| !is_between(record)) {
-                    let sum = beyond.entry(record.path).or_default();
-                    *sum = sum.saturating_add(record.end_ns.saturating_sub(record.start_ns).into());
-                }
-            }
-            if let Some(mode) = primary {
-                give_back(&mut own, mode, customs);
-            }
-            let count = steady.map_or(0, |steps| steps.sums.durations.count());
-            by_instance.push(by_step(own.iter().map(|(key, time)| (key, time.exposed_ns)), count));
-            sums.merge(&own, customs);
-        }
-        Self { sums, beyond, by_instance }
-    }
-
-    /// What each process spends exposed in phases between its steady steps, by a step, in the order of the processes.
-    pub(super) fn by_instance(&self) -> &[Vec<PhaseTime>] {
-        &self.by_instance
-    }
-
-    /// What sections take before the steady steps and after them, by path.
-    pub(super) fn beyond(&self, sections: &[SectionRow]) -> BTreeMap<String, u64> {
-        let time = |row: &SectionRow| Some((row.path.clone(), narrow(*self.beyond.get(&id_of(&row.path))?)));
-        sections.iter().filter_map(time).collect()
-    }
-
-    /// One row a phase, longest total first.
-    pub(super) fn rows(&self) -> Vec<OutsideRow> {
-        let mut rows: Vec<OutsideRow> = self
-            .sums
-            .iter()
-            .map(|(key, time)| OutsideRow {
-                phase: key.name(),
-                stats: Stats::of(&time.durations.0),
-                exposed_ns: narrow(time.exposed_ns),
-            })
-            .collect();
-        // Stable: equal rows stay in the order of their phases.
-        rows.sort_by_key(|row| (Reverse(row.stats.total), Reverse(row.exposed_ns)));
-        rows
-    }
-
-    fn input_ns(&self) -> u128 {
-        self.sums
-            .iter()
-            .filter(|(key, _)| key.name().is_some_and(|name| name.is_input()))
-            .map(|(_, time)| time.exposed_ns)
-            .fold(0, u128::saturating_add)
-    }
-
-    fn has_phases(&self) -> bool {
-        self.sums.iter().any(|(key, _)| key.name().is_some())
-    }
-}
 
 /// The verdict on input.
 pub(super) fn share(

@@ -3,8 +3,8 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::input::Outside;
 use super::narrow;
+use super::outside::Outside;
 use super::steps::{Steady, SteadySteps, throughput};
 use crate::changes::median;
 use crate::losses::LossKey;
@@ -82,7 +82,7 @@ pub(super) fn instances(
 }
 
 /// Time of steps of other modes from the first to the last of `steady`.
-fn other_steps_ns(acc: &InstanceAcc, primary: Option<Mode>, steady: &SteadySteps) -> u64 {
+pub(super) fn other_steps_ns(acc: &InstanceAcc, primary: Option<Mode>, steady: &SteadySteps) -> u64 {
     let Some((first_ns, last_ns)) = steady.sums.first_ns.zip(steady.sums.last_ns) else { return 0 };
     let common_ns = |start_ns: u64, end_ns: u64| end_ns.min(last_ns).saturating_sub(start_ns.max(first_ns));
     let others = acc.steps.iter().zip(Mode::ALL).filter(|(_, mode)| primary != Some(**mode));
@@ -95,13 +95,19 @@ fn other_steps_ns(acc: &InstanceAcc, primary: Option<Mode>, steady: &SteadySteps
     })
 }
 
-/// Times between the first steps of a process, as far as those of all modes are kept; absent where they overlap.
-fn gaps(acc: &InstanceAcc) -> Option<Vec<u64>> {
+/// Start and end of the first steps of a process, in order, and the time up to which they are all that there are.
+pub(super) fn first_steps(acc: &InstanceAcc) -> (Vec<(u64, u64)>, u64) {
     let cut = acc.steps.iter().filter(|steps| steps.folded.durations.count() > 0);
     let until_ns = cut.filter_map(|steps| Some(steps.kept.last()?.start_ns)).min().unwrap_or(u64::MAX);
     let kept = acc.steps.iter().flat_map(|steps| &steps.kept).filter(|record| record.start_ns <= until_ns);
     let mut times: Vec<(u64, u64)> = kept.map(|record| (record.start_ns, record.end_ns)).collect();
     times.sort_unstable();
+    (times, until_ns)
+}
+
+/// Times between the first steps of a process, as far as those of all modes are kept; absent where they overlap.
+fn gaps(acc: &InstanceAcc) -> Option<Vec<u64>> {
+    let (times, _) = first_steps(acc);
     times.iter().zip(times.iter().skip(1)).map(|(a, b)| b.0.checked_sub(a.1)).collect()
 }
 
@@ -208,12 +214,17 @@ pub(super) fn losses(run: &RunAcc) -> Losses {
 }
 
 /// The bounds that were reached.
-pub(super) fn limits(run: &RunAcc, runs_are_cut: bool) -> Vec<Limit> {
+pub(super) fn limits(run: &RunAcc, outside: &Outside, runs_are_cut: bool) -> Vec<Limit> {
     let any = |is: fn(&InstanceAcc) -> bool| run.instances.values().any(is);
     let depth = run.sections.tree().cut();
     let are_phases_folded = |acc: &InstanceAcc| {
         acc.steps.iter().any(|steps| steps.folded.phases.is_folded())
-            || acc.outside.threads.values().any(|thread| thread.folded.is_folded())
+            || acc
+                .outside
+                .threads
+                .values()
+                .flat_map(|thread| thread.folded.iter())
+                .any(|of| of.sums.is_folded())
     };
     let reached = [
         (Limit::PathsCut { depth }, depth != UNCUT),
@@ -225,6 +236,7 @@ pub(super) fn limits(run: &RunAcc, runs_are_cut: bool) -> Vec<Limit> {
             Limit::ThreadsLeftOut,
             any(|acc| acc.outside.is_cut || acc.loaders.loaders.values().any(|loader| loader.is_cut)),
         ),
+        (Limit::BetweenStepsEstimated, outside.is_estimated),
         (Limit::LoadersLeftOut, run.named_waits.is_any_cut() || any(|acc| acc.loaders.is_cut)),
         (Limit::AggregatesLeftOut, any(|acc| acc.aggregates.is_cut)),
     ];

@@ -47,13 +47,14 @@ pub struct InputShare {
     pub min_steps: u64,
 }
 
-/// What driving threads did between steps: outermost sections of one phase that are no steps. What ended
-/// before an instance's first steady step is left out as warm-up.
+/// What driving threads did between steps: outermost sections of one phase that are no steps, and of each what lies in no
+/// step of its process, from the first steady step to the last one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OutsideRow {
     /// Phase of the outermost section; absent where it has none.
     pub phase: Option<PhaseName>,
-    /// Durations of these sections.
+    /// Durations of these sections. Where it was estimated how many are there ([`crate::summary::Limit`]), count and total are
+    /// those of that, and all else of all that may be.
     pub stats: Stats,
     /// Time exposed in this phase inside whatever outermost section, so that `Σ` over rows is their time.
     pub exposed_ns: u64,

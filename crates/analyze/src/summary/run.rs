@@ -109,6 +109,9 @@ pub enum Limit {
     /// More threads than are kept; those with the largest ids were left out of the loaders and of the time
     /// between steps.
     ThreadsLeftOut,
+    /// More steps, or sections between them, than are kept singly: how much of some sections is between steps, and not
+    /// beside them, before the first or after the last one, is estimated.
+    BetweenStepsEstimated,
     /// More loaders than are kept; those with the largest names were left out.
     LoadersLeftOut,
     /// More aggregates than are kept: those of the largest paths were left out. Or more than a process had room for in its

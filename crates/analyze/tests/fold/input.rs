@@ -1,6 +1,6 @@
 //! The verdict on input and what happens between steps.
 
-use stepscope_analyze::summary::{InputVerdict, PhaseName};
+use stepscope_analyze::summary::{InputVerdict, Limit, PhaseName};
 use stepscope_core::{Mode, Phase};
 use stepscope_model::Trace;
 
@@ -209,4 +209,123 @@ fn without_any_phase_nothing_can_be_said() {
         (0..50).map(|i| crate::build::bare_step(i, i as i64, i * 100, i * 100 + 50)).collect();
     let summary = summarise(&traces);
     assert_eq!((summary.input.verdict, summary.input.share), (InputVerdict::NotEnoughData, None));
+}
+
+/// `count` steps of 10,000 ns each, 1,000 ns from one to the next, on one of four threads in turn, and beside each on the next
+/// thread a section of `beside_ns`; from step to step on the step's thread one of `between_ns`.
+fn on_a_pool(count: u64, (beside, beside_ns): (&str, u64), (between, between_ns): (&str, u64)) -> Vec<Trace> {
+    let mut traces = vec![];
+    for i in 0..count {
+        let (start, thread) = (1_000_000 + i * 11_000, (i * 7 % 4) as i64);
+        let mut step = Build::new(3 * i);
+        step.step(i as i64, start, start + 10_000).thread(thread);
+        step.span(1, "forward", start, start + 10_000).thread(thread);
+        traces.push(step.trace());
+        let mut section = |number: u64, name: &str, start: u64, length: u64, thread: i64| {
+            let mut build = Build::new(number);
+            build.span(0, name, start, start + length).thread(thread);
+            traces.push(build.trace());
+        };
+        if beside_ns > 0 {
+            section(3 * i + 1, beside, start + 500, beside_ns, (thread + 1) % 4);
+        }
+        if between_ns > 0 {
+            section(3 * i + 2, between, start + 10_000, between_ns, thread);
+        }
+    }
+    traces
+}
+
+/// Phase, calls, their time, and the exposed time of each row between steps.
+fn rows(summary: &stepscope_analyze::Summary) -> Vec<(Option<&str>, u64, u64, u64)> {
+    let of =
+        |row: &stepscope_analyze::summary::OutsideRow| (row.stats.count, row.stats.total, row.exposed_ns);
+    let rows = summary.outside.iter().map(|row| (row.phase.as_ref().map(PhaseName::as_str), of(row)));
+    rows.map(|(phase, (count, total, exposed))| (phase, count, total, exposed)).collect()
+}
+
+#[test]
+fn what_runs_beside_steps_is_not_between_them_whichever_thread_drives_these() {
+    // Of 200 steps all are known.
+    let summary = summarise(&on_a_pool(200, ("load_batch", 9_000), ("save_checkpoint", 700)));
+    assert_eq!(rows(&summary), [(Some("checkpoint"), 199, 199 * 700, 199 * 700)]);
+    assert_eq!((summary.input.between_ns, summary.limits.len()), (0, 0));
+    // Its last 500 ns are after the step.
+    let summary = summarise(&on_a_pool(200, ("load_batch", 10_000), ("", 0)));
+    assert_eq!(rows(&summary), [(Some("data_loading"), 199, 199 * 500, 199 * 500)]);
+}
+
+#[test]
+fn of_more_steps_than_are_kept_what_is_beside_them_is_told_from_the_first() {
+    let traces = on_a_pool(3_000, ("load_batch", 9_000), ("save_checkpoint", 700));
+    let summary = summarise(&traces);
+    assert_eq!(rows(&summary), [(Some("checkpoint"), 2_999, 2_999 * 700, 2_999 * 700)]);
+    assert_eq!((summary.input.between_ns, &summary.limits[..]), (0, &[Limit::BetweenStepsEstimated][..]));
+    // In whatever order, and in parts.
+    let parts: Vec<_> = (0..5).map(|part| fold(traces.iter().rev().skip(part).step_by(5))).collect();
+    let mut merged = fold(&[]);
+    parts.iter().for_each(|part| merged.merge(part));
+    assert_eq!(merged.finish(None), summary);
+}
+
+#[test]
+fn however_much_is_before_the_first_step_and_after_the_last_it_is_not_between_steps() {
+    // 3,000 files before the first step, and as many after the last one; in between 400 steps with 100 ns of saving from one
+    // to the next.
+    for name in ["read_file", "prepare"] {
+        let mut traces = on_a_pool(400, ("", 0), ("save_checkpoint", 100));
+        let end = 1_000_000 + 400 * 11_000;
+        for i in 0..3_000u64 {
+            for (number, start) in [(10_000 + i, 900_000 - 300 * i), (20_000 + i, end + 1_000 * i)] {
+                let mut build = Build::new(number);
+                let phase = (name == "read_file").then_some(Phase::DataLoading);
+                let span = build.span(0, name, start, start + 290).thread((i % 4) as i64);
+                phase.map(|phase| span.phase(phase));
+                traces.push(build.trace());
+            }
+        }
+        let summary = summarise(&traces);
+        let elapsed_ns = summary.instances[0].throughput.elapsed_ns;
+        assert_eq!(elapsed_ns, 399 * 11_000 + 10_000);
+        let rows = rows(&summary);
+        assert_eq!(rows[0], (Some("checkpoint"), 399, 39_900, 39_900), "{name}");
+        // Of what nobody keeps singly it is known in which of 64 stretches of time it is, of 131,072 ns here: what begins in
+        // the one in which the steps end may be between them.
+        let rest_ns: u64 = rows[1..].iter().map(|row| row.2).sum();
+        assert!(rest_ns <= 132 * 290, "{name} {rest_ns}");
+    }
+}
+
+#[test]
+fn sections_between_steps_take_no_longer_than_steps_leave() {
+    // 5,000 steps of 10,000 ns, 1,000 ns from one to the next. From the 300th on a task beside them saves for 9,000 ns of each:
+    // nobody knows that of those that are not kept, but that there were 999 ns from step to step for each.
+    let mut traces = on_a_pool(5_000, ("load_batch", 9_000), ("", 0));
+    traces.retain(|trace| trace.spans[0].start_ns >= 1_000_000 + 300 * 11_000 || trace.spans.len() > 1);
+    let summary = summarise(&traces);
+    let (phase, calls, total_ns, exposed_ns) = rows(&summary)[0];
+    assert_eq!((phase, total_ns <= 4_999 * 1_000, exposed_ns), (Some("data_loading"), true, total_ns));
+    // Calls by their time.
+    assert!(calls.abs_diff(total_ns / 9_000) <= 1, "{calls} {total_ns}");
+    assert_eq!(summary.limits, [Limit::BetweenStepsEstimated]);
+}
+
+#[test]
+fn steps_that_overlap_leave_their_threads_what_these_do() {
+    // Two threads, each with steps of 600 ns and a wait of 400 ns after each.
+    let mut traces = vec![];
+    for i in 0..600u64 {
+        for thread in 0..2u64 {
+            let start = i * 1_000 + thread * 300;
+            let mut step = Build::new(4 * i + 2 * thread);
+            step.step((2 * i + thread) as i64, start, start + 600).thread(thread as i64);
+            step.span(1, "forward", start, start + 600).thread(thread as i64);
+            let mut wait = Build::new(4 * i + 2 * thread + 1);
+            wait.span(0, "data_wait", start + 600, start + 1_000).thread(thread as i64);
+            traces.extend([step.trace(), wait.trace()]);
+        }
+    }
+    let summary = summarise(&traces);
+    // The last one of the first thread but 100 ns is after the last step.
+    assert!((1_198 * 400..=1_199 * 400).contains(&summary.input.between_ns), "{}", summary.input.between_ns);
 }
