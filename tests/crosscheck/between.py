@@ -4,6 +4,7 @@ Of a thread the first sections and the last ones are looked at one by one, as ar
 sections are known by stretches of time. What may lie beside steps that are not known is taken to do so for as large a part
 as sections of its phase beside known steps, and all of it takes no longer than steps leave."""
 
+from collections import Counter
 from fractions import Fraction
 from math import ceil, floor, inf
 
@@ -43,6 +44,10 @@ class Sum:
 class Sums(dict):
     """Sums by phase."""
 
+    def __init__(self):
+        # Input of other modes than the one that is looked at.
+        self.given = Counter()
+
     def of(self, phase):
         return self.setdefault(phase, Sum())
 
@@ -50,18 +55,22 @@ class Sums(dict):
         """So much of a section."""
         span, _, phase, shares = section
         own = self.of(phase)
+        # What it is done for, if that is no training: by its phase, or by what it says.
+        said = next((other for other, mode in names.MODES_OF_PHASES.items() if mode == span.get(names.MODE)), None)
+        of_other = phase if phase in names.MODES_OF_PHASES else said
         own.durations.append(part)
         own.calls += 1
         own.total += part
         for inner, ns in shares.items():
             ns = ns * part // span.duration if part < span.duration else ns
             self.of(inner).exposed += ns
-            if phase in names.MODES_OF_PHASES:
-                self.of(inner).others[phase] += ns
+            if of_other is not None:
+                self.of(inner).others[of_other] += ns
 
     def merge(self, other):
         for phase, one in other.items():
             self.of(phase).add(one)
+        self.given += other.given
 
     @property
     def total(self):
@@ -139,6 +148,7 @@ def give_back(sums, mode):
                 sums[inner].exposed -= sums[inner].others[phase]
             if moved:
                 sums.of(phase).exposed += moved
+                sums.given[other] += moved
 
 
 def stretches(sections):

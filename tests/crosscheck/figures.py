@@ -280,7 +280,9 @@ class Run:
             self.add_to(self.waited_by, loader, loader_of(batch), wait[0])
         is_step = root.kind == "step"
         if is_wait(node) and node.is_driving and (is_step or traces.is_outside(root)):
-            mode = mode_of(root) if is_step else names.MODES_OF_PHASES.get(root.phase)
+            said = root.span.get(names.MODE)
+            other = said if said in names.MODES_OF_PHASES.values() else None
+            mode = mode_of(root) if is_step else names.MODES_OF_PHASES.get(root.phase, other)
             self.add_to(self.held_up, loader, mode, wait[0])
 
     def add_to(self, sums, loader, key, length):

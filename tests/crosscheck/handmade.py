@@ -207,6 +207,7 @@ def mode():
         "whole_all": {"steps": 3, "total_ns": 500}, "whole_warmup": {"steps": 1, "total_ns": 300}, "whole": WHOLE,
         "phases": PHASES, "unattributed_ns": 90, "steady_ns": 300, "throughput": THROUGHPUT,
         "quick_without_waiting_ns": 70, "quick_without_preparation_ns": 80,
+        "input_between_ns": 40,
         "slowest": [slow, {**bare, "phases": []}, quick],
         # From 2980 to 3900, and from 2120 to 2900.
         "pauses": [

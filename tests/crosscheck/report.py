@@ -225,6 +225,10 @@ def outside(detailed, run, steady, mode, compare):
         are_estimated.append(is_estimated)
     limits = {limit["limit"] for limit in detailed.get("limits", [])}
     compare.equal("limits", "between_steps_estimated", "between_steps_estimated" in limits, any(are_estimated))
+    for row in detailed["modes"]:
+        of_mode = [one.exposed for phase, one in sums.items() if phase in names.INPUTS]
+        expected = sum(of_mode) if row["mode"] == mode else sums.given[row["mode"]]
+        compare.equal(f"{row['mode']} steps", "input_between_ns", row["input_between_ns"], expected)
     sums = {phase: one for phase, one in sums.items() if one.calls or one.exposed}
     reported = {item["phase"]: item for item in detailed["outside"]}
     for phase in sorted(set(sums) | set(reported), key=str):

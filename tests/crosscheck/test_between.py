@@ -12,8 +12,9 @@ def step(start, end, thread=1, mode="train"):
     return types.SimpleNamespace(instance=PROCESS, start=start, end=end, duration=end - start, thread=thread, mode=mode)
 
 
-def section(start, end, thread=1, phase="data_loading"):
+def section(start, end, thread=1, phase="data_loading", **attributes):
     span = types.SimpleNamespace(instance=PROCESS, start=start, end=end, duration=end - start, trace=b"", id=b"")
+    span.get = {f"stepscope.{key}": value for key, value in attributes.items()}.get
     return span, thread, phase, {phase: end - start}
 
 
@@ -31,6 +32,12 @@ class Between(unittest.TestCase):
     def test_what_lies_in_steps_does_not_count(self):
         sections = [section(12, 14), section(1, 9), section(8, 16), section(-5, 1), section(1 + 15 * 9, 15 * 9 + 50)]
         self.assertEqual(told(self.steps(10), sections), ({"data_loading": (2, 2 + 5, 2 + 5)}, False))
+
+    def test_input_is_for_the_steps_that_it_names(self):
+        run = types.SimpleNamespace(steps=self.steps(3), outside=[section(10, 12), section(26, 29, 0, mode="eval")])
+        sums, _ = between.of_process(run, PROCESS, run.steps, "train")
+        self.assertEqual({phase: one.exposed for phase, one in sums.items()}, {"data_loading": 2, "evaluation": 3})
+        self.assertEqual(sums.given, {"eval": 3})
 
     def test_of_steps_that_overlap_all_counts(self):
         steps = [step(0, 10, 0), step(5, 15, 1), step(40, 50, 0)]

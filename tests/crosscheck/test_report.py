@@ -111,6 +111,7 @@ class Report(unittest.TestCase):
         steady = sorted(step.start for step in self.run_.steps_of("train") if step.instance == span.instance)[1]
         last = max(step.end for step in self.run_.steps_of("train") if step.instance == span.instance)
         ids = {"instance": span.instance, "trace": span.trace, "id": span.id}
+        ids["get"] = span.get
         early = types.SimpleNamespace(**ids, start=steady - 5, end=steady, duration=5)
         late = types.SimpleNamespace(**ids, start=last, end=last + 5, duration=5)
         self.run_.outside += [(one, thread, phase, shares) for one in (early, late)]

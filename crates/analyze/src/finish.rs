@@ -126,6 +126,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     warm.tell(&mut modes, &mut sections.rows, &periodic);
     let primary = steps::primary(&modes);
     let outside = outside::Outside::of(run, &steps, primary, config);
+    outside.tell(primary, &mut modes);
     Summary {
         found: true,
         run: identity(key),

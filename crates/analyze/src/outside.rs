@@ -28,6 +28,8 @@ pub(crate) struct OutsideRecord {
     pub(crate) path: u64,
     /// Its own phase.
     pub(crate) phase: PhaseKey,
+    /// Its place among [`OTHERS`], where it is for one of them ([`other`]).
+    pub(crate) other: Option<u8>,
     /// Exposed time in it, by phase.
     pub(crate) exposed: Vec<(PhaseKey, u64)>,
 }
@@ -39,6 +41,13 @@ impl OutsideRecord {
     }
 }
 
+/// Which of [`OTHERS`] a section outside of steps is for, by its phase or by the mode that it says.
+pub(crate) fn other(phase: &PhaseKey, mode: Mode) -> Option<u8> {
+    let by_phase = (0u8..).zip(OTHERS).find(|(_, (other, _))| *phase == PhaseKey::known(*other));
+    let found = by_phase.or_else(|| (0u8..).zip(OTHERS).find(|(_, (_, other))| mode == *other));
+    found.map(|(at, _)| at)
+}
+
 /// Sums of one phase outside of steps.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct OutsideTime {
@@ -46,7 +55,7 @@ pub(crate) struct OutsideTime {
     pub(crate) durations: Dist,
     /// Time exposed in this phase inside any outermost section.
     pub(crate) exposed_ns: u128,
-    /// The part of it inside outermost sections that evaluate, and that infer.
+    /// The part of it inside outermost sections that are for evaluation, and for inference.
     pub(crate) of_others_ns: [u128; 2],
     /// What of the durations is taken not to be between steps: told at the end, and in no partial.
     #[serde(skip)]
@@ -117,7 +126,7 @@ pub(crate) fn add_part(sums: &mut OutsideSums, record: &OutsideRecord, part_ns: 
     let mut own = OutsideTime::default();
     own.durations.record(part_ns);
     sums.add(&record.phase, &own, custom_phases);
-    let is = |phase: Phase| record.phase == PhaseKey::known(phase);
+    let other = record.other.map(usize::from);
     for (phase, exposed_ns) in &record.exposed {
         let exposed_ns = match record.duration_ns() {
             whole_ns if part_ns < whole_ns => {
@@ -125,17 +134,18 @@ pub(crate) fn add_part(sums: &mut OutsideSums, record: &OutsideRecord, part_ns: 
             }
             _ => u128::from(*exposed_ns),
         };
-        let of_others_ns = OTHERS.map(|(other, _)| if is(other) { exposed_ns } else { 0 });
+        let of_others_ns = std::array::from_fn(|at| if other == Some(at) { exposed_ns } else { 0 });
         sums.add(phase, &OutsideTime { exposed_ns, of_others_ns, ..OutsideTime::default() }, custom_phases);
     }
 }
 
-/// Phases of sections outside of steps whose input is that of another mode than training, and which one.
+/// The other modes than training, and the phases of sections outside of steps that are for them.
 pub(crate) const OTHERS: [(Phase, Mode); 2] =
     [(Phase::Evaluation, Mode::Eval), (Phase::Inference, Mode::Inference)];
 
-/// Gives the time of input that is not of `mode` to the phase of what it is for.
-pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize) {
+/// Gives the time of input that is not of `mode` to the phase of what it is for. Returns how much that was, by mode.
+pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize) -> [u128; 2] {
+    let mut given_ns = [0; 2];
     for (at, &(phase, _)) in OTHERS.iter().enumerate().filter(|(_, (_, other))| *other != mode) {
         let mut moved_ns = 0u128;
         for (key, time) in sums.iter_mut() {
@@ -149,7 +159,11 @@ pub(crate) fn give_back(sums: &mut OutsideSums, mode: Mode, custom_phases: usize
             let time = OutsideTime { exposed_ns: moved_ns, ..OutsideTime::default() };
             sums.add(&PhaseKey::known(phase), &time, custom_phases);
         }
+        if let Some(given_ns) = given_ns.get_mut(at) {
+            *given_ns = moved_ns;
+        }
     }
+    given_ns
 }
 
 /// One thread outside of steps.

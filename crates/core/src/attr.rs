@@ -72,7 +72,8 @@ attributes! {
     STEP = "stepscope.step", Int, "", Root, Contract, ["dl.iteration", "nv.dl.iteration", "step", "global_step"];
     /// Number of the epoch.
     EPOCH = "stepscope.epoch", Int, "", Root, Contract, ["epoch"];
-    /// What the step does with the model: `train` where absent, `eval`, `inference`.
+    /// What the step does with the model: `train` where absent, `eval`, `inference`. Of an outermost section between steps what
+    /// those do that it is for: the steps of the loop that it waits for batches for, else the step before it on its thread.
     MODE = "stepscope.mode", Str, "", Root, Contract, [];
     /// Spans of this trace that were handed to the exporter, the root included: a reader has the whole trace
     /// when it has that many.

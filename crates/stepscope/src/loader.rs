@@ -3,11 +3,12 @@
 //! it lay in the queue. The other way round, a batch says how long its thread waited for a place in the queue before it.
 
 use std::cell::Cell;
-use std::sync::Arc;
+use std::panic::Location;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use stepscope_core::identity::TraceId;
-use stepscope_core::{Phase, SectionKind, attr};
+use stepscope_core::{Mode, Phase, SectionKind, attr};
 
 use crate::attrs::{Entry, FieldValue};
 use crate::callsite::Callsite;
@@ -26,6 +27,41 @@ static BATCH: Callsite = Callsite::new(
 );
 static DATA_WAIT: Callsite =
     Callsite::new("data_wait", Some(Phase::DataWait), module_path!(), file!(), line!(), &[]);
+
+/// What the steps are for that a loop takes batches for: which those were that began since it had waited before.
+#[derive(Debug, Clone, Copy, Default)]
+struct Taker {
+    /// Steps of its thread until the last wait.
+    steps: Option<u64>,
+    mode: Option<Mode>,
+}
+
+impl Taker {
+    /// Before a wait: for steps of which mode it is, as far as is known.
+    fn look(&mut self) -> Start {
+        if let Some((steps, mode)) = thread::with_current(|state| state.steps) {
+            if self.steps.is_some_and(|before| before != steps) {
+                self.mode = Some(mode);
+            }
+            self.steps = Some(steps);
+        }
+        Start { mode: self.mode, ..Start::default() }
+    }
+}
+
+/// The modes of the loops that ended last on a thread, each in the place of where it is in the program: such a loop begins
+/// with a wait, before the first of its steps.
+type Ended = [Option<(usize, Mode)>; 16];
+
+thread_local! {
+    static ENDED: Cell<Ended> = const { Cell::new([None; 16]) };
+}
+
+/// The place of a loop among those that ended.
+const fn place(location: usize) -> usize {
+    // (Places are eight bytes apart, and of a size that is none of a power of two.)
+    (location / 8) % 16
+}
 
 /// A source of batches, shared by its worker threads and its consumer.
 ///
@@ -61,6 +97,8 @@ struct Shared {
     number: u64,
     /// The batches that were taken last, each in the place of its id.
     taken: [Taken; TAKEN],
+    /// Who takes them; of several threads whoever was the last.
+    taker: Mutex<Taker>,
 }
 
 /// Batches of which it is known when they were taken: far more than are made ahead.
@@ -167,6 +205,7 @@ impl Loader {
             waiting: AtomicI64::new(0),
             number: LOADERS.fetch_add(1, Ordering::Relaxed),
             taken: std::array::from_fn(|_| Taken::default()),
+            taker: Mutex::default(),
         };
         Self { shared: Arc::new(shared) }
     }
@@ -210,7 +249,8 @@ impl Loader {
     /// Waits for the next batch: `receive` runs inside a section `data_wait`, which links to the batch's
     /// trace. `None` from `receive` (no more data) is passed on.
     pub fn wait<T>(&self, receive: impl FnOnce() -> Option<Traced<T>>) -> Option<T> {
-        let guard = enter(&DATA_WAIT, Start::default(), &[]);
+        let start = self.shared.taker.lock().unwrap_or_else(PoisonError::into_inner).look();
+        let guard = enter(&DATA_WAIT, start, &[]);
         let Traced { item, origin } = receive()?;
         if let Some(origin) = origin {
             // Made by us and freed by us: moved below the guard, so that it goes first.
@@ -250,22 +290,41 @@ impl Loader {
 ///     let _step = stepscope::step!(number, samples = batch.len());
 /// }
 /// ```
+#[track_caller]
 pub fn batches<I: IntoIterator>(items: I) -> Batches<I::IntoIter> {
-    Batches { items: items.into_iter() }
+    let location = std::ptr::from_ref(Location::caller()).addr();
+    let ended = ENDED.try_with(Cell::get).unwrap_or_default();
+    let known = ended.get(place(location)).copied().flatten().filter(|&(of, _)| of == location);
+    let taker = Taker { steps: None, mode: known.map(|(_, mode)| mode) };
+    Batches { items: items.into_iter(), location, taker }
 }
 
 /// See [`batches`].
 #[derive(Debug, Clone)]
 pub struct Batches<I> {
     items: I,
+    location: usize,
+    taker: Taker,
 }
 
 impl<I: Iterator> Iterator for Batches<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
-        let _wait = enter(&DATA_WAIT, Start::default(), &[]);
-        self.items.next()
+        let start = self.taker.look();
+        let _wait = enter(&DATA_WAIT, start, &[]);
+        let item = self.items.next();
+        if item.is_none()
+            && let Some(mode) = self.taker.mode
+        {
+            let mut ended = ENDED.try_with(Cell::get).unwrap_or_default();
+            if let Some(slot) = ended.get_mut(place(self.location)) {
+                *slot = Some((self.location, mode));
+            }
+            // (Where the thread ends nobody asks any more.)
+            let _ = ENDED.try_with(|cell| cell.set(ended));
+        }
+        item
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

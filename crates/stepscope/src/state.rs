@@ -4,7 +4,7 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
+use stepscope_core::{Level, LossReason, Mode, PathId, PathTable, Phase, SectionKind};
 use tracing::Metadata;
 
 use crate::attrs::{Entry, FieldValue};
@@ -33,6 +33,8 @@ pub(crate) struct ThreadState {
     pub(crate) shared: Arc<ThreadShared>,
     /// Of this thread, in this recorder.
     pub(crate) number: u64,
+    /// Steps that have begun on this thread, and the mode of the last one.
+    pub(crate) steps: (u64, Mode),
     /// Whether ended sections are summed up.
     pub(crate) keeps_sums: bool,
     /// The first `depth` are entered.
@@ -89,6 +91,7 @@ impl ThreadState {
             recorder,
             shared,
             number,
+            steps: (0, Mode::Train),
             frames: Vec::with_capacity(KEPT_FRAMES),
             depth: 0,
             places: Places::default(),
@@ -391,12 +394,15 @@ impl ThreadState {
             None => About {
                 step,
                 epoch: spec.epoch.or_else(|| self.epoch()),
-                mode: spec.mode.unwrap_or(stepscope_core::Mode::Train),
+                mode: spec.mode.unwrap_or_else(|| self.usual_mode(kind)),
                 root_thread: self.shared.id,
                 root_leaves: leaving & flag::EXPORTED != 0,
                 ..About::new(id, kind)
             },
         };
+        if kind == SectionKind::Step {
+            self.steps = (self.steps.0.wrapping_add(1), about.mode);
+        }
         let Some(trace) = self.traces.start(&self.recorder.traces, &about) else { return false };
         let mut flags = flag::IS_ROOT | leaving;
         if place.path == PathId::ROOT {
@@ -410,6 +416,11 @@ impl ThreadState {
             open.push(true, Entry::Link(ids.trace_id, u64::from_be_bytes(ids.span_id)));
         }
         true
+    }
+
+    /// The mode of a root that names none: a section between steps is most likely for those that its thread does now.
+    fn usual_mode(&self, kind: SectionKind) -> Mode {
+        if kind == SectionKind::Section { self.steps.1 } else { Mode::Train }
     }
 
     /// Begins a section inside `parent`, whose own trace has no room or is gone: in the trace that continues it.

@@ -13,10 +13,10 @@ use super::narrow;
 use super::run::{by_step, first_steps, other_steps_ns};
 use super::steps::{Steady, SteadySteps};
 use crate::config::Config;
-use crate::outside::{OutsideRecord, OutsideSums, OutsideTime, Stretch, add_part, give_back};
+use crate::outside::{OTHERS, OutsideRecord, OutsideSums, OutsideTime, Stretch, add_part, give_back};
 use crate::run::{InstanceAcc, RunAcc};
 use crate::spent::id_of;
-use crate::summary::{OutsideRow, PhaseTime, SectionRow, Stats};
+use crate::summary::{ModeSummary, OutsideRow, PhaseTime, SectionRow, Stats};
 
 /// Time of driving threads between steps.
 #[derive(Default)]
@@ -26,6 +26,8 @@ pub(super) struct Outside {
     beyond: BTreeMap<u64, u128>,
     /// What each process spends exposed in phases there, by a step after warm-up, in the order of the processes.
     by_instance: Vec<Vec<PhaseTime>>,
+    /// Input of evaluation and of inference, where steps of another mode are looked at.
+    of_others_ns: [u128; 2],
     /// Whether some of it was estimated.
     pub(super) is_estimated: bool,
 }
@@ -39,7 +41,10 @@ impl Outside {
             let steady = steps.get(primary, instance);
             let mut own = outside.of_instance(acc, &Window::of(acc, primary, steady), customs);
             if let Some(mode) = primary {
-                give_back(&mut own, mode, customs);
+                let given_ns = give_back(&mut own, mode, customs);
+                for (sum, given_ns) in outside.of_others_ns.iter_mut().zip(given_ns) {
+                    *sum = sum.saturating_add(given_ns);
+                }
             }
             let count = steady.map_or(0, |steps| steps.sums.durations.count());
             let times = own.iter().map(|(key, time)| (key, time.exposed_ns));
@@ -122,6 +127,18 @@ impl Outside {
             .filter(|(key, _)| key.name().is_some_and(|name| name.is_input()))
             .map(|(_, time)| time.exposed_ns)
             .fold(0, u128::saturating_add)
+    }
+
+    /// Tells each mode of the input between its steps.
+    pub(super) fn tell(&self, primary: Option<Mode>, modes: &mut [ModeSummary]) {
+        for row in modes {
+            let other = OTHERS.iter().zip(self.of_others_ns).find(|((_, mode), _)| *mode == row.mode);
+            row.input_between_ns = match other {
+                _ if primary == Some(row.mode) => narrow(self.input_ns()),
+                Some((_, given_ns)) => narrow(given_ns),
+                None => 0,
+            };
+        }
     }
 
     /// Whether any section has a phase.

@@ -206,6 +206,7 @@ fn summary(
             .map_or(0, |(_, time)| narrow(time.exposed_ns)),
         quick_without_waiting_ns: sums.without_waiting.0.quantile(1, 100),
         quick_without_preparation_ns: sums.without_preparation.0.quantile(1, 100),
+        input_between_ns: 0,
         steady_ns: narrow(steady_ns),
         throughput: throughput_of(instances, &sums),
         slowest: sums.slowest.iter().map(slow).collect(),

@@ -12,7 +12,7 @@ use super::{Fold, Seen, Target};
 use crate::batches::OUTSIDE;
 use crate::early::EarlyStep;
 use crate::forest::NONE;
-use crate::outside::{OTHERS, OutsideRecord};
+use crate::outside::{OTHERS, OutsideRecord, other};
 use crate::paths::UNCUT;
 use crate::phases::PhaseKey;
 use crate::points::{GaugeAcc, Place, StepPoint};
@@ -40,7 +40,7 @@ impl Fold {
                 .zip(self.place)
                 .is_some_and(|(of, at)| of.wants(at));
         self.parts.clear();
-        let place = mode.or((window.role == Role::Outside).then(|| self.place_outside(&window)));
+        let place = mode.or((window.role == Role::Outside).then(|| self.place_outside(root, &window)));
         self.waiting.clear();
         self.paths.waits.clear();
         self.nets.clear();
@@ -224,9 +224,9 @@ impl Fold {
     }
 
     /// Where waits in a section outside of steps go: to the mode of what it does, where that is told.
-    fn place_outside(&self, window: &Node) -> usize {
-        let own = self.slots.key(window.slot);
-        let of = OTHERS.iter().find(|(phase, _)| *own == PhaseKey::known(*phase));
+    fn place_outside(&self, root: &Span, window: &Node) -> usize {
+        let other = other(self.slots.key(window.slot), root.mode);
+        let of = other.and_then(|at| OTHERS.get(usize::from(at)));
         of.map_or(OUTSIDE, |&(_, mode)| mode as usize)
     }
 
@@ -371,6 +371,7 @@ impl Fold {
             span: root.id,
             path: self.path_of(trace, root, window),
             phase: self.slots.key(window.slot).clone(),
+            other: other(self.slots.key(window.slot), root.mode),
             exposed,
         };
         instance.outside.add(window.thread, record, target.bounds.threads, target.bounds.custom_phases);

@@ -52,6 +52,8 @@ pub struct ModeSummary {
     pub quick_without_waiting_ns: Option<u64>,
     /// 1st percentile of the durations of steady whole steps without the time exposed in preparing batches.
     pub quick_without_preparation_ns: Option<u64>,
+    /// Time exposed in input between its steps, as far as that is known to be for them.
+    pub input_between_ns: u64,
     /// Sum of steady durations. `phases` and `unattributed_ns` partition those of `whole`.
     pub steady_ns: u64,
     /// Work done by steady steps.

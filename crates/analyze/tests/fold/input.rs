@@ -90,6 +90,29 @@ fn what_evaluation_waits_for_is_not_waited_for_by_training() {
 }
 
 #[test]
+fn waits_that_say_they_are_for_evaluation_are_between_its_steps() {
+    let mut traces = loops(100, 500, 100);
+    for i in (5..100).step_by(10) {
+        let start = i * 10_000 + 5_000;
+        let mut wait = Build::new(100_000 + 2 * i);
+        wait.span(0, "data_wait", start, start + 2_000).thread(1);
+        let name = wait.0.push_text("eval");
+        wait.0.spans[0].loader = name;
+        wait.0.spans[0].mode = Mode::Eval;
+        let mut step = Build::new(100_001 + 2 * i);
+        step.step(i as i64, start + 2_000, start + 3_000).mode(Mode::Eval).thread(1);
+        traces.extend([wait.trace(), step.trace()]);
+    }
+    let summary = summarise(&traces);
+    assert_eq!(summary.input, summarise(&loops(100, 500, 100)).input);
+    let of_mode: Vec<_> = summary.modes.iter().map(|row| (row.mode, row.input_between_ns)).collect();
+    assert_eq!(of_mode, [(Mode::Train, 49_500), (Mode::Eval, 20_000)]);
+    let held = &summary.batches.loaders[0].held_up;
+    let held: Vec<_> = held.iter().map(|held| (held.mode, held.waits, held.total_ns)).collect();
+    assert_eq!(held, [(Some(Mode::Eval), 10, 20_000)]);
+}
+
+#[test]
 fn what_follows_the_last_step_is_not_between_steps() {
     let mut traces = loops(1_200, 500, 100);
     let last_ns = 1_199 * 10_000 + 1_500;

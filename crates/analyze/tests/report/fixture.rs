@@ -176,6 +176,7 @@ impl Run {
             unattributed_ns: all.total,
             quick_without_waiting_ns: None,
             quick_without_preparation_ns: None,
+            input_between_ns: 0,
             steady_ns: all.total,
             throughput,
             slowest_together: Vec::new(),

@@ -21,6 +21,37 @@ pub(crate) fn iterate(count: u64) {
     }
 }
 
+/// Two epochs of training with an evaluation after each, batches from an iterator or from a [`Loader`].
+pub(crate) fn evaluate(from: &str) {
+    let _run = crate::start();
+    let (train, eval) = (Loader::new("train"), Loader::new("eval"));
+    for _ in 0..2 {
+        if from == "iterator" {
+            for number in stepscope::batches(0..3_u64) {
+                let _step = stepscope::step!(number);
+            }
+            for number in stepscope::batches(0..2_u64) {
+                let _step = stepscope::step!(number, mode = eval);
+            }
+        } else {
+            let take = |loader: &Loader, number: u64, count: u64| {
+                let batch = (number < count).then(|| loader.produce(|| number));
+                loader.wait(|| batch)
+            };
+            let mut number = 0;
+            while let Some(taken) = take(&train, number, 3) {
+                let _step = stepscope::step!(taken);
+                number += 1;
+            }
+            number = 0;
+            while let Some(taken) = take(&eval, number, 2) {
+                let _step = stepscope::step!(taken, mode = eval);
+                number += 1;
+            }
+        }
+    }
+}
+
 pub(crate) fn run(batches: u64) {
     let run = crate::start();
     let loader = Loader::new("train");

@@ -96,6 +96,7 @@ fn main() {
         "memory" => memory::run(argument(1)),
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),
+        "evaluate" => loader::evaluate(argument(1)),
         "planted" => planted::run(argument(1), number(2), number(3)),
         "ranks" => ranks::run(argument(1), number(2)),
         "profiled" => profiled::run(number(1)),

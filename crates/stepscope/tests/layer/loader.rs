@@ -108,3 +108,18 @@ fn waits_for_an_iterator_lie_between_the_steps() {
     assert_eq!(waits.iter().filter(|wait| wait.duration_ns() >= 2_000_000).count(), 20);
     assert_eq!(recording.named("step").count(), 20);
 }
+
+#[test]
+fn waits_between_steps_are_for_the_steps_of_their_loop() {
+    for from in ["iterator", "loader"] {
+        let recording = Program::new(&["evaluate", from]).succeed().recording();
+        check::all(&recording);
+        let mut waits: Vec<_> = recording.named("data_wait").collect();
+        waits.sort_by_key(|wait| wait.start_ns);
+        let modes: Vec<&str> = waits.iter().map(|wait| wait.text(attr::MODE).unwrap_or("train")).collect();
+        // Before the first step of a loop that never ran nobody knows; the wait for the end is the loop's, too.
+        let first = ["train", "train", "train", "train", "train", "eval", "eval"];
+        let second = ["train", "train", "train", "train", "eval", "eval", "eval"];
+        assert_eq!(modes, [first, second].concat(), "{from}");
+    }
+}

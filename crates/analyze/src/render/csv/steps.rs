@@ -84,6 +84,7 @@ pub(super) fn modes(report: &Report) -> String {
         .column("unattributed_ns", |row| row.unattributed_ns.into())
         .column("quick_without_waiting_ns", |row| row.quick_without_waiting_ns.into())
         .column("quick_without_preparation_ns", |row| row.quick_without_preparation_ns.into())
+        .column("input_between_ns", |row| row.input_between_ns.into())
         .stats("steady_", "_ns", |row| row.steady)
         .stats("all_", "_ns", |row| row.all)
         .throughput(|row| row.throughput)
