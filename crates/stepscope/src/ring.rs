@@ -215,15 +215,25 @@ impl Ring {
         position.wrapping_add(words.len())
     }
 
-    /// Takes the oldest record into `record` (cleared before) and gives the number that went in with it; `None` when there
-    /// is none. Consumer only.
+    /// Up to where records were written so far; for [`pop_before`](Self::pop_before).
+    pub(crate) fn end(&self) -> usize {
+        self.producer.head.load(Ordering::Acquire)
+    }
+
+    /// Takes the oldest record, as [`pop_before`](Self::pop_before) does, of all that were written so far. Consumer only.
     pub(crate) fn pop(&self, record: &mut Vec<u64>) -> Option<u32> {
+        self.pop_before(self.end(), record)
+    }
+
+    /// Takes the oldest record into `record` (cleared before) and gives the number that went in with it; `None` when all that
+    /// was written before `end` is gone. Who asks until then is done in time, however fast more is written. Consumer only.
+    pub(crate) fn pop_before(&self, end: usize, record: &mut Vec<u64>) -> Option<u32> {
         loop {
             record.clear();
-            // Where the producer has moved it, its head is not behind that.
             let tail = self.consumer.tail.load(Ordering::Acquire);
-            let available = self.producer.head.load(Ordering::Acquire).wrapping_sub(tail);
-            if available == 0 {
+            let available = end.wrapping_sub(tail);
+            // Where the producer moves the tail, it may be beyond the end; no ring holds as much as that.
+            if available == 0 || available > self.words.len() {
                 return None;
             }
             let header = self.word(tail);
@@ -289,6 +299,35 @@ mod tests {
             assert!(ring.pop(&mut out).is_some());
             assert!(out.is_empty());
         }
+    }
+
+    #[test]
+    fn what_comes_after_an_end_is_left_for_the_next_one() {
+        for overflow in [Overflow::DropNewest, Overflow::DropOldest] {
+            let ring = Ring::new(0, overflow);
+            let push = |number: u64| match overflow {
+                Overflow::DropOldest => ring.push_over(0, &[number], &[]).is_some(),
+                _ => ring.push(&[number], &[], Rank::Kept),
+            };
+            let mut out = Vec::new();
+            assert!(ring.pop_before(ring.end(), &mut out).is_none());
+            assert!(push(0) && push(1));
+            let end = ring.end();
+            for number in 0..2 {
+                // As fast as they are taken.
+                assert!(push(2 + number) && ring.pop_before(end, &mut out).is_some());
+                assert_eq!(out, [number]);
+            }
+            assert!(ring.pop_before(end, &mut out).is_none());
+            assert_eq!(ring.pop(&mut out).map(|_| out[0]), Some(2), "{overflow:?}");
+        }
+        // Newer ones have taken the place of all that were there.
+        let ring = Ring::new(0, Overflow::DropOldest);
+        ring.push_over(0, &[0], &[]).unwrap();
+        let end = ring.end();
+        (0..4 * RESERVE as u64).for_each(|number| assert!(ring.push_over(1, &[number], &[]).is_some()));
+        let mut out = Vec::new();
+        assert_eq!((ring.pop_before(end, &mut out), ring.pop(&mut out)), (None, Some(1)));
     }
 
     #[test]

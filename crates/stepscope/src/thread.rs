@@ -33,13 +33,20 @@ pub(crate) struct ThreadShared {
 }
 
 impl ThreadShared {
-    /// Takes the oldest record out of the ring, its counts put right where others have taken the place of older ones.
-    pub(crate) fn take(&self, words: &mut Vec<u64>) -> bool {
-        let Some(before) = self.ring.pop(words) else { return false };
+    /// Takes the oldest record out of the ring, of those that were written before `end`, its counts put right where others have
+    /// taken the place of older ones.
+    pub(crate) fn take_before(&self, end: usize, words: &mut Vec<u64>) -> bool {
+        let Some(before) = self.ring.pop_before(end, words) else { return false };
         if self.ring.overwrites() {
             crate::recorder::lock(&self.seen).take(words, self.id, before);
         }
         true
+    }
+
+    /// The same, of all that were written so far.
+    #[cfg(test)]
+    pub(crate) fn take(&self, words: &mut Vec<u64>) -> bool {
+        self.take_before(self.ring.end(), words)
     }
 }
 

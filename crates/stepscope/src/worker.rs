@@ -90,6 +90,13 @@ struct Flushing {
     marks: Marks,
 }
 
+/// How full, of 256, the fullest ring was before it was emptied, and what the fullest one had again after it.
+#[derive(Debug, Default)]
+struct Drained {
+    fill: usize,
+    left: usize,
+}
+
 struct Worker {
     recorder: Arc<Recorder>,
     sinks: Sinks,
@@ -169,7 +176,7 @@ impl Worker {
             flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
             let is_last = end.is_some() || signal.is_some();
             let last = is_last.then(|| self.flushing(0, Reach::Delivered));
-            let fill = self.drain();
+            let drained = self.drain();
             self.share();
             if let Some(mut last) = last {
                 let deadline = end.unwrap_or_else(|| deadline(self.recorder.config.exit_timeout));
@@ -206,9 +213,9 @@ impl Worker {
                     .filter(|flush| flush.marks == UNKNOWN)
                     .for_each(|flush| flush.marks = marks);
             }
-            let pause = if fill > BUSY_FILL || !flushing.is_empty() {
+            let pause = if drained.fill > BUSY_FILL || !flushing.is_empty() {
                 BUSY_PAUSE
-            } else if fill > IDLE_FILL {
+            } else if drained.fill > IDLE_FILL {
                 PAUSE
             } else {
                 IDLE_PAUSE
@@ -226,7 +233,10 @@ impl Worker {
                 }
                 !is_done
             });
-            control.wait_until(until);
+            // A ring that has filled up meanwhile is not left alone.
+            if drained.left <= BUSY_FILL {
+                control.wait_until(until);
+            }
         }
     }
 
@@ -304,23 +314,26 @@ impl Worker {
         lost
     }
 
-    /// Takes everything out of the rings; how full (of 256) the fullest was.
-    fn drain(&mut self) -> usize {
+    /// Takes out of the rings what is in them now, and leaves what comes meanwhile to the next turn: a thread that makes sections
+    /// without a pause makes them faster than they are taken.
+    fn drain(&mut self) -> Drained {
         let known = self.threads.len();
         self.recorder.roster.take_fresh(&mut self.threads);
         for thread in self.threads.get(known..).unwrap_or_default() {
             self.thread_names.begin(thread.id, &thread.name);
         }
-        let mut fill = 0;
+        let mut drained = Drained::default();
         let threads = std::mem::take(&mut self.threads);
         let mut words = std::mem::take(&mut self.words);
         for thread in &threads {
-            fill = thread.ring.fill().max(fill);
-            // Read before the ring is emptied: after it is set, nothing more comes.
+            drained.fill = thread.ring.fill().max(drained.fill);
+            // Read before the ring's end is: after it is set, nothing more comes.
             let retired = thread.retired.load(Ordering::Acquire);
-            while thread.take(&mut words) {
+            let end = thread.ring.end();
+            while thread.take_before(end, &mut words) {
                 self.take_record(&words, thread.id);
             }
+            drained.left = thread.ring.fill().max(drained.left);
             if retired {
                 self.retire(thread);
             } else {
@@ -328,7 +341,7 @@ impl Worker {
             }
         }
         self.words = words;
-        fill
+        drained
     }
 
     /// Takes a record from the ring of the thread with this id.

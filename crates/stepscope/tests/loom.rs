@@ -244,8 +244,11 @@ fn what_a_thread_leaves_when_it_ends_is_complete() {
                 let (ring, aggregates, retired) = &*shared;
                 // As the background thread does: after this was set nothing more comes.
                 let retired = retired.load(Ordering::Acquire);
-                let mut next = 0;
-                while take(ring, &mut next) {}
+                let (end, mut record, mut next) = (ring.end(), Vec::new(), 0);
+                while ring.pop_before(end, &mut record).is_some() {
+                    assert_eq!(record, [next; 1]);
+                    next += 1;
+                }
                 if retired {
                     let mut count = 0;
                     aggregates.for_each(|_, sums| count = sums.map_or(0, |sums| sums.moments.count));

@@ -171,6 +171,28 @@ fn stop_the_background_thread() {
     assert_eq!(sent, 0);
 }
 
+/// Another thread makes sections without a pause, to the end.
+fn beside_a_hot_loop(guard: &stepscope::Guard) {
+    let hot = || {
+        for number in 1_000_000.. {
+            let _step = step!(number);
+            for _ in 0..1_000 {
+                let _section = section!("hot");
+            }
+        }
+    };
+    std::thread::Builder::new().name("hot".into()).spawn(hot).unwrap();
+    // Until its ring has filled up.
+    while guard.handle().figures().section("step/hot").is_none_or(|hot| hot.count < 1_000_000) {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    for number in 0..5 {
+        drop(stepscope::epoch!(number));
+        assert!(guard.flush(Duration::from_secs(60)).is_complete());
+    }
+    wait_for_parent();
+}
+
 /// Becomes another program, with everything open that can be.
 fn exec(guard: &stepscope::Guard) {
     use std::os::unix::process::CommandExt as _;
@@ -347,6 +369,7 @@ pub(crate) fn run(how: &str) {
             handle(libc::SIGINT);
             wait_for_parent();
         }
+        "hot" => beside_a_hot_loop(&guard),
         "chained_handler" => go_on_after_a_signal(&guard),
         "signal_then_end" => {
             chain(libc::SIGTERM);

@@ -17,6 +17,7 @@ use crate::figures::Figures;
 use crate::identity::{Given, Identity};
 use crate::open::Spec;
 use crate::recorder;
+use crate::ring::Overflow;
 use crate::{section, step};
 
 /// Set where this is the process whose thread dies: its directory.
@@ -179,10 +180,74 @@ fn run(script: &str) -> (Output, BTreeMap<String, u64>) {
     (output, figures)
 }
 
+/// Ends another step for each that it is given, as a thread does that makes them faster than they are taken.
+struct Echo {
+    recorder: Arc<Recorder>,
+    counts: SinkCounts,
+}
+
+impl Echo {
+    /// A step of the thread that calls it.
+    fn step(recorder: &Arc<Recorder>) {
+        static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
+        thread::with(recorder, |state| {
+            let spec = Spec { step: Some(0), ..Spec::default() };
+            let key = state.enter_section(Source::Section(&STEP), &spec, &[], |_| ()).unwrap();
+            state.end_section(key);
+        });
+    }
+}
+
+impl Sink for Echo {
+    fn name(&self) -> &'static str {
+        "echo"
+    }
+
+    fn record(&mut self, _: &Context<'_>, _: &SectionRecord, _: &[u8]) {
+        self.counts.exported += 1;
+        assert!(self.counts.exported < 1_000, "no turn has an end");
+        Self::step(&self.recorder);
+    }
+
+    fn publish(&mut self, _: &Context<'_>, _: &Snapshot) {}
+
+    fn flush(&mut self, _: &Context<'_>) {}
+
+    fn work(&mut self, _: Instant) -> bool {
+        false
+    }
+
+    fn counts(&self) -> SinkCounts {
+        self.counts
+    }
+}
+
+#[test]
+fn a_turn_has_an_end_where_sections_come_faster_than_they_are_taken() {
+    for overflow in [Overflow::DropNewest, Overflow::DropOldest] {
+        let config = Config { overflow, ..Config::default() };
+        let recorder =
+            Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None, &mut Vec::new())));
+        let sinks = Sinks {
+            directory: None,
+            #[cfg(feature = "http")]
+            http: None,
+            handover: None,
+            unusable: vec![Box::new(Echo { recorder: Arc::clone(&recorder), counts: SinkCounts::default() })],
+        };
+        let mut worker = Worker::new(Arc::clone(&recorder), sinks);
+        (0..10).for_each(|_| Echo::step(&recorder));
+        // Each turn takes what was there before it, and leaves what came meanwhile.
+        for turn in 1..4 {
+            worker.drain();
+            assert_eq!(worker.taken, 10 * turn, "{overflow:?}");
+        }
+    }
+}
+
 /// The sums of an epoch that has just ended are published in the same turn, and the spans before them.
 #[test]
 fn a_flush_is_told_of_what_is_lost_for_another_reason_in_its_turn() {
-    static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("profiles");
     let recorder = Arc::new(Recorder::new(
@@ -197,11 +262,7 @@ fn a_flush_is_told_of_what_is_lost_for_another_reason_in_its_turn() {
         unusable: Vec::new(),
     };
     let control = Arc::new(Control::default());
-    thread::with(&recorder, |state| {
-        let spec = Spec { step: Some(0), ..Spec::default() };
-        let key = state.enter_section(Source::Section(&STEP), &spec, &[], |_| ()).unwrap();
-        state.end_section(key);
-    });
+    Echo::step(&recorder);
     std::fs::remove_dir_all(&path).unwrap();
     recorder.publish_soon.store(true, Ordering::Relaxed);
     let asked = Arc::clone(&control);

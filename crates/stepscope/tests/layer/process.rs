@@ -149,6 +149,19 @@ fn a_signal_ends_the_run_as_failed_and_the_process_by_that_signal() {
 }
 
 #[test]
+fn a_thread_that_makes_sections_without_a_pause_keeps_nobody_waiting() {
+    // A ring so large that nobody comes to its end. What is asked for meanwhile is answered, and what other threads record is
+    // there.
+    let program = Program::new(&["process", "hot"]).env("STEPSCOPE_DIR_BYTES", "2000000");
+    let ended = interrupt(program, libc::SIGTERM);
+    assert_eq!(ended.signal(), Some(libc::SIGTERM), "{:?} {}", ended.status, ended.stderr);
+    let recording = ended.recording();
+    assert_eq!(recording.only("run").text(attr::ERROR_TYPE), Some("SIGTERM"));
+    assert_eq!(recording.named("epoch").count(), 5);
+    check::account(&recording, "directory");
+}
+
+#[test]
 fn a_signal_takes_its_course_where_the_background_thread_is_stuck() {
     for signal in [libc::SIGTERM, libc::SIGINT] {
         // (Sent once; and it is not the test that ends the program.)
