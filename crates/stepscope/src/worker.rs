@@ -116,10 +116,9 @@ struct Worker {
 /// Starts the background thread.
 pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>) -> std::io::Result<()> {
     let worker = Worker::new(recorder, sinks);
-    std::thread::Builder::new().name(THREAD_NAME.into()).spawn(move || {
+    let live = move || {
         thread::suppress();
         IS_BACKGROUND.set(true);
-        sys::survive_size_limit();
         // All that happens here is ours, for the whole life of the thread: also what is freed when this is left.
         let _own = ManuallyDrop::new(memory::own_call());
         let mut worker = worker;
@@ -127,7 +126,8 @@ pub(crate) fn start(recorder: Arc<Recorder>, sinks: Sinks, control: Arc<Control>
         if !is_well(|| worker.run(&control)) {
             worker.die(&control);
         }
-    })?;
+    };
+    sys::shielded(|| std::thread::Builder::new().name(THREAD_NAME.into()).spawn(live))?;
     Ok(())
 }
 

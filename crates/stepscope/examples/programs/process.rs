@@ -157,8 +157,9 @@ extern "C" fn wait_for_ever(_: libc::c_int) {
 /// The background thread stops in its tracks, as one that waits for a disk that is gone would.
 fn stop_the_background_thread() {
     let handler = wait_for_ever as extern "C" fn(libc::c_int) as libc::sighandler_t;
+    // (One of those that come to it: others are blocked there.)
     // SAFETY: nobody else handles this signal, and the handler does nothing but wait.
-    unsafe { libc::signal(libc::SIGUSR1, handler) };
+    unsafe { libc::signal(libc::SIGTRAP, handler) };
     let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap());
     let is_ours = |task: &std::fs::DirEntry| {
         std::fs::read_to_string(task.path().join("comm")).unwrap().trim() == "stepscope"
@@ -166,7 +167,7 @@ fn stop_the_background_thread() {
     let task = tasks.filter(is_ours).map(|task| task.file_name().into_string().unwrap()).next().unwrap();
     // SAFETY: the thread is there, and has a handler for the signal.
     let sent = unsafe {
-        libc::syscall(libc::SYS_tgkill, libc::getpid(), task.parse::<libc::c_int>().unwrap(), libc::SIGUSR1)
+        libc::syscall(libc::SYS_tgkill, libc::getpid(), task.parse::<libc::c_int>().unwrap(), libc::SIGTRAP)
     };
     assert_eq!(sent, 0);
 }
@@ -191,6 +192,80 @@ fn beside_a_hot_loop(guard: &stepscope::Guard) {
         assert!(guard.flush(Duration::from_secs(60)).is_complete());
     }
     wait_for_parent();
+}
+
+/// Takes all, in some time, and says at its end how much it was.
+#[derive(Debug)]
+struct Slow(u64);
+
+impl stepscope::Exporter for Slow {
+    fn export(&mut self, _: &[u8], spans: u64) -> stepscope::Exported {
+        std::thread::sleep(Duration::from_millis(500));
+        self.0 += spans;
+        stepscope::Exported::Taken
+    }
+
+    fn shutdown(&mut self) {
+        say("exported", self.0);
+    }
+}
+
+/// Which signals a thread blocks, one bit each, and its name.
+fn blocked(task: &std::path::Path) -> (u64, String) {
+    let status = std::fs::read_to_string(task.join("status")).unwrap();
+    let of = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim();
+    (u64::from_str_radix(of("SigBlk:"), 16).unwrap(), of("Name:").to_owned())
+}
+
+/// Takes SIGTERM by asking for it, as a program does that blocks it in all of its threads once it is set up.
+fn wait_for_signal(guard: &stepscope::Guard) {
+    // SAFETY: all bytes 0 are a valid set of signals.
+    let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
+    let mut came = 0;
+    // SAFETY: the set is writable and the signal the system's.
+    unsafe {
+        libc::sigemptyset(&raw mut signals);
+        libc::sigaddset(&raw mut signals, libc::SIGTERM);
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
+    }
+    // All threads of the layer's are there, the one that looks up names, too.
+    let tasks = || -> Vec<(u64, String)> {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        tasks
+            .map(|task| blocked(&task.unwrap().path()))
+            .filter(|(_, name)| name.starts_with("stepscope"))
+            .collect()
+    };
+    while tasks().len() < 3 {
+        let _ = guard.flush(Duration::from_millis(20));
+    }
+    let bit = |signal: libc::c_int| 1 << (signal - 1);
+    let outside = [
+        libc::SIGINT,
+        libc::SIGTERM,
+        libc::SIGUSR2,
+        libc::SIGHUP,
+        libc::SIGCHLD,
+        libc::SIGPIPE,
+        libc::SIGXFSZ,
+    ];
+    for (blocked, name) in tasks() {
+        assert!(outside.iter().all(|&signal| blocked & bit(signal) != 0), "{name} {blocked:x}");
+        assert!(
+            [libc::SIGSEGV, libc::SIGPROF].iter().all(|&signal| blocked & bit(signal) == 0),
+            "{name} {blocked:x}"
+        );
+    }
+    // What the program's thread blocks is what it has blocked itself.
+    assert_eq!(blocked("/proc/self".as_ref()).0, bit(libc::SIGTERM));
+    // SAFETY: a signal to the own process, which blocks it, and the variables are valid for the duration of the calls.
+    let waited = unsafe {
+        libc::kill(libc::getpid(), libc::SIGTERM);
+        libc::sigwait(&raw const signals, &raw mut came)
+    };
+    assert_eq!((waited, came), (0, libc::SIGTERM));
+    assert!(guard.is_recording());
+    work(5..8);
 }
 
 /// Becomes another program, with everything open that can be.
@@ -286,6 +361,7 @@ pub(crate) fn run(how: &str) {
             crate::install(stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false))
         }
         "level_by_code" => crate::install(stepscope::builder().level(stepscope::Level::Detailed)),
+        "waits_for_signal" => crate::install(stepscope::builder().exporter(Slow(0))),
         "patient" => crate::install(stepscope::builder().exit_timeout(Duration::MAX)),
         _ => crate::start(),
     };
@@ -369,6 +445,7 @@ pub(crate) fn run(how: &str) {
             handle(libc::SIGINT);
             wait_for_parent();
         }
+        "waits_for_signal" => wait_for_signal(&guard),
         "hot" => beside_a_hot_loop(&guard),
         "chained_handler" => go_on_after_a_signal(&guard),
         "signal_then_end" => {

@@ -68,12 +68,14 @@ impl HandoverSink {
     pub(crate) fn create(exporter: Box<dyn Exporter>) -> std::io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let theirs = Arc::clone(&shared);
-        std::thread::Builder::new().name("stepscope-export".into()).spawn(move || {
+        let live = move || {
             crate::thread::suppress();
             // Nothing that happens here is the program's, nor what is freed when this is left.
             let _own = ManuallyDrop::new(crate::memory::own_call());
             theirs.serve(exporter);
-        })?;
+        };
+        let thread = std::thread::Builder::new().name("stepscope-export".into());
+        crate::sys::shielded(|| thread.spawn(live))?;
         Ok(Self {
             shared,
             traces: Message::new(Encoder::traces(Format::Protobuf)),

@@ -158,17 +158,41 @@ pub(crate) fn raise_with_default(signal: i32) {
     unsafe { libc::kill(process_id(), signal) };
 }
 
-/// Has a write of this thread beyond the largest size of a file (`ulimit -f`) fail, as one on a full disk does. Otherwise a
-/// signal comes for it, which ends the program.
-pub(crate) fn survive_size_limit() {
-    // SAFETY: all bytes 0 are a valid set of signals, which `sigemptyset` makes an empty one.
-    let mut signals: libc::sigset_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the set is valid for the duration of the calls, and the signal is one of the system's.
-    unsafe {
-        libc::sigemptyset(&raw mut signals);
-        libc::sigaddset(&raw mut signals, libc::SIGXFSZ);
-        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
+/// What a thread brings upon itself, and what a profiler stops it by wherever it is: these come to threads of ours, too.
+const TO_ALL_THREADS: [libc::c_int; 8] = [
+    libc::SIGSEGV,
+    libc::SIGBUS,
+    libc::SIGFPE,
+    libc::SIGILL,
+    libc::SIGTRAP,
+    libc::SIGSYS,
+    libc::SIGABRT,
+    libc::SIGPROF,
+];
+
+/// Does `start`, which starts a thread of ours, while all other signals are blocked, as they are on that thread from its
+/// beginning and on those that it starts. So what is sent to the process comes to the program's threads, and where all of
+/// them block it, it waits for the one that asks for it (`sigwait`, `signalfd`). And a write beyond the largest size of a file
+/// (`ulimit -f`), or to a pipe without readers, fails on ours as one on a full disk does, without a signal that ends the program.
+pub(crate) fn shielded<R>(start: impl FnOnce() -> R) -> R {
+    // SAFETY: all bytes 0 are a valid set of signals, which `sigfillset` makes a full one.
+    let mut blocked: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: as above; it is written before it is read.
+    let mut before: libc::sigset_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the sets are valid for the duration of the calls, and the signals are the system's.
+    let is_blocked = unsafe {
+        libc::sigfillset(&raw mut blocked);
+        for signal in TO_ALL_THREADS {
+            libc::sigdelset(&raw mut blocked, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_BLOCK, &raw const blocked, &raw mut before) == 0
+    };
+    let started = start();
+    if is_blocked {
+        // SAFETY: the set is the one that was in force before.
+        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, std::ptr::null_mut()) };
     }
+    started
 }
 
 fn process_id() -> libc::pid_t {

@@ -171,6 +171,16 @@ fn a_signal_takes_its_course_where_the_background_thread_is_stuck() {
 }
 
 #[test]
+fn a_signal_that_the_program_asks_for_comes_to_it() {
+    let program = Program::new(&["process", "waits_for_signal"]).hurried();
+    // A name that is looked up, on a thread for that.
+    let ended = program.env("OTEL_EXPORTER_OTLP_ENDPOINT", "http://localhost:1").succeed();
+    let recording = ended.recording();
+    check::account(&recording, "directory");
+    assert_eq!((step_numbers(&recording), recording.only("run").status), (up_to(8), 0));
+}
+
+#[test]
 fn a_signal_while_the_run_ends_is_not_swallowed() {
     let collector = Collector::start(|_, _| Answer::Silence);
     let program = Program::new(&["process", "signal_at_end"]).hurried();
