@@ -268,6 +268,19 @@ fn wait_for_signal(guard: &stepscope::Guard) {
     work(5..8);
 }
 
+/// The first process of a container, which the system has survive signals that it does not handle.
+fn go_on_as_the_first_process(guard: &stepscope::Guard) {
+    say("pid", std::process::id().into());
+    for (signal, steps) in [(libc::SIGTERM, 5..8), (libc::SIGINT, 8..10)] {
+        // SAFETY: a signal to the own process.
+        assert_eq!(unsafe { libc::kill(libc::getpid(), signal) }, 0);
+        // The thread that would act on the signal is the one that answers this.
+        assert!(guard.flush(Duration::from_secs(60)).is_complete());
+        work(steps);
+    }
+    assert!(guard.is_recording());
+}
+
 /// Becomes another program, with everything open that can be.
 fn exec(guard: &stepscope::Guard) {
     use std::os::unix::process::CommandExt as _;
@@ -446,6 +459,7 @@ pub(crate) fn run(how: &str) {
             wait_for_parent();
         }
         "waits_for_signal" => wait_for_signal(&guard),
+        "first_process" => go_on_as_the_first_process(&guard),
         "hot" => beside_a_hot_loop(&guard),
         "chained_handler" => go_on_after_a_signal(&guard),
         "signal_then_end" => {

@@ -120,8 +120,12 @@ pub(crate) fn signal_name(signal: i32) -> &'static str {
 const TERMINATION: [libc::c_int; 2] = [libc::SIGINT, libc::SIGTERM];
 
 /// Installs our handler for SIGINT and SIGTERM where nobody else has one. Who has not acted on one after `patience` will
-/// not.
+/// not. None for the first process of a container, which the system has survive what it does not handle: with ours, such a
+/// signal would end the recording of a program that goes on.
 pub(crate) fn install_signal_handlers(patience: Duration) {
+    if process_id() == 1 {
+        return;
+    }
     PATIENCE_NS.store(u64::try_from(patience.as_nanos()).unwrap_or(u64::MAX), Ordering::SeqCst);
     for signal in TERMINATION {
         watch::prepare(signal);

@@ -181,6 +181,23 @@ fn a_signal_that_the_program_asks_for_comes_to_it() {
 }
 
 #[test]
+fn a_signal_that_the_system_ignores_ends_no_recording() {
+    let unshare = ["--pid", "--fork", "--mount-proc"];
+    let is_allowed = std::process::Command::new("unshare").args(unshare).arg("true").output();
+    if !is_allowed.is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: nobody but the super-user may start a first process (unshare --pid)");
+        return;
+    }
+    let script = format!("exec unshare {} \"$@\"", unshare.join(" "));
+    let program = Program::in_shell(&script, &["process", "first_process"]);
+    let ended = program.env("PATH", "/usr/bin:/bin:/usr/sbin:/sbin").succeed();
+    assert_eq!(ended.truth()["pid"], 1);
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!((step_numbers(&recording), recording.only("run").status), (up_to(10), 0));
+}
+
+#[test]
 fn a_signal_while_the_run_ends_is_not_swallowed() {
     let collector = Collector::start(|_, _| Answer::Silence);
     let program = Program::new(&["process", "signal_at_end"]).hurried();
