@@ -3,6 +3,7 @@
 
 use std::panic::PanicHookInfo;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -21,13 +22,27 @@ struct Running {
     control: Arc<Control>,
 }
 
+/// Whether there is one, known without the lock, which in a forked child may be held by a thread that does not exist there.
+static IS_RUNNING: AtomicBool = AtomicBool::new(false);
+
 fn running() -> Option<Running> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-fn take_running(id: u64) -> Option<Running> {
+fn set_running(run: Running) {
     let mut slot = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
-    if slot.as_ref().is_some_and(|running| running.recorder.id == id) { slot.take() } else { None }
+    *slot = Some(run);
+    IS_RUNNING.store(true, Ordering::SeqCst);
+}
+
+/// The run has ended; whether it was the one at work until now.
+fn take_running(id: u64) -> bool {
+    let mut slot = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_it = slot.take_if(|running| running.recorder.id == id).is_some();
+    if is_it {
+        IS_RUNNING.store(false, Ordering::SeqCst);
+    }
+    is_it
 }
 
 /// Keeps the run open; dropping it ends the run and writes what is left, within the exit timeout (2 s by
@@ -58,7 +73,7 @@ impl Guard {
 
     pub(crate) fn new(recorder: Arc<Recorder>, control: Arc<Control>, directory: Option<PathBuf>) -> Self {
         let run = Running { recorder, control };
-        *RUNNING.lock().unwrap_or_else(PoisonError::into_inner) = Some(run.clone());
+        set_running(run.clone());
         install_hooks(&run.recorder);
         let reports = run.recorder.config.reports.clone();
         Self { run: Some(run), directory, reports, has_failed: false }
@@ -134,8 +149,12 @@ fn end(run: &Running) {
         // A forked child: the run and its thread are the parent's.
         return;
     }
-    if take_running(run.recorder.id).is_some() {
-        run.control.end(run.recorder.config.exit_timeout);
+    // Known until it has ended: who comes meanwhile, by `exit` on another thread, waits for the end as well.
+    if running().is_none_or(|running| running.recorder.id != run.recorder.id) {
+        return;
+    }
+    run.control.end(run.recorder.config.exit_timeout);
+    if take_running(run.recorder.id) {
         recorder::retire(&run.recorder);
         if run.recorder.config.handle_signals {
             sys::restore_signal_handlers();
@@ -148,12 +167,16 @@ fn end(run: &Running) {
 }
 
 extern "C" fn at_exit() {
-    // `current_id` is 0 in a forked child, whose locks may be held by threads that do not exist there.
-    if recorder::current_id() != 0
+    if IS_RUNNING.load(Ordering::SeqCst)
         && let Some(run) = running().filter(|run| run.recorder.config.hook_exit)
     {
         end(&run);
     }
+}
+
+extern "C" fn in_child() {
+    IS_RUNNING.store(false, Ordering::SeqCst);
+    recorder::stop_in_child();
 }
 
 /// What the end of a run may take beyond its timeout.
@@ -166,7 +189,7 @@ fn install_hooks(recorder: &Recorder) {
     if recorder.config.on_sigusr2.is_some() && !sys::count_user_signals() {
         say("the program handles SIGUSR2 itself, so it changes nothing of the recording");
     }
-    sys::install_process_hooks(at_exit, recorder::stop_in_child);
+    sys::install_process_hooks(at_exit, in_child);
 }
 
 /// Has panics flush, if that is wanted. Before there are threads of ours.

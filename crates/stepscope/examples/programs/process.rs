@@ -198,8 +198,12 @@ fn beside_a_hot_loop(guard: &stepscope::Guard) {
 #[derive(Debug)]
 struct Slow(u64);
 
+/// [`Slow`] has its first message.
+static IS_EXPORTING: AtomicBool = AtomicBool::new(false);
+
 impl stepscope::Exporter for Slow {
     fn export(&mut self, _: &[u8], spans: u64) -> stepscope::Exported {
+        IS_EXPORTING.store(true, Ordering::SeqCst);
         std::thread::sleep(Duration::from_millis(500));
         self.0 += spans;
         stepscope::Exported::Taken
@@ -207,6 +211,22 @@ impl stepscope::Exporter for Slow {
 
     fn shutdown(&mut self) {
         say("exported", self.0);
+    }
+}
+
+/// Another thread exits while the guard is being dropped, and what is left is under way.
+fn exit_beside(guard: stepscope::Guard) {
+    let exit = || {
+        while !IS_EXPORTING.load(Ordering::SeqCst) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        std::process::exit(3);
+    };
+    std::thread::Builder::new().name("exit".into()).spawn(exit).unwrap();
+    drop(guard);
+    // Only the other thread ends the program.
+    loop {
+        std::thread::park();
     }
 }
 
@@ -374,7 +394,7 @@ pub(crate) fn run(how: &str) {
             crate::install(stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false))
         }
         "level_by_code" => crate::install(stepscope::builder().level(stepscope::Level::Detailed)),
-        "waits_for_signal" => crate::install(stepscope::builder().exporter(Slow(0))),
+        "exit_beside" | "waits_for_signal" => crate::install(stepscope::builder().exporter(Slow(0))),
         "patient" => crate::install(stepscope::builder().exit_timeout(Duration::MAX)),
         _ => crate::start(),
     };
@@ -458,6 +478,7 @@ pub(crate) fn run(how: &str) {
             handle(libc::SIGINT);
             wait_for_parent();
         }
+        "exit_beside" => exit_beside(guard),
         "waits_for_signal" => wait_for_signal(&guard),
         "first_process" => go_on_as_the_first_process(&guard),
         "hot" => beside_a_hot_loop(&guard),

@@ -41,6 +41,17 @@ fn an_exit_without_the_guard_loses_nothing() {
 }
 
 #[test]
+fn an_exit_while_the_guard_is_dropped_waits_for_the_end() {
+    let ended = Program::new(&["process", "exit_beside"]).run();
+    assert_eq!(ended.status.code(), Some(3), "{}", ended.stderr);
+    // Five steps with a section each, the run and its mark.
+    assert_eq!(ended.truth().get("exported"), Some(&12), "{}", ended.stdout);
+    let recording = ended.recording();
+    check::all(&recording);
+    assert_eq!((recording.spans.len(), recording.exported("exporter")), (12, 12));
+}
+
+#[test]
 fn a_panic_loses_nothing_and_is_seen() {
     let ended = Program::new(&["process", "panic"]).run();
     assert_eq!(ended.status.code(), Some(101));
