@@ -1,6 +1,7 @@
 //! Some steps recorded more closely than the others, by a plan or on demand: the level rises with the first of them and
 //! falls with the first step after them. How a demand comes from outside of the program is in `demand`.
 
+use std::collections::VecDeque;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Mutex;
@@ -8,6 +9,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use stepscope_core::Level;
 
+use crate::clock::now_ns;
+use crate::memory;
 use crate::recorder::{Recorder, lock};
 
 /// Which steps are recorded at a higher level: for [`Builder::capture`](crate::Builder::capture) and, as text,
@@ -159,20 +162,28 @@ struct State {
     /// How many steps are demanded, and their level.
     demanded: Option<(u64, Level)>,
     running: Option<Running>,
+    /// When captures went on, in the order of the clock: from the first of these times until the second one. The last ones.
+    times: VecDeque<(u64, u64)>,
 }
+
+/// Captures that are remembered, the one that goes on among them.
+const MAX_TIMES: usize = 256;
 
 /// The captures of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Captures {
     /// Whether steps have to be counted.
     is_wanted: AtomicBool,
+    /// Whether there has been one.
+    has_captured: AtomicBool,
     state: Mutex<State>,
 }
 
 impl Captures {
     pub(crate) fn new(plan: Option<Capture>) -> Self {
         let is_wanted = AtomicBool::new(plan.is_some());
-        Self { is_wanted, state: Mutex::new(State { plan, ..State::default() }) }
+        let has_captured = AtomicBool::new(false);
+        Self { is_wanted, has_captured, state: Mutex::new(State { plan, ..State::default() }) }
     }
 
     /// Captures the next `steps` that begin; of two demands before them the later one holds.
@@ -192,8 +203,18 @@ impl Captures {
         }
     }
 
+    /// Whether a capture went on when something began at this time.
+    pub(crate) fn covers(&self, start_ns: u64) -> bool {
+        self.has_captured.load(Ordering::Relaxed) && {
+            let times = &lock(&self.state).times;
+            let next = times.partition_point(|&(_, end_ns)| end_ns <= start_ns);
+            times.get(next).is_some_and(|&(begin_ns, _)| begin_ns <= start_ns)
+        }
+    }
+
     #[cold]
     fn turn(&self, level: impl Fn() -> Level, set_level: impl Fn(Level)) {
+        let _own = memory::own_call();
         let mut state = lock(&self.state);
         let planned = state.plan.map(|plan| plan.begins_at(state.begun));
         state.begun = state.begun.saturating_add(1);
@@ -212,11 +233,19 @@ impl Captures {
                 set_level(running.before);
             }
             state.running = None;
+            if let Some((_, end_ns)) = state.times.back_mut() {
+                *end_ns = now_ns();
+            }
         }
         let planned = state.plan.filter(|_| starts).map(|plan| (plan.steps, plan.level));
         if let Some((steps, at_level)) = state.demanded.take().or(planned) {
             let before = level();
             let at_level = at_level.max(before);
+            if state.times.len() >= MAX_TIMES {
+                state.times.pop_front();
+            }
+            state.times.push_back((now_ns(), u64::MAX));
+            self.has_captured.store(true, Ordering::Relaxed);
             if at_level > before {
                 set_level(at_level);
             }
@@ -278,6 +307,26 @@ mod tests {
         // The second one waits for the end of the first.
         assert_eq!(told, "..CCCd......");
         assert!(!captures.is_wanted.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn what_began_during_a_capture_is_known() {
+        let captures = Captures::new(Some("steps=2,wait=3".parse().unwrap()));
+        assert!(!captures.covers(0));
+        // Each step begins 10 ns after the one before it, and its start is read 1 ns later.
+        let steps = 0..5 * (MAX_TIMES as u64 + 10);
+        let starts = steps.map(|number| {
+            crate::clock::told::set(10 * number);
+            captures.turn(|| Level::Basic, |_| ());
+            10 * number + 1
+        });
+        let starts: Vec<u64> = starts.collect();
+        let covered = |start_ns: u64| captures.covers(start_ns);
+        for (number, &start_ns) in starts.iter().enumerate().skip(100) {
+            assert_eq!(covered(start_ns), number % 5 > 2, "{number}");
+        }
+        // The last one goes on; the first ones are forgotten.
+        assert!(covered(u64::MAX - 1) && !covered(starts[4]));
     }
 
     #[test]

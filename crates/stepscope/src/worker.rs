@@ -205,7 +205,9 @@ impl Worker {
             if is_asked || flushed.elapsed() >= config.flush_interval {
                 flushed = Instant::now();
                 self.demands.answer_file(&recorder);
-                self.with_context(|sinks, context| sinks.each(|sink| sink.flush(context)));
+                self.with_context(|sinks, context| {
+                    sinks.each(|sink| if is_asked { sink.flush_all(context) } else { sink.flush(context) });
+                });
                 self.note_sinks();
                 let marks = self.handed_over();
                 flushing
@@ -456,7 +458,7 @@ impl Worker {
         is_well(|| self.release(|_| {}));
         self.with_context(|sinks, context| {
             if let Some(directory) = &mut sinks.directory {
-                is_well(|| directory.flush(context));
+                is_well(|| directory.flush_all(context));
             }
             #[cfg(feature = "http")]
             if let Some(http) = &mut sinks.http {

@@ -250,3 +250,74 @@ pub(crate) fn forgotten(steps: u64) {
         }
     }
 }
+
+/// Usual steps until the files of the run have more than half of their bound: from then on it is thinned.
+fn fill_half(run: &stepscope::Guard) {
+    let bound: u64 = std::env::var("STEPSCOPE_DIR_BYTES").unwrap().parse().unwrap();
+    let files = || std::fs::read_dir(run.directory().unwrap()).unwrap();
+    let used = || files().map(|file| file.unwrap().metadata().map_or(0, |file| file.len())).sum::<u64>();
+    while used() < bound / 2 + bound / 10 {
+        usual_steps(run, 64);
+    }
+}
+
+fn usual_steps(run: &stepscope::Guard, steps: u64) {
+    for number in 0..steps {
+        {
+            let _step = step!(number);
+            (0..3).for_each(|_| drop(section!("usual")));
+        }
+        if number % 64 == 63 {
+            let _ = run.flush(std::time::Duration::from_secs(10));
+        }
+    }
+}
+
+/// A thinned run that is killed inside of a step, once `sections` of it have been flushed, or were left to themselves.
+pub(crate) fn killed_in_a_step(sections: u64, how: &str) {
+    let run = crate::start();
+    fill_half(&run);
+    let _step = step!(1_000_000);
+    (0..sections).for_each(|_| drop(section!("last")));
+    if how == "flushed" {
+        assert!(run.flush(std::time::Duration::from_secs(60)).is_complete());
+        // SAFETY: a signal to the own process, which ends it.
+        unsafe { libc::kill(libc::getpid(), libc::SIGKILL) };
+    }
+    loop {
+        std::thread::park();
+    }
+}
+
+/// A thinned run with some steps that are captured and some that fail; then so many usual ones.
+pub(crate) fn marked(usual: u64) {
+    let run = crate::start();
+    fill_half(&run);
+    run.handle().capture(20, stepscope::Level::Comprehensive);
+    for number in 0..20 {
+        let _step = step!(number);
+        (0..3).for_each(|_| drop(section!("captured")));
+    }
+    for number in 0..10 {
+        let _step = step!(number);
+        (0..3).for_each(|_| drop(section!("failed")));
+        tracing::error!("failed");
+    }
+    usual_steps(&run, usual);
+}
+
+/// Steps that all fail.
+pub(crate) fn failing(steps: u64) {
+    let run = crate::start();
+    for number in 0..steps {
+        {
+            let _step = step!(number);
+            (0..3).for_each(|_| drop(section!("part")));
+            tracing::error!("failed");
+        }
+        if number % 64 == 63 {
+            let _ = run.flush(std::time::Duration::from_secs(10));
+        }
+    }
+    say("spans", 4 * steps + 2);
+}

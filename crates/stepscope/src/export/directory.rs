@@ -12,11 +12,12 @@ use stepscope_core::{LossReason, SectionKind};
 
 use super::encode::{Context, write_span};
 use super::fit;
-use super::keep::{Frame, Notable, frame};
+use super::keep::{Frame, Mark, Notable, frame};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
-use super::thin::{Decision, Thinner};
+use super::thin::{Decision, Thinner, Waiting};
 use super::{Sink, SinkCounts, warn_once};
+use crate::clock::now_ns;
 use crate::config::Format;
 use crate::identity::Identity;
 use crate::record::SectionRecord;
@@ -57,6 +58,10 @@ const PUBLICATION_BYTES: u64 = 16 << 10;
 /// moments in which they are copied.
 const KEPT_SHARE: u64 = 8;
 
+/// Of the files that spans are written to, steps that are kept whole because they were captured may have one part in this many
+/// of the bound; half of that is for those that have failed, too.
+const MARKED_SHARE: u64 = 8;
+
 /// Processes of one run, attempt, host, process id and rank, at most.
 const MAX_NAMESAKES: u32 = 1_000;
 
@@ -71,6 +76,10 @@ pub(crate) struct DirectorySink {
     traces: Message,
     /// The message holds something that is deleted last.
     traces_protected: bool,
+    /// So much of the message is of traces that are kept whole for their mark.
+    traces_marked_bytes: u64,
+    /// The same of all files that spans are written to.
+    marked_bytes: u64,
     /// Closed files that are deleted last, the youngest first: they hold the start of the run and its first steps.
     protected: Vec<ClosedFile>,
     protected_bytes: u64,
@@ -110,6 +119,8 @@ struct OpenFile {
     file: File,
     bytes: u64,
     spans: u64,
+    /// See [`DirectorySink::marked_bytes`].
+    marked_bytes: u64,
     /// Holds the start of the run or one of the first steps.
     protected: bool,
 }
@@ -120,6 +131,7 @@ struct ClosedFile {
     path: PathBuf,
     bytes: u64,
     spans: u64,
+    marked_bytes: u64,
 }
 
 /// `<base>/<run>/<attempt>/<host>-<pid>-r<rank>`, each part fit for a file name.
@@ -181,6 +193,8 @@ impl DirectorySink {
                 .unwrap_or(usize::MAX),
             traces: Message::new(Encoder::traces(format)),
             traces_protected: false,
+            traces_marked_bytes: 0,
+            marked_bytes: 0,
             protected: Vec::new(),
             protected_bytes: 0,
             metrics: Encoder::metrics(format),
@@ -253,7 +267,7 @@ impl DirectorySink {
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let file = options.open(&path)?;
-        Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, protected: false })
+        Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, marked_bytes: 0, protected: false })
     }
 
     fn used_bytes(&self) -> u64 {
@@ -264,7 +278,12 @@ impl DirectorySink {
         self.counts.drop_spans(LossReason::Thinned, decision.thinned);
         // A trace stays in one message, and so in one file: of a file that goes, no half of a step is left in the next.
         for waiting in decision.write {
-            self.encode(context, &waiting.record, &waiting.entries, waiting.is_first);
+            let Waiting { record, entries, is_first, is_marked } = waiting;
+            let before = self.traces.len();
+            self.encode(context, &record, &entries, is_first);
+            if is_marked {
+                self.traces_marked_bytes += self.traces.len().saturating_sub(before) as u64;
+            }
             self.write_spans_from(LARGEST_MESSAGES * self.message_bytes);
         }
         self.write_spans_from(self.message_bytes);
@@ -290,11 +309,18 @@ impl DirectorySink {
         let mut traces = std::mem::replace(&mut self.traces, Message::new(Encoder::traces(self.format)));
         let (message, spans) = traces.finish();
         let protected = std::mem::take(&mut self.traces_protected);
+        let marked_bytes = std::mem::take(&mut self.traces_marked_bytes);
         let result = self.append_spans(&Frame::new(self.format, message), spans, protected);
         traces.clear();
         self.traces = traces;
         match result {
-            Ok(true) => self.counts.exported += spans,
+            Ok(true) => {
+                self.counts.exported += spans;
+                self.marked_bytes += marked_bytes;
+                if let Some(current) = &mut self.current {
+                    current.marked_bytes += marked_bytes;
+                }
+            }
             Ok(false) => self.counts.drop_spans(LossReason::SizeBound, spans),
             Err(error) => {
                 self.counts.drop_spans(LossReason::WriteFailed, spans);
@@ -313,6 +339,7 @@ impl DirectorySink {
         // What is written to a file that somebody has deleted is nowhere.
         if let Some(deleted) = self.current.take_if(|current| current.is_deleted()) {
             self.total_bytes = self.total_bytes.saturating_sub(deleted.bytes);
+            self.marked_bytes = self.marked_bytes.saturating_sub(deleted.marked_bytes);
         }
         if !self.make_room(framed.len()) {
             return Ok(false);
@@ -334,8 +361,8 @@ impl DirectorySink {
         }
         let next = self.open_next()?;
         let Some(full) = self.current.replace(next) else { return Ok(()) };
-        let OpenFile { turn, path, bytes, spans, protected, .. } = full;
-        let closed = ClosedFile { turn, path, bytes, spans };
+        let OpenFile { turn, path, bytes, spans, marked_bytes, protected, .. } = full;
+        let closed = ClosedFile { turn, path, bytes, spans, marked_bytes };
         if protected && self.protected_bytes + bytes <= self.bound_bytes / PROTECTED_SHARE {
             self.protected_bytes += bytes;
             self.protected.push(closed);
@@ -378,6 +405,7 @@ impl DirectorySink {
             self.counts.drop_spans(LossReason::SizeBound, gone);
         }
         self.total_bytes = self.total_bytes.saturating_sub(file.bytes);
+        self.marked_bytes = self.marked_bytes.saturating_sub(file.marked_bytes);
         self.notable.forget_file(file.turn);
     }
 
@@ -429,13 +457,35 @@ impl DirectorySink {
         Ok(())
     }
 
+    /// Why somebody will ask for the trace of this record, of one that ends a trace.
+    fn mark(context: &Context<'_>, record: &SectionRecord) -> Option<Mark> {
+        if !record.root.is_some_and(|root| root.announces) {
+            None
+        } else if context.recorder.captures.covers(record.start_ns) {
+            Some(Mark::Captured)
+        } else {
+            (record.kind == SectionKind::Step && record.is_error).then_some(Mark::Failed)
+        }
+    }
+
+    /// Whether one more trace may stay whole for this mark.
+    fn has_room_for(&self, mark: Mark) -> bool {
+        let share = match mark {
+            Mark::Captured => self.bound_bytes / MARKED_SHARE,
+            Mark::Failed => self.bound_bytes / MARKED_SHARE / 2,
+        };
+        self.marked_bytes + self.traces_marked_bytes < share
+    }
+
     /// Remembers a step that is written whole, if it is worth keeping.
-    fn note(&mut self, record: &SectionRecord) {
-        let is_whole = !self.thins || self.thinner.keeps(record);
-        if let (SectionKind::Step, true, Some(median_ns)) = (record.kind, is_whole, self.thinner.median_ns())
-        {
-            let duration_ns = record.end_ns.saturating_sub(record.start_ns);
-            self.notable.note(record.trace_id, duration_ns, median_ns, self.turns);
+    fn note(&mut self, step: &SectionRecord, mark: Option<Mark>) {
+        let id = step.trace_id;
+        let files = (self.thinner.first_file(&id).unwrap_or(self.turns), self.turns);
+        if let Some(median_ns) = self.thinner.median_ns() {
+            self.notable.note(id, step.end_ns.saturating_sub(step.start_ns), median_ns, files);
+        }
+        if let Some(mark) = mark {
+            self.notable.note_marked(id, mark, step.start_ns, files);
         }
     }
 
@@ -571,9 +621,14 @@ impl Sink for DirectorySink {
         }
         let is_first = self.thinner.observe(record);
         self.thins |= self.used_bytes() >= self.bound_bytes / 2;
-        self.note(record);
+        let mark = Self::mark(context, record);
+        let is_marked = mark.is_some_and(|mark| self.has_room_for(mark));
+        let is_whole = || !self.thins || is_marked || self.thinner.keeps(record);
+        if record.kind == SectionKind::Step && is_whole() {
+            self.note(record, mark);
+        }
         if self.thins {
-            let decision = self.thinner.add(record, entries, is_first);
+            let decision = self.thinner.add(record, entries, is_first, is_marked);
             self.carry_out(context, decision);
         } else {
             self.encode(context, record, entries, is_first);
@@ -606,7 +661,13 @@ impl Sink for DirectorySink {
     }
 
     fn flush(&mut self, context: &Context<'_>) {
-        let decision = self.thinner.tick();
+        let decision = self.thinner.tick(now_ns(), self.turns);
+        self.carry_out(context, decision);
+        self.write_spans();
+    }
+
+    fn flush_all(&mut self, context: &Context<'_>) {
+        let decision = self.thinner.flush(self.turns);
         self.carry_out(context, decision);
         self.write_spans();
     }
@@ -663,7 +724,15 @@ mod tests {
         fs::write(&path, b"before").unwrap();
         // Opened for reading only, so every write fails.
         let file = File::open(&path).unwrap();
-        let mut open = OpenFile { turn: 1, path: path.clone(), file, bytes: 6, spans: 0, protected: false };
+        let mut open = OpenFile {
+            turn: 1,
+            path: path.clone(),
+            file,
+            bytes: 6,
+            spans: 0,
+            marked_bytes: 0,
+            protected: false,
+        };
         assert!(open.append(b"more").is_err());
         assert_eq!((open.bytes, fs::read(&path).unwrap()), (6, b"before".to_vec()));
     }

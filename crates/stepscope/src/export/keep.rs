@@ -1,7 +1,6 @@
 //! Steps that outlive the files they were written to: when the oldest file of a bounded directory goes, the
-//! slowest steps of the run and a few typical ones are taken out of it first, and the spans of the run itself and
-//! its epochs. Which ones is decided here; where
-//! they go is the business of `directory`.
+//! slowest steps of the run and a few typical ones are taken out of it first, the last ones that were captured or have failed,
+//! and the spans of the run itself and its epochs. Which ones is decided here; where they go is the business of `directory`.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +15,12 @@ const SLOW: usize = 64;
 
 /// Steps of about the median duration: so many.
 const TYPICAL: usize = 16;
+
+/// The last steps that were captured: so many.
+const CAPTURED: usize = 64;
+
+/// The last steps that have failed: so many.
+const FAILED: usize = 16;
 
 /// Traces of the run and its epochs that are kept, at most.
 const LASTING: usize = 64;
@@ -36,13 +41,21 @@ pub(crate) fn sampling_bits(id: &TraceId) -> u64 {
     id.iter().skip(9).fold(0, |bits, &byte| bits << 8 | u64::from(byte))
 }
 
-/// A step to keep, and the file that was open when its root came.
+/// Why somebody will ask for a step, however usual it was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mark {
+    /// It began while steps were captured.
+    Captured,
+    Failed,
+}
+
+/// A step to keep, and the first and the last file that were open when spans of it came; the last of them is its root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Noted {
     /// The smallest are kept.
     rank: u64,
     id: TraceId,
-    file: u32,
+    files: (u32, u32),
 }
 
 /// The steps to keep.
@@ -50,6 +63,8 @@ struct Noted {
 pub(crate) struct Notable {
     slow: Vec<Noted>,
     typical: Vec<Noted>,
+    captured: Vec<Noted>,
+    failed: Vec<Noted>,
     /// The traces of the run and its epochs, and the files that were open when spans of them came.
     lasting: Vec<TraceId>,
     lasting_files: BTreeSet<u32>,
@@ -58,12 +73,25 @@ pub(crate) struct Notable {
 }
 
 impl Notable {
-    /// Learns of a step that is to be written whole while file number `file` is open.
-    pub(crate) fn note(&mut self, id: TraceId, duration_ns: u64, median_ns: u64, file: u32) {
+    /// Learns of a step that is to be written whole, its root while the second of these files is open.
+    pub(crate) fn note(&mut self, id: TraceId, duration_ns: u64, median_ns: u64, files: (u32, u32)) {
         if is_slow(duration_ns, median_ns) {
-            insert(&mut self.slow, SLOW >> self.halvings, Noted { rank: u64::MAX - duration_ns, id, file });
+            insert(&mut self.slow, SLOW >> self.halvings, Noted { rank: u64::MAX - duration_ns, id, files });
         } else if duration_ns.abs_diff(median_ns) <= median_ns / TYPICAL_PART {
-            insert(&mut self.typical, TYPICAL >> self.halvings, Noted { rank: sampling_bits(&id), id, file });
+            insert(
+                &mut self.typical,
+                TYPICAL >> self.halvings,
+                Noted { rank: sampling_bits(&id), id, files },
+            );
+        }
+    }
+
+    /// Learns of a marked step that began at `start_ns`, likewise.
+    pub(crate) fn note_marked(&mut self, id: TraceId, mark: Mark, start_ns: u64, files: (u32, u32)) {
+        let noted = Noted { rank: u64::MAX - start_ns, id, files };
+        match mark {
+            Mark::Captured => insert(&mut self.captured, CAPTURED >> self.halvings, noted),
+            Mark::Failed => insert(&mut self.failed, FAILED >> self.halvings, noted),
         }
     }
 
@@ -87,7 +115,10 @@ impl Notable {
     /// Whether file number `file` may hold spans of a step to keep: children can be a file ahead of their root,
     /// and what is noted is written with the next message.
     pub(crate) fn touches(&self, file: u32) -> bool {
-        self.all().any(|noted| noted.file.abs_diff(file) <= 1)
+        let is_near = |&Noted { files: (first, last), .. }: &Noted| {
+            (first.saturating_sub(1)..=last.saturating_add(1)).contains(&file)
+        };
+        self.all().any(is_near)
             || self.lasting_files.range(file.saturating_sub(1)..=file.saturating_add(1)).next().is_some()
     }
 
@@ -96,11 +127,13 @@ impl Notable {
         self.halvings = (self.halvings + 1).min(SLOW.ilog2() + 1);
         self.slow.truncate(SLOW >> self.halvings);
         self.typical.truncate(TYPICAL >> self.halvings);
-        !self.slow.is_empty()
+        self.captured.truncate(CAPTURED >> self.halvings);
+        self.failed.truncate(FAILED >> self.halvings);
+        self.all().next().is_some()
     }
 
     fn all(&self) -> impl Iterator<Item = &Noted> {
-        self.slow.iter().chain(&self.typical)
+        self.slow.iter().chain(&self.typical).chain(&self.captured).chain(&self.failed)
     }
 
     /// The spans of steps to keep out of the contents of a file, framed as before, and their number. Of a
@@ -267,7 +300,7 @@ mod tests {
             .collect();
         let kept = |steps: &mut dyn Iterator<Item = &(u64, u64)>| {
             let mut notable = Notable::default();
-            steps.for_each(|&(number, duration_ns)| notable.note(id(number), duration_ns, 1_000, 7));
+            steps.for_each(|&(number, duration_ns)| notable.note(id(number), duration_ns, 1_000, (7, 7)));
             assert_eq!((notable.slow.len(), notable.typical.len()), (SLOW, TYPICAL));
             assert_eq!((5..10).filter(|&file| notable.touches(file)).collect::<Vec<_>>(), [6, 7, 8]);
             notable.all().map(|noted| noted.id).collect::<Vec<_>>()
@@ -277,12 +310,35 @@ mod tests {
         assert_eq!(forward[..3], [id(9_990), id(9_980), id(9_970)]);
         // Where they do not fit, the slowest are the last to go.
         let mut notable = Notable::default();
-        steps.iter().for_each(|&(number, duration_ns)| notable.note(id(number), duration_ns, 1_000, 7));
+        steps.iter().for_each(|&(number, duration_ns)| notable.note(id(number), duration_ns, 1_000, (7, 7)));
         assert!((0..6).all(|_| notable.shrink()));
         assert_eq!(notable.all().map(|noted| noted.id).collect::<Vec<_>>(), [id(9_990)]);
         assert!(!notable.shrink());
-        notable.note(id(10_000), 100_000, 1_000, 7);
+        notable.note(id(10_000), 100_000, 1_000, (7, 7));
         assert_eq!(notable.all().count(), 0);
+    }
+
+    #[test]
+    fn the_last_marked_steps_are_kept_beside_the_others() {
+        let id = |number: u64| std::array::from_fn(|i| (number >> (8 * (15 - i).min(7))) as u8);
+        let mut notable = Notable::default();
+        for number in 0..1_000 {
+            notable.note(id(number), 5_000, 1_000, (1, 1));
+            let mark = if number % 2 == 0 { Mark::Captured } else { Mark::Failed };
+            notable.note_marked(id(number), mark, number, (5, 6));
+        }
+        assert_eq!(notable.all().count(), SLOW + CAPTURED + FAILED);
+        assert!(!notable.touches(3) && (4..8).all(|file| notable.touches(file)) && !notable.touches(8));
+        let lasts = |noted: &[Noted], step: u64| {
+            let ids = (0..noted.len() as u64).map(|back| id(step - 2 * back));
+            assert_eq!(noted.iter().map(|noted| noted.id).collect::<Vec<_>>(), ids.collect::<Vec<_>>());
+        };
+        lasts(&notable.captured, 998);
+        lasts(&notable.failed, 999);
+        // Where they do not fit, the last ones stay longest.
+        assert!((0..6).all(|_| notable.shrink()));
+        assert_eq!((notable.captured[0].id, notable.all().count()), (id(998), 2));
+        assert!(!notable.shrink());
     }
 
     #[test]
@@ -305,7 +361,7 @@ mod tests {
             };
             let contents = [message(&[1, 2, 3]), message(&[1, 3]), message(&[2]), b"torn".to_vec()].concat();
             let mut notable = Notable::default();
-            notable.note([2; 16], 1_000, 1_000, 1);
+            notable.note([2; 16], 1_000, 1_000, (1, 1));
             let expected = [message(&[2]), message(&[2])].concat();
             assert_eq!(notable.extract(format, &contents), (expected, 2));
             // Those of the run, whatever becomes of the steps.

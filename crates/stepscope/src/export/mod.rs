@@ -53,9 +53,13 @@ pub(crate) trait Sink {
     fn publish(&mut self, context: &Context<'_>, snapshot: &Snapshot);
     /// Sends or writes what has been gathered.
     fn flush(&mut self, context: &Context<'_>);
-    /// The same for the last time: nothing is held back any more.
-    fn finish(&mut self, context: &Context<'_>) {
+    /// The same where somebody waits for it: nothing that has come is held back.
+    fn flush_all(&mut self, context: &Context<'_>) {
         self.flush(context);
+    }
+    /// The same for the last time.
+    fn finish(&mut self, context: &Context<'_>) {
+        self.flush_all(context);
     }
     /// Works on what is under way until `until` at the latest; returns whether anything is left to do.
     fn work(&mut self, until: Instant) -> bool;

@@ -1,6 +1,7 @@
-//! Thins a long run once its directory has used half of its bound: first steps, slow steps and a sample stay
+//! Thins a long run once its directory has used half of its bound: first steps, slow steps, marked ones and a sample stay
 //! whole, of the others only the root stays. Decided when a trace is complete; until then its records wait
-//! here, bounded in number and time.
+//! here, bounded in number and time: what is known to be slow before it ends is written, and so is everything when somebody
+//! waits for it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -15,6 +16,9 @@ const FIRST_STEPS: u64 = 200;
 
 /// One trace in this many is kept whole, chosen by the sampling bits of its id.
 const SAMPLE: u64 = 20;
+
+/// So long a trace waits for its root at least, even if that would be slow.
+const WAIT_NS: u64 = 1_000_000_000;
 
 /// Words of records that may wait: 32 MiB.
 const MAX_WAITING_WORDS: usize = 1 << 22;
@@ -36,6 +40,8 @@ pub(crate) struct Waiting {
     pub entries: Vec<u8>,
     /// Belongs to the first steps.
     pub is_first: bool,
+    /// Belongs to a trace that is kept whole for its mark alone.
+    pub is_marked: bool,
 }
 
 /// What to write for one record that came in.
@@ -50,6 +56,11 @@ pub(crate) struct Decision {
 struct Trace {
     root: Option<Root>,
     children: Vec<Waiting>,
+    /// When the first of them to begin has begun.
+    since_ns: u64,
+    /// Children that were written before its root has come, and the file that was open when the first of them were.
+    written: usize,
+    file: u32,
     /// Written without so many spans, which follow when they come.
     lacks: usize,
     is_first: bool,
@@ -60,9 +71,18 @@ struct Trace {
 #[derive(Debug)]
 struct Root {
     waiting: Waiting,
-    keeps: bool,
+    keeps: Keeps,
     /// A tick has passed since it came.
     is_late: bool,
+}
+
+/// What is kept of a trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keeps {
+    Root,
+    All,
+    /// All of it, which without its mark would be the root.
+    Marked,
 }
 
 /// See the module.
@@ -98,10 +118,17 @@ impl Thinner {
         is_first
     }
 
-    /// Takes a record; what is decided by it is to be written. `is_first` is what [`Self::observe`] said.
-    pub(crate) fn add(&mut self, record: &SectionRecord, entries: &[u8], is_first: bool) -> Decision {
+    /// Takes a record; what is decided by it is to be written. `is_first` is what [`Self::observe`] said; the trace of a root
+    /// that `is_marked` stays whole.
+    pub(crate) fn add(
+        &mut self,
+        record: &SectionRecord,
+        entries: &[u8],
+        is_first: bool,
+        is_marked: bool,
+    ) -> Decision {
         let is_first = is_first && record.kind == SectionKind::Step;
-        let waiting = Waiting { record: *record, entries: entries.to_vec(), is_first };
+        let waiting = Waiting { record: *record, entries: entries.to_vec(), is_first, is_marked: false };
         if matches!(record.kind, SectionKind::Run | SectionKind::Epoch) {
             return Decision { write: vec![waiting], ..Decision::default() };
         }
@@ -114,14 +141,20 @@ impl Thinner {
             return Decision { write: vec![Waiting { is_first, ..waiting }], ..Decision::default() };
         }
         self.waiting_words += words(entries);
-        let keeps = is_first || self.keeps(record);
+        let is_root = record.root.is_some_and(|root| root.announces);
+        let keeps = match is_root && (is_first || self.keeps(record)) {
+            true => Keeps::All,
+            false if is_marked => Keeps::Marked,
+            false => Keeps::Root,
+        };
         if !self.waiting.contains_key(&record.trace_id) {
-            self.begin(record.trace_id, Trace::default());
+            self.begin(record.trace_id, Trace { since_ns: record.start_ns, ..Trace::default() });
         }
         let trace = self.waiting.entry(record.trace_id).or_default();
-        if record.root.is_some_and(|root| root.announces) {
+        if is_root {
             trace.root = Some(Root { waiting, keeps, is_late: false });
         } else {
+            trace.since_ns = trace.since_ns.min(record.start_ns);
             trace.children.push(waiting);
         }
         if trace.is_complete() {
@@ -157,21 +190,58 @@ impl Thinner {
         decision
     }
 
-    /// Time passes: traces whose root came before the last tick, and not all of their children since, will
-    /// not be complete any more (a part of them was written before, or lost, or is still open). They are kept.
-    pub(crate) fn tick(&mut self) -> Decision {
-        let is_late = |trace: &Trace| trace.root.as_ref().is_some_and(|root| root.is_late);
-        let late: Vec<TraceId> =
-            self.waiting.iter().filter(|(_, trace)| is_late(trace)).map(|(&id, _)| id).collect();
-        let mut decision = Decision::default();
-        for id in late {
-            let Some(trace) = self.take(&id) else { continue };
-            let is_first = trace.root.as_ref().is_some_and(|root| root.waiting.is_first);
-            self.begin(id, Trace { lacks: trace.lacks(), is_first, ..Trace::default() });
-            decision.write.extend(trace.records());
-        }
+    /// Time passes, until `now_ns`, and file number `file` is open: traces whose root came before the last tick, and not all of their children since, will
+    /// not be complete any more (a part of them was written before, or lost, or is still open). They are kept, and so is what
+    /// has come of a trace that takes so long that it will be: of a step that hangs, it says where.
+    pub(crate) fn tick(&mut self, now_ns: u64, file: u32) -> Decision {
+        let median_ns = self.median_ns;
+        let is_overdue = |trace: &Trace| {
+            let age_ns = now_ns.saturating_sub(trace.since_ns);
+            age_ns >= WAIT_NS && median_ns.is_none_or(|median| keep::is_slow(age_ns, median))
+        };
+        let is_due = |trace: &Trace| match &trace.root {
+            Some(root) => root.is_late,
+            None => is_overdue(trace),
+        };
+        let decision = self.write(is_due, file);
         for root in self.waiting.values_mut().filter_map(|trace| trace.root.as_mut()) {
             root.is_late = true;
+        }
+        decision
+    }
+
+    /// Somebody waits for what has come: none of it waits here any more.
+    pub(crate) fn flush(&mut self, file: u32) -> Decision {
+        self.write(|_| true, file)
+    }
+
+    /// What has come of these traces, which are kept whole then: what follows is written when it comes, where the root has
+    /// told how much that is, and else when the root does.
+    fn write(&mut self, is_due: impl Fn(&Trace) -> bool, file: u32) -> Decision {
+        let has_come = |trace: &Trace| trace.root.is_some() || !trace.children.is_empty();
+        let due = self.waiting.iter().filter(|(_, trace)| has_come(trace) && is_due(trace));
+        let due: Vec<TraceId> = due.map(|(&id, _)| id).collect();
+        let mut decision = Decision::default();
+        for id in due {
+            let Some(trace) = self.take(&id) else { continue };
+            let left = match &trace.root {
+                Some(root) => {
+                    Trace { lacks: trace.lacks(), is_first: root.waiting.is_first, ..Trace::default() }
+                }
+                None => Trace {
+                    written: trace.written + trace.children.len(),
+                    file: if trace.written > 0 { trace.file } else { file },
+                    since_ns: trace.since_ns,
+                    ..Trace::default()
+                },
+            };
+            self.begin(id, left);
+            // Whether it is one of the first steps, its root has yet to say.
+            let may_be_first = trace.root.is_none() && self.steps < FIRST_STEPS;
+            let records = trace.records();
+            decision.write.extend(
+                records.map(|waiting| Waiting { is_first: waiting.is_first || may_be_first, ..waiting }),
+            );
         }
         decision
     }
@@ -196,12 +266,19 @@ impl Thinner {
         self.median_ns
     }
 
-    /// Whether a trace with this root stays whole.
+    /// The file in which a trace begins whose root has just come, where that was known before.
+    pub(crate) fn first_file(&self, id: &TraceId) -> Option<u32> {
+        self.waiting.get(id).filter(|trace| trace.written > 0).map(|trace| trace.file)
+    }
+
+    /// Whether a trace with this root stays whole, without a mark.
     pub(crate) fn keeps(&self, root: &SectionRecord) -> bool {
         let duration_ns = root.end_ns.saturating_sub(root.start_ns);
         let is_slow = root.kind == SectionKind::Step
             && self.median_ns.is_some_and(|median| keep::is_slow(duration_ns, median));
-        is_slow || keep::sampling_bits(&root.trace_id).is_multiple_of(SAMPLE)
+        is_slow
+            || keep::sampling_bits(&root.trace_id).is_multiple_of(SAMPLE)
+            || self.first_file(&root.trace_id).is_some()
     }
 }
 
@@ -213,18 +290,20 @@ impl Trace {
     /// How many spans its root announces beside those that have come.
     fn lacks(&self) -> usize {
         let announced = self.root.as_ref().and_then(|root| root.waiting.record.root);
-        announced.map_or(0, |root| (root.trace_spans as usize).saturating_sub(self.children.len() + 1))
+        let came = self.written + self.children.len() + 1;
+        announced.map_or(0, |root| (root.trace_spans as usize).saturating_sub(came))
     }
 
     fn records(self) -> impl Iterator<Item = Waiting> {
         let is_first = self.root.as_ref().is_some_and(|root| root.waiting.is_first);
+        let is_marked = self.root.as_ref().is_some_and(|root| root.keeps == Keeps::Marked);
         let records = self.children.into_iter().chain(self.root.map(|root| root.waiting));
-        records.map(move |waiting| Waiting { is_first, ..waiting })
+        records.map(move |waiting| Waiting { is_first, is_marked, ..waiting })
     }
 
     /// What is left of a complete trace.
     fn decide(self) -> Decision {
-        if self.root.as_ref().is_none_or(|root| root.keeps) {
+        if self.root.as_ref().is_none_or(|root| root.keeps != Keeps::Root) {
             return Decision { write: self.records().collect(), thinned: 0 };
         }
         let thinned = self.children.len() as u64;

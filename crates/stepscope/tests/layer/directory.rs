@@ -153,6 +153,65 @@ fn a_bound_keeps_what_matters_and_counts_the_rest() {
     }
 }
 
+/// Kills the program and reads what it leaves.
+fn kill(mut child: std::process::Child, program: Program) -> Recording {
+    child.kill().unwrap();
+    let ended = program.end(child.wait_with_output().unwrap());
+    assert_eq!(ended.signal(), Some(9), "{:?} {}", ended.status, ended.stderr);
+    Recording::read_torn(&ended.path().join("profiles"))
+}
+
+#[test]
+fn a_killed_process_leaves_what_was_flushed_of_the_step_it_was_in() {
+    let program =
+        |how| Program::new(&["killed_in_a_step", "500", how]).env("STEPSCOPE_DIR_BYTES", &BOUND.to_string());
+    let ended = program("flushed").run();
+    assert_eq!(ended.signal(), Some(9), "{:?} {}", ended.status, ended.stderr);
+    let recording = Recording::read_torn(&ended.path().join("profiles"));
+    assert_eq!(recording.named("last").count(), 500);
+    // It was thinned before: of many steps the root is there alone.
+    let (steps, parts) = (recording.steps().len(), recording.named("usual").count());
+    assert!(parts + 300 < 3 * steps, "{steps} {parts}");
+    // A step that takes long needs nobody who asks.
+    let mut program = program("alone");
+    let (child, begin) = (program.start(), std::time::Instant::now());
+    let written = || Recording::read_torn(&program.path().join("profiles")).named("last").count();
+    while written() < 500 {
+        assert!(begin.elapsed().as_secs() < 120, "nothing of an open step is written");
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    assert_eq!(kill(child, program).named("last").count(), 500);
+}
+
+#[test]
+fn steps_that_were_captured_or_have_failed_stay_whole() {
+    // At the end of the run, and long after the files they were written to have gone.
+    for more in ["64", "20000"] {
+        let program = Program::new(&["marked", more]).env("STEPSCOPE_DIR_BYTES", &BOUND.to_string());
+        let ended = program.succeed();
+        within_bound(&ended, BOUND);
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        assert_eq!(recording.exported("directory"), recording.spans.len() as u64);
+        assert!(recording.dropped("directory", "thinned") > 0);
+        let is_deleted = recording.dropped("directory", "size_bound") > 0;
+        assert_eq!(is_deleted, more == "20000", "{more}");
+        for (name, steps) in [("captured", 20), ("failed", 10)] {
+            assert_eq!(recording.named(name).count(), 3 * steps, "{name} {more}");
+        }
+    }
+}
+
+#[test]
+fn where_every_step_fails_most_are_thinned() {
+    let (recording, ended) = bounded(&["failing", "20000"], 0);
+    within_bound(&ended, BOUND);
+    // Of those after the first files, in which all are whole, few have room.
+    let thinned = recording.dropped("directory", "thinned");
+    assert!(thinned > 3 * 20_000 / 2, "{thinned}");
+    assert!(recording.steps().iter().all(|step| step.status == 2));
+}
+
 #[test]
 fn a_bound_holds_without_steps_and_with_traces_of_many_threads() {
     let (recording, ended) = bounded(&["alone", "60000"], 0);

@@ -46,8 +46,11 @@ fn record(trace: u64, spans: Option<u32>, duration_ns: u64) -> SectionRecord {
 
 fn feed(thinner: &mut Thinner, record: &SectionRecord) -> Decision {
     let is_first = thinner.observe(record);
-    thinner.add(record, &[], is_first)
+    thinner.add(record, &[], is_first, false)
 }
+
+/// A moment at which no trace of these tests has waited for long.
+const SOON_NS: u64 = 1_000;
 
 #[test]
 fn first_and_slow_steps_stay_whole_and_others_keep_their_root() {
@@ -84,12 +87,75 @@ fn what_does_not_become_complete_is_kept_in_time() {
     feed(&mut thinner, &record(1, Some(3), 10));
     feed(&mut thinner, &record(1, None, 10));
     feed(&mut thinner, &record(2, None, 10));
-    assert!(thinner.tick().write.is_empty());
-    assert_eq!(thinner.tick().write.len(), 2);
+    assert!(thinner.tick(SOON_NS, 1).write.is_empty());
+    assert_eq!(thinner.tick(SOON_NS, 1).write.len(), 2);
     // The other one is still open.
-    assert!(thinner.tick().write.is_empty());
+    assert!(thinner.tick(SOON_NS, 1).write.is_empty());
     assert_eq!(thinner.release().write.len(), 1);
     assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+}
+
+/// What was written, in order: whether each is a root, and how many spans it announces.
+fn written(decision: &Decision) -> Vec<Option<u32>> {
+    assert_eq!(decision.thinned, 0);
+    decision.write.iter().map(|waiting| waiting.record.root.map(|root| root.trace_spans)).collect()
+}
+
+#[test]
+fn what_somebody_waits_for_does_not_wait_here() {
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    // Of one the root has come and a child is still to come, of the other one the other way round.
+    feed(&mut thinner, &record(1, Some(3), 10));
+    feed(&mut thinner, &record(1, None, 10));
+    feed(&mut thinner, &record(2, None, 10));
+    feed(&mut thinner, &record(2, None, 10));
+    assert_eq!(thinner.flush(1).write.len(), 4);
+    assert!(thinner.flush(1).write.is_empty());
+    assert_eq!(written(&feed(&mut thinner, &record(1, None, 10))), [None]);
+    // What comes before the root waits again; the trace is kept whole.
+    assert!(feed(&mut thinner, &record(2, None, 10)).write.is_empty());
+    assert_eq!(thinner.first_file(&record(2, None, 10).trace_id), Some(1));
+    assert_eq!(written(&thinner.flush(3)), [None]);
+    assert!(feed(&mut thinner, &record(2, None, 10)).write.is_empty());
+    assert_eq!(thinner.first_file(&record(2, None, 10).trace_id), Some(1));
+    assert!(feed(&mut thinner, &record(2, Some(6), 100)).write.is_empty());
+    assert_eq!(written(&feed(&mut thinner, &record(2, None, 10))), [None, None, Some(6)]);
+    assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+}
+
+#[test]
+fn what_will_be_slow_is_written_before_it_ends() {
+    let begin_ns = |trace| SectionRecord { start_ns: 5 * WAIT_NS, ..record(trace, None, 5 * WAIT_NS + 10) };
+    // Usual steps take less than a second, or two, or are not known yet.
+    for (median_ns, limit_ns) in [(Some(10), WAIT_NS), (Some(2 * WAIT_NS), 3 * WAIT_NS), (None, WAIT_NS)] {
+        let mut thinner = Thinner { steps: FIRST_STEPS, median_ns, ..Thinner::default() };
+        feed(&mut thinner, &begin_ns(1));
+        assert!(thinner.tick(5 * WAIT_NS + limit_ns - 2, 1).write.is_empty());
+        // One that began just now waits beside it.
+        feed(&mut thinner, &SectionRecord { start_ns: 5 * WAIT_NS + limit_ns, ..begin_ns(2) });
+        assert_eq!(thinner.tick(5 * WAIT_NS + limit_ns + 6, 1).write.len(), 1, "{median_ns:?}");
+        feed(&mut thinner, &begin_ns(1));
+        assert_eq!(thinner.tick(5 * WAIT_NS + limit_ns + 7, 1).write.len(), 1, "{median_ns:?}");
+        feed(&mut thinner, &begin_ns(1));
+        // Whatever the root says then.
+        assert_eq!(written(&feed(&mut thinner, &record(1, Some(4), 20))), [None, Some(4)]);
+        let decision = feed(&mut thinner, &record(2, Some(2), 20));
+        assert_eq!((decision.write.len(), decision.thinned), (1, 1));
+        assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+    }
+}
+
+#[test]
+fn what_is_marked_stays_whole_and_says_so_where_that_is_why() {
+    let mut thinner = Thinner { steps: FIRST_STEPS, median_ns: Some(100), ..Thinner::default() };
+    for (duration_ns, is_marked, expected) in
+        [(100, false, (1, false)), (100, true, (2, true)), (1_000, true, (2, false))]
+    {
+        thinner.add(&record(1, None, 10), &[], false, false);
+        let decision = thinner.add(&record(1, Some(2), duration_ns), &[], false, is_marked);
+        assert!(decision.write.iter().all(|waiting| waiting.is_marked == expected.1), "{duration_ns}");
+        assert_eq!((decision.write.len(), decision.thinned), (expected.0, 2 - expected.0 as u64));
+    }
 }
 
 #[test]
@@ -100,8 +166,8 @@ fn children_of_a_trace_that_was_written_do_not_wait() {
         feed(&mut thinner, &record(step, None, 10));
         assert!(feed(&mut thinner, &record(step, Some(4), 100)).write.is_empty());
     }
-    thinner.tick();
-    assert_eq!(thinner.tick().write.len(), 200);
+    thinner.tick(SOON_NS, 1);
+    assert_eq!(thinner.tick(SOON_NS, 1).write.len(), 200);
     for step in 0..100 {
         for _ in 0..2 {
             let decision = feed(&mut thinner, &record(step, None, 1_000));
