@@ -356,11 +356,12 @@ fn missing_parents_and_clock_jumps_are_told() {
 fn times_that_are_none_are_told_and_make_no_run_longer() {
     let trace = [5; 16];
     let latest = u64::try_from(i64::MAX).unwrap();
+    let at = |id, parent, name, start, end| GenSpan { start, end, ..span(trace, id, parent, name, 0, 0) };
     let spans = [
-        span(trace, 1, 0, "root", 0, latest),
-        span(trace, 2, 1, "never ends", 5, latest + 1),
-        span(trace, 3, 1, "never was", u64::MAX, u64::MAX),
-        span(trace, 4, 1, "sound", 6, 8),
+        at(1, 0, "root", 0, latest),
+        at(2, 1, "never ends", 5, latest + 1),
+        at(3, 1, "never was", u64::MAX, u64::MAX),
+        at(4, 1, "sound", 6, 8),
     ];
     let message = GenMessage { resource: resource(0), scope: "other".into(), spans: spans.to_vec() };
     for bytes in [otlp::prefixed(std::slice::from_ref(&message)), otlp::lines(&[message])] {
@@ -371,7 +372,7 @@ fn times_that_are_none_are_told_and_make_no_run_longer() {
         assert_eq!(kinds(&outcome), [(IssueKind::BadTime, 2)]);
         let reason = &outcome.issues[0].reason;
         assert!(
-            reason.starts_with("span \"never ends\" ends after") && reason.ends_with("counts as 0"),
+            reason.contains("span \"never ends\" ends after") && reason.ends_with("counts as 0"),
             "{reason}"
         );
     }

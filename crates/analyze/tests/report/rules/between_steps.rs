@@ -39,7 +39,7 @@ fn steps_that_infer_may_wait_for_requests() {
     assert!(finding.recommendation.ends_with("that is no loss."), "{}", finding.recommendation);
     summary.instances[0].throughput.elapsed_ns = 1_060 * MS;
     let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.severity, 5.7);
+    assert_eq!(finding.severity, 6.0);
 }
 
 #[test]
