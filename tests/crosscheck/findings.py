@@ -9,6 +9,7 @@ import evidence
 import report_steps
 import stats
 import warmup
+from ranks import from_step_to_step_of, late_rank, one_slow_rank, others_wait, slow_ranks, together
 
 WAITING = ("data_wait", "data_loading")
 PREPARATION = ("preprocessing", "augmentation", "collate")
@@ -64,36 +65,6 @@ def compare_findings(report, run, compare):
             compare.close(where, figure, gain[figure], stats.rounded(Fraction(expected, of), 6))
         most = 100 if severity is None else severity
         compare.close(where, "severity", finding["severity"], min(most, severity_of(direct, of)))
-
-
-def together(report):
-    """The ranks that do steps together: with their names, unless they do steps of their own."""
-    rows = [row for row in report["ranks"] if row["steps"]["count"]]
-    names = {row["resource"]["rank"] for row in rows}
-    if len(rows) < 2 or None in names or len(names) < len(rows):
-        return []
-    mode = next(mode for mode in report["detailed_metrics"]["modes"] if mode["mode"] == report["summary"]["mode"])
-    numbers = mode["step_range"]
-    apart = mode["numbers"] == "unique" and numbers and mode["all"]["count"] <= numbers[1] - numbers[0] + 1
-    return [] if apart else rows
-
-
-def exposed_of(row, phases):
-    return sum(time["exposed_ns"] for time in row["phases_per_step"] if time["phase"] in phases)
-
-
-def from_step_to_step_of(row, phase):
-    """What a rank spends in a phase in its steps and between them, by a step."""
-    return exposed_of(row, (phase,)) + sum(time["exposed_ns"] for time in row["phases_between_steps"] if time["phase"] == phase)
-
-
-def others_wait(report, direct):
-    """What ranks may wait for the cause on others, a step: no longer than it takes on these, nor than they wait at all."""
-    rows = together(report)
-    if not rows:
-        return 0
-    waits = sum(exposed_of(row, ("communication", "synchronization")) * row["steps"]["count"] for row in rows)
-    return min(direct * (len(rows) - 1), waits // sum(row["steps"]["count"] for row in rows))
 
 
 def rank_of(finding, report):
@@ -295,44 +266,9 @@ def computing_of(report, steps):
     return all_ns // max(1, steps.mode["all"]["count"])
 
 
-def late_rank(report):
-    """The one that communicates for at most two thirds as long as each of the others, and works for longer than any."""
-    rows = [(row["communication_per_step_ns"], row["resource"]["rank"], from_step_to_step(row)) for row in report["ranks"]]
-    if len(rows) < 2 or None in {value for row in rows for value in row} or len({rank for _, rank, _ in rows}) < len(rows):
-        return None
-    (late, rank, mean), *others = sorted(rows)
-    works = [max(0, others_mean - waits) for waits, _, others_mean in others]
-    is_late = 0 < others[0][0] >= 1.5 * late and max(works) < max(0, mean - late)
-    return rank if is_late else None
-
-
-def from_step_to_step(row):
-    """What a step takes with what follows it up to the next, on average."""
-    return row["throughput"]["elapsed_ns"] // row["steps"]["count"] if row["steps"]["count"] else None
-
-
-def works_of(row):
-    """What a rank's usual step takes without its waiting for others, where that is known."""
-    return row["works" if row["works"]["count"] else "steps"]["p50"]
-
-
-def slow_ranks(report):
-    """The ranks above the widest gap, half of them at most, and by how much the last of them is above the next."""
-    rows = [row for row in report["ranks"] if row["steps"]["count"]]
-    rows.sort(key=lambda row: (-works_of(row), row["resource"]["rank"]))
-    gaps = [works_of(before) - works_of(after) for before, after in zip(rows, rows[1 : len(rows) // 2 + 1])]
-    widest = gaps.index(max(gaps))
-    return rows[: widest + 1], gaps[widest]
-
-
 def slow_rank(finding, report, steps):
     slow, gap = slow_ranks(report)
     return gap, gap, slow[0]["steps"]["p50"], None
-
-
-def one_slow_rank(report):
-    slow, _ = slow_ranks(report)
-    return slow[0]["resource"]["rank"] if len(slow) == 1 else None
 
 
 def slow_preprocessing(finding, report, steps):
@@ -690,30 +626,35 @@ def long_warmup(finding, report, steps):
 
 
 def tiny_sections(finding, report, steps):
-    """Calls of at most a microsecond: 200 ns each on the training thread, a microsecond in the process at most."""
-    calls = 0
+    """Calls of at most a microsecond: 200 ns each of those on the training thread, and a microsecond of all at most."""
+    own = calls = 0
     for section in report["sections"]:
         if section["kind"] not in ("section", "micro_step"):
             continue
-        for number, total in calls_of(section, steps):
-            calls += number if number and total <= 1000 * number else 0
+        for number, total, driving in calls_of(section, steps):
+            if number and total <= 1000 * number:
+                own, calls = own + driving, calls + number
     if steps.sums:
         steps_ns, share = steps.sums["steps_ns"], Fraction(steps.sums["steps_ns"], steps.total)
     else:
         steps_ns, share = whole_steady(steps), Fraction(steps.mode["steady_ns"], steps.total)
-    direct, most = (int(whole(min(1, Fraction(calls * ns, steps_ns)) * share * steps.mean)) for ns in (200, 1000))
+    direct, most = (int(whole(min(1, Fraction(ns, steps_ns)) * share * steps.mean)) for ns in (200 * own, 1000 * calls))
     return direct, most, steps.mean, None
 
 
 def calls_of(section, steps):
-    """Calls inside steps and their time: in whole steps after warm-up, or by the sums."""
+    """Calls inside steps, their time, and how many are on driving threads, by the part of their time there: in whole steps
+    after warm-up, or by the sums, which know threads only as far as spans were read."""
+    part = next((part for part in section["in_steps"] if part["mode"] == steps.mode["mode"]), None)
+    if part is not None:
+        number, total, driving = (after_warmup(part, figure) for figure in ("calls", "total_ns", "driving_ns"))
     if steps.sums:
         if section["source"] == "aggregates" and "step" in section["path"].split("/")[:-1]:
-            yield section["count"], section["total"]
+            here = section["count"] if part is None else section["count"] * driving // total if total else 0
+            yield section["count"], section["total"], here
         return
-    for part in section["in_steps"]:
-        if part["mode"] == steps.mode["mode"]:
-            yield after_warmup(part, "calls"), after_warmup(part, "total_ns")
+    if part is not None:
+        yield number, total, number * driving // total if total else 0
 
 
 def deep_prefetch(finding, report, steps):

@@ -1,6 +1,7 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
 use super::{Config, Doc, Rule, Steps};
+use crate::narrow::narrow;
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -17,10 +18,12 @@ pub(super) const RULE: Rule = Rule {
                 good part of the step.",
         why: "A section is not free: its figures are those of the work and of the recording, and the step is slower than \
               without. The spans fill disks and queues besides.",
-        how: "The calls of all sections whose mean duration is at most `tiny_ns`, times what recording a section costs its \
-              own thread, divided by the time of the steps, warm-up excluded. The bound of the gain counts what the background thread does \
-              besides, as if it took a processor from the training thread. Both costs are measured ones, and thresholds: \
-              docs/overhead.md says how to measure yours. Spans that other libraries recorded are not judged.",
+        how: "The calls on the training thread of all sections whose mean duration is at most `tiny_ns`, times what recording a \
+              section costs its own thread, divided by the time of the steps, warm-up excluded. Of a section that runs on other \
+              threads as well, these are as large a part of its calls as of its time; where only sums of sections are known, all \
+              are judged. The bound of the gain counts what the background thread does besides, for calls on any thread, as if it \
+              took a processor from the training thread, and as if that waited for all the others. Both costs are measured ones, and \
+              thresholds: docs/overhead.md says how to measure yours. Spans that other libraries recorded are not judged.",
         advice: "Put one section around the loop instead of one into it. Where the calls matter, record their number \
                  (`stepscope::value!`) or at a level of their own. At level `basic` sections are summed and leave no spans.",
         example: "Recording tiny sections takes 21 % of the step time.\n\
@@ -45,8 +48,11 @@ thresholds! {
 
 /// Tiny sections of the steps that were read whole, or of all by the sums.
 struct Tiny<'a> {
+    /// Calls on the threads that drive steps; by the sums, which know none, those that are not known to be on others.
     calls: u64,
-    /// The one with most calls, of equals the first path, and its calls.
+    /// Calls on other threads.
+    elsewhere: u64,
+    /// The one with most calls on the former, of equals the first path, and these.
     most: Option<(&'a SectionRow, u64)>,
     steps: u64,
     steps_ns: u64,
@@ -59,28 +65,35 @@ impl<'a> Tiny<'a> {
             Some(sums) => (sums.steps, sums.steps_ns),
             None => (whole.steps, whole.total_ns),
         };
-        let mut tiny = Self { calls: 0, most: None, steps: in_steps, steps_ns };
+        let mut tiny = Self { calls: 0, elsewhere: 0, most: None, steps: in_steps, steps_ns };
         for row in summary.sections.iter().filter(|row| row.is_part()) {
-            let part = match &steps.sums {
+            let part = row.in_mode(steps.mode.mode).map(InSteps::after_warmup);
+            let called = match &steps.sums {
                 Some(sums) => {
                     sums.inside.get(row.path.as_str()).map(|row| (row.stats.count, row.stats.total))
                 }
-                None => {
-                    let part = row.in_mode(steps.mode.mode).map(InSteps::after_warmup);
-                    part.map(|part| (part.calls, part.total_ns))
-                }
+                None => part.map(|part| (part.calls, part.total_ns)),
             };
-            let Some((calls, total_ns)) = part else { continue };
+            let Some((calls, total_ns)) = called else { continue };
             if calls == 0 || total_ns > tiny_ns.saturating_mul(calls) {
                 continue;
             }
-            tiny.calls = tiny.calls.saturating_add(calls);
-            if tiny.most.is_none_or(|(_, most)| calls > most) {
-                tiny.most = Some((row, calls));
+            let driving = part.map_or(calls, |part| on_driving_threads(calls, &part));
+            tiny.calls = tiny.calls.saturating_add(driving);
+            tiny.elsewhere = tiny.elsewhere.saturating_add(calls - driving);
+            if driving > 0 && tiny.most.is_none_or(|(_, most)| driving > most) {
+                tiny.most = Some((row, driving));
             }
         }
         tiny
     }
+}
+
+/// Of so many calls of a section those on threads that drive steps: as large a part as of its time. Of calls that take no time
+/// at all nobody knows it.
+fn on_driving_threads(calls: u64, part: &InSteps) -> u64 {
+    let driving = u128::from(calls).saturating_mul(part.driving_ns.min(part.total_ns).into());
+    driving.checked_div(part.total_ns.into()).map_or(0, narrow)
 }
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
@@ -93,30 +106,36 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::unknown("another library recorded the spans, and what they cost is not known");
     }
     let tiny = Tiny::of(summary, &steps, thresholds.tiny_ns);
-    let cost = |ns: u64| steps.share_inside(tiny.calls.saturating_mul(ns), tiny.steps_ns);
-    let share = cost(thresholds.section_cost_ns);
+    let cost = |calls: u64, ns: u64| steps.share_inside(calls.saturating_mul(ns), tiny.steps_ns);
+    let share = cost(tiny.calls, thresholds.section_cost_ns);
+    let all = tiny.calls.saturating_add(tiny.elsewhere);
+    let per_step = |calls: u64| calls.saturating_add(tiny.steps / 2) / tiny.steps.max(1);
     let Some((row, calls)) = tiny.most.filter(|_| share >= thresholds.min_share) else {
-        return Verdict::fine(match tiny.calls {
-            0 => format!("no section takes less than {}", duration(thresholds.tiny_ns)),
-            _ => format!(
-                "recording the sections below {} takes {}",
-                duration(thresholds.tiny_ns),
-                percent(share)
+        let below = duration(thresholds.tiny_ns);
+        return Verdict::fine(match (all, per_step(tiny.elsewhere)) {
+            (0, _) => format!("no section takes less than {below}"),
+            (_, 0) => format!("recording the sections below {below} takes {}", percent(share)),
+            (_, elsewhere) => format!(
+                "recording the sections below {below} takes {} on the training thread; {} a step are on other threads, \
+                 whose time is not the step's",
+                percent(share),
+                things(elsewhere, "call", "calls")
             ),
         });
     };
     let mean_ns = steps.mean_ns();
     let saved = |share: f64| (share * mean_ns as f64).round() as u64;
-    let most = cost(thresholds.process_cost_ns.max(thresholds.section_cost_ns));
+    let most = cost(all, thresholds.process_cost_ns.max(thresholds.section_cost_ns));
     let Some(mut gain) = Gain::with_side_effects(saved(share), saved(most), mean_ns) else {
         return Verdict::unknown("steps have no duration");
     };
     gain.because = Some(format!(
-        "{} is recording on the training thread; the rest is what the background thread may take from it",
-        percent(gain.direct_share)
+        "{} is recording {}; the rest is what the background thread may take from it{}",
+        percent(gain.direct_share),
+        if steps.sums.is_some() { "itself" } else { "on the training thread" },
+        if tiny.elsewhere > 0 { ", and recording on other threads, if it waits for these" } else { "" }
     ));
     let gain = gain.of(steps.base());
-    let per_step = |calls: u64| calls.saturating_add(tiny.steps / 2) / tiny.steps.max(1);
     let each_ns = row.stats.mean.map(|mean| mean.round() as u64);
     Verdict::Found(vec![Finding {
         title: format!(
@@ -133,6 +152,10 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with("recording_share", rounded(share, 6))
             .with("recording_per_step_ns", gain.saved_ns_per_step.min(saved(share)))
             .with("tiny_calls_per_step", per_step(tiny.calls))
+            .with_known(
+                "tiny_calls_on_other_threads_per_step",
+                Some(per_step(tiny.elsewhere)).filter(|&calls| calls > 0),
+            )
             .with("calls_per_step", per_step(calls))
             .with_known("call_mean_ns", each_ns)
             .with("section_cost_ns", thresholds.section_cost_ns)
