@@ -145,13 +145,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("limiting_loader", waits_for.and_then(|_| loader.limiting().name()));
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
     let section = steps.worst_section(&[phase]);
-    let of = steps.base().as_str();
-    let title = if serial {
-        let place = if steps.sums.is_some() { steps.by() } else { " on the training thread" };
-        format!("{} of {of} goes into loading data{place}.", percent(share))
-    } else {
-        format!("{} of {of} is spent waiting for batches{}.", percent(share), steps.by())
-    };
     let advice = if serial {
         serial_advice(rest_ns, loader.cpus, beside.ranks)
     } else {
@@ -159,7 +152,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let recommendation = format!("{advice}{}", steps.caveat());
     Verdict::Found(vec![Finding {
-        title,
+        title: title(&steps, exposed_ns, serial),
         severity: severity_beside(&gain, section, exposed_ns, &steps),
         section: section.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
@@ -168,6 +161,29 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         recommendation,
         predicted_gain: Some(gain),
     }])
+}
+
+/// What share the step waits and loads, and how much of it is which, where both are worth telling.
+fn title(steps: &Steps<'_>, exposed_ns: u64, serial: bool) -> String {
+    let share = |phases| steps.share(steps.exposed_ns(phases));
+    let (of, all) = (steps.base().as_str(), percent(steps.share(exposed_ns)));
+    let place = if steps.sums.is_some() { steps.by() } else { " on the training thread" };
+    let is_told = |share: f64| share >= TOLD;
+    match (serial, share(LOADING), share(WAIT)) {
+        (true, loading, waiting) if is_told(waiting) => format!(
+            "{all} of {of} goes into loading data ({}) and waiting for batches ({}){place}.",
+            percent(loading),
+            percent(waiting)
+        ),
+        (true, ..) => format!("{all} of {of} goes into loading data{place}."),
+        (false, loading, waiting) if is_told(loading) => format!(
+            "{all} of {of} is spent waiting for batches ({}) and loading data ({}){}.",
+            percent(waiting),
+            percent(loading),
+            steps.by()
+        ),
+        (false, ..) => format!("{all} of {of} is spent waiting for batches{}.", steps.by()),
+    }
 }
 
 /// What it brings at most if nobody waited, and nobody computed beside the step; the latter's part a step.

@@ -170,6 +170,36 @@ fn waits_while_batches_lie_ready_are_not_the_loaders_fault() {
 }
 
 #[test]
+fn what_is_loaded_and_what_is_waited_for_are_told_apart() {
+    let titles = |loaded_ns, waited_ns| {
+        let summary = Run::of(100, 10 * MS)
+            .phase(Phase::DataLoading, "load", loaded_ns)
+            .phase(Phase::DataWait, "data_wait", waited_ns)
+            .build();
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        let verdict = report::build(&summary, report::Reading::default(), &Config::default()).summary.verdict;
+        (finding.title, verdict)
+    };
+    let (title, verdict) = titles(2_400_000, 2_300_000);
+    assert_eq!(
+        title,
+        "47 % of the step time goes into loading data (24 %) and waiting for batches (23 %) on the training thread."
+    );
+    assert_eq!(verdict, "Input bound: 47 % of the step time is input, 24 % loading data.");
+    let (title, verdict) = titles(3 * MS, 100_000);
+    assert_eq!(
+        title,
+        "31 % of the step time goes into loading data (30 %) and waiting for batches (1.0 %) on the training thread."
+    );
+    assert_eq!(verdict, "Input bound: 30 % of the step time goes into loading data.");
+    let (title, _) = titles(MS, 2 * MS);
+    assert_eq!(title, "30 % of the step time is spent waiting for batches (20 %) and loading data (10 %).");
+    // What nobody would see is not told.
+    let (title, _) = titles(3 * MS, 40_000);
+    assert_eq!(title, "30 % of the step time goes into loading data on the training thread.");
+}
+
+#[test]
 fn loading_on_the_training_thread_moves_to_threads() {
     let summary = Run::of(100, 10 * MS).phase(Phase::DataLoading, "load", 6 * MS).build();
     let [finding] = found(RULE, &summary).try_into().unwrap();
