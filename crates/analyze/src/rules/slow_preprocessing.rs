@@ -4,8 +4,10 @@
 use stepscope_core::Phase;
 
 use super::common::once::severity_beside;
-use super::{Config, Doc, Rule, Steps};
-use crate::report::units::{duration, percent};
+use super::common::tail::is_inside;
+use super::{Config, Doc, Rule, Steps, TOLD};
+use crate::report::names;
+use crate::report::units::{duration, listed, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
 use crate::steps::PREPARATION;
 use crate::summary::{SectionRow, Summary};
@@ -73,11 +75,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             noted.map_or_else(String::new, |ns| format!(", {} a sample", duration(ns)))
         ));
     }
-    let phase = PREPARATION
-        .iter()
-        .copied()
-        .max_by_key(|&phase| (steps.exposed_ns(&[phase]), std::cmp::Reverse(phase)))
-        .unwrap_or(Phase::Preprocessing);
+    let phases = by_time(&steps);
+    let phase = phases.first().map_or(Phase::Preprocessing, |&(_, phase)| phase);
     let Some(gain) = steps.gain_of_work(exposed_ns, steps.mode.quick_without_preparation_ns, "preparation")
     else {
         return Verdict::unknown("steps have no duration");
@@ -104,7 +103,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             "{} of {} goes into {}{}.",
             percent(share),
             steps.base().as_str(),
-            word(phase),
+            words(&phases, &steps),
             place(&steps)
         ),
         severity: severity_beside(&gain, worst, exposed_ns, &steps),
@@ -114,11 +113,40 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         evidence,
         recommendation: format!(
             "{}{}",
-            advice(worst, part.map(|part| part.calls / part.steps.max(1)), rest_ns),
+            advice(
+                worst,
+                part.map(|part| part.calls / part.steps.max(1)),
+                &Others::of(summary, worst, exposed_ns, &steps),
+                rest_ns
+            ),
             steps.caveat()
         ),
         predicted_gain: Some(gain),
     }])
+}
+
+/// The phases of preparation with their time, the longest first; of equals the first one in the vocabulary's order.
+fn by_time(steps: &Steps<'_>) -> Vec<(u64, Phase)> {
+    let mut phases: Vec<(u64, Phase)> =
+        PREPARATION.iter().map(|&phase| (steps.exposed_ns(&[phase]), phase)).collect();
+    phases.sort_by_key(|&(ns, phase)| (std::cmp::Reverse(ns), phase));
+    phases
+}
+
+/// What the time goes into: `collation`, or, where several are worth telling, `preprocessing (13 %) and collation (12 %)`.
+fn words(phases: &[(u64, Phase)], steps: &Steps<'_>) -> String {
+    let told: Vec<_> = phases
+        .iter()
+        .map(|&(ns, phase)| (steps.share(ns), phase))
+        .filter(|&(share, _)| share >= TOLD)
+        .collect();
+    match told.as_slice() {
+        [] => word(Phase::Preprocessing).into(),
+        [(_, phase)] => word(*phase).into(),
+        several => {
+            listed(several.iter().map(|&(share, phase)| format!("{} ({})", word(phase), percent(share))))
+        }
+    }
 }
 
 /// Where it runs; the sums of sections do not know it.
@@ -134,7 +162,72 @@ const fn word(phase: Phase) -> &'static str {
     }
 }
 
-fn advice(worst: Option<&SectionRow>, calls_per_step: Option<u64>, step_ns: u64) -> String {
+/// What prepares besides the section that is named and what is inside of it.
+struct Others {
+    /// Their time a step; 0 where it is not worth telling.
+    per_step_ns: u64,
+    /// Those of them that are known in steps and worth telling, with their time in one, the longest first; at most
+    /// [`NAMED`].
+    sections: Vec<(String, u64)>,
+}
+
+/// How many other sections are named.
+const NAMED: usize = 3;
+
+impl Others {
+    fn of(summary: &Summary, worst: Option<&SectionRow>, exposed_ns: u64, steps: &Steps<'_>) -> Self {
+        let prepares = |row: &&SectionRow| {
+            row.is_part()
+                && row.phase.as_ref().is_some_and(|name| PREPARATION.iter().any(|&phase| name.is(phase)))
+        };
+        let is_its = |row: &SectionRow| {
+            worst.is_some_and(|worst| worst.path == row.path || is_inside(&row.path, &worst.path))
+        };
+        let per_step = |row: &SectionRow| match &steps.sums {
+            Some(sums) => {
+                sums.inside.get(row.path.as_str()).map_or(0, |row| row.stats.total / sums.steps.max(1))
+            }
+            None => {
+                let exposed_ns =
+                    row.in_mode(steps.mode.mode).map_or(0, |part| part.after_warmup().exposed_ns);
+                exposed_ns / steps.mode.whole_after_warmup().steps.max(1)
+            }
+        };
+        let is_told = |ns: u64| ns as f64 >= TOLD * steps.mean_ns() as f64;
+        let times = || summary.sections.iter().filter(prepares).map(|row| (row, per_step(row)));
+        let inside = times().filter(|(row, _)| is_its(row));
+        let own_ns = match &steps.sums {
+            // There the time of a section holds that of what is inside of it.
+            Some(_) => worst.map_or(0, per_step),
+            None => inside.fold(0, |sum, (_, ns)| u64::saturating_add(sum, ns)),
+        };
+        let per_step_ns = steps.per_step(exposed_ns).saturating_sub(own_ns);
+        let mut sections: Vec<(String, u64)> = times()
+            .filter(|&(row, ns)| !is_its(row) && is_told(ns))
+            .map(|(row, ns)| (row.path.clone(), ns))
+            .collect();
+        // Of equals the first path.
+        sections.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        sections.truncate(NAMED);
+        Self { per_step_ns: if is_told(per_step_ns) { per_step_ns } else { 0 }, sections }
+    }
+
+    /// `, and with it what else prepares (`step/b` 1.90 ms a step)`; empty where there is nothing else.
+    fn words(&self) -> String {
+        if self.per_step_ns == 0 {
+            return String::new();
+        }
+        let each = |(path, ns): &(String, u64)| format!("`{}` {}", names::path(path), duration(*ns));
+        let named = listed(self.sections.iter().map(each));
+        format!(
+            ", and with it what else prepares, {} a step{}",
+            duration(self.per_step_ns),
+            if named.is_empty() { named } else { format!(" ({named})") }
+        )
+    }
+}
+
+fn advice(worst: Option<&SectionRow>, calls_per_step: Option<u64>, others: &Others, step_ns: u64) -> String {
     let path = worst.map_or("it".into(), |row| format!("`{}`", row.path));
     let (once, what) = match calls_per_step {
         Some(calls) if calls > 1 => {
@@ -146,8 +239,9 @@ fn advice(worst: Option<&SectionRow>, calls_per_step: Option<u64>, step_ns: u64)
         _ => (String::new(), path),
     };
     format!(
-        "{once}Move {what} into the loader threads, where it runs while the step before computes; the rest of the \
+        "{once}Move {what} into the loader threads{}, where it runs while the step before computes; the rest of the \
          step takes {}.",
+        others.words(),
         duration(step_ns)
     )
 }

@@ -15,7 +15,10 @@ fn the_section_that_holds_the_step_up_is_named() {
         .phase(Phase::Preprocessing, "preprocessing", 5 * MS)
         .build();
     let [finding] = found(RULE, &summary).try_into().unwrap();
-    assert_eq!(finding.title, "60 % of the step time goes into preprocessing on the training thread.");
+    assert_eq!(
+        finding.title,
+        "60 % of the step time goes into preprocessing (50 %) and collation (10 %) on the training thread."
+    );
     assert_eq!(finding.severity, 60.0);
     assert_eq!(finding.section.as_deref(), Some("step/preprocessing"));
     assert_eq!(finding.evidence.get("collate_share"), Some(&json!(0.1)));
@@ -26,6 +29,40 @@ fn the_section_that_holds_the_step_up_is_named() {
     assert_eq!(
         gain.because.as_deref(),
         Some("60 % is preparation; 2.4 % is what it may cost the rest in caches")
+    );
+}
+
+#[test]
+fn all_that_prepares_is_named_and_what_is_left_is_without_all_of_it() {
+    // Of 15 ms preparation takes 5.75.
+    let summary = Run::of(100, 15 * MS)
+        .phase(Phase::Forward, "forward", 9 * MS)
+        .phase(Phase::Preprocessing, "a", 2 * MS)
+        .phase(Phase::Augmentation, "b", 1_900_000)
+        .phase(Phase::Collate, "c", 1_800_000)
+        .phase(Phase::Collate, "a/pad", 50_000)
+        .build();
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(
+        finding.title,
+        "38 % of the step time goes into preprocessing (13 %), augmentation (13 %) and collation (12 %) on the training \
+         thread."
+    );
+    assert_eq!(
+        finding.recommendation,
+        "Move `step/a` into the loader threads, and with it what else prepares, 3.70 ms a step (`step/b` 1.90 ms and \
+         `step/c` 1.80 ms), where it runs while the step before computes; the rest of the step takes 9.25 ms."
+    );
+    // What is inside of the section moves with it.
+    let one = Run::of(100, 10 * MS)
+        .phase(Phase::Preprocessing, "a", 2 * MS)
+        .phase(Phase::Collate, "a/pad", 2 * MS)
+        .build();
+    let [finding] = found(RULE, &one).try_into().unwrap();
+    assert_eq!(
+        finding.recommendation,
+        "Move `step/a` into the loader threads, where it runs while the step before computes; the rest of the step takes \
+         6.00 ms."
     );
 }
 
