@@ -255,21 +255,55 @@ def checkpoint_stalls(finding, report, steps):
     between = steps.between(phases)
     exposed = steps.inside(phases) + between
     section = worst(report, steps, phases)
-    calls = next((row["stats"] for row in steps.outside if row["phase"] == "checkpoint"), None)
-    # Of what is inside of a checkpoint, that as a whole.
-    around = [row for row in report["sections"] if row.get("phase") == "checkpoint" and f"{section}/".startswith(f"{row['path']}/")]
-    calls = calls or min(around, key=lambda row: len(row["path"]), default=None)
+    between_all = next((row["stats"] for row in steps.outside if row["phase"] == "checkpoint" and row["stats"]["count"]), None)
+    inside = whole_checkpoints(report, steps)
+    count = sum(part["calls"] - part["warmup_calls"] for _, part in inside)
+    # By its calls, the kind that takes most: that around the section, or what is between steps.
+    kinds = [(between_all["total"], between_all["p50"])] if between_all else []
+    kinds += [
+        (part["driving_ns"] - part["warmup_driving_ns"], row["p50"]) for row, part in inside if f"{section}/".startswith(f"{row['path']}/")
+    ]
+    longest = [row["max"] for row, _ in inside] + ([between_all["max"]] if between_all else [])
+    calls = count + (between_all["count"] if between_all else 0)
     of = Fraction(exposed, max(1, steps.total + between))
     expected = {
         "checkpoint_share": six(of),
         "checkpoint_total_ns": exposed,
         "checkpoint_between_steps_ns": between,
         "steps": steps.count,
-        "checkpoints": calls and calls["count"],
-        "checkpoint_p50_ns": calls and calls["p50"],
-        "checkpoint_max_ns": calls and calls["max"],
+        "checkpoints": calls or None,
+        "checkpoints_between_steps": between_all["count"] if between_all and count else None,
+        "checkpoint_p50_ns": max(kinds)[1] if kinds else None,
+        "checkpoint_max_ns": max(longest, default=None),
     }
     return expected, of, section
+
+
+def whole_checkpoints(report, steps):
+    """Checkpoints on threads that drive steps, after warm-up, each with its part in these: without what is inside of one."""
+    rows = [row for row in report["sections"] if row.get("phase") == "checkpoint"]
+    paths = [row["path"] for row in rows]
+    outermost = [row for row in rows if not any(row["path"].startswith(f"{path}/") for path in paths)]
+    parts = [(row, part) for row in outermost for part in row["in_steps"] if part["mode"] == steps.mode["mode"]]
+    return [(row, part) for row, part in parts if part["driving_ns"] > part["warmup_driving_ns"]]
+
+
+def deep_prefetch(finding, report, steps):
+    """Of several loaders by the waits that name this one, if any do."""
+    batches, waits = report["detailed_metrics"]["batches"]["loaders"], report["detailed_metrics"]["waits"]
+    named = [one for one in batches if one["waits"]["depth"]["p50"] is not None] if len(batches) > 1 else []
+    its_own = [one for one in named if one["name"] == finding["evidence"].get("loader")]
+    workers = max((len(one["workers"]) for one in its_own or batches), default=0)
+    waits = its_own[0]["waits"] if its_own else waits
+    expected = {
+        "loader": its_own[0]["name"] if named else None,
+        "queue_depth_p50": waits["depth"]["p50"],
+        "queue_time_p50_ns": waits["queue"]["p50"],
+        "workers": workers or None,
+    }
+    rows = [row for row in report["sections"] if row["kind"] == "batch" and (not named or row["name"] == its_own[0]["name"])]
+    section = min(rows, key=lambda row: (-row["count"], row["path"]), default={"path": None})["path"]
+    return expected, None, section
 
 
 def evaluation_stalls(finding, report, steps, evaluation, stalls):
