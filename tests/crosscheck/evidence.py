@@ -392,5 +392,5 @@ def worst(report, steps, phases):
 
 OF_RULE = {
     rule.__name__: rule
-    for rule in (input_bound, slow_preprocessing, slow_section, checkpoint_stalls, evaluation_stalls, memory_growth)
+    for rule in (input_bound, slow_preprocessing, slow_section, checkpoint_stalls, deep_prefetch, evaluation_stalls, memory_growth)
 }

@@ -8,7 +8,7 @@ use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::report::units::{bytes, count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
 use crate::steps::WAITING;
-use crate::summary::{SectionRow, Summary};
+use crate::summary::{LoaderRow, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "deep_prefetch",
@@ -22,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
               chosen by what the model has learnt, they are chosen early.",
         how: "The median number of finished batches when one is taken, and how long it lay there, as the waits for batches \
               of `stepscope::Loader` carry them. A finding needs a queue that is deep absolutely and by the number of \
-              workers, and steps that hardly wait. What the queue holds is that number times what making a batch leaves \
+              workers, and steps that hardly wait. Of several loaders each is judged by itself: by the waits that name it, which \
+              hold up steps and what is between them, and by its own workers. What the queue holds is that number times what making a batch leaves \
               allocated, where allocations are counted. It costs memory and no time, so that the severity is small and \
               no time is predicted to be gained. For how long the loaders waited for a place in the queue stands beside \
               it, where batches say it.",
@@ -55,73 +56,167 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let waits = &summary.waits;
-    let Some(depth) = waits.depth.p50 else {
+    let mut queues = Queue::all(summary, &steps);
+    // The deepest first, of equals the first name.
+    queues.sort_by(|a, b| b.depth.cmp(&a.depth).then_with(|| a.name.cmp(&b.name)));
+    let Some(deepest) = queues.first() else {
         let how = match Recorder::of(summary) {
             Recorder::Stepscope => "; wrap the loader with `stepscope::Loader`",
             Recorder::Pytorch | Recorder::Other => "",
         };
         return Verdict::unknown(format!("waits for batches do not say how many were ready{how}"));
     };
-    let most_workers = summary.batches.loaders.iter().map(|row| row.workers.len() as u64).max();
-    let enough = thresholds
-        .min_depth
-        .max(thresholds.min_depth_per_worker.saturating_mul(most_workers.unwrap_or(0)))
-        .max(1);
-    let waiting = steps.share(steps.exposed_ns(WAITING));
-    if depth < enough || waiting > thresholds.max_waiting_share {
-        return Verdict::fine(format!(
-            "{} ready when one is taken, and steps wait for {} of their time",
-            if depth == 1 { "1 batch is".into() } else { format!("{} batches are", count(depth)) },
-            percent(waiting)
-        ));
+    let found: Vec<Finding> = queues
+        .iter()
+        .filter(|queue| {
+            queue.depth >= queue.enough(thresholds) && queue.waiting <= thresholds.max_waiting_share
+        })
+        .map(|queue| queue.finding(thresholds))
+        .collect();
+    if found.is_empty() { Verdict::fine(deepest.words()) } else { Verdict::Found(found) }
+}
+
+/// A loader's queue, or that of all loaders where waits do not name theirs.
+struct Queue<'a> {
+    /// Of several loaders its name.
+    name: Option<&'a str>,
+    depth: u64,
+    time_ns: Option<u64>,
+    /// Share of the steps' time for which they wait for its batches.
+    waiting: f64,
+    workers: Option<u64>,
+    /// Share of their time for which its workers wait for a place in it.
+    slot_wait_share: Option<f64>,
+    /// The section that makes its batches, where it is known.
+    section: Option<&'a SectionRow>,
+}
+
+impl<'a> Queue<'a> {
+    fn all(summary: &'a Summary, steps: &Steps<'_>) -> Vec<Self> {
+        let loaders = &summary.batches.loaders;
+        let many = |row: &LoaderRow| Some(row.workers.len() as u64).filter(|&workers| workers > 0);
+        let of = |row: &'a LoaderRow| Self::of_loader(summary, row, many(row), steps);
+        let named: Vec<Self> = loaders.iter().filter_map(of).collect();
+        if loaders.len() > 1 && !named.is_empty() {
+            return named;
+        }
+        let Some(depth) = summary.waits.depth.p50 else { return Vec::new() };
+        // Of several of which waits do not say which is theirs, the one that waits most.
+        let shares = loaders.iter().filter_map(|row| row.slot_wait_share);
+        vec![Self {
+            name: None,
+            depth,
+            time_ns: summary.waits.queue.p50,
+            waiting: steps.share(steps.exposed_ns(WAITING)),
+            workers: loaders.iter().filter_map(many).max(),
+            slot_wait_share: shares.max_by(f64::total_cmp),
+            section: largest_batch(summary, None),
+        }]
     }
-    let batch_bytes = kept_bytes(summary);
-    let held_bytes = batch_bytes.map(|bytes| bytes.saturating_mul(depth));
-    let holds = held_bytes.map_or_else(String::new, |held| format!(", which hold about {}", bytes(held)));
-    let least = (enough / 2).max(1);
-    Verdict::Found(vec![Finding {
-        title: format!(
-            "Loaders are {} ahead of steps that do not wait{holds}.",
-            things(depth, "batch", "batches")
-        ),
-        severity: severity(thresholds.severity),
-        section: largest_batch(summary).map(|row| row.path.clone()),
-        phase: None,
-        rank: None,
-        evidence: Evidence::new()
-            .with("queue_depth_p50", depth)
-            .with_known("queue_time_p50_ns", waits.queue.p50)
-            .with("waiting_share", rounded(waiting, 6))
-            .with_known("loaders_waiting_share", slot_wait_share(summary).map(|share| rounded(share, 6)))
-            .with_known("workers", most_workers)
-            .with_known("batch_bytes", batch_bytes)
-            .with_known("held_bytes", held_bytes),
-        recommendation: format!(
-            "Make fewer batches ahead, {} for a start: the usual one lies in the queue for {} before it is taken.{}",
-            count(least),
-            duration(waits.queue.p50.unwrap_or(0)),
-            slot_wait_share(summary).filter(|&share| share >= TOLD).map_or_else(String::new, |share| {
-                format!(" The loaders wait {} of their time for a place in it.", percent(share))
-            })
-        ),
-        predicted_gain: None,
-    }])
+
+    /// Of one of several loaders; absent where no wait names it and says how deep its queue was.
+    fn of_loader(
+        summary: &'a Summary,
+        row: &'a LoaderRow,
+        workers: Option<u64>,
+        steps: &Steps<'_>,
+    ) -> Option<Self> {
+        // (Waits are known with warm-up, so the time is that of all steps, and of the input between them.)
+        let all_ns = steps.mode.all.total.saturating_add(summary.input.between_ns);
+        let waiting = row.held_up_ns(steps.mode.mode) as f64 / all_ns.max(1) as f64;
+        Some(Self {
+            name: Some(&row.name),
+            depth: row.waits.depth.p50?,
+            time_ns: row.waits.queue.p50,
+            // No longer than steps wait at all.
+            waiting: waiting.min(steps.share(steps.exposed_ns(WAITING))),
+            workers,
+            slot_wait_share: row.slot_wait_share,
+            section: largest_batch(summary, Some(&row.name)),
+        })
+    }
+
+    /// From how many batches on it is deep.
+    fn enough(&self, thresholds: &Thresholds) -> u64 {
+        let by_workers = thresholds.min_depth_per_worker.saturating_mul(self.workers.unwrap_or(0));
+        thresholds.min_depth.max(by_workers).max(1)
+    }
+
+    fn words(&self) -> String {
+        let depth = things(self.depth, "batch", "batches");
+        let are = if self.depth == 1 { "is" } else { "are" };
+        let (of, them) = match self.name {
+            Some(name) => (format!(" of the loader `{name}`"), " for these"),
+            None => (String::new(), ""),
+        };
+        format!(
+            "{depth}{of} {are} ready when one is taken, and steps wait{them} for {} of their time",
+            percent(self.waiting)
+        )
+    }
+
+    fn finding(&self, thresholds: &Thresholds) -> Finding {
+        let batch_bytes = self.section.and_then(kept_bytes);
+        let held_bytes = batch_bytes.map(|bytes| bytes.saturating_mul(self.depth));
+        let holds = held_bytes.map_or_else(String::new, |held| format!(", which hold about {}", bytes(held)));
+        let least = (self.enough(thresholds) / 2).max(1);
+        let depth = things(self.depth, "batch", "batches");
+        let (title, whose, who) = match self.name {
+            None => (
+                format!("Loaders are {depth} ahead of steps that do not wait{holds}."),
+                String::new(),
+                "The loaders wait".into(),
+            ),
+            Some(name) => (
+                format!("The loader `{name}` is {depth} ahead of steps that do not wait for it{holds}."),
+                format!(" of `{name}`"),
+                format!("Loader `{name}` waits"),
+            ),
+        };
+        let full = self.slot_wait_share.filter(|&share| share >= TOLD);
+        let full = full.map(|share| {
+            format!(
+                " {who} {} of {} time for a place in it.",
+                percent(share),
+                if self.name.is_some() { "its" } else { "their" }
+            )
+        });
+        Finding {
+            title,
+            severity: severity(thresholds.severity),
+            section: self.section.map(|row| row.path.clone()),
+            phase: None,
+            rank: None,
+            evidence: Evidence::new()
+                .with_known("loader", self.name)
+                .with("queue_depth_p50", self.depth)
+                .with_known("queue_time_p50_ns", self.time_ns)
+                .with("waiting_share", rounded(self.waiting, 6))
+                .with_known("loaders_waiting_share", self.slot_wait_share.map(|share| rounded(share, 6)))
+                .with_known("workers", self.workers)
+                .with_known("batch_bytes", batch_bytes)
+                .with_known("held_bytes", held_bytes),
+            recommendation: format!(
+                "Make fewer batches{whose} ahead, {} for a start: the usual one lies in the queue for {} before it is taken.{}",
+                count(least),
+                duration(self.time_ns.unwrap_or(0)),
+                full.unwrap_or_default()
+            ),
+            predicted_gain: None,
+        }
+    }
 }
 
-/// The section that makes most batches; of equals the first path.
-fn largest_batch(summary: &Summary) -> Option<&SectionRow> {
-    let batches = summary.sections.iter().rev().filter(|row| row.kind == SectionKind::Batch);
-    batches.max_by_key(|row| row.stats.count)
-}
-
-/// Share of their time for which loaders wait for a place in the queue; of the one that waits most.
-fn slot_wait_share(summary: &Summary) -> Option<f64> {
-    summary.batches.loaders.iter().filter_map(|row| row.slot_wait_share).max_by(f64::total_cmp)
+/// The section that makes most batches; of equals the first path. Of one of several loaders only where it has the loader's
+/// name: others share theirs.
+fn largest_batch<'a>(summary: &'a Summary, loader: Option<&str>) -> Option<&'a SectionRow> {
+    let is_its =
+        |row: &&SectionRow| row.kind == SectionKind::Batch && loader.is_none_or(|loader| row.name == loader);
+    summary.sections.iter().rev().filter(is_its).max_by_key(|row| row.stats.count)
 }
 
 /// What making a batch leaves allocated; absent where allocations are not counted.
-fn kept_bytes(summary: &Summary) -> Option<u64> {
-    let memory = largest_batch(summary)?.memory?;
+fn kept_bytes(row: &SectionRow) -> Option<u64> {
+    let memory = row.memory?;
     memory.alloc_bytes.saturating_sub(memory.free_bytes).checked_div(memory.spans).filter(|&bytes| bytes > 0)
 }

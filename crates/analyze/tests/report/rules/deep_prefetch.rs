@@ -1,10 +1,10 @@
 //! Fixtures of `deep_prefetch`.
 
-use stepscope_analyze::summary::SectionMemory;
-use stepscope_core::{Phase, SectionKind};
+use stepscope_analyze::summary::{HeldUp, SectionMemory};
+use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
-use crate::fixture::{MS, Run, healthy};
+use crate::fixture::{MS, Run, healthy, same};
 
 const RULE: &str = "deep_prefetch";
 
@@ -54,4 +54,50 @@ fn loaders_that_nobody_wrapped_are_not_known() {
     let bare = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 10_000).build();
     assert!(unknown(RULE, &bare).contains("stepscope::Loader"));
     assert!(unknown(RULE, &Run::of(19, MS).waits(1, 1, 20).build()).starts_with("19 steps"));
+}
+
+#[test]
+fn of_several_loaders_each_is_judged_by_its_own_queue() {
+    let two = |images: (u64, u64), labels: (u64, u64)| {
+        // The waits of both together are as deep as the usual one.
+        let mut summary = ahead(2, 10_000).build();
+        let first = summary.batches.loaders.remove(0);
+        for (name, (depth, held_up_ns)) in [("images", images), ("labels", labels)] {
+            let mut row = first.clone();
+            row.name = name.into();
+            row.waits = summary.waits;
+            row.waits.depth = same(100, depth);
+            row.waits.queue = same(100, depth * 10 * MS);
+            row.held_up = vec![HeldUp { mode: Some(Mode::Train), waits: 100, total_ns: 100 * held_up_ns }];
+            row.slot_wait_share = Some(0.6);
+            summary.batches.loaders.push(row);
+        }
+        summary
+    };
+    let [finding] = found(RULE, &two((64, 5_000), (2, 5_000))).try_into().unwrap();
+    assert_eq!(finding.title, "The loader `images` is 64 batches ahead of steps that do not wait for it.");
+    assert_eq!(finding.evidence.get("loader"), Some(&"images".into()));
+    assert_eq!(finding.evidence.get("waiting_share"), Some(&0.0005.into()));
+    assert_eq!(
+        finding.recommendation,
+        "Make fewer batches of `images` ahead, 10 for a start: the usual one lies in the queue for 640 ms before it is \
+         taken. Loader `images` waits 60 % of its time for a place in it."
+    );
+    assert_eq!(found(RULE, &two((64, 5_000), (30, 5_000))).len(), 2);
+    assert_eq!(
+        fine(RULE, &two((15, 5_000), (2, 5_000))),
+        "15 batches of the loader `images` are ready when one is taken, and steps wait for these for 0.05 % of their time"
+    );
+    // Steps that wait for one loader: the other one is too deep all the same.
+    let mut summary = ahead(2, MS).build();
+    summary.batches = two((64, 5_000), (1, MS)).batches;
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.evidence.get("loader"), Some(&"images".into()));
+    summary.batches = two((64, MS), (64, MS)).batches;
+    assert!(fine(RULE, &summary).ends_with("steps wait for these for 10 % of their time"));
+    // Waits that name no loader are those of all.
+    summary = ahead(40, 10_000).build();
+    summary.batches.loaders.push(summary.batches.loaders[0].clone());
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "Loaders are 40 batches ahead of steps that do not wait.");
 }
