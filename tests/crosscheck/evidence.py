@@ -306,16 +306,16 @@ def deep_prefetch(finding, report, steps):
     return expected, None, section
 
 
-def evaluation_stalls(finding, report, steps, evaluation, stalls):
-    """`evaluation` are the steps of that, which `stalls` hold up."""
+def evaluation_stalls(finding, report, steps, evaluation, stalls, trained):
+    """`evaluation` are the steps of that, which `stalls` hold up, beside so much training in so many steps."""
     held_up, whole = evaluation.inside(stalls), evaluation.mode["steady_ns"]
-    of = Fraction(held_up, max(1, steps.total + whole))
+    of = Fraction(held_up, max(1, trained[0] + whole))
     expected = {
         "evaluation_stalled_share": six(of),
         "evaluation_stalled_ns": held_up,
         "evaluation_total_ns": whole,
         "evaluation_steps": evaluation.count,
-        "steps": steps.count,
+        "steps": trained[1],
     }
     return expected, of, worst(report, evaluation, stalls)
 

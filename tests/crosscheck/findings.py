@@ -9,7 +9,7 @@ import evidence
 import report_steps
 import stats
 import warmup
-from ranks import from_step_to_step_of, late_rank, one_slow_rank, others_wait, slow_ranks, together
+from ranks import evaluating, from_step_to_step_of, late_rank, one_evaluating, one_slow_rank, others_wait, slow_ranks, together
 
 WAITING = ("data_wait", "data_loading")
 PREPARATION = ("preprocessing", "augmentation", "collate")
@@ -210,7 +210,7 @@ def known(rule, report, steps):
     if rule == "slow_preprocessing":
         return {"preparation": PREPARATION}
     if rule == "evaluation_stalls":
-        return {"evaluation": evaluation_of(report), "stalls": EVALUATION_STALLS}
+        return {"evaluation": evaluation_of(report), "stalls": EVALUATION_STALLS, "trained": trained(report, steps)}
     return {"hourly": steps_an_hour(report, steps)} if rule == "memory_growth" else {}
 
 
@@ -454,13 +454,24 @@ def does_evaluation_stall(report, steps):
     beside = evaluation_of(report)
     if steps.mode is None or not steps.count or beside.mode in (None, steps.mode) or not beside.can_judge(MIN_EVALUATION_STEPS):
         return False
-    return Fraction(beside.inside(EVALUATION_STALLS), steps.total + beside.mode["steady_ns"]) >= MIN_SHARE
+    return Fraction(beside.inside(EVALUATION_STALLS), trained(report, steps)[0] + beside.mode["steady_ns"]) >= MIN_SHARE
+
+
+def trained(report, steps):
+    """Time of the training steps, and of the input between them, and how many they are: of the ranks that evaluate, where
+    the others do not."""
+    rows = evaluating(report)
+    if not rows:
+        return steps.total, steps.count
+    of = lambda row: sum(time["exposed_ns"] for time in row["phases_between_steps"] if time["phase"] in INPUT)
+    return sum(row["steps"]["total"] + of(row) * row["steps"]["count"] for row in rows), sum(row["steps"]["count"] for row in rows)
 
 
 def evaluation_stalls(finding, report, steps):
     beside = evaluation_of(report)
-    saved = beside.inside(EVALUATION_STALLS) // steps.count
-    return saved, saved, (steps.total + beside.mode["steady_ns"]) // steps.count, None
+    total, count = trained(report, steps)
+    saved = beside.inside(EVALUATION_STALLS) // count
+    return saved, saved, (total + beside.mode["steady_ns"]) // count, None
 
 
 # Phases whose time between steps other rules judge, or that are the model's own work.
@@ -731,5 +742,5 @@ HOLD_UP_RANKS = (
     "tiny_sections",
 )
 # Which rank a finding is about.
-RANK_OF = {"communication_waits": late_rank, "slow_rank": one_slow_rank}
+RANK_OF = {"communication_waits": late_rank, "slow_rank": one_slow_rank, "evaluation_stalls": one_evaluating}
 RULES |= {name: wait(phase) for name, (phase, _) in WAITS.items()}

@@ -22,13 +22,33 @@ def from_step_to_step_of(row, phase):
     return exposed_of(row, (phase,)) + sum(time["exposed_ns"] for time in row["phases_between_steps"] if time["phase"] == phase)
 
 
+WAITS = ("communication", "synchronization")
+
+
 def others_wait(report, direct):
-    """What ranks may wait for the cause on others, a step: no longer than it takes on these, nor than they wait at all."""
+    """What ranks may wait for the cause on others, a step: no longer than it takes on these, nor than they wait at all, where
+    sections tell that."""
     rows = together(report)
     if not rows:
         return 0
-    waits = sum(exposed_of(row, ("communication", "synchronization")) * row["steps"]["count"] for row in rows)
-    return min(direct * (len(rows) - 1), waits // sum(row["steps"]["count"] for row in rows))
+    waits = sum(sum(from_step_to_step_of(row, phase) for phase in WAITS) * row["steps"]["count"] for row in rows)
+    waits //= sum(row["steps"]["count"] for row in rows)
+    all_of_it = direct * (len(rows) - 1)
+    has_sections = any(section["phase"] in WAITS for section in report["sections"])
+    is_told = has_sections and (waits > 0 or all(row["phases_per_step"] for row in rows))
+    return min(all_of_it, waits) if is_told else all_of_it
+
+
+def evaluating(report):
+    """Those of the ranks that do steps of other modes between their steps, where the others do none."""
+    rows = [row for row in report["ranks"] if row["steps"]["count"]]
+    some = [row for row in rows if row["other_steps_ns"]]
+    return [] if len(some) == len(rows) else some
+
+
+def one_evaluating(report):
+    some = evaluating(report)
+    return some[0]["resource"]["rank"] if len(some) == 1 else None
 
 
 def late_rank(report):

@@ -66,7 +66,8 @@ class Together(unittest.TestCase):
             for rank, (wait, exchange) in enumerate(zip(waits, exchanges))
         ]
         mode = {"mode": "train", "step_range": [0, 99], "numbers": "unique", "all": {"count": count}}
-        return {"ranks": rows, "summary": {"mode": "train"}, "detailed_metrics": {"modes": [mode]}}
+        sections = [{"phase": None}, {"phase": "communication"}]
+        return {"ranks": rows, "sections": sections, "summary": {"mode": "train"}, "detailed_metrics": {"modes": [mode]}}
 
     def test_others_wait_no_longer_than_they_do_nor_than_they_are_held_up(self):
         one = self.report((0, 8, 0, 0), (9, 1, 9, 9))
@@ -75,6 +76,34 @@ class Together(unittest.TestCase):
         # Steps of their own: nobody waits.
         self.assertEqual(findings.others_wait(self.report((0, 8, 0, 0), (9, 1, 9, 9), 100), 2), 0)
         self.assertEqual(findings.others_wait(self.report((8,), (1,), 100), 2), 0)
+
+    def test_others_may_wait_for_all_of_it_where_no_section_tells_how_long(self):
+        one = self.report((0, 8, 0, 0), (0, 0, 0, 0))
+        self.assertEqual(findings.others_wait(one, 2), 0)
+        one["sections"].pop()
+        self.assertEqual(findings.others_wait(one, 2), 6)
+        read = self.report((0, 8), (0, 0))
+        read["ranks"][1]["phases_per_step"] = []
+        self.assertEqual(findings.others_wait(read, 2), 2)
+
+    def test_time_between_steps_counts(self):
+        one = self.report((0, 8), (0, 0))
+        one["ranks"][0]["phases_between_steps"] = [{"phase": "synchronization", "exposed_ns": 2}]
+        self.assertEqual(findings.others_wait(one, 3), 1)
+
+    def test_the_training_time_is_that_of_the_ranks_that_evaluate(self):
+        def row(rank, other, waits=()):
+            return {
+                "resource": {"rank": rank}, "steps": {"count": 3, "total": 30}, "other_steps_ns": other,
+                "phases_between_steps": [{"phase": phase, "exposed_ns": 2} for phase in waits],
+            }
+
+        steps = types.SimpleNamespace(total=61, count=6)
+        one = {"ranks": [row(0, 7, ("data_wait", "checkpoint")), row(1, 0)]}
+        self.assertEqual((findings.trained(one, steps), findings.one_evaluating(one)), ((36, 3), 0))
+        for others in ((7, 7), (0, 0)):
+            both = {"ranks": [row(0, others[0]), row(1, others[1])]}
+            self.assertEqual((findings.trained(both, steps), findings.one_evaluating(both)), ((61, 6), None))
 
     def test_the_rank_with_most_of_it_is_named(self):
         finding = {"rule": "input_bound", "phase": "data_wait"}

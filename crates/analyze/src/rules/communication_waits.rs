@@ -3,7 +3,7 @@
 
 use stepscope_core::Phase;
 
-use super::common::late::Late;
+use super::common::late::{Between, Late, What};
 use super::common::waits::Wait;
 use super::{Config, Doc, Rule};
 use crate::report::units::{bytes, duration, percent};
@@ -28,7 +28,7 @@ pub(super) const RULE: Rule = Rule {
               thread, and the finding says so. One rank is late, and named, where it communicates for at most two thirds as \
               long as each of the others and works for longer than any; its lateness is what all would do without if it \
               took each of them as long as this one. The phase that it is in for longer than the others, by more than in any other \
-              and by half of its lateness at least, is told with it. The gain takes all of it away: an exchange cannot be left out, but it \
+              and by half of its lateness at least, is told with it, or what it takes longer between its steps, where that is more. The gain takes all of it away: an exchange cannot be left out, but it \
               can be hidden; with a late rank it is what the others communicate, since all do without that where it is no \
               longer late. Where the calls of one step, on all ranks, or one between steps are more than a quarter of the time above usual ones, which may be chance, the severity is \
               that of the rest, or 9. The limit is that of the profiler of TensorBoard.",
@@ -62,7 +62,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let late = Late::of(summary);
     let advice = late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| wait_for(late, &wait));
-    let longer = late.as_ref().and_then(|late| late.longer);
+    let between = late.as_ref().and_then(|late| late.between.as_ref());
+    let longer = late.as_ref().and_then(|late| late.longer).filter(|_| between.is_none());
     let mut verdict = wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
         let moved = wait.throughput();
         evidence
@@ -71,6 +72,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with_known("lateness_share", late.as_ref().map(|late| rounded(late.share, 3)))
             .with_known("phase_per_step_ns", longer.map(|longer| longer.own_ns))
             .with_known("phase_on_others_ns", longer.map(|longer| longer.others_ns))
+            .with_known("late_rank_between_steps_ns", between.map(|between| between.own_ns))
+            .with_known("other_ranks_between_steps_ns", between.map(|between| between.others_ns))
             .with_known("bytes", moved.map(|(sum, _)| sum))
             .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))
     });
@@ -86,17 +89,18 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 }
 
 fn wait_for(late: &Late<'_>, wait: &Wait<'_>) -> String {
-    let look = late.longer.map_or_else(
-        || {
-            "Look at what its step does before the exchange that takes longer than on the others: its part of the data, \
-             its device, other programs on its host."
+    let look = match (&late.between, &late.longer) {
+        (Some(between), _) => beside_its_steps(between),
+        (None, Some(longer)) => format!(
+            "{}: look at what differs there: its part of the data, its device, code that only it runs.",
+            longer.words(&wait.steps)
+        ),
+        (None, None) => {
+            "Look at what its step does before the exchange that takes longer than on the others: its part \
+                         of the data, its device, other programs on its host."
                 .to_owned()
-        },
-        |longer| {
-            let words = longer.words(&wait.steps);
-            format!("{words}: look at what differs there: its part of the data, its device, code that only it runs.")
-        },
-    );
+        }
+    };
     format!(
         "Rank {} comes late and the others wait for it: it communicates for {} a step, the others for {} on average, \
          and {} of this time is its lateness. {look}",
@@ -104,6 +108,26 @@ fn wait_for(late: &Late<'_>, wait: &Wait<'_>) -> String {
         duration(late.own_ns),
         duration(late.others_ns),
         percent(late.share)
+    )
+}
+
+/// What to do about a rank that comes late because of what it does between its steps.
+fn beside_its_steps(between: &Between<'_>) -> String {
+    let what = match between.what {
+        Some(What::OtherSteps) => {
+            "most of that in steps of another mode, such as evaluation: let each rank do a part of these, or do them less \
+             often."
+                .to_owned()
+        }
+        Some(What::Phase(phase)) => format!(
+            "most of that in `{phase}`: let another thread do it while the steps go on, or each rank a part of it."
+        ),
+        None => "and no section tells what it does there: put sections around it.".into(),
+    };
+    format!(
+        "It is between its steps for {} a step and the others for {}, {what}",
+        duration(between.own_ns),
+        duration(between.others_ns)
     )
 }
 

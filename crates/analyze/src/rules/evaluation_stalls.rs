@@ -5,7 +5,7 @@ use stepscope_core::{Mode, Phase};
 use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::report::units::{duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
-use crate::summary::Summary;
+use crate::summary::{InstanceRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "evaluation_stalls",
@@ -19,7 +19,8 @@ pub(super) const RULE: Rule = Rule {
         why: "The other rules judge the steps of training. Training stands still while evaluation runs, and evaluation is often given \
               no loader threads of its own, since it is rare; with many held-out samples it is not short.",
         how: "The exposed time of these phases in the evaluation steps, divided by the time of training steps, of the input between \
-              them, and of evaluation steps, warm-up of both excluded: what the finding calls the training time. Evaluation that is \
+              them, and of evaluation steps, warm-up of both excluded: what the finding calls the training time. Where only some \
+              ranks evaluate, it is theirs, as the others wait for them meanwhile; the gain is that of their steps. Evaluation that is \
               a section and no steps is not judged: its input between steps is counted as evaluation, and inside of a training step \
               as that step's.",
         advice: "Load evaluation's batches in threads of their own, as those of training; read and prepare the held-out samples \
@@ -60,11 +61,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let Some(evaluation) = Steps::beside(summary, Mode::Eval) else {
         return Verdict::fine("no steps are evaluation");
     };
-    let total_ns = training.total_ns().saturating_add(evaluation.mode.steady_ns);
+    let those = Evaluating::of(summary, &training);
+    let (total_ns, of) = (those.training_ns.saturating_add(evaluation.mode.steady_ns), those.words());
     let share = |ns: u64| ns as f64 / total_ns.max(1) as f64;
     let whole = percent(share(evaluation.mode.steady_ns));
     if share(evaluation.mode.steady_ns) < thresholds.min_share {
-        return Verdict::fine(format!("{whole} of the training time is evaluation steps"));
+        return Verdict::fine(format!("{whole} of the training time{of} is evaluation steps"));
     }
     let steps = match evaluation.at_least(thresholds.min_steps).and_then(|()| evaluation.with_phases()) {
         Ok(steps) => steps,
@@ -73,11 +75,12 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let stalled_ns = steps.inside_ns(STALLS);
     if share(stalled_ns) < thresholds.min_share {
         return Verdict::fine(format!(
-            "{whole} of the training time is evaluation steps, {} goes into their input, reading and writing",
+            "{whole} of the training time{of} is evaluation steps, {} goes into their input, reading and writing",
             percent(share(stalled_ns))
         ));
     }
-    let Some(gain) = Gain::upper_bound(training.per_step(stalled_ns), training.per_step(total_ns)) else {
+    let per_step = |ns: u64| ns / those.steps.max(1);
+    let Some(gain) = Gain::upper_bound(per_step(stalled_ns), per_step(total_ns)) else {
         return Verdict::unknown("steps have no duration");
     };
     let gain = gain.of(TimeBase::TrainingTime);
@@ -90,26 +93,81 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let count = steps.count();
     Verdict::Found(vec![Finding {
         title: format!(
-            "{} of the training time goes into {names} in evaluation steps.",
+            "{} of the training time{of} goes into {names} in evaluation steps.",
             percent(share(stalled_ns))
         ),
         severity: gain.severity(),
         section: steps.worst_section(STALLS).map(|row| row.path.clone()),
         phase: phases.first().map(|(_, phase)| phase.as_str().into()),
-        rank: None,
+        rank: those.one(),
         evidence: Evidence::new()
             .with("evaluation_stalled_share", rounded(share(stalled_ns), 6))
             .with("evaluation_stalled_ns", stalled_ns)
             .with("evaluation_total_ns", steps.mode.steady_ns)
             .with("evaluation_steps", count)
-            .with("steps", training.count()),
+            .with_known("evaluating_ranks", those.ranks.as_ref().map(|ranks| ranks.len() as u64))
+            .with("steps", those.steps),
         recommendation: format!(
             "Load the held-out samples in threads of their own, as those of training, or read and prepare them once and keep them: \
-             of the {} that {} took, {} went into that. Or evaluate less often.",
+             of the {} that {} took, {} went into that. Or evaluate less often.{}",
             duration(steps.mode.steady_ns),
             things(count, "evaluation step", "evaluation steps"),
-            duration(stalled_ns)
+            duration(stalled_ns),
+            if those.ranks.is_some() { SHARED } else { "" }
         ),
         predicted_gain: Some(gain),
     }])
+}
+
+const SHARED: &str = " The other ranks may wait for it meanwhile: let each evaluate a part of the samples.";
+
+/// The processes that do the evaluation steps.
+struct Evaluating {
+    /// Time of their training steps and of the input between these.
+    training_ns: u64,
+    /// How many training steps.
+    steps: u64,
+    /// Their ranks, where only a part of all processes evaluates.
+    ranks: Option<Vec<Option<i64>>>,
+}
+
+impl Evaluating {
+    /// By what processes do between their training steps; all of them where none does it there.
+    fn of(summary: &Summary, training: &Steps<'_>) -> Self {
+        let rows = || summary.instances.iter().filter(|row| row.steps.count > 0);
+        let these: Vec<&InstanceRow> = rows().filter(|row| row.other_steps_ns > 0).collect();
+        if these.is_empty() || these.len() == rows().count() {
+            return Self { training_ns: training.total_ns(), steps: training.count(), ranks: None };
+        }
+        let between_ns = |row: &InstanceRow| {
+            let input = row.phases_between_steps.iter().filter(|time| time.phase.is_input());
+            let per_step_ns = input.fold(0u64, |sum, time| sum.saturating_add(time.exposed_ns));
+            per_step_ns.saturating_mul(row.steps.count)
+        };
+        let sum = |of: &dyn Fn(&InstanceRow) -> u64| {
+            these.iter().fold(0, |sum, row| u64::saturating_add(sum, of(row)))
+        };
+        Self {
+            training_ns: sum(&|row| row.steps.total.saturating_add(between_ns(row))),
+            steps: sum(&|row| row.steps.count),
+            ranks: Some(these.iter().map(|row| row.resource.rank).collect()),
+        }
+    }
+
+    /// The only one of them.
+    fn one(&self) -> Option<i64> {
+        match self.ranks.as_deref()? {
+            [one] => *one,
+            _ => None,
+        }
+    }
+
+    /// Whose time it is, as a part of a sentence; empty where it is that of all.
+    fn words(&self) -> String {
+        match (&self.ranks, self.one()) {
+            (None, _) => String::new(),
+            (Some(_), Some(rank)) => format!(" of rank {rank}"),
+            (Some(_), None) => " of the ranks that evaluate".into(),
+        }
+    }
 }

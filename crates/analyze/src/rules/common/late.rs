@@ -22,6 +22,64 @@ pub(in crate::rules) struct Late<'a> {
     pub(in crate::rules) share: f64,
     /// What it does longer than the others in its steps, where that is most of its lateness.
     pub(in crate::rules) longer: Option<Longer<'a>>,
+    /// What it takes longer than the others between its steps, where that is most of its lateness, and more than in its steps.
+    pub(in crate::rules) between: Option<Between<'a>>,
+}
+
+/// Time of the late rank between its steps, by a step.
+pub(in crate::rules) struct Between<'a> {
+    pub(in crate::rules) own_ns: u64,
+    /// The mean of the others.
+    pub(in crate::rules) others_ns: u64,
+    /// What most of it is, where that is known.
+    pub(in crate::rules) what: Option<What<'a>>,
+}
+
+/// What a rank does between its steps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::rules) enum What<'a> {
+    /// Steps of other modes.
+    OtherSteps,
+    /// Sections of a phase.
+    Phase(&'a str),
+}
+
+impl<'a> Between<'a> {
+    /// Nothing where what it takes longer there is less than `least_ns`.
+    fn of(late: &'a InstanceRow, others: &[&InstanceRow], least_ns: f64) -> Option<Self> {
+        let mean = |of: &dyn Fn(&InstanceRow) -> u64| {
+            let sum_ns = others.iter().fold(0, |sum, row| u64::saturating_add(sum, of(row)));
+            sum_ns / u64::try_from(others.len()).unwrap_or(u64::MAX).max(1)
+        };
+        let more = |of: &dyn Fn(&InstanceRow) -> u64| of(late).saturating_sub(mean(of));
+        let between = |row: &InstanceRow| {
+            let ns = row.throughput.elapsed_ns.saturating_sub(row.steps.total);
+            ns.checked_div(row.steps.count).unwrap_or(0)
+        };
+        let other_steps = |row: &InstanceRow| row.other_steps_ns.checked_div(row.steps.count).unwrap_or(0);
+        let more_ns = more(&between);
+        if more_ns == 0 || (more_ns as f64) < least_ns {
+            return None;
+        }
+        let phases = late.phases_between_steps.iter().map(|time| time.phase.as_str());
+        let of_phase = phases.map(|phase| {
+            let of = |row: &InstanceRow| {
+                let own = row.phases_between_steps.iter().find(|time| time.phase.as_str() == phase);
+                own.map_or(0, |time| time.exposed_ns)
+            };
+            (more(&of), What::Phase(phase))
+        });
+        let most = of_phase.rev().chain([(more(&other_steps), What::OtherSteps)]).max_by_key(|&(ns, _)| ns);
+        Some(Self {
+            own_ns: between(late),
+            others_ns: mean(&between),
+            what: most.filter(|&(ns, _)| ns as f64 >= EXPLAINS * more_ns as f64).map(|(_, what)| what),
+        })
+    }
+
+    fn more_ns(&self) -> u64 {
+        self.own_ns.saturating_sub(self.others_ns)
+    }
 }
 
 impl<'a> Late<'a> {
@@ -46,12 +104,17 @@ impl<'a> Late<'a> {
         let others_ns = all_ns.saturating_sub(late.waits_ns) / others.len() as u64;
         let lateness_ns = others_ns.saturating_sub(late.waits_ns);
         let rows: Vec<&InstanceRow> = others.iter().map(|row| row.row).collect();
+        let explains_ns = EXPLAINS * lateness_ns as f64;
+        let longer = Longer::of(&[late.row], &rows, explains_ns);
+        let is_more =
+            |between: &Between<'_>| longer.is_none_or(|longer| between.more_ns() > longer.more_ns());
         Some(Self {
             rank: late.rank,
             own_ns: late.waits_ns,
             others_ns,
             share: all_ns.saturating_sub(least_ns) as f64 / all_ns as f64,
-            longer: Longer::of(&[late.row], &rows, EXPLAINS * lateness_ns as f64),
+            between: Between::of(late.row, &rows, explains_ns).filter(is_more),
+            longer,
         })
     }
 }

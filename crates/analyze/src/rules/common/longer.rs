@@ -39,7 +39,7 @@ impl<'a> Longer<'a> {
         (most.more_ns() > 0 && most.more_ns() as f64 >= least_ns).then_some(most)
     }
 
-    fn more_ns(&self) -> u64 {
+    pub(super) fn more_ns(&self) -> u64 {
         self.own_ns.saturating_sub(self.others_ns)
     }
 

@@ -102,6 +102,42 @@ fn what_the_late_rank_does_longer_is_named() {
 }
 
 #[test]
+fn what_the_late_rank_does_between_its_steps_is_told() {
+    // Three ranks; what the second does between its steps takes 4 ms a step, for which the others wait in the next exchange.
+    let with = |other_steps_ns: u64, saves_ns: u64| {
+        let run = Run::of(100, 10 * MS)
+            .phase(Phase::Communication, "all_reduce", 4 * MS)
+            .phase(Phase::Checkpoint, "save", MS)
+            .ranks(&[(14 * MS, 5 * MS), (10 * MS, MS), (14 * MS, 5 * MS)]);
+        let mut summary = run.build();
+        let time = |phase, exposed_ns| PhaseTime { phase: PhaseName::Known(phase), exposed_ns };
+        let row = &mut summary.instances[1];
+        row.throughput.elapsed_ns = 1_400 * MS;
+        row.other_steps_ns = 100 * other_steps_ns;
+        row.phases_between_steps = vec![time(Phase::Checkpoint, saves_ns)];
+        // Less than what is between its steps.
+        row.phases_per_step = vec![time(Phase::Forward, 3 * MS)];
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        assert_eq!(finding.rank, Some(1));
+        assert_eq!(finding.evidence.get("late_rank_between_steps_ns"), Some(&(4 * MS).into()));
+        assert_eq!(finding.evidence.get("other_ranks_between_steps_ns"), Some(&0.into()));
+        assert_eq!(finding.evidence.get("phase_per_step_ns"), None);
+        finding.recommendation
+    };
+    for (advice, what) in [
+        (
+            with(3 * MS, MS),
+            ", most of that in steps of another mode, such as evaluation: let each rank do a part of",
+        ),
+        (with(MS, 3 * MS), ", most of that in `checkpoint`: let another thread do it"),
+        (with(MS, MS), ", and no section tells what it does there: put sections around it."),
+    ] {
+        let told = format!("It is between its steps for 4.00 ms a step and the others for 0 ns{what}");
+        assert!(advice.contains(&told), "{advice}");
+    }
+}
+
+#[test]
 fn many_small_messages_are_to_be_joined() {
     let mut summary = Run::of(100, 10 * MS).phase(Phase::Communication, "all_reduce", 4 * MS).build();
     for row in summary.sections.iter_mut().filter(|row| row.name == "all_reduce") {
