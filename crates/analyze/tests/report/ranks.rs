@@ -36,6 +36,11 @@ impl Case {
 
     /// The finding `input_bound` of the report on such a run.
     fn finding(&self) -> Bottleneck {
+        self.finding_of(Phase::Communication)
+    }
+
+    /// The same where ranks exchange in a section of this phase.
+    fn finding_of(&self, exchange: Phase) -> Bottleneck {
         let mean = |of: &dyn Fn(u64) -> u64| (0..STEPS).map(of).sum::<u64>() / STEPS;
         let step_ns = mean(&|step| self.with_ns(step));
         let all = |of: fn(u64, u64) -> u64| {
@@ -45,7 +50,7 @@ impl Case {
         let mut summary = Run::of(STEPS, step_ns)
             .phase(Phase::DataWait, "data_wait", wait_ns)
             .phase(Phase::Forward, "forward", work_ns)
-            .phase(Phase::Communication, "all_reduce", step_ns - wait_ns - work_ns)
+            .phase(exchange, "all_reduce", step_ns - wait_ns - work_ns)
             .build();
         summary.modes[0].all = same(STEPS * self.ranks, step_ns);
         // The quicker steps of a run that always waits know nothing of steps without.
@@ -61,7 +66,7 @@ impl Case {
             let times = [
                 (Phase::DataWait, wait_ns),
                 (Phase::Forward, work_ns),
-                (Phase::Communication, step_ns - wait_ns - work_ns),
+                (exchange, step_ns - wait_ns - work_ns),
             ];
             row.phases_per_step = times.map(time).into();
             summary.instances.push(row);
@@ -143,4 +148,31 @@ fn the_rank_that_has_most_of_it_is_named() {
     assert_eq!(finding.rank, None);
     let because = finding.predicted_gain.unwrap().because.unwrap();
     assert!(because.ends_with("; 5.3 % is what ranks may wait for it on others"), "{because}");
+}
+
+#[test]
+fn ranks_that_wait_where_no_section_tells_it_may_wait_for_all_of_it() {
+    // They exchange at the end of `backward`, each after it has waited for the last one.
+    let one = Case { ranks: 4, work: |_, _| 10, wait: |rank, _| if rank == 2 { 8 } else { 0 } };
+    let by_turns =
+        Case { ranks: 4, work: |_, _| 10, wait: |rank, step| if step % 4 == rank { 8 } else { 0 } };
+    for case in [one, by_turns] {
+        assert_eq!(case.gain_ns(), 8 * MS);
+        let finding = case.finding_of(Phase::Backward);
+        // 2 of 19 ms on average over all ranks, and three times as much on those that wait.
+        let gain = finding.predicted_gain.unwrap();
+        assert_eq!((gain.saved_ns_per_step, finding.severity), (8 * MS, 11.0));
+        let because = gain.because.unwrap();
+        assert!(
+            because.ends_with(
+                "; 32 % is what ranks may wait for it on others, as no section of phase `communication` or \
+                 `synchronization` tells how long they do"
+            ),
+            "{because}"
+        );
+    }
+    // No more than the step.
+    let all = Case { ranks: 4, work: |_, _| 10, wait: |_, _| 8 };
+    let gain = all.finding_of(Phase::Backward).predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (19 * MS, 0));
 }
