@@ -559,7 +559,9 @@ def slow_calls(finding, report, steps):
     if len(section["in_steps"]) > 1:
         total = after_warmup(part, "total_ns")
         above = min(above, max(0, total - usual * after_warmup(part, "calls")))
-    above = max(0, above - max(periodic_excess(section, part, above, report, steps), seldom_inside(section, report, steps)))
+    # What the model itself does every so often no other rule tells.
+    periodic = 0 if section["phase"] in ("forward", "backward") else periodic_excess(section, part, above, report, steps)
+    above = max(0, above - max(periodic, seldom_inside(section, report, steps)))
     share = inside(after_warmup(part, "driving_ns"), whole_steady(steps), steps)
     direct, saved, mean, _ = share_of_mean(share * min(1, Fraction(above, max(1, total))), steps)
     taken = queued(report, steps, 0, None)

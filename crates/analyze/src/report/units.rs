@@ -139,6 +139,19 @@ pub fn rate(per_second: f64, what: &str) -> String {
     format!("{number} {what}/s")
 }
 
+/// Which of the steps: `every 50th step`.
+#[must_use]
+pub fn every_step(every: u64) -> String {
+    let ending = match (every % 10, every % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("every {}{ending} step", count(every))
+}
+
 /// A number of things: `1 worker`, `2 workers`, `1,000 batches`.
 #[must_use]
 pub fn things(number: u64, one: &str, many: &str) -> String {
@@ -207,6 +220,13 @@ mod tests {
         for (ns, text) in cases {
             assert_eq!(duration(ns), text, "{ns}");
         }
+    }
+
+    #[test]
+    fn numbers_of_steps_have_their_endings() {
+        let told = [3, 10, 11, 12, 13, 21, 22, 101, 112, 1_000].map(every_step);
+        let expected = ["3rd", "10th", "11th", "12th", "13th", "21st", "22nd", "101st", "112th", "1,000th"];
+        assert_eq!(told, expected.map(|number| format!("every {number} step")));
     }
 
     #[test]

@@ -7,11 +7,11 @@ use super::common::tail::{
     Business, FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns,
 };
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::narrow::narrow;
 use crate::report::names;
 use crate::report::ranks::is_waiting;
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{count, duration, every_step, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
 use crate::summary::{ModeSummary, SectionRow, StepPeriod, Summary};
@@ -33,7 +33,9 @@ pub(super) const RULE: Rule = Rule {
               warm-up take above the usual is taken off it; and so is what is the work of periodic steps, or, where that is more, what sections inside it take that run in one of ten of its steps \
               or fewer: that has a name of its own. The work of periodic steps is what they take above the others, where \
               the section's phase takes most of that, or else as large a part of the cost as they have in the section's longest calls (of the 16 \
-              step numbers with the longest), and no more than they take above the others, less what compilation, or forward, backward and their like, take inside it in sections that run in one of ten of its steps or fewer. Where evaluation calls the section, too, the calls of training are judged. Of \
+              step numbers with the longest), and no more than they take above the others, less what compilation, or forward, backward and their like, take inside it in sections that run in one of ten of its steps or fewer. \
+              Of `forward` and `backward` the work of periodic steps is not taken off: no other rule tells it, and the finding says in every \
+              how many steps it is; where nothing is left of another section's cost, what is periodic is told beside it. Where evaluation calls the section, too, the calls of training are judged. Of \
               nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
               their own, and so has communication and synchronization where several processes do steps: there it takes as long as \
               another one does something else. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
@@ -84,29 +86,38 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let rare_ns = |row| {
         let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::OfOthers);
         let above_ns = above_ns(row, &steps);
-        above_ns.saturating_sub(periodic_ns(row, above_ns, summary, &steps).max(seldom_ns))
+        let of_others_ns = if is_own_work(row) { 0 } else { periodic_ns(row, above_ns, summary, &steps) };
+        above_ns.saturating_sub(of_others_ns.max(seldom_ns))
     };
     let tails = tails.map(|row| (row, rare_ns(row))).collect();
     let taken = Taken::of(summary, steps.mode.mode);
     let mut most = None;
     let mut findings = Vec::new();
     for (row, above_ns) in innermost(tails) {
-        let Some(share) = share(row, above_ns, &steps) else { continue };
-        most = most.or(Some((row, share)));
-        if share >= thresholds.min_share {
+        let Some(rare) = share(row, above_ns, &steps) else { continue };
+        let periodic = share(row, periodic_part_ns(row, summary, &steps), &steps).unwrap_or(0.0);
+        if most.is_none_or(|(_, share, of_periods)| (rare, periodic) > (share, of_periods)) {
+            most = Some((row, rare, periodic));
+        }
+        if rare >= thresholds.min_share {
             let others = taken.and_then(|taken| most_of(taken.between(0, u64::MAX).0, above_ns));
-            findings.extend(finding(row, above_ns, (share, others), &steps));
+            let every = every(row, above_ns, summary, &steps);
+            findings.extend(finding(row, above_ns, (rare, others), every, &steps));
         }
     }
     if !findings.is_empty() {
         return Verdict::Found(findings);
     }
     Verdict::fine(match most {
-        Some((row, share)) => {
+        Some((row, share, periodic)) => {
+            let told = (periodic >= TOLD && !is_own_work(row)).then(|| {
+                format!("; those in periodic steps, which are listed as such, cost {}", percent(periodic))
+            });
             format!(
-                "the slow calls of {} cost most, {} of the step time",
+                "the slow calls of {} cost most, {} of the step time{}",
                 names::path(&row.path),
-                percent(share)
+                percent(share),
+                told.unwrap_or_default()
             )
         }
         None => "no section has a few calls that take a multiple of the others".into(),
@@ -138,6 +149,27 @@ fn above_ns(row: &SectionRow, steps: &Steps<'_>) -> u64 {
         }
         None => slow_ns,
     }
+}
+
+/// Whether it is the model's own work, which is alike in every step: where it takes long every so often, that is not what the
+/// steps are periodic for, as saving and logging are, and no other rule tells it. (Optimizers work once in so many steps
+/// where gradients are accumulated.)
+fn is_own_work(row: &SectionRow) -> bool {
+    row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Forward) || phase.is(Phase::Backward))
+}
+
+/// What of a section's slow calls is in periodic steps, no more than all of them take above usual ones.
+fn periodic_part_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
+    let above_ns = above_ns(row, steps);
+    periodic_ns(row, above_ns, summary, steps).min(above_ns)
+}
+
+/// In every how many steps the slow calls of the model's own work are, where most of `above_ns` is in those of one period.
+fn every(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> Option<u64> {
+    let periodic = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode)?;
+    let is_its = |period: &&StepPeriod| period.cause.as_ref().is_some_and(|cause| cause.phase == row.phase);
+    let longest = periodic.periods.iter().filter(is_its).max_by_key(|period| period.above_ns)?;
+    (is_own_work(row) && longest.above_ns.saturating_mul(2) >= above_ns).then_some(longest.every)
 }
 
 /// What of `above_ns` is the work of periodic steps: what they take above the others where the section's phase is the cause, or,
@@ -177,11 +209,13 @@ fn may_be_chance(row: &SectionRow, mode: &ModeSummary, above_ns: u64) -> bool {
     event_ns(row, mode).is_some_and(|event_ns| event_ns.saturating_mul(FEW) > above_ns)
 }
 
-/// `share` is that of the step time, and what others on the machine may have done of it.
+/// `share` is that of the step time, and what others on the machine may have done of it; `every` in how many steps they are,
+/// where these are periodic.
 fn finding(
     row: &SectionRow,
     above_ns: u64,
     (share, others): (f64, Option<f64>),
+    every: Option<u64>,
     steps: &Steps<'_>,
 ) -> Option<Finding> {
     let mean_ns = steps.mean_ns();
@@ -191,8 +225,9 @@ fn finding(
     let ratio = max as f64 / p50.max(1) as f64;
     Some(Finding {
         title: format!(
-            "Few calls of {} cost {} of {}: the slowest takes {} times the median.",
+            "Few calls of {}{} cost {} of {}: the slowest takes {} times the median.",
             names::path(&row.path),
+            every.map_or_else(String::new, |every| format!(", in {},", every_step(every))),
             percent(share),
             steps.base().as_str(),
             count(ratio.round() as u64)
@@ -205,15 +240,24 @@ fn finding(
             .with("above_median_share", rounded(share, 6))
             .with("above_median_ns", above_ns)
             .with("max_to_p50_ratio", rounded(ratio, 3))
+            .with_known("every_steps", every)
             .with("calls", stats.count)
             .with("call_p50_ns", p50)
             .with_known("call_p90_ns", stats.p90)
             .with_known("call_p99_ns", stats.p99)
             .with("call_max_ns", max)
             .with_known("taken_by_others_share", others.map(|share| rounded(share, 6))),
-        recommendation: match others {
-            Some(share) => format!("Up to {} of it is time in which {ADVICE}", percent(share)),
-            None => format!(
+        recommendation: match (others, every) {
+            (Some(share), _) => format!("Up to {} of it is time in which {ADVICE}", percent(share)),
+            (None, Some(every)) => format!(
+                "Find what `{}` does in {} ({} at most, against {} in the usual call) and not in the others. If it is meant \
+                 to, give it a section of its own; do it less often, in small parts, or in another thread.",
+                names::path(&row.path),
+                every_step(every),
+                duration(max),
+                duration(p50)
+            ),
+            (None, None) => format!(
                 "Find what `{}` does in its slowest calls ({}, against {} in the usual one) and not in the others: the \
                  traces of the slowest steps below show it. Do that in small parts, or in another thread.",
                 names::path(&row.path),

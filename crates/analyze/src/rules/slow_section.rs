@@ -125,6 +125,9 @@ fn is_expected(row: &SectionRow, steps: &Steps<'_>) -> bool {
     })
 }
 
+/// How many times as long as the usual call the mean is from which on both are told.
+const FAR: f64 = 1.5;
+
 /// What a section costs the steps of the primary mode: after warm-up; by the sums, which know none, in all of them.
 struct Cost<'a> {
     row: &'a SectionRow,
@@ -201,19 +204,36 @@ impl<'a> Cost<'a> {
         })
     }
 
+    /// The usual call and the longest one, where the mean is far above what is usual: no call takes that.
+    fn usual_and_longest(&self) -> Option<(u64, u64)> {
+        let stats = &self.row.stats;
+        let (mean, p50, max) = (stats.mean?, stats.p50?, stats.max?);
+        (mean >= FAR * p50 as f64).then_some((p50, max))
+    }
+
     fn advice(&self, steps: &Steps<'_>) -> String {
         let calls = self.calls / self.steps;
-        let often = if calls > 1 {
+        let mean = duration(self.per_call_ns());
+        let each = self.usual_and_longest().map(|(usual_ns, longest_ns)| {
             format!(
-                "It runs {} times a step, {} each: do the work once a step, or less often. ",
+                "{} in the usual call and {} in the longest, {mean} of its own on average",
+                duration(usual_ns),
+                duration(longest_ns)
+            )
+        });
+        let often = match (calls, each) {
+            (0 | 1, None) => {
+                format!("It takes {mean} a call: do it less often, in another thread, or cheaper. ")
+            }
+            (0 | 1, Some(each)) => format!(
+                "It takes {each}: look at what it does in the long ones, and do it less often, in another thread, or \
+                 cheaper. "
+            ),
+            (calls, each) => format!(
+                "It runs {} times a step, {}: do the work once a step, or less often. ",
                 count(calls),
-                duration(self.per_call_ns())
-            )
-        } else {
-            format!(
-                "It takes {} a call: do it less often, in another thread, or cheaper. ",
-                duration(self.per_call_ns())
-            )
+                each.unwrap_or_else(|| format!("{mean} each"))
+            ),
         };
         let what = match self.row.phase {
             Some(_) => "",

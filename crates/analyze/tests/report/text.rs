@@ -13,7 +13,7 @@ use stepscope_analyze::summary::{
 use stepscope_core::{LossReason, Phase, SectionKind, Signal};
 use stepscope_model::{IssueKind, ReadIssue};
 
-use crate::fixture::{MS, Run, healthy, nothing};
+use crate::fixture::{MS, Run, healthy, nothing, same};
 
 fn text_of(summary: &Summary, reading: Reading, color: bool) -> String {
     let report = build(summary, reading, &Config::default());
@@ -417,6 +417,39 @@ fn a_change_that_no_phase_explains_is_told_so() {
     // 0.9 ms of 2: less than half.
     let told = "; no phase explains it, the one that moved most: preprocessing 2.00 ms → 2.90 ms";
     assert!(said(2_900_000).contains(told), "{}", said(2_900_000));
+}
+
+#[test]
+fn what_makes_steps_periodic_is_told_with_its_section_and_its_share() {
+    let told = |run: Run, longest: &[(&str, u64)]| {
+        let mut summary = run.build();
+        for (path, longest_periodic_ns) in longest {
+            let row = summary.sections.iter_mut().find(|row| row.path == *path).unwrap();
+            row.in_steps[0].longest_periodic_ns = Some(*longest_periodic_ns);
+        }
+        let mut periodic = crate::schema::every_50th(summary.modes[0].steady);
+        periodic.usual = same(392, 20 * MS);
+        summary.periodic = vec![periodic];
+        text(&summary).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let run = || {
+        Run::of(400, 20 * MS)
+            .phase(Phase::Checkpoint, "save", MS)
+            .phase(Phase::Checkpoint, "save/write", MS / 2)
+            .phase(Phase::Checkpoint, "save/sync", MS / 4)
+            .phase(Phase::Checkpoint, "mark", MS / 10)
+    };
+    // 336 ms of 400 usual steps and of that: 4 %.
+    let beside = "; they take 4.0 % of the time of all steps more";
+    let because = "most of it: checkpoint 11 ns → 42.0 ms";
+    let inner = told(
+        run(),
+        &[("step/save", 300), ("step/save/write", 150), ("step/save/sync", 149), ("step/mark", 9)],
+    );
+    assert!(inner.contains(&format!("{because} in step/save/write{beside}")), "{inner}");
+    // Sections that run in all steps, and of which nothing is known, are none that make some of them longer.
+    let unknown = told(run(), &[]);
+    assert!(unknown.contains(&format!("{because}{beside}")), "{unknown}");
 }
 
 #[test]

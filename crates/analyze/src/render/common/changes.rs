@@ -1,8 +1,7 @@
 //! Changes of the step time in words.
 
-use super::periods;
 use crate::report::Report;
-use crate::report::units::{count, duration, percent};
+use crate::report::units::{count, duration, every_step, percent};
 use crate::summary::{ChangeKind, EXPLAINED_SHARE, StepChange};
 
 /// The changes of the report's mode, with their places in the list of all.
@@ -26,7 +25,7 @@ pub(crate) fn much(change: &StepChange) -> String {
     let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
     let much = format!("{} {word}", percent(change.relative().abs()));
     match change.in_every {
-        Some(every) => format!("{much} on average, by {}", periods::steps(every)),
+        Some(every) => format!("{much} on average, by {}", every_step(every)),
         None => much,
     }
 }

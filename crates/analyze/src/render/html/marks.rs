@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::svg::{BOTTOM, HEIGHT, keyed};
 use crate::render::common::{changes, periods};
 use crate::report::Report;
+use crate::report::units::every_step;
 use crate::summary::ChangeKind;
 
 /// Periodic steps that are marked one by one; more of them nobody tells apart, and one line stands for all.
@@ -44,7 +45,7 @@ impl Marks {
             |(_, period, _)| Period {
                 every: period.every,
                 first: period.first_step,
-                words: periods::steps(period.every),
+                words: every_step(period.every),
             },
         );
         let steady = super::steps::primary(report).and_then(|(_, mode)| mode.warmup.steady_step);

@@ -3,6 +3,7 @@
 use super::page::{code, count, known, ns, table};
 use crate::render::common::periods;
 use crate::report::Report;
+use crate::report::units::every_step;
 
 pub(super) fn table_of(report: &Report, out: &mut String) {
     let Some((at, periodic)) = periods::shown(report) else { return };
@@ -13,11 +14,17 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             || "not known".into(),
             |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
         );
+        let section = periods::section(report, periodic, period);
+        let phase = section.map_or_else(|| phase.clone(), |row| format!("{phase} in {}", code(&row.path)));
         let cells = [
-            known(&of("every"), Some(period.every), periods::steps),
+            known(&of("every"), Some(period.every), every_step),
             count(&of("first_step"), period.first_step),
             count(&of("steps"), period.steps),
-            format!("<span class=\"word\">{}</span>", periods::much(periodic, median_ns)),
+            format!(
+                "<span class=\"word\">{}, {} more</span>",
+                periods::much(periodic, median_ns),
+                periods::cost(periodic, period)
+            ),
             ns(&of("median_ns"), median_ns),
             ns("usual/p50", periodic.usual.p50),
             phase,

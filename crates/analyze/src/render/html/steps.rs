@@ -6,7 +6,7 @@ use super::page::{
 use super::palette::{self, Palette};
 use super::svg;
 use crate::render::common::{periods, waiters::waiters};
-use crate::report::units::{percent, signed_bytes};
+use crate::report::units::{every_step, percent, signed_bytes};
 use crate::report::{Memory, Report};
 use crate::summary::{HeldFigures, ModeSummary, PhaseName, PhaseSum};
 
@@ -155,7 +155,7 @@ pub(super) fn slowest(report: &Report, out: &mut String) {
                 format!("<span class=\"word\">{} {exposed}</span>", code(part.phase.as_str()))
             })
             .collect();
-        phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
+        phases.extend(periods::every(report, mode.mode, step.step).map(every_step));
         let cells = [
             count("step", step.step),
             number("rank", step.rank),

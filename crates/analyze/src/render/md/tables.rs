@@ -4,7 +4,8 @@ use super::page::{Page, code, known, prose};
 use crate::render::common::names::named_path;
 use crate::render::common::{changes, hedge, periods};
 use crate::report::Report;
-use crate::report::units::{bytes, count, duration, percent, signed_bytes, things};
+use crate::report::names;
+use crate::report::units::{bytes, count, duration, every_step, percent, signed_bytes, things};
 use crate::summary::SectionRow;
 
 /// Sections shown: those with the longest total.
@@ -165,12 +166,15 @@ pub(super) fn periods(report: &Report, page: &mut Page) {
     page.heading(3, "Periodic steps");
     let rows = periods::told(periodic).map(|(_, period, median_ns)| {
         [
-            prose(&periods::steps(period.every)),
+            prose(&every_step(period.every)),
             count(period.steps),
-            periods::much(periodic, median_ns),
+            format!("{}, {} more", periods::much(periodic, median_ns), periods::cost(periodic, period)),
             duration(median_ns),
             known(periodic.usual.p50, duration),
-            prose(&periods::because(period)),
+            prose(&match periods::section(report, periodic, period) {
+                Some(row) => format!("{} in {}", periods::because(period), names::path(&row.path)),
+                None => periods::because(period),
+            }),
         ]
     });
     page.table(["Which", ">Steps", "Are", ">Median", ">Usual step", "Phase that takes most of it"], rows);
@@ -191,7 +195,7 @@ pub(super) fn slowest(report: &Report, page: &mut Page) {
             .take(PHASES)
             .map(|part| format!("{} {}", code(part.phase.as_str()), duration(part.exposed_ns)))
             .collect();
-        phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
+        phases.extend(periods::every(report, mode.mode, step.step).map(every_step));
         [
             known(step.step, count),
             known(step.rank, |rank| rank.to_string()),

@@ -1,9 +1,10 @@
 //! Steps that take longer every so often.
 
 use super::page::{Look, Page};
-use crate::render::common::periods::{because, much, shown, steps, told};
+use crate::render::common::periods::{because, cost, much, section, shown, told};
 use crate::report::Report;
-use crate::report::units::{count, duration, things};
+use crate::report::names;
+use crate::report::units::{count, duration, every_step, things};
 
 pub(super) fn render(report: &Report, page: &mut Page) {
     let Some((_, periodic)) = shown(report) else { return };
@@ -11,7 +12,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     for (_, period, median_ns) in told(periodic) {
         let mut text = format!(
             "{} is {}: {} instead of {}, {}, from step {} on",
-            steps(period.every),
+            every_step(period.every),
             much(periodic, median_ns),
             duration(median_ns),
             periodic.usual.p50.map_or_else(|| "-".into(), duration),
@@ -20,8 +21,10 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         );
         let because = because(period);
         if !because.is_empty() {
-            text.push_str(&format!("; most of it: {because}"));
+            let path = section(report, periodic, period).map(|row| format!(" in {}", names::path(&row.path)));
+            text.push_str(&format!("; most of it: {because}{}", path.unwrap_or_default()));
         }
+        text.push_str(&format!("; they take {} more", cost(periodic, period)));
         page.paragraph(Look::Plain, "  ", &text);
     }
 }

@@ -4,7 +4,7 @@ use super::page::{Look, Page, tight_percent};
 use super::width::right;
 use crate::render::common::periods;
 use crate::report::Report;
-use crate::report::units::{count, duration, short_duration};
+use crate::report::units::{count, duration, every_step, short_duration};
 use crate::summary::{Example, ExampleRole};
 
 /// Steps shown.
@@ -43,7 +43,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
                 format!("{} {}", part.phase, tight_percent(share))
             })
             .collect();
-        phases.extend(periods::every(report, mode.mode, step.step).map(periods::steps));
+        phases.extend(periods::every(report, mode.mode, step.step).map(every_step));
         page.plain(&format!(
             "{}{rank} {} {}  {}",
             right(&number, 10),

@@ -154,7 +154,8 @@ fn what_comes_again_every_so_many_steps_is_no_rarity() {
         row.phase = Some(PhaseName::Known(Phase::Io));
         with_period(summary, phase, 40 * MS, above_ns)
     };
-    let because = "the slow calls of step/log cost most, 0 % of the step time";
+    let because = "the slow calls of step/log cost most, 0 % of the step time; those in periodic steps, which are listed as \
+                   such, cost 20 %";
     assert_eq!(fine(RULE, &with(Some(Phase::Io), 400 * MS)), because);
     // What is beyond it is still rare: 20 % less 10 %.
     let [rest] = found(RULE, &with(Some(Phase::Io), 200 * MS)).try_into().unwrap();
@@ -174,7 +175,8 @@ fn a_period_explains_what_it_has_in_the_longest_calls_of_other_phases() {
         (row.in_steps[0].longest_slow_ns, row.in_steps[0].longest_periodic_ns) = (slow_ns, periodic_ns);
         with_period(summary, Some(Phase::Forward), 100 * MS, above_ns)
     };
-    let because = "the slow calls of step/log cost most, 0 % of the step time";
+    let because = "the slow calls of step/log cost most, 0 % of the step time; those in periodic steps, which are listed as \
+                   such, cost 20 %";
     assert_eq!(fine(RULE, &with(Some(400 * MS), Some(400 * MS), 1_000 * MS)), because);
     let severity = |slow_ns, periodic_ns, above_ns| {
         let [finding] = found(RULE, &with(slow_ns, periodic_ns, above_ns)).try_into().unwrap();
@@ -185,6 +187,47 @@ fn a_period_explains_what_it_has_in_the_longest_calls_of_other_phases() {
     assert_eq!(severity(Some(300 * MS), Some(0), 1_000 * MS), 20.0);
     assert_eq!(severity(Some(400 * MS), Some(400 * MS), 200 * MS), 10.0);
     assert_eq!([severity(None, None, 1_000 * MS), severity(Some(0), Some(0), 1_000 * MS)], [20.0; 2]);
+}
+
+#[test]
+fn periodic_work_of_the_model_itself_is_found() {
+    // Every twentieth of 200 steps of 10 ms takes 40 ms more, in `forward` itself or in what it saves.
+    let with = |phase: Phase, name: &str| {
+        let mut summary = Run::of(200, 10 * MS).varying(name, &spikes()).build();
+        let row = summary.sections.iter_mut().find(|row| row.name == name).unwrap();
+        row.phase = Some(PhaseName::Known(phase));
+        with_period(summary, Some(phase), 40 * MS, 400 * MS)
+    };
+    for (phase, name) in [(Phase::Forward, "forward"), (Phase::Backward, "backward")] {
+        let [finding] = found(RULE, &with(phase, name)).try_into().unwrap();
+        assert_eq!(
+            finding.title,
+            format!(
+                "Few calls of step/{name}, in every 20th step, cost 20 % of the step time: the slowest takes 41 times the \
+                 median."
+            )
+        );
+        assert_eq!((finding.severity, finding.evidence.get("every_steps")), (20.0, Some(&json!(20))));
+        assert!(
+            finding.recommendation.contains("does in every 20th step (41.0 ms at most"),
+            "{}",
+            finding.recommendation
+        );
+    }
+    // The optimizer works once in so many steps where gradients are accumulated, and what is logged is meant to be.
+    for (phase, name) in [(Phase::Optimizer, "optimizer"), (Phase::Io, "log")] {
+        assert!(fine(RULE, &with(phase, name)).ends_with(" cost 20 %"), "{name}");
+    }
+    // What is saved inside of it has a name of its own.
+    let mut summary = with(Phase::Forward, "forward");
+    let mut save = summary.sections.iter().find(|row| row.name == "forward").unwrap().clone();
+    (save.path, save.name) = ("step/forward/save".into(), "save".into());
+    save.phase = Some(PhaseName::Known(Phase::Checkpoint));
+    save.stats = stats([40 * MS; 10]);
+    (save.in_steps[0].steps, save.in_steps[0].calls) = (10, 10);
+    (save.in_steps[0].total_ns, save.in_steps[0].driving_ns) = (400 * MS, 400 * MS);
+    summary.sections.push(save);
+    assert!(fine(RULE, &summary).starts_with("the slow calls of step/forward cost most, 0 %"));
 }
 
 #[test]

@@ -23,6 +23,41 @@ fn helper_code_inside_the_step_is_found() {
 }
 
 #[test]
+fn a_mean_that_no_call_takes_is_told_with_the_usual_and_the_longest_call() {
+    let with = |slow_ms: u64, calls: u64| {
+        let mut summary = Run::of(400, 6 * MS)
+            .phase(Phase::Forward, "forward", 3 * MS)
+            .untagged("log", calls, 2 * MS)
+            .build();
+        // One call in fifty takes longer, and the others as much less as the mean stays.
+        let row = summary.sections.iter_mut().find(|row| row.name == "log").unwrap();
+        row.stats = stats(
+            (0..400 * calls)
+                .map(|call| if call % 50 == 49 { slow_ms * MS } else { (100 - slow_ms) * MS / 49 }),
+        );
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding.recommendation
+    };
+    let advice = with(51, 1);
+    assert!(
+        advice.starts_with(
+            "It takes 1.00 ms in the usual call and 51.0 ms in the longest, 2.00 ms of its own on average: look at what it \
+             does in the long ones"
+        ),
+        "{advice}"
+    );
+    let advice = with(51, 2);
+    assert!(
+        advice.starts_with(
+            "It runs 2 times a step, 1.00 ms in the usual call and 51.0 ms in the longest, 2.00 ms of"
+        ),
+        "{advice}"
+    );
+    // Mean and median are near each other.
+    assert!(with(30, 1).starts_with("It takes 2.00 ms a call:"), "{}", with(30, 1));
+}
+
+#[test]
 fn several_sections_come_largest_first() {
     let summary = Run::of(100, 10 * MS)
         .phase(Phase::Forward, "forward", 3 * MS)
