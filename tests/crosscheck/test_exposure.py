@@ -43,6 +43,25 @@ class Exposure(unittest.TestCase):
         got = of(step(), phase(2, 1, "io", 0, 30, thread=2), phase(3, 1, "forward", 20, 90))
         self.assertEqual(got, {"forward": 70, None: 30})
 
+    def test_what_a_step_does_after_it_moved_to_another_thread(self):
+        def found(*polls):
+            attributes = {"stepscope__section__kind": "step", "stepscope__idle_ns": 40, "stepscope__polls": polls}
+            return of(
+                span(1, 0, "step", 0, 100, thread__id=1, **attributes),
+                span(
+                    2, 1, "fetch", 10, 50, thread__id=2, stepscope__phase="data_wait", stepscope__idle_ns=38,
+                    stepscope__polls=(2, 0, 1, 1, 3, 39, 1, 1),
+                ),
+                phase(3, 1, "forward", 50, 98, thread=3),
+                phase(4, 3, "io", 60, 70, thread=3),
+            )
+
+        moved = (1, 0, 10, 1, 2, 10, 1, 1, 3, 49, 51, 1)
+        self.assertEqual(found(*moved), {"data_wait": 40, "forward": 38, "io": 10, None: 12})
+        # Never there, or not when it began: nobody knows that the step waits for it.
+        for other in ((1, 0, 10, 1, 3, 49, 51, 1), (1, 0, 10, 1, 2, 11, 1, 1, 3, 49, 51, 1)):
+            self.assertNotIn("data_wait", found(*other))
+
     def test_what_a_section_waits_for_on_another_thread(self):
         got = of(
             step(),

@@ -1,5 +1,6 @@
 """Spans to traces to trees: de-duplication by span id, closing by the root's count, call paths."""
 
+import critical
 import names
 import stats
 
@@ -105,7 +106,7 @@ def is_marker(span):
 class Node:
     """A section in its trace."""
 
-    __slots__ = ("span", "parent", "root", "children", "path", "depth", "collapsed", "phase", "is_ours")
+    __slots__ = ("span", "parent", "root", "children", "path", "depth", "collapsed", "phase", "is_ours", "is_driving")
 
     def __init__(self, span, parent):
         self.span = span
@@ -119,6 +120,7 @@ class Node:
         own, around = self.own_phase, parent.phase if parent else None
         is_part = around == names.CHECKPOINT and own in names.IN_CHECKPOINTS
         self.phase = around if is_part else own or around
+        self.is_driving = self.drives()
 
     @property
     def own_phase(self):
@@ -137,11 +139,17 @@ class Node:
         """Its thread among those of all processes; None where it is not known."""
         return None if self.thread is None else (self.span.instance, self.thread)
 
-    @property
-    def is_driving(self):
-        """Whether it is on the thread of its root, as far as it says."""
-        own = self.span.get(names.THREAD_ID)
-        return self.parent is None or own is None or own == self.root.span.get(names.THREAD_ID)
+    def drives(self):
+        """Whether it is on the thread of its root, as far as it says, or begins on one on which this, or the section around it
+        that is there as well, is entered at that time."""
+        own, root = self.span.get(names.THREAD_ID), self.root
+        if self.parent is None or own is None or own == root.span.get(names.THREAD_ID):
+            return True
+        return any(
+            around.span.instance == self.span.instance
+            and any(run.thread == own and run.start <= self.span.start < run.end for run in critical.runs_of(around))
+            for around in [root] + [self.parent] * self.parent.is_driving
+        )
 
     @property
     def self_ns(self):

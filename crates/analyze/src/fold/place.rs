@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::path::{MAX_DEPTH, SEPARATOR, join, split};
 use stepscope_core::{Phase, SectionKind};
-use stepscope_model::{Figure, PhaseTag, Span, Trace};
+use stepscope_model::{Figure, PhaseTag, Poll, Span, Trace};
 
 use super::Fold;
+use super::critical::running;
 use super::slots::{ABSENT, Slots, known};
 use crate::forest::NONE;
 use crate::paths::{MAX_NAME_BYTES, Place, ROOT, shorten};
@@ -38,7 +39,7 @@ pub(super) struct Node {
     pub(super) parent: u32,
     pub(super) path: u32,
     pub(super) anchor: u32,
-    /// Nearest of the span and its ancestors that runs on the anchor's thread.
+    /// Nearest of the span and its ancestors that drives the anchor.
     pub(super) driver: u32,
     /// Of the span and those around it that run on other threads than the anchor's: which one its time goes to.
     pub(super) carrier: u32,
@@ -55,6 +56,7 @@ pub(super) struct Node {
     pub(super) is_tagged: bool,
     /// A wait for a batch that is in no other such wait.
     pub(super) is_wait: bool,
+    /// Whether it runs where its anchor does: on its thread, or on one on which that is polled when it begins.
     pub(super) is_driving: bool,
     pub(super) thread: Option<i64>,
     pub(super) start_ns: u64,
@@ -149,7 +151,10 @@ impl Fold {
             } else {
                 self.nodes.get(anchor as usize).and_then(|node| node.thread)
             };
-            let is_driving = anchor == index || own_thread.is_none() || own_thread == anchor_thread;
+            let is_driving = anchor == index
+                || own_thread.is_none()
+                || own_thread == anchor_thread
+                || self.is_polled_there(trace, span, anchor, parent_index);
             let is_part = own == ABSENT || Slots::is_part(own, inherited);
             let slot = if is_part { inherited } else { own };
             let (carrier, is_beside) = match parent {
@@ -206,6 +211,20 @@ impl Fold {
                 parent.into_iter().for_each(|parent| *parent = true);
             }
         }
+    }
+
+    /// Whether a span that names another thread than its anchor's begins there while its anchor, or the section around it, is
+    /// polled there: what is asynchronous goes on on another thread after a wait, and drives its step as before.
+    fn is_polled_there(&self, trace: &Trace, span: &Span, anchor: u32, parent: u32) -> bool {
+        let thread = span.figure(Figure::ThreadId);
+        let is_there = |around: u32| {
+            let around = trace.spans.get(around as usize).filter(|around| around.process == span.process);
+            let polls = around.map_or(&[][..], |around| running(trace, around));
+            let here = |poll: &&Poll| poll.start_ns <= span.start_ns && span.start_ns < poll.end_ns;
+            polls.iter().filter(here).any(|poll| poll.thread == thread)
+        };
+        let drives = |around: u32| self.nodes.get(around as usize).is_some_and(|node| node.is_driving);
+        thread.is_some() && (is_there(anchor) || (parent != anchor && drives(parent) && is_there(parent)))
     }
 
     /// Of a span on another thread than its anchor's: [`Node::carrier`] and [`Node::is_beside`].

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use proptest::prelude::*;
 use stepscope_analyze::critical::{Member, NO_PARENT, Piece, Stint, Walk};
 use stepscope_core::{Mode, Phase, PhaseClass};
-use stepscope_model::{Figure, Link, PhaseTag, Span, Trace};
+use stepscope_model::{Figure, Link, PhaseTag, Poll, Span, Trace};
 
 use crate::build::{Build, summarise};
 
@@ -102,8 +102,17 @@ fn phase(trace: &Trace, span: &Span) -> Option<Phase> {
     }
 }
 
-fn is_driving(span: &Span) -> bool {
-    span.figure(Figure::ThreadId).is_none_or(|thread| thread == 1)
+/// Whether a span is on the thread of the step, or begins on one on which that, or the span around it that drives the step as
+/// well, is entered then.
+fn drives(trace: &Trace, span: &Span) -> bool {
+    let thread = span.figure(Figure::ThreadId);
+    let is_there = |around: &Span| {
+        let begins = |poll: &&Poll| poll.start_ns <= span.start_ns && span.start_ns < poll.end_ns;
+        trace.polls(around.polls).iter().filter(begins).any(|poll| poll.thread == thread)
+    };
+    let by_step = || trace.spans.iter().any(|root| root.parent.is_none() && is_there(root));
+    let by_parent = || parent(trace, span).is_some_and(|outer| drives(trace, outer) && is_there(outer));
+    span.parent.is_none() || thread.is_none_or(|thread| thread == 1) || by_step() || by_parent()
 }
 
 /// Whether a span is an ancestor of another.
@@ -152,7 +161,7 @@ fn linked_to<'a>(trace: &'a Trace, own: &Span) -> Option<&'a Span> {
 /// For how long the driving thread used no processor in the next section around one of which that is known.
 fn idle_around_ns(trace: &Trace, own: &Span) -> u64 {
     let Some(around) = parent(trace, own) else { return 0 };
-    match around.amount(Figure::CpuNs).filter(|_| is_driving(around)) {
+    match around.amount(Figure::CpuNs).filter(|_| drives(trace, around)) {
         Some(cpu_ns) => around.duration_ns().saturating_sub(cpu_ns),
         None => idle_around_ns(trace, around),
     }
@@ -163,14 +172,14 @@ fn worked_for<'a>(trace: &'a Trace, root: &Span, own: &Span) -> Option<&'a Span>
     let around = |span: &Span| parent(trace, span).map(|around| around.id);
     let has_parts = trace.spans.iter().any(|part| around(part) == Some(own.id) && common_ns(part, own) > 0);
     let is_suspended = own.amount(Figure::IdleNs).is_some();
-    if own.id == root.id || !is_driving(own) || has_parts || is_suspended {
+    if own.id == root.id || !drives(trace, own) || has_parts || is_suspended {
         return None;
     }
     let phase = |span: &Span| phase(trace, span);
     let works = |other: &&Span| {
-        let Some(outer) = parent(trace, other).filter(|outer| is_driving(outer)) else { return false };
+        let Some(outer) = parent(trace, other).filter(|outer| drives(trace, outer)) else { return false };
         let loads = outer.id == root.id && phase(other) == Some(Phase::DataWait);
-        !is_driving(other) && !loads
+        !drives(trace, other) && !loads
     };
     let may_be = |other: &&Span| {
         let Some(outer) = parent(trace, other).filter(|_| works(other)) else { return false };
@@ -253,7 +262,7 @@ fn runs(trace: &Trace, root: &Span, span: &Span, time: u64) -> bool {
     let polls = trace.polls(span.polls);
     let is_driving =
         |thread| thread == Some(1) || trace.polls(root.polls).iter().any(|own| own.thread == thread);
-    let is_in = |poll: &stepscope_model::Poll| {
+    let is_in = |poll: &Poll| {
         poll.start_ns <= time && time < poll.end_ns && poll.count == 1 && is_driving(poll.thread)
     };
     polls.is_empty() || polls.iter().any(is_in)
@@ -268,19 +277,20 @@ fn joined<'a>(
 ) -> Option<(&'a Span, Vec<&'a Span>)> {
     let piece = pieces.iter().find(|piece| (piece.start_ns..piece.end_ns).contains(&time))?;
     let mut chain = vec![trace.spans.get(piece.member as usize)?];
-    while !is_driving(chain.last()?) {
+    while !drives(trace, chain.last()?) {
         chain.push(parent(trace, chain.last()?)?);
     }
     let driver = chain.pop()?;
     // One inside of it that waited for what is beside it.
     let waits = |span: &&Span| {
-        let is_own = span.id != root.id && is_driving(span) && span.start_ns <= time;
+        let is_own = span.id != root.id && drives(trace, span) && span.start_ns <= time;
         is_own && waited_for(trace, root, span).is_some()
     };
     let within =
         trace.spans.iter().rfind(waits).filter(|span| driver.start_ns <= span.start_ns && time < span.end_ns);
     let waiter = within.unwrap_or(driver);
-    let is_running = |span: &&Span| is_driving(span) && active(span, time) && runs(trace, root, span, time);
+    let is_running =
+        |span: &&Span| drives(trace, span) && active(span, time) && runs(trace, root, span, time);
     let has_work = trace.spans.iter().filter(is_running).any(|inner| is_inside(trace, inner, waiter));
     let waits_for_data = |span: &&Span| phase(trace, span) == Some(Phase::DataWait);
     let is_beside = waiter.id == root.id && chain.iter().any(waits_for_data);
@@ -294,7 +304,7 @@ fn joined<'a>(
 fn spender<'a>(trace: &'a Trace, root: &Span, pieces: &[Piece], time: u64) -> Option<&'a Span> {
     let within_thread = |span: &&Span| class_within_thread(trace, span);
     let is_around = |outer: &Span, inner: &Span| outer.id == inner.id || is_inside(trace, inner, outer);
-    let open = || trace.spans.iter().filter(|span| is_driving(span) && active(span, time));
+    let open = || trace.spans.iter().filter(|span| drives(trace, span) && active(span, time));
     let running: Vec<&Span> = open().filter(|span| runs(trace, root, span, time)).collect();
     let joined = joined(trace, root, pieces, time);
     let waits = |span: &Span| joined.as_ref().is_some_and(|(waiter, _)| is_around(span, waiter));

@@ -566,3 +566,57 @@ fn between_steps_what_is_suspended_is_exposed_as_inside_them() {
     let expected = [(None, 0), (Some("evaluation".into()), 60), (Some("data_loading".into()), 40)];
     assert_eq!(rows, expected);
 }
+
+/// A step of 100 ns that a pool runs: on thread 1 up to 10, from there to 50 awaited while it fetches, begun on thread 2 and
+/// ended on thread 3, where the step goes on. `polls` are those of the step.
+fn migrated(number: u64, start: u64, polls: &[(u64, u64, i64, u64)]) -> Trace {
+    let at = |polls: &[(u64, u64, i64, u64)]| -> Vec<_> {
+        polls.iter().map(|&(from, to, thread, count)| (start + from, start + to, thread, count)).collect()
+    };
+    let mut build = Build::new(number);
+    build.step(number as i64, start, start + 100).thread(1).figure(Figure::IdleNs, 40);
+    build.polls(&at(polls));
+    build.span(1, "data_wait", start + 10, start + 50).thread(2).figure(Figure::IdleNs, 38);
+    build.polls(&at(&[(10, 11, 2, 1), (49, 50, 3, 1)]));
+    build.span(1, "forward", start + 50, start + 98).thread(3);
+    build.span(3, "layer", start + 60, start + 90).thread(3);
+    build.trace()
+}
+
+#[test]
+fn what_an_asynchronous_step_does_after_it_moved_to_another_thread_is_its_own() {
+    let steps = |polls: &[(u64, u64, i64, u64)]| -> Vec<Trace> {
+        (0..40).map(|i| migrated(i, 1_000 * i, polls)).collect()
+    };
+    let figures = |traces: &[Trace]| {
+        let summary = summarise(traces);
+        let mode = summary.mode(Mode::Train).unwrap();
+        let phases: Vec<_> = mode.phases.iter().map(|row| (row.phase.to_string(), row.exposed_ns)).collect();
+        let on_path = summary.section("step/data_wait").unwrap().in_mode(Mode::Train).unwrap().driving_ns;
+        (phases, on_path, summary.input.share)
+    };
+    let polls = [(0, 10, 1, 1), (10, 11, 2, 1), (49, 100, 3, 1)];
+    let expected = vec![("forward".into(), 40 * 48), ("data_wait".into(), 40 * 40)];
+    assert_eq!(figures(&steps(&polls)), (expected, 40 * 40, Some(0.4)));
+    // The step itself never was on thread 2: another task fetches, of which nothing says that the step waits for it.
+    let elsewhere = [(0, 10, 1, 1), (49, 100, 3, 1)];
+    let (phases, driving_ns, _) = figures(&steps(&elsewhere));
+    assert_eq!((&phases[0], driving_ns), (&("forward".into(), 40 * 48), 0));
+    // Nor was it there when that began.
+    let later = [(0, 10, 1, 1), (11, 12, 2, 1), (49, 100, 3, 1)];
+    assert_eq!(figures(&steps(&later)).1, 0);
+}
+
+#[test]
+fn what_a_section_that_drives_runs_on_another_thread_is_its_own() {
+    // The step does not say when it was polled; the section that it runs, begun on its thread, does.
+    let mut build = Build::new(1);
+    build.step(0, 0, 100).thread(1);
+    build.span(1, "train", 0, 100).thread(1).figure(Figure::IdleNs, 20);
+    build.polls(&[(0, 40, 1, 1), (60, 100, 2, 1)]);
+    build.span(2, "forward", 60, 100).thread(2);
+    build.span(2, "load_batch", 0, 100).thread(3);
+    let summary = summarise([&build.trace()]);
+    let driving = |path: &str| summary.section(path).unwrap().in_mode(Mode::Train).unwrap().driving_ns;
+    assert_eq!((driving("step/train/forward"), driving("step/train/load_batch")), (40, 0));
+}
