@@ -308,12 +308,14 @@ def deep_prefetch(finding, report, steps):
 
 def evaluation_stalls(finding, report, steps, evaluation, stalls, trained):
     """`evaluation` are the steps of that, which `stalls` hold up, beside so much training in so many steps."""
-    held_up, whole = evaluation.inside(stalls), evaluation.mode["steady_ns"]
+    between = evaluation.mode["input_between_ns"]
+    held_up, whole = evaluation.inside(stalls) + between, evaluation.mode["steady_ns"] + between
     of = Fraction(held_up, max(1, trained[0] + whole))
     expected = {
         "evaluation_stalled_share": six(of),
         "evaluation_stalled_ns": held_up,
         "evaluation_total_ns": whole,
+        "evaluation_input_between_ns": between,
         "evaluation_steps": evaluation.count,
         "steps": trained[1],
     }

@@ -454,7 +454,9 @@ def does_evaluation_stall(report, steps):
     beside = evaluation_of(report)
     if steps.mode is None or not steps.count or beside.mode in (None, steps.mode) or not beside.can_judge(MIN_EVALUATION_STEPS):
         return False
-    return Fraction(beside.inside(EVALUATION_STALLS), trained(report, steps)[0] + beside.mode["steady_ns"]) >= MIN_SHARE
+    between = beside.mode["input_between_ns"]
+    whole = trained(report, steps)[0] + beside.mode["steady_ns"] + between
+    return Fraction(beside.inside(EVALUATION_STALLS) + between, whole) >= MIN_SHARE
 
 
 def trained(report, steps):
@@ -470,8 +472,9 @@ def trained(report, steps):
 def evaluation_stalls(finding, report, steps):
     beside = evaluation_of(report)
     total, count = trained(report, steps)
-    saved = beside.inside(EVALUATION_STALLS) // count
-    return saved, saved, (total + beside.mode["steady_ns"]) // count, None
+    between = beside.mode["input_between_ns"]
+    saved = (beside.inside(EVALUATION_STALLS) + between) // count
+    return saved, saved, (total + beside.mode["steady_ns"] + between) // count, None
 
 
 # Phases whose time between steps other rules judge, or that are the model's own work.

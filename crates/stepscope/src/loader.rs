@@ -5,7 +5,7 @@
 use std::cell::Cell;
 use std::panic::Location;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase, SectionKind, attr};
@@ -40,12 +40,21 @@ impl Taker {
     /// Before a wait: for steps of which mode it is, as far as is known.
     fn look(&mut self) -> Start {
         if let Some((steps, mode)) = thread::with_current(|state| state.steps) {
-            if self.steps.is_some_and(|before| before != steps) {
-                self.mode = Some(mode);
+            let begun = self.steps.map_or(0, |before| steps.wrapping_sub(before));
+            match begun {
+                0 => {}
+                1 => self.mode = Some(mode),
+                // Another loop may have been there.
+                _ => self.mode = self.mode.or(Some(mode)),
             }
             self.steps = Some(steps);
         }
         Start { mode: self.mode, ..Start::default() }
+    }
+
+    /// There are no more: what begins from now on is of other loops.
+    fn end(&mut self) {
+        self.steps = None;
     }
 }
 
@@ -125,6 +134,10 @@ thread_local! {
 }
 
 impl Shared {
+    fn taker(&self) -> MutexGuard<'_, Taker> {
+        self.taker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn taken(&self, id: u64) -> Option<&Taken> {
         self.taken.get((id % TAKEN as u64) as usize)
     }
@@ -249,9 +262,12 @@ impl Loader {
     /// Waits for the next batch: `receive` runs inside a section `data_wait`, which links to the batch's
     /// trace. `None` from `receive` (no more data) is passed on.
     pub fn wait<T>(&self, receive: impl FnOnce() -> Option<Traced<T>>) -> Option<T> {
-        let start = self.shared.taker.lock().unwrap_or_else(PoisonError::into_inner).look();
+        let start = self.shared.taker().look();
         let guard = enter(&DATA_WAIT, start, &[]);
-        let Traced { item, origin } = receive()?;
+        let Some(Traced { item, origin }) = receive() else {
+            self.shared.taker().end();
+            return None;
+        };
         if let Some(origin) = origin {
             // Made by us and freed by us: moved below the guard, so that it goes first.
             let _own = memory::own_call();

@@ -15,11 +15,13 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: false,
     doc: Doc {
         finds: "Evaluation steps (`step!(n, mode = eval)`) beside the training that wait for batches, load or prepare them, or read \
-                and write.",
+                and write, and input between them.",
         why: "The other rules judge the steps of training. Training stands still while evaluation runs, and evaluation is often given \
               no loader threads of its own, since it is rare; with many held-out samples it is not short.",
         how: "The exposed time of these phases in the evaluation steps, divided by the time of training steps, of the input between \
-              them, and of evaluation steps, warm-up of both excluded: what the finding calls the training time. Where only some \
+              them, and of evaluation steps, warm-up of both excluded: what the finding calls the training time. Input between \
+              evaluation steps counts with them where it says that it is for these, as waits of `stepscope::batches` and of a \
+              `Loader` do. Where only some \
               ranks evaluate, it is theirs, as the others wait for them meanwhile; the gain is that of their steps. Evaluation that is \
               a section and no steps is not judged: its input between steps is counted as evaluation, and inside of a training step \
               as that step's.",
@@ -62,17 +64,19 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::fine("no steps are evaluation");
     };
     let those = Evaluating::of(summary, &training);
-    let (total_ns, of) = (those.training_ns.saturating_add(evaluation.mode.steady_ns), those.words());
+    let between_ns = evaluation.mode.input_between_ns;
+    let whole_ns = evaluation.mode.steady_ns.saturating_add(between_ns);
+    let (total_ns, of) = (those.training_ns.saturating_add(whole_ns), those.words());
     let share = |ns: u64| ns as f64 / total_ns.max(1) as f64;
-    let whole = percent(share(evaluation.mode.steady_ns));
-    if share(evaluation.mode.steady_ns) < thresholds.min_share {
+    let whole = percent(share(whole_ns));
+    if share(whole_ns) < thresholds.min_share {
         return Verdict::fine(format!("{whole} of the training time{of} is evaluation steps"));
     }
     let steps = match evaluation.at_least(thresholds.min_steps).and_then(|()| evaluation.with_phases()) {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let stalled_ns = steps.inside_ns(STALLS);
+    let stalled_ns = steps.inside_ns(STALLS).saturating_add(between_ns);
     if share(stalled_ns) < thresholds.min_share {
         return Verdict::fine(format!(
             "{whole} of the training time{of} is evaluation steps, {} goes into their input, reading and writing",
@@ -90,27 +94,30 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     phases.sort_by_key(|&(ns, _)| std::cmp::Reverse(ns));
     let told = phases.iter().filter(|&&(ns, _)| share(ns) >= TOLD);
     let names = listed(told.map(|(_, phase)| phase.as_str().to_owned()));
+    let places = match (names.is_empty(), share(between_ns) >= TOLD) {
+        (true, true) => "input between evaluation steps".to_owned(),
+        (false, true) => format!("{names} in evaluation steps, and input between them"),
+        (_, false) => format!("{names} in evaluation steps"),
+    };
     let count = steps.count();
     Verdict::Found(vec![Finding {
-        title: format!(
-            "{} of the training time{of} goes into {names} in evaluation steps.",
-            percent(share(stalled_ns))
-        ),
+        title: format!("{} of the training time{of} goes into {places}.", percent(share(stalled_ns))),
         severity: gain.severity(),
         section: steps.worst_section(STALLS).map(|row| row.path.clone()),
-        phase: phases.first().map(|(_, phase)| phase.as_str().into()),
+        phase: phases.first().filter(|&&(ns, _)| ns > 0).map(|(_, phase)| phase.as_str().into()),
         rank: those.one(),
         evidence: Evidence::new()
             .with("evaluation_stalled_share", rounded(share(stalled_ns), 6))
             .with("evaluation_stalled_ns", stalled_ns)
-            .with("evaluation_total_ns", steps.mode.steady_ns)
+            .with("evaluation_total_ns", whole_ns)
+            .with("evaluation_input_between_ns", between_ns)
             .with("evaluation_steps", count)
             .with_known("evaluating_ranks", those.ranks.as_ref().map(|ranks| ranks.len() as u64))
             .with("steps", those.steps),
         recommendation: format!(
             "Load the held-out samples in threads of their own, as those of training, or read and prepare them once and keep them: \
              of the {} that {} took, {} went into that. Or evaluate less often.{}",
-            duration(steps.mode.steady_ns),
+            duration(whole_ns),
             things(count, "evaluation step", "evaluation steps"),
             duration(stalled_ns),
             if those.ranks.is_some() { SHARED } else { "" }

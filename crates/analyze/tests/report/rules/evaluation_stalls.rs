@@ -32,6 +32,29 @@ fn evaluation_that_waits_is_found() {
 }
 
 #[test]
+fn what_evaluation_waits_for_between_its_steps_is_found() {
+    // 1 s of training, 0.5 s of evaluation, and 0.5 s of waits between its steps.
+    let with = |wait_ns| {
+        let evaluation = Run::of(50, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).phase(
+            Phase::DataWait,
+            "data_wait",
+            wait_ns,
+        );
+        let training = Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 9 * MS);
+        let mut summary = training.evaluation(evaluation).build();
+        summary.modes[1].input_between_ns = 500 * MS;
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        let gain = finding.predicted_gain.unwrap();
+        assert_eq!(finding.evidence.get("evaluation_input_between_ns"), Some(&json!(500 * MS)));
+        (finding.title, finding.severity, finding.phase, gain.saved_ns_per_step + gain.step_time_ns)
+    };
+    let title = "25 % of the training time goes into input between evaluation steps.".to_owned();
+    assert_eq!(with(0), (title, 25.0, None, 20 * MS));
+    let title = "30 % of the training time goes into data_wait in evaluation steps, and input between them.";
+    assert_eq!(with(2 * MS), (title.to_owned(), 30.0, Some("data_wait".to_owned()), 20 * MS));
+}
+
+#[test]
 fn evaluation_is_judged_by_what_it_takes_of_the_training_time() {
     let training = || Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 9 * MS);
     let evaluation = |steps, wait_ns| Run::of(steps, 10 * MS).phase(Phase::DataWait, "data_wait", wait_ns);
