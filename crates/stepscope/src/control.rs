@@ -152,6 +152,11 @@ impl Control {
         (taken.collect(), orders.end)
     }
 
+    /// Whether the end is ordered.
+    pub(crate) fn is_ending(&self) -> bool {
+        self.lock().end.is_some()
+    }
+
     /// For the background thread: answers a request, if it still waits.
     pub(crate) fn answer(&self, ticket: u64, answer: Flushed) {
         let mut orders = self.lock();

@@ -48,6 +48,9 @@ const BUSY_FILL: usize = 32;
 /// One with no more than this is idle.
 const IDLE_FILL: usize = 2;
 
+/// Records between two looks whether the run is to end.
+const LOOK_INTERVAL: u64 = 1_024;
+
 /// Where spans go.
 pub(crate) struct Sinks {
     pub directory: Option<DirectorySink>,
@@ -95,6 +98,8 @@ struct Flushing {
 struct Drained {
     fill: usize,
     left: usize,
+    /// There was more to take, and something else to do.
+    is_cut: bool,
 }
 
 struct Worker {
@@ -167,17 +172,15 @@ impl Worker {
         let (mut flushed, mut published) = (Instant::now(), Instant::now());
         let mut flushing = Vec::new();
         let mut clock = Keeper::default();
+        let has_handlers = self.recorder.config.handle_signals;
         loop {
             clock.keep();
             let (asked, end) = control.take();
-            let signal = sys::pending_signal().filter(|_| self.recorder.config.handle_signals);
+            let signal = sys::pending_signal().filter(|_| has_handlers);
             // Before anything else: what is lost from here on, in whatever is done with it, is lost to them.
-            let is_asked = !asked.is_empty();
             flushing.extend(asked.into_iter().map(|(ticket, reach)| self.flushing(ticket, reach)));
             let is_last = end.is_some() || signal.is_some();
             let last = is_last.then(|| self.flushing(0, Reach::Delivered));
-            let drained = self.drain();
-            self.share();
             if let Some(mut last) = last {
                 let deadline = end.unwrap_or_else(|| deadline(self.recorder.config.exit_timeout));
                 self.finish(deadline, signal);
@@ -191,6 +194,14 @@ impl Worker {
                 }
                 return;
             }
+            let drained =
+                self.drain(|| control.is_ending() || (has_handlers && sys::pending_signal().is_some()));
+            if drained.is_cut {
+                // The rest is taken when nothing more comes: rings may have filled up again, and there is not much time.
+                continue;
+            }
+            self.share();
+            let is_asked = flushing.iter().any(|flush| flush.marks == UNKNOWN);
             let recorder = Arc::clone(&self.recorder);
             let config = &recorder.config;
             self.demands.answer_signals(&recorder);
@@ -317,8 +328,8 @@ impl Worker {
     }
 
     /// Takes out of the rings what is in them now, and leaves what comes meanwhile to the next turn: a thread that makes sections
-    /// without a pause makes them faster than they are taken.
-    fn drain(&mut self) -> Drained {
+    /// without a pause makes them faster than they are taken. Looks now and then whether that `is_over`: then the rest is left.
+    fn drain(&mut self, is_over: impl Fn() -> bool) -> Drained {
         let known = self.threads.len();
         self.recorder.roster.take_fresh(&mut self.threads);
         for thread in self.threads.get(known..).unwrap_or_default() {
@@ -332,11 +343,12 @@ impl Worker {
             // Read before the ring's end is: after it is set, nothing more comes.
             let retired = thread.retired.load(Ordering::Acquire);
             let end = thread.ring.end();
-            while thread.take_before(end, &mut words) {
+            while !drained.is_cut && thread.take_before(end, &mut words) {
                 self.take_record(&words, thread.id);
+                drained.is_cut = self.taken.is_multiple_of(LOOK_INTERVAL) && is_over();
             }
             drained.left = thread.ring.fill().max(drained.left);
-            if retired {
+            if retired && !drained.is_cut {
                 self.retire(thread);
             } else {
                 self.threads.push(Arc::clone(thread));
@@ -501,9 +513,9 @@ impl Worker {
         thread::with(&recorder, |state| state.finish_run(signal));
         crate::recorder::retire(&recorder);
         self.release(|worker| {
-            worker.drain();
+            worker.drain(|| false);
         });
-        self.drain();
+        self.drain(|| false);
         self.with_context(|sinks, context| sinks.each(|sink| sink.finish(context)));
         if let Some(handover) = &mut self.sinks.handover {
             handover.close();

@@ -239,9 +239,17 @@ fn a_turn_has_an_end_where_sections_come_faster_than_they_are_taken() {
         (0..10).for_each(|_| Echo::step(&recorder));
         // Each turn takes what was there before it, and leaves what came meanwhile.
         for turn in 1..4 {
-            worker.drain();
+            worker.drain(|| false);
             assert_eq!(worker.taken, 10 * turn, "{overflow:?}");
         }
+        // One that is over leaves the rest to the next one, also of a thread that has ended.
+        worker.taken = LOOK_INTERVAL - 5;
+        worker.threads.iter().for_each(|thread| thread.retired.store(true, Ordering::Release));
+        assert!(worker.drain(|| true).is_cut);
+        assert_eq!((worker.taken, worker.threads.len()), (LOOK_INTERVAL, 1));
+        assert!(!worker.drain(|| true).is_cut);
+        // What was left of those before, and what has come for each since.
+        assert_eq!((worker.taken, worker.threads.len()), (LOOK_INTERVAL + 10, 0));
     }
 }
 
