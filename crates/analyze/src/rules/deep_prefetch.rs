@@ -89,6 +89,8 @@ struct Queue<'a> {
     slot_wait_share: Option<f64>,
     /// The section that makes its batches, where it is known.
     section: Option<&'a SectionRow>,
+    /// What making one leaves allocated, where no other loader shares that section.
+    batch_bytes: Option<u64>,
 }
 
 impl<'a> Queue<'a> {
@@ -111,6 +113,7 @@ impl<'a> Queue<'a> {
             workers: loaders.iter().filter_map(many).max(),
             slot_wait_share: shares.max_by(f64::total_cmp),
             section: largest_batch(summary, None),
+            batch_bytes: largest_batch(summary, None).and_then(kept_bytes),
         }]
     }
 
@@ -121,6 +124,7 @@ impl<'a> Queue<'a> {
         workers: Option<u64>,
         steps: &Steps<'_>,
     ) -> Option<Self> {
+        let own = largest_batch(summary, Some(&row.name));
         // (Waits are known with warm-up, so the time is that of all steps, and of the input between them.)
         let all_ns = steps.mode.all.total.saturating_add(summary.input.between_ns);
         let waiting = row.held_up_ns(steps.mode.mode) as f64 / all_ns.max(1) as f64;
@@ -132,7 +136,8 @@ impl<'a> Queue<'a> {
             waiting: waiting.min(steps.share(steps.exposed_ns(WAITING))),
             workers,
             slot_wait_share: row.slot_wait_share,
-            section: largest_batch(summary, Some(&row.name)),
+            section: own.or_else(|| shared_batch(summary)),
+            batch_bytes: own.and_then(kept_bytes),
         })
     }
 
@@ -156,8 +161,7 @@ impl<'a> Queue<'a> {
     }
 
     fn finding(&self, thresholds: &Thresholds) -> Finding {
-        let batch_bytes = self.section.and_then(kept_bytes);
-        let held_bytes = batch_bytes.map(|bytes| bytes.saturating_mul(self.depth));
+        let held_bytes = self.batch_bytes.map(|bytes| bytes.saturating_mul(self.depth));
         let holds = held_bytes.map_or_else(String::new, |held| format!(", which hold about {}", bytes(held)));
         let least = (self.enough(thresholds) / 2).max(1);
         let depth = things(self.depth, "batch", "batches");
@@ -194,7 +198,7 @@ impl<'a> Queue<'a> {
                 .with("waiting_share", rounded(self.waiting, 6))
                 .with_known("loaders_waiting_share", self.slot_wait_share.map(|share| rounded(share, 6)))
                 .with_known("workers", self.workers)
-                .with_known("batch_bytes", batch_bytes)
+                .with_known("batch_bytes", self.batch_bytes)
                 .with_known("held_bytes", held_bytes),
             recommendation: format!(
                 "Make fewer batches{whose} ahead, {} for a start: the usual one lies in the queue for {} before it is taken.{}",
@@ -213,6 +217,12 @@ fn largest_batch<'a>(summary: &'a Summary, loader: Option<&str>) -> Option<&'a S
     let is_its =
         |row: &&SectionRow| row.kind == SectionKind::Batch && loader.is_none_or(|loader| row.name == loader);
     summary.sections.iter().rev().filter(is_its).max_by_key(|row| row.stats.count)
+}
+
+/// The section that makes all batches, where it is one.
+fn shared_batch(summary: &Summary) -> Option<&SectionRow> {
+    let mut rows = summary.sections.iter().filter(|row| row.kind == SectionKind::Batch);
+    rows.next().filter(|_| rows.next().is_none())
 }
 
 /// What making a batch leaves allocated; absent where allocations are not counted.

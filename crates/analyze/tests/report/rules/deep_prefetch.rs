@@ -84,6 +84,21 @@ fn of_several_loaders_each_is_judged_by_its_own_queue() {
          taken. Loader `images` waits 60 % of its time for a place in it."
     );
     assert_eq!(found(RULE, &two((64, 5_000), (30, 5_000))).len(), 2);
+    // What both make in a section of one name is not told apart, and in sections of their names it is.
+    let mut shared = two((64, 5_000), (2, 5_000));
+    let row = shared.sections.iter_mut().find(|row| row.name == "load").unwrap();
+    row.kind = SectionKind::Batch;
+    row.memory = Some(SectionMemory { spans: 100, alloc_bytes: 300_000_000, ..Default::default() });
+    let [finding] = found(RULE, &shared).try_into().unwrap();
+    assert_eq!((finding.section.as_deref(), finding.evidence.get("batch_bytes")), (Some("step/load"), None));
+    let row = shared.sections.iter_mut().find(|row| row.name == "load").unwrap();
+    row.name = "images".into();
+    let mut other = row.clone();
+    (other.name, other.path) = ("labels".into(), "labels".into());
+    shared.sections.push(other);
+    let [finding] = found(RULE, &shared).try_into().unwrap();
+    assert_eq!(finding.section.as_deref(), Some("step/load"));
+    assert_eq!(finding.evidence.get("held_bytes"), Some(&(64 * 3_000_000).into()));
     assert_eq!(
         fine(RULE, &two((15, 5_000), (2, 5_000))),
         "15 batches of the loader `images` are ready when one is taken, and steps wait for these for 0.05 % of their time"
