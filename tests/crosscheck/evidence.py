@@ -1,6 +1,7 @@
 """What findings say besides severity and gain, from figures of the report that are compared with the spans elsewhere: their
 evidence, the share that their title names, the section that they are about, the order in which they stand."""
 
+import re
 from fractions import Fraction
 
 import memory
@@ -44,7 +45,22 @@ def compare_evidence(finding, report, steps, compare, **more):
         hold(where, f"evidence {name}", finding["evidence"].get(name), value)
     if share is not None:
         compare.equal(where, "share in the title", finding["title"].partition(" of ")[0], percent(share))
+    if finding["rule"] in TITLE_PARTS:
+        named = re.findall(r"\(([^()]* %)\)", finding["title"])
+        compare.equal(where, "parts in the title", named, parts(TITLE_PARTS[finding["rule"]], steps))
     compare.equal(where, "section", finding["section"], section)
+
+
+# Phases that a title tells apart.
+TITLE_PARTS = {"input_bound": ("data_wait", "data_loading"), "slow_preprocessing": ("preprocessing", "augmentation", "collate")}
+
+
+def parts(phases, steps):
+    """Shares of the phases that are worth telling, the largest first; none where one of them is all, as far as anybody sees."""
+    listed = sorted((share(steps.exposed((phase,)), steps) for phase in phases), reverse=True)
+    named = [percent(one) for one in listed if one >= Fraction(5, 1000)]
+    is_all = percent(listed[0]) == percent(share(steps.exposed(phases), steps))
+    return named if len(named) > 1 and not is_all else []
 
 
 def compare_ranked(report, compare):
@@ -301,7 +317,10 @@ def deep_prefetch(finding, report, steps):
         "queue_time_p50_ns": waits["queue"]["p50"],
         "workers": workers or None,
     }
-    rows = [row for row in report["sections"] if row["kind"] == "batch" and (not named or row["name"] == its_own[0]["name"])]
+    made = [row for row in report["sections"] if row["kind"] == "batch"]
+    rows = [row for row in made if not named or row["name"] == its_own[0]["name"]]
+    # One section may make the batches of all.
+    rows = rows or (made if len(made) == 1 else [])
     section = min(rows, key=lambda row: (-row["count"], row["path"]), default={"path": None})["path"]
     return expected, None, section
 

@@ -163,20 +163,20 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     }])
 }
 
-/// What share the step waits and loads, and how much of it is which, where both are worth telling.
+/// What share the step waits and loads, and how much of it is which, where both are worth telling and one is not all.
 fn title(steps: &Steps<'_>, exposed_ns: u64, serial: bool) -> String {
     let share = |phases| steps.share(steps.exposed_ns(phases));
     let (of, all) = (steps.base().as_str(), percent(steps.share(exposed_ns)));
     let place = if steps.sums.is_some() { steps.by() } else { " on the training thread" };
-    let is_told = |share: f64| share >= TOLD;
+    let are_told = |most: f64, other: f64| other >= TOLD && percent(most) != all;
     match (serial, share(LOADING), share(WAIT)) {
-        (true, loading, waiting) if is_told(waiting) => format!(
+        (true, loading, waiting) if are_told(loading, waiting) => format!(
             "{all} of {of} goes into loading data ({}) and waiting for batches ({}){place}.",
             percent(loading),
             percent(waiting)
         ),
         (true, ..) => format!("{all} of {of} goes into loading data{place}."),
-        (false, loading, waiting) if is_told(loading) => format!(
+        (false, loading, waiting) if are_told(waiting, loading) => format!(
             "{all} of {of} is spent waiting for batches ({}) and loading data ({}){}.",
             percent(waiting),
             percent(loading),

@@ -133,19 +133,21 @@ fn by_time(steps: &Steps<'_>) -> Vec<(u64, Phase)> {
     phases
 }
 
-/// What the time goes into: `collation`, or, where several are worth telling, `preprocessing (13 %) and collation (12 %)`.
+/// What the time goes into: `collation`, or, where several are worth telling and one is not
+/// all, `preprocessing (13 %) and collation (12 %)`.
 fn words(phases: &[(u64, Phase)], steps: &Steps<'_>) -> String {
     let told: Vec<_> = phases
         .iter()
         .map(|&(ns, phase)| (steps.share(ns), phase))
         .filter(|&(share, _)| share >= TOLD)
         .collect();
-    match told.as_slice() {
-        [] => word(Phase::Preprocessing).into(),
-        [(_, phase)] => word(*phase).into(),
-        several => {
-            listed(several.iter().map(|&(share, phase)| format!("{} ({})", word(phase), percent(share))))
+    let all_ns = phases.iter().fold(0, |sum, &(ns, _)| u64::saturating_add(sum, ns));
+    let longest = phases.first().copied();
+    match (told.as_slice(), longest) {
+        ([_, _, ..], Some((ns, _))) if percent(steps.share(ns)) != percent(steps.share(all_ns)) => {
+            listed(told.iter().map(|&(share, phase)| format!("{} ({})", word(phase), percent(share))))
         }
+        (_, longest) => word(longest.map_or(Phase::Preprocessing, |(_, phase)| phase)).into(),
     }
 }
 

@@ -53,6 +53,16 @@ fn all_that_prepares_is_named_and_what_is_left_is_without_all_of_it() {
         "Move `step/a` into the loader threads, and with it what else prepares, 3.70 ms a step (`step/b` 1.90 ms and \
          `step/c` 1.80 ms), where it runs while the step before computes; the rest of the step takes 9.25 ms."
     );
+    // One that is nearly all, and one of which no share is worth telling.
+    for (step_ms, collate_ms, title) in [
+        (120, 20, "17 % of the step time goes into collation on the training thread."),
+        (200_000, 600, "0.30 % of the step time goes into collation on the training thread."),
+    ] {
+        let run = Run::of(100, step_ms * MS).phase(Phase::Collate, "c", collate_ms * MS);
+        let [finding] =
+            found(RULE, &run.phase(Phase::Augmentation, "b", 700_000).build()).try_into().unwrap();
+        assert_eq!(finding.title, title);
+    }
     // What is inside of the section moves with it.
     let one = Run::of(100, 10 * MS)
         .phase(Phase::Preprocessing, "a", 2 * MS)
