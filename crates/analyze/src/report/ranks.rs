@@ -45,7 +45,7 @@ impl<'a> Ranks<'a> {
         for (_, row) in &rows {
             let waits_ns = [Phase::Communication, Phase::Synchronization]
                 .iter()
-                .fold(0u64, |sum, phase| sum.saturating_add(row.from_step_to_step_ns(phase.as_str())));
+                .fold(0u64, |sum, phase| sum.saturating_add(row.step_to_step_ns(phase.as_str())));
             sum_ns = sum_ns.saturating_add(u128::from(waits_ns).saturating_mul(row.steps.count.into()));
             steps = steps.saturating_add(row.steps.count.into());
         }
@@ -96,7 +96,7 @@ impl<'a> Ranks<'a> {
     /// The one rank that has most of a phase, with its time of it by a step, what is between steps included, and the mean
     /// of all.
     fn most(&self, phase: &str) -> Option<(i64, u64, u64)> {
-        let times = || self.rows.iter().map(|(rank, row)| (*rank, row.from_step_to_step_ns(phase)));
+        let times = || self.rows.iter().map(|(rank, row)| (*rank, row.step_to_step_ns(phase)));
         let sum_ns = times().fold(0, |sum, (_, ns)| u64::saturating_add(sum, ns));
         let mean_ns = sum_ns / u64::try_from(self.rows.len()).unwrap_or(u64::MAX).max(1);
         // Of equals the first.

@@ -210,7 +210,7 @@ pub struct InstanceRow {
 
 impl InstanceRow {
     /// What is exposed in a phase in its steps and between them, by a step.
-    pub(crate) fn from_step_to_step_ns(&self, phase: &str) -> u64 {
+    pub(crate) fn step_to_step_ns(&self, phase: &str) -> u64 {
         let times = self.phases_per_step.iter().chain(&self.phases_between_steps);
         let own = times.filter(|time| time.phase.as_str() == phase);
         own.fold(0, |sum, time| sum.saturating_add(time.exposed_ns))

@@ -19,8 +19,8 @@ first, then by id: not by the bound, which counts what the cause may cost everyt
 
 Where several ranks do steps together, each may wait for the others, and the bound holds for that as well: with a cause that
 takes `c` of the mean step, `n` ranks, and `w` that they wait in communication and synchronization on average, all steps may
-be shorter by `c + min((n - 1) c, w)`. One rank is named where it has half as much again of the finding's phase as they have
-on average.
+be shorter by `c + min((n - 1) c, w)`; where no section of these phases tells how long ranks wait (they exchange inside of
+`backward`, say), by `n c`. One rank is named where it has half as much again of the finding's phase as they have on average.
 
 Thresholds are set in `stepscope.toml` of the working directory, or in the file that `STEPSCOPE_CONFIG` or `--config` names, a
 table a rule:
