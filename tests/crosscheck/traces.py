@@ -9,6 +9,8 @@ MAX_DEPTH = 64
 MAX_SPANS = 1_000_000
 # Clocks count in 63 bits: what is beyond is no time.
 LATEST = 2**63 - 1
+# A start of 0 that was not set, unless times count from there.
+FIRST_DAY = 86_400 * 10**9
 DEEPER = "…"
 
 
@@ -31,6 +33,8 @@ class Assembler:
             return
         if span.end > LATEST:
             span.end = span.start
+        elif span.start == 0 and span.end > FIRST_DAY:
+            span.start = span.end
         closed = self.closed.get(span.trace)
         if closed is not None:
             if span.id in closed:

@@ -52,7 +52,7 @@ pub enum IssueKind {
     /// A step number that is none: negative, or beyond 63 bits; its span counts without a number.
     BadStep,
     /// A time that is none, as clocks have 63 bits: a span that starts then is left out, the duration of one that
-    /// ends then counts as 0.
+    /// ends then counts as 0. Or a start that was not set: that of the span's end is taken.
     BadTime,
 }
 

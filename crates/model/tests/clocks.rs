@@ -57,7 +57,7 @@ fn clocks_set_between_the_steps_of_a_run_are_told_in_any_order() {
     };
     let told = |jump_s: i64, seed: Option<u64>| read(&otlp::prefixed(&mixed(jump_s, seed))).1.issues;
     assert_eq!(told(0, None), []);
-    for jump_s in [-7_200, 20_000_000] {
+    for jump_s in [-7_200, -45, 20_000_000] {
         let issues = told(jump_s, None);
         assert_eq!((issues.len(), issues[0].kind, issues[0].count), (1, IssueKind::ClockJump, 1));
         assert_eq!(told(jump_s, Some(3)), issues);

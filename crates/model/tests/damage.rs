@@ -352,23 +352,26 @@ fn missing_parents_and_clock_jumps_are_told() {
     assert_eq!(kinds(&outcome), [(IssueKind::MissingParent, 1), (IssueKind::ClockJump, 1)]);
 }
 
+/// A span with these times, and not with such after the base of generated ones.
+fn timed(id: u64, parent: u64, name: &str, start: u64, end: u64) -> GenSpan {
+    GenSpan { start, end, ..span([5; 16], id, parent, name, 0, 0) }
+}
+
 #[test]
 fn times_that_are_none_are_told_and_make_no_run_longer() {
-    let trace = [5; 16];
     let latest = u64::try_from(i64::MAX).unwrap();
-    let at = |id, parent, name, start, end| GenSpan { start, end, ..span(trace, id, parent, name, 0, 0) };
     let spans = [
-        at(1, 0, "root", 0, latest),
-        at(2, 1, "never ends", 5, latest + 1),
-        at(3, 1, "never was", u64::MAX, u64::MAX),
-        at(4, 1, "sound", 6, 8),
+        timed(1, 0, "root", 1, latest),
+        timed(2, 1, "never ends", 5, latest + 1),
+        timed(3, 1, "never was", u64::MAX, u64::MAX),
+        timed(4, 1, "sound", 6, 8),
     ];
     let message = GenMessage { resource: resource(0), scope: "other".into(), spans: spans.to_vec() };
     for bytes in [otlp::prefixed(std::slice::from_ref(&message)), otlp::lines(&[message])] {
         let (collected, outcome) = read(&bytes);
         let spans = &collected.last.as_ref().unwrap().spans;
         let times: Vec<_> = spans.iter().map(|span| (span.id, span.start_ns, span.end_ns)).collect();
-        assert_eq!(times, [(1, 0, latest), (2, 5, 5), (4, 6, 8)]);
+        assert_eq!(times, [(1, 1, latest), (2, 5, 5), (4, 6, 8)]);
         assert_eq!(kinds(&outcome), [(IssueKind::BadTime, 2)]);
         let reason = &outcome.issues[0].reason;
         assert!(
@@ -376,6 +379,31 @@ fn times_that_are_none_are_told_and_make_no_run_longer() {
             "{reason}"
         );
     }
+}
+
+#[test]
+fn a_start_that_was_not_set_makes_no_span_of_decades() {
+    let (now, day) = (1_750_000_000_000_000_000, 86_400_000_000_000);
+    let spans = [
+        timed(1, 0, "root", 0, now + 100),
+        timed(2, 1, "forward", now, now + 90),
+        timed(3, 2, "unset", 0, now + 50),
+    ];
+    let message = GenMessage { resource: resource(0), scope: "other".into(), spans: spans.to_vec() };
+    for bytes in [otlp::prefixed(std::slice::from_ref(&message)), otlp::lines(&[message])] {
+        let (collected, outcome) = read(&bytes);
+        let mut times: Vec<_> = collected.last.as_ref().unwrap().spans.iter().collect();
+        times.sort_by_key(|span| span.id);
+        let times: Vec<_> = times.iter().map(|span| (span.id, span.start_ns, span.end_ns)).collect();
+        assert_eq!(times, [(1, now + 100, now + 100), (2, now, now + 90), (3, now + 50, now + 50)]);
+        assert_eq!(kinds(&outcome), [(IssueKind::BadTime, 2)]);
+        assert!(outcome.issues[0].reason.contains("span \"root\" has no start;"), "{:?}", outcome.issues);
+    }
+    // Where times count from 0 they are as they are said to be.
+    let spans = vec![timed(1, 0, "root", 0, day), timed(2, 1, "forward", 0, day / 2)];
+    let message = GenMessage { resource: resource(0), scope: "other".into(), spans };
+    let (collected, outcome) = read(&otlp::prefixed(&[message]));
+    assert_eq!((kinds(&outcome), collected.last.unwrap().spans[0].end_ns), (vec![], day));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use stepscope_model::ReadIssue;
+use stepscope_model::{IssueKind, ReadIssue};
 
 use super::ranks::Ranks;
 use super::{
@@ -20,8 +20,15 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
     let mut bottlenecks = Vec::new();
     let mut states = Vec::new();
     let ranks = Ranks::of(summary);
+    // How long a run took is not known where its clock was set meanwhile.
+    let was_set = reading.issues.iter().any(|issue| issue.kind == IssueKind::ClockJump);
     for rule in RULES {
-        let said = (rule.check)(summary, config);
+        let said = match rule.id {
+            "between_steps" if was_set => {
+                Verdict::unknown("a clock was set: how long the run took is not known")
+            }
+            _ => (rule.check)(summary, config),
+        };
         let state = said.state();
         let because = match said {
             Verdict::Found(findings) => {

@@ -1,10 +1,11 @@
 //! The verdict on input and what happens between steps.
 
+use stepscope_analyze::report::Reading;
 use stepscope_analyze::summary::{InputVerdict, Limit, PhaseName};
 use stepscope_core::{Mode, Phase};
-use stepscope_model::Trace;
+use stepscope_model::{IssueKind, ReadIssue, Trace};
 
-use crate::build::{Build, fold, summarise};
+use crate::build::{Build, bare_step, fold, summarise};
 
 /// `count` loops of 1,000 ns: a wait before the step, and one inside it.
 fn loops(count: u64, before_ns: u64, inside_ns: u64) -> Vec<Trace> {
@@ -175,6 +176,29 @@ fn a_section_is_between_steps_although_it_runs_before_and_after_them_as_well() {
 }
 
 #[test]
+fn where_a_clock_was_set_nothing_is_said_of_the_time_between_steps() {
+    // 50 steps of 1,000 ns, an hour without any, and 50 more.
+    let hour = 3_600_000_000_000;
+    let step = |i: u64| bare_step(i, i as i64, i * 1_000 + i / 50 * hour, i * 1_000 + i / 50 * hour + 1_000);
+    let traces: Vec<Trace> = (0..100).map(step).collect();
+    let summary = summarise(&traces);
+    let states = |kinds: &[IssueKind]| {
+        let issue = |&kind| {
+            let (file, reason) = ("input".into(), "some".into());
+            ReadIssue { file, kind, offset: None, count: 1, reason }
+        };
+        let reading = Reading { issues: kinds.iter().map(issue).collect(), ..Reading::default() };
+        let report = stepscope_analyze::report::build(&summary, reading, &Default::default());
+        let state = report.detailed_metrics.rules.iter().find(|state| state.rule == "between_steps").unwrap();
+        let found = report.bottlenecks.iter().any(|found| found.rule == "between_steps");
+        (found, state.because.clone())
+    };
+    assert_eq!(states(&[IssueKind::Truncated]), (true, None));
+    let because = "a clock was set: how long the run took is not known".to_owned();
+    assert_eq!(states(&[IssueKind::Truncated, IssueKind::ClockJump]), (false, Some(because)));
+}
+
+#[test]
 fn steps_of_other_modes_count_where_they_are_between_steps() {
     let between_ns = |starts: &[u64]| {
         let mut traces = loops(100, 0, 100);
@@ -228,8 +252,7 @@ fn checkpoints_and_evaluations_are_told_by_phase() {
 
 #[test]
 fn without_any_phase_nothing_can_be_said() {
-    let traces: Vec<Trace> =
-        (0..50).map(|i| crate::build::bare_step(i, i as i64, i * 100, i * 100 + 50)).collect();
+    let traces: Vec<Trace> = (0..50).map(|i| bare_step(i, i as i64, i * 100, i * 100 + 50)).collect();
     let summary = summarise(&traces);
     assert_eq!((summary.input.verdict, summary.input.share), (InputVerdict::NotEnoughData, None));
 }

@@ -21,6 +21,10 @@ const MAX_INSTANCES: usize = 4_096;
 const SECOND_NS: u64 = 1_000_000_000;
 /// Numbers are given to steps as they begin, but threads may be kept from reading the clock for a while.
 const BACK_NS: u64 = 60 * SECOND_NS;
+/// By so much less steps go back where the clock was set, and not one thread was kept: then all of some do, and not one.
+const ALL_BACK_NS: u64 = SECOND_NS / 2;
+/// Neighbouring groups that are compared with those after them.
+const GROUPS: usize = 2;
 /// No process stands still for this long between two steps.
 const AHEAD_NS: u64 = 30 * 86_400 * SECOND_NS;
 /// How much the time of a process' creation may be off.
@@ -75,6 +79,37 @@ impl Instance {
 
     /// Number of jumps, and the first in words.
     fn jumps(&self) -> (u64, String) {
+        let (long, first) = self.long_jumps();
+        if long > 0 { (long, first) } else { self.short_jumps() }
+    }
+
+    /// Those back in time that all steps of neighbouring groups make: each of them began later than each of the next ones,
+    /// but for the group in which the clock was set.
+    fn short_jumps(&self) -> (u64, String) {
+        let windows: Vec<Window> = self.buckets.values().copied().collect();
+        let by_ns = |before: &[Window], after: &[Window]| {
+            let earliest = before.iter().map(|&(earliest, _)| earliest).min()?;
+            let latest = after.iter().map(|&(_, latest)| latest).max()?;
+            earliest.checked_sub(latest).filter(|&by_ns| by_ns > ALL_BACK_NS)
+        };
+        let (mut count, mut first, mut next) = (0, String::new(), GROUPS);
+        while next < windows.len() {
+            let before = windows.get(next.saturating_sub(GROUPS)..next).unwrap_or_default();
+            let after = |from: usize| windows.get(from..windows.len().min(from + GROUPS)).unwrap_or_default();
+            let found = by_ns(before, after(next)).or_else(|| by_ns(before, after(next + 1)));
+            if let Some(by_ns) = found {
+                count += 1;
+                if first.is_empty() {
+                    first = format!("go back in time by {}", time(by_ns));
+                }
+                next += GROUPS;
+            }
+            next += 1;
+        }
+        (count, first)
+    }
+
+    fn long_jumps(&self) -> (u64, String) {
         let mut last = self.buckets.values().next().map_or(0, |&(earliest, _)| earliest);
         let (mut count, mut first) = (0, String::new());
         for &(earliest, latest) in self.buckets.values() {
@@ -106,7 +141,8 @@ fn cut(bucket: u32, by: u32) -> u32 {
 fn time(ns: u64) -> String {
     let seconds = ns / SECOND_NS;
     match seconds {
-        0..120 => format!("{seconds} s"),
+        0..2 => format!("{} ms", ns / 1_000_000),
+        2..120 => format!("{seconds} s"),
         120..7_200 => format!("{} min", seconds / 60),
         7_200..172_800 => format!("{} h", seconds / 3_600),
         _ => format!("{} days", seconds / 86_400),

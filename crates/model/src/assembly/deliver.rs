@@ -317,7 +317,8 @@ impl Deliverer {
         outside.count() as u64
     }
 
-    /// Spans that begin before their parents. What is hours away is a clock that was set.
+    /// Spans that begin before their parents. What is hours away is a clock that was set, and of a parent of no length it may
+    /// not be known when it began.
     fn note_early(&mut self) {
         for ((position, span), &parent) in (0u32..).zip(&self.trace.spans).zip(&self.parents) {
             // Spans are in the order of their starts.
@@ -326,8 +327,8 @@ impl Deliverer {
             }
             let Some(parent) = self.trace.spans.get(parent as usize) else { continue };
             let early_ns = parent.start_ns.saturating_sub(span.start_ns);
-            if early_ns <= CLOCK_JUMP_NS {
-                let parent_ns = parent.end_ns.saturating_sub(parent.start_ns);
+            let parent_ns = parent.end_ns.saturating_sub(parent.start_ns);
+            if early_ns <= CLOCK_JUMP_NS && parent_ns > 0 {
                 self.early.note(early_ns, parent_ns, parent.process != span.process);
             }
         }

@@ -20,6 +20,8 @@ use crate::{IssueKind, MetricPoint, Resource, Sink};
 
 /// The latest time that there is: clocks count in 63 bits, and what writes more has not written a time.
 const MAX_TIME_NS: u64 = i64::MAX as u64;
+/// A start of 0 is one that nobody set, unless times count from there: then spans end soon after.
+const FIRST_DAY_NS: u64 = 86_400 * 1_000_000_000;
 
 /// What is gathered until the item is there that it belongs to. Reused from message to message.
 #[derive(Debug, Default)]
@@ -136,17 +138,15 @@ impl<'a, O: Output> Collect<'a, O> {
 
     #[cold]
     fn bad_time(&mut self, head: &SpanHead<'_>) {
-        let (what, then) = if head.start_unix_ns > MAX_TIME_NS {
-            ("starts", "it was left out")
+        let late = format!("after {MAX_TIME_NS} ns, which is the year 2262");
+        let what = if head.start_unix_ns > MAX_TIME_NS {
+            format!("starts {late}; it was left out")
+        } else if head.end_unix_ns > MAX_TIME_NS {
+            format!("ends {late}; its duration counts as 0")
         } else {
-            ("ends", "its duration counts as 0")
+            "has no start; that counts as at its end, its duration as 0".into()
         };
-        self.out.issue(IssueKind::BadTime, || {
-            format!(
-                "span {:?} {what} after {MAX_TIME_NS} ns, which is the year 2262; {then}",
-                value::bounded(head.name, 100)
-            )
-        });
+        self.out.issue(IssueKind::BadTime, || format!("span {:?} {what}", value::bounded(head.name, 100)));
     }
 
     #[cold]
@@ -232,13 +232,16 @@ impl<O: Output> Visitor for Collect<'_, O> {
                 0
             }
         };
-        let (start_ns, mut end_ns) = (head.start_unix_ns, head.end_unix_ns);
+        let (mut start_ns, mut end_ns) = (head.start_unix_ns, head.end_unix_ns);
         if (start_ns | end_ns) > MAX_TIME_NS {
             self.bad_time(head);
             if start_ns > MAX_TIME_NS {
                 return self.drafts.draft.clear();
             }
             end_ns = start_ns;
+        } else if start_ns == 0 && end_ns > FIRST_DAY_NS {
+            self.bad_time(head);
+            start_ns = end_ns;
         }
         if end_ns < start_ns {
             self.out.issue(IssueKind::NegativeDuration, || {
