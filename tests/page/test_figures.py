@@ -297,6 +297,12 @@ def strings(value):
             yield from strings(part)
 
 
+def all_steps(row):
+    """Time of steps of which some take longer every so often, of each number the longest."""
+    periods, usual = row["periods"], row["usual"]
+    return usual["total"] + sum(usual["p50"] * period["steps"] + period["above_ns"] for period in periods)
+
+
 def explained(report, part, text, around):
     """Whether a text with numbers in a part of the page says what the JSON report does. Evidence of findings has its own
     test, and so have the labels of columns."""
@@ -319,6 +325,9 @@ def explained(report, part, text, around):
     if match := re.fullmatch(r"([\d.]+) times as long", text):
         ratios = [period["median_ns"] / row["usual"]["p50"] for row in details["periodic"] for period in row["periods"]]
         return any(abs(float(match[1]) - ratio) <= (0.0501 if "." in match[1] else 0.501) for ratio in ratios)
+    if match := re.fullmatch(r"(.* %) of the time of all steps", text):
+        shares = [period["above_ns"] / all_steps(row) for row in details["periodic"] for period in row["periods"]]
+        return any(words.says(match[1], share) for share in shares)
     if match := re.fullmatch(r"(.* %) (slower|faster)", text):
         changes = [change["after_ns"] / change["before_ns"] - 1 for change in details["changes"]]
         return any(words.says(match[1], abs(change)) and (change > 0) == (match[2] == "slower") for change in changes)

@@ -440,7 +440,7 @@ fn what_makes_steps_periodic_is_told_with_its_section_and_its_share() {
             .phase(Phase::Checkpoint, "mark", MS / 10)
     };
     // 336 ms of 400 usual steps and of that: 4 %.
-    let beside = "; they take 4.0 % of the time of all steps more";
+    let beside = "; what they take more is 4.0 % of the time of all steps";
     let because = "most of it: checkpoint 11 ns → 42.0 ms";
     let inner = told(
         run(),
@@ -473,6 +473,7 @@ fn periodic_steps_are_told_and_marked() {
     let markdown = render::find("md").unwrap().text(&report, Options::default()).unwrap();
     let rows: Vec<&str> = markdown.lines().filter(|line| line.contains("every 50th step")).collect();
     assert!(rows.len() == 2 && rows[0].contains("3.1 times as long"), "{rows:?}");
+    assert!(rows[0].contains(" % of the time of all steps"), "{rows:?}");
 }
 
 #[test]

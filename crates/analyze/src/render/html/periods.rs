@@ -20,11 +20,8 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             known(&of("every"), Some(period.every), every_step),
             count(&of("first_step"), period.first_step),
             count(&of("steps"), period.steps),
-            format!(
-                "<span class=\"word\">{}, {} more</span>",
-                periods::much(periodic, median_ns),
-                periods::cost(periodic, period)
-            ),
+            format!("<span class=\"word\">{}</span>", periods::much(periodic, median_ns)),
+            format!("<span class=\"word\">{}</span>", periods::cost(periodic, period)),
             ns(&of("median_ns"), median_ns),
             ns("usual/p50", periodic.usual.p50),
             phase,
@@ -40,6 +37,7 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             ">First",
             ">Steps",
             "Are",
+            "Take more",
             ">Median",
             ">Usual step",
             "Phase that takes most of it",

@@ -168,7 +168,8 @@ pub(super) fn periods(report: &Report, page: &mut Page) {
         [
             prose(&every_step(period.every)),
             count(period.steps),
-            format!("{}, {} more", periods::much(periodic, median_ns), periods::cost(periodic, period)),
+            periods::much(periodic, median_ns),
+            periods::cost(periodic, period),
             duration(median_ns),
             known(periodic.usual.p50, duration),
             prose(&match periods::section(report, periodic, period) {
@@ -177,7 +178,10 @@ pub(super) fn periods(report: &Report, page: &mut Page) {
             }),
         ]
     });
-    page.table(["Which", ">Steps", "Are", ">Median", ">Usual step", "Phase that takes most of it"], rows);
+    page.table(
+        ["Which", ">Steps", "Are", "Take more", ">Median", ">Usual step", "Phase that takes most of it"],
+        rows,
+    );
 }
 
 pub(super) fn slowest(report: &Report, page: &mut Page) {

@@ -24,7 +24,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             let path = section(report, periodic, period).map(|row| format!(" in {}", names::path(&row.path)));
             text.push_str(&format!("; most of it: {because}{}", path.unwrap_or_default()));
         }
-        text.push_str(&format!("; they take {} more", cost(periodic, period)));
+        text.push_str(&format!("; what they take more is {}", cost(periodic, period)));
         page.paragraph(Look::Plain, "  ", &text);
     }
 }
