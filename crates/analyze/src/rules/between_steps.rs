@@ -32,7 +32,7 @@ pub(super) const RULE: Rule = Rule {
               go on after the last step. The section named is the longest one of these that is in no step, if it \
               takes at least half of that time; its calls before the first step after warm-up and after the last step do not count. Where the median time from a step to the next, of those that each process did first, \
               is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
-              sections between steps were in them, their places are told. Steps that overlap are not judged, and where \
+              sections between steps were in them, their places are told. Steps that overlap are not judged, nor is a run in which a clock was set, and where \
               processes do steps of the same numbers at other times, a note says so. Where one pause, or one call of the section, \
               takes more than a quarter of the time above the usual one, which may be chance, the severity is that of the rest, or \
               9; so it is at most where nothing is recorded between steps of inference, which may wait for requests. The gain takes \

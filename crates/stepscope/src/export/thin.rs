@@ -58,6 +58,9 @@ struct Trace {
     children: Vec<Waiting>,
     /// When the first of them to begin has begun.
     since_ns: u64,
+    /// A tick has passed since the first of them came: a root that had ended by then has come, too, however late records are
+    /// taken in.
+    is_late: bool,
     /// Children that were written before its root has come, and the file that was open when the first of them were.
     written: usize,
     file: u32,
@@ -197,15 +200,18 @@ impl Thinner {
         let median_ns = self.median_ns;
         let is_overdue = |trace: &Trace| {
             let age_ns = now_ns.saturating_sub(trace.since_ns);
-            age_ns >= WAIT_NS && median_ns.is_none_or(|median| keep::is_slow(age_ns, median))
+            trace.is_late && age_ns >= WAIT_NS && median_ns.is_none_or(|median| keep::is_slow(age_ns, median))
         };
         let is_due = |trace: &Trace| match &trace.root {
             Some(root) => root.is_late,
             None => is_overdue(trace),
         };
         let decision = self.write(is_due, file);
-        for root in self.waiting.values_mut().filter_map(|trace| trace.root.as_mut()) {
-            root.is_late = true;
+        for trace in self.waiting.values_mut() {
+            trace.is_late = true;
+            if let Some(root) = &mut trace.root {
+                root.is_late = true;
+            }
         }
         decision
     }
@@ -232,6 +238,7 @@ impl Thinner {
                     written: trace.written + trace.children.len(),
                     file: if trace.written > 0 { trace.file } else { file },
                     since_ns: trace.since_ns,
+                    is_late: true,
                     ..Trace::default()
                 },
             };

@@ -146,6 +146,16 @@ fn what_will_be_slow_is_written_before_it_ends() {
 }
 
 #[test]
+fn what_is_only_taken_in_late_waits_for_its_root() {
+    let mut thinner = Thinner { steps: FIRST_STEPS, median_ns: Some(10), ..Thinner::default() };
+    // Taken in long after it has ended, its root with the next records.
+    feed(&mut thinner, &record(1, None, 10));
+    assert!(thinner.tick(5 * WAIT_NS, 1).write.is_empty());
+    let decision = feed(&mut thinner, &record(1, Some(2), 10));
+    assert_eq!((decision.write.len(), decision.thinned), (1, 1));
+}
+
+#[test]
 fn what_is_marked_stays_whole_and_says_so_where_that_is_why() {
     let mut thinner = Thinner { steps: FIRST_STEPS, median_ns: Some(100), ..Thinner::default() };
     for (duration_ns, is_marked, expected) in
