@@ -97,7 +97,7 @@ fn threads_that_drive_steps_side_by_side_set_no_clock_back() {
                 }
                 starts.push((number, start));
                 // Steps of 1 ms to 20 s.
-                free[thread] = start + 1_000_000 + random(2) % (20 * SECOND_NS >> (random(3) % 14));
+                free[thread] = start + 1_000_000 + random(2) % ((20 * SECOND_NS) >> (random(3) % 14));
             }
             assert_eq!(counted(&clocks(&starts, &issues)), [], "{threads} {seed}");
         }
