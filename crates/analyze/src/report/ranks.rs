@@ -19,8 +19,8 @@ pub(crate) fn is_waiting(phase: &PhaseName) -> bool {
 const NAMED_FROM: f64 = 1.5;
 
 /// What time is that ranks may wait for each other, where nobody knows how long they do.
-const UNKNOWN_WAITS: &str = "is what ranks may wait for it on others, as no section of phase `communication` or \
-                             `synchronization` tells how long they do";
+const UNKNOWN_WAITS: &str = "is what ranks may wait for it on others, as no section of communication or \
+                             synchronization tells how long they do";
 
 /// Ranks that do steps together.
 pub(super) struct Ranks<'a> {

@@ -165,8 +165,8 @@ fn ranks_that_wait_where_no_section_tells_it_may_wait_for_all_of_it() {
         let because = gain.because.unwrap();
         assert!(
             because.ends_with(
-                "; 32 % is what ranks may wait for it on others, as no section of phase `communication` or \
-                 `synchronization` tells how long they do"
+                "; 32 % is what ranks may wait for it on others, as no section of communication or \
+                 synchronization tells how long they do"
             ),
             "{because}"
         );
