@@ -14,14 +14,11 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             || "not known".into(),
             |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
         );
-        let section = periods::section(report, periodic, period);
-        let phase = section.map_or_else(|| phase.clone(), |row| format!("{phase} in {}", code(&row.path)));
         let cells = [
             known(&of("every"), Some(period.every), every_step),
             count(&of("first_step"), period.first_step),
             count(&of("steps"), period.steps),
             format!("<span class=\"word\">{}</span>", periods::much(periodic, median_ns)),
-            format!("<span class=\"word\">{}</span>", periods::cost(periodic, period)),
             ns(&of("median_ns"), median_ns),
             ns("usual/p50", periodic.usual.p50),
             phase,
@@ -37,7 +34,6 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
             ">First",
             ">Steps",
             "Are",
-            "Take more",
             ">Median",
             ">Usual step",
             "Phase that takes most of it",
