@@ -292,7 +292,8 @@ impl Figures {
 
     /// What the steps of a mode did: those that the background thread has taken in, which may be some
     /// milliseconds behind, and knows nothing of those that found no room in their thread's ring
-    /// ([`spans`](Self::spans)); the calls of their path ([`section`](Self::section)) are all of them. Samples and tokens are those that the steps' own spans carry.
+    /// ([`spans`](Self::spans)); the calls of their path ([`section`](Self::section)) are all of them. Samples and tokens are
+    /// those that the steps' own spans carry.
     #[must_use]
     pub fn steps(&self, mode: Mode) -> StepWork {
         self.steps.get(mode as usize).copied().unwrap_or_default()
