@@ -164,6 +164,9 @@ attributes! {
     /// Before this batch was begun: for how long its thread had made none of this loader while the one that it had made
     /// last lay finished and nobody had taken it. It waited for a place in the queue.
     BATCH_SLOT_WAIT_NS = "stepscope.batch.slot_wait_ns", Int, "ns", Root, Contract, [];
+    /// For how long the thread of a step waited for batches in no step since the last one on it: for its own, where the loop
+    /// takes them before the step begins. Absent where it did not.
+    INPUT_BEFORE_NS = "stepscope.input_before_ns", Int, "ns", Root, Contract, [];
     /// Name of the thread that made the batch.
     BATCH_WORKER = "stepscope.batch.worker", Str, "", Wait, Contract, [];
 

@@ -37,9 +37,13 @@ struct Taker {
 }
 
 impl Taker {
-    /// Before a wait: for steps of which mode it is, as far as is known.
-    fn look(&mut self) -> Start {
-        if let Some((steps, mode)) = thread::with_current(|state| state.steps) {
+    /// Before a wait: for steps of which mode it is, as far as is known; and when it begins, where that is in no step.
+    fn look(&mut self) -> (Start, Since) {
+        let mut since = Since(None);
+        if let Some(((steps, mode), is_between)) =
+            thread::with_beginning(|state| (state.steps, !state.is_in_step()))
+        {
+            since.0 = is_between.then(now_ns);
             let begun = self.steps.map_or(0, |before| steps.wrapping_sub(before));
             match begun {
                 0 => {}
@@ -49,12 +53,28 @@ impl Taker {
             }
             self.steps = Some(steps);
         }
-        Start { mode: self.mode, ..Start::default() }
+        (Start { mode: self.mode, ..Start::default() }, since)
     }
 
     /// There are no more: what begins from now on is of other loops.
     fn end(&mut self) {
         self.steps = None;
+    }
+}
+
+/// When a wait in no step began.
+#[derive(Debug, Clone, Copy)]
+struct Since(Option<u64>);
+
+impl Since {
+    /// There is a batch: the next step of this thread is told of the wait. Without one there are no more, and what was waited
+    /// for no step is none's.
+    fn until_now(self, is_there: bool) {
+        let Some(since_ns) = self.0 else { return };
+        thread::with_current(|state| {
+            let waited_ns = now_ns().saturating_sub(since_ns);
+            state.waited_ns = if is_there { state.waited_ns.saturating_add(waited_ns) } else { 0 };
+        });
     }
 }
 
@@ -262,9 +282,11 @@ impl Loader {
     /// Waits for the next batch: `receive` runs inside a section `data_wait`, which links to the batch's
     /// trace. `None` from `receive` (no more data) is passed on.
     pub fn wait<T>(&self, receive: impl FnOnce() -> Option<Traced<T>>) -> Option<T> {
-        let start = self.shared.taker().look();
+        let (start, since) = self.shared.taker().look();
         let guard = enter(&DATA_WAIT, start, &[]);
-        let Some(Traced { item, origin }) = receive() else {
+        let received = receive();
+        since.until_now(received.is_some());
+        let Some(Traced { item, origin }) = received else {
             self.shared.taker().end();
             return None;
         };
@@ -327,9 +349,10 @@ impl<I: Iterator> Iterator for Batches<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
-        let start = self.taker.look();
+        let (start, since) = self.taker.look();
         let _wait = enter(&DATA_WAIT, start, &[]);
         let item = self.items.next();
+        since.until_now(item.is_some());
         if item.is_none()
             && let Some(mode) = self.taker.mode
         {

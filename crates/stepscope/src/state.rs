@@ -38,6 +38,8 @@ pub(crate) struct ThreadState {
     pub(crate) number: u64,
     /// Steps that have begun on this thread, and the mode of the last one.
     pub(crate) steps: (u64, Mode),
+    /// For how long it has waited for batches, in no step, since the last one began.
+    pub(crate) waited_ns: u64,
     /// Whether ended sections are summed up.
     pub(crate) keeps_sums: bool,
     /// The first `depth` are entered.
@@ -95,6 +97,7 @@ impl ThreadState {
             shared,
             number,
             steps: (0, Mode::Train),
+            waited_ns: 0,
             frames: Vec::with_capacity(KEPT_FRAMES),
             depth: 0,
             places: Places::default(),
@@ -122,6 +125,11 @@ impl ThreadState {
     /// Keys of the entered sections, innermost first, with their kinds.
     pub(crate) fn entered(&self) -> impl Iterator<Item = (u64, SectionKind)> + '_ {
         self.entered_frames().iter().rev().map(|frame| (frame.section.key, frame.section.kind))
+    }
+
+    /// Whether a step is entered on this thread.
+    pub(crate) fn is_in_step(&self) -> bool {
+        self.entered().any(|(_, kind)| kind == SectionKind::Step)
     }
 
     /// The key of the innermost section entered on this thread that leaves a span.

@@ -15,6 +15,8 @@ fn nanos(duration: Duration) -> u64 {
 /// A loop over an iterator that takes its time, 2 ms for each of `count` items.
 pub(crate) fn iterate(count: u64) {
     let _run = crate::start();
+    // Batches of no steps.
+    stepscope::batches([(); 3]).for_each(|()| std::thread::sleep(Duration::from_millis(2)));
     let slow = (0..count).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
     for number in stepscope::batches(slow) {
         let _step = stepscope::step!(number);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use stepscope_core::{Mode, PathId, SectionKind};
+use stepscope_core::{Mode, PathId, SectionKind, attr};
 
 use super::{ThreadState, collapsed_bits, find_open};
 use crate::attrs::Entry;
@@ -47,6 +47,10 @@ impl ThreadState {
             flags |= flag::COLLAPSED;
         }
         self.begin_in(open, place, spec, trace, flags);
+        if kind == SectionKind::Step && self.waited_ns > 0 {
+            let waited_ns = std::mem::take(&mut self.waited_ns);
+            open.push(true, Entry::Field(attr::INPUT_BEFORE_NS, waited_ns.into()));
+        }
         if let Some(outer) = outer
             && let Some(ids) = thread::quietly(outer)
             && !self.recorder.has_made(&ids.trace_id)

@@ -81,6 +81,8 @@ fn the_end_of_the_data_is_no_step() {
     let numbers: Vec<i64> = steps.iter().map(|step| step.int(attr::STEP).unwrap()).collect();
     assert_eq!(numbers, (0..40).collect::<Vec<_>>());
     assert!(steps.iter().all(|step| step.int(attr::SAMPLES) == Some(8)));
+    // They wait themselves.
+    assert!(steps.iter().all(|step| step.int(attr::INPUT_BEFORE_NS).is_none()));
     // The attempt to take one more: a trace without a number, with a wait that leads nowhere.
     let discarded: Vec<_> = recording.named("step").filter(|span| span.kind() != "step").collect();
     assert_eq!((discarded.len(), discarded[0].int(attr::STEP)), (1, None));
@@ -101,12 +103,21 @@ fn the_end_of_the_data_is_no_step() {
 fn waits_for_an_iterator_lie_between_the_steps() {
     let recording = Program::new(&["iterate", "20"]).succeed().recording();
     check::all(&recording);
-    let waits: Vec<_> = recording.named("data_wait").collect();
-    // One for each item, and one for the end.
-    assert_eq!(waits.len(), 21);
+    let mut waits: Vec<_> = recording.named("data_wait").collect();
+    // One for each item, and one for the end; before that those of the loop without steps.
+    assert_eq!(waits.len(), 4 + 21);
     assert!(waits.iter().all(|wait| wait.is_root() && wait.text(attr::PHASE) == Some("data_wait")));
     assert_eq!(waits.iter().filter(|wait| wait.duration_ns() >= 2_000_000).count(), 20);
     assert_eq!(recording.named("step").count(), 20);
+
+    // Each step knows of the wait before it: as long as the items take, and no longer than from what came before.
+    waits.sort_by_key(|wait| wait.start_ns);
+    let mut until_ns = waits[3].end_ns;
+    for step in recording.steps() {
+        let waited_ns = u64::try_from(step.int(attr::INPUT_BEFORE_NS).unwrap()).unwrap();
+        assert!((2_000_000..=step.start_ns - until_ns).contains(&waited_ns), "{waited_ns} {step:?}");
+        until_ns = step.end_ns;
+    }
 }
 
 #[test]
@@ -121,5 +132,14 @@ fn waits_between_steps_are_for_the_steps_of_their_loop() {
         let first = ["train", "train", "train", "train", "train", "eval", "eval"];
         let second = ["train", "train", "train", "train", "eval", "eval", "eval"];
         assert_eq!(modes, [first, second].concat(), "{from}");
+        // The wait for the end of one loop is not the first step's of the next one.
+        for step in recording.steps() {
+            let its = waits.iter().rfind(|wait| wait.end_ns <= step.start_ns).unwrap();
+            let waited_ns = u64::try_from(step.int(attr::INPUT_BEFORE_NS).unwrap()).unwrap();
+            assert!(waited_ns > 0, "{step:?}");
+            let before_ns =
+                recording.spans.iter().map(|span| span.end_ns).filter(|&end_ns| end_ns <= its.start_ns).max();
+            assert!(waited_ns <= step.start_ns - before_ns.unwrap_or(0), "{waited_ns} {step:?}");
+        }
     }
 }
