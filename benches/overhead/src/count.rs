@@ -21,8 +21,19 @@ const CALLS: [&str; 9] = [
     "tracing_core::dispatcher::Dispatch::event",
 ];
 
-/// Instructions of a step: all, and those of profiling.
-fn measure(framework: &str, mode: Mode, steps: usize) -> Result<[f64; 2], Box<dyn Error + Send + Sync>> {
+/// Those without which what is counted is not what profiling takes.
+const NEEDED: [&str; 2] = ["stepscope::section::end", "tracing::span::Span::new"];
+
+/// Instructions of a step.
+struct Counted {
+    all: f64,
+    /// Those of profiling.
+    own: f64,
+    /// Calls of which there is nothing: nobody makes them, or they have become part of their callers.
+    unseen: Vec<&'static str>,
+}
+
+fn measure(framework: &str, mode: Mode, steps: usize) -> Result<Counted, Box<dyn Error + Send + Sync>> {
     let out = tempfile::tempdir()?;
     let run = Command::new("valgrind")
         .args(["--tool=callgrind", "--separate-threads=yes"])
@@ -40,7 +51,8 @@ fn measure(framework: &str, mode: Mode, steps: usize) -> Result<[f64; 2], Box<dy
         let rows = table.lines().filter_map(row).filter(|(_, function)| *function == name);
         rows.map(|(instructions, _)| instructions).max().unwrap_or(0) as f64 / steps as f64
     };
-    Ok([of("PROGRAM TOTALS"), CALLS.into_iter().map(of).sum()])
+    let unseen = CALLS.into_iter().filter(|name| of(name) == 0.0).collect();
+    Ok(Counted { all: of("PROGRAM TOTALS"), own: CALLS.into_iter().map(of).sum(), unseen })
 }
 
 /// What each function needs with everything that it calls, as callgrind's own program tells it.
@@ -66,13 +78,21 @@ fn row(line: &str) -> Option<(u64, &str)> {
 /// Says what a step needs in every mode.
 pub(crate) fn compare(framework: &str, steps: usize) -> Result<(), Box<dyn Error + Send + Sync>> {
     for mode in ["none", "root", "basic", "detailed", "comprehensive"].into_iter().filter_map(Mode::parse) {
-        let [all, own] = measure(framework, mode, steps)?;
+        let Counted { all, own, unseen } = measure(framework, mode, steps)?;
         println!(
             "{framework:7} {:14} {:.2} million instructions a step, profiling {own:.0} of them ({:.4} %)",
             mode.name(),
             all / 1e6,
             100.0 * own / (all - own)
         );
+        // Every step has sections of both kinds.
+        let lacking: Vec<&str> = unseen.iter().copied().filter(|name| NEEDED.contains(name)).collect();
+        if !lacking.is_empty() {
+            return Err(format!("nothing is counted of {}", lacking.join(", ")).into());
+        }
+        if !unseen.is_empty() {
+            println!("        not called, or part of a caller: {}", unseen.join(", "));
+        }
     }
     Ok(())
 }

@@ -114,12 +114,13 @@ fn main() {
         }
         // A recorder is global in its process: each case gets a process of its own.
         "time" | "process" | "count" => {
-            for case in chosen(names) {
-                match verb {
-                    "count" => count::instructions(&case),
-                    _ => drop(count::again(&[verb, case.name])),
-                }
-            }
+            let measured = chosen(names).filter(|case| match verb {
+                "count" => count::instructions(case),
+                _ => count::again(&[verb, case.name]),
+            });
+            let (measured, all) = (measured.count(), chosen(names).count());
+            let lacking = || std::io::Error::other(format!("{} of {all} could not be measured", all - measured));
+            or_fail(if measured == all { Ok(()) } else { Err(lacking()) });
         }
         "run" => {
             let chunks = names.get(1).and_then(|chunks| chunks.parse().ok()).unwrap_or(1);

@@ -64,7 +64,8 @@ attributes! {
     /// Processors that the process may use.
     HOST_CPUS = "stepscope.host.cpus", Int, "{cpu}", Resource, Contract, [];
 
-    /// What the section is: `section` where absent, `step`, `micro_step`, `epoch`, `run`, `batch`, `request`.
+    /// What the section is: `section` where absent, `step`, `micro_step`, `epoch`, `batch`, `request`; `run` of the layer's
+    /// own span alone.
     SECTION_KIND = "stepscope.section.kind", Str, "", Span, Contract, [];
     /// What the section does for the step: one of the phases, or the user's own word.
     PHASE = "stepscope.phase", Str, "", Span, Contract, [];

@@ -195,7 +195,8 @@ fn install_hooks(recorder: &Recorder) {
 /// Has panics flush, if that is wanted. Before there are threads of ours.
 pub(crate) fn hook_panics(recorder: &Recorder) {
     static ONCE: Once = Once::new();
-    if recorder.config.hook_panics {
+    // (While a thread unwinds the hook cannot be changed.)
+    if recorder.config.hook_panics && !std::thread::panicking() {
         ONCE.call_once(chain_panic_hook);
     }
 }
@@ -206,6 +207,9 @@ fn chain_panic_hook() {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        if crate::thread::asks_name() {
+            return;
+        }
         if worker::is_background() {
             // Ours, and not for the program's hook, which might end the process, nor for the usual one, which waits for
             // as long as a full standard error does.

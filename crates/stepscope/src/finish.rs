@@ -88,8 +88,9 @@ impl ThreadShared {
             second_slot.store(word(second), Ordering::Relaxed);
         }
         odd_slot.iter().zip(odd_entry).for_each(|(slot, entry)| slot.store(word(entry), Ordering::Relaxed));
-        self.ring.publish(reserved);
+        // First: whoever takes it finds it counted.
         self.emit();
+        self.ring.publish(reserved);
         true
     }
 

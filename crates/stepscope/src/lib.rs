@@ -35,6 +35,8 @@ mod budget;
 mod builder;
 mod callsite;
 mod capture;
+mod caught;
+mod chunk;
 mod clock;
 mod config;
 mod control;

@@ -273,7 +273,7 @@ impl Loader {
                 span,
                 produce_ns: ready_ns.saturating_sub(start_ns),
                 ready_ns,
-                worker: std::thread::current().name().unwrap_or_default().to_owned(),
+                worker: thread::name().unwrap_or_default(),
             }
         });
         Traced { item, origin }

@@ -29,7 +29,7 @@ use crate::span_ids::Shares;
 use crate::spans::SpanTable;
 use crate::stray::Stray;
 use crate::sys;
-use crate::thread::ThreadShared;
+use crate::thread::{self, ThreadShared};
 use crate::trace::{About, TracePool, TraceState, TraceTable};
 use crate::track::{Track, Tracked};
 use crate::work::Work;
@@ -129,6 +129,8 @@ pub(crate) struct Recorder {
     pub publish_soon: AtomicBool,
     /// The background thread has died.
     is_orphaned: AtomicBool,
+    /// Nothing leaves any more.
+    is_over: AtomicBool,
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
@@ -270,6 +272,7 @@ impl Recorder {
             losses: std::array::from_fn(|_| AtomicU64::new(0)),
             publish_soon: AtomicBool::new(false),
             is_orphaned: AtomicBool::new(false),
+            is_over: AtomicBool::new(false),
             config,
             identity,
         }
@@ -500,7 +503,7 @@ impl Recorder {
     pub(crate) fn register_thread(&self) -> (Arc<ThreadShared>, u64) {
         let number = self.next_thread.fetch_add(1, Ordering::Relaxed);
         let id = sys::thread_id();
-        let name = std::thread::current().name().map_or_else(|| format!("thread-{id}"), str::to_owned);
+        let name = thread::name().unwrap_or_else(|| format!("thread-{id}"));
         let shared = Arc::new(ThreadShared {
             ring: Ring::new(self.config.ring_bytes, self.config.overflow),
             aggregates: Aggregates::new(),
@@ -541,15 +544,16 @@ impl Recorder {
         }
     }
 
-    /// The counts of a sink to which those of `tally` were to go that were not lost before; where the background thread has
-    /// died, those that have not left are lost there, wherever they are.
-    pub(crate) fn with_the_rest(&self, mut counts: SinkCounts, tally: &Tally) -> SinkCounts {
-        if self.is_orphaned() {
-            let meant = tally.emitted.saturating_sub(tally.lost.iter().sum());
-            let settled = counts.exported + counts.dropped.iter().sum::<u64>();
-            counts.drop_spans(LossReason::Shutdown, meant.saturating_sub(settled));
-        }
-        counts
+    /// The run has ended, and everything that was there has left: what a thread was ending meanwhile comes too late.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+    }
+
+    /// The counts of a sink to which those of `tally` were to go that were not lost before; where nothing leaves any more,
+    /// since the run is over or the background thread has died, those that have not left are lost there, wherever they are.
+    pub(crate) fn with_the_rest(&self, counts: SinkCounts, tally: &Tally) -> SinkCounts {
+        let is_the_end = self.is_over.load(Ordering::SeqCst) || self.is_orphaned();
+        if is_the_end { counts.without_the_rest(tally.emitted, &tally.lost) } else { counts }
     }
 
     pub(crate) fn set_sinks(&self, sinks: Vec<(&'static str, SinkCounts)>) {

@@ -3,7 +3,7 @@
 //! it needs neither locks nor `unsafe`. What a record looks like is the business of `record`.
 
 use crate::sync::atomic::{AtomicUsize, Ordering, fence};
-use crate::sync::{Slot, Slots, give_back, zeroed};
+use crate::sync::{Slot, Slots, give_back, zeroed_or_fewer};
 
 /// What a thread leaves out when it ends sections faster than they are taken: for
 /// [`Builder::overflow`](crate::Builder::overflow) and `STEPSCOPE_OVERFLOW`. What is left out is counted (`ring_full`), and sums
@@ -91,20 +91,14 @@ pub(crate) const BYTES: std::ops::RangeInclusive<usize> = 8 * 4 * RESERVE..=1 <<
 impl Ring {
     /// A ring of at least `bytes`, within [`BYTES`]; the number of words is rounded up to a power of two.
     pub(crate) fn new(bytes: usize, overflow: Overflow) -> Self {
-        let words = (bytes.clamp(*BYTES.start(), *BYTES.end()) / 8).next_power_of_two();
+        let words = zeroed_or_fewer((bytes.clamp(*BYTES.start(), *BYTES.end()) / 8).next_power_of_two());
         let reserve = match overflow {
             Overflow::DropNewest => RESERVE,
-            Overflow::KeepSteps => words / 2,
-            Overflow::DropOldest => words,
+            Overflow::KeepSteps => words.len() / 2,
+            Overflow::DropOldest => words.len(),
         };
         let overwrites = overflow == Overflow::DropOldest;
-        Self {
-            words: zeroed(words),
-            reserve,
-            overwrites,
-            producer: Producer::default(),
-            consumer: Consumer::default(),
-        }
+        Self { words, reserve, overwrites, producer: Producer::default(), consumer: Consumer::default() }
     }
 
     fn fits(&self, head: usize, tail: usize, len: usize, reserve: usize) -> bool {

@@ -5,6 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
+use crate::chunk;
 use crate::key;
 use crate::open::{Open, Parent};
 
@@ -158,8 +159,7 @@ impl Slab {
         }
         let one_more = |used: u32| ((used as usize) < CAPACITY).then(|| used + 1);
         let index = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        let chunk = self.chunks.get(index as usize / CHUNK)?;
-        chunk.get_or_init(|| Box::new(std::array::from_fn(|_| Slot::default())));
+        chunk::made(self.chunks.get(index as usize / CHUNK)?)?;
         Some(Place(index))
     }
 }

@@ -7,5 +7,5 @@ pub(crate) use std::sync::atomic;
 /// A word of a ring. That it is nobody else's while it is written or read is what a model can find out.
 pub(crate) type Slot = atomic::AtomicU64;
 
-/// Words of a ring, so many of them, all 0, and that nobody needs them any more.
-pub(crate) use crate::sys::{Zeroed as Slots, give_back, zeroed};
+/// Words of a ring, so many of them or fewer, all 0, and that nobody needs them any more.
+pub(crate) use crate::sys::{Zeroed as Slots, give_back, zeroed_or_fewer};

@@ -12,7 +12,7 @@ use crate::os::Usage;
 mod signals;
 mod zeroed;
 pub(crate) use signals::*;
-pub(crate) use zeroed::{Zeroed, give_back, zeroed};
+pub(crate) use zeroed::{Zeroed, give_back, zeroed, zeroed_or_fewer};
 
 fn read_clock(clock: libc::clockid_t) -> Option<u64> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use stepscope_core::LossReason;
 
 use crate::aggregate::Aggregates;
+use crate::caught::caught;
 use crate::memory;
 use crate::overwrite::Seen;
 use crate::recorder::Recorder;
@@ -63,6 +64,21 @@ impl Drop for Slot {
 thread_local! {
     static STATE: RefCell<Slot> = const { RefCell::new(Slot(None)) };
     static SUPPRESSED: Cell<bool> = const { Cell::new(false) };
+    static ASKS_NAME: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The name of this thread. `None` where it has none, and where nobody knows it any more: destructors of keys that C made run
+/// when what Rust knows of the thread is gone, and who asks then panics.
+pub(crate) fn name() -> Option<String> {
+    ASKS_NAME.set(true);
+    let name = caught(|| std::thread::current().name().map(str::to_owned));
+    ASKS_NAME.set(false);
+    name.flatten()
+}
+
+/// Whether a panic on this thread is that one, of which nobody is to be told.
+pub(crate) fn asks_name() -> bool {
+    ASKS_NAME.get()
 }
 
 /// Runs `f` on this thread's state for `recorder`, made on first use. The caller has begun an own call. `None`

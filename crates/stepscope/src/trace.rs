@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use stepscope_core::{Mode, SectionKind, identity::TraceId};
 
+use crate::chunk;
 use crate::record::{SectionRecord, id_from};
 use crate::word::Word;
 
@@ -437,8 +438,7 @@ impl TracePool {
             Some(index) => index,
             None => table.take_place()?,
         };
-        let chunk = table.chunks.get(index as usize / CHUNK)?;
-        chunk.get_or_init(|| Box::new(std::array::from_fn(|_| TraceState::default())));
+        chunk::made(table.chunks.get(index as usize / CHUNK)?)?;
         let trace = TraceRef::new(index, 0);
         let generation = table.get(trace)?.start(about);
         Some(TraceRef::new(index, generation))

@@ -3,13 +3,13 @@
 //! span itself; the message of a warning or error is, or else its error.
 
 use std::fmt::{self, Write};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use stepscope_core::{Mode, Phase, SectionKind, attr};
 use tracing::Metadata;
 use tracing::field::{Field, Visit};
 
 use crate::attrs::{Declared, Entry, FieldValue, MAX_TEXT_BYTES};
+use crate::caught::caught;
 use crate::config::Config;
 use crate::open::{Open, Spec};
 
@@ -177,7 +177,11 @@ impl Visit for SpanVisitor<'_> {
                 Some(phase) => self.spec.phase = Some(phase),
                 None => self.open.push(self.owned, Entry::Field(attr::PHASE, FieldValue::Str(value))),
             },
-            attr::SECTION_KIND => self.spec.kind = SectionKind::parse(value).or(self.spec.kind),
+            // There is one run, and its span is the layer's.
+            attr::SECTION_KIND => {
+                let kind = SectionKind::parse(value).filter(|&kind| kind != SectionKind::Run);
+                self.spec.kind = kind.or(self.spec.kind);
+            }
             attr::MODE => self.spec.mode = Mode::parse(value).or(self.spec.mode),
             OTEL_NAME => *self.name = Some(crate::attrs::truncate(value).to_owned()),
             OTEL_STATUS_CODE => {
@@ -246,7 +250,7 @@ fn format_bounded(value: &dyn fmt::Debug) -> String {
 
     let mut text = Bounded(String::new());
     // What there was before an error or a panic stays.
-    let _ = catch_unwind(AssertUnwindSafe(|| write!(text, "{value:?}")));
+    caught(|| write!(text, "{value:?}"));
     crate::attrs::truncate(&text.0).to_owned()
 }
 

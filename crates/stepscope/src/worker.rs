@@ -3,7 +3,6 @@
 
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -13,6 +12,7 @@ use stepscope_core::LossReason;
 use crate::attrs;
 use crate::budget::Measured;
 use crate::callsite::Known;
+use crate::caught::caught;
 use crate::clock::now_ns;
 use crate::control::{Control, Flushed, Reach, deadline};
 use crate::demand::Demands;
@@ -147,7 +147,7 @@ pub(crate) fn is_background() -> bool {
 
 /// Whether `f` came to its end without a panic.
 fn is_well(f: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(f)).is_ok()
+    caught(f).is_some()
 }
 
 impl Worker {
@@ -525,9 +525,10 @@ impl Worker {
         #[cfg(feature = "http")]
         if self.send_all(deadline) {
             // What became of the last spans is known only now, and the receiver is there to be told.
-            let snapshot = self.snapshot_since(&end);
+            let mut snapshot = self.snapshot_since(&end);
             self.with_context(|sinks, context| {
                 if let Some(http) = &mut sinks.http {
+                    snapshot.settle(http.name());
                     http.publish(context, &snapshot);
                 }
             });
@@ -540,6 +541,7 @@ impl Worker {
         if let Some(handover) = &mut self.sinks.handover {
             handover.end(deadline);
         }
+        recorder.end();
         // And once more with what the sending has cost, for those who read the directory.
         let snapshot = self.snapshot_since(&end);
         self.with_context(|sinks, context| {

@@ -59,7 +59,7 @@ mod sync {
 
     pub(crate) type Slots = Box<[Slot]>;
 
-    pub(crate) fn zeroed(words: usize) -> Slots {
+    pub(crate) fn zeroed_or_fewer(words: usize) -> Slots {
         (0..words).map(|_| Slot::new(0)).collect()
     }
 

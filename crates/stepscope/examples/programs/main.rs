@@ -20,6 +20,7 @@ mod loader;
 mod logs;
 mod memory;
 mod mixed;
+mod narrow;
 mod order;
 mod phases;
 mod plain;
@@ -86,6 +87,7 @@ fn main() {
         "futures" => futures::run(),
         "logs" => logs::run(argument(1), argument(2)),
         "mixed" => mixed::run(),
+        "narrow" => narrow::run(argument(1)),
         "order" => order::run(),
         "phases" => phases::run(),
         "levels_between" => levels::between(argument(1)),

@@ -2,7 +2,6 @@
 
 use std::collections::VecDeque;
 use std::mem::ManuallyDrop;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
@@ -12,6 +11,7 @@ use super::encode::{Context, write_span};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::Snapshot;
 use super::{Sink, SinkCounts, warn_once};
+use crate::caught::caught;
 use crate::config::Format;
 use crate::exporter::{Exported, Exporter};
 use crate::record::SectionRecord;
@@ -173,8 +173,7 @@ impl Shared {
         let mut warned = false;
         while let Some(batch) = self.take() {
             let export = || exporter.export(&batch.request, batch.spans);
-            let exported = catch_unwind(AssertUnwindSafe(export))
-                .unwrap_or_else(|_| Exported::Unknown("it panicked".into()));
+            let exported = caught(export).unwrap_or_else(|| Exported::Unknown("it panicked".into()));
             let why = self.settle(batch.spans, exported);
             if let Some(why) = why {
                 let text = format!(
@@ -183,9 +182,9 @@ impl Shared {
                 warn_once(&mut warned, &text);
             }
         }
-        let _ = catch_unwind(AssertUnwindSafe(|| exporter.shutdown()));
+        caught(|| exporter.shutdown());
         // How it is dropped is the program's, too.
-        let _ = catch_unwind(AssertUnwindSafe(|| drop(exporter)));
+        caught(|| drop(exporter));
         lock(&self.state).has_ended = true;
         self.changed.notify_all();
     }

@@ -39,6 +39,16 @@ impl SinkCounts {
             *count += spans;
         }
     }
+
+    /// Of so many spans that were emitted, without those `lost` before, what has not come to its end here is lost: nothing
+    /// goes on.
+    #[must_use]
+    pub(crate) fn without_the_rest(mut self, emitted: u64, lost: &[u64]) -> Self {
+        let meant = emitted.saturating_sub(lost.iter().sum());
+        let settled = self.exported + self.dropped.iter().sum::<u64>();
+        self.drop_spans(LossReason::Shutdown, meant.saturating_sub(settled));
+        self
+    }
 }
 
 /// Where records go. A sink never blocks for longer than a file write takes.

@@ -28,6 +28,16 @@ pub(crate) struct Snapshot {
     pub live_bytes: Option<u64>,
 }
 
+impl Snapshot {
+    /// `sink` has nothing left: what it has not got of what was meant for it came too late.
+    #[cfg(feature = "http")]
+    pub(crate) fn settle(&mut self, sink: &str) {
+        for (_, counts) in self.sinks.iter_mut().filter(|(name, _)| *name == sink) {
+            *counts = counts.without_the_rest(self.emitted, &self.lost);
+        }
+    }
+}
+
 fn clamp(value: u128) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

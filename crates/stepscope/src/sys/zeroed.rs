@@ -24,10 +24,22 @@ unsafe impl Sync for Zeroed {}
 /// So many words of 0. Many are mapped, and not the allocator's, which would touch them all once it has some to use again: the
 /// system gives them pages when they are first used.
 pub(crate) fn zeroed(words: usize) -> Zeroed {
-    map(words).unwrap_or_else(|| {
-        let words: Box<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
-        Zeroed { words: NonNull::from(Box::leak(words)), mapped_bytes: 0 }
+    map(words).unwrap_or_else(|| boxed(words))
+}
+
+/// So many words of 0, or a half, a quarter, … of them where the system has no more (`ulimit -v`).
+pub(crate) fn zeroed_or_fewer(words: usize) -> Zeroed {
+    let mut halves = std::iter::successors(Some(words), |words| Some(words / 2));
+    let large = |words: &usize| words.saturating_mul(size_of::<AtomicU64>()) >= MAPPED_BYTES;
+    halves.clone().take_while(large).find_map(map).unwrap_or_else(|| {
+        let few = halves.find(|words| !large(words));
+        boxed(few.unwrap_or(0))
     })
+}
+
+fn boxed(words: usize) -> Zeroed {
+    let words: Box<[AtomicU64]> = (0..words).map(|_| AtomicU64::new(0)).collect();
+    Zeroed { words: NonNull::from(Box::leak(words)), mapped_bytes: 0 }
 }
 
 /// `None` for a few, and where the system has none.
@@ -89,6 +101,20 @@ mod tests {
     use std::sync::atomic::Ordering;
 
     use super::*;
+
+    #[test]
+    fn where_there_are_not_so_many_there_are_fewer() {
+        // More than there are addresses.
+        let some = zeroed_or_fewer(1 << 45);
+        assert!(
+            some.len().is_power_of_two() && some.len() < 1 << 45 && some.mapped_bytes > 0,
+            "{}",
+            some.len()
+        );
+        for words in [0, 512, MAPPED_BYTES / 8, 1 << 20] {
+            assert_eq!(zeroed_or_fewer(words).len(), words);
+        }
+    }
 
     #[test]
     fn words_are_zero_and_keep_what_is_written() {

@@ -253,6 +253,37 @@ fn a_turn_has_an_end_where_sections_come_faster_than_they_are_taken() {
     }
 }
 
+/// Threads go on when the run ends, and what they are ending then nobody takes any more.
+#[test]
+fn what_ends_after_the_last_look_is_lost_to_the_end_of_the_run() {
+    let recorder = Arc::new(Recorder::new(
+        Config::default(),
+        Identity::resolve(Given::default(), |_| None, &mut Vec::new()),
+    ));
+    let sinks = Sinks {
+        directory: None,
+        #[cfg(feature = "http")]
+        http: None,
+        handover: None,
+        unusable: vec![Box::new(Echo { recorder: Arc::clone(&recorder), counts: SinkCounts::default() })],
+    };
+    let mut worker = Worker::new(Arc::clone(&recorder), sinks);
+    (0..10).for_each(|_| Echo::step(&recorder));
+    worker.finish(Instant::now() + LONG, None);
+    // A step has come for each that was taken, those of the last turn after it.
+    let figures = Figures::of(&recorder);
+    let spans = figures.spans();
+    let [("echo", arrived, lost)] = spans.sinks[..] else { panic!("{spans:?}") };
+    assert!(arrived > 20 && lost >= 10, "{spans:?}");
+    assert_eq!(arrived + lost, spans.emitted);
+    // And whatever comes later.
+    (0..10).for_each(|_| Echo::step(&recorder));
+    let figures = Figures::of(&recorder);
+    let spans = figures.spans();
+    assert_eq!(spans.sinks, [("echo", arrived, lost + 10)]);
+    assert_eq!(arrived + lost + 10, spans.emitted);
+}
+
 /// The sums of an epoch that has just ended are published in the same turn, and the spans before them.
 #[test]
 fn a_flush_is_told_of_what_is_lost_for_another_reason_in_its_turn() {

@@ -20,6 +20,7 @@ mod levels;
 mod loader;
 mod logs;
 mod memory;
+mod narrow;
 mod phases;
 mod plain;
 mod process;

@@ -27,6 +27,8 @@ mod loader;
 mod logs;
 #[path = "../layer/memory.rs"]
 mod memory;
+#[path = "../layer/narrow.rs"]
+mod narrow;
 #[path = "../layer/phases.rs"]
 mod phases;
 #[path = "../layer/plain.rs"]
