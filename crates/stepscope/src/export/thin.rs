@@ -23,11 +23,16 @@ const WAIT_NS: u64 = 1_000_000_000;
 /// Words of records that may wait: 32 MiB.
 const MAX_WAITING_WORDS: usize = 1 << 22;
 
-/// Words that a record takes beside its entries; a list has room for as many again.
-const WORDS_OF_RECORD: usize = size_of::<Waiting>() / 4;
+/// Words that a record takes beside its entries.
+const WORDS_OF_RECORD: usize = size_of::<Waiting>() / 8;
 
-/// Words that a trace takes beside its records; the table has room for as many again, and so has the order.
-const WORDS_OF_TRACE: usize = size_of::<(TraceId, Trace)>() / 4 + size_of::<(TraceId, u64)>() / 2;
+/// Words that an allocation takes beside what was asked for, as allocators round it up.
+const WORDS_OF_ALLOCATION: usize = 2;
+
+/// Words that a trace takes beside its records and the list of these. The table has room for as many again, and is there twice
+/// while it grows; the order has traces that have gone, too, and room for as many again.
+const WORDS_OF_TRACE: usize =
+    3 * size_of::<(TraceId, Trace)>() / 8 + 6 * size_of::<(TraceId, u64)>() / 8 + WORDS_OF_ALLOCATION;
 
 /// Traces that have gone may still be in the order: fewer than those that wait, and these.
 const MAX_GONE: usize = 1_024;
@@ -101,8 +106,9 @@ pub(crate) struct Thinner {
     median_ns: Option<u64>,
 }
 
+/// Words that entries take that wait.
 fn words(entries: &[u8]) -> usize {
-    WORDS_OF_RECORD + entries.len() / 8
+    entries.len().div_ceil(8) + WORDS_OF_ALLOCATION
 }
 
 impl Thinner {
@@ -143,7 +149,6 @@ impl Thinner {
             }
             return Decision { write: vec![Waiting { is_first, ..waiting }], ..Decision::default() };
         }
-        self.waiting_words += words(entries);
         let is_root = record.root.is_some_and(|root| root.announces);
         let keeps = match is_root && (is_first || self.keeps(record)) {
             true => Keeps::All,
@@ -154,11 +159,14 @@ impl Thinner {
             self.begin(record.trace_id, Trace { since_ns: record.start_ns, ..Trace::default() });
         }
         let trace = self.waiting.entry(record.trace_id).or_default();
+        self.waiting_words += words(entries);
         if is_root {
             trace.root = Some(Root { waiting, keeps, is_late: false });
         } else {
             trace.since_ns = trace.since_ns.min(record.start_ns);
+            let room = trace.children.capacity();
             trace.children.push(waiting);
+            self.waiting_words += (trace.children.capacity() - room) * WORDS_OF_RECORD;
         }
         if trace.is_complete() {
             let trace = self.take(&record.trace_id);
@@ -264,7 +272,8 @@ impl Thinner {
         let trace = self.waiting.remove(id)?;
         let root = trace.root.iter().map(|root| &root.waiting);
         let words: usize = trace.children.iter().chain(root).map(|waiting| words(&waiting.entries)).sum();
-        self.waiting_words = self.waiting_words.saturating_sub(words + WORDS_OF_TRACE);
+        let room = trace.children.capacity() * WORDS_OF_RECORD;
+        self.waiting_words = self.waiting_words.saturating_sub(words + room + WORDS_OF_TRACE);
         Some(trace)
     }
 

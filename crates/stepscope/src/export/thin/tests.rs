@@ -187,6 +187,18 @@ fn children_of_a_trace_that_was_written_do_not_wait() {
     assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
 }
 
+/// What everything that waits takes, but for what allocators add.
+fn taken_bytes(thinner: &Thinner) -> usize {
+    // An eighth of a table stays free, and each place has a byte.
+    let table = thinner.waiting.capacity() * 8 / 7 * (size_of::<(TraceId, Trace)>() + 1);
+    let order = thinner.order.capacity() * size_of::<(TraceId, u64)>();
+    let lists = thinner.waiting.values().map(|trace| {
+        let entries = trace.children.iter().map(|waiting| waiting.entries.capacity());
+        trace.children.capacity() * size_of::<Waiting>() + entries.sum::<usize>()
+    });
+    table + order + lists.sum::<usize>()
+}
+
 #[test]
 fn beyond_the_bound_those_go_that_have_waited_longest_and_no_more() {
     let mut thinner = Thinner::default();
@@ -198,6 +210,9 @@ fn beyond_the_bound_those_go_that_have_waited_longest_and_no_more() {
         assert!(feed(&mut thinner, &complete).write.len() <= 1);
         let decision = feed(&mut thinner, &record(trace, None, 10));
         assert!(thinner.waiting_words <= MAX_WAITING_WORDS, "{trace}");
+        if trace.is_multiple_of(10_007) {
+            assert!(taken_bytes(&thinner) <= 8 * MAX_WAITING_WORDS, "{trace}: {}", taken_bytes(&thinner));
+        }
         assert!(thinner.order.len() <= 2 * thinner.waiting.len() + MAX_GONE + 1, "{trace}");
         assert!(decision.write.len() <= 1, "{trace}: {}", decision.write.len());
         for gone in decision.write {
