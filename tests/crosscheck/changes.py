@@ -1,5 +1,6 @@
 """Changes of the step time: that there is one, and where, is a matter of statistics and is not decided here a second
-time; what is said about it is computed from the steps themselves."""
+time; what is said about it is computed from the steps themselves. Where steps say how long their threads waited for input
+before them, what they take is that as well, but where a change is of the steps alone."""
 
 import numbering
 import warmup
@@ -24,6 +25,11 @@ def compare_changes(report, run, compare):
         compare.equal(where, "to_step is the end of a point", change["to_step"] in ends, True)
         ordered = change["from_step"] <= step <= change["to_step"] and (change["kind"] == "gradual") == (change["from_step"] == step)
         compare.equal(where, "order of steps", ordered, True)
+        says_input = any(step.input_before is not None for point in points.values() for step in point)
+        with_input = change["duration_before_ns"] is not None
+        compare.equal(where, "duration_after_ns is known", change["duration_after_ns"] is not None, with_input)
+        compare.equal(where, "no input is said", with_input and not says_input, False)
+        time = taken if with_input else alone
         compare.equal(where, "p_value is small", 0 < change["p_value"] <= 1e-3, True)
         before = [points[start] for start in starts if change["from_step"] <= start < step]
         after = [points[start] for start in starts if step <= start <= change["to_step"]]
@@ -37,11 +43,31 @@ def compare_changes(report, run, compare):
             inside = [start for start in starts if change["from_step"] <= start <= change["to_step"]]
             # The last round ends where the next level begins.
             inside += [start for start in starts if start > change["to_step"]][:1]
-            before, after = (rounds(side, points, period, inside, step) for side in ("before", "after"))
+            sides = lambda time: [rounds(side, points, period, inside, step, time) for side in ("before", "after")]
+        else:
+            sides = lambda time: [[mean(point, time) for point in side] for side in (before, after)]
         if change["kind"] == "sudden":
-            compare.equal(where, "before_ns", change["before_ns"], level(before))
-            compare.equal(where, "after_ns", change["after_ns"], level(after))
+            for figure, expected in zip(("before_ns", "after_ns"), map(level, sides(time))):
+                compare.equal(where, figure, change[figure], expected)
+        if with_input and (change["kind"] == "sudden" or change["in_every"] is None):
+            levels = [level(side) for side in sides(alone)] if change["kind"] == "sudden" else ends(sides(alone)[1])
+            for figure, expected in zip(("duration_before_ns", "duration_after_ns"), levels):
+                compare.equal(where, figure, change[figure], expected)
         cause(change, run.steps_of(mode), phases.get(mode, 0), paths, where, compare)
+
+
+def alone(step):
+    """What a step takes without the input before it."""
+    return step.duration
+
+
+def taken(step):
+    """What a step takes with the input before it."""
+    return step.duration + (step.input_before or 0)
+
+
+def mean(steps, time):
+    return sum(map(time, steps)) // len(steps)
 
 
 def period_of(report, mode, every):
@@ -49,25 +75,35 @@ def period_of(report, mode, every):
     return next((period for row in periodic for period in row["periods"] if period["every"] == every), None)
 
 
-def rounds(side, points, period, starts, step):
+def rounds(side, points, period, starts, step, time):
     """The means of points from one periodic step to before the next one, on one side of a step."""
     periodic = [start for start in starts if warmup.is_of(start, period)]
     ends = [(a, b) for a, b in zip(periodic, periodic[1:]) if (b <= step if side == "before" else a >= step)]
-    means = lambda a, b: [sum(points[at]) // len(points[at]) for at in starts if a <= at < b]
-    return [[sum(means(a, b)) // len(means(a, b))] for a, b in ends]
+    means = lambda a, b: [mean(points[at], time) for at in starts if a <= at < b]
+    return [sum(means(a, b)) // len(means(a, b)) for a, b in ends]
 
 
 def points_of(steps, shift):
     points = {}
     for step in steps:
         if step.number is not None:
-            points.setdefault(numbering.point(step, shift), []).append(step.duration)
+            points.setdefault(numbering.point(step, shift), []).append(step)
     return points
 
 
-def level(points):
+def ends(means):
+    """The ends of a line through the levels of the first and the last third."""
+    third = len(means) // 3
+    before, after = level(means[:third]), level(means[-third:])
+    further = abs(after - before) // 4
+    if before < after:
+        return max(0, before - further), after + further
+    return before + further, max(0, after - further)
+
+
+def level(means):
     """The mean of the middle two fifths of the points' means, rounded down."""
-    means = sorted(sum(durations) // len(durations) for durations in points)
+    means = sorted(means)
     outside = len(means) * 3 // 10
     middle = means[outside : len(means) - outside]
     return sum(middle) // len(middle)
@@ -78,30 +114,39 @@ def cause(change, steps, shift, paths, where, compare):
     first, step, last = change["from_step"], change["step"], change["to_step"]
     third = (last - first) // 3
     sides = ((first, first + third), (last - third, last)) if change["kind"] == "gradual" else ((first, step - 1), (step, last))
-    means = [side_of(steps, shift, *side) for side in sides]
+    with_input = change["duration_before_ns"] is not None
+    means = [side_of(steps, shift, *side, with_input) for side in sides]
     if None in means:
         compare.equal(where, "cause", change["cause"], None)
         return
     (before, step_before), (after, step_after) = means
     sign = 1 if change["after_ns"] > change["before_ns"] else -1
-    names = sorted({*before, *after}, key=str)
+    names = {*before, *after}
     moved = {name: sign * (after.get(name, 0) - before.get(name, 0)) for name in names}
     most = max(moved.values())
     if most <= 0:
         compare.equal(where, "cause", change["cause"], None)
         return
     got = change["cause"]
-    compare.equal(where, "phase moved most", moved[got["phase"]], most)
+    name = BETWEEN if got["is_between"] else got["phase"]
+    compare.equal(where, "phase of what is between the steps", got["is_between"] and got["phase"] != "data_wait", False)
+    compare.equal(where, "phase moved most", moved.get(name), most)
     for figure, expected in (
-        ("before_ns", before.get(got["phase"], 0)),
-        ("after_ns", after.get(got["phase"], 0)),
+        ("before_ns", before.get(name, 0)),
+        ("after_ns", after.get(name, 0)),
         ("step_before_ns", step_before),
         ("step_after_ns", step_after),
     ):
         compare.equal(where, f"cause {figure}", got[figure], expected)
+    if got["is_between"]:
+        compare.equal(where, "cause section", got["section"], None)
+        return
     section = [sections_of(steps, shift, *side) for side in sides]
     compare_section(got["section"], section, paths.get(got["phase"], ()), sign, where, compare)
 
+
+# What is waited for input before the steps, beside the phases of the steps.
+BETWEEN = ("data_wait", "before the step")
 
 # Sections that a point tells apart.
 SECTIONS = 64
@@ -137,13 +182,14 @@ def of_side(steps, shift, first, last):
     ]
 
 
-def side_of(steps, shift, first, last):
-    """Mean exposed time by phase (None: what none covers), and mean duration; None without steps."""
+def side_of(steps, shift, first, last, with_input):
+    """Mean exposed time by phase (None: what none covers), and mean duration; None without steps. With the input before the
+    steps, where that counts."""
     mine = of_side(steps, shift, first, last)
     if not mine:
         return None
-    sums = {None: sum(step.unattributed for step in mine)}
+    sums = {None: sum(step.unattributed for step in mine), BETWEEN: sum(step.input_before or 0 for step in mine) if with_input else 0}
     for step in mine:
         for phase, figures in step.phases.items():
             sums[phase] = sums.get(phase, 0) + figures[0]
-    return {name: ns // len(mine) for name, ns in sums.items()}, sum(step.duration for step in mine) // len(mine)
+    return {name: ns // len(mine) for name, ns in sums.items()}, sum(map(taken if with_input else alone, mine)) // len(mine)

@@ -191,4 +191,6 @@ def compare_phase_series(listed, run, compare):
             compare.equal(of, "steps", point["steps"], len(mine))
             compare.equal(of, "total_ns", point["total_ns"], sum(step.duration for step in mine))
             compare.equal(of, "unattributed_ns", point["unattributed_ns"], sum(step.unattributed for step in mine))
+            said = [step.input_before for step in mine if step.input_before is not None]
+            compare.equal(of, "input_before_ns", point["input_before_ns"], sum(said) if said else None)
             compare.equal(of, "exposed", {row["phase"]: row["exposed_ns"] for row in point["exposed"]}, exposed)

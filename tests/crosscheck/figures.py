@@ -102,7 +102,7 @@ class Step:
     not whole nobody knows: it has a duration and no phases."""
 
     __slots__ = (
-        "trace", "id", "root", "instance", "thread", "mode", "epoch", "number", "offset", "start", "duration", "work", "live", "rss", "run_queue", "values",
+        "trace", "id", "root", "instance", "thread", "mode", "epoch", "number", "offset", "start", "duration", "work", "live", "rss", "run_queue", "input_before", "values",
         "phases", "unattributed", "is_whole", "wait", "spent", "parts", "longest", "own",
     )
 
@@ -121,7 +121,7 @@ class Step:
         self.duration = span.duration
         # Of a step whose sections were not all read, what it says itself.
         self.work = {key: work(nodes if is_whole else [root], SUMS[key]) for key in ("samples", "tokens", "bytes")}
-        self.run_queue = span.get(names.RUN_QUEUE_NS)
+        self.run_queue, self.input_before = span.get(names.RUN_QUEUE_NS), span.get(names.INPUT_BEFORE_NS)
         self.live, self.rss = span.get(names.LIVE_BYTES), span.get(names.RSS_BYTES)
         prefix = names.VALUE_PREFIX
         self.values = {key[len(prefix) :]: value for key, value in span.attributes.items() if key.startswith(prefix)}

@@ -365,7 +365,7 @@ def level_of(report, steps, median, is_of_longest=False):
     """That median, which may be one of the longest of all ranks, as levels are then by what it is above that of all; where the run changed, the mean of the medians between the changes, over their steps; where it did not,
     and a rank is slow, that of the ranks' medians."""
     changes = [change for change in report["detailed_metrics"].get("changes", []) if change["mode"] == steps.mode["mode"]]
-    changes = [change for change in changes if change["in_every"] is None]
+    changes = [alone for alone in map(of_steps_alone, changes) if alone and alone["in_every"] is None]
     if not changes:
         if is_of_longest or all(finding["rule"] != "slow_rank" for finding in report.get("bottlenecks", [])):
             return median
@@ -377,6 +377,24 @@ def level_of(report, steps, median, is_of_longest=False):
     levels = [(before, first["before_ns"])] + levels_since(report, steps, changes)
     longer = max(0, median - steps.mode["steady"]["p50"]) if is_of_longest else 0
     return sum(count * level for count, level in levels) // max(1, sum(count for count, _ in levels)) + longer
+
+
+def of_steps_alone(change):
+    """A change without the input before the steps; None where the steps alone differ by less than 3 %."""
+    before, after = change["duration_before_ns"], change["duration_after_ns"]
+    if before is None:
+        return change
+    by = abs(after - before)
+    return {**change, "before_ns": before, "after_ns": after} if by and 100 * by >= 3 * min(before, after) else None
+
+
+def mean_taken(report, steps):
+    """What a step takes on average after warm-up, with the input before it where some say how long that took."""
+    begins = steps.mode.get("warmup", {}).get("steady_step") or 0
+    listed = [row for row in report["detailed_metrics"].get("series", []) if row["mode"] == steps.mode["mode"]]
+    points = [point for row in listed for point in row.get("points", []) if point["step"] >= begins]
+    inputs, count = sum(point["input_before_ns"] or 0 for point in points), sum(point["count"] for point in points)
+    return steps.mode["steady_ns"] // steps.mode["steady"]["count"] + (inputs // count if count else 0)
 
 
 def levels_since(report, steps, changes):
@@ -420,7 +438,7 @@ def slower_since(finding, report, steps):
     taken = [mean_queued(report, steps, change["from_step"], ends[0]), mean_queued(report, steps, ends[1], change["to_step"])]
     grown = None if None in taken or taken[1] < taken[0] else taken[1] - taken[0]
     most = most_by_others(finding, grown, change["after_ns"] - change["before_ns"]) or most
-    return saved, saved, steps.mode["steady_ns"] // steps.mode["steady"]["count"], most
+    return saved, saved, mean_taken(report, steps), most
 
 
 def explains(cause):

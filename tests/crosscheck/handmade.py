@@ -28,6 +28,8 @@ def step(number, start, wait_ns, duration):
         "stepscope.samples": 8, "stepscope.tokens": 80, "stepscope.bytes": 640, "stepscope.value.loss": 1.5 * number,
         "stepscope.mem.live_bytes": 100 * number, "stepscope.mem.rss_bytes": 1000 * number, "stepscope.run_queue_ns": 3 * number,
     }
+    if number != 2:
+        root["stepscope.input_before_ns"] = 4 * number
     wait = {
         "stepscope.phase": "data_wait", "thread.id": 1, "stepscope.batch.produce_ns": 5 * number,
         "stepscope.batch.queue_ns": 3 * number, "stepscope.batch.queue_depth": number - 1,
@@ -225,6 +227,7 @@ def series():
             {
                 "step": number, "count": 1, "duration_sum_ns": duration, "duration_min_ns": duration,
                 "duration_max_ns": duration, "samples": 8, "wait_ns": wait, "run_queue_ns": 3 * number, "live_bytes": live, "rss_bytes": rss,
+                "input_before_ns": None if number == 2 else 4 * number,
             }
         )
     return found
@@ -235,7 +238,10 @@ def phase_series():
     points = []
     for number, duration, wait in ((1, 300, 20), (2, 120, 20), (3, 80, 10)):
         exposed = [{"phase": "data_wait", "exposed_ns": wait}, {"phase": "forward", "exposed_ns": 40}]
-        points.append({"step": number, "steps": 1, "total_ns": duration, "unattributed_ns": duration - wait - 40, "exposed": exposed})
+        points.append({
+            "step": number, "steps": 1, "total_ns": duration, "unattributed_ns": duration - wait - 40, "exposed": exposed,
+            "input_before_ns": None if number == 2 else 4 * number,
+        })
     return {"mode": "train", "shift": 0, "points": points}
 
 

@@ -19,6 +19,7 @@ CATEGORY = "trace_event.category"
 DEVICE_CATEGORIES = {"kernel", "gpu_memcpy", "gpu_memset", "Kernel", "Memcpy", "Memset", "gpu_user_annotation"}
 CPU_NS = "stepscope.cpu_ns"
 RUN_QUEUE_NS = "stepscope.run_queue_ns"
+INPUT_BEFORE_NS = "stepscope.input_before_ns"
 TRACE_DROPPED = "stepscope.trace.dropped"
 TRACE_LEFT_OUT = "stepscope.trace.left_out"
 LEVEL = "stepscope.level"

@@ -484,8 +484,9 @@ def compare_series(series, steps, compare):
             "samples": sum(samples) if samples else None,
         }
         expected["wait_ns"] = sum(step.wait for step in mine)
-        queued = [step.run_queue for step in mine if step.run_queue is not None]
-        expected["run_queue_ns"] = sum(queued) if queued else None
+        for figure in ("run_queue", "input_before"):
+            said = [ns for ns in (getattr(step, figure) for step in mine) if ns is not None]
+            expected[f"{figure}_ns"] = sum(said) if said else None
         expected["live_bytes"] = gauge([step.live for step in mine])
         expected["rss_bytes"] = gauge([step.rss for step in mine])
         for figure, value in expected.items():

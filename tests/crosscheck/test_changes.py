@@ -17,7 +17,7 @@ def steps():
     for number in range(1, 201):
         forward = 4 * MS if number <= 120 else 6 * MS
         made.append(types.SimpleNamespace(
-            number=number, offset=0, duration=6 * MS + forward, is_whole=True, unattributed=6 * MS,
+            number=number, offset=0, duration=6 * MS + forward, input_before=None, is_whole=True, unattributed=6 * MS,
             phases={"forward": (forward, forward, forward, 1)},
             # All that is more is in one of its sections.
             spent={"step": 6 * MS, "step/forward": 3 * MS, "step/forward/attend": forward - 3 * MS},
@@ -28,9 +28,10 @@ def steps():
 def slower():
     change = {
         "mode": "train", "kind": "sudden", "from_step": 1, "step": 121, "to_step": 200, "step_numbers": 1,
-        "steps_before": 120, "steps_after": 80, "before_ns": 10 * MS, "after_ns": 12 * MS, "in_every": None, "p_value": 1e-9,
+        "steps_before": 120, "steps_after": 80, "before_ns": 10 * MS, "after_ns": 12 * MS,
+        "duration_before_ns": None, "duration_after_ns": None, "in_every": None, "p_value": 1e-9,
         "cause": {
-            "phase": "forward", "before_ns": 4 * MS, "after_ns": 6 * MS, "step_before_ns": 10 * MS,
+            "phase": "forward", "is_between": False, "before_ns": 4 * MS, "after_ns": 6 * MS, "step_before_ns": 10 * MS,
             "step_after_ns": 12 * MS,
             "section": {"path": "step/forward/attend", "before_ns": MS, "after_ns": 3 * MS},
         },
@@ -67,7 +68,7 @@ def periodic_steps():
         duration = (10 if number % 4 < 3 else 30 if number < 120 else 50) * MS
         forward = duration - 6 * MS
         made.append(types.SimpleNamespace(
-            number=number, offset=0, duration=duration, is_whole=True, unattributed=6 * MS,
+            number=number, offset=0, duration=duration, input_before=None, is_whole=True, unattributed=6 * MS,
             phases={"forward": (forward, forward, forward, 1)}, spent={"step": 6 * MS, "step/forward": forward},
         ))
     return made
@@ -77,13 +78,14 @@ def slower_by_every_fourth():
     """The steps before: 93 of 10 ms and 30 of 30 ms; since: 57 of 10 ms and 20 of 50 ms."""
     before, after = (93 * 10 + 30 * 30) * MS // 123, (57 * 10 + 20 * 50) * MS // 77
     cause = {
-        "phase": "forward", "before_ns": (93 * 4 + 30 * 24) * MS // 123, "after_ns": (57 * 4 + 20 * 44) * MS // 77,
+        "phase": "forward", "is_between": False, "before_ns": (93 * 4 + 30 * 24) * MS // 123, "after_ns": (57 * 4 + 20 * 44) * MS // 77,
         "step_before_ns": before, "step_after_ns": after,
     }
     cause["section"] = {"path": "step/forward", "before_ns": cause["before_ns"], "after_ns": cause["after_ns"]}
     change = {
         "mode": "train", "kind": "sudden", "from_step": 0, "step": 123, "to_step": 199, "step_numbers": 1,
-        "steps_before": 123, "steps_after": 77, "before_ns": 15 * MS, "after_ns": 20 * MS, "in_every": 4, "p_value": 1e-9,
+        "steps_before": 123, "steps_after": 77, "before_ns": 15 * MS, "after_ns": 20 * MS,
+        "duration_before_ns": None, "duration_after_ns": None, "in_every": 4, "p_value": 1e-9,
         "cause": cause,
     }
     report = slower()
@@ -91,6 +93,37 @@ def slower_by_every_fourth():
     report["detailed_metrics"]["changes"] = [change]
     period = {"every": 4, "first_step": 3, "since_step": None}
     report["detailed_metrics"]["periodic"] = [{"mode": "train", "periods": [period]}]
+    return report
+
+
+def waiting():
+    """The 200 steps that take 10 ms each, and wait for 1 ms before, from step 121 on for 3 ms."""
+    made = steps()
+    for step in made:
+        step.input_before = MS if step.number <= 120 else 3 * MS
+        step.duration, step.phases, step.spent = 10 * MS, {"forward": (4 * MS, 4 * MS, 4 * MS, 1)}, {"step": 6 * MS, "step/forward": 4 * MS}
+    return made
+
+
+def slower_by_input():
+    report = slower()
+    report["detailed_metrics"]["changes"][0].update(
+        before_ns=11 * MS, after_ns=13 * MS, duration_before_ns=10 * MS, duration_after_ns=10 * MS,
+        cause={
+            "phase": "data_wait", "is_between": True, "before_ns": MS, "after_ns": 3 * MS, "step_before_ns": 11 * MS,
+            "step_after_ns": 13 * MS, "section": None,
+        },
+    )
+    points = [
+        {"step": step.number, "count": 1, "run_queue_ns": None, "input_before_ns": step.input_before} for step in waiting()
+    ]
+    report["detailed_metrics"]["series"][0]["points"] = points
+    # 80 of 200 steps take 2 ms more, of 10 ms and 1.8 ms of input on average.
+    report["detailed_metrics"]["modes"][0]["steady_ns"] = 2_000 * MS
+    report["bottlenecks"][0]["predicted_gain"] = {
+        "of": "steps_and_input", "saved_ns_per_step": 800_000, "step_time_ns": 11 * MS, "share": 0.067797,
+        "direct_share": 0.067797,
+    }
     return report
 
 
@@ -117,7 +150,7 @@ class Changes(unittest.TestCase):
                 changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
             self.assertNotEqual(differences(changed), [], key)
         for key, value in change["cause"].items():
-            if key == "phase":
+            if key in ("phase", "is_between"):
                 continue
             other = value + 1 if isinstance(value, int) else {**value, "after_ns": 0}
             changed = copy.deepcopy(slower())
@@ -134,6 +167,42 @@ class Changes(unittest.TestCase):
                 changed = slower_by_every_fourth()
                 changed["detailed_metrics"]["changes"][0][key] = value + 1
                 self.assertNotEqual(differences(changed, periodic_steps()), [], key)
+
+    def test_the_input_before_the_steps_is_a_part_of_what_they_take(self):
+        made = waiting()
+        self.assertEqual(differences(slower_by_input(), made), [])
+        change = slower_by_input()["detailed_metrics"]["changes"][0]
+        for key, value in change.items():
+            if isinstance(value, int):
+                changed = slower_by_input()
+                changed["detailed_metrics"]["changes"][0][key] = value + 1
+                if key == "step":
+                    changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
+                self.assertNotEqual(differences(changed, made), [], key)
+        section = {"path": "step", "before_ns": 1, "after_ns": 2}
+        others = {"phase": "forward", "is_between": False, "before_ns": 1, "after_ns": 1, "step_before_ns": 1, "step_after_ns": 1, "section": section}
+        for key, value in others.items():
+            changed = slower_by_input()
+            changed["detailed_metrics"]["changes"][0]["cause"][key] = value
+            self.assertNotEqual(differences(changed, made), [], key)
+        # Steps that say nothing of it have no such change.
+        for step in made:
+            step.input_before = None
+        self.assertNotEqual(differences(slower_by_input(), made), [])
+
+    def test_the_ends_of_a_drift_are_those_of_a_line(self):
+        # Of 0 to 99: 33 values around 16 and as many around 83, by a quarter of 67 further.
+        self.assertEqual(changes.ends(list(range(100))), (0, 99))
+        self.assertEqual(changes.ends(list(range(100, 0, -1))), (100, 1))
+        self.assertEqual(changes.ends([5] * 9), (5, 5))
+
+    def test_jitter_is_of_the_steps_alone(self):
+        change = slower_by_input()["detailed_metrics"]["changes"][0]
+        self.assertIsNone(findings.of_steps_alone(change))
+        change["duration_after_ns"] += 300_000
+        self.assertEqual(findings.of_steps_alone(change)["after_ns"], 10_300_000)
+        change["duration_after_ns"] -= 1
+        self.assertIsNone(findings.of_steps_alone(change))
 
     def test_what_no_phase_explains_is_not_severe(self):
         cause = slower()["detailed_metrics"]["changes"][0]["cause"]
@@ -169,9 +238,10 @@ class Changes(unittest.TestCase):
         # 300 steps of 10 ms, 100 that rise to 14 ms, 600 of 14 ms.
         change = {
             "mode": "train", "kind": "gradual", "from_step": 300, "step": 300, "to_step": 399, "steps_before": 0,
-            "steps_after": 100, "before_ns": 10 * MS, "after_ns": 14 * MS, "in_every": None,
+            "steps_after": 100, "before_ns": 10 * MS, "after_ns": 14 * MS, "duration_before_ns": None,
+            "duration_after_ns": None, "in_every": None,
         }
-        points = [{"step": step, "count": 4} for step in range(0, 1000, 4)]
+        points = [{"step": step, "count": 4, "input_before_ns": None} for step in range(0, 1000, 4)]
         report = {"detailed_metrics": {"changes": [change], "series": [{"mode": "train", "points": points}]}}
         judged = types.SimpleNamespace(mode={"mode": "train"})
         self.assertEqual(findings.levels_since(report, judged, [change]), [(100, 12 * MS), (600, 14 * MS)])

@@ -16,6 +16,8 @@ mod scan;
 mod shape;
 mod visible;
 
+use std::ops::Range;
+
 use self::scan::Scan;
 pub(crate) use self::shape::{bend, medians};
 pub use self::visible::smallest_visible;
@@ -73,6 +75,34 @@ pub struct Change {
     pub p_value: f64,
 }
 
+impl Change {
+    /// The points on both sides that tell how they differ: of a drift its first third and its last one.
+    pub(crate) const fn sides(&self) -> (Range<usize>, Range<usize>) {
+        if self.is_gradual {
+            let third = (self.to - self.from) / 3;
+            (self.from..self.from + third, self.to - third..self.to)
+        } else {
+            (self.from..self.at, self.at..self.to)
+        }
+    }
+
+    /// The levels of other values before and after, of a drift at its ends, by a line through those of its thirds.
+    pub(crate) fn levels_of(&self, values: &[u64]) -> (u64, u64) {
+        let (before, after) = self.sides();
+        let [before, after] = [before, after].map(|side| level(values.get(side).unwrap_or_default()));
+        if !self.is_gradual {
+            return (before, after);
+        }
+        // The middle of a third is a quarter of the way between both from its end.
+        let further = before.abs_diff(after) / 4;
+        if before < after {
+            (before.saturating_sub(further), after.saturating_add(further))
+        } else {
+            (before.saturating_add(further), after.saturating_sub(further))
+        }
+    }
+}
+
 /// The changes of `values`, in order; none in fewer than twice [`MIN_POINTS`].
 #[must_use]
 pub fn changes(values: &[u64]) -> Vec<Change> {
@@ -84,8 +114,7 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
     let mut found = changes_of_even(even);
     for change in found.iter_mut().filter(|change| !change.is_gradual) {
         let is_upward = change.after > change.before;
-        change.before = level(values.get(change.from..change.at).unwrap_or_default());
-        change.after = level(values.get(change.at..change.to).unwrap_or_default());
+        (change.before, change.after) = change.levels_of(values);
         if (change.after > change.before) != is_upward {
             change.after = change.before;
         }

@@ -192,11 +192,21 @@ impl<T: Merge + Clone> Points<T> {
 /// User phases that a point of the series of phases tells apart; the largest are counted together.
 const CUSTOM_PHASES: usize = 16;
 
+/// The sum of what is known of two; absent where nothing is.
+fn summed<T>(one: Option<T>, other: Option<T>, add: impl FnOnce(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(add(one, other)),
+        (one, other) => one.or(other),
+    }
+}
+
 /// Exposed time of the whole steps of one point, by phase.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct PhasePoint {
     pub(crate) steps: u64,
     pub(crate) total_ns: u128,
+    /// Of the steps that say it.
+    pub(crate) input_before_ns: Option<u128>,
     pub(crate) exposed: PhaseMap<Exposed>,
     pub(crate) spent: Spent,
 }
@@ -215,16 +225,19 @@ impl Merge for PhasePoint {
     fn absorb(&mut self, other: &Self) {
         self.steps = self.steps.saturating_add(other.steps);
         self.total_ns = self.total_ns.saturating_add(other.total_ns);
+        self.input_before_ns = summed(self.input_before_ns, other.input_before_ns, u128::saturating_add);
         self.exposed.merge(&other.exposed, CUSTOM_PHASES);
         self.spent.absorb(&other.spent);
     }
 }
 
 impl Points<PhasePoint> {
-    /// Adds a whole step, where it has a number, with the time of its sections by the ids of their paths.
+    /// Adds a whole step, where it has a number, with the input before it and the time of its sections by the ids of their
+    /// paths.
     pub(crate) fn step(
         &mut self,
         record: &StepRecord,
+        input_before_ns: Option<u64>,
         sections: impl IntoIterator<Item = (u64, u64)>,
         bound: usize,
     ) {
@@ -232,6 +245,8 @@ impl Points<PhasePoint> {
         self.with(place, bound, |point| {
             point.steps = point.steps.saturating_add(1);
             point.total_ns = point.total_ns.saturating_add(record.duration_ns().into());
+            let before_ns = input_before_ns.map(u128::from);
+            point.input_before_ns = summed(point.input_before_ns, before_ns, u128::saturating_add);
             for (phase, PhaseTime { exposed_ns, .. }) in &record.phases {
                 if *exposed_ns > 0 && *phase != PhaseKey::Absent {
                     point.exposed.add(phase, &Exposed(*exposed_ns), CUSTOM_PHASES);
@@ -295,6 +310,8 @@ pub(crate) struct StepPoint {
     pub(crate) wait_ns: u64,
     /// Of the steps that say it.
     pub(crate) run_queue_ns: Option<u64>,
+    /// For how long their threads waited for batches before them, of the steps that say it.
+    pub(crate) input_before_ns: Option<u64>,
     /// Start of the earliest.
     pub(crate) first_ns: Option<u64>,
 }
@@ -307,12 +324,10 @@ impl Merge for StepPoint {
         self.max_ns = self.max_ns.max(other.max_ns);
         self.live.absorb(&other.live);
         self.rss.absorb(&other.rss);
-        let sum = |a: Option<u64>, b: Option<u64>| match (a, b) {
-            (Some(a), Some(b)) => Some(a.saturating_add(b)),
-            (a, b) => a.or(b),
-        };
+        let sum = |a, b| summed(a, b, u64::saturating_add);
         self.samples = sum(self.samples, other.samples);
         self.run_queue_ns = sum(self.run_queue_ns, other.run_queue_ns);
+        self.input_before_ns = sum(self.input_before_ns, other.input_before_ns);
         self.wait_ns = self.wait_ns.saturating_add(other.wait_ns);
         self.first_ns = earliest(self.first_ns, other.first_ns);
     }

@@ -17,6 +17,7 @@ mod series;
 mod stats;
 mod step;
 
+pub(crate) use change::is_input_told;
 pub use change::{ChangeCause, ChangeKind, ChangeSection, StepChange};
 pub(crate) use change::{EXPLAINED_SHARE, stands_out};
 pub use coverage::{Coverage, Shortfall};

@@ -113,6 +113,8 @@ figures! {
     BatchQueueDepth = BATCH_QUEUE_DEPTH,
     /// Time for which the thread of a batch waited for a place in the queue before it began it.
     BatchSlotWaitNs = BATCH_SLOT_WAIT_NS,
+    /// Time for which the thread of a step waited for batches before it began, in no step.
+    InputBeforeNs = INPUT_BEFORE_NS,
     /// Step number.
     Step = STEP,
     /// Epoch number.

@@ -1,8 +1,10 @@
-//! Where step times change, all of them or periodic ones alone, and in which phase.
+//! Where step times change, all of them or periodic ones alone, and in which phase. Where steps say how long their threads
+//! waited for batches before them, times are those of a step with the input before it.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use stepscope_core::Mode;
+use stepscope_core::{Mode, Phase};
 
 use super::narrow;
 use super::numbering::Numbering;
@@ -38,51 +40,115 @@ pub(super) fn of(
             // Points of several steps that are partly warm-up are left out.
             let points: Vec<&SeriesPoint> =
                 series.points.iter().filter(|point| point.count > 0 && point.step >= first).collect();
-            let times: Vec<u64> = points.iter().map(|point| point.mean_ns()).collect();
-            let phases = phases.iter().find(|row| row.mode == series.mode);
-            let mut found: Vec<(Change, Option<u64>)> =
-                changes::changes(&times).into_iter().map(|change| (change, None)).collect();
-            if found.is_empty() {
-                let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
-                let its = periods.iter().filter(|periods| periods.mode == series.mode);
-                found = its
-                    .flat_map(Periods::found)
-                    .find_map(|period| of_period(period, &numbers, &times))
-                    .unwrap_or_default();
-            }
+            let its = periods.iter().filter(|periods| periods.mode == series.mode);
+            let found = found(&points, its.flat_map(Periods::found));
             if found.is_empty() {
                 return Vec::new();
             }
+            let phases = phases.iter().find(|row| row.mode == series.mode);
             let spent = Sections::of(run, steps.numbers.of_mode(series.mode), series.mode, sections);
-            let of = |(change, in_every)| row(series, &points, phases, &spent, (&change, in_every));
+            let of = |found| row(series, &points, phases, &spent, &found);
             found.into_iter().filter_map(of).collect::<Vec<_>>()
         })
         .collect()
 }
 
+/// A change of the points of a series.
+struct Found {
+    change: Change,
+    in_every: Option<u64>,
+    /// What the steps alone take before and after, where the change is of steps with the input before them.
+    alone: Option<(u64, u64)>,
+}
+
+impl Found {
+    /// The changes of some times; `alone` are those without the input before the steps.
+    fn of(times: &[u64], alone: Option<&[u64]>, in_every: Option<u64>) -> Vec<Self> {
+        let of = |change: Change| {
+            let alone = alone.map(|alone| change.levels_of(alone));
+            Self { change, in_every, alone }
+        };
+        changes::changes(times).into_iter().map(of).collect()
+    }
+}
+
+/// The changes of steps with the input before them. Where that hides them, of the steps alone, but for what the input before
+/// them makes good.
+fn found<'a>(points: &[&SeriesPoint], periods: impl Iterator<Item = &'a Period> + Clone) -> Vec<Found> {
+    let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
+    let taken: Vec<u64> = points.iter().map(|point| point.mean_taken_ns()).collect();
+    let look = |times: &[u64], alone: Option<&[u64]>| {
+        let found = Found::of(times, alone, None);
+        let of_period = |period| of_period(period, &numbers, times, alone);
+        if found.is_empty() { periods.clone().find_map(of_period).unwrap_or_default() } else { found }
+    };
+    if points.iter().all(|point| point.input_before_ns.is_none()) {
+        return look(&taken, None);
+    }
+    let alone: Vec<u64> = points.iter().map(|point| point.mean_ns()).collect();
+    let mut found = look(&taken, Some(&alone));
+    if found.is_empty() {
+        found = look(&alone, None);
+        found.retain(|found| !is_made_good(&found.change, &alone, &taken));
+    }
+    found
+}
+
+/// Deviations of its mean from which the input before steps has clearly moved.
+const CLEARLY: f64 = 2.0;
+
+/// Whether the input before steps makes good half or more of what the steps alone take more, or less, as a loader does that
+/// is always behind: then a run takes no longer. In means, as what a run takes, and as far as that is clear.
+fn is_made_good(change: &Change, alone: &[u64], taken: &[u64]) -> bool {
+    let (before, after) = change.sides();
+    let input: Vec<u64> =
+        taken.iter().zip(alone).map(|(taken, alone)| taken.saturating_sub(*alone)).collect();
+    let [moved, input] = [alone, input.as_slice()].map(|times| {
+        let ((from, from_variance), (to, to_variance)) =
+            (mean_of(times, before.clone()), mean_of(times, after.clone()));
+        (to - from, (from_variance + to_variance).sqrt())
+    });
+    let against = -input.0 * moved.0.signum();
+    against * 2.0 >= moved.0.abs() && against >= CLEARLY * input.1
+}
+
+/// The mean of some of these, and its variance.
+fn mean_of(times: &[u64], side: Range<usize>) -> (f64, f64) {
+    let side = times.get(side).unwrap_or_default();
+    let count = side.len().max(1) as f64;
+    let mean = side.iter().map(|&time| time as f64).sum::<f64>() / count;
+    let squares = side.iter().map(|&time| (time as f64 - mean).powi(2)).sum::<f64>();
+    (mean, squares / count / count)
+}
+
 /// The changes of periodic steps, which those between hide: of means over rounds, each from one such step to before the next
 /// one. Absent without any.
-fn of_period(period: &Period, numbers: &[u64], times: &[u64]) -> Option<Vec<(Change, Option<u64>)>> {
+fn of_period(period: &Period, numbers: &[u64], times: &[u64], alone: Option<&[u64]>) -> Option<Vec<Found>> {
     let starts: Vec<usize> =
         (0..).zip(numbers).filter(|(_, number)| period.holds(**number)).map(|(at, _)| at).collect();
-    let rounds = starts.windows(2).filter_map(|ends| {
-        let round = times.get(*ends.first()?..*ends.last()?)?;
-        let sum: u128 = round.iter().map(|&time| u128::from(time)).sum();
-        sum.checked_div(round.len() as u128).map(narrow)
-    });
-    let means: Vec<u64> = rounds.collect();
+    let means_of = |times: &[u64]| -> Vec<u64> {
+        let rounds = starts.windows(2).filter_map(|ends| {
+            let round = times.get(*ends.first()?..*ends.last()?)?;
+            let sum: u128 = round.iter().map(|&time| u128::from(time)).sum();
+            sum.checked_div(round.len() as u128).map(narrow)
+        });
+        rounds.collect()
+    };
+    let means = means_of(times);
     let place = |round: usize, end: usize| match round {
         0 => Some(0),
         last if last == means.len() => Some(end),
         inside => starts.get(inside).copied(),
     };
-    let of_steps = |change: Change| {
+    let of_steps = |found: Found| {
+        let change = found.change;
         let (from, at, to) = (place(change.from, 0)?, place(change.at, 0)?, place(change.to, times.len())?);
         // A drift begins where all of it does.
         let at = if change.is_gradual { from } else { at };
-        Some((Change { from, at, to, ..change }, Some(period.every)))
+        Some(Found { change: Change { from, at, to, ..change }, ..found })
     };
-    let found: Vec<_> = changes::changes(&means).into_iter().filter_map(of_steps).collect();
+    let found = Found::of(&means, alone.map(means_of).as_deref(), Some(period.every));
+    let found: Vec<Found> = found.into_iter().filter_map(of_steps).collect();
     (!found.is_empty()).then_some(found)
 }
 
@@ -91,8 +157,9 @@ fn row(
     points: &[&SeriesPoint],
     phases: Option<&PhaseSeries>,
     sections: &Sections<'_>,
-    (change, in_every): (&Change, Option<u64>),
+    found: &Found,
 ) -> Option<StepChange> {
+    let change = &found.change;
     let steps = |from: usize, to: usize| {
         let part = points.get(from..to).unwrap_or_default();
         part.iter().fold(0u64, |sum, point| sum.saturating_add(point.count))
@@ -119,35 +186,55 @@ fn row(
         steps_after: steps(change.at, change.to),
         before_ns: change.before,
         after_ns: change.after,
-        in_every,
+        duration_before_ns: found.alone.map(|alone| alone.0),
+        duration_after_ns: found.alone.map(|alone| alone.1),
+        in_every: found.in_every,
         p_value: change.p_value,
         cause: phases.and_then(|phases| {
             let is_slower = change.after > change.before;
-            let mut cause = cause(phases, sides, is_slower)?;
-            cause.section = sections.moved_most(cause.phase.as_ref(), sides, is_slower);
+            let mut cause = cause(phases, sides, is_slower, found.alone.is_some())?;
+            if !cause.is_between {
+                cause.section = sections.moved_most(cause.phase.as_ref(), sides, is_slower);
+            }
             Some(cause)
         }),
     })
 }
 
-/// The phase that moved most in the direction of the change between the two sides, each from step to step.
-fn cause(phases: &PhaseSeries, sides: Sides, is_slower: bool) -> Option<ChangeCause> {
-    let before = Means::of(phases, sides.0)?;
-    let after = Means::of(phases, sides.1)?;
-    let mut names: Vec<Option<&PhaseName>> = before.named().chain(after.named()).map(Some).collect();
-    names.push(None);
-    names.sort();
-    names.dedup();
-    let moved = |name: Option<&PhaseName>| {
-        let by = i128::from(after.time_of(name)) - i128::from(before.time_of(name));
+/// What waits for batches before steps are.
+static DATA_WAIT: PhaseName = PhaseName::Known(Phase::DataWait);
+
+/// A part of the time of a step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Part<'a> {
+    /// Absent for what no phase covers.
+    phase: Option<&'a PhaseName>,
+    /// Whether it is before the step.
+    is_between: bool,
+}
+
+/// The part that moved most in the direction of the change between the two sides, each from step to step.
+fn cause(phases: &PhaseSeries, sides: Sides, is_slower: bool, with_input: bool) -> Option<ChangeCause> {
+    let before = Means::of(phases, sides.0, with_input)?;
+    let after = Means::of(phases, sides.1, with_input)?;
+    let inside = |phase| Part { phase, is_between: false };
+    let mut parts: Vec<Part<'_>> =
+        before.named().chain(after.named()).map(|name| inside(Some(name))).collect();
+    parts.push(inside(None));
+    parts.push(Part { phase: Some(&DATA_WAIT), is_between: true });
+    parts.sort();
+    parts.dedup();
+    let moved = |part: Part<'_>| {
+        let by = i128::from(after.time_of(part)) - i128::from(before.time_of(part));
         if is_slower { by } else { -by }
     };
-    // Of equals the first name.
-    let name = names.into_iter().rev().max_by_key(|&name| moved(name)).filter(|&name| moved(name) > 0)?;
+    // Of equals the first one.
+    let part = parts.into_iter().rev().max_by_key(|&part| moved(part)).filter(|&part| moved(part) > 0)?;
     Some(ChangeCause {
-        phase: name.cloned(),
-        before_ns: before.time_of(name),
-        after_ns: after.time_of(name),
+        phase: part.phase.cloned(),
+        is_between: part.is_between,
+        before_ns: before.time_of(part),
+        after_ns: after.time_of(part),
         step_before_ns: before.per_step(before.total_ns),
         step_after_ns: after.per_step(after.total_ns),
         section: None,
@@ -204,27 +291,34 @@ impl<'a> Sections<'a> {
 struct Means<'a> {
     points: Vec<&'a PhasePoint>,
     steps: u64,
+    /// With the input before them, if that counts.
     total_ns: u128,
+    /// Nothing where it does not count.
+    input_before_ns: u128,
 }
 
 impl<'a> Means<'a> {
     /// Of the points that lie between these steps with all their numbers.
-    fn of(series: &'a PhaseSeries, (from, to): (u64, u64)) -> Option<Self> {
+    fn of(series: &'a PhaseSeries, (from, to): (u64, u64), with_input: bool) -> Option<Self> {
         let last = numbers(series.shift) - 1;
         let is_inside = |point: &&PhasePoint| point.step >= from && point.step.saturating_add(last) <= to;
         let points: Vec<&PhasePoint> = series.points.iter().filter(is_inside).collect();
         let steps = points.iter().fold(0u64, |sum, point| sum.saturating_add(point.steps));
-        let total_ns = points.iter().map(|point| u128::from(point.total_ns)).sum();
-        (steps > 0).then_some(Self { points, steps, total_ns })
+        let total_ns: u128 = points.iter().map(|point| u128::from(point.total_ns)).sum();
+        let said = points.iter().filter(|_| with_input).filter_map(|point| point.input_before_ns);
+        let input_before_ns: u128 = said.map(u128::from).sum();
+        (steps > 0).then_some(Self { points, steps, total_ns: total_ns + input_before_ns, input_before_ns })
     }
 
     fn named(&self) -> impl Iterator<Item = &'a PhaseName> {
         self.points.iter().flat_map(|point| point.exposed.iter().map(|time| &time.phase))
     }
 
-    /// Time of a phase in a step; of none, what no phase covers.
-    fn sum_of(&self, name: Option<&PhaseName>) -> u128 {
-        let time = |point: &PhasePoint| match name {
+    fn sum_of(&self, part: Part<'_>) -> u128 {
+        if part.is_between {
+            return self.input_before_ns;
+        }
+        let time = |point: &PhasePoint| match part.phase {
             Some(name) => {
                 let named = point.exposed.iter().filter(|time| time.phase == *name);
                 named.map(|time| u128::from(time.exposed_ns)).sum()
@@ -234,8 +328,9 @@ impl<'a> Means<'a> {
         self.points.iter().map(|point| time(point)).sum()
     }
 
-    fn time_of(&self, name: Option<&PhaseName>) -> u64 {
-        self.per_step(self.sum_of(name))
+    /// Time of it in a step.
+    fn time_of(&self, part: Part<'_>) -> u64 {
+        self.per_step(self.sum_of(part))
     }
 
     fn per_step(&self, ns: u128) -> u64 {

@@ -25,6 +25,7 @@ pub(super) fn steps(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<S
         samples: point.samples,
         wait_ns: point.wait_ns,
         run_queue_ns: point.run_queue_ns,
+        input_before_ns: point.input_before_ns,
     });
     Some(StepSeries { mode, shift: series.shift.min(63), points })
 }
@@ -45,6 +46,7 @@ pub(super) fn phases(run: &RunAcc, mode: Mode, numbering: &Numbering) -> Option<
             steps: point.steps,
             total_ns,
             unattributed_ns: total_ns.saturating_sub(known_ns),
+            input_before_ns: point.input_before_ns.map(narrow),
             exposed,
         }
     });

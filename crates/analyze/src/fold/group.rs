@@ -275,12 +275,13 @@ impl Fold {
             }
             instance.outside.drives(window.thread, target.bounds.threads);
         }
+        let input_before_ns = root.amount(Figure::InputBeforeNs);
         if let Some(series) = target.phase_series.get_mut(step_mode as usize) {
             let tree = target.sections.tree();
             // Where paths were cut nothing is kept of them.
             let is_whole = tree.cut() == UNCUT;
             let sections = self.spent.iter().filter(|_| is_whole).map(|(path, ns)| (tree.id(path), ns));
-            series.step(record, sections, target.bounds.phase_points);
+            series.step(record, input_before_ns, sections, target.bounds.phase_points);
         }
         let duration_ns = window.duration_ns();
         let point = StepPoint {
@@ -293,6 +294,7 @@ impl Fold {
             samples: record.samples,
             wait_ns,
             run_queue_ns: root.amount(Figure::RunQueueNs),
+            input_before_ns,
             first_ns: Some(window.start_ns),
         };
         let place = record.place();

@@ -115,7 +115,10 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
         |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
     let is_cause = |cause: &Bottleneck, other: &Bottleneck| {
         let is_its = match (cause.rule, other.rule) {
-            ("slow_calls" | "slower_since", "step_jitter") => cause.phase == other.phase,
+            // What takes longer before the steps is none of what they vary by.
+            ("slow_calls" | "slower_since", "step_jitter") => {
+                cause.phase == other.phase && cause.evidence.get("is_between_steps").is_none()
+            }
             ("slow_calls" | "step_jitter", "slow_section") => cause.section == other.section,
             _ => false,
         };

@@ -9,10 +9,10 @@ use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::{MIN_POINTS, shortest_level, smallest_visible};
 use crate::points::numbers;
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{
     ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, SectionRow, SeriesPoint, StepChange,
-    StepNumbers, Summary,
+    StepNumbers, StepSeries, Summary, is_input_told,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -26,7 +26,9 @@ pub(super) const RULE: Rule = Rule {
         why: "The steps before show what this program takes on this machine. What makes it slower later is not \
               needed: something that grows with the steps, a clock that heat slows down, another program, a file \
               that leaves the cache, memory that runs short.",
-        how: "Over the mean time of each step number after warm-up (all ranks together): seeded binary segmentation \
+        how: "Over the mean time of each step number after warm-up (all ranks together), which is that of the step and of the \
+              input before it, where the loop takes batches before its steps begin and `stepscope::batches` or a loader tells \
+              how long it waited: seeded binary segmentation \
               with Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each \
               other, at a probability of 0.001 for any change in a run without one; and, where noise is so slow that \
               ranks say little, changes that are larger than all jumps between ten steps and the ten before \
@@ -35,7 +37,8 @@ pub(super) const RULE: Rule = Rule {
               come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
               place of the round by itself. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
               the same is done with means over rounds, each from one such step to before the next one: a change of these \
-              alone. In runs of more than 65,536 steps several numbers are one point, and the \
+              alone. Where nothing is found with the input before the steps, it is looked for in the steps alone, but for what \
+              the input clearly makes good by half or more, as a loader does that is always behind. In runs of more than 65,536 steps several numbers are one point, and the \
               step is about that one. No change is what lasts for less than 20 steps, or less than a twentieth of the run (however long that is, 100 \
               steps are enough where it begins or ends with them, and 40 for a quick beginning and between two changes in one \
               direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
@@ -43,7 +46,7 @@ pub(super) const RULE: Rule = Rule {
               nothing changes, the second half of the same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
               found is told. A finding needs a level that all later ones stay above: what steps take after it is the \
               lowest of these. The gain is what each of them takes more, as far as the change has led to it and no level since \
-              was lower: the rest is later changes', which are findings of their own. The phase named is the one whose exposed time in a step grew most, in the mean of all \
+              was lower: the rest is later changes', which are findings of their own. The phase named is the one whose exposed time in a step grew most, or the wait for input before it, in the mean of all \
               steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
               half of what steps grew, and grew by half as much again of its own time as the rest of the step did; the section \
               named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
@@ -51,7 +54,8 @@ pub(super) const RULE: Rule = Rule {
               machine's clock, and the severity is at most 9; so it is where at least half of what steps grew is time \
               in which their threads waited for a processor.",
         advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
-                 searched, a file that is appended to, a larger batch, a second stage of training. Where no phase \
+                 searched, a file that is appended to, a larger batch, a second stage of training; for input before the steps, \
+                 at what makes the batches. Where no phase \
                  explains it, all of the step is slower: clock speed and heat, other programs on the machine, memory.",
         example: "Slower since step 812: steps take 14 % longer than before.\n\
                   \x20   10.0 ms before, 11.4 ms after: 1.4 ms more in step/prepare/decode\n\
@@ -120,14 +124,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 
 /// Fine, if a change would have been seen.
 fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> Verdict {
-    const KEPT: &str = "step times keep their level";
-    let Some(series) = summary.series.iter().find(|series| series.mode == steps.mode.mode) else {
-        return Verdict::fine(KEPT);
-    };
     let mode = steps.mode.mode;
+    let Some(series) = series_of(steps) else {
+        return Verdict::fine("step times keep their level");
+    };
     let first = steps.mode.warmup.steady_step.unwrap_or(0);
     let points = series.points.iter().filter(|point| point.count > 0 && point.step >= first);
-    let times: Vec<u64> = points.map(SeriesPoint::mean_ns).collect();
+    let times: Vec<u64> = points.map(SeriesPoint::mean_taken_ns).collect();
+    let (mean_ns, input_ns) = taken_by(steps);
+    let with_input = if is_input_told(input_ns.unwrap_or(0), mean_ns) { WITH_INPUT } else { "" };
     match smallest_visible(&times) {
         Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
             let shortest = u64::try_from(shortest_level(times.len())).unwrap_or(u64::MAX);
@@ -137,15 +142,32 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
                 false => String::new(),
             };
             Verdict::fine(format!(
-                "{KEPT} (what lasts for less than {steps} steps{periodic} may go unseen): a change of {seen} % in the \
+                "step times{with_input} keep their level (what lasts for less than {steps} steps{periodic} may go unseen): a change of {seen} % in the \
                  middle would have been seen"
             ))
         }
-        Some(seen) => {
-            Verdict::unknown(format!("steps vary so much that a change of less than {seen} % may go unseen"))
-        }
-        None => Verdict::unknown("steps vary so much that even a change of 100 % may go unseen"),
+        Some(seen) => Verdict::unknown(format!(
+            "steps{with_input} vary so much that a change of less than {seen} % may go unseen"
+        )),
+        None => Verdict::unknown(format!(
+            "steps{with_input} vary so much that even a change of 100 % may go unseen"
+        )),
     }
+}
+
+/// What is said of steps, and of what they take, where the input before them is a part of it.
+const WITH_INPUT: &str = " with the input before them";
+
+fn series_of<'a>(steps: &Steps<'a>) -> Option<&'a StepSeries> {
+    steps.summary.series.iter().find(|series| series.mode == steps.mode.mode)
+}
+
+/// What a step takes on average after warm-up, and what of that is the input before it, if any step says it.
+fn taken_by(steps: &Steps<'_>) -> (u64, Option<u64>) {
+    let first = steps.mode.warmup.steady_step.unwrap_or(0);
+    let input_ns = series_of(steps).and_then(|series| series.mean_input_ns(first));
+    let alone_ns = steps.mode.steady_ns / steps.mode.steady.count.max(1);
+    (alone_ns.saturating_add(input_ns.unwrap_or(0)), input_ns)
 }
 
 /// A change to longer steps, as far as it lasts to the end.
@@ -212,8 +234,10 @@ fn finding(
     let change = lasting.change;
     let others = taken.and_then(|taken| share_of_others(change, taken));
     let all_ns = u64::try_from(lasting.all_ns).unwrap_or(u64::MAX);
-    let mean_ns = steps.mode.steady_ns / steps.mode.steady.count.max(1);
-    let gain = Gain::upper_bound(all_ns / steps.mode.steady.count.max(1), mean_ns)?;
+    let (mean_ns, input_ns) = taken_by(steps);
+    let is_told = is_input_told(input_ns.unwrap_or(0), mean_ns);
+    let base = if is_told { TimeBase::StepsAndInput } else { TimeBase::StepTime };
+    let gain = Gain::upper_bound(all_ns / steps.mode.steady.count.max(1), mean_ns)?.of(base);
     let is_explained = |cause: &&ChangeCause| cause.explains(thresholds.explained_share);
     let cause = change.cause.as_ref().filter(is_explained);
     // A slower clock makes all steps longer.
@@ -227,15 +251,17 @@ fn finding(
         Some(every) => format!("{longer} longer on average, by one in {}", count(every)),
         None => format!("{longer} longer"),
     };
+    let with_input = if change.has_input() { format!(",{WITH_INPUT}") } else { String::new() };
     let title = match change.kind {
         ChangeKind::Sudden if change.in_every.is_none() => {
-            format!("Slower since {}: steps take {longer} than before.", step_of(change))
+            format!("Slower since {}: steps take {longer} than before{with_input}.", step_of(change))
         }
-        ChangeKind::Sudden => format!("Slower since {}: steps take {longer}.", step_of(change)),
+        ChangeKind::Sudden => format!("Slower since {}: steps take {longer}{with_input}.", step_of(change)),
         ChangeKind::Gradual => {
-            format!("Slower bit by bit since {}: steps take {longer} at last.", step_of(change))
+            format!("Slower bit by bit since {}: steps take {longer} at last{with_input}.", step_of(change))
         }
     };
+    let is_between = cause.is_some_and(|cause| cause.is_between);
     let evidence = Evidence::new()
         .with("since_step", change.step)
         .with("before_ns", change.before_ns)
@@ -244,6 +270,7 @@ fn finding(
         .with_known("in_every", change.in_every)
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
+        .with_known("is_between_steps", is_between.then_some(true))
         .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 6)))
         .with_known("taken_by_others_share", others.map(|share| rounded(share, 6)))
         .with_known("section_before_ns", section.map(|section| section.before_ns))
@@ -279,6 +306,11 @@ fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary)
         );
     }
     match (cause, section) {
+        (Some(ChangeCause { is_between: true, before_ns, after_ns, .. }), _) => format!(
+            "Before a step its thread waits {} for input: look for what {since} in what makes the batches, such as files that \
+             are read from a slower place, larger or other samples, a thread of the loader that ended.",
+            compared(lasting, "", *before_ns, *after_ns)
+        ),
         (Some(_), Some(ChangeSection { path, before_ns, after_ns })) => {
             let is_step = |row: &SectionRow| row.kind == SectionKind::Step && row.path == *path;
             let grown = if summary.sections.iter().any(is_step) {
@@ -286,10 +318,11 @@ fn advice(lasting: &Lasting<'_>, cause: Option<&ChangeCause>, summary: &Summary)
             } else {
                 format!("`{path}`")
             };
-            grown_advice(&grown, &compared(lasting, *before_ns, *after_ns), &since)
+            grown_advice(&grown, &compared(lasting, OF_STEP, *before_ns, *after_ns), &since)
         }
         (Some(ChangeCause { phase: Some(phase), before_ns, after_ns, .. }), None) => {
-            grown_advice(&format!("`{phase}`"), &compared(lasting, *before_ns, *after_ns), &since)
+            let compared = compared(lasting, OF_STEP, *before_ns, *after_ns);
+            grown_advice(&format!("`{phase}`"), &compared, &since)
         }
         (Some(_), None) => format!(
             "What grew is time that no section with a phase covers: give the parts of the step sections, and look \
@@ -317,20 +350,23 @@ fn grown_advice(what: &str, compared: &str, since: &str) -> String {
     )
 }
 
-/// What a part of the step takes, beside what it took: both as means, of steps that are named where they are others than
+/// What a part of the step takes a time of.
+const OF_STEP: &str = " of a step";
+
+/// What a part `of` the step takes, beside what it took: both as means, of steps that are named where they are others than
 /// those of the times in evidence.
-fn compared(lasting: &Lasting<'_>, before_ns: u64, after_ns: u64) -> String {
+fn compared(lasting: &Lasting<'_>, of: &str, before_ns: u64, after_ns: u64) -> String {
     let change = lasting.change;
     let (before, after) = (duration(before_ns), duration(after_ns));
     let between = |from: u64| format!("steps {} to {}", count(from), count(change.to_step));
     match change.kind {
         ChangeKind::Gradual => format!(
-            "{after} of a step on average in the last third of {} instead of {before} in the first third",
+            "{after}{of} on average in the last third of {} instead of {before} in the first third",
             between(change.from_step)
         ),
         ChangeKind::Sudden if lasting.after_ns < change.after_ns => {
-            format!("{after} of a step in {} instead of {before}", between(change.step))
+            format!("{after}{of} in {} instead of {before}", between(change.step))
         }
-        ChangeKind::Sudden => format!("{after} of a step instead of {before}"),
+        ChangeKind::Sudden => format!("{after}{of} instead of {before}"),
     }
 }

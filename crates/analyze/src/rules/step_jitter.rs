@@ -36,7 +36,7 @@ pub(super) const RULE: Rule = Rule {
               steps they are is told. Where \
               every so many steps take longer (a checkpoint, an evaluation: Periodic steps in the report), that is how \
               the program is made and no jitter: the other steps are judged, one a step number, the longest of all \
-              ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report), the \
+              ranks, and their cost is a share of the mean of all. Where the run changed (Changes in the report, without what they have of input before the steps), the \
               tail is compared with the longest level, and the mean with that of the levels (beside periodic steps raised by what \
               the median of the others is above that of all steps); where ranks are slower than others (`slow_rank`) and the run did \
               not change and has no periodic steps, each rank's median is such a level. The phase named is the \
@@ -269,11 +269,11 @@ struct Levels {
 impl Levels {
     /// None where the run kept its level.
     fn of(summary: &Summary, mode: &ModeSummary) -> Option<Self> {
-        let changes: Vec<&StepChange> = summary
-            .changes
-            .iter()
-            .filter(|change| change.mode == mode.mode && change.in_every.is_none())
-            .collect();
+        let all = summary.changes.iter();
+        let its = all.filter(|change| change.mode == mode.mode && change.in_every.is_none());
+        // Jitter is of the steps alone.
+        let changes: Vec<StepChange> = its.filter_map(StepChange::of_steps_alone).collect();
+        let changes: Vec<&StepChange> = changes.iter().collect();
         let within = |from: u64, to: u64| u128::from(steps_within(summary, mode.mode, from, to));
         let first = changes.first()?;
         let highest_ns = changes.iter().map(|change| change.after_ns).fold(first.before_ns, u64::max);

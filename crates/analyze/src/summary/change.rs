@@ -4,6 +4,7 @@ use serde::Serialize;
 use stepscope_core::Mode;
 
 use super::phase::PhaseName;
+use crate::changes::MIN_PERCENT;
 
 /// How a level moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -15,7 +16,8 @@ pub enum ChangeKind {
     Gradual,
 }
 
-/// Steps of one mode that take longer, or less long, from some step on; found as [`crate::changes`] says, after warm-up.
+/// Steps of one mode that take longer, or less long, from some step on; found as [`crate::changes`] says, after warm-up. Where
+/// steps say how long their threads waited for batches before them, they take that as well.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StepChange {
     /// The mode.
@@ -40,6 +42,11 @@ pub struct StepChange {
     pub before_ns: u64,
     /// The same after; of a gradual change, what its line ends with.
     pub after_ns: u64,
+    /// What of `before_ns` the steps alone take, without the input before them: the mean of the middle two fifths of that. Absent
+    /// where the change is of steps alone, since none says it, or since the input hides the change.
+    pub duration_before_ns: Option<u64>,
+    /// The same of `after_ns`.
+    pub duration_after_ns: Option<u64>,
     /// Where only periodic steps changed, every how many these are: then times are means over rounds, each from one of
     /// them to before the next one, and of rounds the middle two fifths.
     pub in_every: Option<u64>,
@@ -55,20 +62,48 @@ impl StepChange {
     pub fn relative(&self) -> f64 {
         if self.before_ns == 0 { 0.0 } else { self.after_ns as f64 / self.before_ns as f64 - 1.0 }
     }
+
+    /// Whether the input before the steps is a part of its times that is worth telling.
+    #[must_use]
+    pub fn has_input(&self) -> bool {
+        let is_told = |all: u64, alone: Option<u64>| {
+            alone.is_some_and(|alone| is_input_told(all.saturating_sub(alone), all))
+        };
+        is_told(self.before_ns, self.duration_before_ns) || is_told(self.after_ns, self.duration_after_ns)
+    }
+
+    /// The change of the steps alone; absent where all that changed is the input before them.
+    #[must_use]
+    pub fn of_steps_alone(&self) -> Option<Self> {
+        let Some((before_ns, after_ns)) = self.duration_before_ns.zip(self.duration_after_ns) else {
+            return Some(self.clone());
+        };
+        let by = u128::from(before_ns.abs_diff(after_ns)) * 100;
+        let is_change = by >= u128::from(before_ns.min(after_ns)) * u128::from(MIN_PERCENT) && by > 0;
+        is_change.then(|| Self { before_ns, after_ns, ..self.clone() })
+    }
 }
 
-/// What changed inside of the whole steps, in means. Of a gradual change, the first third of its steps and the last one.
+/// Whether input before steps changes figures as shown of a time that has it.
+pub(crate) fn is_input_told(input_ns: u64, all_ns: u64) -> bool {
+    const TOLD_FROM: f64 = 0.005;
+    input_ns as f64 >= TOLD_FROM * all_ns.max(1) as f64
+}
+
+/// What changed in the whole steps, or in the input before them, in means. Of a gradual change, the first third of its steps and the last one.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct ChangeCause {
     /// The phase; absent for time that no phase covers.
     pub phase: Option<PhaseName>,
+    /// Whether it is before the steps, and not in them.
+    pub is_between: bool,
     /// Exposed time of it in a step before.
     pub before_ns: u64,
     /// Exposed time of it in a step after.
     pub after_ns: u64,
-    /// Time of a step before.
+    /// Time of a step before, with the input before it where that is in the times of the change.
     pub step_before_ns: u64,
-    /// Time of a step after.
+    /// The same of a step after.
     pub step_after_ns: u64,
     /// The section of the phase that moved most in the same direction; absent where none did, or the points told too
     /// many sections apart.

@@ -18,6 +18,25 @@ pub struct StepSeries {
     pub points: Vec<SeriesPoint>,
 }
 
+impl StepSeries {
+    /// Whether a step says how long its thread waited for batches before it.
+    #[must_use]
+    pub fn says_input(&self) -> bool {
+        self.points.iter().any(|point| point.input_before_ns.is_some())
+    }
+
+    /// For how long threads waited for batches before a step, of those with this number and later ones on average; absent
+    /// where no step says it.
+    #[must_use]
+    pub fn mean_input_ns(&self, first: u64) -> Option<u64> {
+        let points = self.points.iter().filter(|point| point.step >= first);
+        let (ns, steps) = points.fold((0u64, 0u64), |(ns, steps), point| {
+            (ns.saturating_add(point.input_before_ns.unwrap_or(0)), steps.saturating_add(point.count))
+        });
+        ns.checked_div(steps).filter(|_| self.says_input())
+    }
+}
+
 /// A gauge over the steps of a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gauge {
@@ -54,6 +73,8 @@ pub struct SeriesPoint {
     pub wait_ns: u64,
     /// Time in which the threads of these steps could have run and had no processor, of the steps that say it.
     pub run_queue_ns: Option<u64>,
+    /// For how long the threads of these steps waited for batches before them, in no step, of the steps that say it.
+    pub input_before_ns: Option<u64>,
 }
 
 impl SeriesPoint {
@@ -61,6 +82,18 @@ impl SeriesPoint {
     #[must_use]
     pub fn mean_ns(&self) -> u64 {
         self.duration_sum_ns.checked_div(self.count).unwrap_or(0)
+    }
+
+    /// What its steps take with the input before them, all together.
+    #[must_use]
+    pub fn taken_ns(&self) -> u64 {
+        self.duration_sum_ns.saturating_add(self.input_before_ns.unwrap_or(0))
+    }
+
+    /// The same as a mean of a step, rounded down; 0 where there are none.
+    #[must_use]
+    pub fn mean_taken_ns(&self) -> u64 {
+        self.taken_ns().checked_div(self.count).unwrap_or(0)
     }
 }
 
@@ -90,6 +123,8 @@ pub struct PhasePoint {
     pub unattributed_ns: u64,
     /// Of that, exposed time by phase: ours in the vocabulary's order, then words of users.
     pub exposed: Vec<PhaseTime>,
+    /// For how long the threads of these steps waited for batches before them, in no step, of the steps that say it.
+    pub input_before_ns: Option<u64>,
 }
 
 /// Exposed time of one phase.

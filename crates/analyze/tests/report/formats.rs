@@ -87,6 +87,7 @@ fn full() -> Summary {
             samples: (!step.is_multiple_of(5)).then_some(128),
             wait_ns: 9_000_000 + step,
             run_queue_ns: Some(1_000 + step),
+            input_before_ns: (!step.is_multiple_of(3)).then_some(2_000 + step),
         }
     };
     summary.series = vec![StepSeries { mode: Mode::Train, shift: 1, points: (0..200).map(point).collect() }];

@@ -104,6 +104,7 @@ pub(crate) fn full() -> Summary {
             samples: Some(64),
             wait_ns: 0,
             run_queue_ns: None,
+            input_before_ns: Some(7),
         }],
     }];
     let exposed = vec![
@@ -116,6 +117,7 @@ pub(crate) fn full() -> Summary {
         total_ns: 1_000_000 + step,
         unattributed_ns: 199_984 + step,
         exposed: exposed.clone(),
+        input_before_ns: Some(7_001),
     };
     summary.phase_series =
         vec![PhaseSeries { mode: Mode::Train, shift: 0, points: vec![point(0), point(1)] }];
@@ -150,10 +152,13 @@ pub(crate) fn change(kind: ChangeKind, step: u64) -> StepChange {
         steps_after: 200 - step,
         before_ns: 10 * MS,
         after_ns: 12 * MS,
+        duration_before_ns: None,
+        duration_after_ns: None,
         in_every: None,
         p_value: 1e-9,
         cause: Some(ChangeCause {
             phase: Some(PhaseName::Known(Phase::Preprocessing)),
+            is_between: false,
             before_ns: 2_000_017,
             after_ns: 3_800_023,
             step_before_ns: 10_100_009,

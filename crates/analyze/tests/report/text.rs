@@ -420,6 +420,32 @@ fn a_change_that_no_phase_explains_is_told_so() {
 }
 
 #[test]
+fn input_before_the_steps_is_told_as_such_in_every_format() {
+    let mut summary = crate::schema::full();
+    let mut change = crate::schema::change(ChangeKind::Sudden, 120);
+    (change.duration_before_ns, change.duration_after_ns) = (Some(9_980_000), Some(6 * MS));
+    let cause = change.cause.as_mut().unwrap();
+    (cause.phase, cause.is_between) = (Some(PhaseName::Known(Phase::DataWait)), true);
+    (cause.before_ns, cause.after_ns, cause.section) = (20_000, 6 * MS, None);
+    summary.changes = vec![change];
+    let report = build(&summary, Reading::default(), &Config::default());
+    let said = |format| {
+        let text = render::find(format).unwrap().text(&report, Options::default()).unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let told = "20 % slower with the input before each step, 10.0 ms → 12.0 ms; most of it: waiting for input before the \
+                step 20.0 µs → 6.00 ms";
+    assert!(said("text").contains(told), "{}", said("text"));
+    let told = "| 20 % slower with the input before each step | 10.0 ms | 12.0 ms | waiting for input before the step";
+    assert!(said("md").contains(told), "{}", said("md"));
+    let page = said("html");
+    for part in ["data_wait</code> before the step", ", with the input before each step, which is not drawn."]
+    {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
 fn what_makes_steps_periodic_is_told_with_its_section_and_its_share() {
     let told = |run: Run, longest: &[(&str, u64)]| {
         let mut summary = run.build();

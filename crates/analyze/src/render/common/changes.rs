@@ -20,14 +20,15 @@ pub(crate) fn steps(change: &StepChange) -> String {
     }
 }
 
-/// How much: `14 % slower`, `14 % slower on average, by every 4th step`.
+/// How much: `14 % slower`, `14 % slower on average, by every 4th step`, `14 % slower with the input before each step`.
 pub(crate) fn much(change: &StepChange) -> String {
     let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
     let much = format!("{} {word}", percent(change.relative().abs()));
-    match change.in_every {
+    let much = match change.in_every {
         Some(every) => format!("{much} on average, by {}", every_step(every)),
         None => much,
-    }
+    };
+    if change.has_input() { format!("{much} with the input before each step") } else { much }
 }
 
 /// What the phase that moved most is of it; where it does not explain it, no finding names it either.
@@ -36,10 +37,14 @@ pub(crate) fn how_much_of_it(change: &StepChange) -> &'static str {
     if explains { "most of it" } else { "no phase explains it, the one that moved most" }
 }
 
-/// Because of what: `preprocessing 2.00 ms → 3.40 ms`, and of that in which section; empty where nothing is known.
+/// Because of what: `preprocessing 2.00 ms → 3.40 ms`, `waiting for input before the step 20 µs → 6.00 ms`, and of that in which section; empty where nothing is known.
 pub(crate) fn because(change: &StepChange) -> String {
     let Some(cause) = &change.cause else { return String::new() };
-    let phase = cause.phase.as_ref().map_or("(no phase)", |phase| phase.as_str());
+    let phase = match &cause.phase {
+        Some(_) if cause.is_between => "waiting for input before the step",
+        Some(phase) => phase.as_str(),
+        None => "(no phase)",
+    };
     let times = |before_ns, after_ns| format!("{} → {}", duration(before_ns), duration(after_ns));
     let section = cause
         .section_that_explains()

@@ -145,6 +145,7 @@ pub(super) fn series(report: &Report) -> String {
         .column("duration_max_ns", |row| row.1.duration_max_ns.into())
         .column("wait_ns", |row| row.1.wait_ns.into())
         .column("run_queue_ns", |row| row.1.run_queue_ns.into())
+        .column("input_before_ns", |row| row.1.input_before_ns.into())
         .column("samples", |row| row.1.samples.into());
     let gauges: [Named<SeriesPoint, Option<Gauge>>; 2] =
         [("live", |point| point.live_bytes), ("rss", |point| point.rss_bytes)];
@@ -174,6 +175,7 @@ pub(super) fn phase_series(report: &Report) -> String {
         .column("step_numbers", |row| width(row.0.shift).into())
         .column("whole_steps", |row| row.1.steps.into())
         .column("whole_steps_ns", |row| row.1.total_ns.into())
+        .column("input_before_ns", |row| row.1.input_before_ns.into())
         .column("phase", |row| row.2.into())
         .column("exposed_ns", |row| row.3.into())
         .of(rows)
@@ -195,11 +197,14 @@ pub(super) fn changes(report: &Report) -> String {
         .column("steps_after", |row| row.steps_after.into())
         .column("before_ns", |row| row.before_ns.into())
         .column("after_ns", |row| row.after_ns.into())
+        .column("duration_before_ns", |row| row.duration_before_ns.into())
+        .column("duration_after_ns", |row| row.duration_after_ns.into())
         .column("in_every", |row| row.in_every.into())
         .column("p_value", |row| row.p_value.into())
         .column("cause_phase", |row| {
             row.cause.as_ref().and_then(|cause| cause.phase.as_ref()).map(PhaseName::as_str).into()
         })
+        .column("cause_is_between", |row| row.cause.as_ref().map(|cause| cause.is_between).into())
         .column("cause_before_ns", |row| row.cause.as_ref().map(|cause| cause.before_ns).into())
         .column("cause_after_ns", |row| row.cause.as_ref().map(|cause| cause.after_ns).into())
         .column("cause_step_before_ns", |row| row.cause.as_ref().map(|cause| cause.step_before_ns).into())

@@ -23,7 +23,11 @@ pub(super) fn table_of(report: &Report, out: &mut String) {
         let section = cause.and_then(|cause| cause.section.as_ref());
         let phase = cause.map_or_else(
             || "not known".into(),
-            |cause| cause.phase.as_ref().map_or_else(|| "(no phase)".into(), |phase| code(phase.as_str())),
+            |cause| match &cause.phase {
+                Some(phase) if cause.is_between => format!("{} before the step", code(phase.as_str())),
+                Some(phase) => code(phase.as_str()),
+                None => "(no phase)".into(),
+            },
         );
         let moved = |name: &str, before: Option<u64>, after: Option<u64>| {
             format!(

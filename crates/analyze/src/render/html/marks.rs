@@ -26,6 +26,8 @@ struct Change {
     from: u64,
     to: u64,
     words: String,
+    /// Whether it is of more than the plot draws.
+    has_input: bool,
 }
 
 #[derive(Debug)]
@@ -39,7 +41,7 @@ impl Marks {
     pub(super) fn of(report: &Report) -> Self {
         let changes = changes::shown(report).map(|(_, change)| {
             let to = if change.kind == ChangeKind::Gradual { change.to_step } else { change.step };
-            Change { from: change.step, to, words: changes::much(change) }
+            Change { from: change.step, to, words: changes::much(change), has_input: change.has_input() }
         });
         let periods = periods::shown(report).into_iter().flat_map(|(_, row)| periods::told(row)).map(
             |(_, period, _)| Period {
@@ -117,7 +119,9 @@ impl Marks {
             parts.push_str(&format!(" {} at the start.", keyed("warm", "Warm-up")));
         }
         if !self.changes.is_empty() {
-            parts.push_str(" Dashed: where step times change.");
+            let has_input = self.changes.iter().any(|change| change.has_input);
+            let with = if has_input { ", with the input before each step, which is not drawn" } else { "" };
+            parts.push_str(&format!(" Dashed: where step times change{with}."));
         }
         for period in &self.periods {
             parts.push_str(&format!(" {} takes longer.", keyed("beat", &capitalised(&period.words))));

@@ -2,7 +2,10 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
-use stepscope_analyze::summary::{ChangeKind, PeriodicSteps, StepChange, StepNumbers, StepSeries};
+use stepscope_analyze::report::TimeBase;
+use stepscope_analyze::summary::{
+    ChangeCause, ChangeKind, PeriodicSteps, PhaseName, SeriesPoint, StepChange, StepNumbers, StepSeries,
+};
 use stepscope_core::{Mode, Phase, SectionKind};
 
 use super::{fine, found, unknown};
@@ -27,6 +30,96 @@ fn then(step: u64, to_step: u64, before_ms: u64, after_ms: u64) -> StepChange {
         after_ns: after_ms * MS,
         ..change(ChangeKind::Sudden, step)
     }
+}
+
+/// The steps take 10 ms each, and wait before that for 1 ms, from 120 on for 3 ms.
+fn starved() -> Summary {
+    let mut summary = Run::with_durations(vec![10 * MS; 200]).build();
+    let mut change = change(ChangeKind::Sudden, 120);
+    (change.before_ns, change.after_ns) = (11 * MS, 13 * MS);
+    (change.duration_before_ns, change.duration_after_ns) = (Some(10 * MS), Some(10 * MS));
+    change.cause = Some(ChangeCause {
+        phase: Some(PhaseName::Known(Phase::DataWait)),
+        is_between: true,
+        before_ns: MS,
+        after_ns: 3 * MS,
+        step_before_ns: 11 * MS,
+        step_after_ns: 13 * MS,
+        section: None,
+    });
+    summary.changes = vec![change];
+    fed(&mut summary, |step| if step < 120 { MS } else { 3 * MS });
+    summary
+}
+
+/// The steps' threads waited for input before them for so long, by step.
+fn fed(summary: &mut Summary, input_before_ns: impl Fn(u64) -> u64) {
+    let durations: Vec<u64> =
+        summary.series.iter().flat_map(|series| &series.points).map(|p| p.duration_sum_ns).collect();
+    let of = |step: u64| SeriesPoint {
+        input_before_ns: Some(input_before_ns(step)),
+        duration_sum_ns: durations.get(step as usize).copied().unwrap_or(10 * MS),
+        ..point(step)
+    };
+    let points = (0..summary.modes[0].all.count).map(of).collect();
+    summary.series = vec![StepSeries { mode: Mode::Train, shift: 0, points }];
+}
+
+#[test]
+fn input_that_takes_longer_before_the_steps_is_found() {
+    let [finding] = found(RULE, &starved()).try_into().unwrap();
+    // 2 of 11 ms.
+    let title = "Slower since step 120: steps take 18 % longer than before, with the input before them.";
+    assert_eq!(finding.title, title);
+    assert_eq!((finding.phase.as_deref(), finding.section.as_deref()), (Some("data_wait"), None));
+    assert_eq!(finding.evidence.get("is_between_steps"), Some(&json!(true)));
+    let advice = &finding.recommendation;
+    let means = "Before a step its thread waits 3.00 ms instead of 1.00 ms for input: look for what began at step 120 in \
+                 what makes the batches";
+    assert!(advice.starts_with(means), "{advice}");
+    // 80 of 200 steps take 2 ms longer, of 10 ms and 1.8 ms on average.
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns), (800_000, 11 * MS));
+    assert_eq!((gain.of, finding.severity), (TimeBase::StepsAndInput, 7.0));
+}
+
+#[test]
+fn input_before_the_steps_that_is_next_to_nothing_changes_no_words() {
+    let mut summary = slower();
+    let change = &mut summary.changes[0];
+    (change.before_ns, change.after_ns) = (10 * MS + 20_000, 12 * MS + 20_000);
+    (change.duration_before_ns, change.duration_after_ns) = (Some(10 * MS), Some(12 * MS));
+    fed(&mut summary, |_| 20_000);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert_eq!(finding.title, "Slower since step 120: steps take 20 % longer than before.");
+    assert_eq!(finding.evidence.get("is_between_steps"), None);
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!(gain.of, TimeBase::StepTime);
+    // 10.8 ms, and 20 µs.
+    assert_eq!(gain.saved_ns_per_step + gain.step_time_ns, 10_820_000);
+    // Half a per cent of it, and all of its words.
+    summary.changes[0].duration_before_ns = Some(9_969_000);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.title.ends_with("than before, with the input before them."), "{}", finding.title);
+    let [change] = &mut summary.changes[..] else { panic!("one change") };
+    change.in_every = Some(4);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    assert!(finding.title.ends_with("by one in 4, with the input before them."), "{}", finding.title);
+}
+
+#[test]
+fn a_level_of_steps_with_their_input_is_told_as_such() {
+    let mut summary = starved();
+    summary.changes.clear();
+    let noise = |step: u64| step * 7_919 % 13 * MS / 50;
+    fed(&mut summary, |step| MS + noise(step));
+    let kept = fine(RULE, &summary);
+    assert!(kept.starts_with("step times with the input before them keep their level (what"), "{kept}");
+    fed(&mut summary, |step| [10, 20, 14, 26, 12][(step / 8 % 5) as usize] * MS + noise(step));
+    assert_eq!(
+        unknown(RULE, &summary),
+        "steps with the input before them vary so much that even a change of 100 % may go unseen"
+    );
 }
 
 #[test]

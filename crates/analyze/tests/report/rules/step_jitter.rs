@@ -319,6 +319,27 @@ fn steps_are_compared_with_the_level_that_they_are_on() {
 }
 
 #[test]
+fn levels_are_those_of_the_steps_without_their_input() {
+    let with = |alone: (u64, u64)| {
+        let (before, after) = (Some(alone.0 * MS), Some(alone.1 * MS));
+        let mut summary = at_two_levels(150 * MS).build();
+        summary.changes = vec![StepChange {
+            steps_before: 120,
+            after_ns: 90 * MS,
+            duration_before_ns: before,
+            duration_after_ns: after,
+            ..change(ChangeKind::Sudden, 120)
+        }];
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        finding
+    };
+    let finding = with((10, 30));
+    assert_eq!(finding.evidence.get("longest_level_ns"), Some(&(30 * MS).into()));
+    // All that changed is before the steps.
+    assert_eq!(with((10, 10)).evidence.get("longest_level_ns"), None);
+}
+
+#[test]
 fn beside_periodic_steps_levels_are_no_jitter_either() {
     // 10 ms, from number 120 on 40 ms; every tenth step takes 60 ms because it is meant to.
     let step = |step, slow_ns| match step {
