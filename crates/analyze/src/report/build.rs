@@ -117,7 +117,7 @@ fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
         let is_its = match (cause.rule, other.rule) {
             // What takes longer before the steps is none of what they vary by.
             ("slow_calls" | "slower_since", "step_jitter") => {
-                cause.phase == other.phase && cause.evidence.get("is_between_steps").is_none()
+                cause.phase == other.phase && cause.evidence.get("wait_before_ns").is_none()
             }
             ("slow_calls" | "step_jitter", "slow_section") => cause.section == other.section,
             _ => false,

@@ -261,7 +261,7 @@ fn finding(
             format!("Slower bit by bit since {}: steps take {longer} at last{with_input}.", step_of(change))
         }
     };
-    let is_between = cause.is_some_and(|cause| cause.is_between);
+    let wait = cause.filter(|cause| cause.is_between);
     let evidence = Evidence::new()
         .with("since_step", change.step)
         .with("before_ns", change.before_ns)
@@ -270,9 +270,10 @@ fn finding(
         .with_known("in_every", change.in_every)
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
-        .with_known("is_between_steps", is_between.then_some(true))
         .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 6)))
         .with_known("taken_by_others_share", others.map(|share| rounded(share, 6)))
+        .with_known("wait_before_ns", wait.map(|wait| wait.before_ns))
+        .with_known("wait_after_ns", wait.map(|wait| wait.after_ns))
         .with_known("section_before_ns", section.map(|section| section.before_ns))
         .with_known("section_after_ns", section.map(|section| section.after_ns));
     Some(Finding {

@@ -1,6 +1,8 @@
-//! A training loop that does something between its steps, in no section: `between PAUSE_US STEPS`. Its steps wait for
-//! their work, so that its time is its own, however busy the machine is; it says by how much that came late.
+//! A training loop that does something between its steps, in no section: `between PAUSE_US STEPS`; or that takes its batches
+//! there, which from three fifths of the way on come later: `fed LATER_US STEPS`. Steps wait for their work, so that its time is
+//! its own, however busy the machine is; it says by how much that came late.
 
+use std::cell::Cell;
 use std::thread::sleep;
 use std::time::Duration;
 
@@ -27,4 +29,23 @@ pub(crate) fn run(pause_us: u64, steps: u64) {
     }
     drop(run);
     crate::say("late_us", late_by.as_micros() as u64);
+}
+
+pub(crate) fn fed(later_us: u64, steps: u64) {
+    let run = crate::start();
+    let later = Duration::from_micros(later_us);
+    let late_by = Cell::new(Duration::ZERO);
+    let wait = |time: Duration| late_by.set(late_by.get() + late(time, || sleep(time)));
+    let batches = (0..steps).inspect(|&number| {
+        if !later.is_zero() && number * 5 >= steps * 3 {
+            wait(later);
+        }
+    });
+    for number in stepscope::batches(batches) {
+        let _step = step!(number, samples = 64);
+        let _forward = section!("forward", phase = Forward);
+        wait(WORK);
+    }
+    drop(run);
+    crate::say("late_us", late_by.get().as_micros() as u64);
 }

@@ -72,7 +72,8 @@ fn input_that_takes_longer_before_the_steps_is_found() {
     let title = "Slower since step 120: steps take 18 % longer than before, with the input before them.";
     assert_eq!(finding.title, title);
     assert_eq!((finding.phase.as_deref(), finding.section.as_deref()), (Some("data_wait"), None));
-    assert_eq!(finding.evidence.get("is_between_steps"), Some(&json!(true)));
+    let wait = ["wait_before_ns", "wait_after_ns"].map(|key| finding.evidence.get(key).cloned());
+    assert_eq!(wait, [Some(json!(MS)), Some(json!(3 * MS))]);
     let advice = &finding.recommendation;
     let means = "Before a step its thread waits 3.00 ms instead of 1.00 ms for input: look for what began at step 120 in \
                  what makes the batches";
@@ -92,7 +93,7 @@ fn input_before_the_steps_that_is_next_to_nothing_changes_no_words() {
     fed(&mut summary, |_| 20_000);
     let [finding] = found(RULE, &summary).try_into().unwrap();
     assert_eq!(finding.title, "Slower since step 120: steps take 20 % longer than before.");
-    assert_eq!(finding.evidence.get("is_between_steps"), None);
+    assert_eq!(finding.evidence.get("wait_before_ns"), None);
     let gain = finding.predicted_gain.unwrap();
     assert_eq!(gain.of, TimeBase::StepTime);
     // 10.8 ms, and 20 µs.
