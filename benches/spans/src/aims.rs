@@ -25,6 +25,16 @@ pub(crate) fn delivered_ns(sender: &str) -> Option<f64> {
     (sender == "layer_3").then_some(900.0)
 }
 
+/// Whose spans are to take how many times what those of ours take that have arrived, at least.
+pub(crate) const OURS: &str = "layer_3";
+pub(crate) const THEIRS: &str = "otel_3";
+pub(crate) const TIMES: f64 = 6.0;
+
+/// As [`told`], of what is to be no less.
+pub(crate) fn told_at_least(is: f64, aim: f64) -> String {
+    format!("   aim {aim}: {}", if is >= aim { "reached" } else { "missed" })
+}
+
 /// Words for the end of a line: what was meant, and whether that is so.
 pub(crate) fn told(is: f64, aim: Option<f64>) -> String {
     let word = |aim| if is <= aim { "reached" } else { "missed" };

@@ -1,9 +1,10 @@
 //! What a span costs the whole process until a receiver has it, and how many arrive: over OTLP/HTTP and OTLP/gRPC, as fast
 //! as the loop goes and at a pace, to a counting sink beside.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::aims;
@@ -99,13 +100,32 @@ impl fmt::Display for Told {
 /// After all of them, where one failed: of ours every paced span has to arrive.
 pub(crate) fn all(names: &[String], chunks: u64) -> io::Result<()> {
     let mut failed = Vec::new();
+    let mut paced = BTreeMap::new();
     for sender in
         senders().iter().filter(|sender| names.is_empty() || names.iter().any(|name| name == sender.name))
     {
         for protocol in ["http/protobuf", "grpc"] {
             for pace in [Pace::Paced, Pace::Flat] {
-                failed.extend(run(sender, protocol, pace, chunks).err().map(|error| error.to_string()));
+                match run(sender, protocol, pace, chunks) {
+                    Ok(Some(cost_ns)) if pace == Pace::Paced => {
+                        paced.insert((sender.name, protocol), cost_ns);
+                    }
+                    Ok(_) => {}
+                    Err(error) => failed.push(error.to_string()),
+                }
             }
+        }
+    }
+    for protocol in ["http/protobuf", "grpc"] {
+        let of = |name| paced.get(&(name, protocol)).copied();
+        if let Some((ours_ns, theirs_ns)) = of(aims::OURS).zip(of(aims::THEIRS)) {
+            let times = theirs_ns / ours_ns;
+            println!(
+                "{} {protocol:13} takes {times:.1} times what {} does{}",
+                aims::THEIRS,
+                aims::OURS,
+                aims::told_at_least(times, aims::TIMES)
+            );
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(io::Error::other(failed.join("\n"))) }
@@ -125,17 +145,22 @@ pub(crate) fn smoke() -> io::Result<()> {
     Ok(())
 }
 
-fn run(sender: &Sender, protocol: &str, pace: Pace, chunks: u64) -> io::Result<()> {
+/// What a span that has arrived took of the process, ns, as the sender has said.
+fn run(sender: &Sender, protocol: &str, pace: Pace, chunks: u64) -> io::Result<Option<f64>> {
     let sink = Sink::start()?;
-    let status = Command::new(std::env::current_exe()?)
+    let sent = Command::new(std::env::current_exe()?)
         .args(["send", sender.name, protocol, pace.name(), &chunks.to_string()])
         .env(SINK, &sink.address)
         .env("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{}", sink.address))
         .env("OTEL_EXPORTER_OTLP_PROTOCOL", protocol)
         .env("OTEL_EXPORTER_OTLP_COMPRESSION", "none")
-        .status()?;
-    if status.success() {
-        Ok(())
+        .stderr(Stdio::inherit())
+        .output()?;
+    let said = String::from_utf8_lossy(&sent.stdout);
+    print!("{said}");
+    if sent.status.success() {
+        let cost = said.split_once("process ").and_then(|(_, rest)| rest.split_whitespace().next());
+        Ok(cost.and_then(|cost| cost.parse().ok()))
     } else {
         Err(io::Error::other(format!("{} over {protocol} failed", sender.name)))
     }

@@ -119,7 +119,8 @@ fn main() {
                 _ => count::again(&[verb, case.name]),
             });
             let (measured, all) = (measured.count(), chosen(names).count());
-            let lacking = || std::io::Error::other(format!("{} of {all} could not be measured", all - measured));
+            let lacking =
+                || std::io::Error::other(format!("{} of {all} could not be measured", all - measured));
             or_fail(if measured == all { Ok(()) } else { Err(lacking()) });
         }
         "run" => {

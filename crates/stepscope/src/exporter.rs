@@ -31,6 +31,8 @@ pub enum Exported {
 
 /// Records nothing of what this thread does from now on, for as long as it lives.
 ///
+/// For where nothing is entered yet: what is, is not left any more either.
+///
 /// For threads that an exporter starts by itself, of its runtime, say: what it does to send spans would be the program's
 /// else, at a level that takes it, and make more spans to send.
 ///
