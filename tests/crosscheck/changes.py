@@ -21,8 +21,8 @@ def compare_changes(report, run, compare):
         compare.equal(where, "step_numbers", change["step_numbers"], 1 << shift)
         for figure in ("from_step", "step"):
             compare.equal(where, f"{figure} is a point", change[figure] in starts, True)
-        ends = [start + (1 << shift) - 1 for start in starts]
-        compare.equal(where, "to_step is the end of a point", change["to_step"] in ends, True)
+        lasts = [start + (1 << shift) - 1 for start in starts]
+        compare.equal(where, "to_step is the end of a point", change["to_step"] in lasts, True)
         ordered = change["from_step"] <= step <= change["to_step"] and (change["kind"] == "gradual") == (change["from_step"] == step)
         compare.equal(where, "order of steps", ordered, True)
         says_input = any(step.input_before is not None for point in points.values() for step in point)

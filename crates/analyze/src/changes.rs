@@ -8,6 +8,7 @@
 //! multiplied by what blocks of neighbours vary more than single ones, see `noise`; what is much larger than slow noise is
 //! told by its size, see `jump`.
 
+mod bursts;
 mod cycle;
 mod jump;
 mod noise;
@@ -18,6 +19,7 @@ mod visible;
 
 use std::ops::Range;
 
+pub(crate) use self::bursts::comes_in_bursts;
 use self::scan::Scan;
 pub(crate) use self::shape::{bend, medians};
 pub use self::visible::smallest_visible;

@@ -40,10 +40,11 @@ impl Taker {
     /// Before a wait: for steps of which mode it is, as far as is known; and when it begins, where that is in no step.
     fn look(&mut self) -> (Start, Since) {
         let mut since = Since(None);
-        if let Some(((steps, mode), is_between)) =
-            thread::with_beginning(|state| (state.steps, !state.is_in_step()))
-        {
-            since.0 = is_between.then(now_ns);
+        if let Some(((steps, mode), around)) = thread::with_beginning(|state| {
+            let around = (!state.is_in_step()).then(|| state.around());
+            (state.steps, around)
+        }) {
+            since.0 = around.map(|around| (now_ns(), around));
             let begun = self.steps.map_or(0, |before| steps.wrapping_sub(before));
             match begun {
                 0 => {}
@@ -62,18 +63,18 @@ impl Taker {
     }
 }
 
-/// When a wait in no step began.
+/// When a wait in no step began, and inside of which section.
 #[derive(Debug, Clone, Copy)]
-struct Since(Option<u64>);
+struct Since(Option<(u64, u64)>);
 
 impl Since {
     /// There is a batch: the next step of this thread is told of the wait. Without one there are no more, and what was waited
     /// for no step is none's.
     fn until_now(self, is_there: bool) {
-        let Some(since_ns) = self.0 else { return };
-        thread::with_current(|state| {
-            let waited_ns = now_ns().saturating_sub(since_ns);
-            state.waited_ns = if is_there { state.waited_ns.saturating_add(waited_ns) } else { 0 };
+        let Some((since_ns, around)) = self.0 else { return };
+        thread::with_current(|state| match is_there {
+            true => state.wait_before_step(now_ns().saturating_sub(since_ns), around),
+            false => state.waited = (0, 0),
         });
     }
 }

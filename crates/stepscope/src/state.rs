@@ -38,8 +38,9 @@ pub(crate) struct ThreadState {
     pub(crate) number: u64,
     /// Steps that have begun on this thread, and the mode of the last one.
     pub(crate) steps: (u64, Mode),
-    /// For how long it has waited for batches, in no step, since the last one began.
-    pub(crate) waited_ns: u64,
+    /// For how long it has waited for batches, in no step, since the last one began, and in which section: the waits in others
+    /// were for no step.
+    pub(crate) waited: (u64, u64),
     /// Whether ended sections are summed up.
     pub(crate) keeps_sums: bool,
     /// The first `depth` are entered.
@@ -97,7 +98,7 @@ impl ThreadState {
             shared,
             number,
             steps: (0, Mode::Train),
-            waited_ns: 0,
+            waited: (0, 0),
             frames: Vec::with_capacity(KEPT_FRAMES),
             depth: 0,
             places: Places::default(),
@@ -130,6 +131,23 @@ impl ThreadState {
     /// Whether a step is entered on this thread.
     pub(crate) fn is_in_step(&self) -> bool {
         self.entered().any(|(_, kind)| kind == SectionKind::Step)
+    }
+
+    /// The key of the innermost section, 0 outside of all.
+    pub(crate) fn around(&self) -> u64 {
+        self.current().map_or(0, |section| section.key)
+    }
+
+    /// Adds a wait inside of the section with that key to the input before the next step, if that begins in there, too.
+    pub(crate) fn wait_before_step(&mut self, waited_ns: u64, around: u64) {
+        let before_ns = if self.waited.1 == around { self.waited.0 } else { 0 };
+        self.waited = (before_ns.saturating_add(waited_ns), around);
+    }
+
+    /// A step begins: the input before it, where there was any.
+    fn take_input_before(&mut self) -> Option<u64> {
+        let (waited_ns, around) = std::mem::take(&mut self.waited);
+        (waited_ns > 0 && around == self.around()).then_some(waited_ns)
     }
 
     /// The key of the innermost section entered on this thread that leaves a span.

@@ -72,8 +72,8 @@ impl Found {
     }
 }
 
-/// The changes of steps with the input before them. Where that hides them, of the steps alone, but for what the input before
-/// them makes good.
+/// The changes of steps with the input before them. Where that hides them or comes in bursts, of the steps alone, but for what
+/// the input before them makes good.
 fn found<'a>(points: &[&SeriesPoint], periods: impl Iterator<Item = &'a Period> + Clone) -> Vec<Found> {
     let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
     let taken: Vec<u64> = points.iter().map(|point| point.mean_taken_ns()).collect();
@@ -86,12 +86,29 @@ fn found<'a>(points: &[&SeriesPoint], periods: impl Iterator<Item = &'a Period> 
         return look(&taken, None);
     }
     let alone: Vec<u64> = points.iter().map(|point| point.mean_ns()).collect();
-    let mut found = look(&taken, Some(&alone));
+    let input: Vec<u64> =
+        taken.iter().zip(&alone).map(|(taken, alone)| taken.saturating_sub(*alone)).collect();
+    let mut found = Vec::new();
+    if !changes::comes_in_bursts(&input, &taken) {
+        found = look(&taken, Some(&alone));
+        found.retain(|found| is_borne_out(found, &input));
+    }
     if found.is_empty() {
         found = look(&alone, None);
-        found.retain(|found| !is_made_good(&found.change, &alone, &taken));
+        found.retain(|found| !is_made_good(&found.change, &alone, &input));
     }
     found
+}
+
+/// Whether what the usual step takes more with its input is what all of them do: what the input has moved by is in means what
+/// it is in levels, but for half of the change.
+fn is_borne_out(found: &Found, input: &[u64]) -> bool {
+    let Some((alone_before, alone_after)) = found.alone else { return true };
+    let (before, after) = found.change.sides();
+    let means = mean_of(input, after).0 - mean_of(input, before).0;
+    let by = found.change.after as f64 - found.change.before as f64;
+    let levels = by - (alone_after as f64 - alone_before as f64);
+    (means - levels).abs() * 2.0 <= by.abs()
 }
 
 /// Deviations of its mean from which the input before steps has clearly moved.
@@ -99,11 +116,9 @@ const CLEARLY: f64 = 2.0;
 
 /// Whether the input before steps makes good half or more of what the steps alone take more, or less, as a loader does that
 /// is always behind: then a run takes no longer. In means, as what a run takes, and as far as that is clear.
-fn is_made_good(change: &Change, alone: &[u64], taken: &[u64]) -> bool {
+fn is_made_good(change: &Change, alone: &[u64], input: &[u64]) -> bool {
     let (before, after) = change.sides();
-    let input: Vec<u64> =
-        taken.iter().zip(alone).map(|(taken, alone)| taken.saturating_sub(*alone)).collect();
-    let [moved, input] = [alone, input.as_slice()].map(|times| {
+    let [moved, input] = [alone, input].map(|times| {
         let ((from, from_variance), (to, to_variance)) =
             (mean_of(times, before.clone()), mean_of(times, after.clone()));
         (to - from, (from_variance + to_variance).sqrt())

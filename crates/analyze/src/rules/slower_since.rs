@@ -6,13 +6,13 @@ use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::{MIN_POINTS, shortest_level, smallest_visible};
+use crate::changes::{MIN_POINTS, comes_in_bursts, shortest_level, smallest_visible};
 use crate::points::numbers;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{
-    ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, SectionRow, SeriesPoint, StepChange,
-    StepNumbers, StepSeries, Summary, is_input_told,
+    ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, SectionRow, StepChange, StepNumbers, StepSeries,
+    Summary, is_input_told,
 };
 
 pub(super) const RULE: Rule = Rule {
@@ -37,7 +37,8 @@ pub(super) const RULE: Rule = Rule {
               come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
               place of the round by itself. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
               the same is done with means over rounds, each from one such step to before the next one: a change of these \
-              alone. Where nothing is found with the input before the steps, it is looked for in the steps alone, but for what \
+              alone. Where nothing is found with the input before the steps, or that comes in bursts, as from loaders that fetch \
+              ahead and fall behind (a tenth of all time is what some steps wait more than most of 16 in a row), it is looked for in the steps alone, but for what \
               the input clearly makes good by half or more, as a loader does that is always behind. In runs of more than 65,536 steps several numbers are one point, and the \
               step is about that one. No change is what lasts for less than 20 steps, or less than a twentieth of the run (however long that is, 100 \
               steps are enough where it begins or ends with them, and 40 for a quick beginning and between two changes in one \
@@ -130,7 +131,14 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
     };
     let first = steps.mode.warmup.steady_step.unwrap_or(0);
     let points = series.points.iter().filter(|point| point.count > 0 && point.step >= first);
-    let times: Vec<u64> = points.map(SeriesPoint::mean_taken_ns).collect();
+    let (times, input): (Vec<u64>, Vec<u64>) = points
+        .map(|point| (point.mean_taken_ns(), point.mean_taken_ns().saturating_sub(point.mean_ns())))
+        .unzip();
+    if comes_in_bursts(&input, &times) {
+        return Verdict::unknown(
+            "input before steps comes in bursts, for one step in several: its changes may go unseen, and those that they hide",
+        );
+    }
     let (mean_ns, input_ns) = taken_by(steps);
     let with_input = if is_input_told(input_ns.unwrap_or(0), mean_ns) { WITH_INPUT } else { "" };
     match smallest_visible(&times) {

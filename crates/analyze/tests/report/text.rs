@@ -433,10 +433,10 @@ fn input_before_the_steps_is_told_as_such_in_every_format() {
         let text = render::find(format).unwrap().text(&report, Options::default()).unwrap();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let told = "20 % slower with the input before each step, 10.0 ms → 12.0 ms; most of it: waiting for input before the \
+    let told = "20 % slower, with its input, 10.0 ms → 12.0 ms; most of it: waiting for input before the \
                 step 20.0 µs → 6.00 ms";
     assert!(said("text").contains(told), "{}", said("text"));
-    let told = "| 20 % slower with the input before each step | 10.0 ms | 12.0 ms | waiting for input before the step";
+    let told = "| 20 % slower, with its input | 10.0 ms | 12.0 ms | waiting for input before the step";
     assert!(said("md").contains(told), "{}", said("md"));
     let page = said("html");
     for part in ["data_wait</code> before the step", ", with the input before each step, which is not drawn."]

@@ -17,6 +17,12 @@ pub(crate) fn iterate(count: u64) {
     let _run = crate::start();
     // Batches of no steps.
     stepscope::batches([(); 3]).for_each(|()| std::thread::sleep(Duration::from_millis(2)));
+    {
+        // A loop that is left early, inside of a section of its own.
+        let _evaluation = stepscope::section!("evaluation", phase = Evaluation);
+        let slow = (0..3).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
+        assert_eq!(stepscope::batches(slow).next(), Some(0));
+    }
     let slow = (0..count).inspect(|_| std::thread::sleep(Duration::from_millis(2)));
     for number in stepscope::batches(slow) {
         let _step = stepscope::step!(number);

@@ -104,6 +104,18 @@ pub(crate) struct Thinner {
     steps: u64,
     durations: Distribution,
     median_ns: Option<u64>,
+    /// Since when records wait here.
+    begun: Begun,
+}
+
+/// Since when records wait.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    #[default]
+    Never,
+    /// The last tick: what came before was written, of traces too that are not complete.
+    Now,
+    Before,
 }
 
 /// Words that entries take that wait.
@@ -160,6 +172,9 @@ impl Thinner {
         }
         let trace = self.waiting.entry(record.trace_id).or_default();
         self.waiting_words += words(entries);
+        if self.begun == Begun::Never {
+            self.begun = Begun::Now;
+        }
         if is_root {
             trace.root = Some(Root { waiting, keeps, is_late: false });
         } else {
@@ -171,6 +186,10 @@ impl Thinner {
         if trace.is_complete() {
             let trace = self.take(&record.trace_id);
             return trace.map(Trace::decide).unwrap_or_default();
+        }
+        if is_root && self.begun == Begun::Now {
+            // What it lacks was written right before: it follows that, into the same file.
+            return self.write(|trace| trace.root.is_some(), 0);
         }
         self.make_room()
     }
@@ -215,6 +234,7 @@ impl Thinner {
             None => is_overdue(trace),
         };
         let decision = self.write(is_due, file);
+        self.has_ticked();
         for trace in self.waiting.values_mut() {
             trace.is_late = true;
             if let Some(root) = &mut trace.root {
@@ -224,8 +244,15 @@ impl Thinner {
         decision
     }
 
+    fn has_ticked(&mut self) {
+        if self.begun == Begun::Now {
+            self.begun = Begun::Before;
+        }
+    }
+
     /// Somebody waits for what has come: none of it waits here any more.
     pub(crate) fn flush(&mut self, file: u32) -> Decision {
+        self.has_ticked();
         self.write(|_| true, file)
     }
 

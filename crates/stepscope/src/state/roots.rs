@@ -47,8 +47,9 @@ impl ThreadState {
             flags |= flag::COLLAPSED;
         }
         self.begin_in(open, place, spec, trace, flags);
-        if kind == SectionKind::Step && self.waited_ns > 0 {
-            let waited_ns = std::mem::take(&mut self.waited_ns);
+        if kind == SectionKind::Step
+            && let Some(waited_ns) = self.take_input_before()
+        {
             open.push(true, Entry::Field(attr::INPUT_BEFORE_NS, waited_ns.into()));
         }
         if let Some(outer) = outer

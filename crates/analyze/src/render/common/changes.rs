@@ -20,7 +20,7 @@ pub(crate) fn steps(change: &StepChange) -> String {
     }
 }
 
-/// How much: `14 % slower`, `14 % slower on average, by every 4th step`, `14 % slower with the input before each step`.
+/// How much: `14 % slower`, `14 % slower on average, by every 4th step`, `14 % slower, with its input`.
 pub(crate) fn much(change: &StepChange) -> String {
     let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
     let much = format!("{} {word}", percent(change.relative().abs()));
@@ -28,7 +28,7 @@ pub(crate) fn much(change: &StepChange) -> String {
         Some(every) => format!("{much} on average, by {}", every_step(every)),
         None => much,
     };
-    if change.has_input() { format!("{much} with the input before each step") } else { much }
+    if change.has_input() { format!("{much}, with its input") } else { much }
 }
 
 /// What the phase that moved most is of it; where it does not explain it, no finding names it either.

@@ -49,6 +49,11 @@ fn feed(thinner: &mut Thinner, record: &SectionRecord) -> Decision {
     thinner.add(record, &[], is_first, false)
 }
 
+/// One in which records wait for longer than a tick.
+fn begun() -> Thinner {
+    Thinner { begun: Begun::Before, ..Thinner::default() }
+}
+
 /// A moment at which no trace of these tests has waited for long.
 const SOON_NS: u64 = 1_000;
 
@@ -73,7 +78,7 @@ fn first_and_slow_steps_stay_whole_and_others_keep_their_root() {
 
 #[test]
 fn a_root_waits_for_its_late_children() {
-    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..begun() };
     assert!(feed(&mut thinner, &record(1, Some(3), 10)).write.is_empty());
     assert!(feed(&mut thinner, &record(1, None, 10)).write.is_empty());
     let decision = feed(&mut thinner, &record(1, None, 10));
@@ -82,7 +87,7 @@ fn a_root_waits_for_its_late_children() {
 
 #[test]
 fn what_does_not_become_complete_is_kept_in_time() {
-    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..begun() };
     // A child of it was written before thinning began.
     feed(&mut thinner, &record(1, Some(3), 10));
     feed(&mut thinner, &record(1, None, 10));
@@ -103,7 +108,7 @@ fn written(decision: &Decision) -> Vec<Option<u32>> {
 
 #[test]
 fn what_somebody_waits_for_does_not_wait_here() {
-    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..begun() };
     // Of one the root has come and a child is still to come, of the other one the other way round.
     feed(&mut thinner, &record(1, Some(3), 10));
     feed(&mut thinner, &record(1, None, 10));
@@ -170,7 +175,7 @@ fn what_is_marked_stays_whole_and_says_so_where_that_is_why() {
 
 #[test]
 fn children_of_a_trace_that_was_written_do_not_wait() {
-    let mut thinner = Thinner { steps: FIRST_STEPS, ..Thinner::default() };
+    let mut thinner = Thinner { steps: FIRST_STEPS, ..begun() };
     for step in 0..100 {
         // Two spans are open for longer than their step.
         feed(&mut thinner, &record(step, None, 10));
@@ -185,6 +190,21 @@ fn children_of_a_trace_that_was_written_do_not_wait() {
         }
     }
     assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+}
+
+#[test]
+fn a_root_whose_children_were_written_right_before_follows_them_at_once() {
+    let mut thinner = Thinner::default();
+    thinner.tick(SOON_NS, 1);
+    // The first record that waits is the last of its trace.
+    let written = feed(&mut thinner, &record(300, Some(3), 100)).write;
+    assert_eq!(written.len(), 1);
+    // One that comes later, of another thread, follows; what begins from now on waits until it is complete.
+    assert_eq!(feed(&mut thinner, &record(300, None, 10)).write.len(), 1);
+    assert_eq!(feed(&mut thinner, &record(300, None, 10)).write.len(), 1);
+    assert_eq!((thinner.waiting.len(), thinner.waiting_words), (0, 0));
+    thinner.tick(SOON_NS, 1);
+    assert_eq!(feed(&mut thinner, &record(301, Some(3), 100)).write.len(), 0);
 }
 
 /// What everything that waits takes, but for what allocators add.
