@@ -207,6 +207,7 @@ fn chain_panic_hook() {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     let previous = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info: &PanicHookInfo<'_>| {
+        // Caught right behind, and nobody's mistake.
         if crate::thread::asks_name() {
             return;
         }

@@ -29,12 +29,14 @@ pub(crate) fn zeroed(words: usize) -> Zeroed {
 
 /// So many words of 0, or a half, a quarter, … of them where the system has no more (`ulimit -v`).
 pub(crate) fn zeroed_or_fewer(words: usize) -> Zeroed {
-    let mut halves = std::iter::successors(Some(words), |words| Some(words / 2));
-    let large = |words: &usize| words.saturating_mul(size_of::<AtomicU64>()) >= MAPPED_BYTES;
-    halves.clone().take_while(large).find_map(map).unwrap_or_else(|| {
-        let few = halves.find(|words| !large(words));
-        boxed(few.unwrap_or(0))
-    })
+    let mut words = words;
+    while words >= MAPPED_BYTES / size_of::<AtomicU64>() {
+        if let Some(mapped) = map(words) {
+            return mapped;
+        }
+        words /= 2;
+    }
+    boxed(words)
 }
 
 fn boxed(words: usize) -> Zeroed {

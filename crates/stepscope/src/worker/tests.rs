@@ -187,6 +187,21 @@ struct Echo {
 }
 
 impl Echo {
+    /// A worker whose only sink this is.
+    fn worker(config: Config) -> (Arc<Recorder>, Worker) {
+        let identity = Identity::resolve(Given::default(), |_| None, &mut Vec::new());
+        let recorder = Arc::new(Recorder::new(config, identity));
+        let echo = Self { recorder: Arc::clone(&recorder), counts: SinkCounts::default() };
+        let sinks = Sinks {
+            directory: None,
+            #[cfg(feature = "http")]
+            http: None,
+            handover: None,
+            unusable: vec![Box::new(echo)],
+        };
+        (Arc::clone(&recorder), Worker::new(recorder, sinks))
+    }
+
     /// A step of the thread that calls it.
     fn step(recorder: &Arc<Recorder>) {
         static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
@@ -225,17 +240,7 @@ impl Sink for Echo {
 #[test]
 fn a_turn_has_an_end_where_sections_come_faster_than_they_are_taken() {
     for overflow in [Overflow::DropNewest, Overflow::DropOldest] {
-        let config = Config { overflow, ..Config::default() };
-        let recorder =
-            Arc::new(Recorder::new(config, Identity::resolve(Given::default(), |_| None, &mut Vec::new())));
-        let sinks = Sinks {
-            directory: None,
-            #[cfg(feature = "http")]
-            http: None,
-            handover: None,
-            unusable: vec![Box::new(Echo { recorder: Arc::clone(&recorder), counts: SinkCounts::default() })],
-        };
-        let mut worker = Worker::new(Arc::clone(&recorder), sinks);
+        let (recorder, mut worker) = Echo::worker(Config { overflow, ..Config::default() });
         (0..10).for_each(|_| Echo::step(&recorder));
         // Each turn takes what was there before it, and leaves what came meanwhile.
         for turn in 1..4 {
@@ -256,18 +261,7 @@ fn a_turn_has_an_end_where_sections_come_faster_than_they_are_taken() {
 /// Threads go on when the run ends, and what they are ending then nobody takes any more.
 #[test]
 fn what_ends_after_the_last_look_is_lost_to_the_end_of_the_run() {
-    let recorder = Arc::new(Recorder::new(
-        Config::default(),
-        Identity::resolve(Given::default(), |_| None, &mut Vec::new()),
-    ));
-    let sinks = Sinks {
-        directory: None,
-        #[cfg(feature = "http")]
-        http: None,
-        handover: None,
-        unusable: vec![Box::new(Echo { recorder: Arc::clone(&recorder), counts: SinkCounts::default() })],
-    };
-    let mut worker = Worker::new(Arc::clone(&recorder), sinks);
+    let (recorder, mut worker) = Echo::worker(Config::default());
     (0..10).for_each(|_| Echo::step(&recorder));
     worker.finish(Instant::now() + LONG, None);
     // A step has come for each that was taken, those of the last turn after it.
