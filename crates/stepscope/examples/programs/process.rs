@@ -230,11 +230,11 @@ fn exit_beside(guard: stepscope::Guard) {
     }
 }
 
-/// Which signals a thread blocks, one bit each, and its name.
-fn blocked(task: &std::path::Path) -> (u64, String) {
-    let status = std::fs::read_to_string(task.join("status")).unwrap();
+/// Which signals a thread blocks, one bit each, and its name; nothing of one that has ended meanwhile.
+fn blocked(task: &std::path::Path) -> Option<(u64, String)> {
+    let status = std::fs::read_to_string(task.join("status")).ok()?;
     let of = |key: &str| status.lines().find_map(|line| line.strip_prefix(key)).unwrap().trim();
-    (u64::from_str_radix(of("SigBlk:"), 16).unwrap(), of("Name:").to_owned())
+    Some((u64::from_str_radix(of("SigBlk:"), 16).unwrap(), of("Name:").to_owned()))
 }
 
 /// Takes SIGTERM by asking for it, as a program does that blocks it in all of its threads once it is set up.
@@ -248,18 +248,19 @@ fn wait_for_signal(guard: &stepscope::Guard) {
         libc::sigaddset(&raw mut signals, libc::SIGTERM);
         libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, std::ptr::null_mut());
     }
-    // All threads of the layer's are there, the one that looks up names, too.
+    let bit = |signal: libc::c_int| 1 << (signal - 1);
+    // All threads of the layer's are there, the one that looks up names, too. While the C library makes a thread, this
+    // blocks every signal, the library's own (the first behind the 31 of old) as well, which no thread can ask for.
     let tasks = || -> Vec<(u64, String)> {
         let tasks = std::fs::read_dir("/proc/self/task").unwrap();
         tasks
-            .map(|task| blocked(&task.unwrap().path()))
-            .filter(|(_, name)| name.starts_with("stepscope"))
+            .filter_map(|task| blocked(&task.unwrap().path()))
+            .filter(|(blocked, name)| name.starts_with("stepscope") && blocked & bit(32) == 0)
             .collect()
     };
     while tasks().len() < 3 {
         let _ = guard.flush(Duration::from_millis(20));
     }
-    let bit = |signal: libc::c_int| 1 << (signal - 1);
     let outside = [
         libc::SIGINT,
         libc::SIGTERM,
@@ -277,7 +278,7 @@ fn wait_for_signal(guard: &stepscope::Guard) {
         );
     }
     // What the program's thread blocks is what it has blocked itself.
-    assert_eq!(blocked("/proc/self".as_ref()).0, bit(libc::SIGTERM));
+    assert_eq!(blocked("/proc/self".as_ref()).unwrap().0, bit(libc::SIGTERM));
     // SAFETY: a signal to the own process, which blocks it, and the variables are valid for the duration of the calls.
     let waited = unsafe {
         libc::kill(libc::getpid(), libc::SIGTERM);
