@@ -44,12 +44,16 @@ def compare_changes(report, run, compare):
             # The last round ends where the next level begins.
             inside += [start for start in starts if start > change["to_step"]][:1]
             sides = lambda time: [rounds(side, points, period, inside, step, time) for side in ("before", "after")]
+        elif change["means_over"] is not None:
+            compare.equal(where, "means_over is of steps with their input", change["means_over"] >= 2 and with_input, True)
+            sides = lambda time: [in_a_row(side, change["means_over"], time) for side in (before, after)]
         else:
             sides = lambda time: [[mean(point, time) for point in side] for side in (before, after)]
         if change["kind"] == "sudden":
             for figure, expected in zip(("before_ns", "after_ns"), map(level, sides(time))):
                 compare.equal(where, figure, change[figure], expected)
-        if with_input and (change["kind"] == "sudden" or change["in_every"] is None):
+        is_single = change["in_every"] is None and change["means_over"] is None
+        if with_input and (change["kind"] == "sudden" or is_single):
             levels = [level(side) for side in sides(alone)] if change["kind"] == "sudden" else ends(sides(alone)[1])
             for figure, expected in zip(("duration_before_ns", "duration_after_ns"), levels):
                 compare.equal(where, figure, change[figure], expected)
@@ -81,6 +85,12 @@ def rounds(side, points, period, starts, step, time):
     ends = [(a, b) for a, b in zip(periodic, periodic[1:]) if (b <= step if side == "before" else a >= step)]
     means = lambda a, b: [mean(points[at], time) for at in starts if a <= at < b]
     return [sum(means(a, b)) // len(means(a, b)) for a, b in ends]
+
+
+def in_a_row(points, count, time):
+    """The means of so many points in a row each."""
+    means = [mean(point, time) for point in points]
+    return [sum(means[at : at + count]) // count for at in range(0, len(means) - count + 1, count)]
 
 
 def points_of(steps, shift):

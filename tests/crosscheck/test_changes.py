@@ -29,7 +29,7 @@ def slower():
     change = {
         "mode": "train", "kind": "sudden", "from_step": 1, "step": 121, "to_step": 200, "step_numbers": 1,
         "steps_before": 120, "steps_after": 80, "before_ns": 10 * MS, "after_ns": 12 * MS,
-        "duration_before_ns": None, "duration_after_ns": None, "in_every": None, "p_value": 1e-9,
+        "duration_before_ns": None, "duration_after_ns": None, "in_every": None, "means_over": None, "p_value": 1e-9,
         "cause": {
             "phase": "forward", "is_between": False, "before_ns": 4 * MS, "after_ns": 6 * MS, "step_before_ns": 10 * MS,
             "step_after_ns": 12 * MS,
@@ -85,7 +85,7 @@ def slower_by_every_fourth():
     change = {
         "mode": "train", "kind": "sudden", "from_step": 0, "step": 123, "to_step": 199, "step_numbers": 1,
         "steps_before": 123, "steps_after": 77, "before_ns": 15 * MS, "after_ns": 20 * MS,
-        "duration_before_ns": None, "duration_after_ns": None, "in_every": 4, "p_value": 1e-9,
+        "duration_before_ns": None, "duration_after_ns": None, "in_every": 4, "means_over": None, "p_value": 1e-9,
         "cause": cause,
     }
     report = slower()
@@ -124,6 +124,22 @@ def slower_by_input():
         "of": "steps_and_input", "saved_ns_per_step": 800_000, "step_time_ns": 11 * MS, "share": 0.067797,
         "direct_share": 0.067797,
     }
+    return report
+
+
+def waiting_in_bursts():
+    """The same, but every 4th step waits for what it and the three before it do."""
+    made = waiting()
+    for step in made:
+        step.input_before = 4 * step.input_before if step.number % 4 == 0 else 0
+    return made
+
+
+def slower_by_bursts():
+    report = slower_by_input()
+    report["detailed_metrics"]["changes"][0]["means_over"] = 4
+    for point, step in zip(report["detailed_metrics"]["series"][0]["points"], waiting_in_bursts()):
+        point["input_before_ns"] = step.input_before
     return report
 
 
@@ -189,6 +205,21 @@ class Changes(unittest.TestCase):
         for step in made:
             step.input_before = None
         self.assertNotEqual(differences(slower_by_input(), made), [])
+
+    def test_input_in_bursts_is_a_part_of_means_over_several_steps(self):
+        made = waiting_in_bursts()
+        self.assertEqual(differences(slower_by_bursts(), made), [])
+        for key, value in slower_by_bursts()["detailed_metrics"]["changes"][0].items():
+            if isinstance(value, int):
+                changed = slower_by_bursts()
+                changed["detailed_metrics"]["changes"][0][key] = value + 1
+                if key == "step":
+                    changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
+                self.assertNotEqual(differences(changed, made), [], key)
+        # Of steps alone there are no such changes.
+        changed = slower_by_bursts()
+        changed["detailed_metrics"]["changes"][0].update(duration_before_ns=None, duration_after_ns=None)
+        self.assertNotEqual(differences(changed, made), [])
 
     def test_the_ends_of_a_drift_are_those_of_a_line(self):
         # Of 0 to 99: 33 values around 16 and as many around 83, by a quarter of 67 further.

@@ -19,7 +19,7 @@ mod visible;
 
 use std::ops::Range;
 
-pub(crate) use self::bursts::comes_in_bursts;
+pub(crate) use self::bursts::{comes_in_bursts, first_of, means, steadiest};
 use self::scan::Scan;
 pub(crate) use self::shape::{bend, medians};
 pub use self::visible::smallest_visible;
@@ -275,7 +275,7 @@ fn change(
 
 /// The mean of the middle two fifths, rounded down; 0 of nothing. Outliers move it as little as the median while they are
 /// few, and of values at two levels it is between them, where the median is at one or the other.
-fn level(values: &[u64]) -> u64 {
+pub(crate) fn level(values: &[u64]) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let outside = sorted.len() * 3 / 10;

@@ -1,10 +1,24 @@
-//! Whether times come in bursts: most of them in one of several steps.
+//! Whether times come in bursts, most of them in one of several steps, and over how many steps means have none.
+
+use super::MIN_POINTS;
 
 /// Steps that are looked at together: more than what loaders fetch ahead.
 const TOGETHER: usize = 16;
 
 /// Share of all time that bursts take.
 const SHARE: f64 = 0.1;
+
+/// Most steps of which means are taken.
+const MOST: usize = 32;
+
+/// Means over more steps scatter less if they do by this factor, beside what they do at random.
+const LESS: f64 = 0.9;
+
+/// The same of means instead of single steps, of which there are more to tell a change by.
+const LESS_THAN_SINGLE: f64 = 0.7;
+
+/// From this share of what steps with their input differ by from the next ones it is the input that differs.
+const OF_INPUT: f64 = 0.5;
 
 /// Whether the input before steps comes in bursts, as from loaders that make several batches at once and fall behind: the usual
 /// step waits for little or nothing then, and few wait for all. What the usual step takes with it, which is what changes are
@@ -21,6 +35,58 @@ pub(crate) fn comes_in_bursts(input: &[u64], taken: &[u64]) -> bool {
     };
     let bursts: f64 = input.chunks(TOGETHER).filter(|some| some.len() > TOGETHER / 2).map(above).sum();
     bursts > SHARE * taken.iter().map(|&taken| taken as f64).sum::<f64>()
+}
+
+/// How many steps in a row take, on average, most nearly what the next ones do: one where each waits for what it takes at random,
+/// several where those that wait for long are followed by others that do not, as the batches of several loaders. Absent where
+/// even means over as many as there may be come in bursts.
+pub(crate) fn steadiest(input: &[u64], taken: &[u64]) -> Option<usize> {
+    let mut best: Option<(f64, usize)> = None;
+    // Where it is the steps that go up and down, others tell what is usual.
+    let is_of_input = apart(input) >= apart(taken) * OF_INPUT;
+    let most = if is_of_input { MOST.min(taken.len() / (2 * MIN_POINTS)) } else { 1 };
+    for count in 1..=most.max(1) {
+        let taken = means(taken, count);
+        if comes_in_bursts(&means(input, count), &taken) {
+            continue;
+        }
+        // At random, means scatter by one part in the root of their count.
+        let scatter = apart(&taken) * (count as f64).sqrt();
+        let is_less =
+            |(least, of): (f64, usize)| scatter < least * if of == 1 { LESS_THAN_SINGLE } else { LESS };
+        if best.is_none_or(is_less) {
+            best = Some((scatter, count));
+        }
+    }
+    best.map(|(_, count)| count)
+}
+
+/// What neighbours differ by, on average.
+fn apart(values: &[u64]) -> f64 {
+    let apart = values.iter().zip(values.iter().skip(1)).map(|(one, other)| one.abs_diff(*other) as f64);
+    apart.sum::<f64>() / values.len().saturating_sub(1).max(1) as f64
+}
+
+/// The means of so many values in a row each, rounded down; of fewer at the end none.
+pub(crate) fn means(values: &[u64], count: usize) -> Vec<u64> {
+    let mean = |some: &[u64]| some.iter().map(|&value| u128::from(value)).sum::<u128>() / count as u128;
+    values.chunks_exact(count.max(1)).map(|some| u64::try_from(mean(some)).unwrap_or(u64::MAX)).collect()
+}
+
+/// Where in `from..=to` a change from a mean of `before` to one of `after` begins: where the squares of what values differ from
+/// them are least, of equals the first.
+pub(crate) fn first_of(taken: &[u64], (from, to): (usize, usize), (before, after): (u64, u64)) -> usize {
+    let (before, after) = (before as f64, after as f64);
+    let mut best = (0.0, from);
+    let mut sum = 0.0;
+    for (index, &value) in (from + 1..).zip(taken.get(from..to).unwrap_or_default()) {
+        // What the square of its distance from the level before is more than that from the level after.
+        sum += (after - before) * (2.0 * value as f64 - after - before);
+        if sum < best.0 {
+            best = (sum, index);
+        }
+    }
+    best.1
 }
 
 #[cfg(test)]

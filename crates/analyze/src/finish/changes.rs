@@ -1,6 +1,8 @@
 //! Where step times change, all of them or periodic ones alone, and in which phase. Where steps say how long their threads
 //! waited for batches before them, times are those of a step with the input before it.
 
+mod rounds;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -57,6 +59,8 @@ pub(super) fn of(
 struct Found {
     change: Change,
     in_every: Option<u64>,
+    /// It is one of means over so many points in a row.
+    means_over: Option<usize>,
     /// What the steps alone take before and after, where the change is of steps with the input before them.
     alone: Option<(u64, u64)>,
 }
@@ -66,20 +70,20 @@ impl Found {
     fn of(times: &[u64], alone: Option<&[u64]>, in_every: Option<u64>) -> Vec<Self> {
         let of = |change: Change| {
             let alone = alone.map(|alone| change.levels_of(alone));
-            Self { change, in_every, alone }
+            Self { change, in_every, means_over: None, alone }
         };
         changes::changes(times).into_iter().map(of).collect()
     }
 }
 
-/// The changes of steps with the input before them. Where that hides them or comes in bursts, of the steps alone, but for what
-/// the input before them makes good.
+/// The changes of steps with the input before them, where that comes in bursts of means over several. Where that hides them, of
+/// the steps alone, but for what the input before them makes good.
 fn found<'a>(points: &[&SeriesPoint], periods: impl Iterator<Item = &'a Period> + Clone) -> Vec<Found> {
     let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
     let taken: Vec<u64> = points.iter().map(|point| point.mean_taken_ns()).collect();
     let look = |times: &[u64], alone: Option<&[u64]>| {
         let found = Found::of(times, alone, None);
-        let of_period = |period| of_period(period, &numbers, times, alone);
+        let of_period = |period| rounds::of_period(period, &numbers, times, alone);
         if found.is_empty() { periods.clone().find_map(of_period).unwrap_or_default() } else { found }
     };
     if points.iter().all(|point| point.input_before_ns.is_none()) {
@@ -88,8 +92,12 @@ fn found<'a>(points: &[&SeriesPoint], periods: impl Iterator<Item = &'a Period> 
     let alone: Vec<u64> = points.iter().map(|point| point.mean_ns()).collect();
     let input: Vec<u64> =
         taken.iter().zip(&alone).map(|(taken, alone)| taken.saturating_sub(*alone)).collect();
-    let mut found = Vec::new();
-    if !changes::comes_in_bursts(&input, &taken) {
+    let together = changes::steadiest(&input, &taken);
+    let mut found = together
+        .filter(|&count| count > 1)
+        .map_or_else(Vec::new, |count| rounds::in_a_row(&taken, &alone, count));
+    found.retain(|found| is_borne_out(found, &input));
+    if found.is_empty() && !changes::comes_in_bursts(&input, &taken) {
         found = look(&taken, Some(&alone));
         found.retain(|found| is_borne_out(found, &input));
     }
@@ -136,37 +144,6 @@ fn mean_of(times: &[u64], side: Range<usize>) -> (f64, f64) {
     (mean, squares / count / count)
 }
 
-/// The changes of periodic steps, which those between hide: of means over rounds, each from one such step to before the next
-/// one. Absent without any.
-fn of_period(period: &Period, numbers: &[u64], times: &[u64], alone: Option<&[u64]>) -> Option<Vec<Found>> {
-    let starts: Vec<usize> =
-        (0..).zip(numbers).filter(|(_, number)| period.holds(**number)).map(|(at, _)| at).collect();
-    let means_of = |times: &[u64]| -> Vec<u64> {
-        let rounds = starts.windows(2).filter_map(|ends| {
-            let round = times.get(*ends.first()?..*ends.last()?)?;
-            let sum: u128 = round.iter().map(|&time| u128::from(time)).sum();
-            sum.checked_div(round.len() as u128).map(narrow)
-        });
-        rounds.collect()
-    };
-    let means = means_of(times);
-    let place = |round: usize, end: usize| match round {
-        0 => Some(0),
-        last if last == means.len() => Some(end),
-        inside => starts.get(inside).copied(),
-    };
-    let of_steps = |found: Found| {
-        let change = found.change;
-        let (from, at, to) = (place(change.from, 0)?, place(change.at, 0)?, place(change.to, times.len())?);
-        // A drift begins where all of it does.
-        let at = if change.is_gradual { from } else { at };
-        Some(Found { change: Change { from, at, to, ..change }, ..found })
-    };
-    let found = Found::of(&means, alone.map(means_of).as_deref(), Some(period.every));
-    let found: Vec<Found> = found.into_iter().filter_map(of_steps).collect();
-    (!found.is_empty()).then_some(found)
-}
-
 fn row(
     series: &StepSeries,
     points: &[&SeriesPoint],
@@ -204,6 +181,7 @@ fn row(
         duration_before_ns: found.alone.map(|alone| alone.0),
         duration_after_ns: found.alone.map(|alone| alone.1),
         in_every: found.in_every,
+        means_over: found.means_over.map(|points| points as u64),
         p_value: change.p_value,
         cause: phases.and_then(|phases| {
             let is_slower = change.after > change.before;

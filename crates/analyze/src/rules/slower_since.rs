@@ -6,7 +6,7 @@ use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::{MIN_POINTS, comes_in_bursts, shortest_level, smallest_visible};
+use crate::changes::{MIN_POINTS, means, shortest_level, smallest_visible, steadiest};
 use crate::points::numbers;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
@@ -37,8 +37,10 @@ pub(super) const RULE: Rule = Rule {
               come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
               place of the round by itself. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
               the same is done with means over rounds, each from one such step to before the next one: a change of these \
-              alone. Where nothing is found with the input before the steps, or that comes in bursts, as from loaders that fetch \
-              ahead and fall behind (a tenth of all time is what some steps wait more than most of 16 in a row), it is looked for in the steps alone, but for what \
+              alone. Where the input before the steps comes in bursts, as from loaders that fetch \
+              ahead and fall behind (a tenth of all time is what some steps wait more than most of 16 in a row), the same is done with \
+              means over so many steps (2 to 32) that the next ones differ least, and what these take on average, too, has to differ by \
+              three deviations; the first step is then told by squares. Where nothing is found with the input before the steps, it is looked for in the steps alone, but for what \
               the input clearly makes good by half or more, as a loader does that is always behind. In runs of more than 65,536 steps several numbers are one point, and the \
               step is about that one. No change is what lasts for less than 20 steps, or less than a twentieth of the run (however long that is, 100 \
               steps are enough where it begins or ends with them, and 40 for a quick beginning and between two changes in one \
@@ -134,31 +136,38 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
     let (times, input): (Vec<u64>, Vec<u64>) = points
         .map(|point| (point.mean_taken_ns(), point.mean_taken_ns().saturating_sub(point.mean_ns())))
         .unzip();
-    if comes_in_bursts(&input, &times) {
+    let Some(together) = steadiest(&input, &times) else {
         return Verdict::unknown(
             "input before steps comes in bursts, for one step in several: its changes may go unseen, and those that they hide",
         );
-    }
+    };
+    let times = means(&times, together);
     let (mean_ns, input_ns) = taken_by(steps);
     let with_input = if is_input_told(input_ns.unwrap_or(0), mean_ns) { WITH_INPUT } else { "" };
+    let together = u64::try_from(together).unwrap_or(u64::MAX);
+    let in_bursts = if together > 1 {
+        format!(", which comes in bursts ({} steps are taken together),", count(together))
+    } else {
+        String::new()
+    };
     match smallest_visible(&times) {
         Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
             let shortest = u64::try_from(shortest_level(times.len())).unwrap_or(u64::MAX);
-            let steps = count(shortest.saturating_mul(numbers(series.shift)));
+            let steps = count(shortest.saturating_mul(together).saturating_mul(numbers(series.shift)));
             let periodic = match summary.periodic.iter().any(|periodic| periodic.mode == mode) {
                 true => format!(", or in periodic steps alone for less than {MIN_POINTS} of them,"),
                 false => String::new(),
             };
             Verdict::fine(format!(
-                "step times{with_input} keep their level (what lasts for less than {steps} steps{periodic} may go unseen): a change of {seen} % in the \
+                "step times{with_input}{in_bursts} keep their level (what lasts for less than {steps} steps{periodic} may go unseen): a change of {seen} % in the \
                  middle would have been seen"
             ))
         }
         Some(seen) => Verdict::unknown(format!(
-            "steps{with_input} vary so much that a change of less than {seen} % may go unseen"
+            "steps{with_input}{in_bursts} vary so much that a change of less than {seen} % may go unseen"
         )),
         None => Verdict::unknown(format!(
-            "steps{with_input} vary so much that even a change of 100 % may go unseen"
+            "steps{with_input}{in_bursts} vary so much that even a change of 100 % may go unseen"
         )),
     }
 }
@@ -257,6 +266,7 @@ fn finding(
     let longer = format!("{at_least}{}", percent(lasting.share()));
     let longer = match change.in_every {
         Some(every) => format!("{longer} longer on average, by one in {}", count(every)),
+        None if change.means_over.is_some() => format!("{longer} longer on average"),
         None => format!("{longer} longer"),
     };
     let with_input = if change.has_input() { format!(",{WITH_INPUT}") } else { String::new() };
@@ -276,6 +286,7 @@ fn finding(
         .with("after_ns", lasting.after_ns)
         .with("longer_share", rounded(lasting.share(), 6))
         .with_known("in_every", change.in_every)
+        .with_known("means_over", change.means_over)
         .with("p_value", change.p_value)
         .with_known("explained_by", phase.map(|phase| phase.as_str().to_owned()))
         .with_known("explained_share", cause.map(|cause| rounded(cause.share().min(1.0), 6)))

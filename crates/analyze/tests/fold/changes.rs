@@ -314,3 +314,83 @@ fn what_the_input_before_the_steps_makes_good_is_no_change() {
         assert_eq!(told(&summary), [], "{seed}");
     }
 }
+
+/// Steps of 756 µs that are fed by so many threads, each of which makes every so many batches, in `making_us` and up to a twentieth
+/// more or less, and waits until its last one is taken.
+fn loaded(seed: u64, steps: u64, loaders: u64, making_us: impl Fn(u64) -> u64) -> Vec<Trace> {
+    let (mut now_ns, mut free_ns) = (0, vec![0; loaders as usize]);
+    let step = |number: u64| {
+        let loader = (number % loaders) as usize;
+        let making_ns = making_us(number) * US;
+        let ready_ns =
+            free_ns[loader] + making_ns - making_ns / 20 + random(seed, number, making_ns / 10 + 1);
+        let begin_ns = ready_ns.max(now_ns);
+        let trace = fed(number, 150, begin_ns - now_ns);
+        free_ns[loader] = begin_ns;
+        now_ns = begin_ns + 756 * US;
+        trace
+    };
+    (0..steps).map(step).collect()
+}
+
+/// What steps take with the input before them, on average.
+fn mean_taken_ns(traces: &[Trace]) -> u64 {
+    let of = |trace: &Trace| {
+        let root = trace.spans.iter().find(|span| span.parent.is_none()).unwrap();
+        root.end_ns - root.start_ns + root.figure(Figure::InputBeforeNs).unwrap() as u64
+    };
+    traces.iter().map(of).sum::<u64>() / traces.len() as u64
+}
+
+#[test]
+fn loaders_that_become_slower_are_found_where_they_do() {
+    // A step takes 756 µs, and these so long for a batch: most were behind before, or were not, or are no more after it.
+    for (loaders, before_us, after_us) in [
+        (2, 3_000, 4_000),
+        (4, 6_000, 9_000),
+        (4, 2_000, 9_000),
+        (4, 9_000, 6_000),
+        (5, 3_000, 6_000),
+        (8, 12_000, 15_000),
+    ] {
+        let setup = format!("{loaders} loaders, {before_us} and {after_us} µs");
+        let mut found = 0;
+        for seed in 0..20 {
+            let making = |number| if number < 600 { before_us } else { after_us };
+            let traces = loaded(seed, 1_000, loaders, making);
+            let summary = summarise(&traces);
+            let [change] = &summary.changes[..] else { continue };
+            let off = |ns: u64, traces: &[Trace]| ns.abs_diff(mean_taken_ns(traces)) as f64 / ns as f64;
+            let (before, after) = traces.split_at(600);
+            assert!(off(change.before_ns, before) < 0.03, "{setup}: {change:?}");
+            assert!(off(change.after_ns, after) < 0.03, "{setup}: {change:?}");
+            let alone = change.duration_before_ns.zip(change.duration_after_ns).unwrap();
+            assert!(
+                alone.0.abs_diff(756 * US) < US && alone.1.abs_diff(756 * US) < US,
+                "{setup}: {change:?}"
+            );
+            assert!(change.means_over.is_some() && change.cause.as_ref().unwrap().is_between, "{change:?}");
+            found += u32::from(change.step.abs_diff(600) <= 5);
+        }
+        assert!(found >= 19, "{setup}: {found} of 20");
+    }
+}
+
+#[test]
+fn loaders_that_stay_as_fast_are_no_change() {
+    // Batches that take as long, some of which take 8 times as long, that take anything, and that take longer a few times in a row.
+    let kinds: [fn(u64, u64) -> u64; 4] = [
+        |_, _| 2_000,
+        |seed, number| if random(seed + 100, number, 20) == 0 { 8_000 } else { 1_000 },
+        |seed, number| 500 + random(seed + 100, number, 3_000),
+        |seed, number| if random(seed + 100, number / 3, 10) == 0 { 4_500 } else { 1_500 },
+    ];
+    for (kind, making_us) in kinds.iter().enumerate() {
+        for seed in 0..50 {
+            let (loaders, steps) =
+                ([1, 2, 4, 8, 12][seed as usize % 5], [200, 400, 1_000][seed as usize % 3]);
+            let traces = loaded(seed, steps, loaders, |number| making_us(seed, number) * loaders);
+            assert_eq!(told(&summarise(&traces)), [], "{kind} {loaders} {steps} {seed}");
+        }
+    }
+}

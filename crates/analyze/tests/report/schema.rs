@@ -155,6 +155,7 @@ pub(crate) fn change(kind: ChangeKind, step: u64) -> StepChange {
         duration_before_ns: None,
         duration_after_ns: None,
         in_every: None,
+        means_over: None,
         p_value: 1e-9,
         cause: Some(ChangeCause {
             phase: Some(PhaseName::Known(Phase::Preprocessing)),

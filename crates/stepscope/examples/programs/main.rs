@@ -77,6 +77,7 @@ fn main() {
         "around" => around::run(argument(1), argument(2)),
         "between" => between::run(number(1), number(2)),
         "fed" => between::fed(number(1), number(2)),
+        "loaded" => between::loaded(number(1), number(2)),
         "evaluated" => evaluated::run(number(1), number(2)),
         "strays" => around::strays(),
         "captured" => captured::run(argument(1)),

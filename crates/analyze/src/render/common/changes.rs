@@ -20,12 +20,14 @@ pub(crate) fn steps(change: &StepChange) -> String {
     }
 }
 
-/// How much: `14 % slower`, `14 % slower on average, by every 4th step`, `14 % slower, with its input`.
+/// How much: `14 % slower`, `14 % slower on average, by every 4th step`, `14 % slower, with its input`, `14 % slower on average, with
+/// its input`.
 pub(crate) fn much(change: &StepChange) -> String {
     let word = if change.after_ns > change.before_ns { "slower" } else { "faster" };
     let much = format!("{} {word}", percent(change.relative().abs()));
     let much = match change.in_every {
         Some(every) => format!("{much} on average, by {}", every_step(every)),
+        None if change.means_over.is_some() => format!("{much} on average"),
         None => much,
     };
     if change.has_input() { format!("{much}, with its input") } else { much }

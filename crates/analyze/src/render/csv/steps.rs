@@ -200,6 +200,7 @@ pub(super) fn changes(report: &Report) -> String {
         .column("duration_before_ns", |row| row.duration_before_ns.into())
         .column("duration_after_ns", |row| row.duration_after_ns.into())
         .column("in_every", |row| row.in_every.into())
+        .column("means_over", |row| row.means_over.into())
         .column("p_value", |row| row.p_value.into())
         .column("cause_phase", |row| {
             row.cause.as_ref().and_then(|cause| cause.phase.as_ref()).map(PhaseName::as_str).into()

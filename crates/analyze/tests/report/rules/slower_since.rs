@@ -124,6 +124,30 @@ fn a_level_of_steps_with_their_input_is_told_as_such() {
 }
 
 #[test]
+fn input_in_bursts_is_told_by_means() {
+    let mut summary = starved();
+    let [change] = &mut summary.changes[..] else { panic!("one change") };
+    change.means_over = Some(4);
+    let [finding] = found(RULE, &summary).try_into().unwrap();
+    let title =
+        "Slower since step 120: steps take 18 % longer on average than before, with the input before them.";
+    assert_eq!((finding.title.as_str(), finding.evidence.get("means_over")), (title, Some(&json!(4))));
+    summary.changes.clear();
+    let noise = |step: u64| step * 7_919 % 13 * MS / 50;
+    let every =
+        |steps: u64| move |step: u64| if step.is_multiple_of(steps) { 40 * MS + noise(step) } else { 0 };
+    fed(&mut summary, every(4));
+    let kept = fine(RULE, &summary);
+    let together = "step times with the input before them, which comes in bursts (4 steps are taken together), keep their level (what \
+                    lasts for less than 80 steps may go unseen)";
+    assert!(kept.starts_with(together), "{kept}");
+    // 200 steps have room for means over 5.
+    fed(&mut summary, every(16));
+    let unseen = "input before steps comes in bursts, for one step in several: its changes may go unseen, and those that they hide";
+    assert_eq!(unknown(RULE, &summary), unseen);
+}
+
+#[test]
 fn what_makes_periodic_steps_longer_is_no_clock() {
     let with = |in_every: Option<u64>| {
         let mut summary = slower();
