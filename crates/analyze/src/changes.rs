@@ -121,8 +121,14 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
             change.after = change.before;
         }
     }
-    found.retain(|change| change.before != change.after);
+    found.retain(|change| change.before != change.after && !(change.is_gradual && is_small(change)));
     found
+}
+
+/// Whether the levels are one.
+fn is_small(change: &Change) -> bool {
+    u128::from(change.before.abs_diff(change.after)) * 100
+        < u128::from(change.before.min(change.after)) * u128::from(MIN_PERCENT)
 }
 
 /// The fewest of `count` points for which a level lasts that is told wherever it is.
@@ -234,10 +240,6 @@ fn settle(values: &[u64], scan: &Scan<'_>, group: usize, mut places: Vec<usize>)
                 _ => least,
             };
             change.at - change.from < least_before || change.to - change.at < least_after
-        };
-        let is_small = |change: &Change| {
-            u128::from(change.before.abs_diff(change.after)) * 100
-                < u128::from(change.before.min(change.after)) * u128::from(MIN_PERCENT)
         };
         let is_weak = |index: usize, change: &Change| {
             is_short(index, change)

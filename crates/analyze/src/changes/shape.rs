@@ -1,8 +1,10 @@
 //! Steps or a drift: several changes in one direction after each other, or one, are told as a drift where a straight
 //! line, or a level that goes over into one, explains the values better than the levels do, and several changes where a
-//! line from one level to another does, by Schwarz's criterion (BIC) with absolute deviations (the likelihood of Laplace
+//! line from one level to another does, all of them or some of them, by Schwarz's criterion (BIC) with absolute deviations (the likelihood of Laplace
 //! noise). The line is that of Theil and Sen, over medians of groups; after a level that of least squares over these;
 //! between two levels it joins their medians.
+
+use std::ops::Range;
 
 use super::{Change, MIN_POINTS, median};
 
@@ -21,15 +23,47 @@ pub(super) fn join_drifts(values: &[u64], inflation: f64, changes: &mut Vec<Chan
             first.from = first.from.max(begun);
         }
         match drift(values, inflation, &run) {
-            Some(drift) => changes.push(drift),
-            None => changes.extend(run),
+            Some((drift, _)) => changes.push(drift),
+            None => changes.extend(join_parts(values, inflation, run)),
         }
     }
 }
 
-/// The drift that explains a run of changes in one direction better than they do themselves: from its beginning on, or
-/// from some point on.
-fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<Change> {
+/// A run of changes of which a part may be a drift, behind a level or before one: the part that a line explains best, and the same
+/// again of what is on both sides of it.
+fn join_parts(values: &[u64], inflation: f64, run: Vec<Change>) -> Vec<Change> {
+    let parts = (0..run.len()).flat_map(|from| (from + 1..=run.len()).map(move |to| from..to));
+    let drift_of = |part: Range<usize>| {
+        let changes = run.get(part.clone())?;
+        let (drift, gain) = drift(values, inflation, changes)?;
+        // A drift from a change on, or to one, is no part of the run: the level between has to be there.
+        let has_level = (part.start == 0 || drift.from - changes.first()?.from >= MIN_POINTS)
+            && (part.end == run.len() || changes.last()?.to - drift.to >= MIN_POINTS);
+        has_level.then_some((part, drift, gain))
+    };
+    let is_part = |part: &Range<usize>| part.len() < run.len();
+    let Some((part, drift, _)) =
+        parts.filter(is_part).filter_map(drift_of).max_by(|a, b| a.2.total_cmp(&b.2))
+    else {
+        return run;
+    };
+    let mut before = run.get(..part.start).unwrap_or_default().to_vec();
+    let mut after = run.get(part.end..).unwrap_or_default().to_vec();
+    if let Some(last) = before.last_mut() {
+        last.to = drift.from;
+    }
+    if let Some(first) = after.first_mut() {
+        first.from = drift.to;
+    }
+    let mut joined = join_parts(values, inflation, before);
+    joined.push(drift);
+    joined.extend(join_parts(values, inflation, after));
+    joined
+}
+
+/// The drift that explains a run of changes in one direction better than they do themselves, and by how much: from its beginning
+/// on, or from some point on.
+fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<(Change, f64)> {
     let (first, last) = run.first().zip(run.last())?;
     let part = values.get(first.from..last.to)?;
     let deviations = |from: usize, to: usize, level: u64| -> f64 {
@@ -50,7 +84,8 @@ fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<Change> {
     let lines = lines.into_iter().flatten().map(|(line, figures)| (criterion(line.off(part), figures), line));
     let (least, line) = lines.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let end = |value: f64| value.round().max(0.0) as u64;
-    (least < criterion(by_levels, 2 * run.len() + 1)).then(|| Change {
+    let gain = criterion(by_levels, 2 * run.len() + 1) - least;
+    let drift = || Change {
         from: first.from + line.from,
         at: first.from + line.from,
         to: first.from + line.to,
@@ -58,7 +93,8 @@ fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<Change> {
         after: end(line.at(line.to.saturating_sub(1))),
         is_gradual: true,
         p_value: run.iter().map(|change| change.p_value).fold(1.0, f64::min),
-    })
+    };
+    (gain > 0.0).then(|| (drift(), gain))
 }
 
 /// A level from which a line goes off at `from`, to one that begins at `to`.

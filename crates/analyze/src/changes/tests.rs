@@ -330,6 +330,48 @@ fn what_leads_from_one_level_to_another_is_one_change() {
 }
 
 #[test]
+fn what_leads_from_one_level_to_another_is_so_beside_a_change_in_the_same_direction() {
+    for (count, at, from, to, least) in [
+        (600, 150, 300, 450, 35),
+        (1_000, 200, 500, 700, 48),
+        (1_000, 800, 300, 500, 48),
+        (2_000, 400, 1_000, 1_400, 48),
+        (2_000, 400, 1_000, 2_000, 48),
+    ] {
+        for growth in [0.2, 0.3, 0.5] {
+            let is_told = |seed: &u64| {
+                let share = |index: usize| index.clamp(from, to) - from;
+                let level = |index: usize| {
+                    let led = 1.0 + growth * share(index) as f64 / (to - from) as f64;
+                    if index < at { led } else { 1.3 * led }
+                };
+                let found = changes(&Noise::new(*seed, 0.03, 0.3 * (seed % 2) as f64).series(count, level));
+                assert!(
+                    found.iter().all(|change| change.from <= change.at && change.at < change.to),
+                    "{found:?}"
+                );
+                assert!(
+                    found.windows(2).all(|two| two[0].to <= two[1].at && two[0].at <= two[1].from),
+                    "{found:?}"
+                );
+                let near = |at: usize, place: usize| at.abs_diff(place) <= (to - from) / 4;
+                let [first, second] = found.as_slice() else { return false };
+                let (drift, change) = if at < from { (second, first) } else { (first, second) };
+                let grown = drift.after as f64 / drift.before as f64;
+                drift.is_gradual
+                    && !change.is_gradual
+                    && change.at.abs_diff(at) <= WITHIN
+                    && near(drift.at, from)
+                    && near(drift.to, to)
+                    && (grown - 1.0 - growth).abs() < 0.06
+            };
+            let told = (0..50).filter(is_told).count();
+            assert!(told >= least, "{told} of 50: +{growth} from {from} to {to} of {count}");
+        }
+    }
+}
+
+#[test]
 fn long_series_tell_the_single_step() {
     let place = 40_009;
     let series = Noise::new(3, 0.02, 0.3).series(65_536, |index| if index < place { 1.0 } else { 1.05 });
