@@ -77,6 +77,7 @@ INPUTS = {
     # The same with evaluation: its steps have figures of their own, and numbers beyond those of training.
     "evaluated": ("evaluated", demo("--slow", "loader", "--leak", "--steps", "300")),
     "marked": ("marked.json", planted.marked),
+    "leveled": ("leveled.json", planted.leveled),
     "outlier": ("outlier.json", planted.outlier),
     "long": ("long.json", planted.long),
     "many": ("many.json", planted.many),

@@ -50,6 +50,14 @@ def marked(path, ranks=2):
     run(path, times, (("wait", "data_wait", 0.1), ("tokens", "preprocessing", 0.2), ("own", "my own phase", 0.05), ("fwd", "forward", 0.3), ("bwd", "backward", 0.2), ("sgd", "optimizer", 0.1)), ranks)
 
 
+def leveled(path):
+    """600 steps, of which 60 take 30 % longer from the 250th on, and again from the 370th on."""
+    noise = random.Random(5)
+    is_long = lambda step: 250 <= step < 310 or 370 <= step < 430
+    times = [10 * noise.uniform(0.98, 1.02) * (1.3 if is_long(step) else 1) for step in range(600)]
+    run(path, times, (("fwd", "forward", 0.6), ("bwd", "backward", 0.3)))
+
+
 def ranked(path):
     """120 steps of four ranks, of which the last works twice as long as the others, which wait for it."""
     noise = random.Random(3)

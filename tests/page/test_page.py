@@ -595,6 +595,38 @@ class Evaluated(Page):
     NAME = "evaluated"
 
 
+class Leveled(pages.OnePage):
+    """Steps that change four times, where the words of all have no room above the plot."""
+
+    NAME = "leveled"
+
+    def test_words_of_changes_do_not_lie_over_each_other(self):
+        steps = [change["step"] for change in self.report["detailed_metrics"]["changes"]]
+        self.assertEqual(len(steps), 4)
+        drawn = ("const plot = document.querySelector('#plot-steps .drawing'), box = one => (({left, right, top}) => [left, right, top])(one.getBoundingClientRect()); "
+                 "return [plot.querySelectorAll('.mark').length, [...plot.querySelectorAll('.mark title')].map(one => one.textContent), "
+                 "[...plot.querySelectorAll('.change')].map(box), box(plot)]")
+        with browser.Browser(scripts=False) as bare:
+            shown = {}
+            for window, widths in ((self.browser, (1280, 700, 360)), (bare, (1280, 700))):
+                for width in widths:
+                    window.resize(width, 900)
+                    window.open(self.page, ready=window is self.browser)
+                    lines, titles, words_, (left, right, _) = window.run(drawn)
+                    shown[window is bare, width] = len(words_)
+                    self.assertEqual(lines, 4)
+                    self.assertTrue(all("slower" in title or "faster" in title for title in titles), titles)
+                    # Not beyond the page, and not over each other.
+                    self.assertTrue(all(begin >= left - 60 and end <= right + 1 for begin, end, _ in words_), (width, words_))
+                    for at, (begin, end, top) in enumerate(words_):
+                        for other, until, row in words_[:at]:
+                            self.assertTrue(row != top or end <= other or until <= begin, (width, words_))
+        # Where there is room, all of them stand there.
+        self.assertEqual(shown[False, 1280], 4)
+        self.assertLess(shown[False, 360], 4)
+        self.assertEqual(self.browser.messages(), [])
+
+
 class Marked(pages.OnePage):
     """Steps with a warm-up, a period and a change, on two ranks: all of it stands in the plot of the steps."""
 

@@ -3,6 +3,23 @@
 /** Periodic steps that are marked one by one; for more of them one line stands. */
 const SINGLY = 120;
 
+/** Rows of words above the plot, and pixels that a letter of them takes. */
+const WORDS = { rows: 2, letter: 6.5, beside: 4, apart: 6 };
+
+/** Where the words of changes stand, so that none lie over others: each its row, and on which side of its line; no row where there is no
+ * room. `lefts` are the lines' places in percent of so many pixels. */
+function placesOfWords(changes, lefts, pixels) {
+  const ends = Array(WORDS.rows).fill(-Infinity);
+  return changes.map(({ words }, at) => {
+    const isBefore = lefts[at] > 60;
+    const line = lefts[at] / 100 * pixels;
+    const begin = isBefore ? line - WORDS.beside - words.length * WORDS.letter : line + WORDS.beside;
+    const row = ends.findIndex((end) => end + WORDS.apart <= begin);
+    if (row >= 0) ends[row] = begin + words.length * WORDS.letter;
+    return { row, isBefore };
+  });
+}
+
 /** Warm-up, which lies below the lines. `x` gives a step's place in percent. */
 function marksBelow({ steady }, x, { top, bottom }) {
   if (steady === null || x(steady) <= 0) return [];
@@ -11,8 +28,9 @@ function marksBelow({ steady }, x, { top, bottom }) {
   return [rect];
 }
 
-/** Periodic steps along the axis, where single ones can be told apart; changes with their words. */
-function marksAbove({ changes, periods }, x, [from, to], { top, bottom }) {
+/** Periodic steps along the axis, where single ones can be told apart; changes with their words, as far as there is room for them in so
+ * many `pixels`. */
+function marksAbove({ changes, periods }, x, [from, to], { top, bottom, pixels }) {
   const made = [];
   for (const { every, first, words } of periods) {
     const begin = first + Math.max(Math.ceil((from - first) / every), 0) * every;
@@ -23,13 +41,20 @@ function marksAbove({ changes, periods }, x, [from, to], { top, bottom }) {
     }
     for (let step = begin; step <= to; step += every) beat(x(step), x(step), bottom - 9);
   }
-  changes.forEach((change, row) => {
+  for (const change of changes) {
     const [left, right] = [Math.max(x(change.from), 0), Math.min(x(change.to), 100)];
     if (right > left) made.push(drawn('rect', { class: 'shift', x: `${left}%`, width: `${right - left}%`, y: top - 4, height: 4 }));
-    if (change.from < from || change.from > to) return;
-    const [anchor, shift] = left > 60 ? ['end', -4] : ['start', 4];
-    made.push(drawn('line', { class: 'mark', x1: `${left}%`, x2: `${left}%`, y1: 4 + 14 * (row % 2), y2: bottom }),
-      drawn('text', { class: 'tick change', x: `${left}%`, dx: shift, y: 14 + 14 * (row % 2), 'text-anchor': anchor }, change.words));
+  }
+  const shown = changes.filter((change) => change.from >= from && change.from <= to);
+  const lefts = shown.map((change) => x(change.from));
+  placesOfWords(shown, lefts, pixels).forEach(({ row, isBefore }, at) => {
+    const { words } = shown[at];
+    const left = `${lefts[at]}%`;
+    const begin = row >= 0 ? 4 + 14 * row : top - 4;
+    made.push(drawn('line', { class: 'mark', x1: left, x2: left, y1: begin, y2: bottom }, drawn('title', {}, words)));
+    if (row < 0) return;
+    const [anchor, shift] = isBefore ? ['end', -WORDS.beside] : ['start', WORDS.beside];
+    made.push(drawn('text', { class: 'tick change', x: left, dx: shift, y: begin + 10, 'text-anchor': anchor }, words));
   });
   return made;
 }

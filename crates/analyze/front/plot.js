@@ -281,7 +281,7 @@ class Plot {
     });
     this.shade = drawn('rect', { class: 'brush', y: top, width: 0, height: bottom - top });
     this.hair = drawn('line', { class: 'hair', y1: top, y2: bottom, visibility: 'hidden' });
-    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom }) : []), ...this.beyond(beyond, top), this.shade, this.hair);
+    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom, pixels: this.ground.clientWidth }) : []), ...this.beyond(beyond, top), this.shade, this.hair);
     this.drawing.replaceChildren(svg);
     const isWhole = this.zoom.isWhole();
     this.all.hidden = isWhole && !this.from;

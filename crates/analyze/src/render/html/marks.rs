@@ -12,6 +12,32 @@ use crate::summary::ChangeKind;
 /// Periodic steps that are marked one by one; more of them nobody tells apart, and one line stands for all.
 pub(super) const SINGLY: u64 = 120;
 
+/// Rows of words above the plot, and pixels that a letter of them takes, that they are from their line, and apart.
+const ROWS: usize = 2;
+const LETTER: f64 = 6.5;
+const BESIDE: f64 = 4.0;
+const APART: f64 = 6.0;
+
+/// Pixels that a page is wide enough for which no script measures.
+const WIDTH: f64 = 600.0;
+
+/// Where the words of changes stand, so that none lie over others: each its row, where there is room for it, and whether they are
+/// before its line. `lefts` are the places of the lines, per cent.
+fn places_of_words(changes: &[Change], lefts: &[f64]) -> Vec<(Option<usize>, bool)> {
+    let mut ends = [f64::NEG_INFINITY; ROWS];
+    let place = |(change, &left): (&Change, &f64)| {
+        let (is_before, line) = (left > 60.0, left / 100.0 * WIDTH);
+        let wide = change.words.chars().count() as f64 * LETTER;
+        let begin = if is_before { line - BESIDE - wide } else { line + BESIDE };
+        let row = ends.iter().position(|end| end + APART <= begin);
+        if let Some(end) = row.and_then(|row| ends.get_mut(row)) {
+            *end = begin + wide;
+        }
+        (row, is_before)
+    };
+    changes.iter().zip(lefts).map(place).collect()
+}
+
 /// The marks of the report's mode.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
@@ -91,8 +117,10 @@ impl Marks {
                 beat(at, at, low, high);
             }
         }
-        for (row, change) in self.changes.iter().enumerate() {
-            let (from, to) = (100.0 * share(change.from), 100.0 * share(change.to));
+        let lefts: Vec<f64> = self.changes.iter().map(|change| 100.0 * share(change.from)).collect();
+        let places = places_of_words(&self.changes, &lefts);
+        for ((change, &from), (row, is_before)) in self.changes.iter().zip(&lefts).zip(places) {
+            let to = 100.0 * share(change.to);
             if to > from {
                 out.push_str(&format!(
                     "<rect class=\"shift\" x=\"{from:.2}%\" width=\"{:.2}%\" y=\"{:.0}\" height=\"4\"/>\n",
@@ -100,15 +128,18 @@ impl Marks {
                     top - 4.0
                 ));
             }
-            let (anchor, shift) = if from > 60.0 { ("end", -4) } else { ("start", 4) };
+            let (words, low) = (&change.words, HEIGHT - BOTTOM);
+            let begin = row.map_or(top - 4.0, |row| 4.0 + 14.0 * row as f64);
             out.push_str(&format!(
-                "<line class=\"mark\" x1=\"{from:.2}%\" x2=\"{from:.2}%\" y1=\"{:.0}\" y2=\"{:.0}\"/>\
-                 <text class=\"tick change\" x=\"{from:.2}%\" dx=\"{shift}\" y=\"{:.0}\" text-anchor=\"{anchor}\">{}</text>\n",
-                4 + 14 * (row % 2),
-                HEIGHT - BOTTOM,
-                14 + 14 * (row % 2),
-                change.words
+                "<line class=\"mark\" x1=\"{from:.2}%\" x2=\"{from:.2}%\" y1=\"{begin:.0}\" y2=\"{low:.0}\"><title>{words}</title></line>\n"
             ));
+            if row.is_some() {
+                let (anchor, shift) = if is_before { ("end", -BESIDE) } else { ("start", BESIDE) };
+                let y = begin + 10.0;
+                out.push_str(&format!(
+                    "<text class=\"tick change\" x=\"{from:.2}%\" dx=\"{shift:.0}\" y=\"{y:.0}\" text-anchor=\"{anchor}\">{words}</text>\n"
+                ));
+            }
         }
     }
 
@@ -154,6 +185,26 @@ fn capitalised(words: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_changes_lie_beside_each_other_or_are_left_to_the_line() {
+        let change =
+            |from| Change { from, to: from, words: "100 % slower, with its input".into(), has_input: true };
+        let places = |steps: &[u64]| {
+            let changes: Vec<Change> = steps.iter().copied().map(change).collect();
+            let lefts: Vec<f64> = steps.iter().map(|&step| step as f64).collect();
+            places_of_words(&changes, &lefts).into_iter().map(|(row, _)| row).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&[5, 45]), [Some(0), Some(0)]);
+        assert_eq!(places(&[5, 10, 15, 50]), [Some(0), Some(1), None, Some(0)]);
+        // Words before their line reach back to those of the others.
+        assert_eq!(places(&[50, 65, 70, 98]), [Some(0), Some(1), None, Some(1)]);
+        let marks = Marks { changes: [5, 10, 15].map(change).into(), ..Marks::default() };
+        let mut out = String::new();
+        marks.draw_above(&|step| step as f64 / 100.0, 38.0, &mut out);
+        let count = |what: &str| out.matches(what).count();
+        assert_eq!((count("class=\"mark\""), count("<title>100 %"), count("tick change")), (3, 3, 2));
+    }
 
     #[test]
     fn periodic_steps_are_marked_one_by_one_or_by_one_line_to_the_end() {
