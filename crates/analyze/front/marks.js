@@ -4,7 +4,7 @@
 const SINGLY = 120;
 
 /** Rows of words above the plot, and pixels that a letter of them takes. */
-const WORDS = { rows: 2, letter: 6.5, beside: 4, apart: 6 };
+const WORDS = { rows: 2, letter: 7.5, beside: 4, apart: 6 };
 
 /** Where the words of changes stand, so that none lie over others: each its row, and on which side of its line; no row where there is no
  * room. `lefts` are the lines' places in percent of so many pixels. */

@@ -252,6 +252,8 @@ class Plot {
     const top = (marks?.changes.length ? PLOT.topOfMarks : PLOT.top) + (beyond.length ? PLOT.words : 0);
     const y = (value) => bottom - Math.min(Math.max(share(value), 0), 1) * (bottom - top);
     const x = (step) => this.x(step);
+    // What was drawn before is as wide.
+    const pixels = this.drawing.querySelector('svg')?.getBoundingClientRect().width ?? PLOT.inside;
     const svg = drawn('svg', { class: 'plot', height: PLOT.height, role: 'img', 'aria-label': this.title });
     if (marks) svg.append(...marksBelow(marks, x, { top, bottom }));
     for (const tick of ticks.filter((one, place) => place === 0 || words(one) !== words(ticks[place - 1]))) {
@@ -281,7 +283,7 @@ class Plot {
     });
     this.shade = drawn('rect', { class: 'brush', y: top, width: 0, height: bottom - top });
     this.hair = drawn('line', { class: 'hair', y1: top, y2: bottom, visibility: 'hidden' });
-    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom, pixels: this.ground.clientWidth }) : []), ...this.beyond(beyond, top), this.shade, this.hair);
+    svg.append(inside, ...(marks ? marksAbove(marks, x, this.zoom.range, { top, bottom, pixels }) : []), ...this.beyond(beyond, top), this.shade, this.hair);
     this.drawing.replaceChildren(svg);
     const isWhole = this.zoom.isWhole();
     this.all.hidden = isWhole && !this.from;

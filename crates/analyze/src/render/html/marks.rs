@@ -14,7 +14,7 @@ pub(super) const SINGLY: u64 = 120;
 
 /// Rows of words above the plot, and pixels that a letter of them takes, that they are from their line, and apart.
 const ROWS: usize = 2;
-const LETTER: f64 = 6.5;
+const LETTER: f64 = 7.5;
 const BESIDE: f64 = 4.0;
 const APART: f64 = 6.0;
 
@@ -198,7 +198,7 @@ mod tests {
         assert_eq!(places(&[5, 45]), [Some(0), Some(0)]);
         assert_eq!(places(&[5, 10, 15, 50]), [Some(0), Some(1), None, Some(0)]);
         // Words before their line reach back to those of the others.
-        assert_eq!(places(&[50, 65, 70, 98]), [Some(0), Some(1), None, Some(1)]);
+        assert_eq!(places(&[50, 65, 70, 98]), [Some(0), Some(1), None, None]);
         let marks = Marks { changes: [5, 10, 15].map(change).into(), ..Marks::default() };
         let mut out = String::new();
         marks.draw_above(&|step| step as f64 / 100.0, 38.0, &mut out);
