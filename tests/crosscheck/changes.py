@@ -45,7 +45,7 @@ def compare_changes(report, run, compare):
             inside += [start for start in starts if start > change["to_step"]][:1]
             sides = lambda time: [rounds(side, points, period, inside, step, time) for side in ("before", "after")]
         elif change["means_over"] is not None:
-            compare.equal(where, "means_over is of steps with their input", change["means_over"] >= 2 and with_input, True)
+            compare.equal(where, "means_over is more than one", change["means_over"] >= 2, True)
             sides = lambda time: [in_a_row(side, change["means_over"], time) for side in (before, after)]
         else:
             sides = lambda time: [[mean(point, time) for point in side] for side in (before, after)]

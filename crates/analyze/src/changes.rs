@@ -6,7 +6,8 @@
 //! (Kovács, Bühlmann, Li, Munk, "Seeded binary segmentation", Biometrika 110 (2023), 249–256), the most significant
 //! first; how significant a maximum over all places is, see `scan`; step times follow each other, so variances are
 //! multiplied by what blocks of neighbours vary more than single ones, see `noise`; what is much larger than slow noise is
-//! told by its size, see `jump`.
+//! told by its size, see `jump`. Where values go up and down in turn, or come in bursts, means over several in a row are
+//! looked at instead, see `bursts`.
 
 mod bursts;
 mod cycle;
@@ -19,7 +20,7 @@ mod visible;
 
 use std::ops::Range;
 
-pub(crate) use self::bursts::{comes_in_bursts, first_of, means, steadiest};
+pub(crate) use self::bursts::{comes_in_bursts, means, steadiest};
 use self::scan::Scan;
 pub(crate) use self::shape::{bend, medians};
 pub use self::visible::smallest_visible;
@@ -67,12 +68,14 @@ pub struct Change {
     pub at: usize,
     /// End of the level after: the first point that does not belong to it. Of a drift to a new level, where that begins.
     pub to: usize,
-    /// Mean of the middle two fifths of what is before; of a drift, its line's value at the beginning.
+    /// Mean of the middle two fifths of what is before, of points or [means](Self::over); of a drift, its line's value at the beginning.
     pub before: u64,
     /// Mean of the middle two fifths of what is after; of a drift, its line's value at the end.
     pub after: u64,
     /// Whether the level moves bit by bit between `from` and `to`.
     pub is_gradual: bool,
+    /// It is of means over so many points in a row, from the first of each side on.
+    pub over: usize,
     /// Bound of the probability that a series without a change shows one so clear, at the place where it is.
     pub p_value: f64,
 }
@@ -91,7 +94,8 @@ impl Change {
     /// The levels of other values before and after, of a drift at its ends, by a line through those of its thirds.
     pub(crate) fn levels_of(&self, values: &[u64]) -> (u64, u64) {
         let (before, after) = self.sides();
-        let [before, after] = [before, after].map(|side| level(values.get(side).unwrap_or_default()));
+        let level_of = |side| level(&means(values.get(side).unwrap_or_default(), self.over));
+        let [before, after] = [before, after].map(level_of);
         if !self.is_gradual {
             return (before, after);
         }
@@ -111,9 +115,15 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
     if values.len() < 2 * MIN_POINTS {
         return Vec::new();
     }
-    let evened = cycle::evened(values);
-    let even = evened.as_deref().unwrap_or(values);
-    let mut found = changes_of_even(even);
+    let over_turns = bursts::turns(values).map(|count| changes_over(values, count));
+    over_turns.filter(|found| !found.is_empty()).unwrap_or_else(|| {
+        let evened = cycle::evened(values);
+        leveled(values, changes_of_even(evened.as_deref().unwrap_or(values)))
+    })
+}
+
+/// Changes with the levels that values have on their sides, as far as these are two.
+fn leveled(values: &[u64], mut found: Vec<Change>) -> Vec<Change> {
     for change in found.iter_mut().filter(|change| !change.is_gradual) {
         let is_upward = change.after > change.before;
         (change.before, change.after) = change.levels_of(values);
@@ -121,7 +131,8 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
             change.after = change.before;
         }
     }
-    found.retain(|change| change.before != change.after && !(change.is_gradual && is_small(change)));
+    let is_one = |change: &Change| (change.is_gradual || change.over > 1) && is_small(change);
+    found.retain(|change| change.before != change.after && !is_one(change));
     found
 }
 
@@ -129,6 +140,29 @@ pub fn changes(values: &[u64]) -> Vec<Change> {
 fn is_small(change: &Change) -> bool {
     u128::from(change.before.abs_diff(change.after)) * 100
         < u128::from(change.before.min(change.after)) * u128::from(MIN_PERCENT)
+}
+
+/// The changes of what values are on average, so many of them in a row; none in too few.
+pub(crate) fn changes_over(values: &[u64], count: usize) -> Vec<Change> {
+    let means = means(values, count);
+    let rough = changes(&means);
+    // By single values, where that is told.
+    let begin = |at: usize| {
+        let about = at * count;
+        let change = rough.iter().find(|change| change.at == at && !change.is_gradual);
+        change.map_or(about, |change| {
+            let around = (about.saturating_sub(count), (about + count).min(values.len()));
+            bursts::first_of(values, around, (change.before, change.after))
+        })
+    };
+    let of_values = |change: &Change| Change {
+        from: begin(change.from),
+        at: begin(change.at),
+        to: if change.to == means.len() { values.len() } else { begin(change.to) },
+        over: count * change.over,
+        ..*change
+    };
+    leveled(values, rough.iter().map(of_values).collect())
 }
 
 /// The fewest of `count` points for which a level lasts that is told wherever it is.
@@ -271,13 +305,14 @@ fn change(
         before: median(values.get(from..at)?),
         after: median(values.get(at..to)?),
         is_gradual: false,
+        over: 1,
         p_value: scan.p_value(from / group, at / group, to.div_ceil(group)).max(SMALLEST_P),
     })
 }
 
 /// The mean of the middle two fifths, rounded down; 0 of nothing. Outliers move it as little as the median while they are
 /// few, and of values at two levels it is between them, where the median is at one or the other.
-pub(crate) fn level(values: &[u64]) -> u64 {
+fn level(values: &[u64]) -> u64 {
     let mut sorted = values.to_vec();
     sorted.sort_unstable();
     let outside = sorted.len() * 3 / 10;

@@ -1,4 +1,5 @@
-//! Whether times come in bursts, most of them in one of several steps, and over how many steps means have none.
+//! Whether times come in bursts, most of them in one of several steps, or go up and down in turn, and over how many steps means
+//! do neither.
 
 use super::MIN_POINTS;
 
@@ -16,6 +17,10 @@ const LESS: f64 = 0.9;
 
 /// The same of means instead of single steps, of which there are more to tell a change by.
 const LESS_THAN_SINGLE: f64 = 0.7;
+
+/// The same of values that go up and down in turn, of which so many are in a turn at most.
+const TURNS: f64 = 0.5;
+const MOST_TURNS: usize = 3;
 
 /// From this share of what steps with their input differ by from the next ones it is the input that differs.
 const OF_INPUT: f64 = 0.5;
@@ -61,10 +66,31 @@ pub(crate) fn steadiest(input: &[u64], taken: &[u64]) -> Option<usize> {
     best.map(|(_, count)| count)
 }
 
+/// Over how many of up to 3 values in a row means scatter by less than half, which is where values go up and down in turn, in the
+/// whole series or in a part of it. Rarer ones than one in three are no matter to medians.
+pub(super) fn turns(values: &[u64]) -> Option<usize> {
+    // Outliers aside, which means have more of.
+    let scatter = |count: usize| {
+        let mut apart = differences(&means(values, count));
+        apart.sort_unstable();
+        let usual = apart.get(..apart.len() * 9 / 10).unwrap_or_default();
+        mean(usual) * (count as f64).sqrt()
+    };
+    let most = scatter(1) * TURNS;
+    (2..=MOST_TURNS).find(|&count| scatter(count) < most)
+}
+
 /// What neighbours differ by, on average.
 fn apart(values: &[u64]) -> f64 {
-    let apart = values.iter().zip(values.iter().skip(1)).map(|(one, other)| one.abs_diff(*other) as f64);
-    apart.sum::<f64>() / values.len().saturating_sub(1).max(1) as f64
+    mean(&differences(values))
+}
+
+fn differences(values: &[u64]) -> Vec<u64> {
+    values.iter().zip(values.iter().skip(1)).map(|(one, other)| one.abs_diff(*other)).collect()
+}
+
+fn mean(values: &[u64]) -> f64 {
+    values.iter().map(|&value| value as f64).sum::<f64>() / values.len().max(1) as f64
 }
 
 /// The means of so many values in a row each, rounded down; of fewer at the end none.
@@ -75,7 +101,7 @@ pub(crate) fn means(values: &[u64], count: usize) -> Vec<u64> {
 
 /// Where in `from..=to` a change from a mean of `before` to one of `after` begins: where the squares of what values differ from
 /// them are least, of equals the first.
-pub(crate) fn first_of(taken: &[u64], (from, to): (usize, usize), (before, after): (u64, u64)) -> usize {
+pub(super) fn first_of(taken: &[u64], (from, to): (usize, usize), (before, after): (u64, u64)) -> usize {
     let (before, after) = (before as f64, after as f64);
     let mut best = (0.0, from);
     let mut sum = 0.0;

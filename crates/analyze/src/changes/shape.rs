@@ -92,6 +92,7 @@ fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<(Change, f64)
         before: end(line.at(line.from)),
         after: end(line.at(line.to.saturating_sub(1))),
         is_gradual: true,
+        over: 1,
         p_value: run.iter().map(|change| change.p_value).fold(1.0, f64::min),
     };
     (gain > 0.0).then(|| (drift(), gain))

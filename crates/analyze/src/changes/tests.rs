@@ -207,6 +207,35 @@ fn values_that_go_round_hide_no_change() {
 }
 
 #[test]
+fn what_changes_at_one_place_of_a_round_is_found_where_it_does() {
+    // Every second or third step; the others take 1.
+    for (every, before, after) in
+        [(2, 1.5, 2.0), (2, 1.0, 1.4), (2, 3.0, 3.6), (2, 0.5, 0.8), (3, 2.0, 3.0), (3, 2.0, 1.0)]
+    {
+        let mut told = 0;
+        for seed in 0..30 {
+            let count = length(seed).max(400);
+            let place = count * 3 / 5;
+            let level = |index: usize| match index {
+                _ if index % every != 0 => 1.0,
+                _ if index < place => before,
+                _ => after,
+            };
+            let found = changes(&Noise::new(seed, 0.03, 0.3 * (seed % 2) as f64).series(count, level));
+            let label =
+                format!("one in {every}, {before} to {after}, seed {seed}, {place} of {count}: {found:?}");
+            let [change] = found.as_slice() else { panic!("{label}") };
+            assert!(!change.is_gradual && change.at.abs_diff(place) <= 2 * WITHIN, "{label}");
+            told += u32::from(change.at.abs_diff(place) <= WITHIN);
+            let mean = |level: f64| (every as f64 - 1.0 + level) / every as f64;
+            let off = (change.after as f64 / change.before as f64) / (mean(after) / mean(before)) - 1.0;
+            assert!(off.abs() < 0.03 && change.over % every == 0, "{label}");
+        }
+        assert!(told >= 29, "one in {every}, {before} to {after}: {told} of 30");
+    }
+}
+
+#[test]
 fn a_quick_start_is_a_level() {
     for (count, place, ratio) in
         [(2_000, 60, 1.3), (2_000, 90, 1.3), (10_000, 300, 1.3), (10_000, 250, 1.0 / 1.14)]

@@ -59,18 +59,16 @@ pub(super) fn of(
 struct Found {
     change: Change,
     in_every: Option<u64>,
-    /// It is one of means over so many points in a row.
-    means_over: Option<usize>,
     /// What the steps alone take before and after, where the change is of steps with the input before them.
     alone: Option<(u64, u64)>,
 }
 
 impl Found {
     /// The changes of some times; `alone` are those without the input before the steps.
-    fn of(times: &[u64], alone: Option<&[u64]>, in_every: Option<u64>) -> Vec<Self> {
+    fn of(times: &[u64], alone: Option<&[u64]>) -> Vec<Self> {
         let of = |change: Change| {
             let alone = alone.map(|alone| change.levels_of(alone));
-            Self { change, in_every, means_over: None, alone }
+            Self { change, in_every: None, alone }
         };
         changes::changes(times).into_iter().map(of).collect()
     }
@@ -82,7 +80,7 @@ fn found<'a>(points: &[&SeriesPoint], periods: impl Iterator<Item = &'a Period> 
     let numbers: Vec<u64> = points.iter().map(|point| point.step).collect();
     let taken: Vec<u64> = points.iter().map(|point| point.mean_taken_ns()).collect();
     let look = |times: &[u64], alone: Option<&[u64]>| {
-        let found = Found::of(times, alone, None);
+        let found = Found::of(times, alone);
         let of_period = |period| rounds::of_period(period, &numbers, times, alone);
         if found.is_empty() { periods.clone().find_map(of_period).unwrap_or_default() } else { found }
     };
@@ -181,7 +179,7 @@ fn row(
         duration_before_ns: found.alone.map(|alone| alone.0),
         duration_after_ns: found.alone.map(|alone| alone.1),
         in_every: found.in_every,
-        means_over: found.means_over.map(|points| points as u64),
+        means_over: (found.in_every.is_none() && change.over > 1).then_some(change.over as u64),
         p_value: change.p_value,
         cause: phases.and_then(|phases| {
             let is_slower = change.after > change.before;

@@ -35,7 +35,7 @@ pub(super) const RULE: Rule = Rule {
               elsewhere, by as much as that probability takes. Places are told by medians, so that outliers and \
               periodic slow steps are no changes; where steps go round (every other one is a multiple, or batches \
               come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
-              place of the round by itself. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
+              place of the round by itself; where they go up and down in turn, one in two or three, means over as many are what is looked at. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
               the same is done with means over rounds, each from one such step to before the next one: a change of these \
               alone. Where the input before the steps comes in bursts, as from loaders that fetch \
               ahead and fall behind (a tenth of all time is what some steps wait more than most of 16 in a row), the same is done with \

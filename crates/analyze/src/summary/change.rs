@@ -50,8 +50,8 @@ pub struct StepChange {
     /// Where only periodic steps changed, every how many these are: then times are means over rounds, each from one of
     /// them to before the next one, and of rounds the middle two fifths.
     pub in_every: Option<u64>,
-    /// Where the input before steps comes in bursts: over so many points in a row, from the first of each side on, times are means,
-    /// and of these the middle two fifths.
+    /// Where steps go up and down in turn, or the input before them comes in bursts: over so many points in a row, from the first of
+    /// each side on, times are means, and of these the middle two fifths.
     pub means_over: Option<u64>,
     /// Bound of the probability that steps without a change show one so clear.
     pub p_value: f64,

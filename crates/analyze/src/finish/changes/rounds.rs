@@ -1,9 +1,7 @@
 //! Changes of means over rounds: of periodic steps, and of steps whose input comes in bursts.
 
-use std::ops::Range;
-
 use super::{Found, mean_of};
-use crate::changes::{self, Change, MIN_PERCENT};
+use crate::changes::{self, Change};
 use crate::finish::narrow;
 use crate::periods::Period;
 
@@ -25,20 +23,25 @@ pub(super) fn of_period(
         });
         rounds.collect()
     };
-    let means = means_of(times);
+    let (means, means_alone) = (means_of(times), alone.map(means_of));
     let place = |round: usize, end: usize| match round {
         0 => Some(0),
         last if last == means.len() => Some(end),
         inside => starts.get(inside).copied(),
     };
-    let of_steps = |found: Found| {
-        let change = found.change;
+    let of_steps = |Found { mut change, mut alone, .. }: Found| {
+        if change.over > 1 && !change.is_gradual {
+            // A round is what is told of.
+            change.over = 1;
+            (change.before, change.after) = change.levels_of(&means);
+            alone = means_alone.as_ref().map(|means| change.levels_of(means));
+        }
         let (from, at, to) = (place(change.from, 0)?, place(change.at, 0)?, place(change.to, times.len())?);
         // A drift begins where all of it does.
         let at = if change.is_gradual { from } else { at };
-        Some(Found { change: Change { from, at, to, ..change }, ..found })
+        Some(Found { change: Change { from, at, to, ..change }, in_every: Some(period.every), alone })
     };
-    let found = Found::of(&means, alone.map(means_of).as_deref(), Some(period.every));
+    let found = Found::of(&means, means_alone.as_deref());
     let found: Vec<Found> = found.into_iter().filter_map(of_steps).collect();
     (!found.is_empty()).then_some(found)
 }
@@ -48,47 +51,15 @@ const APART: f64 = 3.0;
 
 /// The changes of what steps take on average, so many of them in a row.
 pub(super) fn in_a_row(taken: &[u64], alone: &[u64], count: usize) -> Vec<Found> {
-    let means = changes::means(taken, count);
-    let rough = changes::changes(&means);
-    // By single steps.
-    let begin = |round: usize| {
-        let change = rough.iter().find(|change| change.at == round && !change.is_gradual);
-        let about = round * count;
-        change.map_or(about, |change| {
-            let around = (about.saturating_sub(count), (about + count).min(taken.len()));
-            changes::first_of(taken, around, (change.before, change.after))
-        })
-    };
-    let of_steps = |change: &Change| {
-        let mut change = Change {
-            from: begin(change.from),
-            at: begin(change.at),
-            to: if change.to == means.len() { taken.len() } else { begin(change.to) },
-            ..*change
-        };
+    let of_steps = |change: Change| {
         let (before, after) = change.sides();
-        let means_of = |times: &[u64], side: &Range<usize>| {
-            changes::means(times.get(side.clone()).unwrap_or_default(), count)
-        };
-        let levels_of = |times| [&before, &after].map(|side| changes::level(&means_of(times, side)));
-        if !change.is_gradual {
-            [change.before, change.after] = levels_of(taken);
-        }
-        let (smaller, larger) = (change.before.min(change.after), change.before.max(change.after));
-        let is_large = u128::from(larger - smaller) * 100 >= u128::from(smaller) * u128::from(MIN_PERCENT);
-        let [(from, from_variance), (to, to_variance)] = [&before, &after].map(|side| {
-            let means = means_of(taken, side);
+        let [(from, from_variance), (to, to_variance)] = [before, after].map(|side| {
+            let means = changes::means(taken.get(side).unwrap_or_default(), change.over);
             mean_of(&means, 0..means.len())
         });
         let by = if change.after > change.before { to - from } else { from - to };
         let is_clear = by >= APART * (from_variance + to_variance).sqrt();
-        let [before, after] = levels_of(alone);
-        (is_large && is_clear).then_some(Found {
-            change,
-            in_every: None,
-            means_over: Some(count),
-            alone: Some((before, after)),
-        })
+        is_clear.then(|| Found { change, in_every: None, alone: Some(change.levels_of(alone)) })
     };
-    rough.iter().filter_map(of_steps).collect()
+    changes::changes_over(taken, count).into_iter().filter_map(of_steps).collect()
 }
