@@ -6,8 +6,11 @@ use super::MIN_POINTS;
 /// Steps that are looked at together: more than what loaders fetch ahead.
 const TOGETHER: usize = 16;
 
-/// Share of all time that bursts take.
+/// Share of the time of these that bursts take.
 const SHARE: f64 = 0.1;
+
+/// Share of a run in which there are bursts: one long wait, as for the first batch or of each epoch, is none.
+const OFTEN: f64 = 0.3;
 
 /// Most steps of which means are taken.
 const MOST: usize = 32;
@@ -38,8 +41,13 @@ pub(crate) fn comes_in_bursts(input: &[u64], taken: &[u64]) -> bool {
         let usual = middle.map_or(0.0, |(&lower, &upper)| lower.midpoint(upper) as f64);
         some.iter().map(|&input| input as f64 - usual).sum::<f64>()
     };
-    let bursts: f64 = input.chunks(TOGETHER).filter(|some| some.len() > TOGETHER / 2).map(above).sum();
-    bursts > SHARE * taken.iter().map(|&taken| taken as f64).sum::<f64>()
+    let all = |some: &[u64]| some.iter().map(|&taken| taken as f64).sum::<f64>();
+    let together = input.chunks(TOGETHER).zip(taken.chunks(TOGETHER));
+    let together = together.filter(|(input, _)| input.len() > TOGETHER / 2);
+    let (bursts, count) = together.fold((0.0, 0.0), |(bursts, count), (input, taken)| {
+        (bursts + f64::from(u8::from(above(input) > SHARE * all(taken))), count + 1.0)
+    });
+    bursts > OFTEN * count
 }
 
 /// How many steps in a row take, on average, most nearly what the next ones do: one where each waits for what it takes at random,
@@ -48,15 +56,16 @@ pub(crate) fn comes_in_bursts(input: &[u64], taken: &[u64]) -> bool {
 pub(crate) fn steadiest(input: &[u64], taken: &[u64]) -> Option<usize> {
     let mut best: Option<(f64, usize)> = None;
     // Where it is the steps that go up and down, others tell what is usual.
-    let is_of_input = apart(input) >= apart(taken) * OF_INPUT;
+    let is_of_input =
+        comes_in_bursts(input, taken) || apart(input, FEW) >= apart(taken, FEW) * OF_INPUT;
     let most = if is_of_input { MOST.min(taken.len() / (2 * MIN_POINTS)) } else { 1 };
     for count in 1..=most.max(1) {
         let taken = means(taken, count);
         if comes_in_bursts(&means(input, count), &taken) {
             continue;
         }
-        // At random, means scatter by one part in the root of their count.
-        let scatter = apart(&taken) * (count as f64).sqrt();
+        // At random, means scatter by one part in the root of their count. Of more there are fewer to tell a change by.
+        let scatter = apart(&taken, MANY) * (count as f64).powf(0.75);
         let is_less =
             |(least, of): (f64, usize)| scatter < least * if of == 1 { LESS_THAN_SINGLE } else { LESS };
         if best.is_none_or(is_less) {
@@ -69,28 +78,24 @@ pub(crate) fn steadiest(input: &[u64], taken: &[u64]) -> Option<usize> {
 /// Over how many of up to 3 values in a row means scatter by less than half, which is where values go up and down in turn, in the
 /// whole series or in a part of it. Rarer ones than one in three are no matter to medians.
 pub(super) fn turns(values: &[u64]) -> Option<usize> {
-    // Outliers aside, which means have more of.
-    let scatter = |count: usize| {
-        let mut apart = differences(&means(values, count));
-        apart.sort_unstable();
-        let usual = apart.get(..apart.len() * 9 / 10).unwrap_or_default();
-        mean(usual) * (count as f64).sqrt()
-    };
+    let scatter = |count: usize| apart(&means(values, count), SOME) * (count as f64).sqrt();
     let most = scatter(1) * TURNS;
     (2..=MOST_TURNS).find(|&count| scatter(count) < most)
 }
 
-/// What neighbours differ by, on average.
-fn apart(values: &[u64]) -> f64 {
-    mean(&differences(values))
-}
+/// Of what neighbours differ by, the largest parts (one in so many) that are outliers. Means have as many times more as values are in
+/// one.
+const MANY: usize = 4;
+const SOME: usize = 10;
+const FEW: usize = 20;
 
-fn differences(values: &[u64]) -> Vec<u64> {
-    values.iter().zip(values.iter().skip(1)).map(|(one, other)| one.abs_diff(*other)).collect()
-}
-
-fn mean(values: &[u64]) -> f64 {
-    values.iter().map(|&value| value as f64).sum::<f64>() / values.len().max(1) as f64
+/// What neighbours differ by on average, outliers aside.
+fn apart(values: &[u64], outliers: usize) -> f64 {
+    let apart = values.iter().zip(values.iter().skip(1)).map(|(one, other)| one.abs_diff(*other));
+    let mut apart: Vec<u64> = apart.collect();
+    apart.sort_unstable();
+    let usual = apart.get(..apart.len() - apart.len() / outliers).unwrap_or_default();
+    usual.iter().map(|&apart| apart as f64).sum::<f64>() / usual.len().max(1) as f64
 }
 
 /// The means of so many values in a row each, rounded down; of fewer at the end none.

@@ -133,9 +133,16 @@ fn is_made_good(change: &Change, alone: &[u64], input: &[u64]) -> bool {
     against * 2.0 >= moved.0.abs() && against >= CLEARLY * input.1
 }
 
-/// The mean of some of these, and its variance.
+/// One in so many times is an outlier, and counts as the longest of the others.
+const OUTLIERS: usize = 50;
+
+/// The mean of some of these, outliers aside, and its variance.
 fn mean_of(times: &[u64], side: Range<usize>) -> (f64, f64) {
-    let side = times.get(side).unwrap_or_default();
+    let mut side = times.get(side).unwrap_or_default().to_vec();
+    side.sort_unstable();
+    let usual = side.len() - side.len().div_ceil(OUTLIERS);
+    let longest = side.get(usual.saturating_sub(1)).copied().unwrap_or(0);
+    side.iter_mut().for_each(|time| *time = longest.min(*time));
     let count = side.len().max(1) as f64;
     let mean = side.iter().map(|&time| time as f64).sum::<f64>() / count;
     let squares = side.iter().map(|&time| (time as f64 - mean).powi(2)).sum::<f64>();
