@@ -6,16 +6,17 @@ const SINGLY = 120;
 /** Rows of words above the plot, and pixels that a letter of them takes. */
 const WORDS = { rows: 2, letter: 7.5, beside: 4, apart: 6 };
 
-/** Where the words of changes stand, so that none lie over others: each its row, and on which side of its line; no row where there is no
- * room. `lefts` are the lines' places in percent of so many pixels. */
+/** Where the words of changes stand, so that none lie over others or beyond the plot: each its row, and on which side of its line; no row
+ * where there is no room. `lefts` are the lines' places in percent of so many pixels. */
 function placesOfWords(changes, lefts, pixels) {
   const ends = Array(WORDS.rows).fill(-Infinity);
   return changes.map(({ words }, at) => {
-    const isBefore = lefts[at] > 60;
     const line = lefts[at] / 100 * pixels;
-    const begin = isBefore ? line - WORDS.beside - words.length * WORDS.letter : line + WORDS.beside;
-    const row = ends.findIndex((end) => end + WORDS.apart <= begin);
-    if (row >= 0) ends[row] = begin + words.length * WORDS.letter;
+    const wide = words.length * WORDS.letter;
+    const isBefore = line + WORDS.beside + wide > pixels;
+    const begin = isBefore ? line - WORDS.beside - wide : line + WORDS.beside;
+    const row = begin < 0 ? -1 : ends.findIndex((end) => end + WORDS.apart <= begin);
+    if (row >= 0) ends[row] = begin + wide;
     return { row, isBefore };
   });
 }

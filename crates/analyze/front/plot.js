@@ -232,6 +232,14 @@ class Plot {
     ];
   }
 
+  /** How many pixels wide the plot is, without the words beside it: what was drawn before is as wide. */
+  pixels() {
+    const before = this.drawing.querySelector('svg');
+    if (!before) return PLOT.inside;
+    const { paddingLeft, paddingRight } = getComputedStyle(before);
+    return before.getBoundingClientRect().width - parseFloat(paddingLeft) - parseFloat(paddingRight);
+  }
+
   draw() {
     const { lines, marks } = this.shown;
     const rows = rowsDrawn(this.shown, this.zoom.range);
@@ -252,8 +260,7 @@ class Plot {
     const top = (marks?.changes.length ? PLOT.topOfMarks : PLOT.top) + (beyond.length ? PLOT.words : 0);
     const y = (value) => bottom - Math.min(Math.max(share(value), 0), 1) * (bottom - top);
     const x = (step) => this.x(step);
-    // What was drawn before is as wide.
-    const pixels = this.drawing.querySelector('svg')?.getBoundingClientRect().width ?? PLOT.inside;
+    const pixels = marks?.changes.length ? this.pixels() : PLOT.inside;
     const svg = drawn('svg', { class: 'plot', height: PLOT.height, role: 'img', 'aria-label': this.title });
     if (marks) svg.append(...marksBelow(marks, x, { top, bottom }));
     for (const tick of ticks.filter((one, place) => place === 0 || words(one) !== words(ticks[place - 1]))) {

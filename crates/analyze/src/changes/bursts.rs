@@ -56,8 +56,7 @@ pub(crate) fn comes_in_bursts(input: &[u64], taken: &[u64]) -> bool {
 pub(crate) fn steadiest(input: &[u64], taken: &[u64]) -> Option<usize> {
     let mut best: Option<(f64, usize)> = None;
     // Where it is the steps that go up and down, others tell what is usual.
-    let is_of_input =
-        comes_in_bursts(input, taken) || apart(input, FEW) >= apart(taken, FEW) * OF_INPUT;
+    let is_of_input = comes_in_bursts(input, taken) || apart(input, FEW) >= apart(taken, FEW) * OF_INPUT;
     let most = if is_of_input { MOST.min(taken.len() / (2 * MIN_POINTS)) } else { 1 };
     for count in 1..=most.max(1) {
         let taken = means(taken, count);
@@ -86,11 +85,11 @@ pub(super) fn turns(values: &[u64]) -> Option<usize> {
 /// Of what neighbours differ by, the largest parts (one in so many) that are outliers. Means have as many times more as values are in
 /// one.
 const MANY: usize = 4;
-const SOME: usize = 10;
+pub(super) const SOME: usize = 10;
 const FEW: usize = 20;
 
 /// What neighbours differ by on average, outliers aside.
-fn apart(values: &[u64], outliers: usize) -> f64 {
+pub(super) fn apart(values: &[u64], outliers: usize) -> f64 {
     let apart = values.iter().zip(values.iter().skip(1)).map(|(one, other)| one.abs_diff(*other));
     let mut apart: Vec<u64> = apart.collect();
     apart.sort_unstable();

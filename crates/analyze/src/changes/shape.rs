@@ -4,15 +4,19 @@
 //! noise). The line is that of Theil and Sen, over medians of groups; after a level that of least squares over these;
 //! between two levels it joins their medians.
 
-use std::ops::Range;
-
-use super::{Change, MIN_POINTS, median};
+use super::bursts::{SOME, apart};
+use super::{Change, MIN_POINTS, SHORT_POINTS, median, shortest_level};
 
 /// Groups that the line is drawn through.
 const GROUPS: usize = 64;
 
 /// Replaces runs of changes that are a drift by one change each.
 pub(super) fn join_drifts(values: &[u64], inflation: f64, changes: &mut Vec<Change>) {
+    if changes.is_empty() {
+        return;
+    }
+    // The mean deviation of values that neighbours differ by so much.
+    let noise = (apart(values, SOME) / std::f64::consts::SQRT_2).max(1.0);
     let all = std::mem::take(changes);
     let is_upward = |change: &Change| change.after > change.before;
     for run in all.chunk_by(|a, b| is_upward(a) == is_upward(b)) {
@@ -22,48 +26,61 @@ pub(super) fn join_drifts(values: &[u64], inflation: f64, changes: &mut Vec<Chan
         if let Some(first) = run.first_mut().filter(|first| begun < first.at) {
             first.from = first.from.max(begun);
         }
-        match drift(values, inflation, &run) {
+        match drift(values, (noise, inflation), &run) {
             Some((drift, _)) => changes.push(drift),
-            None => changes.extend(join_parts(values, inflation, run)),
+            None => changes.extend(join_parts(values, (noise, inflation), run)),
         }
     }
 }
 
-/// A run of changes of which a part may be a drift, behind a level or before one: the part that a line explains best, and the same
-/// again of what is on both sides of it.
-fn join_parts(values: &[u64], inflation: f64, run: Vec<Change>) -> Vec<Change> {
-    let parts = (0..run.len()).flat_map(|from| (from + 1..=run.len()).map(move |to| from..to));
-    let drift_of = |part: Range<usize>| {
-        let changes = run.get(part.clone())?;
-        let (drift, gain) = drift(values, inflation, changes)?;
-        // A drift from a change on, or to one, is no part of the run: the level between has to be there.
-        let has_level = (part.start == 0 || drift.from - changes.first()?.from >= MIN_POINTS)
-            && (part.end == run.len() || changes.last()?.to - drift.to >= MIN_POINTS);
-        has_level.then_some((part, drift, gain))
+/// A run of changes of which parts may be drifts, behind levels or before them: those parts, none of which share a change, that lines
+/// explain best together. A drift from a change on, or to one, is no part: the level between has to be there.
+fn join_parts(values: &[u64], noise: (f64, f64), run: Vec<Change>) -> Vec<Change> {
+    let least = shortest_level(values.len()).min(SHORT_POINTS);
+    let drift_of = |from: usize, to: usize| {
+        let changes = run.get(from..to)?;
+        let (drift, gain) = drift(values, noise, changes)?;
+        let has_level = (from == 0 || drift.from - changes.first()?.from >= least)
+            && (to == run.len() || changes.last()?.to - drift.to >= least);
+        has_level.then_some((drift, gain))
     };
-    let is_part = |part: &Range<usize>| part.len() < run.len();
-    let Some((part, drift, _)) =
-        parts.filter(is_part).filter_map(drift_of).max_by(|a, b| a.2.total_cmp(&b.2))
-    else {
-        return run;
-    };
-    let mut before = run.get(..part.start).unwrap_or_default().to_vec();
-    let mut after = run.get(part.end..).unwrap_or_default().to_vec();
-    if let Some(last) = before.last_mut() {
-        last.to = drift.from;
+    // What the first of them gain at most, and the drift that the last of these are, from which one on.
+    let mut best: Vec<(f64, Option<(usize, Change)>)> = vec![(0.0, None)];
+    for to in 1..=run.len() {
+        let mut most = (best.last().map_or(0.0, |last| last.0), None);
+        for from in 0..to {
+            if let Some((drift, gain)) = drift_of(from, to)
+                && let Some(before) = best.get(from).map(|before| before.0 + gain)
+                && before > most.0
+            {
+                most = (before, Some((from, drift)));
+            }
+        }
+        best.push(most);
     }
-    if let Some(first) = after.first_mut() {
-        first.from = drift.to;
+    let mut joined: Vec<Change> = Vec::with_capacity(run.len());
+    let mut to = run.len();
+    while let Some(last) = to.checked_sub(1).and_then(|last| run.get(last)) {
+        let is_drift = best.get(to).and_then(|best| best.1);
+        let (from, mut change) = is_drift.unwrap_or((to - 1, *last));
+        // What follows begins where a drift ends, and what is before ends where it begins.
+        if let Some(next) = joined.last_mut() {
+            match (change.is_gradual, next.is_gradual) {
+                (true, false) => next.from = change.to,
+                (false, true) => change.to = next.from,
+                _ => {}
+            }
+        }
+        joined.push(change);
+        to = from;
     }
-    let mut joined = join_parts(values, inflation, before);
-    joined.push(drift);
-    joined.extend(join_parts(values, inflation, after));
+    joined.reverse();
     joined
 }
 
 /// The drift that explains a run of changes in one direction better than they do themselves, and by how much: from its beginning
 /// on, or from some point on.
-fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<(Change, f64)> {
+fn drift(values: &[u64], (noise, inflation): (f64, f64), run: &[Change]) -> Option<(Change, f64)> {
     let (first, last) = run.first().zip(run.last())?;
     let part = values.get(first.from..last.to)?;
     let deviations = |from: usize, to: usize, level: u64| -> f64 {
@@ -81,10 +98,16 @@ fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<(Change, f64)
     // What leads from one level to another has both, its beginning and its end; one change is as good.
     let ramp = (run.len() > 1).then(|| ramp(part)).flatten();
     let lines = [Some((line(part)?, 2)), bend(part).map(|bend| (bend, 3)), ramp.map(|ramp| (ramp, 4))];
-    let lines = lines.into_iter().flatten().map(|(line, figures)| (criterion(line.off(part), figures), line));
-    let (least, line) = lines.min_by(|a, b| a.0.total_cmp(&b.0))?;
+    let lines = lines.into_iter().flatten().map(|(line, figures)| {
+        let off = line.off(part);
+        (criterion(off, figures), off, figures, line)
+    });
+    let (least, off, figures, line) = lines.min_by(|a, b| a.0.total_cmp(&b.0))?;
     let end = |value: f64| value.round().max(0.0) as u64;
-    let gain = criterion(by_levels, 2 * run.len() + 1) - least;
+    let of_levels = 2 * run.len() + 1;
+    // The same criterion for noise that is known: of parts of a run, what they gain can be added.
+    let gain = 2.0 * (by_levels - off) / (noise * inflation.max(1.0))
+        + (of_levels as f64 - figures as f64) * count.ln();
     let drift = || Change {
         from: first.from + line.from,
         at: first.from + line.from,
@@ -95,7 +118,7 @@ fn drift(values: &[u64], inflation: f64, run: &[Change]) -> Option<(Change, f64)
         over: 1,
         p_value: run.iter().map(|change| change.p_value).fold(1.0, f64::min),
     };
-    (gain > 0.0).then(|| (drift(), gain))
+    (least < criterion(by_levels, of_levels)).then(|| (drift(), gain))
 }
 
 /// A level from which a line goes off at `from`, to one that begins at `to`.

@@ -217,7 +217,7 @@ fn what_changes_at_one_place_of_a_round_is_found_where_it_does() {
             let count = length(seed).max(400);
             let place = count * 3 / 5;
             let level = |index: usize| match index {
-                _ if index % every != 0 => 1.0,
+                _ if !index.is_multiple_of(every) => 1.0,
                 _ if index < place => before,
                 _ => after,
             };
@@ -397,6 +397,28 @@ fn what_leads_from_one_level_to_another_is_so_beside_a_change_in_the_same_direct
             let told = (0..50).filter(is_told).count();
             assert!(told >= least, "{told} of 50: +{growth} from {from} to {to} of {count}");
         }
+    }
+}
+
+#[test]
+fn two_drifts_with_a_level_between_are_two() {
+    for count in [1_000, 2_000, 3_000] {
+        let drifts = [count / 6, count * 2 / 3].map(|from| (from, from + count / 8));
+        let is_told = |seed: &u64| {
+            let level = |index: usize| {
+                let led = drifts
+                    .map(|(from, to)| 1.0 + 0.4 * (index.clamp(from, to) - from) as f64 / (to - from) as f64);
+                led[0] * led[1]
+            };
+            let found = changes(&Noise::new(*seed, 0.03, 0.0).series(count, level));
+            assert!(found.len() == 2, "seed {seed}: {found:?}");
+            let near = |at: usize, place: usize| at.abs_diff(place) <= count / 32;
+            found.iter().zip(drifts).all(|(change, (from, to))| {
+                change.is_gradual && near(change.from, from) && near(change.to, to)
+            })
+        };
+        let told = (0..30).filter(is_told).count();
+        assert!(told >= 26, "{told} of 30 in {count}");
     }
 }
 

@@ -155,12 +155,12 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
             let shortest = u64::try_from(shortest_level(times.len())).unwrap_or(u64::MAX);
             let steps = count(shortest.saturating_mul(together).saturating_mul(numbers(series.shift)));
             let periodic = match summary.periodic.iter().any(|periodic| periodic.mode == mode) {
-                true => format!(", or in periodic steps alone for less than {MIN_POINTS} of them,"),
+                true => format!(", or in periodic steps alone for less than {MIN_POINTS} of them"),
                 false => String::new(),
             };
             Verdict::fine(format!(
-                "step times{with_input}{in_bursts} keep their level (what lasts for less than {steps} steps{periodic} may go unseen): a change of {seen} % in the \
-                 middle would have been seen"
+                "step times{with_input}{in_bursts} keep their level (what lasts for less than {steps} steps{periodic}, or comes and goes, may go unseen): a change \
+                 of {seen} % from the middle on would have been seen"
             ))
         }
         Some(seen) => Verdict::unknown(format!(

@@ -376,6 +376,62 @@ fn loaders_that_become_slower_are_found_where_they_do() {
     }
 }
 
+/// So long a step waits, beside what it waits anyway: the first one; one in the middle; one in 100; none.
+const LONG_WAITS: [fn(u64) -> bool; 4] =
+    [|number| number == 0, |number| number == 400, |number| number.is_multiple_of(100), |_| false];
+
+#[test]
+fn long_waits_hide_no_change_of_input_and_make_none() {
+    for (kind, is_long) in LONG_WAITS.iter().enumerate() {
+        for seed in 0..10 {
+            let wait = |number: u64| if is_long(number) { 800_000 * US } else { 0 };
+            // Input that takes 4 ms, and from 600 on 8 ms.
+            let input =
+                |number: u64| if number < 600 { 4_000 } else { 8_000 } * US + random(seed, number, 800 * US);
+            let starved: Vec<Trace> =
+                (0..1_000).map(|number| fed(number, 150, wait(number) + input(number))).collect();
+            let summary = summarise(&starved);
+            let [change] = &summary.changes[..] else { panic!("{kind} {seed}: {:?}", summary.changes) };
+            // The long wait at the step itself is of neither level.
+            assert!(
+                change.step.abs_diff(600) <= 1 && change.kind == ChangeKind::Sudden,
+                "{kind} {seed}: {change:?}"
+            );
+            let off = |ns: u64, expected: u64| ns.abs_diff(expected) < 100 * US;
+            assert!(
+                off(change.before_ns, 5_156 * US) && off(change.after_ns, 9_156 * US),
+                "{kind} {change:?}"
+            );
+            // A loader that is always behind, and makes good what steps take more.
+            let behind = |number: u64| {
+                let preparing_us = if number < 600 { 150 } else { 1_150 };
+                fed(
+                    number,
+                    preparing_us,
+                    wait(number) + 3_000 * US - preparing_us * US + random(seed, number, 300 * US),
+                )
+            };
+            assert_eq!(told(&summarise(&(0..1_000).map(behind).collect::<Vec<_>>())), [], "{kind} {seed}");
+        }
+    }
+}
+
+#[test]
+fn checkpoints_hide_no_change_of_loaders() {
+    for seed in 0..10 {
+        let mut traces = loaded(seed, 2_000, 4, |number| if number < 1_210 { 6_000 } else { 9_000 });
+        // Every 50th step waits for a checkpoint besides.
+        for trace in traces.iter_mut().skip(49).step_by(50) {
+            for span in trace.spans.iter_mut().filter(|span| span.parent.is_none()) {
+                span.end_ns += 15_000 * US;
+            }
+        }
+        let summary = summarise(&traces);
+        let [change] = &summary.changes[..] else { panic!("{seed}: {:?}", summary.changes) };
+        assert!(change.step.abs_diff(1_210) <= 5 && change.means_over.is_some(), "{seed}: {change:?}");
+    }
+}
+
 #[test]
 fn loaders_that_stay_as_fast_are_no_change() {
     // Batches that take as long, some of which take 8 times as long, that take anything, and that take longer a few times in a row.

@@ -18,18 +18,19 @@ const LETTER: f64 = 7.5;
 const BESIDE: f64 = 4.0;
 const APART: f64 = 6.0;
 
-/// Pixels that a page is wide enough for which no script measures.
+/// Pixels that a plot has which no script measures; where a page is narrower, its style leaves the words away.
 const WIDTH: f64 = 600.0;
 
-/// Where the words of changes stand, so that none lie over others: each its row, where there is room for it, and whether they are
-/// before its line. `lefts` are the places of the lines, per cent.
+/// Where the words of changes stand, so that none lie over others or beyond the plot: each its row, where there is room for it, and
+/// whether they are before its line. `lefts` are the places of the lines, per cent.
 fn places_of_words(changes: &[Change], lefts: &[f64]) -> Vec<(Option<usize>, bool)> {
     let mut ends = [f64::NEG_INFINITY; ROWS];
     let place = |(change, &left): (&Change, &f64)| {
-        let (is_before, line) = (left > 60.0, left / 100.0 * WIDTH);
+        let line = left / 100.0 * WIDTH;
         let wide = change.words.chars().count() as f64 * LETTER;
+        let is_before = line + BESIDE + wide > WIDTH;
         let begin = if is_before { line - BESIDE - wide } else { line + BESIDE };
-        let row = ends.iter().position(|end| end + APART <= begin);
+        let row = ends.iter().position(|end| begin >= 0.0 && end + APART <= begin);
         if let Some(end) = row.and_then(|row| ends.get_mut(row)) {
             *end = begin + wide;
         }
@@ -137,7 +138,7 @@ impl Marks {
                 let (anchor, shift) = if is_before { ("end", -BESIDE) } else { ("start", BESIDE) };
                 let y = begin + 10.0;
                 out.push_str(&format!(
-                    "<text class=\"tick change\" x=\"{from:.2}%\" dx=\"{shift:.0}\" y=\"{y:.0}\" text-anchor=\"{anchor}\">{words}</text>\n"
+                    "<text class=\"tick change unmeasured\" x=\"{from:.2}%\" dx=\"{shift:.0}\" y=\"{y:.0}\" text-anchor=\"{anchor}\">{words}</text>\n"
                 ));
             }
         }
@@ -197,8 +198,9 @@ mod tests {
         };
         assert_eq!(places(&[5, 45]), [Some(0), Some(0)]);
         assert_eq!(places(&[5, 10, 15, 50]), [Some(0), Some(1), None, Some(0)]);
-        // Words before their line reach back to those of the others.
+        // Words that would go beyond the plot are before their line, where they reach back to those of others.
         assert_eq!(places(&[50, 65, 70, 98]), [Some(0), Some(1), None, None]);
+        assert_eq!(places(&[10, 66, 100]), [Some(0), Some(1), Some(0)]);
         let marks = Marks { changes: [5, 10, 15].map(change).into(), ..Marks::default() };
         let mut out = String::new();
         marks.draw_above(&|step| step as f64 / 100.0, 38.0, &mut out);

@@ -139,7 +139,7 @@ fn input_in_bursts_is_told_by_means() {
     fed(&mut summary, every(4));
     let kept = fine(RULE, &summary);
     let together = "step times with the input before them, which comes in bursts (4 steps are taken together), keep their level (what \
-                    lasts for less than 80 steps may go unseen)";
+                    lasts for less than 80 steps, or comes and goes, may go unseen)";
     assert!(kept.starts_with(together), "{kept}");
     // 200 steps have room for means over 5.
     fed(&mut summary, every(16));
@@ -342,15 +342,17 @@ fn what_would_not_have_been_seen_is_not_fine() {
     let noise = |step: u64| step * 7_919 % 13 * MS / 50;
     assert_eq!(
         fine(RULE, &with(&|step| 10 * MS + noise(step))),
-        "step times keep their level (what lasts for less than 20 steps may go unseen): a change of 5 % in the middle \
-         would have been seen"
+        "step times keep their level (what lasts for less than 20 steps, or comes and goes, may go unseen): a change of 5 % \
+         from the middle on would have been seen"
     );
     let mut summary = with(&|step| 10 * MS + noise(step));
     let usual = summary.modes[0].steady;
     summary.periodic = vec![PeriodicSteps { mode: Mode::Train, usual, periods: Vec::new() }];
     let kept = fine(RULE, &summary);
     assert!(
-        kept.contains("20 steps, or in periodic steps alone for less than 20 of them, may go unseen"),
+        kept.contains(
+            "20 steps, or in periodic steps alone for less than 20 of them, or comes and goes, may go unseen"
+        ),
         "{kept}"
     );
     // Eight steps each at one of five levels.
