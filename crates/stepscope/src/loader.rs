@@ -68,15 +68,21 @@ impl Taker {
 struct Since(Option<(u64, u64)>);
 
 impl Since {
-    /// There is a batch: the next step of this thread is told of the wait. Without one there are no more, and what was waited
-    /// for no step is none's.
-    fn until_now(self, is_there: bool) {
+    /// There is a batch of `source`: the next step of this thread is told of the wait. Without one there are no more, and what
+    /// was waited for no step is none's.
+    fn until_now(self, source: u64, is_there: bool) {
         let Some((since_ns, around)) = self.0 else { return };
         thread::with_current(|state| match is_there {
-            true => state.wait_before_step(now_ns().saturating_sub(since_ns), around),
-            false => state.waited = (0, 0),
+            true => state.input.add(source, around, now_ns().saturating_sub(since_ns)),
+            false => state.input.end(source),
         });
     }
+}
+
+/// The number of another source of batches, none of which is 0.
+fn next_source() -> u64 {
+    static SOURCES: AtomicU64 = AtomicU64::new(1);
+    SOURCES.fetch_add(1, Ordering::Relaxed)
 }
 
 /// The modes of the loops that ended last on a thread, each in the place of where it is in the program: such a loop begins
@@ -123,7 +129,7 @@ struct Shared {
     next_id: AtomicU64,
     /// Finished batches that nobody has taken yet.
     waiting: AtomicI64,
-    /// Which of all loaders this is.
+    /// Which of all sources this is.
     number: u64,
     /// The batches that were taken last, each in the place of its id.
     taken: [Taken; TAKEN],
@@ -232,12 +238,11 @@ impl Loader {
     /// A loader; the name tells several apart (`train`, `validation`).
     #[must_use]
     pub fn new(name: &str) -> Self {
-        static LOADERS: AtomicU64 = AtomicU64::new(0);
         let shared = Shared {
             name: name.to_owned(),
             next_id: AtomicU64::new(0),
             waiting: AtomicI64::new(0),
-            number: LOADERS.fetch_add(1, Ordering::Relaxed),
+            number: next_source(),
             taken: std::array::from_fn(|_| Taken::default()),
             taker: Mutex::default(),
         };
@@ -286,7 +291,7 @@ impl Loader {
         let (start, since) = self.shared.taker().look();
         let guard = enter(&DATA_WAIT, start, &[]);
         let received = receive();
-        since.until_now(received.is_some());
+        since.until_now(self.shared.number, received.is_some());
         let Some(Traced { item, origin }) = received else {
             self.shared.taker().end();
             return None;
@@ -335,34 +340,64 @@ pub fn batches<I: IntoIterator>(items: I) -> Batches<I::IntoIter> {
     let ended = ENDED.try_with(Cell::get).unwrap_or_default();
     let known = ended.get(place(location)).copied().flatten().filter(|&(of, _)| of == location);
     let taker = Taker { steps: None, mode: known.map(|(_, mode)| mode) };
-    Batches { items: items.into_iter(), location, taker }
+    Batches { items: items.into_iter(), of: Loop { location, number: next_source(), taker } }
 }
 
 /// See [`batches`].
 #[derive(Debug, Clone)]
 pub struct Batches<I> {
     items: I,
+    /// What is dropped with it is in here: who borrows `items` for no longer than a statement still can.
+    of: Loop,
+}
+
+/// A loop over [`Batches`].
+#[derive(Debug)]
+struct Loop {
     location: usize,
+    /// Which of all sources this is.
+    number: u64,
     taker: Taker,
+}
+
+impl Clone for Loop {
+    fn clone(&self) -> Self {
+        Self { number: next_source(), ..*self }
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        // Who has not waited yet has nothing to leave.
+        if self.taker.steps.is_some() {
+            thread::lightly_with_known(|state| state.input.leave(self.number));
+        }
+    }
+}
+
+impl Loop {
+    /// The next loop at this place begins with a wait that is for the same.
+    fn remember(&self) {
+        let Some(mode) = self.taker.mode else { return };
+        let mut ended = ENDED.try_with(Cell::get).unwrap_or_default();
+        if let Some(slot) = ended.get_mut(place(self.location)) {
+            *slot = Some((self.location, mode));
+        }
+        // (Where the thread ends nobody asks any more.)
+        let _ = ENDED.try_with(|cell| cell.set(ended));
+    }
 }
 
 impl<I: Iterator> Iterator for Batches<I> {
     type Item = I::Item;
 
     fn next(&mut self) -> Option<I::Item> {
-        let (start, since) = self.taker.look();
+        let (start, since) = self.of.taker.look();
         let _wait = enter(&DATA_WAIT, start, &[]);
         let item = self.items.next();
-        since.until_now(item.is_some());
-        if item.is_none()
-            && let Some(mode) = self.taker.mode
-        {
-            let mut ended = ENDED.try_with(Cell::get).unwrap_or_default();
-            if let Some(slot) = ended.get_mut(place(self.location)) {
-                *slot = Some((self.location, mode));
-            }
-            // (Where the thread ends nobody asks any more.)
-            let _ = ENDED.try_with(|cell| cell.set(ended));
+        since.until_now(self.of.number, item.is_some());
+        if item.is_none() {
+            self.of.remember();
         }
         item
     }

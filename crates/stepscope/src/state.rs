@@ -2,6 +2,7 @@
 //! sections, without locks and, once warm, without allocation. How roots of traces begin is in `roots`, how sections end in
 //! `finish`.
 
+mod input;
 mod roots;
 
 use std::cell::OnceCell;
@@ -26,6 +27,7 @@ use crate::sys;
 use crate::thread::ThreadShared;
 use crate::trace::TracePool;
 use crate::visit;
+use input::Input;
 
 /// The state of one thread for one recorder.
 #[derive(Debug)]
@@ -38,9 +40,8 @@ pub(crate) struct ThreadState {
     pub(crate) number: u64,
     /// Steps that have begun on this thread, and the mode of the last one.
     pub(crate) steps: (u64, Mode),
-    /// For how long it has waited for batches, in no step, since the last one began, and in which section: the waits in others
-    /// were for no step.
-    pub(crate) waited: (u64, u64),
+    /// For how long it has waited for batches.
+    pub(crate) input: Input,
     /// Whether ended sections are summed up.
     pub(crate) keeps_sums: bool,
     /// The first `depth` are entered.
@@ -98,7 +99,7 @@ impl ThreadState {
             shared,
             number,
             steps: (0, Mode::Train),
-            waited: (0, 0),
+            input: Input::default(),
             frames: Vec::with_capacity(KEPT_FRAMES),
             depth: 0,
             places: Places::default(),
@@ -136,18 +137,6 @@ impl ThreadState {
     /// The key of the innermost section, 0 outside of all.
     pub(crate) fn around(&self) -> u64 {
         self.current().map_or(0, |section| section.key)
-    }
-
-    /// Adds a wait inside of the section with that key to the input before the next step, if that begins in there, too.
-    pub(crate) fn wait_before_step(&mut self, waited_ns: u64, around: u64) {
-        let before_ns = if self.waited.1 == around { self.waited.0 } else { 0 };
-        self.waited = (before_ns.saturating_add(waited_ns), around);
-    }
-
-    /// A step begins: the input before it, where there was any.
-    fn take_input_before(&mut self) -> Option<u64> {
-        let (waited_ns, around) = std::mem::take(&mut self.waited);
-        (waited_ns > 0 && around == self.around()).then_some(waited_ns)
     }
 
     /// The key of the innermost section entered on this thread that leaves a span.

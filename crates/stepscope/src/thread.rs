@@ -106,6 +106,15 @@ pub(crate) fn lightly_with_current<R>(f: impl FnOnce(&mut ThreadState) -> R) -> 
     lightly_with_id(crate::recorder::current_id(), f)
 }
 
+/// As [`lightly_with_current`], where this thread has a state.
+pub(crate) fn lightly_with_known<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {
+    let id = crate::recorder::current_id();
+    if id == 0 || is_suppressed() {
+        return None;
+    }
+    with_id(id, || None, f)
+}
+
 /// As [`with_beginning`], likewise.
 #[inline(always)]
 pub(crate) fn lightly_with_beginning<R>(f: impl FnOnce(&mut ThreadState) -> R) -> Option<R> {

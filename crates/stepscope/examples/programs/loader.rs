@@ -60,6 +60,53 @@ pub(crate) fn evaluate(from: &str) {
     }
 }
 
+/// Numbers from 0 to `count`, each after `millis`.
+fn slow(count: u64, millis: u64) -> impl Iterator<Item = u64> {
+    (0..count).inspect(move |_| std::thread::sleep(Duration::from_millis(millis)))
+}
+
+/// Eight batches, 4 ms each, for steps that take them from more than one source, or with other loops in between.
+pub(crate) fn sources(case: &str) {
+    let _run = crate::start();
+    let evaluate = || drop(section!("evaluate", phase = Evaluation));
+    match case {
+        // With another one that is shorter, and begins again.
+        "two" => {
+            let mut other = stepscope::batches(slow(2, 2));
+            for number in stepscope::batches(slow(8, 4)) {
+                if other.next().is_none() {
+                    other = stepscope::batches(slow(2, 2));
+                    assert_eq!(other.next(), Some(0));
+                }
+                let _step = stepscope::step!(number);
+            }
+        }
+        // Between a batch and its step.
+        "between" => {
+            for number in stepscope::batches(slow(8, 4)) {
+                stepscope::batches(slow(2, 2)).for_each(|_| evaluate());
+                let _step = stepscope::step!(number);
+            }
+        }
+        // Left early, before the wait.
+        "before" => {
+            for number in stepscope::batches(slow(8, 4)) {
+                drop(stepscope::step!(number));
+                stepscope::batches(slow(9, 2)).take(2).for_each(|_| evaluate());
+            }
+        }
+        // Two for one, of a source that is there for no longer.
+        "chunks" => {
+            let mut items = slow(8, 4);
+            for number in 0..4 {
+                assert_eq!(stepscope::batches(items.by_ref()).take(2).count(), 2);
+                let _step = stepscope::step!(number);
+            }
+        }
+        _ => unreachable!("{case}"),
+    }
+}
+
 pub(crate) fn run(batches: u64) {
     let run = crate::start();
     let loader = Loader::new("train");

@@ -101,6 +101,7 @@ fn main() {
         "loader" => loader::run(number(1)),
         "iterate" => loader::iterate(number(1)),
         "evaluate" => loader::evaluate(argument(1)),
+        "sources" => loader::sources(argument(1)),
         "planted" => planted::run(argument(1), number(2), number(3)),
         "ranks" => ranks::run(argument(1), number(2)),
         "profiled" => profiled::run(number(1)),

@@ -144,3 +144,34 @@ fn waits_between_steps_are_for_the_steps_of_their_loop() {
         }
     }
 }
+
+/// The training steps of what takes batches from several sources, 4 ms each: the input before each is at least so long, and no
+/// longer than from the step before it, or one of `others`, without what loops in between wait for.
+fn sources(case: &str, at_least_ns: u64, others: &[&str], between_ns: u64) {
+    let recording = Program::new(&["sources", case]).succeed().recording();
+    check::all(&recording);
+    let steps = recording.steps();
+    assert!(!steps.is_empty());
+    for step in steps.iter().filter(|step| step.text(attr::MODE).is_none()) {
+        let is_before = |span: &&crate::common::Span| span.end_ns <= step.start_ns;
+        let is_other = |span: &&crate::common::Span| others.contains(&&*span.name) || span.name == "step";
+        let before_ns =
+            recording.spans.iter().filter(is_before).filter(is_other).map(|span| span.end_ns).max();
+        let waited_ns = step.int(attr::INPUT_BEFORE_NS).map(|ns| u64::try_from(ns).unwrap());
+        let most_ns = step.start_ns - before_ns.unwrap_or(0) - between_ns;
+        let is_right = waited_ns.is_some_and(|ns| (at_least_ns..=most_ns).contains(&ns));
+        assert!(is_right, "{case}: {waited_ns:?} of {at_least_ns}..={most_ns} {step:?}");
+    }
+}
+
+#[test]
+fn each_source_of_a_step_counts_for_it() {
+    sources("two", 6_000_000, &[], 0);
+    sources("chunks", 8_000_000, &[], 0);
+}
+
+#[test]
+fn what_others_wait_for_is_no_input_of_a_step() {
+    sources("before", 4_000_000, &["evaluate"], 0);
+    sources("between", 4_000_000, &[], 4_000_000);
+}
