@@ -34,6 +34,8 @@ struct Taker {
     /// Steps of its thread until the last wait.
     steps: Option<u64>,
     mode: Option<Mode>,
+    /// Modes of the steps that began between two waits, one each time, by bits.
+    modes: u8,
 }
 
 impl Taker {
@@ -44,36 +46,41 @@ impl Taker {
             let around = (!state.is_in_step()).then(|| state.around());
             (state.steps, around)
         }) {
-            since.0 = around.map(|around| (now_ns(), around));
             let begun = self.steps.map_or(0, |before| steps.wrapping_sub(before));
             match begun {
                 0 => {}
-                1 => self.mode = Some(mode),
+                1 => {
+                    self.mode = Some(mode);
+                    self.modes |= 1 << mode as u8;
+                }
                 // Another loop may have been there.
                 _ => self.mode = self.mode.or(Some(mode)),
             }
             self.steps = Some(steps);
+            // Where a loop has steps of several modes, or had none yet, nobody knows which comes next.
+            let only = self.mode.filter(|&mode| self.modes == 1 << mode as u8);
+            since.0 = around.map(|around| (now_ns(), only, around));
         }
         (Start { mode: self.mode, ..Start::default() }, since)
     }
 
     /// There are no more: what begins from now on is of other loops.
     fn end(&mut self) {
-        self.steps = None;
+        (self.steps, self.modes) = (None, 0);
     }
 }
 
-/// When a wait in no step began, and inside of which section.
+/// When a wait in no step began, for steps of which mode alone it is, where that is known, and inside of which section.
 #[derive(Debug, Clone, Copy)]
-struct Since(Option<(u64, u64)>);
+struct Since(Option<(u64, Option<Mode>, u64)>);
 
 impl Since {
     /// There is a batch of `source`: the next step of this thread is told of the wait. Without one there are no more, and what
     /// was waited for no step is none's.
     fn until_now(self, source: u64, is_there: bool) {
-        let Some((since_ns, around)) = self.0 else { return };
+        let Some((since_ns, mode, around)) = self.0 else { return };
         thread::with_current(|state| match is_there {
-            true => state.input.add(source, around, now_ns().saturating_sub(since_ns)),
+            true => state.input.add(source, mode, around, now_ns().saturating_sub(since_ns)),
             false => state.input.end(source),
         });
     }
@@ -339,7 +346,7 @@ pub fn batches<I: IntoIterator>(items: I) -> Batches<I::IntoIter> {
     let location = std::ptr::from_ref(Location::caller()).addr();
     let ended = ENDED.try_with(Cell::get).unwrap_or_default();
     let known = ended.get(place(location)).copied().flatten().filter(|&(of, _)| of == location);
-    let taker = Taker { steps: None, mode: known.map(|(_, mode)| mode) };
+    let taker = Taker { mode: known.map(|(_, mode)| mode), ..Taker::default() };
     Batches { items: items.into_iter(), of: Loop { location, number: next_source(), taker } }
 }
 

@@ -95,6 +95,36 @@ pub(crate) fn sources(case: &str) {
                 stepscope::batches(slow(9, 2)).take(2).for_each(|_| evaluate());
             }
         }
+        // Evaluation with steps, left early, whose loader stays.
+        "steps" => {
+            let loader = Loader::new("eval");
+            for number in stepscope::batches(slow(8, 4)) {
+                drop(stepscope::step!(number));
+                // (Of one step between two waits nobody knows whether it is of their loop.)
+                if number % 2 == 0 {
+                    continue;
+                }
+                for number in 0..9_u64 {
+                    let batch = loader.produce(|| number);
+                    assert_eq!(loader.wait(|| slow(1, 2).next().map(|_| batch)), Some(number));
+                    if number == 2 {
+                        break;
+                    }
+                    let _step = stepscope::step!(number, mode = eval);
+                }
+                // A section of no step, before which all of evaluation is over.
+                evaluate();
+            }
+        }
+        // Steps of two modes in turns.
+        "turns" => {
+            for number in stepscope::batches(slow(8, 4)) {
+                drop(match number % 2 {
+                    0 => stepscope::step!(number),
+                    _ => stepscope::step!(number, mode = eval),
+                });
+            }
+        }
         // Two for one, of a source that is there for no longer.
         "chunks" => {
             let mut items = slow(8, 4);

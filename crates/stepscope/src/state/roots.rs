@@ -48,7 +48,7 @@ impl ThreadState {
         }
         self.begin_in(open, place, spec, trace, flags);
         if kind == SectionKind::Step
-            && let Some(waited_ns) = self.input.take(self.around())
+            && let Some(waited_ns) = self.input.take(about.mode, self.around())
         {
             open.push(true, Entry::Field(attr::INPUT_BEFORE_NS, waited_ns.into()));
         }

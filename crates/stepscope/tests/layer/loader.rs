@@ -168,10 +168,12 @@ fn sources(case: &str, at_least_ns: u64, others: &[&str], between_ns: u64) {
 fn each_source_of_a_step_counts_for_it() {
     sources("two", 6_000_000, &[], 0);
     sources("chunks", 8_000_000, &[], 0);
+    sources("turns", 4_000_000, &[], 0);
 }
 
 #[test]
 fn what_others_wait_for_is_no_input_of_a_step() {
     sources("before", 4_000_000, &["evaluate"], 0);
+    sources("steps", 4_000_000, &["evaluate"], 0);
     sources("between", 4_000_000, &[], 4_000_000);
 }
