@@ -46,22 +46,27 @@ impl Taker {
             let around = (!state.is_in_step()).then(|| state.around());
             (state.steps, around)
         }) {
-            let begun = self.steps.map_or(0, |before| steps.wrapping_sub(before));
-            match begun {
-                0 => {}
-                1 => {
-                    self.mode = Some(mode);
-                    self.modes |= 1 << mode as u8;
-                }
-                // Another loop may have been there.
-                _ => self.mode = self.mode.or(Some(mode)),
-            }
-            self.steps = Some(steps);
+            self.see(steps, mode);
             // Where a loop has steps of several modes, or had none yet, nobody knows which comes next.
             let only = self.mode.filter(|&mode| self.modes == 1 << mode as u8);
             since.0 = around.map(|around| (now_ns(), only, around));
         }
         (Start { mode: self.mode, ..Start::default() }, since)
+    }
+
+    /// So many steps have begun on this thread, the last one of `mode`.
+    fn see(&mut self, steps: u64, mode: Mode) {
+        let begun = self.steps.map_or(0, |before| steps.wrapping_sub(before));
+        match begun {
+            0 => {}
+            1 => {
+                self.mode = Some(mode);
+                self.modes |= 1 << mode as u8;
+            }
+            // Another loop may have been there.
+            _ => self.mode = self.mode.or(Some(mode)),
+        }
+        self.steps = Some(steps);
     }
 
     /// There are no more: what begins from now on is of other loops.
@@ -92,7 +97,7 @@ fn next_source() -> u64 {
     SOURCES.fetch_add(1, Ordering::Relaxed)
 }
 
-/// The modes of the loops that ended last on a thread, each in the place of where it is in the program: such a loop begins
+/// The modes of the loops that ended last on a thread, or were left, each in the place of where it is in the program: such a loop begins
 /// with a wait, before the first of its steps.
 type Ended = [Option<(usize, Mode)>; 16];
 
@@ -376,9 +381,20 @@ impl Clone for Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         // Who has not waited yet has nothing to leave.
-        if self.taker.steps.is_some() {
-            thread::lightly_with_known(|state| state.input.leave(self.number));
+        if self.taker.steps.is_none() {
+            return;
         }
+        let last = thread::lightly_with_known(|state| {
+            state.input.leave(self.number);
+            state.steps
+        });
+        // It may have been left after its first step, before the next wait.
+        if let Some((steps, mode)) = last
+            && self.taker.mode.is_none()
+        {
+            self.taker.see(steps, mode);
+        }
+        self.remember();
     }
 }
 

@@ -116,6 +116,22 @@ pub(crate) fn sources(case: &str) {
                 evaluate();
             }
         }
+        // Evaluation from an iterator, left early: before a step, and after one.
+        "left" => {
+            for _ in 0..2 {
+                drop(stepscope::step!(0));
+                for number in stepscope::batches(0..9_u64) {
+                    if number == 1 {
+                        break;
+                    }
+                    let _step = stepscope::step!(number, mode = eval);
+                }
+                drop(stepscope::step!(1));
+                for number in stepscope::batches(0..9_u64).take(1) {
+                    let _step = stepscope::step!(number, mode = eval);
+                }
+            }
+        }
         // Steps of two modes in turns.
         "turns" => {
             for number in stepscope::batches(slow(8, 4)) {

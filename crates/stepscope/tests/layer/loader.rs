@@ -145,6 +145,15 @@ fn waits_between_steps_are_for_the_steps_of_their_loop() {
     }
 }
 
+#[test]
+fn a_loop_that_was_left_early_is_known_when_it_comes_again() {
+    let recording = Program::new(&["sources", "left"]).succeed().recording();
+    let mut waits: Vec<_> = recording.named("data_wait").collect();
+    waits.sort_by_key(|wait| wait.start_ns);
+    let modes: Vec<&str> = waits.iter().map(|wait| wait.text(attr::MODE).unwrap_or("train")).collect();
+    assert_eq!(modes, ["train", "eval", "train", "eval", "eval", "eval"]);
+}
+
 /// The training steps of what takes batches from several sources, 4 ms each: the input before each is at least so long, and no
 /// longer than from the step before it, or one of `others`, without what loops in between wait for.
 fn sources(case: &str, at_least_ns: u64, others: &[&str], between_ns: u64) {
