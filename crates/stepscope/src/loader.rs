@@ -43,7 +43,8 @@ impl Taker {
     fn look(&mut self) -> (Start, Since) {
         let mut since = Since(None);
         if let Some(((steps, mode), around)) = thread::with_beginning(|state| {
-            let around = (!state.is_in_step()).then(|| state.around());
+            let around = (!state.is_in_step() && !state.input.is_waiting).then(|| state.around());
+            state.input.is_waiting |= around.is_some();
             (state.steps, around)
         }) {
             self.see(steps, mode);
@@ -76,18 +77,30 @@ impl Taker {
 }
 
 /// When a wait in no step began, for steps of which mode alone it is, where that is known, and inside of which section.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct Since(Option<(u64, Option<Mode>, u64)>);
 
 impl Since {
     /// There is a batch of `source`: the next step of this thread is told of the wait. Without one there are no more, and what
     /// was waited for no step is none's.
-    fn until_now(self, source: u64, is_there: bool) {
-        let Some((since_ns, mode, around)) = self.0 else { return };
-        thread::with_current(|state| match is_there {
-            true => state.input.add(source, mode, around, now_ns().saturating_sub(since_ns)),
-            false => state.input.end(source),
+    fn until_now(mut self, source: u64, is_there: bool) {
+        let Some((since_ns, mode, around)) = self.0.take() else { return };
+        thread::with_current(|state| {
+            state.input.is_waiting = false;
+            match is_there {
+                true => state.input.add(source, mode, around, now_ns().saturating_sub(since_ns)),
+                false => state.input.end(source),
+            }
         });
+    }
+}
+
+impl Drop for Since {
+    fn drop(&mut self) {
+        // Where the source panicked.
+        if self.0.is_some() {
+            thread::lightly_with_known(|state| state.input.is_waiting = false);
+        }
     }
 }
 

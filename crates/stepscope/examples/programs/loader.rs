@@ -132,6 +132,26 @@ pub(crate) fn sources(case: &str) {
                 }
             }
         }
+        // Through another one, of an iterator or a loader, after a panic in there; two of three batches are skipped.
+        "nested" | "nested_loader" => {
+            let fails = std::panic::catch_unwind(|| {
+                stepscope::batches(std::iter::from_fn(|| -> Option<u64> {
+                    std::panic::resume_unwind(Box::new(()))
+                }))
+                .next()
+            });
+            assert!(fails.is_err());
+            let (loader, mut items) = (Loader::new("inner"), slow(9, 4));
+            let mut from_loader = || loader.wait(|| items.next().map(|number| loader.produce(|| number)));
+            let mut from_iterator = stepscope::batches(slow(9, 4));
+            let batches = std::iter::from_fn(|| match case {
+                "nested" => from_iterator.next(),
+                _ => from_loader(),
+            });
+            for number in stepscope::batches(batches).filter(|number| number % 3 == 2) {
+                let _step = stepscope::step!(number);
+            }
+        }
         // Steps of two modes in turns.
         "turns" => {
             for number in stepscope::batches(slow(8, 4)) {

@@ -26,6 +26,8 @@ pub(crate) struct Input {
     /// The first `count` are there.
     waits: [Wait; SOURCES],
     count: usize,
+    /// In a wait that is to be added: those inside of it are part of it.
+    pub(crate) is_waiting: bool,
 }
 
 impl Input {

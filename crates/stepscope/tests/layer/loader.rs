@@ -177,6 +177,8 @@ fn sources(case: &str, at_least_ns: u64, others: &[&str], between_ns: u64) {
 fn each_source_of_a_step_counts_for_it() {
     sources("two", 6_000_000, &[], 0);
     sources("chunks", 8_000_000, &[], 0);
+    sources("nested", 12_000_000, &[], 0);
+    sources("nested_loader", 12_000_000, &[], 0);
     sources("turns", 4_000_000, &[], 0);
 }
 
