@@ -166,7 +166,9 @@ attributes! {
     /// last lay finished and nobody had taken it. It waited for a place in the queue.
     BATCH_SLOT_WAIT_NS = "stepscope.batch.slot_wait_ns", Int, "ns", Root, Contract, [];
     /// For how long the thread of a step waited for batches in no step since the last one on it: for its own, where the loop
-    /// takes them before the step begins. Absent where it did not.
+    /// takes them before the step begins. Only waits in the same section as the step begins in count, or like it in none: not
+    /// those in a function with a section of its own, nor any where the step is made in such a function. And of those none for
+    /// steps of another mode, nor for another loop that ended or was left before the last wait. Absent where there was none.
     INPUT_BEFORE_NS = "stepscope.input_before_ns", Int, "ns", Root, Contract, [];
     /// Name of the thread that made the batch.
     BATCH_WORKER = "stepscope.batch.worker", Str, "", Wait, Contract, [];
