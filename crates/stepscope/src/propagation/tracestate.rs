@@ -24,17 +24,17 @@ pub(super) fn parse(text: &str) -> Option<String> {
     Some(texts.join(","))
 }
 
-/// `name`, or `tenant@system`.
+/// `name`, or `tenant@system`. Names may begin with a digit since level 2; a system only with a letter.
 fn is_key(key: &str) -> bool {
     let is_name = |text: &str, max: usize, first: fn(&u8) -> bool| {
         let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/');
         text.as_bytes().first().is_some_and(first) && text.len() <= max && text.bytes().all(is_part)
     };
+    let is_first = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     match key.split_once('@') {
-        None => is_name(key, 256, u8::is_ascii_lowercase),
+        None => is_name(key, 256, is_first),
         Some((tenant, system)) => {
-            is_name(tenant, 241, |byte| byte.is_ascii_lowercase() || byte.is_ascii_digit())
-                && is_name(system, 14, u8::is_ascii_lowercase)
+            is_name(tenant, 241, is_first) && is_name(system, 14, u8::is_ascii_lowercase)
         }
     }
 }
