@@ -107,8 +107,9 @@ pub struct MemoryFigures {
     pub live_bytes: Option<u64>,
 }
 
-/// What became of the spans of a run since its start, as of the last time that the background thread wrote, twice a
-/// second, or answered a flush.
+/// What became of the spans of a run since its start. What ended is as of now. What left, and what was lost on the way, is as of
+/// the last time that the background thread wrote, twice a second, or answered a flush: spans that it has not seen yet are among
+/// those emitted alone.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct SpanFigures {
