@@ -176,6 +176,16 @@ class Changes(unittest.TestCase):
         changed["bottlenecks"][0]["predicted_gain"]["saved_ns_per_step"] += 1
         self.assertNotEqual(differences(changed), [])
 
+    def each_figure_counts(self, report, made):
+        """Of the change of a report on steps as they were `made`."""
+        for key, value in report()["detailed_metrics"]["changes"][0].items():
+            if isinstance(value, int):
+                changed = report()
+                changed["detailed_metrics"]["changes"][0][key] = value + 1
+                if key == "step":
+                    changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
+                self.assertNotEqual(differences(changed, made), [], key)
+
     def test_periodic_steps_change_by_means_over_rounds(self):
         self.assertEqual(differences(slower_by_every_fourth(), periodic_steps()), [])
         for key, value in slower_by_every_fourth()["detailed_metrics"]["changes"][0].items():
@@ -187,14 +197,7 @@ class Changes(unittest.TestCase):
     def test_the_input_before_the_steps_is_a_part_of_what_they_take(self):
         made = waiting()
         self.assertEqual(differences(slower_by_input(), made), [])
-        change = slower_by_input()["detailed_metrics"]["changes"][0]
-        for key, value in change.items():
-            if isinstance(value, int):
-                changed = slower_by_input()
-                changed["detailed_metrics"]["changes"][0][key] = value + 1
-                if key == "step":
-                    changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
-                self.assertNotEqual(differences(changed, made), [], key)
+        self.each_figure_counts(slower_by_input, made)
         section = {"path": "step", "before_ns": 1, "after_ns": 2}
         others = {"phase": "forward", "is_between": False, "before_ns": 1, "after_ns": 1, "step_before_ns": 1, "step_after_ns": 1, "section": section}
         for key, value in others.items():
@@ -209,13 +212,7 @@ class Changes(unittest.TestCase):
     def test_input_in_bursts_is_a_part_of_means_over_several_steps(self):
         made = waiting_in_bursts()
         self.assertEqual(differences(slower_by_bursts(), made), [])
-        for key, value in slower_by_bursts()["detailed_metrics"]["changes"][0].items():
-            if isinstance(value, int):
-                changed = slower_by_bursts()
-                changed["detailed_metrics"]["changes"][0][key] = value + 1
-                if key == "step":
-                    changed["bottlenecks"][0]["evidence"]["since_step"] = value + 1
-                self.assertNotEqual(differences(changed, made), [], key)
+        self.each_figure_counts(slower_by_bursts, made)
 
     def test_the_ends_of_a_drift_are_those_of_a_line(self):
         # Of 0 to 99: 33 values around 16 and as many around 83, by a quarter of 67 further.
