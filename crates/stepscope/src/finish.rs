@@ -392,18 +392,33 @@ impl ThreadState {
     /// real span never come. Not part of the aggregates.
     pub(crate) fn mark(&mut self, source: Source, kind: SectionKind, epoch: Option<u64>) {
         let run = self.recorder.run_parent();
-        if self.recorder.traces.join(run.trace).is_none() {
-            return;
-        }
         let spec = Spec { kind: Some(kind), ..Spec::default() };
-        let span_id = self.next_span_id();
-        let open = self.section_of_run(source, &spec, run, span_id, run.span_id);
+        let open = if self.recorder.traces.join(run.trace).is_some() {
+            let span_id = self.next_span_id();
+            self.section_of_run(source, &spec, run, span_id, run.span_id)
+        } else {
+            let Some(open) = self.mark_elsewhere(source, &spec, run) else { return };
+            open
+        };
         if let Some(epoch) = epoch {
             open.push(true, Entry::Field(attr::EPOCH, epoch.into()));
         }
-        self.export(&open, run.trace, &Stay { exit_ns: open.start_ns(), ..Stay::default() });
+        let trace = open.trace();
+        if let Some(trace) = trace {
+            self.export(&open, trace, &Stay { exit_ns: open.start_ns(), ..Stay::default() });
+            self.traces.leave(&self.recorder.traces, trace);
+        }
         self.spare = Some(open);
-        self.traces.leave(&self.recorder.traces, run.trace);
+    }
+
+    /// A mark in a trace of its own, which continues that of the run: it has no room for more. `None` where it has ended.
+    #[cold]
+    fn mark_elsewhere(&mut self, source: Source, spec: &Spec, run: Parent) -> Option<Box<Open>> {
+        self.recorder.traces.about(run.trace)?;
+        let open = self.spare.take().unwrap_or_default();
+        open.reset(self.number, self.shared.id);
+        let place = self.recorder.place(run.path, source, source.name(), spec);
+        self.begin_elsewhere(&open, place, spec, run).then_some(open)
     }
 
     /// A section of the run's trace, which somebody has joined for it.

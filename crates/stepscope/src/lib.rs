@@ -64,6 +64,7 @@ mod network;
 mod open;
 mod os;
 mod overwrite;
+mod own_file;
 mod places;
 mod polls;
 mod proc_file;

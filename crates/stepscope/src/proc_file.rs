@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::own_file::OwnFile;
 use crate::sys;
 
 /// Of the descriptors that the process may have, this part is kept at most.
@@ -26,15 +27,16 @@ fn bound() -> u64 {
     *BOUND.get_or_init(|| (sys::most_files().unwrap_or(0) / KEPT_PART).min(MOST_KEPT))
 }
 
-/// An open file that counts among those kept.
+/// An open file that counts among those kept. Where the program has closed it, what is read is that of another one: it is none of
+/// the figures that are looked for, and is left as it is.
 #[derive(Debug)]
-struct Kept(File);
+struct Kept(OwnFile);
 
 impl Kept {
     /// Keeps `file`, or gives it back where there are enough.
     fn new(file: File) -> Result<Self, File> {
         if KEPT.fetch_add(1, Ordering::Relaxed) < bound() {
-            Ok(Self(file))
+            Ok(Self(OwnFile::new(file)))
         } else {
             KEPT.fetch_sub(1, Ordering::Relaxed);
             Err(file)
@@ -79,8 +81,8 @@ impl ProcFile {
                 Err(_) => self.state = State::Refused,
             }
         }
-        let State::Open(Kept(file)) = &self.state else { return None };
-        read(file, &mut self.read_bytes).ok()
+        let State::Open(Kept(kept)) = &self.state else { return None };
+        read(kept.file()?, &mut self.read_bytes).ok()
     }
 
     /// What one call gives.

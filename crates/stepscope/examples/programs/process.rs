@@ -77,6 +77,29 @@ fn stop_ignoring_interrupts() {
     unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
 }
 
+/// Closes what it has not opened, as programs that become daemons do, and opens files of its own, which get the numbers.
+fn close_all(guard: stepscope::Guard) {
+    assert!(guard.flush(Duration::from_secs(10)).is_complete());
+    for descriptor in 3..100 {
+        // SAFETY: nobody is harmed who does not take a descriptor for its own still: that it does not is what is tried.
+        unsafe { libc::close(descriptor) };
+    }
+    let folder = std::env::temp_dir().join(format!("stepscope-closes-all-{}", std::process::id()));
+    std::fs::create_dir(&folder).unwrap();
+    let paths: Vec<_> = (0..50).map(|number| folder.join(number.to_string())).collect();
+    let mut files: Vec<_> = paths.iter().map(|path| std::fs::File::create_new(path).unwrap()).collect();
+    files.iter_mut().for_each(|file| file.write_all(b"before ").unwrap());
+    work(5..8);
+    assert!(guard.flush(Duration::from_secs(10)).is_complete());
+    drop(guard);
+    // They are open, and nothing else has been written to them.
+    files.iter_mut().for_each(|file| file.write_all(b"after").unwrap());
+    let intact = paths.iter().filter(|path| std::fs::read(path).unwrap() == b"before after").count();
+    say("files", files.len() as u64);
+    say("intact", intact as u64);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 /// Forks; the child records (nothing), and the parent waits for it.
 fn fork_child(guard: stepscope::Guard) {
     let entered = tracing::info_span!("open_at_fork").entered();
@@ -531,6 +554,7 @@ pub(crate) fn run(how: &str) {
         }
         "teardown" => teardown(),
         "fork_busy" => fork_while_busy(),
+        "closes_all" => close_all(guard),
         "chdir" => {
             std::env::set_current_dir("/").unwrap();
             work(5..8);

@@ -3,7 +3,7 @@
 //! for that is counted.
 
 use std::collections::{BTreeSet, VecDeque};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, IoSlice, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -20,6 +20,7 @@ use super::{Sink, SinkCounts, warn_once};
 use crate::clock::now_ns;
 use crate::config::Format;
 use crate::identity::Identity;
+use crate::own_file::OwnFile;
 use crate::record::SectionRecord;
 use crate::sys;
 
@@ -106,7 +107,7 @@ pub(crate) struct DirectorySink {
     /// The last publication is not in the directory.
     lacks_sums: bool,
     /// See [`DirectorySink::hold_reserve`].
-    reserve: Option<File>,
+    reserve: Option<OwnFile>,
     /// The span of the run, until the end.
     end: Option<(SectionRecord, Vec<u8>)>,
 }
@@ -116,7 +117,7 @@ struct OpenFile {
     /// See [`DirectorySink::turns`]; 0 for other files.
     turn: u32,
     path: PathBuf,
-    file: File,
+    file: OwnFile,
     bytes: u64,
     spans: u64,
     /// See [`DirectorySink::marked_bytes`].
@@ -226,7 +227,7 @@ impl DirectorySink {
 
     /// Takes room on the disk that is given back at the end, so that a disk that has filled up meanwhile still
     /// takes the end of the run and what was lost. The file has no name: a killed process leaves nothing.
-    fn hold_reserve(&self) -> io::Result<File> {
+    fn hold_reserve(&self) -> io::Result<OwnFile> {
         // The only write on a thread of the program's, which a write beyond its limit would end.
         if !sys::may_hold(RESERVE_BYTES as u64) {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -239,7 +240,7 @@ impl DirectorySink {
         let mut file = options.open(&path)?;
         fs::remove_file(&path)?;
         file.write_all(&[0; RESERVE_BYTES])?;
-        Ok(file)
+        Ok(OwnFile::new(file))
     }
 
     /// The file that spans are written to next.
@@ -266,7 +267,7 @@ impl DirectorySink {
         options.create_new(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = options.open(&path)?;
+        let file = OwnFile::new(options.open(&path)?);
         Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, marked_bytes: 0, protected: false })
     }
 
@@ -337,7 +338,7 @@ impl DirectorySink {
     fn append_spans(&mut self, framed: &Frame<'_>, spans: u64, protected: bool) -> io::Result<bool> {
         self.rotate_if_full()?;
         // What is written to a file that somebody has deleted is nowhere.
-        if let Some(deleted) = self.current.take_if(|current| current.is_deleted()) {
+        if let Some(deleted) = self.current.take_if(|current| current.file.is_deleted()) {
             self.total_bytes = self.total_bytes.saturating_sub(deleted.bytes);
             self.marked_bytes = self.marked_bytes.saturating_sub(deleted.marked_bytes);
         }
@@ -356,7 +357,8 @@ impl DirectorySink {
     }
 
     fn rotate_if_full(&mut self) -> io::Result<()> {
-        if self.current.as_ref().is_none_or(|current| current.bytes < self.file_bytes) {
+        let goes_on = |current: &OpenFile| current.bytes < self.file_bytes && current.file.is_ours();
+        if self.current.as_ref().is_none_or(goes_on) {
             return Ok(());
         }
         let next = self.open_next()?;
@@ -430,6 +432,9 @@ impl DirectorySink {
         if spans == 0 {
             return Ok(0);
         }
+        if self.kept.as_ref().is_some_and(|kept| !kept.file.is_ours()) {
+            self.compact_kept()?;
+        }
         if self.kept.is_none() {
             self.kept = Some(self.open_spans()?);
         }
@@ -494,7 +499,7 @@ impl DirectorySink {
         let left_out = fit::left_out(self.format, context, snapshot, room);
         self.tell_left_out(left_out.len(), snapshot.sums.len());
         let most = METRICS_FILE_BYTES.min(self.bound_bytes / 16);
-        let said = self.metrics_file.as_ref().map(|file| file.bytes);
+        let said = self.metrics_file.as_ref().filter(|file| file.file.is_ours()).map(|file| file.bytes);
         // Where sums are left out, other ones may be than before, and what was said of these would grow old.
         let goes_on = said.is_some_and(|bytes| bytes < most) && left_out.is_empty();
         let news = if goes_on { self.encode_metrics(context, snapshot, &left_out) } else { Vec::new() };
@@ -558,16 +563,6 @@ impl DirectorySink {
 }
 
 impl OpenFile {
-    /// Whether it has no name any more.
-    fn is_deleted(&self) -> bool {
-        #[cfg(unix)]
-        let is_deleted =
-            self.file.metadata().is_ok_and(|metadata| std::os::unix::fs::MetadataExt::nlink(&metadata) == 0);
-        #[cfg(not(unix))]
-        let is_deleted = false;
-        is_deleted
-    }
-
     /// Appends all of `bytes` or nothing.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.append_all(&mut [IoSlice::new(bytes)], bytes.len() as u64)
@@ -579,30 +574,10 @@ impl OpenFile {
     }
 
     fn append_all(&mut self, parts: &mut [IoSlice<'_>], len: u64) -> io::Result<()> {
-        if let Err(error) = write_all(&mut self.file, parts) {
-            // A torn record would hide everything behind it.
-            let _ = self.file.set_len(self.bytes);
-            let _ = io::Seek::seek(&mut self.file, io::SeekFrom::Start(self.bytes));
-            return Err(error);
-        }
+        self.file.append(parts, self.bytes)?;
         self.bytes += len;
         Ok(())
     }
-}
-
-/// Writes all parts, by one call where the system takes them in one.
-fn write_all(file: &mut File, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
-    // No empty part is left in front, of which nothing would be written.
-    IoSlice::advance_slices(&mut parts, 0);
-    while !parts.is_empty() {
-        match file.write_vectored(parts) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Ok(written) => IoSlice::advance_slices(&mut parts, written),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
 }
 
 impl Sink for DirectorySink {
@@ -715,25 +690,5 @@ mod tests {
         let given = Given { run_id: Some("..".into()), ..Given::default() };
         let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None, &mut Vec::new()));
         assert!(path.starts_with("base/_"), "{path:?}");
-    }
-
-    #[test]
-    fn a_failed_append_leaves_the_file_as_it_was() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("read-only");
-        fs::write(&path, b"before").unwrap();
-        // Opened for reading only, so every write fails.
-        let file = File::open(&path).unwrap();
-        let mut open = OpenFile {
-            turn: 1,
-            path: path.clone(),
-            file,
-            bytes: 6,
-            spans: 0,
-            marked_bytes: 0,
-            protected: false,
-        };
-        assert!(open.append(b"more").is_err());
-        assert_eq!((open.bytes, fs::read(&path).unwrap()), (6, b"before".to_vec()));
     }
 }

@@ -68,7 +68,7 @@ impl ThreadState {
 
     /// Begins a section inside `parent`, whose own trace has no room or is gone: in the trace that continues it.
     #[cold]
-    pub(super) fn begin_elsewhere(&mut self, open: &Open, place: Place, spec: &Spec, parent: Parent) -> bool {
+    pub(crate) fn begin_elsewhere(&mut self, open: &Open, place: Place, spec: &Spec, parent: Parent) -> bool {
         let around = self.recorder.traces.about(parent.trace);
         if let Some(around) = &around {
             open.rest().continues = Some((parent.path, around.id, parent.span_id));

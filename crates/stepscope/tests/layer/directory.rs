@@ -1,6 +1,6 @@
 //! The directory sink: who may read it, and what happens when it cannot be written or is full.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
@@ -116,6 +116,22 @@ fn the_smallest_bound_holds_and_keeps_the_run_and_its_epochs() {
             assert_eq!(recording.named(name).count(), spans, "{name}");
         }
     }
+}
+
+#[test]
+fn each_epoch_is_marked_however_many_there_are() {
+    // More than the run's trace has room for, with two spans each.
+    let epochs = 5_200;
+    let ended = Program::new(&["budget", &epochs.to_string(), "0", "", "1"]).succeed();
+    assert_eq!(ended.truth()["epochs"], epochs);
+    let recording = ended.recording();
+    check::all(&recording);
+    let numbers = |name: &str| -> BTreeSet<i64> {
+        recording.named(name).map(|span| span.int(attr::EPOCH).unwrap()).collect()
+    };
+    assert_eq!(numbers("epoch").len() as u64, epochs);
+    assert_eq!(numbers("epoch.started"), numbers("epoch"));
+    assert_eq!(recording.named("epoch.started").count() as u64, epochs);
 }
 
 /// Numbers of the steps that are there, and whether they are whole. One may say more than is there: what came of it before its

@@ -462,6 +462,17 @@ fn a_change_of_the_working_directory_moves_nothing() {
 }
 
 #[test]
+fn what_has_the_descriptors_of_our_files_is_not_written_to() {
+    for level in ["detailed", "comprehensive"] {
+        let ended = Program::new(&["process", "closes_all"]).env("STEPSCOPE_LEVEL", level).succeed();
+        let recording = ended.recording();
+        check::all(&recording);
+        assert_eq!(step_numbers(&recording), up_to(8));
+        assert_eq!(ended.truth()["intact"], ended.truth()["files"]);
+    }
+}
+
+#[test]
 fn threads_that_end_leave_everything_and_losses_at_their_very_end_are_counted() {
     let ended = Program::new(&["process", "teardown"]).succeed();
     let recording = ended.recording();

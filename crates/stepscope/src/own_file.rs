@@ -1,0 +1,152 @@
+//! A file of ours that is written to, and closed, only while it is ours: a program may close descriptors that it has not opened, all of
+//! them before it becomes a daemon for one, and what it opens next then has their numbers. Which files there are is the business of
+//! `export::directory` and of `proc_file`.
+
+use std::fs::File;
+use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+
+/// Where the system keeps a file: its device, its number there, and how many names it has.
+#[cfg(unix)]
+fn place(file: &File) -> Option<((u64, u64), u64)> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = file.metadata().ok()?;
+    Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
+}
+
+/// Where the system keeps a file: the same for all, where it does not say.
+#[cfg(not(unix))]
+fn place(_: &File) -> Option<((u64, u64), u64)> {
+    Some(((0, 0), 1))
+}
+
+/// See the module.
+#[derive(Debug)]
+pub(crate) struct OwnFile {
+    /// There until it goes.
+    file: Option<File>,
+    id: Option<(u64, u64)>,
+}
+
+impl OwnFile {
+    pub(crate) fn new(file: File) -> Self {
+        let id = place(&file).map(|(id, _)| id);
+        Self { file: Some(file), id }
+    }
+
+    /// The file, whoever's it is by now.
+    pub(crate) fn file(&self) -> Option<&File> {
+        self.file.as_ref()
+    }
+
+    /// How many names it has; `None` where its descriptor is that of no file, or of another one.
+    fn names(&self) -> Option<u64> {
+        let (id, names) = place(self.file.as_ref()?)?;
+        (Some(id) == self.id).then_some(names)
+    }
+
+    /// Whether its descriptor still is that of this file.
+    pub(crate) fn is_ours(&self) -> bool {
+        self.names().is_some()
+    }
+
+    /// Whether it is ours and has no name any more.
+    pub(crate) fn is_deleted(&self) -> bool {
+        self.names() == Some(0)
+    }
+
+    /// Writes all parts behind its first `len` bytes, which are all that it has; so it is after an error.
+    ///
+    /// # Errors
+    ///
+    /// Those of the system, and where the program has closed its descriptor: then nothing is done to any file.
+    pub(crate) fn append(&mut self, parts: &mut [IoSlice<'_>], len: u64) -> io::Result<()> {
+        let is_ours = self.is_ours();
+        let Some(file) = self.file.as_mut().filter(|_| is_ours) else {
+            return Err(io::Error::other("the program has closed the file"));
+        };
+        write_all(file, parts).inspect_err(|_| {
+            // A torn record would hide everything behind it.
+            let _ = file.set_len(len);
+            let _ = file.seek(SeekFrom::Start(len));
+        })
+    }
+}
+
+impl Drop for OwnFile {
+    fn drop(&mut self) {
+        if !self.is_ours()
+            && let Some(file) = self.file.take()
+        {
+            // It would close a file of the program's, or none, for which the standard library may abort.
+            std::mem::forget(file);
+        }
+    }
+}
+
+/// Writes all parts, by one call where the system takes them in one.
+fn write_all(file: &mut File, mut parts: &mut [IoSlice<'_>]) -> io::Result<()> {
+    // No empty part is left in front, of which nothing would be written.
+    IoSlice::advance_slices(&mut parts, 0);
+    while !parts.is_empty() {
+        match file.write_vectored(parts) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(written) => IoSlice::advance_slices(&mut parts, written),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::fs;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    fn append(file: &mut OwnFile, bytes: &[u8], len: u64) -> io::Result<()> {
+        file.append(&mut [IoSlice::new(bytes)], len)
+    }
+
+    #[test]
+    fn a_failed_append_leaves_the_file_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("read-only");
+        fs::write(&path, b"before").unwrap();
+        // Opened for reading only, so every write fails.
+        let mut file = OwnFile::new(File::open(&path).unwrap());
+        assert!(append(&mut file, b"more", 6).is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"before");
+    }
+
+    #[test]
+    fn a_file_without_a_name_is_told_from_one_that_is_another() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ours");
+        let mut file = OwnFile::new(File::create_new(&path).unwrap());
+        append(&mut file, b"more", 0).unwrap();
+        assert!(file.is_ours() && !file.is_deleted());
+        fs::remove_file(&path).unwrap();
+        assert!(file.is_ours() && file.is_deleted());
+        file.id = file.id.map(|(device, number)| (device, number + 1));
+        assert!(!file.is_ours() && !file.is_deleted());
+    }
+
+    #[test]
+    fn what_has_the_descriptor_of_a_file_that_was_closed_is_left_alone() {
+        let directory = tempfile::tempdir().unwrap();
+        let (ours, theirs) = (directory.path().join("ours"), directory.path().join("theirs"));
+        let file = File::create_new(&ours).unwrap();
+        let theirs_file = File::create_new(&theirs).unwrap();
+        let number = theirs_file.as_raw_fd();
+        // As where the program had closed the descriptor, and its next file has got it.
+        let id = place(&file).map(|(id, _)| id);
+        let mut file = OwnFile { file: Some(theirs_file), id };
+        assert!(append(&mut file, b"more", 0).is_err());
+        drop(file);
+        assert_eq!(fs::read(&theirs).unwrap(), b"");
+        // It is open still.
+        assert_eq!(fs::read_link(format!("/proc/self/fd/{number}")).unwrap(), theirs);
+    }
+}
