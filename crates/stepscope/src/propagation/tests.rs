@@ -75,13 +75,18 @@ fn what_is_no_traceparent_is_refused() {
 fn a_tracestate_is_passed_on_as_it_is() {
     let all = "abcdefghijklmnopqrstuvwxyz0123456789_-*/";
     let visible: String = ('\x20'..='\x7e').filter(|c| !",=".contains(*c)).chain(['x']).collect();
-    let longest = [format!("{}=1", "z".repeat(256)), format!("{}@{}=1", "t".repeat(241), "v".repeat(14))];
+    let longest = [
+        format!("{}=1", "z".repeat(256)),
+        format!("{}@{}=1", "t".repeat(241), "v".repeat(14)),
+        format!("t@{}=1", "v".repeat(254)),
+    ];
     let most = (0..32).map(|n| format!("bar{n}=0{n}")).collect::<Vec<_>>().join(",");
-    for text in ["foo=1", "foo=1,bar=2", "1t@v=1", "1a=1,2=b", "foo= 1"]
-        .map(str::to_owned)
-        .into_iter()
-        .chain([format!("{all}=1"), format!("{all}@a{}=1", &all[27..]), format!("foo={visible}"), most])
-        .chain(longest)
+    for text in
+        ["foo=1", "foo=1,bar=2", "1t@v=1", "1a=1,2=b", "foo= 1", "foo@=1", "foo@1bar=1", "foo@@bar@baz=1"]
+            .map(str::to_owned)
+            .into_iter()
+            .chain([format!("{all}=1"), format!("{all}@a{}=1", &all[27..]), format!("foo={visible}"), most])
+            .chain(longest)
     {
         assert_eq!(tracestate::parse(&text).as_deref(), Some(text.as_str()));
     }
@@ -100,8 +105,7 @@ fn a_tracestate_is_passed_on_as_it_is() {
 fn of_what_is_no_tracestate_nothing_counts() {
     let long = [
         format!("{}=1", "z".repeat(257)),
-        format!("{}@v=1", "t".repeat(242)),
-        format!("t@{}=1", "v".repeat(15)),
+        format!("t@{}=1", "v".repeat(255)),
         format!("foo={}", "v".repeat(257)),
         (0..33).map(|n| format!("bar{n}=0{n}")).collect::<Vec<_>>().join(","),
     ];
@@ -109,16 +113,12 @@ fn of_what_is_no_tracestate_nothing_counts() {
         "foo =1",
         "FOO=1",
         "foo.bar=1",
-        "foo@=1,bar=2",
         "@foo=1,bar=2",
-        "foo@@bar=1,bar=2",
-        "foo@bar@baz=1,bar=2",
         "foo=bar=baz",
         "foo=,bar=3",
         "foo",
         "=1",
         "_foo=1",
-        "foo@1bar=1",
         "foo=é",
         "foo=a\x01b",
     ];

@@ -24,19 +24,11 @@ pub(super) fn parse(text: &str) -> Option<String> {
     Some(texts.join(","))
 }
 
-/// `name`, or `tenant@system`. Names may begin with a digit since level 2; a system only with a letter.
+/// Up to 256 characters, of which the first is a letter or a digit: the keys of level 2, among which those of level 1 are.
 fn is_key(key: &str) -> bool {
-    let is_name = |text: &str, max: usize, first: fn(&u8) -> bool| {
-        let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/');
-        text.as_bytes().first().is_some_and(first) && text.len() <= max && text.bytes().all(is_part)
-    };
     let is_first = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    match key.split_once('@') {
-        None => is_name(key, 256, is_first),
-        Some((tenant, system)) => {
-            is_name(tenant, 241, is_first) && is_name(system, 14, u8::is_ascii_lowercase)
-        }
-    }
+    let is_part = |byte: u8| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_' | b'-' | b'*' | b'/' | b'@');
+    key.as_bytes().first().is_some_and(is_first) && key.len() <= 256 && key.bytes().all(is_part)
 }
 
 /// Up to 256 printable characters; white space at its end was not part of it.
