@@ -104,6 +104,22 @@ pub(crate) fn most_files() -> Option<u64> {
     (result == 0).then_some(limit.rlim_cur)
 }
 
+/// Bytes written to a connection whose arrival the other end's system has not acknowledged; `None` where the system does not say.
+#[cfg(all(feature = "http", target_os = "linux"))]
+pub(crate) fn unacknowledged_bytes(socket: std::os::fd::BorrowedFd<'_>) -> Option<u64> {
+    let mut bytes: libc::c_int = 0;
+    let socket = std::os::fd::AsRawFd::as_raw_fd(&socket);
+    // SAFETY: the descriptor is open for as long as it is borrowed, and `bytes` is writable for the duration of the call.
+    let result = unsafe { libc::ioctl(socket, libc::TIOCOUTQ, &raw mut bytes) };
+    u64::try_from(bytes).ok().filter(|_| result == 0)
+}
+
+/// Bytes written to a connection whose arrival the other end's system has not acknowledged; `None` where the system does not say.
+#[cfg(all(feature = "http", not(target_os = "linux")))]
+pub(crate) fn unacknowledged_bytes(_: std::os::fd::BorrowedFd<'_>) -> Option<u64> {
+    None
+}
+
 /// The process that started this one, and when that began, in ticks since the system did; where the system says so.
 pub(crate) fn parent() -> Option<(u32, u64)> {
     let pid = std::os::unix::process::parent_id();

@@ -179,6 +179,22 @@ fn an_answer_that_breaks_off_leaves_a_doubt() {
     account(&ended, &arrived);
 }
 
+/// A receiver, or something in front of it, that says that it has taken what it has not read.
+#[test]
+fn an_answer_before_the_end_of_the_request_leaves_a_doubt() {
+    let collector = Collector::start(|path, _| match path {
+        "/v1/traces" => Answer::Early,
+        _ => Answer::Accept,
+    });
+    let ended = budget("3000", &collector.url()).succeed();
+    let (recording, arrived) = (ended.recording(), collector.recording());
+    assert!(recording.dropped("otlp", "export_unknown") > 0);
+    assert_eq!(recording.exported("otlp"), arrived.spans.len() as u64);
+    assert_eq!(ended.warnings().len(), 1, "{}", ended.stderr);
+    assert!(ended.stderr.contains("before the end of the request"), "{}", ended.stderr);
+    account(&ended, &arrived);
+}
+
 #[test]
 fn each_kind_of_trouble_is_said_once() {
     let collector = Collector::start(|path, before| match (path, before) {

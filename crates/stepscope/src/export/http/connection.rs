@@ -9,7 +9,9 @@ use hyper::client::conn::{TrySendError, http1};
 use hyper::{Request, Response};
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::AbortHandle;
 
+use super::progress::{Counted, Progress};
 use super::target::Target;
 
 /// One that is made, for one request at a time: should it break, no other request is in doubt.
@@ -18,6 +20,9 @@ pub(super) struct Connection {
     sender: Sender,
     /// Why the receiver wants none of it, where it has said so after all.
     refusal: Arc<OnceLock<String>>,
+    progress: Arc<Progress>,
+    /// What reads and writes.
+    work: AbortHandle,
 }
 
 #[derive(Debug)]
@@ -38,6 +43,7 @@ impl Connection {
         };
         // Requests are whole when they are written: there is nothing to wait for.
         let _ = stream.set_nodelay(true);
+        let (stream, progress) = Counted::new(stream);
         let refusal = Arc::default();
         #[cfg(feature = "tls")]
         if let Some(tls) = &target.tls {
@@ -46,15 +52,16 @@ impl Connection {
                 Ok(stream) => stream?,
                 Err(_) => return Err(format!("no end of the TLS handshake within {timeout:?}")),
             };
-            return Self::greet(target, stream, refusal).await.map_err(|error| error.to_string());
+            return Self::greet(target, stream, refusal, progress).await.map_err(|error| error.to_string());
         }
-        Self::greet(target, stream, refusal).await.map_err(|error| error.to_string())
+        Self::greet(target, stream, refusal, progress).await.map_err(|error| error.to_string())
     }
 
     async fn greet(
         target: &Target,
         stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
         refusal: Arc<OnceLock<String>>,
+        progress: Arc<Progress>,
     ) -> hyper::Result<Self> {
         let stream = TokioIo::new(stream);
         #[cfg(feature = "grpc")]
@@ -65,18 +72,28 @@ impl Connection {
                 .initial_connection_window_size(RECEIVED_BYTES)
                 .handshake(stream)
                 .await?;
-            tokio::spawn(connection);
-            return Ok(Self { sender: Sender::Http2(sender), refusal });
+            let work = tokio::spawn(connection).abort_handle();
+            return Ok(Self { sender: Sender::Http2(sender), refusal, progress, work });
         }
         let _ = target;
         let (sender, connection) = http1::handshake(stream).await?;
-        tokio::spawn(connection);
-        Ok(Self { sender: Sender::Http1(sender), refusal })
+        let work = tokio::spawn(connection).abort_handle();
+        Ok(Self { sender: Sender::Http1(sender), refusal, progress, work })
     }
 
     /// Why the receiver wants none of it and has taken nothing, where it has said so.
     pub(super) fn refusal(&self) -> Option<String> {
         self.refusal.get().cloned()
+    }
+
+    /// How much of what was sent has arrived.
+    pub(super) fn progress(&self) -> &Progress {
+        &self.progress
+    }
+
+    /// Closes it, whatever is still to be written: a receiver that reads no more would have that wait for ever.
+    pub(super) fn break_off(self) {
+        self.work.abort();
     }
 
     /// Waits until a request may be sent; an error where none can be any more.

@@ -19,6 +19,13 @@ const MAX_RESPONSE_BYTES: usize = 64 << 10;
 /// What is said of an answer that is not whole.
 const BROKE_OFF: &str = "the answer began, and its end did not come";
 
+/// What is said of one that says that what was not sent has been taken.
+const TOO_EARLY: &str = "the answer came before the end of the request";
+
+/// Of what was written so much may be on its way when an answer comes, without being of the request: HTTP/2 acknowledges what it is
+/// told, and a head comes before the body.
+const BESIDE_BYTES: u64 = 1 << 10;
+
 /// How a request ended.
 #[derive(Debug)]
 pub(super) enum Outcome {
@@ -85,11 +92,13 @@ async fn exchange(
             return Exchange::Answered(outcome, Some(connection));
         }
     };
+    let len = body.bytes.len() as u64;
     let answer = async {
         if let Err(error) = connection.ready().await {
             return Exchange::NotSent(connection.refusal().unwrap_or_else(|| error.to_string()));
         }
         is_sent.store(true, Ordering::Relaxed);
+        let written_before = connection.progress().written();
         let response = match connection.send(request).await {
             Ok(response) => response,
             Err(mut error) => {
@@ -108,22 +117,34 @@ async fn exchange(
         let body = Limited::new(body, MAX_RESPONSE_BYTES).collect().await;
         let is_whole = body.is_ok();
         let body = body.unwrap_or_default();
+        let taken = connection.progress().taken_before_answer().saturating_sub(written_before);
+        let is_early = taken.saturating_add(BESIDE_BYTES) < len;
+        let kept = if is_early {
+            connection.break_off();
+            None
+        } else {
+            is_whole.then_some(connection)
+        };
         #[cfg(feature = "grpc")]
         if target.protocol.is_grpc() {
             let trailers = body.trailers().cloned();
             let outcome =
                 match super::grpc::judge(parts.status, &parts.headers, trailers.as_ref(), &body.to_bytes()) {
                     Outcome::Accepted { .. } if !is_whole => Outcome::Unknown(BROKE_OFF.into()),
+                    Outcome::Accepted { .. } if is_early => Outcome::Unknown(TOO_EARLY.into()),
                     outcome => outcome,
                 };
-            return Exchange::Answered(outcome, is_whole.then_some(connection));
+            return Exchange::Answered(outcome, kept);
         }
         if parts.status.is_success() && !is_whole {
             // Of what is missing nobody knows whether it says that some were rejected.
             return Exchange::Answered(Outcome::Unknown(BROKE_OFF.into()), None);
         }
-        let outcome = judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body.to_bytes());
-        Exchange::Answered(outcome, is_whole.then_some(connection))
+        let outcome = match judge(parts.status, parts.headers.get(header::RETRY_AFTER), &body.to_bytes()) {
+            Outcome::Accepted { .. } if is_early => Outcome::Unknown(TOO_EARLY.into()),
+            outcome => outcome,
+        };
+        Exchange::Answered(outcome, kept)
     };
     match tokio::time::timeout(target.timeout, answer).await {
         Ok(exchange) => exchange,

@@ -9,6 +9,7 @@ mod exchange;
 mod grpc;
 mod pack;
 mod pause;
+mod progress;
 mod target;
 #[cfg(feature = "tls")]
 mod tls;

@@ -12,10 +12,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{AlertDescription, CertificateError, ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
+use super::progress::Counted;
 use crate::config::otlp::{Named, TlsFiles};
 
 /// What connections to one endpoint need. Files are read again for each of them: certificates are renewed while runs
@@ -91,7 +91,7 @@ impl Tls {
     pub(super) async fn greet(
         &self,
         host: &str,
-        stream: TcpStream,
+        stream: Counted,
         refusal: Arc<OnceLock<String>>,
     ) -> Result<Watched, String> {
         let name = ServerName::try_from(host.to_owned())
@@ -226,7 +226,7 @@ fn is_about_us(alert: AlertDescription) -> bool {
 /// the end of the connection.
 #[derive(Debug)]
 pub(super) struct Watched {
-    stream: TlsStream<TcpStream>,
+    stream: TlsStream<Counted>,
     refusal: Arc<OnceLock<String>>,
     shows_certificate: bool,
     /// Read before it was asked for.

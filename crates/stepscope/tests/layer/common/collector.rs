@@ -22,6 +22,9 @@ pub(crate) enum Answer {
     Status(&'static str),
     /// Accept everything, but only after this time.
     Late(Duration),
+    /// Say that everything is accepted, and read no more than the head of a request that is longer than what waits there
+    /// ([`WAITING_BYTES`]); accept others.
+    Early,
     /// Read the request and leave the connection open without a word.
     Silence,
     /// Accept everything, begin an answer, and leave the connection open without the rest of it.
@@ -33,6 +36,9 @@ pub(crate) enum Answer {
     /// Accept everything, say nothing of it, and close the connection a moment after the answer.
     AcceptOnce,
 }
+
+/// More than the system takes at the end of a connection where nobody reads.
+const WAITING_BYTES: usize = 200_000;
 
 #[derive(Debug, Default)]
 struct Received {
@@ -187,6 +193,21 @@ fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &M
         head.lines().find_map(value)
     };
     let length = field("content-length:").map_or(0, |value| value.parse().unwrap());
+    let is_early = {
+        let shared = shared.lock().unwrap();
+        let before = shared.requests.iter().filter(|request| **request == path).count();
+        length > WAITING_BYTES && matches!(answer(&path, before), Answer::Early)
+    };
+    if is_early {
+        let mut shared = shared.lock().unwrap();
+        shared.requests.push(path);
+        shared.heads.push(head);
+        let mut stream = stream;
+        let is_sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").is_ok();
+        shared.silent.push(stream.try_clone().unwrap());
+        assert!(is_sent);
+        return false;
+    }
     let mut body = vec![0; length];
     if reader.read_exact(&mut body).is_err() {
         return false;
@@ -217,7 +238,9 @@ fn serve(stream: &TcpStream, answer: &impl Fn(&str, usize) -> Answer, shared: &M
     let mut shared = shared.lock().unwrap();
     shared.at_once -= 1;
     let (status, response) = match &answer {
-        Answer::Accept | Answer::AcceptOnce | Answer::Late(_) | Answer::Torn => ("200 OK", &[][..]),
+        Answer::Accept | Answer::AcceptOnce | Answer::Early | Answer::Late(_) | Answer::Torn => {
+            ("200 OK", &[][..])
+        }
         Answer::Begun => {
             shared.silent.push(stream.try_clone().unwrap());
             ("200 OK", &[][..])
