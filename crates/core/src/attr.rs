@@ -181,7 +181,8 @@ attributes! {
     CODE_FILE_PATH = "code.file.path", Str, "", Span, OpenTelemetry, ["code.filepath"];
     /// Line in that file.
     CODE_LINE_NUMBER = "code.line.number", Int, "", Span, OpenTelemetry, ["code.lineno"];
-    /// Fully qualified name of the function.
+    /// Fully qualified name of the function; of a `tracing` span its module and name, which is that where `#[instrument]` or
+    /// `#[profile]` name the span after its function.
     CODE_FUNCTION_NAME = "code.function.name", Str, "", Span, OpenTelemetry, ["code.function", "code.namespace"];
     /// Kind of an error; on the span of a run the signal that ended it, `SIGINT` or `SIGTERM`.
     ERROR_TYPE = "error.type", Str, "", Span, OpenTelemetry, [];

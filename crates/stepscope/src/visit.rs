@@ -178,11 +178,14 @@ impl Visit for SpanVisitor<'_> {
                 None => self.open.push(self.owned, Entry::Field(attr::PHASE, FieldValue::Str(value))),
             },
             // There is one run, and its span is the layer's.
-            attr::SECTION_KIND => {
-                let kind = SectionKind::parse(value).filter(|&kind| kind != SectionKind::Run);
-                self.spec.kind = kind.or(self.spec.kind);
-            }
-            attr::MODE => self.spec.mode = Mode::parse(value).or(self.spec.mode),
+            attr::SECTION_KIND => match SectionKind::parse(value).filter(|&kind| kind != SectionKind::Run) {
+                Some(kind) => self.spec.kind = Some(kind),
+                None => self.declared(field, FieldValue::Str(value)),
+            },
+            attr::MODE => match Mode::parse(value) {
+                Some(mode) => self.spec.mode = Some(mode),
+                None => self.declared(field, FieldValue::Str(value)),
+            },
             OTEL_NAME => *self.name = Some(crate::attrs::truncate(value).to_owned()),
             OTEL_STATUS_CODE => {
                 self.open.set_error(self.owned, value.eq_ignore_ascii_case("error"));

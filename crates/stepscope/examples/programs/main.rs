@@ -137,6 +137,7 @@ fn main() {
         "outlive" => unusual::outlive(),
         "ids" => unusual::ids(number(1), argument(2)),
         "epochs" => unusual::epochs(),
+        "namesakes" => unusual::namesakes(),
         "strangers" => unusual::strangers(argument(1) == "filtered"),
         "runs" => unusual::runs(),
         "stray" => unusual::stray(),

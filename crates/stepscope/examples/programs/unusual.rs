@@ -288,6 +288,25 @@ pub(crate) fn epochs() {
     steps(109);
 }
 
+/// Fields that have the names of others, of ours, or of nothing that they could be.
+pub(crate) fn namesakes() {
+    let _run = crate::start();
+    {
+        let mut step = step!(7, samples = 3);
+        step.record("samples", 50);
+        step.record("stepscope.samples", 51);
+        step.record("stepscope.value.loss", 0.5);
+        stepscope::value!("loss", 0.25);
+        stepscope::value!("gain", 1.0);
+        step.record("stepscope.value.gain", 2.0);
+    }
+    info_span!("taken", thread.id = 3, thread.name = "me", stepscope.cpu_ns = 78, own = 1).in_scope(|| ());
+    info_span!("negative", stepscope.step = -4).in_scope(|| ());
+    info_span!("named", stepscope.step = "nine", stepscope.mode = "none", stepscope.section.kind = "no")
+        .in_scope(|| ());
+    info_span!("unnumbered", stepscope.section.kind = "step").in_scope(|| ());
+}
+
 /// Runs one after the other in one process, and how the later ones have spans of `tracing`, too.
 pub(crate) fn runs() {
     let begin = |run: &str| stepscope::builder().run_id(run).build();

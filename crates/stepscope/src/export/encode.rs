@@ -39,18 +39,30 @@ fn int(value: u64) -> Value<'static> {
     Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
 }
 
+/// The short names that our macros take, and what the vocabulary calls them.
+const SHORT_NAMES: [(&str, &str); 4] =
+    [("samples", attr::SAMPLES), ("tokens", attr::TOKENS), ("bytes", attr::BYTES), ("flops", attr::FLOPS)];
+
 /// The vocabulary's name for the short names that our macros take.
 pub(crate) fn full_name<'a>(source: Option<&Source>, key: &'a str) -> &'a str {
     if matches!(source, Some(Source::Section(_))) {
-        match key {
-            "samples" => return attr::SAMPLES,
-            "tokens" => return attr::TOKENS,
-            "bytes" => return attr::BYTES,
-            "flops" => return attr::FLOPS,
-            _ => {}
+        for (short, full) in SHORT_NAMES {
+            if key == short {
+                return full;
+            }
         }
     }
     key
+}
+
+/// The other name by which a field may come whose attribute is that of `key`.
+fn other_name(source: Option<&Source>, key: &str) -> Option<&'static str> {
+    matches!(source, Some(Source::Section(_))).then_some(())?;
+    SHORT_NAMES.iter().find_map(|&(short, full)| match key {
+        _ if key == short => Some(full),
+        _ if key == full => Some(short),
+        _ => None,
+    })
 }
 
 /// Writes `record` as a span.
@@ -66,6 +78,8 @@ pub(crate) fn write_span(
     let mut name = source.map_or("unknown", |source| source.name());
     let mut status = if record.is_error { StatusCode::ERROR } else { StatusCode::UNSET };
     let (mut status_message, mut span_kind) = ("", SpanKind::INTERNAL);
+    // Fields of names of which the layer says something itself.
+    let mut overridden = 0;
 
     write_identity(visitor, context, record);
     write_figures(visitor, record);
@@ -77,7 +91,14 @@ pub(crate) fn write_span(
             write_declared(visitor, stencil, &mut rest);
         }
         let Some(entry) = rest.next() else { break };
-        if is_overridden(&entry, rest.clone(), context, record) {
+        if is_repeated(&entry, &rest, source) {
+            continue;
+        }
+        if let Entry::Field(key, _) = entry
+            && let Some(owner) = owner(key)
+            && says(owner, context, record)
+        {
+            overridden += u32::from(owner == Owner::Layer);
             continue;
         }
         match entry {
@@ -132,7 +153,7 @@ pub(crate) fn write_span(
         end_unix_ns: recorder.anchor.unix_ns(record.end_ns),
         status,
         status_message,
-        dropped_attributes_count: u32::from(record.left_out.attributes),
+        dropped_attributes_count: u32::from(record.left_out.attributes).saturating_add(overridden),
         dropped_events_count: u32::from(record.left_out.events),
         dropped_links_count: u32::from(record.left_out.links),
         ..SpanHead::default()
@@ -151,31 +172,33 @@ fn write_declared(visitor: &mut impl Visitor, stencil: &Stencil, rest: &mut Entr
     }
 }
 
-/// Whether writing `entry` would repeat a key: a field counts as it was recorded last, and what the layer
-/// itself says of a section wins over fields of the same name.
-fn is_overridden(
-    entry: &Entry<'_>,
-    mut rest: Entries<'_>,
-    context: &Context<'_>,
-    record: &SectionRecord,
-) -> bool {
+/// Whether `rest` has the attribute of `entry` once more: it counts as it was recorded last.
+fn is_repeated(entry: &Entry<'_>, rest: &Entries<'_>, source: Option<&Source>) -> bool {
+    let has_value =
+        |name: &str| rest.clone().any(|later| matches!(later, Entry::UserValue(other, _) if other == name));
+    let has_field = |name: &str| rest.clone().has_field(name);
     match *entry {
-        Entry::Field(key, _) => is_ours(key, context, record) || rest.has_field(key),
+        Entry::Field(key, _) => {
+            has_field(key)
+                || other_name(source, key).is_some_and(has_field)
+                || key.strip_prefix(attr::VALUE_PREFIX).is_some_and(has_value)
+        }
         Entry::UserValue(name, _) => {
-            rest.any(|later| matches!(later, Entry::UserValue(other, _) if other == name))
+            let is_it = |key: &str| key.strip_prefix(attr::VALUE_PREFIX) == Some(name);
+            has_value(name) || rest.clone().any(|later| matches!(later, Entry::Field(key, _) if is_it(key)))
         }
         Entry::Event(..) | Entry::Link(..) | Entry::Polls(_) => false,
     }
 }
 
-/// Whether the layer itself says of this section what `key` stands for.
-fn is_ours(key: &str, context: &Context<'_>, record: &SectionRecord) -> bool {
-    match owner(key) {
-        Some(Owner::Layer) => true,
-        Some(Owner::WithPhase) => record.phase.is_some(),
-        Some(Owner::WithEpoch) => record.root.is_some_and(|root| root.epoch.is_some()),
-        Some(Owner::WithLocations) => context.recorder.config.locations,
-        Some(Owner::Head) | None => false,
+/// Whether it is `owner`, and no field, that says this of the section: what the layer itself says wins.
+fn says(owner: Owner, context: &Context<'_>, record: &SectionRecord) -> bool {
+    match owner {
+        Owner::Layer => true,
+        Owner::WithPhase => record.phase.is_some(),
+        Owner::WithEpoch => record.root.is_some_and(|root| root.epoch.is_some()),
+        Owner::WithLocations => context.recorder.config.locations,
+        Owner::Head => false,
     }
 }
 

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use stepscope_core::{attr, metric};
 
 use crate::common::collector::{Answer, Collector};
+use crate::common::recording::Attribute;
 use crate::common::{Ended, Program, Recording, Span, check};
 
 fn int(span: &Span, key: &str) -> u64 {
@@ -324,4 +325,26 @@ fn whoever_exports_is_not_recorded_where_everything_else_is() {
         let program = everything().env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
         assert_own(&program.env("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc").succeed());
     }
+}
+
+/// (That no attribute comes twice is held of all that is read.)
+#[test]
+fn fields_of_the_same_name_are_one_and_those_of_our_names_are_counted() {
+    let recording = Program::new(&["namesakes"]).succeed().recording();
+    check::all(&recording);
+    let step = recording.only("step");
+    let value = |name: &str| step.attributes[&format!("{}{name}", attr::VALUE_PREFIX)].clone();
+    assert_eq!(step.int(attr::SAMPLES), Some(51));
+    assert_eq!((value("loss"), value("gain")), (Attribute::Double(0.25), Attribute::Double(2.0)));
+    assert_eq!(step.dropped_attributes, 0);
+    let taken = recording.only("taken");
+    assert_eq!((taken.int("own"), taken.dropped_attributes), (Some(1), 3));
+    assert_ne!((taken.int(attr::THREAD_ID), taken.text(attr::THREAD_NAME)), (Some(3), Some("me")));
+    // What is no number of a step makes none, and what is no kind or mode changes nothing.
+    for (name, dropped) in [("negative", 1), ("named", 3)] {
+        let span = recording.only(name);
+        assert_eq!((span.kind(), span.int(attr::STEP), span.dropped_attributes), ("section", None, dropped));
+    }
+    let step = recording.only("unnumbered");
+    assert_eq!((step.kind(), step.int(attr::STEP), step.dropped_attributes), ("step", None, 0));
 }

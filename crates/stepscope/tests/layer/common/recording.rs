@@ -40,6 +40,7 @@ pub(crate) struct Span {
     pub(crate) status: i32,
     pub(crate) status_message: String,
     pub(crate) attributes: Attributes,
+    pub(crate) dropped_attributes: u32,
     pub(crate) events: Vec<Event>,
     pub(crate) links: Vec<([u8; 16], u64)>,
 }
@@ -358,6 +359,7 @@ impl Visitor for Recording {
             status: head.status.0,
             status_message: head.status_message.to_owned(),
             attributes: std::mem::take(&mut self.pending.span),
+            dropped_attributes: head.dropped_attributes_count,
             events: std::mem::take(&mut self.pending.events),
             links: std::mem::take(&mut self.pending.links),
         });
