@@ -326,17 +326,19 @@ class Run:
         times, slacks = critical.path(root, pieces)
         self.linked.add_step(pieces, mode)
         window = self.windows.setdefault(mode, [0, 0, 0])
-        for position, length in enumerate((1, root.span.duration, times.get(root, 0))):
+        # The root of a trace without steps is a section as those below it.
+        own = times.get(root, 0) if mode else 0
+        for position, length in enumerate((1, root.span.duration, own)):
             window[position] += length
         for node in nodes:
-            if node is root or (node not in times and node not in slacks):
+            if (node is root and mode) or (node not in times and node not in slacks):
                 continue
             part = self.sections[node.path].critical.setdefault(mode, [0, 0, []])
             part[0] += times.get(node, 0)
             if not node.collapsed:
                 part[1] += node in times
                 part[2] += [slacks[node]] if node in slacks else []
-        return times.get(root, 0)
+        return own
 
     def close(self, sums):
         """To be called when all traces are there. Sections whose parent was not read are parts of the only path that

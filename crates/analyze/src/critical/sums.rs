@@ -64,7 +64,7 @@ impl Merge for CriticalAcc {
 pub(crate) struct WindowSums {
     pub(crate) count: u64,
     pub(crate) total_ns: u128,
-    /// Time for which no section inside held up the window's end.
+    /// Time for which no section inside held up the window's end. Of a whole trace its root's section has it, too.
     pub(crate) other_ns: u128,
 }
 

@@ -32,15 +32,22 @@ pub(super) fn of(
         .filter(|(acc, _)| acc.on_path_ns > 0 || acc.on_path_calls > 0 || acc.beside_calls > 0)
         .map(|(acc, path)| section(path, &acc, windows.total_ns, rows))
         .collect();
+    let other_ns = match primary {
+        Some(_) => windows.other_ns,
+        // A trace's root is among the sections. Where call paths were cut to none, nothing is.
+        None => sections
+            .iter()
+            .fold(windows.total_ns, |left_ns, row| left_ns.saturating_sub(row.on_path_ns.into())),
+    };
     sections.sort_by(|a, b| (Reverse(a.on_path_ns), &a.path).cmp(&(Reverse(b.on_path_ns), &b.path)));
     Some(CriticalPath {
         window: if primary.is_some() { "step" } else { "trace" },
         mode: primary,
         windows: windows.count,
         total_ns: narrow(windows.total_ns),
-        other_ns: narrow(windows.other_ns),
+        other_ns: narrow(other_ns),
         warmup_other_ns,
-        explained_share: share(windows.total_ns.saturating_sub(windows.other_ns), windows.total_ns),
+        explained_share: share(windows.total_ns.saturating_sub(other_ns), windows.total_ns),
         sections,
         waits: waits(run),
         through_batches: moved.said,

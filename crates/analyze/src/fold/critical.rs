@@ -161,7 +161,8 @@ impl Fold {
             for (&index, &own_ns) in self.sweep_nodes.iter().zip(self.sweep.own()) {
                 if index == anchor {
                     other_ns = own_ns;
-                } else {
+                }
+                if index != anchor || is_section(kind) {
                     add(&self.nodes, index, Standing::On, own_ns, kind, target);
                 }
             }
@@ -366,7 +367,7 @@ impl Fold {
             }
         }
         for ((&index, &own_ns), standing) in members.iter().zip(&paths.own_ns).zip(&paths.standing) {
-            if index != anchor {
+            if index != anchor || is_section(kind) {
                 add(nodes, index, *standing, own_ns, kind, target);
             }
         }
@@ -417,6 +418,12 @@ fn takes_messages(trace: &Trace, span: &Span, node: &Node) -> bool {
 fn is_run(trace: &Trace, link: &TraceId) -> bool {
     let (instance, sequence) = instance_and_sequence(link);
     trace.is_ours && sequence == 0 && instance == instance_and_sequence(&trace.id).0
+}
+
+/// Whether the span that is the window is a section on its own path. A step is what its sections are parts of; the root of
+/// any other trace is an operation as those below it are.
+const fn is_section(kind: usize) -> bool {
+    kind == TRACES
 }
 
 /// Adds a span to its section. One whose call is not its section's own has time only.

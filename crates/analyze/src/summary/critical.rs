@@ -18,7 +18,8 @@ pub struct CriticalPath {
     pub windows: u64,
     /// Their durations.
     pub total_ns: u64,
-    /// Time for which the window's own span was on the path: no section inside it says what was going on.
+    /// Time for which the step's own span was on the path: no section inside it says what was going on. The root of a whole
+    /// trace is a section itself, so that nothing is left there, but where call paths were cut to none.
     pub other_ns: u64,
     /// Of it, that in the steps of `whole_warmup`.
     pub warmup_other_ns: u64,

@@ -1,7 +1,7 @@
 //! Critical paths of steps: who held up their end, with how much room beside it. All times by hand.
 
-use stepscope_analyze::Summary;
 use stepscope_analyze::summary::{CriticalPath, ThroughBatches, WaitParts};
+use stepscope_analyze::{Bounds, Config, Partial, Summary};
 use stepscope_core::{Phase, SectionKind};
 use stepscope_model::{Figure, Link, Trace};
 
@@ -322,8 +322,10 @@ fn a_wait_goes_on_to_what_came_before_what_it_links_to() {
         let summary = summarise([&build.foreign().trace()]);
         let mut times: Vec<_> =
             rows(critical(&summary)).iter().map(|row| (row.0.to_owned(), row.1)).collect();
+        let root = times.iter().position(|time| time.0 == "request").unwrap();
+        let (_, own_ns) = times.remove(root);
         times.retain(|time| time.1 > 0);
-        (times, critical(&summary).other_ns)
+        (times, own_ns)
     };
     let row = |path: &str, time_ns| (path.to_owned(), time_ns);
     let made =
@@ -424,7 +426,8 @@ fn what_follows_from_its_own_trace_is_no_window() {
     follows.0.links = vec![Link { span: 3, trace: follows.0.id, target: 2 }];
     let summary = summarise([&follows.trace()]);
     assert_eq!((critical(&summary).windows, critical(&summary).total_ns), (1, 100));
-    assert_eq!(rows(critical(&summary)), [("request/publish", 30, 1, 0, None)]);
+    let expected: [Row<'_>; 2] = [("request", 70, 1, 0, None), ("request/publish", 30, 1, 0, None)];
+    assert_eq!(rows(critical(&summary)), expected);
     // A link to another trace, or to itself, tells nothing of that.
     let mut others = build();
     others.0.links =
@@ -520,8 +523,55 @@ fn a_program_without_steps_has_the_paths_of_its_traces() {
     let summary = summarise([&build.foreign().trace()]);
     let critical = critical(&summary);
     assert_eq!((critical.window, critical.mode), ("trace", None));
-    let expected: [Row<'_>; 2] = [("request/render", 50, 1, 0, None), ("request/query", 0, 0, 1, Some(40))];
+    // The root is a section as those below it.
+    let expected: [Row<'_>; 3] = [
+        ("request", 50, 1, 0, None),
+        ("request/render", 50, 1, 0, None),
+        ("request/query", 0, 0, 1, Some(40)),
+    ];
     assert_eq!(rows(critical), expected);
+    assert_eq!((critical.other_ns, critical.explained_share), (0, 1.0));
+}
+
+#[test]
+fn traces_without_steps_are_on_the_path_under_the_names_of_their_roots() {
+    // Calls that nest, a span alone, and one with a child on another thread.
+    let mut nested = Build::new(1);
+    nested.span(0, "load", 0, 100).thread(1);
+    nested.span(1, "read", 10, 40).thread(1);
+    let mut alone = Build::new(2);
+    alone.span(0, "load", 200, 260).thread(1);
+    let mut beside = Build::new(3);
+    beside.span(0, "write", 300, 400).thread(1);
+    beside.span(1, "flush", 320, 370).thread(2);
+    let traces = [nested, alone, beside].map(|build| build.foreign().trace());
+    let summary = summarise(&traces);
+    let path = critical(&summary);
+    assert_eq!((path.windows, path.total_ns, path.other_ns), (3, 260, 0));
+    let expected: [Row<'_>; 4] = [
+        ("load", 130, 2, 0, None),
+        ("write", 50, 1, 0, None),
+        ("write/flush", 50, 1, 0, None),
+        ("load/read", 30, 1, 0, None),
+    ];
+    assert_eq!(rows(path), expected);
+}
+
+#[test]
+fn where_paths_are_cut_to_none_no_section_explains_a_trace() {
+    let traces = ["load", "read", "write"].into_iter().zip(1..).map(|(name, id)| {
+        let mut build = Build::new(id);
+        build.span(0, name, 0, 100);
+        build.foreign().trace()
+    });
+    let traces: Vec<Trace> = traces.collect();
+    let bounds = Bounds { paths: 2, ..Bounds::default() };
+    let mut partial = Partial::new(Config { bounds, ..Config::default() });
+    traces.iter().for_each(|trace| partial.add(trace));
+    let summary = partial.finish(None);
+    let path = critical(&summary);
+    assert_eq!((path.total_ns, path.other_ns, path.explained_share), (300, 300, 0.0));
+    assert_eq!(rows(path), []);
 }
 
 #[test]
@@ -536,13 +586,14 @@ fn what_overlaps_a_little_came_before() {
         summarise([&build.foreign().trace()])
     };
     // 0.1 % of the request: one after the other, in two processes, on one thread, or where that is not known.
-    let expected: [Row<'_>; 2] = [("request/fetch", 5_000, 1, 0, None), ("request/login", 5_000, 1, 0, None)];
+    let request: Row<'_> = ("request", 0, 1, 0, None);
+    let expected = [("request/fetch", 5_000, 1, 0, None), ("request/login", 5_000, 1, 0, None), request];
     for (other, threads) in [(2, None), (1, None), (1, Some([7, 7])), (2, Some([7, 8]))] {
         assert_eq!(rows(critical(&paths(other, threads))), expected, "{other} {threads:?}");
     }
     // Side by side on two threads of one.
-    let expected: [Row<'_>; 2] =
-        [("request/fetch", 5_000, 1, 0, None), ("request/login", 0, 0, 1, Some(4_990))];
+    let request: Row<'_> = ("request", 5_000, 1, 0, None);
+    let expected = [request, ("request/fetch", 5_000, 1, 0, None), ("request/login", 0, 0, 1, Some(4_990))];
     assert_eq!(rows(critical(&paths(1, Some([7, 8])))), expected);
 }
 

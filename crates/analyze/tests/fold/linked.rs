@@ -239,13 +239,14 @@ fn a_message_within_a_trace_is_waited_for_until_it_was_sent() {
     let row = |path: &str, ns| (path.to_owned(), ns);
     // After it was sent the time is its own, whatever the sender did then; the sender is there from its start.
     let sent = [
+        row("request", 90),
         row("request/handle", 150),
         row("request/handle/publish", 200),
         row("request/handle/render", 400),
         row("request/process", 160),
     ];
     assert_eq!(path(CONSUMER), sent);
-    assert_eq!(path(CLIENT), [row("request/process", 860)]);
+    assert_eq!(path(CLIENT), [row("request", 140), row("request/process", 860)]);
 }
 
 #[test]
