@@ -11,3 +11,4 @@ pub(crate) mod periods;
 pub(crate) mod recording;
 pub(crate) mod spread;
 pub(crate) mod waiters;
+pub(crate) mod windows;

@@ -5,6 +5,7 @@ use super::palette::STEP;
 use super::svg;
 use crate::render::common::hedge;
 use crate::render::common::names::named_path;
+use crate::render::common::windows::held_up;
 use crate::report::Report;
 use crate::summary::{CriticalPath, CriticalSection};
 
@@ -19,14 +20,16 @@ pub(super) fn render(report: &Report, out: &mut String) {
     };
     let has_warmup = critical.mode.is_some() && report.summary.warmup_steps > 0;
     let warmup = if has_warmup { " Warm-up is included." } else { "" };
+    let rest = match critical.mode {
+        Some(_) => "the rest is time of the step itself, in no section",
+        None => "the roots of the traces are among these",
+    };
     paragraph(
         &format!(
-            "What held up the end of the {}: of {} in all, {} is explained by sections; the rest is time of the {} itself, \
-             in no section.{warmup}",
-            critical.window,
+            "What held up {}: of {} in all, {} is explained by sections; {rest}.{warmup}",
+            held_up(critical, &count("critical_path/windows", critical.windows)),
             ns("critical_path/total_ns", critical.total_ns),
             share("critical_path/explained_share", critical.explained_share),
-            critical.window
         ),
         out,
     );

@@ -2,6 +2,7 @@
 
 use super::page::{Page, code, known, prose};
 use crate::render::common::names::named_path;
+use crate::render::common::windows::held_up;
 use crate::render::common::{changes, hedge, periods};
 use crate::report::Report;
 use crate::report::names;
@@ -83,7 +84,8 @@ pub(super) fn critical(report: &Report, page: &mut Page) {
     let Some(critical) = &report.critical_path else { return };
     let warmup =
         if report.summary.warmup_steps > 0 && critical.mode.is_some() { ", warm-up included" } else { "" };
-    page.heading(3, &format!("Critical path: what held up the end of the {}{warmup}", critical.window));
+    let ends = held_up(critical, &count(critical.windows));
+    page.heading(3, &format!("Critical path: what held up {ends}{warmup}"));
     let large = critical.sections.iter().filter(|row| row.on_path_ns > 0);
     let rows = large.clone().take(CRITICAL).map(|row| {
         [

@@ -5,8 +5,9 @@ use super::page::{Look, Page};
 use super::width::{elide, left, right};
 use crate::render::common::hedge;
 use crate::render::common::names::named_path;
+use crate::render::common::windows::held_up;
 use crate::report::Report;
-use crate::report::units::{duration, percent, things};
+use crate::report::units::{count, duration, percent, things};
 use crate::summary::{CriticalPath, CriticalSection, WaitParts};
 
 /// Sections shown on the path, and beside it.
@@ -20,11 +21,16 @@ pub(super) fn render(report: &Report, page: &mut Page) {
     let Some(critical) = &report.critical_path else { return };
     let warmup =
         if report.summary.warmup_steps > 0 && critical.mode.is_some() { "; warm-up included" } else { "" };
-    page.heading(&format!("Critical path (what held up the end of the {}{warmup})", critical.window));
-    let per_window = |ns: u64| duration(ns / critical.windows.max(1));
+    // Of steps times are means; of traces, which may be of anything, sums.
+    let (divisor, sum) = match critical.mode {
+        None if critical.windows > 1 => (1, format!(", {} in all", duration(critical.total_ns))),
+        _ => (critical.windows.max(1), String::new()),
+    };
+    let ends = held_up(critical, &count(critical.windows));
+    page.heading(&format!("Critical path (what held up {ends}{sum}{warmup})"));
     let row = |name: &str, share: f64, ns: u64| {
         let name = left(&elide(name, NAME), NAME);
-        format!("  {name} {} {}", right(&percent(share), 8), right(&per_window(ns), 10))
+        format!("  {name} {} {}", right(&percent(share), 8), right(&duration(ns / divisor), 10))
     };
     let large = critical.sections.iter().filter(|row| row.share >= SMALL).take(ON_PATH);
     for section in large.clone() {

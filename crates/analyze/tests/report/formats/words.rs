@@ -50,6 +50,45 @@ fn waits_for_batches_that_none_was_making_do_not_take_0_ns_of_that() {
 }
 
 #[test]
+fn times_of_several_traces_are_sums_in_every_format() {
+    let of = |windows, mode: Option<Mode>| {
+        let section = CriticalSection {
+            path: "load/read".into(),
+            phase: None,
+            on_path_ns: 750 * MS,
+            share: 0.75,
+            on_path_calls: 1,
+            beside_calls: 0,
+            slack_mean_ns: None,
+            slack_min_ns: None,
+        };
+        let mut summary = with_path(vec![section], None);
+        let path = summary.critical_path.as_mut().unwrap();
+        (path.window, path.mode) = (if mode.is_some() { "step" } else { "trace" }, mode);
+        (path.windows, path.other_ns, path.explained_share) = (windows, 250 * MS, 0.75);
+        ["text", "md", "html"].map(|format| {
+            let text = flat(format, &summary);
+            let what = if format == "html" { "What held up" } else { "what held up" };
+            let (_, path) = text.split_once(what).unwrap();
+            path.chars().filter(|letter| !"`|".contains(*letter)).collect::<String>()
+        })
+    };
+    let [text, md, html] = of(1_330, None);
+    assert!(text.starts_with(" the ends of 1,330 traces, 1.00 s in all) load/read 75 % 750 ms "), "{text}");
+    assert!(md.starts_with(" the ends of 1,330 traces "), "{md}");
+    assert!(md.contains(" load/read  75 %  750 ms "), "{md}");
+    assert!(html.starts_with(" the ends of <"), "{html}");
+    assert!(html.contains(">1,330<"), "{html}");
+    // One is itself; of steps the text tells the mean.
+    let [text, md, _] = of(1, None);
+    assert!(text.starts_with(" the end of the trace) load/read 75 % 750 ms "), "{text}");
+    assert!(md.starts_with(" the end of the trace "), "{md}");
+    let [text, md, _] = of(100, Some(Mode::Train));
+    assert!(text.starts_with(" the end of the step) load/read 75 % 7.50 ms "), "{text}");
+    assert!(md.starts_with(" the end of the step "), "{md}");
+}
+
+#[test]
 fn sections_of_which_none_is_listed_are_not_more() {
     let section = |at: u64| CriticalSection {
         path: format!("step/part {at}"),
