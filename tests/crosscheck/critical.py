@@ -475,6 +475,6 @@ def compare_path(got, mode, run, compare):
         compare.equal(place, "slack_min_ns", row["slack_min_ns"], min(slacks, default=None))
         if window[1]:
             compare.close(place, "share", row["share"], Fraction(time, window[1]))
-    waits, behind, making, handover = run.wait_parts
+    waits, behind, making, handover = run.wait_parts()
     expected = {"waits": waits, "behind_ns": behind, "making_ns": making, "handover_ns": handover}
     compare.equal(where, "waits", got["waits"], expected if waits else None)

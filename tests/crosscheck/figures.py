@@ -155,14 +155,14 @@ class Run:
         self.sections = {}
         self.steps = []
         self.whole_steps = 0
-        self.waits = []
-        # The same by the loader that they name, and {loader: {mode: [waits, time]}} of those on the thread that drives a
+        # Those of threads that drive their step, and outside of steps by (process, thread) of who waited: (wait, span).
+        self.waits_in_steps, self.waits_outside = [], {}
+        # All by the loader that they name, and {loader: {mode: [waits, time]}} of those on the thread that drives a
         # step, by its mode, or what is outside of steps, under None.
         self.named_waits = {}
         self.held_up = {}
         # Of those inside of batches, {loader: {the loader of these: [waits, time]}}.
         self.waited_by = {}
-        self.wait_parts = [0, 0, 0, 0]
         # Paths of which some sections are in further traces.
         self.continued = []
         self.windows = {}
@@ -263,12 +263,11 @@ class Run:
         length = waited(node, exposed) if is_wait(node) else None
         wait = (length, produce, queue, span.get(names.BATCH_QUEUE_DEPTH))
         if node.kind != "batch" and any(figure is not None for figure in wait):
-            self.waits.append(wait)
+            if node.root.kind != "step":
+                self.waits_outside.setdefault((span.instance, node.thread), []).append((wait, span))
+            elif node.is_driving:
+                self.waits_in_steps.append((wait, span))
             self.add_named_wait(node, wait)
-        if is_wait(node) and produce is not None and queue is not None:
-            self.wait_parts[0] += 1
-            for position, length in enumerate(critical.parts_of_wait(span, produce, queue), 1):
-                self.wait_parts[position] += length
 
     def add_named_wait(self, node, wait):
         root, loader = node.root, node.span.get(names.BATCH_LOADER)
@@ -377,6 +376,25 @@ class Run:
         if not section.in_steps or not any((batch.instance, batch.thread) in driving for batch in self.batches):
             return False
         return max(section.durations, default=0) >= self.shortest(("batch",))
+
+    def driving_waits(self):
+        """The waits of the threads that drive steps, with their spans; where none does, those of all threads."""
+        driving = self.drivers()
+        outside = [waits for thread, waits in self.waits_outside.items() if thread in driving or not driving]
+        return self.waits_in_steps + [wait for waits in outside for wait in waits]
+
+    @property
+    def waits(self):
+        return [wait for wait, _ in self.driving_waits()]
+
+    def wait_parts(self):
+        """Number of waits that know when their batch was made, and the parts of their time."""
+        found = [0, 0, 0, 0]
+        for (length, produce, queue, _), span in self.driving_waits():
+            if length is not None and produce is not None and queue is not None:
+                parts = 1, *critical.parts_of_wait(span, produce, queue)
+                found = [sum(pair) for pair in zip(found, parts)]
+        return found
 
     def drivers(self):
         """The threads that drive steps."""

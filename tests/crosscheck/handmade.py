@@ -354,7 +354,7 @@ def report():
     evidence = {
         "waiting_share": 0.25, "data_wait_share": 0.132353, "data_loading_share": 0.117647, "waiting_per_step_ns": 28,
         "step_without_waiting_ns": 85, "loaders_compute_per_step_ns": 75, "sharing_may_add_share": 0.415929,
-        "wait_p50_ns": 20, "wait_p95_ns": 40, "produce_mean_ns": 125, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
+        "wait_p50_ns": 20, "wait_p95_ns": 20, "produce_mean_ns": 125, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
         "workers": 2, "workers_slot_wait_share": 0.0, "workers_busy_share": 0.5, "workers_needed": 2,
     }
     bottlenecks = [
@@ -418,7 +418,7 @@ def report():
             "phase_series": [phase_series()],
             "values": [{"name": "loss", "shift": 0, "not_finite": 1, "points": loss}],
             "waits": {
-                "wait": block(4, 90, 22.5, math.sqrt(475 / 3), 10, 40, 20, 40, 0),
+                "wait": block(3, 50, 50 / 3, math.sqrt(100 / 3), 10, 20, 20, 20, 0),
                 "produce": block(3, 30, 10.0, 5.0, 5, 15, 10, 15, 5),
                 "queue": block(3, 18, 6.0, 3.0, 3, 9, 6, 9, 3),
                 "depth": block(3, 3, 1.0, 1.0, 0, 2, 1, 2, 1),

@@ -301,9 +301,24 @@ class Steps(unittest.TestCase):
             return [wait[0] for wait in run.waits], run.held_up, run.steps[0].wait
 
         self.assertEqual(waits(1), ([25], {"images": {"train": [1, 25]}}, 25))
-        # On another thread, or in a step that was not read whole, nobody knows.
-        self.assertEqual(waits(2), ([100], {}, 0))
+        # What another thread waits is none of the step's; of a step that was not read whole nobody knows.
+        self.assertEqual(waits(2), ([], {}, 0))
         self.assertEqual(waits(1, stepscope__trace__dropped=1), ([100], {"images": {"train": [1, 100]}}, 100))
+
+    def test_waits_of_a_run_are_those_of_threads_that_drive_steps(self):
+        def take(number, thread, kind=None):
+            root = span(1, 0, "batch", 0, 100, thread__id=thread, stepscope__section__kind="batch")
+            if kind is None:
+                return [span(1, 0, "data_wait", 0, number, thread__id=thread)]
+            return [root, span(2, 1, "data_wait", 10, 10 + number, thread__id=thread)]
+
+        run = figures.Run()
+        others = take(7, 1), take(9, 2), take(11, 2, "batch"), take(13, 1, "batch")
+        for spans in others:
+            run.add(spans)
+        self.assertEqual([wait[0] for wait in run.waits], [7, 13, 9, 11])
+        run.add([step(), span(2, 1, "data_wait", 0, 25, thread__id=1), span(3, 1, "data_wait", 0, 30, thread__id=2)])
+        self.assertEqual([wait[0] for wait in run.waits], [25, 7, 13])
 
     def test_a_wait_inside_of_another_is_a_part_of_that(self):
         run = figures.Run()

@@ -185,6 +185,13 @@ impl Waits {
         self.parts.add(span);
     }
 
+    /// Whether a span says anything about a batch that it waited for.
+    pub(crate) fn says_batch(span: &Span) -> bool {
+        [Figure::BatchProduceNs, Figure::BatchQueueNs, Figure::BatchQueueDepth]
+            .into_iter()
+            .any(|figure| span.amount(figure).is_some())
+    }
+
     /// Adds what a waiting span says about its batch.
     pub(crate) fn batch(&mut self, span: &Span) {
         let figures = [

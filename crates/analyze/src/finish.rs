@@ -127,6 +127,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let primary = steps::primary(&modes);
     let outside = outside::Outside::of(run, &steps, primary, config);
     outside.tell(primary, &mut modes);
+    let waits = run.driving_waits();
     Summary {
         found: true,
         run: identity(key),
@@ -145,8 +146,8 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         outside: outside.rows(),
         beyond: outside.beyond(&sections.rows),
         batches: input::batches(run),
-        waits: input::waits(run),
-        critical_path: critical::of(run, primary, &sections.rows, warm.other_ns(primary)),
+        waits: input::waits_of(&waits),
+        critical_path: critical::of(run, primary, &sections.rows, warm.other_ns(primary), &waits.parts),
         slowest: sections::slowest(&sections.rows),
         most_variable: sections::most_variable(&sections.rows, config.min_calls),
         memory: memory::summary(

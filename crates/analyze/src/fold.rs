@@ -291,6 +291,15 @@ impl Target<'_> {
         if node.is_orphan { self.orphans.acc(node.path) } else { self.sections.acc(node.path) }
     }
 
+    /// Where a wait for a batch goes: in a step to those of the run, where the thread waited that drives it; else to those of
+    /// its thread, of which it may be known later only whether it drives steps.
+    fn waits_of(&mut self, node: &Node, is_step: bool) -> Option<&mut crate::batches::Waits> {
+        if is_step {
+            return node.is_driving.then_some(&mut *self.waits);
+        }
+        self.instance.as_mut()?.outside.waits(node.thread, self.bounds.threads)
+    }
+
     fn point(&mut self, mode: Mode, place: Option<Place>, point: &StepPoint) {
         if let (Some(place), Some(series)) = (place, self.series.get_mut(mode as usize)) {
             series.add(place, point, self.bounds.points);

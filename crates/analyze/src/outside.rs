@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, Phase};
 
+use crate::batches::Waits;
 use crate::dist::Dist;
 use crate::merge::{Merge, keep_smallest};
 use crate::phases::{PhaseKey, PhaseMap};
@@ -275,6 +276,8 @@ impl OutsideAcc {
 pub(crate) struct Outside {
     pub(crate) threads: BTreeMap<Option<i64>, OutsideAcc>,
     pub(crate) driving: BTreeMap<Option<i64>, ()>,
+    /// Waits for batches outside of steps, by the thread that waited.
+    pub(crate) waits: BTreeMap<Option<i64>, Waits>,
     /// Whether there were more threads than are kept.
     pub(crate) is_cut: bool,
 }
@@ -292,6 +295,13 @@ impl Outside {
         self.is_cut |= keep_smallest(&mut self.driving, threads);
     }
 
+    /// The waits for batches of a thread; nothing beyond the bound.
+    pub(crate) fn waits(&mut self, thread: Option<i64>, threads: usize) -> Option<&mut Waits> {
+        self.waits.entry(thread).or_default();
+        self.is_cut |= keep_smallest(&mut self.waits, threads);
+        self.waits.get_mut(&thread)
+    }
+
     /// Adds everything of `other`.
     pub(crate) fn merge(&mut self, other: &Self, threads: usize, customs: usize) {
         for (&thread, theirs) in &other.threads {
@@ -300,8 +310,10 @@ impl Outside {
             theirs.singly().for_each(|record| mine.add(record.clone(), customs));
         }
         self.driving.extend(other.driving.keys().map(|&thread| (thread, ())));
+        self.waits.absorb(&other.waits);
         self.is_cut |= other.is_cut;
         self.is_cut |= keep_smallest(&mut self.threads, threads);
         self.is_cut |= keep_smallest(&mut self.driving, threads);
+        self.is_cut |= keep_smallest(&mut self.waits, threads);
     }
 }

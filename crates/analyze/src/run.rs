@@ -184,6 +184,7 @@ pub(crate) struct RunAcc {
     /// By mode: of the steps that no instance keeps singly. Of instances that were left out, too.
     pub(crate) slow: [Slow; 3],
     pub(crate) values: Values,
+    /// Of the threads that drive them, in steps.
     pub(crate) waits: Waits,
     pub(crate) named_waits: NamedWaits,
     /// By kind of window.
@@ -192,6 +193,19 @@ pub(crate) struct RunAcc {
 }
 
 impl RunAcc {
+    /// The waits of the threads that drive steps, in these and outside of them; where none does, those of all threads.
+    pub(crate) fn driving_waits(&self) -> Waits {
+        let instances = || self.instances.values().map(|acc| &acc.outside);
+        let any_drives = instances().any(|outside| !outside.driving.is_empty());
+        let mut waits = self.waits.clone();
+        for outside in instances() {
+            let drives = |thread| !any_drives || outside.driving.contains_key(thread);
+            let own = outside.waits.iter().filter(|(thread, _)| drives(thread));
+            own.for_each(|(_, own)| waits.absorb(own));
+        }
+        waits
+    }
+
     /// Adds everything of `other`; the bound on instances is the caller's.
     pub(crate) fn merge(&mut self, other: &Self, bounds: &Bounds) {
         self.tally.absorb(&other.tally);

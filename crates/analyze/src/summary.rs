@@ -78,7 +78,7 @@ pub struct Summary {
     pub beyond: BTreeMap<String, u64>,
     /// Batches that loaders made.
     pub batches: BatchSummary,
-    /// Waits for batches.
+    /// Waits for batches, of the threads that drive steps.
     pub waits: WaitSummary,
     /// What held up the end of the steps; absent where no step was read whole.
     pub critical_path: Option<CriticalPath>,

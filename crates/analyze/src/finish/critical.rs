@@ -7,18 +7,20 @@ use stepscope_core::Mode;
 use stepscope_core::path::join;
 
 use super::{narrow, share};
+use crate::batches::WaitParts as Parts;
 use crate::critical::{CriticalAcc, TRACES};
 use crate::run::RunAcc;
 use crate::summary::{CriticalPath, CriticalSection, SectionRow, ThroughBatches, WaitParts};
 
 /// The paths of the mode that verdicts are about; of whole traces where there are no steps.
 ///
-/// `warmup_other_ns` is what of the windows' own time is warm-up.
+/// `warmup_other_ns` is what of the windows' own time is warm-up, `parts` what the waits of their threads were for.
 pub(super) fn of(
     run: &RunAcc,
     primary: Option<Mode>,
     rows: &[SectionRow],
     warmup_other_ns: u64,
+    parts: &Parts,
 ) -> Option<CriticalPath> {
     let kind = primary.map_or(TRACES, |mode| mode as usize);
     let windows = run.windows.get(kind).filter(|windows| windows.count > 0)?;
@@ -49,7 +51,7 @@ pub(super) fn of(
         warmup_other_ns,
         explained_share: share(windows.total_ns.saturating_sub(other_ns), windows.total_ns),
         sections,
-        waits: waits(run),
+        waits: waits(parts),
         through_batches: moved.said,
     })
 }
@@ -127,8 +129,7 @@ fn section(path: String, acc: &CriticalAcc, total_ns: u128, rows: &[SectionRow])
     }
 }
 
-fn waits(run: &RunAcc) -> Option<WaitParts> {
-    let parts = &run.waits.parts;
+fn waits(parts: &Parts) -> Option<WaitParts> {
     (parts.waits > 0).then(|| WaitParts {
         waits: parts.waits,
         behind_ns: narrow(parts.behind_ns),

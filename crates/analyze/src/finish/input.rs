@@ -204,11 +204,7 @@ fn waited_by(makers: &BTreeMap<Box<str>, Held>) -> Vec<WaitedBy> {
 }
 
 /// Waits for batches.
-pub(super) fn waits(run: &RunAcc) -> WaitSummary {
-    waits_of(&run.waits)
-}
-
-fn waits_of(waits: &Waits) -> WaitSummary {
+pub(super) fn waits_of(waits: &Waits) -> WaitSummary {
     WaitSummary {
         wait: Stats::of(&waits.wait.0),
         produce: Stats::of(&waits.produce.0),

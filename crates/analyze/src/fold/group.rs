@@ -9,7 +9,7 @@ use super::expose::clamp;
 use super::place::{Node, Role};
 use super::slots::SlotSum;
 use super::{Fold, Seen, Target};
-use crate::batches::OUTSIDE;
+use crate::batches::{OUTSIDE, Waits};
 use crate::early::EarlyStep;
 use crate::forest::NONE;
 use crate::outside::{OTHERS, OutsideRecord, other};
@@ -77,18 +77,18 @@ impl Fold {
                 if self.is_whole {
                     self.expose(trace, anchor, &window, mode, target);
                 }
-                let wait_ns = self.waits(trace, place, self.is_whole, target);
+                let wait_ns = self.waits(trace, place, (self.is_whole, true), target);
                 let mode = step_mode.unwrap_or(root.mode);
                 self.step(trace, root, &window, (mode, wait_ns), target);
             }
             Role::Outside => {
                 self.expose(trace, anchor, &window, None, target);
-                let wait_ns = self.waits(trace, place, true, target);
+                let wait_ns = self.waits(trace, place, (true, false), target);
                 self.outside(trace, root, &window, wait_ns, target);
                 self.made(trace, anchor, target);
             }
             Role::Inside | Role::Container | Role::Marker | Role::Other => {
-                self.waits(trace, place, false, target);
+                self.waits(trace, place, (false, false), target);
                 if window.role == Role::Other
                     && matches!(root.kind, SectionKind::Batch | SectionKind::Request)
                 {
@@ -108,6 +108,7 @@ impl Fold {
         target: &mut Target<'_>,
     ) {
         let duration_ns = node.duration_ns();
+        let is_step = mode.is_some();
         // The work of a run or an epoch is in traces of its own.
         let is_elsewhere = trace.is_ours && matches!(span.kind, SectionKind::Run | SectionKind::Epoch);
         let has_children = self.is_whole && !is_elsewhere;
@@ -165,8 +166,10 @@ impl Fold {
                 let name = loader_of(trace, span);
                 instance.loaders.add(name, span, node.thread, target.bounds.loaders, target.bounds.threads);
             }
-        } else {
-            target.waits.batch(span);
+        } else if Waits::says_batch(span) {
+            if let Some(waits) = target.waits_of(node, is_step) {
+                waits.batch(span);
+            }
             // Few have one.
             let loader = if span.loader.is_empty() { "" } else { trace.text(span.loader) };
             if let Some(named) = target.named_waits.of(loader, target.bounds.loaders) {

@@ -12,12 +12,12 @@ use super::{Fold, Target};
 
 impl Fold {
     /// Adds the waits of the group at hand. `place` is where those on its own thread are counted by loader; `is_exposed` says
-    /// whether its time was attributed. Gives for how long that thread waited.
+    /// whether its time was attributed, `is_step` whether it is a step. Gives for how long that thread waited.
     pub(super) fn waits(
         &mut self,
         trace: &Trace,
         place: Option<usize>,
-        is_exposed: bool,
+        (is_exposed, is_step): (bool, bool),
         target: &mut Target<'_>,
     ) -> u64 {
         if self.waiting.is_empty() {
@@ -31,7 +31,9 @@ impl Fold {
                 continue;
             };
             let waited_ns = suspended.get(&index).copied().unwrap_or_else(|| node.duration_ns());
-            target.waits.wait(span, waited_ns);
+            if let Some(waits) = target.waits_of(node, is_step) {
+                waits.wait(span, waited_ns);
+            }
             let maker = maker(trace, &self.nodes, node);
             if let Some(((name, thread), instance)) = maker.zip(target.instance.as_mut())
                 && thread == node.thread

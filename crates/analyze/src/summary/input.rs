@@ -170,7 +170,8 @@ pub struct WorkerRow {
     pub last_ns: u64,
 }
 
-/// Waits for batches: spans of phase `data_wait`, by tag or by name, wherever they are.
+/// Waits for batches: spans of phase `data_wait`, by tag or by name. Those of a run are of the threads that drive steps, in
+/// these and between them (where nothing is a step, of all threads); those of a loader are all that name it.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
 pub struct WaitSummary {
     /// Durations of the waits. Of one on the thread of its step that says when it was polled, the time for which it was

@@ -94,9 +94,9 @@ fn waits_carry_what_their_batches_took() {
     // A wait inside the wait is the same wait.
     build.span(2, "inner", 10, 90).phase(Phase::DataWait).thread(1);
     // Of another thread: a wait, but not the step's.
-    build.span(1, "next_batch", 0, 30).thread(2);
+    build.span(1, "next_batch", 0, 30).thread(2).figure(Figure::BatchProduceNs, 1);
     let summary = summarise([&build.trace()]);
-    assert_eq!((summary.waits.wait.count, summary.waits.wait.total), (2, 130));
+    assert_eq!((summary.waits.wait.count, summary.waits.wait.total), (1, 100));
     assert_eq!(summary.waits.produce.p50, Some(400));
     assert_eq!((summary.waits.queue.count, summary.waits.queue.max), (1, Some(0)));
     assert_eq!(summary.waits.depth.p50, Some(1));
@@ -124,10 +124,10 @@ fn an_asynchronous_wait_takes_as_long_as_nothing_else_runs() {
     let waited = |build: Build| {
         let summary = summarise([&build.trace()]);
         let [loader] = &summary.batches.loaders[..] else { panic!("one loader") };
-        assert_eq!(loader.waits.wait, summary.waits.wait);
         let held_ns: Vec<u64> = loader.held_up.iter().map(|row| row.total_ns).collect();
         let point_ns = summary.series_of(Mode::Train).unwrap().points[0].wait_ns;
-        (summary.waits.wait.total, held_ns, point_ns)
+        assert_eq!(summary.waits.wait.total, point_ns);
+        (loader.waits.wait.total, held_ns, point_ns)
     };
     assert_eq!(waited(step(true, 1)), (25, vec![25], 25));
     assert_eq!(waited(step(false, 1)), (100, vec![100], 100));
@@ -206,7 +206,51 @@ fn waits_go_to_the_loader_that_they_name() {
     let train = vec![(Some(Mode::Train), 1, 100), (None, 1, 11)];
     assert_eq!(rows, [("masks", 3, 537, Some(400), masks), ("train", 2, 111, Some(400), train)]);
     assert_eq!(summary.batches.loaders[1].held_up_ns(Mode::Train), 111);
-    assert_eq!((summary.waits.wait.count, summary.waits.wait.total), (6, 698));
+    assert_eq!((summary.waits.wait.count, summary.waits.wait.total), (5, 691));
+}
+
+#[test]
+fn waits_of_a_run_are_those_of_threads_that_drive_steps() {
+    // A decoder waits for a reader, inside of its batches or before them; the training thread in steps, between them, and
+    // in a batch of its own.
+    let wait = |number: u64, is_in_batch: bool, thread: i64, wait_ns: u64| {
+        let mut build = Build::new(number);
+        if is_in_batch {
+            build.span(0, "batch", 0, 500).kind(SectionKind::Batch).thread(thread);
+        }
+        build
+            .span(is_in_batch.into(), "data_wait", 0, wait_ns)
+            .thread(thread)
+            .figure(Figure::BatchProduceNs, 1_000 * wait_ns as i64)
+            .figure(Figure::BatchQueueNs, 0);
+        build.trace()
+    };
+    let others = [wait(1, true, 2, 3), wait(2, false, 2, 5), wait(3, false, 1, 7), wait(4, true, 1, 11)];
+    let mut step = Build::new(5);
+    step.step(7, 1_000, 2_000).thread(1);
+    step.span(1, "data_wait", 1_000, 1_100)
+        .thread(1)
+        .figure(Figure::BatchProduceNs, 100_000)
+        .figure(Figure::BatchQueueNs, 0);
+    let step = [step.trace()];
+    let figures = |of: &[&[_]]| {
+        let mut merged = fold([]);
+        of.iter().for_each(|&traces| merged.merge(&fold(traces)));
+        let summary = merged.finish(None);
+        let parts = summary.critical_path.and_then(|path| path.waits);
+        let waits = &summary.waits;
+        (
+            waits.wait.count,
+            waits.wait.total,
+            waits.produce.total,
+            parts.map(|parts| (parts.waits, parts.making_ns)),
+        )
+    };
+    for order in [[&others[..], &step[..]], [&step[..], &others[..]]] {
+        assert_eq!(figures(&order), (3, 118, 118_000, Some((3, 118))));
+    }
+    // Where nothing is a step nobody knows who trains.
+    assert_eq!(figures(&[&others]), (4, 26, 26_000, None));
 }
 
 #[test]
