@@ -168,6 +168,8 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     mean = (row and row["produce"]["mean"]) or waits["produce"]["mean"]
     produce = None if mean is None else int(stats.rounded(mean, 0))
     waits_for = waited_for(row, batches) if row else None
+    then = too_slow_while_awaited(row, rest) if row else None
+    needed = produce if then is None else then["produce_mean_ns"]
     expected = shares(steps, waiting=waiting, data_wait=("data_wait",), data_loading=("data_loading",)) | {
         "waiting_per_step_ns": exposed // steps.count,
         "step_without_waiting_ns": rest,
@@ -181,7 +183,9 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
         "workers": (row and len(row["workers"])) or None,
         "workers_slot_wait_share": six(row["slot_wait_share"]) if row and row["slot_wait_share"] is not None else None,
         "workers_busy_share": six(row["utilisation"]) if row and row["utilisation"] is not None else None,
-        "workers_needed": max(1, -(-produce // rest)) if produce is not None and rest and waits_for is None else None,
+        "produce_mean_while_awaited_ns": then and then["produce_mean_ns"],
+        "workers_busy_while_awaited_share": then and six(then["utilisation"]),
+        "workers_needed": max(1, -(-needed // rest)) if needed is not None and rest and waits_for is None else None,
         "waits_for_loader": waits_for and waits_for[0]["name"],
         "waits_for_loader_share": waits_for and six(waits_for[1]),
         "limiting_loader": waits_for and limiting(row, batches),
@@ -189,6 +193,15 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     # Waiting, unless the step reads more itself.
     phase = "data_loading" if steps.exposed(("data_loading",)) > steps.exposed(("data_wait",)) else "data_wait"
     return expected, share(exposed, steps), worst(report, steps, (phase,))
+
+
+def too_slow_while_awaited(row, rest):
+    """What a loader did while it was waited for, where it was busy all the time then and not in all of its time, and had
+    too few workers."""
+    then = row["while_awaited"]
+    if then is None or row["utilisation"] is None or row["utilisation"] >= 0.85 or then["utilisation"] < 0.85:
+        return None
+    return then if rest and -(-then["produce_mean_ns"] // rest) > len(row["workers"]) else None
 
 
 def waited_for(row, loaders):

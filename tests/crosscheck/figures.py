@@ -160,6 +160,8 @@ class Run:
         # All by the loader that they name, and {loader: {mode: [waits, time]}} of those on the thread that drives a
         # step, by its mode, or what is outside of steps, under None.
         self.named_waits = {}
+        # {loader: [(start, time)]} of these.
+        self.when_named = {}
         self.held_up = {}
         # Of those inside of batches, {loader: {the loader of these: [waits, time]}}.
         self.waited_by = {}
@@ -275,6 +277,8 @@ class Run:
             return
         self.named_waits.setdefault(loader, []).append(wait)
         batch = maker(node)
+        if is_wait(node):
+            self.when_named.setdefault(loader, []).append((node.span.start, wait[0]))
         if is_wait(node) and batch is not None:
             self.add_to(self.waited_by, loader, loader_of(batch), wait[0])
         is_step = root.kind == "step"
@@ -387,6 +391,10 @@ class Run:
     def waits(self):
         return [wait for wait, _ in self.driving_waits()]
 
+    def when_waited(self):
+        """(start, time) of the same."""
+        return [(span.start, wait[0]) for wait, span in self.driving_waits() if wait[0] is not None]
+
     def wait_parts(self):
         """Number of waits that know when their batch was made, and the parts of their time."""
         found = [0, 0, 0, 0]
@@ -411,16 +419,17 @@ class Run:
 class Batch:
     """One batch that a loader made."""
 
-    __slots__ = ("loader", "instance", "thread", "start", "duration", "busy", "computing", "samples", "slot_wait", "waiting")
+    __slots__ = ("loader", "instance", "thread", "start", "duration", "busy", "computing", "samples", "slot_wait", "waits")
 
     def __init__(self, root, nodes):
         span = root.span
         self.loader = loader_of(root)
-        self.waiting = sum(
-            node.span.duration
+        # (start, time) of what its thread waited for batches of others.
+        self.waits = [
+            (node.span.start, node.span.duration)
             for node in nodes
             if is_wait(node) and node.kind != "batch" and node.thread == root.thread and maker(node) is root
-        )
+        ]
         self.instance, self.thread = span.instance, root.thread
         self.start, self.duration, self.samples = span.start, span.duration, span.get(names.SAMPLES)
         self.slot_wait = span.get(names.BATCH_SLOT_WAIT_NS)
@@ -431,6 +440,10 @@ class Batch:
     @property
     def end(self):
         return self.start + self.duration
+
+    @property
+    def waiting(self):
+        return sum(time for _, time in self.waits)
 
 
 def mode_of(root):

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+import awaited
 import between
 import changes
 import critical
@@ -167,6 +168,12 @@ def batches(got, run, compare):
         slots, times = sum(slot for slot, _, _ in said), sum(time for _, _, time in said)
         compare.equal(where, "slot_wait_ns", loader["slot_wait_ns"], slots if said else None)
         compare.close(where, "slot_wait_share", loader["slot_wait_share"], Fraction(slots, times) if times else None)
+        when = run.when_named.get(name) if name in run.named_waits else run.when_waited() if len(known) == 1 else None
+        then, got_then = awaited.while_awaited(made, when or []) if made else None, loader["while_awaited"]
+        compare.equal(where, "while_awaited, is there", got_then is not None, then is not None)
+        if then and got_then:
+            compare.close(where, "while_awaited, utilisation", got_then["utilisation"], then[0])
+            compare.equal(where, "while_awaited, produce_mean_ns", got_then["produce_mean_ns"], then[1])
         expected = sorted((worker(batches, drives(run, batches[0])) for batches in workers.values()), key=str)
         compare.equal(where, "workers", sorted(loader["workers"], key=str), expected)
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use stepscope_model::{Figure, Span};
 
+use crate::by_time::ByTime;
 use crate::dist::Dist;
 use crate::merge::{Merge, earliest, keep_smallest, smallest};
 use crate::paths::shorten;
@@ -40,12 +41,33 @@ impl Merge for WorkerAcc {
     }
 }
 
+/// What a loader made, by when that began.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Made {
+    pub(crate) batches: u64,
+    pub(crate) busy_ns: u64,
+    /// Durations of its batches.
+    pub(crate) making_ns: u64,
+    /// What its threads waited inside of them for batches of others.
+    pub(crate) waiting_ns: u64,
+}
+
+impl Merge for Made {
+    fn absorb(&mut self, other: &Self) {
+        self.batches = self.batches.saturating_add(other.batches);
+        self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
+        self.making_ns = self.making_ns.saturating_add(other.making_ns);
+        self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
+    }
+}
+
 /// One loader of one instance.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct LoaderAcc {
     pub(crate) produce: Dist,
     pub(crate) samples: Sum,
     pub(crate) workers: BTreeMap<Option<i64>, WorkerAcc>,
+    pub(crate) made: ByTime<Made>,
     /// Whether there were more workers than are kept.
     pub(crate) is_cut: bool,
 }
@@ -55,6 +77,7 @@ impl Merge for LoaderAcc {
         self.produce.absorb(&other.produce);
         self.samples.absorb(&other.samples);
         self.workers.absorb(&other.workers);
+        self.made.absorb(&other.made);
         self.is_cut |= other.is_cut;
     }
 }
@@ -81,6 +104,8 @@ impl Loaders {
         loader.produce.record(span.duration_ns());
         loader.samples.add(span.amount(Figure::Samples));
         let busy_ns = span.amount(Figure::BusyNs).unwrap_or(span.duration_ns());
+        let made = Made { batches: 1, busy_ns, making_ns: span.duration_ns(), waiting_ns: 0 };
+        loader.made.add(span.start_ns, &made);
         let mut slot_wait = Sum::default();
         slot_wait.add(span.amount(Figure::BatchSlotWaitNs));
         loader.workers.entry(thread).or_default().absorb(&WorkerAcc {
@@ -100,12 +125,13 @@ impl Loaders {
     pub(crate) fn waited(
         &mut self,
         name: &str,
-        wait_ns: u64,
+        (start_ns, wait_ns): (u64, u64),
         thread: Option<i64>,
         loaders: usize,
         threads: usize,
     ) {
         let Some(loader) = self.loader(name, loaders) else { return };
+        loader.made.add(start_ns, &Made { waiting_ns: wait_ns, ..Made::default() });
         let waited = WorkerAcc { waiting_ns: wait_ns.into(), ..WorkerAcc::default() };
         loader.workers.entry(thread).or_default().absorb(&waited);
         loader.is_cut |= keep_smallest(&mut loader.workers, threads);
@@ -135,6 +161,8 @@ pub(crate) struct Waits {
     pub(crate) queue: Dist,
     pub(crate) depth: Dist,
     pub(crate) parts: WaitParts,
+    /// When they began.
+    pub(crate) when: ByTime<Held>,
 }
 
 /// What those waits were for that know when their batch was made.
@@ -183,6 +211,7 @@ impl Waits {
     pub(crate) fn wait(&mut self, span: &Span, waited_ns: u64) {
         self.wait.record(waited_ns);
         self.parts.add(span);
+        self.when.add(span.start_ns, &Held { waits: 1, total_ns: waited_ns.into() });
     }
 
     /// Whether a span says anything about a batch that it waited for.
@@ -302,5 +331,6 @@ impl Merge for Waits {
         self.queue.absorb(&other.queue);
         self.depth.absorb(&other.depth);
         self.parts.absorb(&other.parts);
+        self.when.absorb(&other.when);
     }
 }

@@ -2,6 +2,7 @@
 //! file of its own; this one picks the run and puts the parts together.
 
 mod aggregates;
+mod awaited;
 mod changes;
 mod coverage;
 mod critical;
@@ -145,7 +146,7 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         ),
         outside: outside.rows(),
         beyond: outside.beyond(&sections.rows),
-        batches: input::batches(run),
+        batches: input::batches(run, &waits),
         waits: input::waits_of(&waits),
         critical_path: critical::of(run, primary, &sections.rows, warm.other_ns(primary), &waits.parts),
         slowest: sections::slowest(&sections.rows),

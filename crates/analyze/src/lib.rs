@@ -8,6 +8,7 @@
 mod aggregates;
 mod batches;
 mod by_path;
+mod by_time;
 pub mod changes;
 mod config;
 pub mod critical;

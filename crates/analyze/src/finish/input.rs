@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use stepscope_core::Mode;
 
 use super::outside::Outside;
-use super::{narrow, share as ratio};
+use super::{awaited, narrow, share as ratio};
 use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
 use crate::config::Config;
 use crate::merge::{Merge, earliest};
@@ -13,7 +13,7 @@ use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{
     BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow, ModeSummary,
-    PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WorkerRow,
+    PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
 };
 use crate::sums::Sums;
 
@@ -83,8 +83,8 @@ fn judged(times: InputShare, is_known: bool, config: &Config) -> InputShare {
     }
 }
 
-/// Loaders by name, over all instances.
-pub(super) fn batches(run: &RunAcc) -> BatchSummary {
+/// Loaders by name, over all instances; `waits` are those of the threads that drive steps.
+pub(super) fn batches(run: &RunAcc, waits: &Waits) -> BatchSummary {
     let mut by_name: BTreeMap<&str, Vec<(Maker<'_>, &LoaderAcc)>> = BTreeMap::new();
     for (instance, acc) in &run.instances {
         for (name, loader) in &acc.loaders.loaders {
@@ -94,7 +94,14 @@ pub(super) fn batches(run: &RunAcc) -> BatchSummary {
     for name in run.named_waits.by_loader.keys() {
         by_name.entry(name).or_default();
     }
-    let row = |(name, parts): (&str, Vec<_>)| loader(name, &parts, run.named_waits.by_loader.get(name));
+    // Waits that name no loader are those of the only one.
+    let nameless = (by_name.len() == 1).then_some(&waits.when);
+    let row = |(name, parts): (&str, Vec<_>)| {
+        let named = run.named_waits.by_loader.get(name);
+        let when = named.map(|own| &own.waits.when).or(nameless);
+        let awaited = when.and_then(|when| awaited::of(parts.iter().map(|(_, part)| *part), when));
+        loader(name, &parts, named, awaited)
+    };
     let loaders: Vec<LoaderRow> = by_name.into_iter().map(row).collect();
     let count = loaders.iter().fold(0, |sum, row| row.produce.count.saturating_add(sum));
     BatchSummary { count, loaders }
@@ -103,7 +110,12 @@ pub(super) fn batches(run: &RunAcc) -> BatchSummary {
 /// A process that makes batches.
 type Maker<'a> = (&'a Instance, &'a InstanceAcc);
 
-fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWaits>) -> LoaderRow {
+fn loader(
+    name: &str,
+    parts: &[(Maker<'_>, &LoaderAcc)],
+    waits: Option<&LoaderWaits>,
+    while_awaited: Option<WhileAwaited>,
+) -> LoaderRow {
     let mut produce = crate::dist::Dist::default();
     let mut samples = Sum::default();
     let mut workers = Vec::new();
@@ -153,6 +165,7 @@ fn loader(name: &str, parts: &[(Maker<'_>, &LoaderAcc)], waits: Option<&LoaderWa
         utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
         slot_wait_ns: slots.is_known.then(|| narrow(slots.waited_ns)),
         slot_wait_share: (slots.possible_ns > 0).then(|| ratio(slots.waited_ns, slots.possible_ns)),
+        while_awaited,
         samples: (samples.spans > 0).then(|| narrow(samples.sum)),
         workers,
         waits: waits.map_or_else(WaitSummary::default, |own| waits_of(&own.waits)),

@@ -39,7 +39,7 @@ impl Fold {
                 && thread == node.thread
             {
                 let (loaders, threads) = (target.bounds.loaders, target.bounds.threads);
-                instance.loaders.waited(name, waited_ns, thread, loaders, threads);
+                instance.loaders.waited(name, (span.start_ns, waited_ns), thread, loaders, threads);
             }
             let named = target.named_waits.of(trace.text(span.loader), target.bounds.loaders);
             if let Some(named) = named {

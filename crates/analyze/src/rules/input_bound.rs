@@ -10,7 +10,7 @@ use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::sharing::Beside;
 use crate::steps::{PREPARATION, WAITING};
-use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary};
+use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary, WhileAwaited};
 
 pub(super) const RULE: Rule = Rule {
     id: "input_bound",
@@ -44,7 +44,10 @@ pub(super) const RULE: Rule = Rule {
               the training thread anything beside it. More workers are advised while the processors that the \
               training threads leave can hold what all of them would compute, or, where the CPU time of batches is not \
               recorded, while they are no more than the processors. Where loaders that are not busy all the time wait \
-              for a place in the queue for a tenth of it or more, batches are uneven, and a deeper queue comes first.",
+              for a place in the queue for a tenth of it or more, batches are uneven, and a deeper queue comes first: unless \
+              they are busy all the time, and too slow on average, in those stretches of time in which they are waited for \
+              (of 32 batches or more). Then they became slower at some time, or quicker; no queue bridges that, and they \
+              are judged by what they did in these stretches.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
@@ -119,7 +122,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     };
     let rest_ns = steps.mean_ns().saturating_sub(waiting_ns);
     let serial = steps.exposed_ns(LOADING) > steps.exposed_ns(WAIT);
-    let loader = Producers::of(summary, &steps, &beside, rest_ns);
+    let loader = Producers::of(summary, &steps, &beside, (thresholds, rest_ns));
     let waits_for = loader.waits_for.as_ref();
     let evidence = Evidence::new()
         .with("waiting_share", rounded(share, 6))
@@ -139,6 +142,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("workers", loader.workers)
         .with_known("workers_busy_share", loader.busy_share.map(six))
         .with_known("workers_slot_wait_share", loader.slot_wait_share.map(six))
+        .with_known("produce_mean_while_awaited_ns", loader.awaited.map(|then| then.produce_mean_ns))
+        .with_known("workers_busy_while_awaited_share", loader.awaited.map(|then| six(then.utilisation)))
         .with_known("workers_needed", loader.needed)
         .with_known("waits_for_loader", waits_for.and_then(|(row, _)| row.name()))
         .with_known("waits_for_loader_share", waits_for.map(|(_, share)| six(*share)))
@@ -245,6 +250,8 @@ struct Producers<'a> {
     /// Share of their time for which the workers wait for a place in the queue.
     slot_wait_share: Option<f64>,
     produce_ns: Option<u64>,
+    /// What it did while it was waited for, where only then its workers are busy all the time and too slow.
+    awaited: Option<WhileAwaited>,
     needed: Option<u64>,
     cpus: Option<u64>,
     /// What all loaders of a host compute a step, and the processors that its training threads leave for it;
@@ -261,7 +268,7 @@ struct Producers<'a> {
 }
 
 impl<'a> Producers<'a> {
-    fn of(summary: &'a Summary, steps: &Steps<'_>, beside: &Beside, step_ns: u64) -> Self {
+    fn of(summary: &'a Summary, steps: &Steps<'_>, beside: &Beside, by: (&Thresholds, u64)) -> Self {
         let loaders = &summary.batches.loaders;
         let held_up_ns = |row: &LoaderRow| row.held_up_ns(steps.mode.mode);
         // Of equals the first name.
@@ -272,8 +279,8 @@ impl<'a> Producers<'a> {
             waiting_share: (all_ns > 0).then(|| held_up_ns(row) as f64 / all_ns as f64),
         });
         match loader {
-            Some(loader) => Self::with_stages(summary, loader, one_of, beside, step_ns, &mut Vec::new()),
-            None => Self::of_loader(summary, None, one_of, beside, step_ns),
+            Some(loader) => Self::with_stages(summary, loader, one_of, beside, by, &mut Vec::new()),
+            None => Self::of_loader(summary, None, one_of, beside, by),
         }
     }
 
@@ -284,17 +291,17 @@ impl<'a> Producers<'a> {
         loader: &'a LoaderRow,
         one_of: Option<OneOf<'a>>,
         beside: &Beside,
-        step_ns: u64,
+        by: (&Thresholds, u64),
         seen: &mut Vec<&'a str>,
     ) -> Self {
         seen.push(&loader.name);
-        let mut judged = Self::of_loader(summary, Some(loader), one_of, beside, step_ns);
+        let mut judged = Self::of_loader(summary, Some(loader), one_of, beside, by);
         let next = waited_for(loader, &summary.batches.loaders);
         if let Some((row, share)) = next.filter(|(row, _)| !seen.contains(&row.name.as_str())) {
             let one_of = Some(OneOf { name: &row.name, waiting_share: None });
             // More of its workers would wait for the same.
             judged.needed = None;
-            let next = Self::with_stages(summary, row, one_of, beside, step_ns, seen);
+            let next = Self::with_stages(summary, row, one_of, beside, by, seen);
             judged.waits_for = Some((Box::new(next), share));
         }
         judged
@@ -314,7 +321,7 @@ impl<'a> Producers<'a> {
         loader: Option<&'a LoaderRow>,
         one_of: Option<OneOf<'a>>,
         beside: &Beside,
-        step_ns: u64,
+        (thresholds, step_ns): (&Thresholds, u64),
     ) -> Self {
         // Waits that name no loader are those of the only one.
         let waits = loader.filter(|_| one_of.is_some()).map_or(summary.waits, |row| row.waits);
@@ -328,14 +335,24 @@ impl<'a> Producers<'a> {
         let is_measured =
             summary.sections.iter().any(|row| row.kind == SectionKind::Batch && row.cpu_ns.is_some());
         let free = cpus.map(|cpus| cpus.saturating_sub(beside.ranks));
+        let workers = loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0);
+        let busy_share = loader.and_then(|row| row.utilisation);
+        let needed = |produce_ns: u64| (step_ns > 0).then(|| produce_ns.div_ceil(step_ns.max(1)).max(1));
+        let is_too_slow = |then: &WhileAwaited| {
+            busy_share.is_some_and(|share| share < thresholds.busy_share)
+                && then.utilisation >= thresholds.busy_share
+                && needed(then.produce_mean_ns) > workers
+        };
+        let awaited = loader.and_then(|row| row.while_awaited).filter(is_too_slow);
         Self {
             one_of,
             waits,
-            workers: loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0),
-            busy_share: loader.and_then(|row| row.utilisation),
+            workers,
+            busy_share,
             slot_wait_share: loader.and_then(|row| row.slot_wait_share),
             produce_ns,
-            needed: produce_ns.filter(|_| step_ns > 0).map(|produce_ns| produce_ns.div_ceil(step_ns).max(1)),
+            awaited,
+            needed: awaited.map(|then| then.produce_mean_ns).or(produce_ns).and_then(needed),
             cpus,
             computing: free.filter(|_| is_measured).map(|free| (beside.computing_ns, free)),
             largest_part: largest_part(summary, one_of.map(|one| one.name)),
@@ -418,7 +435,8 @@ impl<'a> Producers<'a> {
         let (Some(produce_ns), Some(needed)) = (self.produce_ns, self.needed) else {
             return self.recorder.unknown_loader().into();
         };
-        let is_busy = self.busy_share.is_some_and(|share| share >= thresholds.busy_share);
+        let is_busy =
+            self.awaited.is_some() || self.busy_share.is_some_and(|share| share >= thresholds.busy_share);
         let lacks_places = self.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share);
         let cannot_keep_up = match self.workers {
             _ if is_busy => true,
@@ -451,6 +469,17 @@ impl<'a> Producers<'a> {
                 things(needed, "worker", "workers")
             );
         }
+        // By what it did while it was waited for, where that differs.
+        let (produce_ns, now, when) = match (self.awaited, self.busy_share) {
+            (Some(then), Some(share)) => {
+                let shares = (percent(then.utilisation), percent(share));
+                let it_is = if self.one_of.is_some() { "it is" } else { "they are" };
+                let when =
+                    format!(" while {it_is} waited for (busy {} then, {} of all time)", shares.0, shares.1);
+                (then.produce_mean_ns, "then", when)
+            }
+            _ => (produce_ns, "now", String::new()),
+        };
         let workers = self.workers.map_or("the present".into(), count);
         let mut at_once = self.workers.unwrap_or(1);
         let mut why = None;
@@ -472,7 +501,7 @@ impl<'a> Producers<'a> {
             _ => {}
         }
         let faster = format!(
-            "make a batch in less than {} (now {}) with {}",
+            "make a batch in less than {} ({now} {}) with {}",
             duration(step_ns.saturating_mul(at_once)),
             duration(produce_ns),
             self.workers.map_or("the present workers".into(), |_| things(at_once, "worker", "workers"))
@@ -483,7 +512,7 @@ impl<'a> Producers<'a> {
             .map(|(path, share)| format!(" Most of a batch, {}, is `{path}`: begin there.", percent(*share)));
         let advice = match why {
             Some(why) => format!(
-                "{subject} cannot keep up: {} would be needed, but {why}. So {faster}: decode once and cache, use a \
+                "{subject} cannot keep up{when}: {} would be needed, but {why}. So {faster}: decode once and cache, use a \
                  cheaper format, do less per sample.",
                 things(needed, "worker", "workers"),
             ),
@@ -492,7 +521,7 @@ impl<'a> Producers<'a> {
                 if self.one_of.is_some() { "keeps up" } else { "keep up" }
             ),
             None => format!(
-                "{subject} cannot keep up: use {} instead of {workers}, or {faster}.",
+                "{subject} cannot keep up{when}: use {} instead of {workers}, or {faster}.",
                 things(needed, "worker", "workers")
             ),
         };

@@ -93,6 +93,8 @@ pub struct LoaderRow {
     /// `slot_wait_ns` of those workers that say it / the time from their first batch's start to their last one's end,
     /// summed.
     pub slot_wait_share: Option<f64>,
+    /// What it did while it was waited for; absent where it was not, or no batch was read.
+    pub while_awaited: Option<WhileAwaited>,
     /// Samples in its batches, where they say so.
     pub samples: Option<u64>,
     /// Its workers by (instance, thread).
@@ -103,6 +105,16 @@ pub struct LoaderRow {
     pub held_up: Vec<HeldUp>,
     /// Those of them that were part of other batches, by the loader of these.
     pub waited_by: Vec<WaitedBy>,
+}
+
+/// What a loader did at the times at which its batches were waited for: of each stretch of time, of 32 batches or more on
+/// average, by as much as was waited in it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct WhileAwaited {
+    /// As [`LoaderRow::utilisation`], of its workers from their first batch to their last.
+    pub utilisation: f64,
+    /// Mean time to make a batch.
+    pub produce_mean_ns: u64,
 }
 
 impl LoaderRow {

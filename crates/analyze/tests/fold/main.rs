@@ -4,6 +4,7 @@
 #![expect(clippy::unwrap_used, reason = "a test's helper that fails, fails the test")]
 
 mod aggregates;
+mod awaited;
 mod batches;
 mod bounds;
 mod build;

@@ -23,6 +23,8 @@ pub(super) fn loaders(report: &Report) -> String {
         .column("utilisation_share", |row| row.utilisation.into())
         .column("slot_wait_ns", |row| row.slot_wait_ns.into())
         .column("slot_wait_share", |row| row.slot_wait_share.into())
+        .column("awaited_utilisation_share", |row| row.while_awaited.map(|then| then.utilisation).into())
+        .column("awaited_produce_mean_ns", |row| row.while_awaited.map(|then| then.produce_mean_ns).into())
         .column("samples", |row| row.samples.into())
         .stats("produce_", "_ns", |row| row.produce)
         .stats("wait_", "_ns", |row| row.waits.wait)

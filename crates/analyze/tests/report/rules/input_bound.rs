@@ -5,7 +5,7 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, WaitSummary, WaitedBy,
+    BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, WaitSummary, WaitedBy, WhileAwaited,
 };
 use stepscope_core::{Mode, Phase, SectionKind};
 
@@ -149,6 +149,34 @@ fn loaders_that_find_no_place_in_the_queue_need_a_deeper_one_before_more_of_them
     for (busy_share, slot_wait_share) in [(0.6, 0.09), (0.9, 0.1)] {
         let advice = advice(busy_share, slot_wait_share);
         assert!(advice.starts_with("The loaders cannot keep up: use 3 workers instead of 2"), "{advice}");
+    }
+}
+
+#[test]
+fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
+    // A batch takes 24 ms on average, and 36 ms while it is waited for; the step 10 ms without its wait.
+    let told = |utilisation: f64, produce_mean_ns: u64| {
+        let run = Run::of(100, 20 * MS).phase(Phase::DataWait, "data_wait", 10 * MS).loader(2, 24 * MS, 0.6);
+        let mut summary = run.build();
+        let loader = &mut summary.batches.loaders[0];
+        loader.slot_wait_share = Some(0.33);
+        loader.while_awaited = Some(WhileAwaited { utilisation, produce_mean_ns });
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        let said = |key: &str| finding.evidence.get(key).cloned();
+        (said("workers_needed"), said("workers_busy_while_awaited_share"), finding.recommendation.clone())
+    };
+    let (needed, busy, advice) = told(0.99, 36 * MS);
+    assert_eq!((needed, busy), (Some(json!(4)), Some(json!(0.99))));
+    assert_eq!(
+        advice,
+        "The loaders cannot keep up while they are waited for (busy 99 % then, 60 % of all time): use 4 workers instead \
+         of 2, or make a batch in less than 20.0 ms (then 36.0 ms) with 2 workers."
+    );
+    // Not busy then, or quick enough on average.
+    for (utilisation, produce_ns) in [(0.84, 36 * MS), (0.99, 20 * MS)] {
+        let (needed, busy, advice) = told(utilisation, produce_ns);
+        assert_eq!((needed, busy), (Some(json!(3)), None));
+        assert!(advice.contains("deepen the queue between them first"), "{advice}");
     }
 }
 

@@ -1,0 +1,73 @@
+//! Sums by stretches of time: of a bounded number, and the same in whatever order their parts come.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::merge::Merge;
+
+/// Stretches that are kept at most.
+const STRETCHES: usize = 128;
+
+/// Sums of what begins in the same stretch of time: all are as long as a power of two nanoseconds, the smallest for which
+/// there are no more than [`STRETCHES`].
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct ByTime<T> {
+    shift: u32,
+    by_start: BTreeMap<u64, T>,
+}
+
+impl<T: Merge + Default> ByTime<T> {
+    /// Adds what begins at that time.
+    pub(crate) fn add(&mut self, start_ns: u64, part: &T) {
+        self.put(start_ns >> self.shift, part);
+        self.coarsen(self.shift);
+    }
+
+    /// Makes stretches as long as 2 to the power of `shift`, or longer until few enough are left.
+    pub(crate) fn coarsen(&mut self, shift: u32) {
+        // More bits than there are would be damage.
+        let shift = shift.min(u64::BITS - 1);
+        while self.shift < shift || self.by_start.len() > STRETCHES {
+            let by = shift.saturating_sub(self.shift).max(1);
+            self.shift += by;
+            for (start, part) in std::mem::take(&mut self.by_start) {
+                self.put(start >> by, &part);
+            }
+        }
+    }
+
+    fn put(&mut self, start: u64, part: &T) {
+        self.by_start.entry(start).or_default().absorb(part);
+    }
+
+    /// How long stretches are, as a power of two nanoseconds.
+    pub(crate) const fn shift(&self) -> u32 {
+        self.shift
+    }
+
+    /// Number of stretches in which anything begins.
+    pub(crate) fn len(&self) -> usize {
+        self.by_start.len()
+    }
+
+    /// The sums of a stretch, by its start in stretches.
+    pub(crate) fn get(&self, start: u64) -> Option<&T> {
+        self.by_start.get(&start)
+    }
+
+    /// All stretches by time.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
+        self.by_start.iter().map(|(&start, part)| (start, part))
+    }
+}
+
+impl<T: Merge + Default> Merge for ByTime<T> {
+    fn absorb(&mut self, other: &Self) {
+        let theirs = other.shift.min(u64::BITS - 1);
+        self.coarsen(theirs);
+        let by = self.shift - theirs;
+        other.by_start.iter().for_each(|(&start, part)| self.put(start >> by, part));
+        self.coarsen(self.shift);
+    }
+}
