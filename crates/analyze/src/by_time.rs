@@ -20,7 +20,7 @@ pub(crate) struct ByTime<T> {
 impl<T: Merge + Default> ByTime<T> {
     /// Adds what begins at that time.
     pub(crate) fn add(&mut self, start_ns: u64, part: &T) {
-        self.put(start_ns >> self.shift, part);
+        self.put(start_ns.checked_shr(self.shift).unwrap_or(0), part);
         self.coarsen(self.shift);
     }
 
@@ -30,9 +30,9 @@ impl<T: Merge + Default> ByTime<T> {
         let shift = shift.min(u64::BITS - 1);
         while self.shift < shift || self.by_start.len() > STRETCHES {
             let by = shift.saturating_sub(self.shift).max(1);
-            self.shift += by;
+            self.shift = self.shift.saturating_add(by);
             for (start, part) in std::mem::take(&mut self.by_start) {
-                self.put(start >> by, &part);
+                self.put(start.checked_shr(by).unwrap_or(0), &part);
             }
         }
     }
@@ -66,8 +66,9 @@ impl<T: Merge + Default> Merge for ByTime<T> {
     fn absorb(&mut self, other: &Self) {
         let theirs = other.shift.min(u64::BITS - 1);
         self.coarsen(theirs);
-        let by = self.shift - theirs;
-        other.by_start.iter().for_each(|(&start, part)| self.put(start >> by, part));
+        let by = self.shift.saturating_sub(theirs);
+        let put = |(&start, part): (&u64, &T)| self.put(start.checked_shr(by).unwrap_or(0), part);
+        other.by_start.iter().for_each(put);
         self.coarsen(self.shift);
     }
 }

@@ -34,8 +34,9 @@ pub(super) fn of<'a>(
     for (start, made) in made.iter() {
         let waited_ns = waits.get(start).map_or(0, |held| held.total_ns);
         let weighed = |value: u64| waited_ns.saturating_mul(value.into());
-        let from_ns = start << waits.shift();
-        let until_ns = from_ns.saturating_add(1 << waits.shift());
+        let length_ns = 1u64.checked_shl(waits.shift()).unwrap_or(u64::MAX);
+        let from_ns = start.saturating_mul(length_ns);
+        let until_ns = from_ns.saturating_add(length_ns);
         let there = |&(first, last): &(u64, u64)| last.min(until_ns).saturating_sub(first.max(from_ns));
         let possible_ns = workers.iter().map(there).fold(0, u64::saturating_add);
         let working_ns = made.busy_ns.min(made.making_ns.saturating_sub(made.waiting_ns));
