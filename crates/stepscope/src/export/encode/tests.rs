@@ -191,8 +191,9 @@ fn key_value(key: &str, value: ProstValue) -> KeyValue {
     KeyValue { key: key.into(), value: Some(AnyValue { value: Some(value) }), key_strindex: 0 }
 }
 
-/// Name, status message and attributes of a section, by the rules: what the layer says wins, then what was said last.
-fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<KeyValue>) {
+/// Name, status message and attributes of a section, by the rules: what the layer says wins, then what was said last. And how many
+/// fields have a name of which the layer always says something.
+fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<KeyValue>, u32) {
     let Section { record, attached } = section;
     let text = |text: &str| ProstValue::StringValue(text.into());
     let mut attributes = Vec::new();
@@ -211,6 +212,7 @@ fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<Ke
         _ => None,
     };
     let is_section = known.is_some_and(|known| matches!(known.source, Source::Section(_)));
+    let overridden = attached.iter().any(|entry| raw_name(entry) == Some(attr::THREAD_ID));
     for (position, entry) in attached.iter().enumerate() {
         let later = &attached[position + 1..];
         match entry {
@@ -254,7 +256,7 @@ fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<Ke
         let function = format!("{}::traced", module_path!());
         attributes.push(key_value(attr::CODE_FUNCTION_NAME, text(&function)));
     }
-    (name, message, attributes)
+    (name, message, attributes, u32::from(overridden))
 }
 
 /// Hands on what spans are made of, one by one: nothing that is made ready.
@@ -320,7 +322,7 @@ proptest! {
         let spans = read(message);
         prop_assert_eq!(spans.len(), sections.len());
         for (span, section) in spans.into_iter().zip(&sections) {
-            let (name, status_message, attributes) = expected(section, callsites.get(section.record.callsite as usize));
+            let (name, status_message, attributes, overridden) = expected(section, callsites.get(section.record.callsite as usize));
             prop_assert_eq!(span.attributes, attributes);
             prop_assert_eq!(span.name, name);
             let status = span.status.unwrap_or_default();
@@ -333,7 +335,8 @@ proptest! {
             prop_assert_eq!((span.flags, span.kind), (0x103, 1));
             let dropped = [span.dropped_attributes_count, span.dropped_events_count, span.dropped_links_count];
             let LeftOut { attributes, events, links } = section.record.left_out;
-            prop_assert_eq!(dropped, [attributes, events, links].map(u32::from));
+            let [attributes, events, links] = [attributes, events, links].map(u32::from);
+            prop_assert_eq!(dropped, [attributes + overridden, events, links]);
             let count = |is_one: fn(&Attached) -> bool| section.attached.iter().filter(|one| is_one(one)).count();
             prop_assert_eq!(span.events.len(), count(|entry| matches!(entry, Attached::Event(_))));
             prop_assert_eq!(span.links.len(), count(|entry| matches!(entry, Attached::Link)));
