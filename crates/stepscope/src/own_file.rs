@@ -110,17 +110,6 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_append_leaves_the_file_as_it_was() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("read-only");
-        fs::write(&path, b"before").unwrap();
-        // Opened for reading only, so every write fails.
-        let mut file = OwnFile::new(File::open(&path).unwrap());
-        assert!(append(&mut file, b"more", 6).is_err());
-        assert_eq!(fs::read(&path).unwrap(), b"before");
-    }
-
-    #[test]
     fn a_file_without_a_name_is_told_from_one_that_is_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ours");

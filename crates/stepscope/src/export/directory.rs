@@ -691,4 +691,24 @@ mod tests {
         let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None, &mut Vec::new()));
         assert!(path.starts_with("base/_"), "{path:?}");
     }
+
+    #[test]
+    fn a_failed_append_leaves_the_file_as_it_was() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("read-only");
+        fs::write(&path, b"before").unwrap();
+        // Opened for reading only, so every write fails.
+        let file = OwnFile::new(fs::File::open(&path).unwrap());
+        let mut open = OpenFile {
+            turn: 1,
+            path: path.clone(),
+            file,
+            bytes: 6,
+            spans: 0,
+            marked_bytes: 0,
+            protected: false,
+        };
+        assert!(open.append(b"more").is_err());
+        assert_eq!((open.bytes, fs::read(&path).unwrap()), (6, b"before".to_vec()));
+    }
 }
