@@ -1,5 +1,4 @@
-//! Steps with and without stepscope in one process, some at a time in the order without, with, with, without: whatever
-//! the machine does meanwhile does it to both.
+//! Steps with and without stepscope in one process, in rounds (`rounds`), or all of them with.
 
 use std::fmt;
 use std::fs;
@@ -10,15 +9,11 @@ use stepscope::{Guard, Level};
 use tracing::Dispatch;
 
 use crate::clocks::{ThreadClock, process_cpu_ns, thread_cpu_ns, thread_faults};
+use crate::rounds::{self, ALIKE, ROUND};
 use crate::statistics::{mean, mean_and_bound};
 
 /// Steps that warm up, and count for nothing: whole rounds.
 const WARM_UP: usize = 13 * ROUND;
-
-/// Steps in a row that are alike. The first of them does not count: the change of level has it ask each callsite anew.
-const ALIKE: usize = 4;
-/// Steps of a round: four times as many as are alike.
-const ROUND: usize = 4 * ALIKE;
 
 /// Steps of a run for callgrind that it does not count.
 pub(crate) const UNCOUNTED: usize = 5;
@@ -138,7 +133,7 @@ impl Alternation {
             self.recorder = ThreadClock::of("stepscope");
             self.since_ns = self.recorder_ns();
         }
-        let is_without = matches!(self.steps.len() / ALIKE % 4, 0 | 3);
+        let is_without = rounds::is_without(self.steps.len());
         if self.steps.len().is_multiple_of(ALIKE)
             && let Some(run) = &self.run
         {
@@ -186,21 +181,14 @@ impl Alternation {
             let _ = run.flush(Duration::from_secs(10));
         }
         let recorder_ns = self.recorder_ns().saturating_sub(self.since_ns) as f64;
-        let (rounds, _) = self.steps.get(WARM_UP..).unwrap_or_default().as_chunks::<ROUND>();
+        let (all, _) = self.steps.get(WARM_UP..).unwrap_or_default().as_chunks::<ROUND>();
         let compare = |figure: fn(&Step) -> f64| {
-            let of_parts = |round: &[Step; ROUND], parts: [usize; 2]| {
-                let counted =
-                    parts.map(|part| round.get(part * ALIKE + 1..(part + 1) * ALIKE).unwrap_or_default());
-                let figures = counted.iter().copied().flatten().map(figure);
-                figures.sum::<f64>() / (2 * (ALIKE - 1)) as f64
-            };
-            let without: Vec<f64> = rounds.iter().map(|round| of_parts(round, [0, 3])).collect();
-            let with = rounds.iter().map(|round| of_parts(round, [1, 2]));
-            let differences: Vec<f64> = with.zip(&without).map(|(with, without)| with - without).collect();
+            let compared = all.iter().map(|round| rounds::compare(round, figure));
+            let (without, differences): (Vec<f64>, Vec<f64>) =
+                compared.map(|[without, more]| (without, more)).unzip();
             let (usual, _) = mean_and_bound(&without);
             let (trimmed, bound) = mean_and_bound(&differences);
-            let all = mean(&differences);
-            (usual, [trimmed, bound, all])
+            (usual, [trimmed, bound, mean(&differences)])
         };
         let percent = |(usual, differences): (f64, [f64; 3])| differences.map(|ns| 100.0 * ns / usual);
         let wall = compare(|step| step.wall_ns);
@@ -210,7 +198,7 @@ impl Alternation {
         let wall_ns = wall.0;
         let [wall, wall_bound, _] = percent(wall);
         let [thread, thread_bound, thread_of_all] = percent(cpu);
-        let steps = rounds.len() * ROUND;
+        let steps = all.len() * ROUND;
         // The recorder's thread works for half of the steps; all that it did is known.
         let background_ns = 2.0 * recorder_ns / steps.max(1) as f64;
         let process = |more_ns: f64| 100.0 * (more_ns + background_ns) / others_ns;

@@ -11,6 +11,7 @@ mod candle;
 mod clocks;
 mod count;
 mod receiver;
+mod rounds;
 mod statistics;
 mod steps;
 mod training;

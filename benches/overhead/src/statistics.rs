@@ -21,10 +21,29 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
 
 /// The trimmed mean, and its upper 95 % bound: the 95th percentile of that of as many values drawn at random.
 pub(crate) fn mean_and_bound(values: &[f64]) -> (f64, f64) {
+    let (mean, drawn) = resampled(values, SEED);
+    (mean, percentile_95(drawn))
+}
+
+/// How much larger the trimmed mean of `those` is than that of `these`, and the upper 95 % bound of that, by drawing from
+/// both.
+pub(crate) fn difference_and_bound(these: &[f64], those: &[f64]) -> (f64, f64) {
+    let (mean, drawn) = resampled(these, SEED);
+    let (other, other_drawn) = resampled(those, SEED + 1);
+    (other - mean, percentile_95(drawn.iter().zip(other_drawn).map(|(mean, other)| other - mean).collect()))
+}
+
+fn percentile_95(mut drawn: Vec<f64>) -> f64 {
+    drawn.sort_by(f64::total_cmp);
+    drawn.get(drawn.len() * 95 / 100).copied().unwrap_or(f64::NAN)
+}
+
+/// The trimmed mean, and those of as many values drawn at random, again and again.
+fn resampled(values: &[f64], seed: u64) -> (f64, Vec<f64>) {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
-    let mut random = examples_common::Random::new(SEED);
-    let mut means: Vec<f64> = (0..RESAMPLES)
+    let mut random = examples_common::Random::new(seed);
+    let means = (0..RESAMPLES)
         .map(|_| {
             // Drawn as places, which are sorted by counting: the values are sorted then, too.
             let mut hits = vec![0_u32; sorted.len()];
@@ -37,8 +56,7 @@ pub(crate) fn mean_and_bound(values: &[f64]) -> (f64, f64) {
             trimmed_mean(&drawn.collect::<Vec<_>>())
         })
         .collect();
-    means.sort_by(f64::total_cmp);
-    (trimmed_mean(&sorted), means.get(RESAMPLES * 95 / 100).copied().unwrap_or(f64::NAN))
+    (trimmed_mean(&sorted), means)
 }
 
 #[cfg(test)]
@@ -58,5 +76,10 @@ mod tests {
         assert!((super::mean(&values) - 1e6 / 2_003.0 - 5.0).abs() < 0.1, "all of them");
         // 1.645 standard errors of 1/sqrt(2000); trimming costs a few percent.
         assert!((0.02..0.06).contains(&(bound - mean)), "{mean} {bound}");
+        // Two of them: by the root of two more, and the one less than the other by 3.
+        let less: Vec<f64> = values.iter().map(|value| value - 3.0).collect();
+        let (difference, bound) = difference_and_bound(&less, &values);
+        assert!((difference - 3.0).abs() < 1e-9, "{difference}");
+        assert!((0.04..0.07).contains(&(bound - difference)), "{difference} {bound}");
     }
 }
