@@ -470,6 +470,8 @@ class Page(pages.OnePage):
         places = set(self.run_js(pages.PLACE_OF + "return [...document.querySelectorAll('#loaders data')].map(placeOf)"))
         for number, loader in enumerate(self.report["detailed_metrics"]["batches"]["loaders"]):
             self.assertGreater(len(loader["held_up"]), 0)
+            self.assertEqual(f"detailed_metrics/batches/loaders/{number}/while_awaited/utilisation" in places,
+                             loader["while_awaited"] is not None)
             for kind in ("held_up", "waited_by"):
                 for row in range(len(loader[kind])):
                     for name in ("waits", "total_ns"):

@@ -21,12 +21,16 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             count(row.produce.count),
             count(row.workers.len() as u64),
             known(row.utilisation, percent),
+            known(row.while_awaited.map(|then| then.utilisation), percent),
             known(row.slot_wait_share, percent),
             known(row.produce.p50, duration),
             known(row.produce.p95, duration),
         ]
     });
-    page.table(["Loader", ">Batches", ">Workers", ">Busy", ">Queue full", ">p50", ">p95"], rows);
+    page.table(
+        ["Loader", ">Batches", ">Workers", ">Busy", ">Busy while awaited", ">Queue full", ">p50", ">p95"],
+        rows,
+    );
     let rows = shown().flat_map(|loader| {
         waiters(loader).map(|waiter| {
             [code(&loader.name), prose(&waiter.who), count(waiter.waits), duration(waiter.total_ns)]

@@ -1,7 +1,7 @@
 //! The Markdown report: a snapshot, and its tables read back against the JSON report.
 
 use serde_json::Value;
-use stepscope_analyze::summary::{HeldUp, WaitedBy};
+use stepscope_analyze::summary::{HeldUp, WaitedBy, WhileAwaited};
 
 use super::{HOSTILE, full, hostile, json_of, report_of, text_in};
 use crate::fixture::{healthy, nothing};
@@ -113,6 +113,7 @@ fn who_waited_for_which_loader_is_told() {
     let loader = &mut summary.batches.loaders[0];
     loader.held_up = vec![HeldUp { mode: None, waits: 3, total_ns: 70 }];
     loader.waited_by = vec![WaitedBy { loader: "a|b".into(), waits: 40, total_ns: 5_000_000 }];
+    loader.while_awaited = Some(WhileAwaited { utilisation: 0.625, produce_mean_ns: 7 });
     let report = report_of(&summary);
     let (text, json) = (text_in("md", &report), json_of(&report));
     let loaders = json["detailed_metrics"]["batches"]["loaders"].as_array().unwrap();
@@ -121,11 +122,16 @@ fn who_waited_for_which_loader_is_told() {
     for (row, loader) in rows.iter().zip(loaders) {
         assert_eq!(row[0], loader["name"].as_str().unwrap());
         assert_eq!(number(&row[2]), loader["workers"].as_array().unwrap().len() as f64);
-        let figures = [&loader["produce"]["count"], &loader["utilisation"], &loader["slot_wait_share"]];
-        for (cell, value) in [&row[1], &row[3], &row[4]].into_iter().zip(figures) {
+        let figures = [
+            &loader["produce"]["count"],
+            &loader["utilisation"],
+            &loader["while_awaited"]["utilisation"],
+            &loader["slot_wait_share"],
+        ];
+        for (cell, value) in [&row[1], &row[3], &row[4], &row[5]].into_iter().zip(figures) {
             assert_shows(cell, value, &row[0]);
         }
-        for (cell, name) in row[5..].iter().zip(["p50", "p95"]) {
+        for (cell, name) in row[6..].iter().zip(["p50", "p95"]) {
             assert_shows(cell, &loader["produce"][name], name);
         }
     }
