@@ -285,8 +285,9 @@ def was_idle_around(node):
 
 
 def is_call(child, parent):
-    """Whether a child was on its parent's own thread for all of its time."""
-    return child.place is not None and child.place == parent.place and not is_suspended(child)
+    """Whether a child was on its parent's own thread for all of its time, and not handed to a queue."""
+    is_there = child.place is not None and child.place == parent.place
+    return is_there and not is_suspended(child) and not went_past(child, parent)
 
 
 def by_end(node):

@@ -204,6 +204,17 @@ class Path(unittest.TestCase):
         self.assertEqual(windows("other", [2]), (None, {}))
         self.assertEqual(windows("stepscope"), (None, {}))
 
+    def test_what_was_handed_to_a_queue_begins_nothing_on_the_path(self):
+        def path(role):
+            spans = [span(1, 0, "step", 0, 1000, thread__id=1), span(2, 1, "take", 10, 700)]
+            spans += [span(3, 1, "other", 600, 1000, thread__id=2)]
+            spans[0].role, spans[1].role = role, critical.CONSUMER
+            [root], _ = traces.trees(spans)
+            return {node.span.id[0]: time for node, time in critical.path(root)[0].items()}
+
+        self.assertEqual(path(critical.PRODUCER), {1: 600, 3: 400})
+        self.assertEqual(path(1), {1: 10, 2: 590, 3: 400})
+
     def test_threads_are_compared_within_one_process(self):
         def path(process, is_ours):
             spans = [span(1, 0, "step", 0, 1000, thread__id=1), span(2, 1, "client", 100, 900, thread__id=1)]

@@ -3,7 +3,7 @@
 use stepscope_core::identity::{TraceId, instance_and_sequence};
 use stepscope_core::path::{MAX_DEPTH, join};
 use stepscope_core::{Phase, SectionKind};
-use stepscope_model::{Figure, Poll, Span, Trace};
+use stepscope_model::{Figure, PhaseTag, Poll, Span, Trace};
 
 use super::place::{Node, Role};
 use super::slots::known;
@@ -162,7 +162,8 @@ impl Fold {
                 if index == anchor {
                     other_ns = own_ns;
                 }
-                if index != anchor || is_section(kind) {
+                let is_on = self.nodes.get(index as usize).is_some_and(|node| is_within(node, window));
+                if is_on && (index != anchor || is_section(kind)) {
                     add(&self.nodes, index, Standing::On, own_ns, kind, target);
                 }
             }
@@ -194,9 +195,7 @@ impl Fold {
     /// Whether a section waits for what it links to in other traces. What a root links to is where it came from.
     pub(super) fn waits_elsewhere(&self, trace: &Trace, span: &Span, index: u32, node: &Node) -> bool {
         let is_waiting = || is_wait(node) && span.kind != SectionKind::Batch;
-        node.anchor != index
-            && self.paths.has_links(span.id)
-            && (is_waiting() || takes_messages(trace, span, node))
+        node.anchor != index && self.paths.has_links(span.id) && (is_waiting() || takes_messages(trace, span))
     }
 
     /// Adds a piece of the path on which a section waited for what it links to.
@@ -395,7 +394,7 @@ fn waiting(trace: &Trace, span: &Span, node: &Node) -> Option<Waiting> {
     if is_wait(node) {
         return Some(Waiting::Only);
     }
-    takes_messages(trace, span, node).then_some(Waiting::AndWorks)
+    takes_messages(trace, span).then_some(Waiting::AndWorks)
 }
 
 /// Whether a section waits, by its phase.
@@ -405,19 +404,27 @@ fn is_wait(node: &Node) -> bool {
 
 /// Whether a section without a phase of its own takes messages, by OpenTelemetry's conventions: then it waited for those that
 /// it links to, if they were sent meanwhile. It may work on them as well.
-fn takes_messages(trace: &Trace, span: &Span, node: &Node) -> bool {
+fn takes_messages(trace: &Trace, span: &Span) -> bool {
     let receives = |word: Option<&str>| matches!(word, Some("receive" | "poll"));
     let is_receipt = || {
         let mut words = trace.text(span.name).split_whitespace();
         receives(words.next()) || receives(words.last())
     };
-    !node.is_tagged && (span.span_kind == CONSUMER || (span.span_kind == CLIENT && is_receipt()))
+    let has_phase = span.phase != PhaseTag::Absent;
+    !has_phase && (span.span_kind == CONSUMER || (span.span_kind == CLIENT && is_receipt()))
 }
 
 /// Whether a trace of our own links to its run's there, as each of its roots does.
 fn is_run(trace: &Trace, link: &TraceId) -> bool {
     let (instance, sequence) = instance_and_sequence(link);
     trace.is_ours && sequence == 0 && instance == instance_and_sequence(&trace.id).0
+}
+
+/// Whether a span is in a window for some of its time, or, where it took none, at all.
+const fn is_within(node: &Node, window: &Node) -> bool {
+    let is_moment = node.start_ns == node.end_ns;
+    let (starts, ends) = (node.start_ns < window.end_ns, window.start_ns < node.end_ns);
+    starts && ends || is_moment && window.start_ns <= node.start_ns && node.start_ns <= window.end_ns
 }
 
 /// Whether the span that is the window is a section on its own path. A step is what its sections are parts of; the root of

@@ -54,6 +54,18 @@ fn calls_that_nest_are_on_the_path_with_their_own_time() {
 }
 
 #[test]
+fn what_lies_outside_of_a_step_is_not_on_its_path() {
+    let mut build = Build::new(1);
+    build.step(0, 100, 200).thread(1);
+    build.span(1, "early", 50, 60).thread(1);
+    build.span(1, "mark", 100, 100).thread(1);
+    build.span(1, "forward", 110, 150).thread(1);
+    build.span(1, "late", 210, 220).thread(1);
+    let expected: [Row<'_>; 2] = [("step/forward", 40, 1, 0, None), ("step/mark", 0, 1, 0, None)];
+    assert_eq!(rows(critical(&summarise([&build.trace()]))), expected);
+}
+
+#[test]
 fn of_threads_side_by_side_the_last_to_end_holds_up_the_step() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).thread(1);

@@ -224,6 +224,25 @@ fn who_takes_a_message_waited_until_it_was_sent() {
 }
 
 #[test]
+fn a_part_of_a_checkpoint_that_says_what_it_does_takes_no_messages() {
+    let through = |phase: Option<Phase>| {
+        let (mut step, mut sender) = (stage(1), stage(2));
+        step.step(1, 0, 1000).thread(1);
+        step.span(1, "checkpoint", 50, 950).thread(1);
+        let part = step.span(2, "process", 100, 900).thread(1);
+        if let Some(phase) = phase {
+            part.phase(phase);
+        }
+        step.0.spans[2].span_kind = CONSUMER;
+        step.0.links = vec![link(3, &sender)];
+        sender.span(0, "send", 200, 800);
+        critical(&summarise(&[step.trace(), sender.trace()])).through_batches.map(|through| through.linked_ns)
+    };
+    assert_eq!(through(None), Some(800));
+    assert_eq!(through(Some(Phase::Io)), None);
+}
+
+#[test]
 fn a_message_within_a_trace_is_waited_for_until_it_was_sent() {
     let path = |kind: i32| {
         let mut build = stage(1);
