@@ -157,7 +157,11 @@ impl Fold {
             |&index: &u32| self.nodes.get(index as usize).is_none_or(|wait| wait.covered_ns > 0);
         let are_leaves = || !self.paths.waits.iter().any(has_insides);
         let has_links = || !self.paths.inner.is_empty();
-        if path == Err(true) && !has_queues() && !has_links() && are_leaves() {
+        // What drives the window on another thread, as asynchronous sections do, may go past it.
+        let is_elsewhere =
+            |&index: &u32| self.nodes.get(index as usize).is_some_and(|node| node.thread != window.thread);
+        let are_there = || !self.sweep_nodes.iter().any(is_elsewhere);
+        if path == Err(true) && are_there() && !has_queues() && !has_links() && are_leaves() {
             for (&index, &own_ns) in self.sweep_nodes.iter().zip(self.sweep.own()) {
                 if index == anchor {
                     other_ns = own_ns;

@@ -66,6 +66,21 @@ fn what_lies_outside_of_a_step_is_not_on_its_path() {
 }
 
 #[test]
+fn what_was_polled_with_its_step_on_another_thread_and_goes_well_past_it_was_not_waited_for() {
+    let path = |end_ns: u64| {
+        let mut build = Build::new(1);
+        build.step(0, 0, 1000).thread(1);
+        build.polls(&[(0, 300, 1, 1), (500, 900, 2, 1)]);
+        build.span(1, "forward", 600, end_ns).thread(2);
+        let summary = summarise([&build.trace()]);
+        let critical = critical(&summary);
+        (critical.other_ns, critical.sections.iter().map(|row| row.on_path_ns).sum::<u64>())
+    };
+    assert_eq!(path(1040), (600, 400));
+    assert_eq!(path(1050), (1000, 0));
+}
+
+#[test]
 fn of_threads_side_by_side_the_last_to_end_holds_up_the_step() {
     let mut build = Build::new(1);
     build.step(0, 0, 100).thread(1);
