@@ -417,8 +417,8 @@ def threads_waited_for(node):
 def ran_meanwhile(other, part):
     """When `other`, which ended before `part`, ran on the thread that this waited for while it was suspended. Both are by so
     much earlier than was recorded."""
-    is_elsewhere = other.node.span.instance != part.node.span.instance
-    if is_elsewhere or not is_suspended(part.node) or part.node.thread is None or other.finish <= part.begin:
+    is_other = other.node is not part.node and other.node.span.instance == part.node.span.instance
+    if not is_other or not is_suspended(part.node) or part.node.thread is None or other.finish <= part.begin:
         return []
     ran = [(other.node.span.start, end_of(other.node), other.node.thread)]
     if is_suspended(other.node):

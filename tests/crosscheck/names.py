@@ -1,6 +1,7 @@
 """Names on the wire and the ranking of phases, as the wire contract defines them. No logic."""
 
 SECTION_KIND = "stepscope.section.kind"
+SECTION_NAME = "stepscope.section.name"
 PHASE = "stepscope.phase"
 STEP = "stepscope.step"
 EPOCH = "stepscope.epoch"

@@ -2,6 +2,8 @@
 
 from collections import namedtuple
 
+import names
+
 # Who wrote a span or a point: attributes of its resource, None where it has them not.
 Process = namedtuple("Process", "id pid rank level", defaults=(None, None))
 
@@ -19,7 +21,9 @@ class Span:
         self.trace = trace
         self.id = id
         self.parent = parent
-        self.name = name
+        # The section's name, where its span left under another one.
+        said = (attributes or {}).get(names.SECTION_NAME)
+        self.name = said if isinstance(said, str) and said else name
         self.start = start
         self.end = end
         self.attributes = attributes or {}

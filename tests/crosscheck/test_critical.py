@@ -215,6 +215,19 @@ class Path(unittest.TestCase):
         self.assertEqual(path(critical.PRODUCER), {1: 600, 3: 400})
         self.assertEqual(path(1), {1: 10, 2: 590, 3: 400})
 
+    def test_a_suspended_section_that_is_awaited_does_not_run_beside_itself(self):
+        polls = (1, 100, 100, 1, 1, 500, 300, 2, 1, 100, 40, 1)
+        spans = [
+            span(1, 0, "step", 0, 1000),
+            span(2, 1, "take", 300, 1050, thread__id=1, stepscope__idle_ns=7, stepscope__polls=polls),
+            span(3, 1, "join", 700, 1100, stepscope__phase="communication"),
+            span(4, 2, "inner", 420, 440, thread__id=1),
+        ]
+        spans[2].links = ((spans[0].trace, spans[1].id),)
+        [root], _ = traces.trees(spans)
+        times = {node.span.id[0]: time for node, time in critical.path(root)[0].items()}
+        self.assertEqual(times, {1: 300, 2: 680, 3: 0, 4: 20})
+
     def test_threads_are_compared_within_one_process(self):
         def path(process, is_ours):
             spans = [span(1, 0, "step", 0, 1000, thread__id=1), span(2, 1, "client", 100, 900, thread__id=1)]

@@ -420,7 +420,8 @@ impl Walk {
                 break;
             }
             let Some(other) = members.get(sibling.member as usize) else { continue };
-            if other.process != own.process {
+            // What is awaited is there twice.
+            if other.process != own.process || sibling.member == child.member {
                 continue;
             }
             for (from_ns, to_ns, thread) in stints::held(other, stints::of(stints, sibling.member)) {

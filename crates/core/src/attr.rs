@@ -88,6 +88,9 @@ attributes! {
     /// Path of the section around this root, because the trace it belongs to was full: the trace continues that
     /// one, with as many roots as fit, and the last of them to end has the counts.
     PARENT_PATH = "stepscope.parent_path", Str, "", Root, Contract, [];
+    /// Name that the section has in sums, paths and figures, where its span has another one: that with which it began, if
+    /// `otel.name` was recorded later. Readers take it for the span's name.
+    SECTION_NAME = "stepscope.section.name", Str, "", Span, Contract, [];
     /// Time during which the section was entered on some thread; written for sections that were suspended.
     BUSY_NS = "stepscope.busy_ns", Int, "ns", Span, Contract, ["busy_ns"];
     /// Time during which the section was open but entered nowhere; written for sections that were suspended.

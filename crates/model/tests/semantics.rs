@@ -32,6 +32,19 @@ fn only(collected: &Collected) -> &Trace {
 }
 
 #[test]
+fn a_span_that_left_under_another_name_is_of_the_section_that_it_began_as() {
+    let spans = vec![
+        with(span([1; 16], 1, 0, "GET /1", 0, 10), vec![text(attr::SECTION_NAME, "request")]),
+        with(span([1; 16], 2, 1, "inner", 1, 5), vec![text(attr::SECTION_NAME, "")]),
+        with(span([1; 16], 3, 1, "last", 6, 7), vec![int(attr::SECTION_NAME, 1)]),
+    ];
+    let (collected, issues) = one(SCOPE_NAME, resource(0), spans);
+    let trace = only(&collected);
+    let names: Vec<&str> = trace.spans.iter().map(|span| trace.text(span.name)).collect();
+    assert_eq!((names.as_slice(), issues.len()), (["request", "inner", "last"].as_slice(), 0));
+}
+
+#[test]
 fn step_numbers_that_are_none_are_told_and_the_spans_stay() {
     let (most, beyond) = (i64::MAX.to_string(), "9223372036854775808");
     for (written, kept, said) in [

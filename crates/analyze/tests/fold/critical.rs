@@ -407,6 +407,21 @@ fn a_suspended_section_does_not_hold_its_thread() {
 }
 
 #[test]
+fn a_suspended_section_that_is_awaited_does_not_run_beside_itself() {
+    let mut build = Build::new(1);
+    build.step(0, 0, 1000);
+    build.span(1, "take", 300, 1050).thread(1).figure(Figure::BusyNs, 440).figure(Figure::IdleNs, 7);
+    build.polls(&[(400, 440, 1, 1), (400, 500, 1, 1), (800, 1050, 1, 2)]);
+    build.span(1, "join", 700, 1100).phase(Phase::Communication);
+    build.span(2, "inner", 420, 440).thread(1);
+    build.0.links = vec![Link { span: 3, trace: build.0.id, target: 2 }];
+    let path = summarise([&build.foreign().trace()]);
+    let times: Vec<(&str, u64)> =
+        critical(&path).sections.iter().map(|row| (row.path.as_str(), row.on_path_ns)).collect();
+    assert_eq!(times, [("step/take", 680), ("step/take/inner", 20), ("step/join", 0)]);
+}
+
+#[test]
 fn suspended_sections_take_turns_on_the_path_where_they_say_when_they_ran() {
     let paths = |polls: &[(u64, u64, i64, u64)]| {
         let mut build = Build::new(1);

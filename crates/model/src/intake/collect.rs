@@ -278,7 +278,7 @@ impl<O: Output> Visitor for Collect<'_, O> {
             start_ns,
             end_ns,
             span_kind: head.kind.0,
-            name: value::bounded(head.name, MAX_TEXT),
+            name: if read.name.is_empty() { value::bounded(head.name, MAX_TEXT) } else { read.name },
             flags,
             process: self.process,
             ..read

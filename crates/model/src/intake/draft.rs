@@ -89,6 +89,7 @@ pub(crate) struct Draft {
     ///
     /// [`Visitor::same_attributes`]: stepscope_otlp::Visitor::same_attributes
     kept: Vec<(u64, Facts)>,
+    name: String,
     phase_text: String,
     thread_name: String,
     parent_path: String,
@@ -110,6 +111,7 @@ impl Default for Draft {
             numbered: Box::new([Numbered::NONE; NUMBERED]),
             facts: Facts::default(),
             kept: Vec::new(),
+            name: String::new(),
             phase_text: String::new(),
             thread_name: String::new(),
             parent_path: String::new(),
@@ -146,6 +148,7 @@ impl Draft {
         if self.has_text {
             self.has_text = false;
             self.large_step = None;
+            self.name.clear();
             self.phase_text.clear();
             self.thread_name.clear();
             self.parent_path.clear();
@@ -239,6 +242,10 @@ impl Draft {
             SpanKey::Kind => self.facts.kind = value::text(value).and_then(SectionKind::parse),
             SpanKey::Mode => {
                 self.facts.mode = value::text(value).and_then(Mode::parse).unwrap_or(Mode::Train);
+            }
+            SpanKey::Name => {
+                self.has_text = true;
+                set(&mut self.name, value);
             }
             SpanKey::ThreadName => {
                 self.has_text = true;
@@ -349,7 +356,7 @@ impl Draft {
             process: 0,
             present: self.facts.present,
             figures: &self.facts.figures,
-            name: "",
+            name: &self.name,
             thread_name: &self.thread_name,
             parent_path: &self.parent_path,
             phase_text: &self.phase_text,

@@ -15,6 +15,8 @@ pub(crate) enum SpanKey {
     Phase,
     Kind,
     Mode,
+    /// Name of the section, where it is not the span's.
+    Name,
     ThreadName,
     ParentPath,
     Loader,
@@ -135,6 +137,7 @@ static SPAN: LazyLock<Keys<SpanKey>> = LazyLock::new(|| {
         (attr::PHASE, SpanKey::Phase),
         (attr::SECTION_KIND, SpanKey::Kind),
         (attr::MODE, SpanKey::Mode),
+        (attr::SECTION_NAME, SpanKey::Name),
         (attr::THREAD_NAME, SpanKey::ThreadName),
         (attr::PARENT_PATH, SpanKey::ParentPath),
         (attr::BATCH_LOADER, SpanKey::Loader),
