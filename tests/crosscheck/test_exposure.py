@@ -62,6 +62,30 @@ class Exposure(unittest.TestCase):
         for other in ((1, 0, 10, 1, 3, 49, 51, 1), (1, 0, 10, 1, 2, 11, 1, 1, 3, 49, 51, 1)):
             self.assertNotIn("data_wait", found(*other))
 
+    def test_what_begins_while_a_step_is_entered_on_threads_that_are_not_known(self):
+        def found(*polls, first=(2, 0, 1, 1)):
+            attributes = {"stepscope__section__kind": "step", "stepscope__idle_ns": 40, "stepscope__polls": polls}
+            return of(
+                span(1, 0, "step", 0, 100, thread__id=1, **attributes),
+                span(
+                    2, 1, "fetch", 12, 50, thread__id=2, stepscope__phase="data_wait", stepscope__idle_ns=36,
+                    stepscope__polls=first + (3, 37, 1, 1),
+                ),
+                phase(3, 1, "forward", 50, 98, thread=3),
+                # Nothing is entered twice on its thread: beside the step.
+                phase(4, 1, "data_loading", 13, 60, thread=7),
+            )
+
+        expected = {"data_wait": 38, "forward": 48, None: 14}
+        apart = (1, 0, 10, 1, 0, 10, 4, 3, 0, 49, 51, 4)
+        self.assertEqual(found(*apart), expected)
+        # Where one began that was entered twice, threads may enter the step, too.
+        self.assertEqual(found(*apart, first=(0, 0, 1, 2)), expected)
+        self.assertEqual(found(0, 0, 100, 9, first=(0, 0, 1, 2)), expected)
+        self.assertEqual(found(1, 0, 10, 1, 3, 10, 2, 2, 2, 12, 1, 1, 3, 49, 51, 1), expected)
+        # Not in the pause between.
+        self.assertNotIn("data_wait", found(1, 0, 10, 1, 0, 10, 2, 3, 0, 49, 51, 4))
+
     def test_what_a_section_waits_for_on_another_thread(self):
         got = of(
             step(),

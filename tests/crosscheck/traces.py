@@ -110,15 +110,17 @@ def is_marker(span):
 class Node:
     """A section in its trace."""
 
-    __slots__ = ("span", "parent", "root", "children", "path", "depth", "collapsed", "phase", "is_ours", "is_driving")
+    __slots__ = (
+        "span", "parent", "root", "children", "path", "depth", "collapsed", "phase", "is_ours", "is_driving", "pollers"
+    )
 
-    def __init__(self, span, parent):
+    def __init__(self, span, parent, pollers=frozenset()):
         self.span = span
         self.parent = parent
         self.root = parent.root if parent else self
         self.children = []
-        # Of roots: whether our own layer wrote any of the trace.
-        self.is_ours = False
+        # Of roots: whether our own layer wrote any of the trace, and on which threads it runs what is asynchronous.
+        self.is_ours, self.pollers = False, pollers
         self.path, self.depth, self.collapsed = place(parent, span)
         # A phase holds for everything below that has none of its own, and a checkpoint for what it copies and writes.
         own, around = self.own_phase, parent.phase if parent else None
@@ -145,15 +147,21 @@ class Node:
 
     def drives(self):
         """Whether it is on the thread of its root, as far as it says, or begins on one on which this, or the section around it
-        that is there as well, is entered at that time."""
+        that is there as well, is entered at that time. Where it is entered on several then, nobody knows when on which: it may
+        be any that runs what is asynchronous."""
         own, root = self.span.get(names.THREAD_ID), self.root
         if self.parent is None or own is None or own == root.span.get(names.THREAD_ID):
             return True
         return any(
             around.span.instance == self.span.instance
-            and any(run.thread == own and run.start <= self.span.start < run.end for run in critical.runs_of(around))
+            and any(run.start <= self.span.start < run.end and self.may_be_on(run) for run in critical.runs_of(around))
             for around in [root] + [self.parent] * self.parent.is_driving
         )
+
+    def may_be_on(self, run):
+        """Whether its thread is that of an interval, as far as is known."""
+        own = self.span.get(names.THREAD_ID)
+        return run.thread == own or run.thread is None and (self.span.instance, own) in self.root.pollers
 
     @property
     def self_ns(self):
@@ -228,6 +236,16 @@ def place(parent, span):
     return f"{path}/{name}", depth + 1, False
 
 
+def threads_that_poll(spans):
+    """{(process, thread)} of all on which a section began that says when it was entered, or was entered."""
+    found = set()
+    for node in (Node(span, None) for span in spans):
+        runs = critical.runs_of(node)
+        threads = {run.thread for run in runs} | {node.span.get(names.THREAD_ID)} if runs else set()
+        found |= {(node.span.instance, thread) for thread in threads - {None}}
+    return found
+
+
 def trees(spans):
     """The roots of a trace's sections, and the sections from the roots down. A span whose parent is not in
     the trace is a root; spans in a cycle of parents have no root and are left out."""
@@ -238,7 +256,8 @@ def trees(spans):
             below.setdefault(span.parent, []).append(span)
         else:
             tops.append(span)
-    roots = [Node(span, None) for span in tops]
+    pollers = threads_that_poll(spans)
+    roots = [Node(span, None, pollers) for span in tops]
     is_ours = any(span.is_ours for span in spans)
     for root in roots:
         root.is_ours = is_ours

@@ -76,6 +76,8 @@ pub(crate) struct Fold {
     group: u64,
     /// Which spans have steps inside of them; empty where none has.
     around_steps: Vec<bool>,
+    /// Processes and threads that poll, sorted; empty where each interval of the trace says its thread.
+    pollers: Vec<(u32, i64)>,
     record: StepRecord,
     /// Exposed time of the step at hand by section.
     spent: ByPath<u64>,

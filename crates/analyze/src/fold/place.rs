@@ -56,7 +56,8 @@ pub(super) struct Node {
     pub(super) is_tagged: bool,
     /// A wait for a batch that is in no other such wait.
     pub(super) is_wait: bool,
-    /// Whether it runs where its anchor does: on its thread, or on one on which that is polled when it begins.
+    /// Whether it runs where its anchor does: on its thread, or on one on which that is polled when it begins, as far as is
+    /// known.
     pub(super) is_driving: bool,
     pub(super) thread: Option<i64>,
     pub(super) start_ns: u64,
@@ -114,6 +115,7 @@ impl Fold {
     pub(super) fn place(&mut self, trace: &Trace, sections: &mut Sections, orphans: &mut Sections) {
         self.families.of(trace, &self.forest.parents);
         self.find_around_steps(trace);
+        self.find_pollers(trace);
         self.slots.clear();
         // What stands there is written over: the order has every span, parents first.
         self.nodes.resize(trace.spans.len(), Node::NOWHERE);
@@ -213,15 +215,38 @@ impl Fold {
         }
     }
 
+    /// Finds the threads that poll, where an interval does not say its own: on these something asynchronous of the trace was
+    /// begun, or entered in an interval that says so.
+    fn find_pollers(&mut self, trace: &Trace) {
+        self.pollers.clear();
+        let polled =
+            || trace.spans.iter().map(|span| (span, running(trace, span))).filter(|at| !at.1.is_empty());
+        if !polled().any(|(_, polls)| polls.iter().any(|poll| poll.thread.is_none())) {
+            return;
+        }
+        for (span, polls) in polled() {
+            let threads = polls.iter().map(|poll| poll.thread).chain([span.figure(Figure::ThreadId)]);
+            self.pollers.extend(threads.flatten().map(|thread| (span.process, thread)));
+        }
+        self.pollers.sort_unstable();
+        self.pollers.dedup();
+    }
+
     /// Whether a span that names another thread than its anchor's begins there while its anchor, or the section around it, is
-    /// polled there: what is asynchronous goes on on another thread after a wait, and drives its step as before.
+    /// polled there: what is asynchronous goes on on another thread after a wait, and drives its step as before. Of an interval
+    /// of several polls that says no thread, each that polls may be the one; what others begin then, they do beside it.
     fn is_polled_there(&self, trace: &Trace, span: &Span, anchor: u32, parent: u32) -> bool {
         let thread = span.figure(Figure::ThreadId);
         let is_there = |around: u32| {
             let around = trace.spans.get(around as usize).filter(|around| around.process == span.process);
             let polls = around.map_or(&[][..], |around| running(trace, around));
             let here = |poll: &&Poll| poll.start_ns <= span.start_ns && span.start_ns < poll.end_ns;
-            polls.iter().filter(here).any(|poll| poll.thread == thread)
+            let is_poller =
+                || thread.is_some_and(|thread| self.pollers.binary_search(&(span.process, thread)).is_ok());
+            polls
+                .iter()
+                .filter(here)
+                .any(|poll| poll.thread == thread || (poll.thread.is_none() && is_poller()))
         };
         let drives = |around: u32| self.nodes.get(around as usize).is_some_and(|node| node.is_driving);
         thread.is_some() && (is_there(anchor) || (parent != anchor && drives(parent) && is_there(parent)))

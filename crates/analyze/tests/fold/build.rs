@@ -61,12 +61,12 @@ impl Build {
         self.0.spans.last_mut().unwrap().parent_path = text;
     }
 
-    /// Says when the last span was entered: start, end, thread, entries.
+    /// Says when the last span was entered: start, end, thread (0 for several), entries.
     pub(crate) fn polls(&mut self, polls: &[(u64, u64, i64, u64)]) {
         let poll = |&(start_ns, end_ns, thread, count): &(u64, u64, i64, u64)| Poll {
             start_ns,
             end_ns,
-            thread: Some(thread),
+            thread: Some(thread).filter(|&thread| thread != 0),
             count,
         };
         let polls: Vec<Poll> = polls.iter().map(poll).collect();

@@ -23,12 +23,12 @@ const PHASES: [Option<Phase>; 9] = [
     Some(Phase::Other),
 ];
 
-/// After how long it was entered, and for how long; on which thread, and whether once.
+/// After how long it was entered, and for how long; on which thread, or 0 for several, and whether once.
 type Entered = (u64, u64, i64, bool);
 
 /// When one was entered that is suspended between, half of which are entered at once.
 fn entered() -> impl Strategy<Value = Vec<Entered>> {
-    let poll = (0u64..40, 0u64..20, 1i64..4, prop::bool::weighted(0.8));
+    let poll = (0u64..40, 0u64..20, 0i64..4, prop::bool::weighted(0.8));
     prop_oneof![Just(Vec::new()), prop::collection::vec(poll, 0..4)]
 }
 
@@ -103,12 +103,22 @@ fn phase(trace: &Trace, span: &Span) -> Option<Phase> {
 }
 
 /// Whether a span is on the thread of the step, or begins on one on which that, or the span around it that drives the step as
-/// well, is entered then.
+/// well, is entered then. Where that was entered on several threads then, on any on which something that says when it was
+/// entered was, or began.
 fn drives(trace: &Trace, span: &Span) -> bool {
     let thread = span.figure(Figure::ThreadId);
+    let polls = |other: &Span| {
+        let polls = trace.polls(other.polls);
+        let began_there = !polls.is_empty() && other.figure(Figure::ThreadId) == thread;
+        began_there || polls.iter().any(|poll| poll.thread == thread)
+    };
     let is_there = |around: &Span| {
         let begins = |poll: &&Poll| poll.start_ns <= span.start_ns && span.start_ns < poll.end_ns;
-        trace.polls(around.polls).iter().filter(begins).any(|poll| poll.thread == thread)
+        let fits = |poll: &Poll| match poll.thread {
+            Some(_) => poll.thread == thread,
+            None => trace.spans.iter().any(polls),
+        };
+        trace.polls(around.polls).iter().filter(begins).any(fits)
     };
     let by_step = || trace.spans.iter().any(|root| root.parent.is_none() && is_there(root));
     let by_parent = || parent(trace, span).is_some_and(|outer| drives(trace, outer) && is_there(outer));
@@ -257,11 +267,13 @@ fn path(trace: &Trace, root: &Span) -> Vec<Piece> {
 }
 
 /// Whether a span runs at a moment in which it is open: it does all the time, or was entered then, once, on the thread of
-/// the step or one on which the step's own span was.
+/// the step or one on which the step's own span was, as far as is known.
 fn runs(trace: &Trace, root: &Span, span: &Span, time: u64) -> bool {
     let polls = trace.polls(span.polls);
-    let is_driving =
-        |thread| thread == Some(1) || trace.polls(root.polls).iter().any(|own| own.thread == thread);
+    let is_one = |one: Option<i64>, other: Option<i64>| one.is_none() || other.is_none() || one == other;
+    let is_driving = |thread| {
+        is_one(thread, Some(1)) || trace.polls(root.polls).iter().any(|own| is_one(thread, own.thread))
+    };
     let is_in = |poll: &Poll| {
         poll.start_ns <= time && time < poll.end_ns && poll.count == 1 && is_driving(poll.thread)
     };

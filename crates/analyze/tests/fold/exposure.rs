@@ -607,6 +607,74 @@ fn what_an_asynchronous_step_does_after_it_moved_to_another_thread_is_its_own() 
     assert_eq!(figures(&steps(&later)).1, 0);
 }
 
+/// What training steps are exposed to by phase, what sections at these two paths run on driving threads, the number of waits and
+/// the share of input.
+type Merged = (Vec<(String, u64)>, [u64; 2], u64, Option<f64>);
+
+/// 40 steps of 100 ns that a pool of threads runs, with `polls` of their own: up to 12 on threads that nobody knows, to 50
+/// awaited while it fetches (begun on thread 2, entered first at `first`), to 98 forward on thread 3. From 13 on another
+/// thread loads for 47 ns.
+fn merged(polls: &[(u64, u64, i64, u64)], first: (i64, u64)) -> Merged {
+    let trace = |number: u64| {
+        let start = 1_000 * number;
+        let at =
+            |&(from, to, thread, count): &(u64, u64, i64, u64)| (start + from, start + to, thread, count);
+        let mut build = Build::new(number);
+        build.step(number as i64, start, start + 100).thread(1).figure(Figure::IdleNs, 40);
+        build.polls(&polls.iter().map(at).collect::<Vec<_>>());
+        build.span(1, "data_wait", start + 12, start + 50).thread(2).figure(Figure::IdleNs, 36);
+        let (thread, count) = first;
+        build.polls(&[(12, 13, thread, count), (49, 50, 3, 1)].map(|poll| at(&poll)));
+        build.span(1, "forward", start + 50, start + 98).thread(3);
+        build.span(3, "layer", start + 60, start + 90).thread(3);
+        build.span(1, "load_batch", start + 13, start + 60).thread(7);
+        build.trace()
+    };
+    let traces: Vec<Trace> = (0..40).map(trace).collect();
+    let summary = summarise(&traces);
+    let mode = summary.mode(Mode::Train).unwrap();
+    let phases = mode.phases.iter().map(|row| (row.phase.to_string(), row.exposed_ns)).collect();
+    let driving = |path: &str| summary.section(path).unwrap().in_mode(Mode::Train).unwrap().driving_ns;
+    let driving = ["step/data_wait", "step/load_batch"].map(driving);
+    (phases, driving, summary.waits.wait.count, summary.input.share)
+}
+
+#[test]
+fn what_begins_while_a_step_is_polled_on_threads_that_are_not_known_is_its_own() {
+    let phases = vec![("forward".into(), 40 * 48), ("data_wait".into(), 40 * 38), ("data_loading".into(), 0)];
+    // 38 of 100 ns waited, 48 computed; nothing asynchronous runs on thread 7, which loads beside the step.
+    let expected = (phases, [40 * 38, 0], 40, Some(0.38));
+    // Two intervals are of several threads; those that are known are found with the wait.
+    let apart = [(0, 10, 1, 1), (10, 14, 0, 3), (49, 100, 0, 4)];
+    assert_eq!(merged(&apart, (2, 1)), expected);
+    // So is the wait's own first one: that it was begun on thread 2 says that this polls.
+    assert_eq!(merged(&apart, (0, 2)), expected);
+    assert_eq!(merged(&[(0, 100, 0, 9)], (0, 2)), expected);
+    // As where each thread is known.
+    let known = [(0, 10, 1, 1), (10, 12, 3, 2), (12, 13, 2, 1), (49, 100, 3, 1)];
+    assert_eq!(merged(&known, (2, 1)), expected);
+    // The pause between two intervals is none of them.
+    let paused = [(0, 10, 1, 1), (10, 12, 0, 3), (49, 100, 0, 4)];
+    assert_eq!(merged(&paused, (2, 1)).1, [0, 0]);
+}
+
+#[test]
+fn threads_that_poll_are_those_of_one_process() {
+    // In another process thread 3 is another one.
+    let driving = |process: u32| {
+        let mut build = Build::new(1);
+        build.step(0, 0, 100).thread(1);
+        build.polls(&[(0, 50, 0, 2), (90, 100, 1, 1)]);
+        build.span(1, "fetch", 0, 20).thread(3);
+        build.0.spans.last_mut().unwrap().process = process;
+        build.polls(&[(0, 20, 3, 2)]);
+        build.span(1, "forward", 20, 40).thread(3);
+        let summary = summarise([&build.trace()]);
+        summary.section("step/forward").unwrap().in_mode(Mode::Train).unwrap().driving_ns
+    };
+    assert_eq!((driving(0), driving(1)), (20, 0));
+}
+
 #[test]
 fn what_a_section_that_drives_runs_on_another_thread_is_its_own() {
     // The step does not say when it was polled; the section that it runs, begun on its thread, does.
