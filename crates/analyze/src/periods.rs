@@ -88,6 +88,13 @@ impl Period {
         };
         has_begun && self.every > 0 && number % self.every == self.first % self.every
     }
+
+    /// Whether its class has all numbers of another's.
+    pub(crate) const fn is_around(&self, other: &Self) -> bool {
+        self.every > 0
+            && other.every.is_multiple_of(self.every)
+            && other.first % self.every == self.first % self.every
+    }
 }
 
 /// The periods of `values` at those `numbers`, which rise; the rarest first.

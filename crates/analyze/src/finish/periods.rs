@@ -41,7 +41,21 @@ impl Periods {
         let is_told = |found: &[Period], of: &Period| {
             found.iter().any(|other| other.every == of.every && other.first % of.every == of.first % of.every)
         };
-        for period in [after, rare].into_iter().flatten().flatten() {
+        for period in after.into_iter().flatten() {
+            if !is_told(&found, &period) {
+                found.push(period);
+            }
+        }
+        // Of a class that holds all steps of a section the others have to be long as well.
+        let rare = rare.unwrap_or_default();
+        let holds = |of: &Period| rare.iter().any(|rare| rare.every > of.every && of.is_around(rare));
+        if found.iter().any(holds) {
+            let rest = points.iter().filter(|(number, _)| !rare.iter().any(|rare| rare.holds(*number)));
+            let (numbers, times): (Vec<u64>, Vec<u64>) = rest.copied().unzip();
+            let beside = periods::periods(&numbers, &times);
+            found.retain(|period| !holds(period) || is_told(&beside, period));
+        }
+        for period in rare {
             if !is_told(&found, &period) {
                 found.push(period);
             }

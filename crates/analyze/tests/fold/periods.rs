@@ -201,6 +201,66 @@ fn three_steps_equally_far_apart_in_which_alone_a_section_runs_are_a_period() {
     }
 }
 
+/// Of steps 0 to `count` of two times, three in ten of which are a quarter longer, those that save, for 1,800 µs.
+fn told_among_two_times(seed: u64, count: u64, saves: impl Fn(u64) -> bool) -> Summary {
+    let mut state = seed;
+    let mut random = move || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 33
+    };
+    let trace = |number: u64| {
+        let usual = if random() % 10 < 3 { 750 } else { 600 } * US + random() % 40 * US;
+        let (start, saving) = (number * 10_000_000, if saves(number) { 1_800 * US } else { 0 });
+        let mut build = Build::new(number + 1);
+        build.step(number as i64, start, start + usual + saving).thread(1);
+        build.span(1, "forward", start, start + usual).phase(Phase::Forward).thread(1);
+        if saving > 0 {
+            build.span(1, "save", start + usual, start + usual + saving).phase(Phase::Checkpoint).thread(1);
+        }
+        build.trace()
+    };
+    let traces: Vec<Trace> = (0..count).map(trace).collect();
+    let summary = summarise(&traces);
+    assert_eq!(summarise(traces.iter().rev()).periodic, summary.periodic);
+    summary
+}
+
+#[test]
+fn steps_of_a_section_are_periodic_whatever_the_others_take_and_however_many_they_are() {
+    for (count, every) in
+        [(800, 50), (850, 50), (1_500, 50), (800, 40), (800, 37), (2_400, 100), (4_000, 200)]
+    {
+        for seed in 0..3 {
+            let summary = told_among_two_times(seed, count, |number| number % every == every - 1);
+            let (first, steps) = (every - 1, count / every);
+            assert_eq!(told(&summary), [(Mode::Train, every, first, steps)], "{count}, seed {seed}");
+            let report = stepscope_analyze::report::build(&summary, Default::default(), &Default::default());
+            let found: Vec<&str> = report.bottlenecks.iter().map(|found| found.rule).collect();
+            assert!(!found.contains(&"step_jitter"), "{count} every {every}, seed {seed}: {found:?}");
+        }
+    }
+}
+
+#[test]
+fn of_ten_steps_of_a_section_one_may_be_missing_and_one_elsewhere() {
+    let of = |saves: &dyn Fn(u64) -> bool| {
+        let summary = told_among_two_times(3, 1_000, saves);
+        summary
+            .periodic
+            .iter()
+            .flat_map(|row| &row.periods)
+            .map(|row| (row.every, row.since_step))
+            .collect::<Vec<_>>()
+    };
+    // From whatever step on; one left out, and one more; one more as the run ends.
+    assert_eq!(of(&|number| number >= 130 && number % 50 == 30), [(50, Some(130))]);
+    assert_eq!(of(&|number| number % 50 == 49 && number != 499 || number == 611), [(50, None)]);
+    assert_eq!(of(&|number| number % 150 == 149 || number == 999), [(150, None)]);
+    // Three left out; no distance at all.
+    assert_eq!(of(&|number| number % 50 == 49 && ![299, 499, 549].contains(&number)), []);
+    assert_eq!(of(&|number| number * number % 997 < 18), []);
+}
+
 #[test]
 fn three_steps_of_a_long_run_are_a_period_too() {
     // Of which points of several steps tell in which sections run.
