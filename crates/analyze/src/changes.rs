@@ -7,10 +7,11 @@
 //! first; how significant a maximum over all places is, see `scan`; step times follow each other, so variances are
 //! multiplied by what blocks of neighbours vary more than single ones, see `noise`; what is much larger than slow noise is
 //! told by its size, see `jump`. Where values go up and down in turn, or come in bursts, means over several in a row are
-//! looked at instead, see `bursts`.
+//! looked at instead, see `bursts`. Of few values a change is told that is far larger than they deviate, see `few`.
 
 mod bursts;
 mod cycle;
+mod few;
 mod jump;
 mod noise;
 mod rounds;
@@ -21,6 +22,7 @@ mod visible;
 use std::ops::Range;
 
 pub(crate) use self::bursts::{comes_in_bursts, means, steadiest};
+pub use self::few::MIN_FEW;
 use self::scan::Scan;
 pub(crate) use self::shape::{bend, medians};
 pub use self::visible::smallest_visible;
@@ -163,6 +165,22 @@ pub(crate) fn changes_over(values: &[u64], count: usize) -> Vec<Change> {
         ..*change
     };
     leveled(values, rough.iter().map(of_values).collect())
+}
+
+/// The changes of what `values` are a part of, of which there are as many: where these change, or few of them do by far,
+/// with the levels of those, as far as these are two and move in the same direction.
+pub(crate) fn changes_by_part(values: &[u64], whole: &[u64]) -> Vec<Change> {
+    let mut found = changes(values);
+    if found.is_empty() {
+        found.extend(few::change(values));
+    }
+    found.iter_mut().for_each(|change| change.over = 1);
+    found.retain_mut(|change| {
+        let is_upward = change.after > change.before;
+        (change.before, change.after) = change.levels_of(whole);
+        (change.after > change.before) == is_upward && change.after != change.before && !is_small(change)
+    });
+    found
 }
 
 /// The fewest of `count` points for which a level lasts that is told wherever it is.

@@ -6,7 +6,7 @@ use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::{MIN_POINTS, means, shortest_level, smallest_visible, steadiest};
+use crate::changes::{MIN_FEW, means, shortest_level, smallest_visible, steadiest};
 use crate::points::numbers;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
@@ -36,8 +36,9 @@ pub(super) const RULE: Rule = Rule {
               periodic slow steps are no changes; where steps go round (every other one is a multiple, or batches \
               come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
               place of the round by itself; where they go up and down in turn, one in two or three, means over as many are what is looked at. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
-              the same is done with means over rounds, each from one such step to before the next one: a change of these \
-              alone. Where the input before the steps comes in bursts, as from loaders that fetch \
+              the same is done with such steps by themselves, and with means over rounds, each from one of them to before the \
+              next one: a change of these alone. Of such steps eight on each side are enough, where their \
+              levels are apart by six standard deviations (as the median deviation tells these) and the mean step changes by 3 %. Where the input before the steps comes in bursts, as from loaders that fetch \
               ahead and fall behind (a tenth of all time is what some steps wait more than most of 16 in a row), the same is done with \
               means over so many steps (2 to 32) that the next ones differ least, and what these take on average, too, has to differ by \
               three deviations; the first step is then told by squares. Where nothing is found with the input before the steps, it is looked for in the steps alone, but for what \
@@ -154,13 +155,19 @@ fn unchanged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> V
         Some(seen) if seen as f64 <= thresholds.visible_share * 100.0 => {
             let shortest = u64::try_from(shortest_level(times.len())).unwrap_or(u64::MAX);
             let steps = count(shortest.saturating_mul(together).saturating_mul(numbers(series.shift)));
-            let periodic = match summary.periodic.iter().any(|periodic| periodic.mode == mode) {
-                true => format!(", or in periodic steps alone for less than {MIN_POINTS} of them"),
-                false => String::new(),
-            };
+            // What is tried out are changes of all steps.
+            let (periodic, of_all, alone) =
+                match summary.periodic.iter().any(|periodic| periodic.mode == mode) {
+                    true => (
+                        format!(", or in periodic steps alone for less than {MIN_FEW} of them"),
+                        " in all steps",
+                        ", one in periodic steps alone perhaps not",
+                    ),
+                    false => (String::new(), "", ""),
+                };
             Verdict::fine(format!(
                 "step times{with_input}{in_bursts} keep their level (what lasts for less than {steps} steps{periodic}, or comes and goes, may go unseen): a change \
-                 of {seen} % from the middle on would have been seen"
+                 of {seen} %{of_all} from the middle on would have been seen{alone}"
             ))
         }
         Some(seen) => Verdict::unknown(format!(

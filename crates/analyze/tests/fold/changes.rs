@@ -85,6 +85,66 @@ fn a_change_of_periodic_steps_alone_is_told() {
     assert_eq!(cause.section.as_ref().unwrap().path, "step/update");
 }
 
+/// Steps of 600 µs, give or take 5 %; one in `every` saves for `saving_us`, give or take 10 %.
+fn saving(seed: u64, count: u64, every: u64, saving_us: impl Fn(u64) -> u64) -> Summary {
+    let around = |number: u64, of: u64, percent: u64| {
+        of * US * (100 - percent) / 100 + random(seed, number, of * US * percent / 50)
+    };
+    let trace = |number: u64| {
+        let (start, working) = (number * 100_000_000, around(number, 600, 5));
+        let saving =
+            if number % every == every - 1 { around(count + number, saving_us(number), 10) } else { 0 };
+        let mut build = Build::new(number + 1);
+        build.step(number as i64, start, start + working + saving).thread(1);
+        build.span(1, "forward", start, start + working).phase(Phase::Forward).thread(1);
+        if saving > 0 {
+            build
+                .span(1, "save", start + working, start + working + saving)
+                .phase(Phase::Checkpoint)
+                .thread(1);
+        }
+        build.trace()
+    };
+    summarise(&(0..count).map(trace).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_change_of_a_few_periodic_steps_by_far_is_told() {
+    // From 2 to 8 steps' time, and from 1 to 10.
+    for (every, rounds, (before, after)) in [
+        (10, 24, (480, 1_920)),
+        (25, 24, (1_200, 4_800)),
+        (25, 40, (1_200, 4_800)),
+        (25, 40, (600, 6_000)),
+        (50, 68, (2_400, 9_600)),
+    ] {
+        let (count, middle) = (every * rounds, every * rounds / 2);
+        for seed in 0..3 {
+            let saves = |number| if number < middle { before } else { after };
+            let changes = saving(seed, count, every, saves).changes;
+            let found: Vec<_> = changes.iter().map(|row| (row.kind, row.in_every, row.step)).collect();
+            let first = middle + every - 1;
+            assert_eq!(found, [(ChangeKind::Sudden, Some(every), first)], "{every}, {rounds}, seed {seed}");
+            assert_eq!(changes[0].cause.as_ref().unwrap().phase, Some(PhaseName::Known(Phase::Checkpoint)));
+        }
+    }
+}
+
+#[test]
+fn periodic_steps_that_vary_are_no_change_however_few_they_are() {
+    for seed in 0..50 {
+        for (every, count) in [(10, 200), (25, 500), (25, 1_000)] {
+            // By as much as it may take, and one in five half as long again.
+            let saves = |number| {
+                let usual = 1_200 + random(seed + 1, number, 600);
+                if random(seed + 2, number, 5) == 0 { usual * 3 / 2 } else { usual }
+            };
+            let changes = saving(seed, count, every, saves).changes;
+            assert!(changes.is_empty(), "{every} of {count}, seed {seed}: {changes:?}");
+        }
+    }
+}
+
 /// As [`slower`]; half of what prepares is in sections inside that, and one of them takes what is more. `others` more
 /// sections are in each step.
 fn slower_inside(others: usize) -> Vec<Trace> {

@@ -5,8 +5,8 @@ use crate::changes::{self, Change};
 use crate::finish::narrow;
 use crate::periods::Period;
 
-/// The changes of periodic steps, which those between hide: of means over rounds, each from one such step to before the next
-/// one. Absent without any.
+/// The changes of periodic steps, which those between hide: of such steps by themselves, or else of rounds, each from one
+/// of them to before the next one; told as means over rounds in either case. Absent without any.
 pub(super) fn of_period(
     period: &Period,
     numbers: &[u64],
@@ -41,7 +41,15 @@ pub(super) fn of_period(
         let at = if change.is_gradual { from } else { at };
         Some(Found { change: Change { from, at, to, ..change }, in_every: Some(period.every), alone })
     };
-    let found = Found::of(&means, means_alone.as_deref());
+    let own: Vec<u64> = starts.iter().take(means.len()).filter_map(|&at| times.get(at).copied()).collect();
+    let of_own = |change: Change| {
+        let alone = means_alone.as_ref().map(|means| change.levels_of(means));
+        Found { change, in_every: None, alone }
+    };
+    let mut found: Vec<Found> = changes::changes_by_part(&own, &means).into_iter().map(of_own).collect();
+    if found.is_empty() {
+        found = Found::of(&means, means_alone.as_deref());
+    }
     let found: Vec<Found> = found.into_iter().filter_map(of_steps).collect();
     (!found.is_empty()).then_some(found)
 }
