@@ -36,3 +36,22 @@ def while_awaited(batches, waits):
         possible += weight * sum(max(0, min(last, end) - max(first, begin)) for first, last in bounds)
         making, count = making + weight * made, count + weight * len(own)
     return (Fraction(min(busy, possible), possible), making // count) if possible and count else None
+
+
+def unused(batches, taken, warm_until, step):
+    """By how many batches the queue could have been shorter, of (time at which one was taken, time for which it lay ready, depth of
+    the queue): after warm-up, and not while threads fill it that have just begun."""
+    shift, begun, stretches = shift_of([end for end, _, _ in taken]), {}, {}
+    for batch in batches:
+        begun[batch.instance, batch.thread] = min(batch.start, begun.get((batch.instance, batch.thread), batch.start))
+    filling = {(start >> shift) + after for start in begun.values() for after in (0, 1)}
+    for end, *figures in taken:
+        stretches.setdefault(end >> shift, []).append(figures)
+    found, before = [], None
+    for stretch, of in sorted(stretches.items()):
+        time, depth = (min((one for one in figures if one is not None), default=0) for figures in zip(*of))
+        more = max(time // step if step else 0, depth - 1, 0)
+        before = more if stretch in filling or before is not None and before < more else None
+        if before is None and stretch << shift >= warm_until:
+            found.append(more)
+    return min(found, default=None)

@@ -328,6 +328,7 @@ def deep_prefetch(finding, report, steps):
         "loader": its_own[0]["name"] if named else None,
         "queue_depth_p50": waits["depth"]["p50"],
         "queue_time_p50_ns": waits["queue"]["p50"],
+        "unused_batches": min(waits["unused"], waits["depth"]["p50"] - 1),
         "workers": workers or None,
     }
     made = [row for row in report["sections"] if row["kind"] == "batch"]

@@ -160,8 +160,8 @@ class Run:
         # All by the loader that they name, and {loader: {mode: [waits, time]}} of those on the thread that drives a
         # step, by its mode, or what is outside of steps, under None.
         self.named_waits = {}
-        # {loader: [(start, time)]} of these.
-        self.when_named = {}
+        # {loader: [(start, time)]} of these, and {loader: [(end, time for which the batch lay ready, depth)]}.
+        self.when_named, self.ahead_named = {}, {}
         self.held_up = {}
         # Of those inside of batches, {loader: {the loader of these: [waits, time]}}.
         self.waited_by = {}
@@ -276,6 +276,8 @@ class Run:
         if not loader or node.kind == "batch":
             return
         self.named_waits.setdefault(loader, []).append(wait)
+        if wait[2:] != (None, None):
+            self.ahead_named.setdefault(loader, []).append((node.span.end, *wait[2:]))
         batch = maker(node)
         if is_wait(node):
             self.when_named.setdefault(loader, []).append((node.span.start, wait[0]))
@@ -394,6 +396,10 @@ class Run:
     def when_waited(self):
         """(start, time) of the same."""
         return [(span.start, wait[0]) for wait, span in self.driving_waits() if wait[0] is not None]
+
+    def ahead(self):
+        """(end, time for which the batch lay ready, depth of the queue) of the same."""
+        return [(span.end, *wait[2:]) for wait, span in self.driving_waits() if wait[2:] != (None, None)]
 
     def wait_parts(self):
         """Number of waits that know when their batch was made, and the parts of their time."""

@@ -323,7 +323,7 @@ def report():
         "waits": {
             "wait": block(3, 70, 70 / 3, math.sqrt(700 / 3), 10, 40, 20, 40, 10),
             "produce": block(2, 25, 12.5, math.sqrt(12.5), 10, 15, 10, 15, 0),
-            "queue": block(2, 15, 7.5, math.sqrt(4.5), 6, 9, 6, 9, 0),
+            "queue": block(2, 15, 7.5, math.sqrt(4.5), 6, 9, 6, 9, 0), "unused": 0,
             "depth": block(2, 3, 1.5, math.sqrt(0.5), 1, 2, 1, 2, 0),
         },
         "held_up": [{"mode": "train", "waits": 2, "total_ns": 30}],
@@ -423,6 +423,7 @@ def report():
                 "wait": block(3, 50, 50 / 3, math.sqrt(100 / 3), 10, 20, 20, 20, 0),
                 "produce": block(3, 30, 10.0, 5.0, 5, 15, 10, 15, 5),
                 "queue": block(3, 18, 6.0, 3.0, 3, 9, 6, 9, 3),
+                "unused": 0,
                 "depth": block(3, 3, 1.0, 1.0, 0, 2, 1, 2, 1),
             },
             "batches": {"count": 2, "loaders": [loader]},

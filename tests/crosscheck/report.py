@@ -25,8 +25,10 @@ def against_spans(report, run, sums, assembler, compare):
     report_steps.compare_steps(report, run, sums, compare)
     early.compare_early(report, run, compare)
     critical.compare_path(report["critical_path"], report["summary"]["mode"], run, compare)
-    waits(report["detailed_metrics"]["waits"], run.waits, compare)
-    batches(report["detailed_metrics"]["batches"], run, compare)
+    pace = report_steps.pace(report, run)
+    unused = awaited.unused(run.batches, run.ahead(), *pace)
+    waits(report["detailed_metrics"]["waits"], run.waits, unused, compare)
+    batches(report["detailed_metrics"]["batches"], run, pace, compare)
     beginnings = report_steps.beginnings(report, run)
     outside(report["detailed_metrics"], run, report_steps.steady_steps(report, run), report["summary"]["mode"], compare)
     disagreements(report["detailed_metrics"]["disagreements"], run, sums, compare)
@@ -125,13 +127,14 @@ def lost(dropped, absent, run):
     return max(min(counted, at_most), run.missing, run.dropped - left_out)
 
 
-def waits(got, found, compare, where="waits"):
+def waits(got, found, unused, compare, where="waits"):
+    compare.equal(where, "unused", got["unused"], unused)
     for position, key in enumerate(("wait", "produce", "queue", "depth")):
         values = [wait[position] for wait in found if wait[position] is not None]
         compare.stats(f"{where}, {key}", got[key], values)
 
 
-def batches(got, run, compare):
+def batches(got, run, pace, compare):
     compare.equal("batches", "count", got["count"], len(run.batches))
     loaders = {}
     for batch in run.batches:
@@ -144,7 +147,8 @@ def batches(got, run, compare):
         if loader is None or name not in known:
             compare.missing(where, "not in the report" if loader is None else "only in the report")
             continue
-        waits(loader["waits"], run.named_waits.get(name, []), compare, f"{where}, waits")
+        unused = awaited.unused(made, run.ahead_named.get(name, []), *pace)
+        waits(loader["waits"], run.named_waits.get(name, []), unused, compare, f"{where}, waits")
         held = {(item["mode"], item["waits"], item["total_ns"]) for item in loader["held_up"]}
         compare.equal(where, "held_up", held, {(mode, *sums) for mode, sums in run.held_up.get(name, {}).items()})
         waited_by = {(item["loader"], item["waits"], item["total_ns"]) for item in loader["waited_by"]}

@@ -137,6 +137,14 @@ def steady_steps(report, run):
     return {process: steps for process, steps in found.items() if steps}
 
 
+def pace(report, run):
+    """(when the last process of those that warm up has done so, what a slower step takes)."""
+    warm = {process_of(row["resource"]) for row in report["ranks"] if row["warmup_steps"]}
+    begins = [steps[0].start for process, steps in steady_steps(report, run).items() if process in warm]
+    mode = next((row for row in report["detailed_metrics"]["modes"] if row["mode"] == report["summary"]["mode"]), None)
+    return max(begins, default=0), (mode["steady"]["p95"] if mode else None) or 0
+
+
 def process_of(resource):
     return Process(resource["service_instance_id"] or None, resource["pid"], resource["rank"], resource["level"] or None)
 

@@ -163,6 +163,24 @@ pub(crate) struct Waits {
     pub(crate) parts: WaitParts,
     /// When they began.
     pub(crate) when: ByTime<Held>,
+    /// How far ahead batches were at least, by when they were taken.
+    pub(crate) ahead: ByTime<Ahead>,
+}
+
+/// How far ahead some batches were at least.
+#[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
+pub(crate) struct Ahead {
+    /// Finished batches as one was taken, that one included.
+    pub(crate) depth: Option<u64>,
+    /// How long it had lain there.
+    pub(crate) queue_ns: Option<u64>,
+}
+
+impl Merge for Ahead {
+    fn absorb(&mut self, other: &Self) {
+        self.depth = earliest(self.depth, other.depth);
+        self.queue_ns = earliest(self.queue_ns, other.queue_ns);
+    }
 }
 
 /// What those waits were for that know when their batch was made.
@@ -232,6 +250,11 @@ impl Waits {
             if let Some(value) = span.amount(figure) {
                 distribution.record(value);
             }
+        }
+        let depth = span.amount(Figure::BatchQueueDepth);
+        let queue_ns = span.amount(Figure::BatchQueueNs);
+        if depth.is_some() || queue_ns.is_some() {
+            self.ahead.add(span.end_ns, &Ahead { depth, queue_ns });
         }
     }
 }
@@ -332,5 +355,6 @@ impl Merge for Waits {
         self.depth.absorb(&other.depth);
         self.parts.absorb(&other.parts);
         self.when.absorb(&other.when);
+        self.ahead.absorb(&other.ahead);
     }
 }

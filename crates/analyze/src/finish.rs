@@ -129,6 +129,8 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
     let outside = outside::Outside::of(run, &steps, primary, config);
     outside.tell(primary, &mut modes);
     let waits = run.driving_waits();
+    let p95_ns = primary.and_then(|mode| modes.iter().find(|row| row.mode == mode)?.steady.p95);
+    let pace = input::Pace { from_ns: steps.warm_until_ns(primary), step_ns: p95_ns.unwrap_or(0) };
     Summary {
         found: true,
         run: identity(key),
@@ -146,8 +148,8 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
         ),
         outside: outside.rows(),
         beyond: outside.beyond(&sections.rows),
-        batches: input::batches(run, &waits),
-        waits: input::waits_of(&waits),
+        batches: input::batches(run, &waits, pace),
+        waits: input::waits_of(&waits, input::begins(run, None), pace),
         critical_path: critical::of(run, primary, &sections.rows, warm.other_ns(primary), &waits.parts),
         slowest: sections::slowest(&sections.rows),
         most_variable: sections::most_variable(&sections.rows, config.min_calls),

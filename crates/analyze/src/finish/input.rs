@@ -1,6 +1,6 @@
 //! Input: the verdict, loaders and waits.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::Mode;
 
@@ -84,7 +84,7 @@ fn judged(times: InputShare, is_known: bool, config: &Config) -> InputShare {
 }
 
 /// Loaders by name, over all instances; `waits` are those of the threads that drive steps.
-pub(super) fn batches(run: &RunAcc, waits: &Waits) -> BatchSummary {
+pub(super) fn batches(run: &RunAcc, waits: &Waits, pace: Pace) -> BatchSummary {
     let mut by_name: BTreeMap<&str, Vec<(Maker<'_>, &LoaderAcc)>> = BTreeMap::new();
     for (instance, acc) in &run.instances {
         for (name, loader) in &acc.loaders.loaders {
@@ -100,7 +100,8 @@ pub(super) fn batches(run: &RunAcc, waits: &Waits) -> BatchSummary {
         let named = run.named_waits.by_loader.get(name);
         let when = named.map(|own| &own.waits.when).or(nameless);
         let awaited = when.and_then(|when| awaited::of(parts.iter().map(|(_, part)| *part), when));
-        loader(name, &parts, named, awaited)
+        let waits = named.map(|own| waits_of(&own.waits, begins(run, Some(name)), pace));
+        loader(name, &parts, (named, waits), awaited)
     };
     let loaders: Vec<LoaderRow> = by_name.into_iter().map(row).collect();
     let count = loaders.iter().fold(0, |sum, row| row.produce.count.saturating_add(sum));
@@ -113,7 +114,7 @@ type Maker<'a> = (&'a Instance, &'a InstanceAcc);
 fn loader(
     name: &str,
     parts: &[(Maker<'_>, &LoaderAcc)],
-    waits: Option<&LoaderWaits>,
+    (named, waits): (Option<&LoaderWaits>, Option<WaitSummary>),
     while_awaited: Option<WhileAwaited>,
 ) -> LoaderRow {
     let mut produce = crate::dist::Dist::default();
@@ -168,9 +169,9 @@ fn loader(
         while_awaited,
         samples: (samples.spans > 0).then(|| narrow(samples.sum)),
         workers,
-        waits: waits.map_or_else(WaitSummary::default, |own| waits_of(&own.waits)),
-        held_up: waits.map_or_else(Vec::new, |own| held_up(&own.held)),
-        waited_by: waits.map_or_else(Vec::new, |own| waited_by(&own.makers)),
+        waits: waits.unwrap_or_default(),
+        held_up: named.map_or_else(Vec::new, |own| held_up(&own.held)),
+        waited_by: named.map_or_else(Vec::new, |own| waited_by(&own.makers)),
     }
 }
 
@@ -216,9 +217,48 @@ fn waited_by(makers: &BTreeMap<Box<str>, Held>) -> Vec<WaitedBy> {
     rows.collect()
 }
 
-/// Waits for batches.
-pub(super) fn waits_of(waits: &Waits) -> WaitSummary {
+/// When the threads of a loader, or of all, began.
+pub(super) fn begins<'a>(run: &'a RunAcc, loader: Option<&'a str>) -> impl Iterator<Item = u64> + 'a {
+    let loaders = run.instances.values().flat_map(|acc| &acc.loaders.loaders);
+    let own = loaders.filter(move |(name, _)| loader.is_none_or(|loader| ***name == *loader));
+    own.flat_map(|(_, part)| part.workers.values().filter_map(|worker| worker.first_ns))
+}
+
+/// The steps that take batches.
+#[derive(Clone, Copy)]
+pub(super) struct Pace {
+    /// When warm-up ends.
+    pub(super) from_ns: u64,
+    /// What a slower step takes.
+    pub(super) step_ns: u64,
+}
+
+/// By how many batches a queue could be shorter, and each batch was still finished before it was taken: so many more lay there,
+/// or it lay there for so many steps. Threads that begin fill the queue at first, whatever places it has.
+fn unused(waits: &Waits, begins: impl Iterator<Item = u64>, pace: Pace) -> Option<u64> {
+    let shift = waits.ahead.shift();
+    let start_of = |ns: u64| ns.checked_shr(shift).unwrap_or(0);
+    let begun: BTreeSet<u64> =
+        begins.map(start_of).flat_map(|start| [start, start.saturating_add(1)]).collect();
+    let (mut least, mut filled): (Option<u64>, Option<u64>) = (None, None);
+    for (start, ahead) in waits.ahead.iter() {
+        let by_depth = ahead.depth.map_or(0, |depth| depth.saturating_sub(1));
+        let by_time = ahead.queue_ns.and_then(|ns| ns.checked_div(pace.step_ns)).unwrap_or(0);
+        let more = by_depth.max(by_time);
+        filled = Some(more).filter(|_| begun.contains(&start) || filled.is_some_and(|before| before < more));
+        let is_after =
+            start >= start_of(pace.from_ns.saturating_sub(1)).saturating_add((pace.from_ns > 0).into());
+        if filled.is_none() && is_after {
+            least = earliest(least, Some(more));
+        }
+    }
+    least
+}
+
+/// Waits for batches of threads that began at those times.
+pub(super) fn waits_of(waits: &Waits, begins: impl Iterator<Item = u64>, pace: Pace) -> WaitSummary {
     WaitSummary {
+        unused: unused(waits, begins, pace),
         wait: Stats::of(&waits.wait.0),
         produce: Stats::of(&waits.produce.0),
         queue: Stats::of(&waits.queue.0),

@@ -80,6 +80,13 @@ impl<'a> Steady<'a> {
         Some(self.numbers.of_mode(mode).number(first))
     }
 
+    /// When the last process of those that warm up has done so; the beginning where none does.
+    pub(super) fn warm_until_ns(&self, mode: Option<Mode>) -> u64 {
+        let instances = mode.and_then(|mode| self.by_mode.get(mode as usize));
+        let warm = instances.into_iter().flat_map(BTreeMap::values).filter(|steps| steps.warmup_steps > 0);
+        warm.filter_map(|steps| steps.first_ns).max().unwrap_or(0)
+    }
+
     /// Figures by mode.
     pub(super) fn modes(&self, run: &RunAcc, periods: &[Periods], config: &Config) -> Vec<ModeSummary> {
         Mode::ALL

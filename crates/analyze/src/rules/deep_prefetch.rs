@@ -8,7 +8,7 @@ use super::{Config, Doc, Rule, Steps, TOLD};
 use crate::report::units::{bytes, count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
 use crate::steps::WAITING;
-use crate::summary::{LoaderRow, SectionRow, Summary};
+use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary};
 
 pub(super) const RULE: Rule = Rule {
     id: "deep_prefetch",
@@ -22,13 +22,16 @@ pub(super) const RULE: Rule = Rule {
               chosen by what the model has learnt, they are chosen early.",
         how: "The median number of finished batches when one is taken, and how long it lay there, as the waits for batches \
               of `stepscope::Loader` carry them. A finding needs a queue that is deep absolutely and by the number of \
-              workers, and steps that hardly wait. Of several loaders each is judged by itself: by the waits that name it, which \
+              workers, steps that hardly wait, and a large part of the queue that the run never needed: by so many batches fewer \
+              ahead each one was still finished before it was taken, since as many more lay there, or it lay there for as many \
+              steps (95th percentile). Warm-up does not count, nor does what is taken while threads that have just begun fill \
+              the queue. Of several loaders each is judged by itself: by the waits that name it, which \
               hold up steps and what is between them, and by its own workers. What the queue holds is that number times what making a batch leaves \
               allocated, where allocations are counted. It costs memory and no time, so that the severity is small and \
               no time is predicted to be gained. For how long the loaders waited for a place in the queue stands beside \
               it, where batches say it.",
-        advice: "Make fewer batches ahead: two for each worker bridge the usual variation. Keep the depth where single \
-                 batches take much longer than the others.",
+        advice: "Make fewer batches ahead, as many as the run needed and two for each worker at least. Keep the depth where \
+                 single batches that take much longer than the others are still to come.",
         example: "Loaders are 64 batches ahead of steps that do not wait.\n\
                   \x20   64 batches of 12 MB lie in the queue for 0.6 s\n\
                   With 8 batches the program held 672 MB less, at the same step time.",
@@ -41,6 +44,8 @@ thresholds! {
     min_depth: u64 = 16;
     /// The same for each worker of the loader.
     min_depth_per_worker: u64 = 4;
+    /// Share of these batches from which it matters that the run never needed them.
+    min_unused_share: f64 = 0.5;
     /// Share of the step time that waiting may take at most: where steps wait, depth is not idle. Taking from a full
     /// queue wakes the loader that waits for the place, some tens of microseconds: 1 % of a short step.
     max_waiting_share: f64 = 0.03;
@@ -69,11 +74,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let found: Vec<Finding> = queues
         .iter()
         .filter(|queue| {
-            queue.depth >= queue.enough(thresholds) && queue.waiting <= thresholds.max_waiting_share
+            queue.depth >= queue.enough(thresholds)
+                && queue.waiting <= thresholds.max_waiting_share
+                && queue
+                    .unused
+                    .is_some_and(|unused| unused as f64 >= thresholds.min_unused_share * queue.depth as f64)
         })
         .map(|queue| queue.finding(thresholds))
         .collect();
-    if found.is_empty() { Verdict::fine(deepest.words()) } else { Verdict::Found(found) }
+    if found.is_empty() { Verdict::fine(deepest.words(thresholds)) } else { Verdict::Found(found) }
 }
 
 /// A loader's queue, or that of all loaders where waits do not name theirs.
@@ -82,6 +91,8 @@ struct Queue<'a> {
     name: Option<&'a str>,
     depth: u64,
     time_ns: Option<u64>,
+    /// Batches of it that no step ever needed.
+    unused: Option<u64>,
     /// Share of the steps' time for which they wait for its batches.
     waiting: f64,
     workers: Option<u64>,
@@ -109,6 +120,7 @@ impl<'a> Queue<'a> {
             name: None,
             depth,
             time_ns: summary.waits.queue.p50,
+            unused: unused(&summary.waits),
             waiting: steps.share(steps.exposed_ns(WAITING)),
             workers: loaders.iter().filter_map(many).max(),
             slot_wait_share: shares.max_by(f64::total_cmp),
@@ -132,6 +144,7 @@ impl<'a> Queue<'a> {
             name: Some(&row.name),
             depth: row.waits.depth.p50?,
             time_ns: row.waits.queue.p50,
+            unused: unused(&row.waits),
             // No longer than steps wait at all.
             waiting: waiting.min(steps.share(steps.exposed_ns(WAITING))),
             workers,
@@ -147,15 +160,21 @@ impl<'a> Queue<'a> {
         thresholds.min_depth.max(by_workers).max(1)
     }
 
-    fn words(&self) -> String {
+    fn words(&self, thresholds: &Thresholds) -> String {
         let depth = things(self.depth, "batch", "batches");
         let are = if self.depth == 1 { "is" } else { "are" };
         let (of, them) = match self.name {
             Some(name) => (format!(" of the loader `{name}`"), " for these"),
             None => (String::new(), ""),
         };
+        let is_deep = self.depth >= self.enough(thresholds) && self.waiting <= thresholds.max_waiting_share;
+        let needed = match self.unused.filter(|_| is_deep) {
+            Some(unused) => format!("; at times {} were needed", count(self.depth.saturating_sub(unused))),
+            None if is_deep => "; nobody knows how many were needed at times".into(),
+            None => String::new(),
+        };
         format!(
-            "{depth}{of} {are} ready when one is taken, and steps wait{them} for {} of their time",
+            "{depth}{of} {are} ready when one is taken, and steps wait{them} for {} of their time{needed}",
             percent(self.waiting)
         )
     }
@@ -164,6 +183,7 @@ impl<'a> Queue<'a> {
         let held_bytes = self.batch_bytes.map(|bytes| bytes.saturating_mul(self.depth));
         let holds = held_bytes.map_or_else(String::new, |held| format!(", which hold about {}", bytes(held)));
         let least = (self.enough(thresholds) / 2).max(1);
+        let needed = self.depth.saturating_sub(self.unused.unwrap_or(0)).max(least);
         let depth = things(self.depth, "batch", "batches");
         let (title, whose, who) = match self.name {
             None => (
@@ -195,20 +215,28 @@ impl<'a> Queue<'a> {
                 .with_known("loader", self.name)
                 .with("queue_depth_p50", self.depth)
                 .with_known("queue_time_p50_ns", self.time_ns)
+                .with_known("unused_batches", self.unused)
                 .with("waiting_share", rounded(self.waiting, 6))
                 .with_known("loaders_waiting_share", self.slot_wait_share.map(|share| rounded(share, 6)))
                 .with_known("workers", self.workers)
                 .with_known("batch_bytes", self.batch_bytes)
                 .with_known("held_bytes", held_bytes),
             recommendation: format!(
-                "Make fewer batches{whose} ahead, {} for a start: the usual one lies in the queue for {} before it is taken.{}",
-                count(least),
+                "Make fewer batches{whose} ahead, {} for a start: the usual one lies in the queue for {} before it is taken, and \
+                 {} were never needed.{}",
+                count(needed),
                 duration(self.time_ns.unwrap_or(0)),
+                count(self.unused.unwrap_or(0)),
                 full.unwrap_or_default()
             ),
             predicted_gain: None,
         }
     }
+}
+
+/// Batches of the usual queue that the run never needed. One place at least is in use.
+fn unused(waits: &WaitSummary) -> Option<u64> {
+    waits.unused.zip(waits.depth.p50).map(|(unused, depth)| unused.min(depth.saturating_sub(1)))
 }
 
 /// The section that makes most batches; of equals the first path. Of one of several loaders only where it has the loader's

@@ -193,6 +193,11 @@ pub struct WaitSummary {
     pub produce: Stats,
     /// How long the batches lay in the queue.
     pub queue: Stats,
+    /// Batches by which the queue could have been shorter, and each would still have been finished before it was taken after
+    /// warm-up: at least so many more lay there, or it lay there for as many steps (95th percentile), in each stretch of time
+    /// (of 128 or fewer of the run) but those in which a thread that makes them began, the next ones, and those after these
+    /// as long as there are more in each. Absent where nothing was taken in others.
+    pub unused: Option<u64>,
     /// Finished batches in the queue when one was taken, that one included; a count, not nanoseconds.
     pub depth: Stats,
 }

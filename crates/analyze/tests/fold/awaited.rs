@@ -29,6 +29,11 @@ struct Stage {
 
 /// The traces of a run whose steps take what the last stage makes, each of what the one before it makes.
 fn run(stages: &[Stage]) -> Vec<Trace> {
+    run_through(stages, QUEUE, false)
+}
+
+/// The same through queues of so many places; the steps may say what they found there.
+fn run_through(stages: &[Stage], queue: usize, says: bool) -> Vec<Trace> {
     let steps = stages[0].make_ns.len();
     // When each stage has made its last batch, and when its batches were taken.
     let mut free_ns = vec![0u64; stages.len()];
@@ -38,7 +43,7 @@ fn run(stages: &[Stage]) -> Vec<Trace> {
         let mut ready_ns = 0;
         for (at, stage) in stages.iter().enumerate() {
             // It puts its last batch where there is a place, and begins.
-            let slot_ns = match step.checked_sub(QUEUE + 1) {
+            let slot_ns = match step.checked_sub(queue + 1) {
                 Some(before) => taken[at][before].saturating_sub(free_ns[at]),
                 None => 0,
             };
@@ -66,7 +71,13 @@ fn run(stages: &[Stage]) -> Vec<Trace> {
         taken[stages.len() - 1].push(begin_ns);
         let mut build = Build::new(traces.len() as u64);
         build.step(step as i64, now_ns, begin_ns + STEP).thread(1);
-        build.span(1, "data_wait", now_ns, begin_ns).thread(1).phase(Phase::DataWait);
+        let wait = build.span(1, "data_wait", now_ns, begin_ns).thread(1).phase(Phase::DataWait);
+        if says {
+            // Of the batches from this one on as many lie there as steps have passed since it was finished, or more.
+            let ready = queue.min(((begin_ns - ready_ns) / STEP) as usize + 1);
+            wait.figure(Figure::BatchQueueNs, (begin_ns - ready_ns) as i64)
+                .figure(Figure::BatchQueueDepth, ready as i64);
+        }
         named(&mut build, stages[stages.len() - 1].name);
         build.span(1, "forward", begin_ns, begin_ns + STEP).thread(1).phase(Phase::Forward);
         traces.push(build.trace());
@@ -173,4 +184,33 @@ fn uneven_batches_need_a_deeper_queue() {
     let decoder = Stage { name: "decoder", thread: 3, make_ns: even(600, 500 * US) };
     let advice = advice(&summary(&run(&[reader, decoder])));
     assert!(advice.contains("The loader `reader`") && advice.contains("deepen the queue"), "{advice}");
+}
+
+#[test]
+fn a_queue_is_too_deep_by_what_the_run_never_needed_of_it() {
+    let judged = |make_ns: Vec<u64>, queue: usize| {
+        let stage = Stage { name: "train", thread: 2, make_ns };
+        let found = summary(&run_through(&[stage], queue, true));
+        let report = report::build(&found, Reading::default(), &rules::Config::default());
+        let deep = report.bottlenecks.iter().find(|finding| finding.rule == "deep_prefetch");
+        (found.waits.unused.unwrap(), deep.map(|finding| finding.recommendation.clone()))
+    };
+    // One of 100 takes 30 steps, and so do ten that take four each.
+    let rare = |step: u64| if step > 200 && step % 100 == 60 { 30 * STEP } else { STEP / 4 };
+    let slow = |step: u64| if step % 200 < 190 { STEP / 4 } else { 4 * STEP };
+    let makes = |make: &dyn Fn(u64) -> u64| (0..600).map(make).collect::<Vec<u64>>();
+    for make in [&rare as &dyn Fn(u64) -> u64, &slow] {
+        let (least, deep) = judged(makes(make), 40);
+        assert!((8..12).contains(&least) && deep.is_none(), "{least}: {deep:?}");
+        let (least, deep) = judged(makes(make), 100);
+        assert!((67..72).contains(&least), "{least}");
+        let kept = 100 - least;
+        assert!(
+            deep.as_ref().is_some_and(|advice| advice.contains(&format!("ahead, {kept} for a start"))),
+            "{deep:?}"
+        );
+    }
+    // It fills the queue in 13 steps or more.
+    let (least, deep) = judged(makes(&|_| STEP / 4), 40);
+    assert!(least >= 38 && deep.is_some_and(|advice| advice.contains("ahead, 8 for a start")), "{least}");
 }

@@ -309,6 +309,7 @@ impl Run {
             wait: same(steps, wait_ns),
             produce: same(steps, produce_ns),
             queue: same(steps, 10_000),
+            unused: Some(depth.saturating_sub(1)),
             depth: same(steps, depth),
         };
         self

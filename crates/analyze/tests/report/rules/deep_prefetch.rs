@@ -24,6 +24,7 @@ fn many_batches_ahead_of_steps_that_do_not_wait_are_found() {
     assert_eq!(finding.title, "Loaders are 20 batches ahead of steps that do not wait.");
     assert_eq!((finding.severity, &finding.predicted_gain), (3.0, &None));
     assert!(finding.recommendation.contains("ahead, 10 for a start"), "{}", finding.recommendation);
+    assert_eq!(finding.evidence.get("unused_batches"), Some(&19.into()));
     // Where allocations are counted, what lies there is known.
     let row = summary.sections.iter_mut().find(|row| row.name == "load").unwrap();
     row.kind = SectionKind::Batch;
@@ -50,6 +51,25 @@ fn a_queue_that_is_needed_or_not_deep_is_fine() {
 }
 
 #[test]
+fn no_more_is_advised_away_than_was_never_needed() {
+    let judged = |unused: Option<u64>| {
+        let mut summary = ahead(40, 10_000).build();
+        summary.waits.unused = unused;
+        summary
+    };
+    let [finding] = found(RULE, &judged(Some(20))).try_into().unwrap();
+    assert_eq!(finding.evidence.get("unused_batches"), Some(&20.into()));
+    assert!(finding.recommendation.contains("ahead, 20 for a start"), "{}", finding.recommendation);
+    let [finding] = found(RULE, &judged(Some(25))).try_into().unwrap();
+    assert!(finding.recommendation.contains("ahead, 15 for a start"), "{}", finding.recommendation);
+    assert_eq!(
+        fine(RULE, &judged(Some(19))),
+        "40 batches are ready when one is taken, and steps wait for 0.10 % of their time; at times 21 were needed"
+    );
+    assert!(fine(RULE, &judged(None)).ends_with("; nobody knows how many were needed at times"));
+}
+
+#[test]
 fn loaders_that_nobody_wrapped_are_not_known() {
     let bare = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 10_000).build();
     assert!(unknown(RULE, &bare).contains("stepscope::Loader"));
@@ -68,6 +88,7 @@ fn of_several_loaders_each_is_judged_by_its_own_queue() {
             row.waits = summary.waits;
             row.waits.depth = same(100, depth);
             row.waits.queue = same(100, depth * 10 * MS);
+            row.waits.unused = Some(depth);
             row.held_up = vec![HeldUp { mode: Some(Mode::Train), waits: 100, total_ns: 100 * held_up_ns }];
             row.slot_wait_share = Some(0.6);
             summary.batches.loaders.push(row);
@@ -81,7 +102,7 @@ fn of_several_loaders_each_is_judged_by_its_own_queue() {
     assert_eq!(
         finding.recommendation,
         "Make fewer batches of `images` ahead, 10 for a start: the usual one lies in the queue for 640 ms before it is \
-         taken. Loader `images` waits 60 % of its time for a place in it."
+         taken, and 63 were never needed. Loader `images` waits 60 % of its time for a place in it."
     );
     assert_eq!(found(RULE, &two((64, 5_000), (30, 5_000))).len(), 2);
     // What both make in a section of one name is not told apart, and in sections of their names it is.

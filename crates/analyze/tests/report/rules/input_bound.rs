@@ -65,6 +65,7 @@ fn two_loaders() -> Summary {
         wait: same(100, wait_ns),
         produce: same(100, produce_ns),
         queue: same(100, queue_ns),
+        unused: Some(depth.saturating_sub(1)),
         depth: same(100, depth),
     };
     let held = |mode: Option<Mode>, ns: u64| HeldUp { mode, waits: 100, total_ns: 100 * ns };
