@@ -1,9 +1,17 @@
-"""What a loader did at the times at which it was waited for."""
+"""What a loader did after warm-up, and at the times at which it was waited for."""
 
 from fractions import Fraction
 
 # Stretches of time that are kept at most, and batches that one has on average at least.
 STRETCHES, BATCHES = 128, 32
+# In how many parts of one, as a power of two, waits are without a break, and what of each is waited at least.
+PARTS, WAITED = 2, 20
+
+
+def begins(start, shift):
+    """When the stretch begins."""
+    return start >> shift << shift
+
 
 
 def shift_of(starts):
@@ -14,28 +22,82 @@ def shift_of(starts):
     return shift
 
 
-def while_awaited(batches, waits):
-    """(share of its time that it was busy, mean time to make a batch), of each stretch by what was waited in it for the
-    loader that made these batches. Waits are (start, time)."""
-    inside = [wait for batch in batches for wait in batch.waits]
-    starts = [batch.start for batch in batches] + [start for start, _ in inside]
-    shift = max(shift_of(starts), shift_of([start for start, _ in waits]))
-    while len({start >> shift for start in starts}) > max(1, len(batches) // BATCHES):
-        shift += 1
-    threads = {}
-    for batch in batches:
-        threads.setdefault((batch.instance, batch.thread), []).append(batch)
-    bounds = [(min(batch.start for batch in own), max(batch.end for batch in own)) for own in threads.values()]
-    busy = possible = making = count = 0
-    for stretch in {start >> shift for start in starts}:
-        weight = sum(time for start, time in waits if start >> shift == stretch)
-        begin, end = stretch << shift, (stretch + 1) << shift
-        own = [batch for batch in batches if batch.start >> shift == stretch]
-        made, waiting = sum(batch.duration for batch in own), sum(time for start, time in inside if start >> shift == stretch)
-        busy += weight * min(sum(batch.busy for batch in own), max(0, made - waiting))
-        possible += weight * sum(max(0, min(last, end) - max(first, begin)) for first, last in bounds)
-        making, count = making + weight * made, count + weight * len(own)
-    return (Fraction(min(busy, possible), possible), making // count) if possible and count else None
+class Steady:
+    """What a loader made after warm-up, in stretches of time."""
+
+    def __init__(self, batches, warm_until):
+        self.warm_until = warm_until
+        inside = [wait for batch in batches for wait in batch.waits]
+        self.shift = shift_of([batch.start for batch in batches] + [start for start, _ in inside])
+        self.batches = [batch for batch in batches if begins(batch.start, self.shift) >= warm_until]
+        self.inside = [wait for wait in inside if begins(wait[0], self.shift) >= warm_until]
+        threads = {}
+        for batch in batches:
+            threads.setdefault((batch.instance, batch.thread), []).append(batch)
+        bounds = [(max(warm_until, min(batch.start for batch in own)), max(batch.end for batch in own), own) for own in threads.values()]
+        self.bounds = [(first, last, any(batch.slot_wait is not None for batch in own)) for first, last, own in bounds if last > warm_until]
+        self.processes = len({batch.instance for batch in batches})
+
+    def starts(self, shift):
+        return {start >> shift for start in [batch.start for batch in self.batches] + [start for start, _ in self.inside]}
+
+    def of(self, stretch, shift):
+        """(its batches, time that its threads worked at them)."""
+        own = [batch for batch in self.batches if batch.start >> shift == stretch]
+        made, waiting = sum(batch.duration for batch in own), sum(time for start, time in self.inside if start >> shift == stretch)
+        return own, min(sum(batch.busy for batch in own), max(0, made - waiting))
+
+    def figures(self):
+        """(mean time to make a batch, share of its time that it was busy, share for which it waited for places), without
+        the longest batch."""
+        if len(self.batches) < 2:
+            return None
+        longest = max(batch.duration for batch in self.batches)
+        made, waiting = sum(batch.duration for batch in self.batches) - longest, sum(time for _, time in self.inside)
+        busy = min(max(0, sum(batch.busy for batch in self.batches) - longest), max(0, made - waiting))
+        elapsed = max((last for _, last, _ in self.bounds), default=0) - min((first for first, _, _ in self.bounds), default=0)
+        possible = max(0, elapsed * len(self.bounds) - longest)
+        said = max(0, sum(last - first for first, last, says in self.bounds if says) - longest)
+        slots = sum(batch.slot_wait or 0 for batch in self.batches)
+        return (
+            made // (len(self.batches) - 1),
+            Fraction(min(busy, possible), possible) if possible else None,
+            Fraction(min(slots, said), said) if said else None,
+        )
+
+    def while_awaited(self, waits):
+        """(share of its time that it was busy, mean time to make a batch without the longest one, the most that was waited
+        without a break), of each stretch by what was waited in it for the loader. Waits are (start, time)."""
+        fine = shift_of([start for start, _ in waits])
+        waits = [wait for wait in waits if begins(wait[0], fine) >= self.warm_until]
+        shift = max(self.shift, fine)
+        while len(self.starts(shift)) > max(1, len(self.batches) // BATCHES):
+            shift += 1
+        busy = possible = making = count = 0
+        for stretch in self.starts(shift):
+            weight = sum(time for start, time in waits if start >> shift == stretch)
+            begin, end = stretch << shift, (stretch + 1) << shift
+            own, working = self.of(stretch, shift)
+            busy += weight * working
+            possible += weight * sum(max(0, min(last, end) - max(first, begin)) for first, last, _ in self.bounds)
+            longest = max((batch.duration for batch in own), default=0)
+            making += weight * (sum(batch.duration for batch in own) - longest)
+            count += weight * max(0, len(own) - 1)
+        if not possible or not count:
+            return None
+        return Fraction(min(busy, possible), possible), making // count, self.at_once(waits, max(fine, shift - PARTS))
+
+    def at_once(self, waits, shift):
+        """The most that a process waited in stretches that follow each other, unless they are the last ones."""
+        sums, runs = {}, []
+        for start, time in waits:
+            sums[start >> shift] = sums.get(start >> shift, 0) + time
+        for stretch in sorted(sums):
+            if sums[stretch] >= max(1, (1 << shift) * self.processes // WAITED):
+                follows = runs and runs[-1][1] == stretch - 1
+                runs[-1:] = [(runs[-1][0] + sums[stretch], stretch)] if follows else runs[-1:] + [(sums[stretch], stretch)]
+        most = max(runs, default=None)
+        return most[0] // self.processes if most and most[1] not in sorted(sums)[-2:] else None
 
 
 def unused(batches, taken, warm_until, step):

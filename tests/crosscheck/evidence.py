@@ -166,9 +166,13 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     row = next((one for one in batches if loader in (None, one["name"])), None)
     waits = report["detailed_metrics"]["waits"] if loader is None or row is None else row["waits"]
     mean = (row and row["produce"]["mean"]) or waits["produce"]["mean"]
-    produce = None if mean is None else int(stats.rounded(mean, 0))
+    steady = (row and row["after_warmup"]) or None
+    produce = steady["produce_mean_ns"] if steady else None if mean is None else int(stats.rounded(mean, 0))
+    steady = steady or row or {"utilisation": None, "slot_wait_share": None}
     waits_for = waited_for(row, batches) if row else None
-    then = too_slow_while_awaited(row, rest) if row else None
+    then = too_slow_while_awaited(row, steady["utilisation"], rest) if row else None
+    places = places_needed(row, then, produce, rest) if then else None
+    then = None if places else then
     needed = produce if then is None else then["produce_mean_ns"]
     expected = shares(steps, waiting=waiting, data_wait=("data_wait",), data_loading=("data_loading",)) | {
         "waiting_per_step_ns": exposed // steps.count,
@@ -181,8 +185,9 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
         "queue_time_p50_ns": waits["queue"]["p50"],
         "queue_depth_p50": waits["depth"]["p50"],
         "workers": (row and len(row["workers"])) or None,
-        "workers_slot_wait_share": six(row["slot_wait_share"]) if row and row["slot_wait_share"] is not None else None,
-        "workers_busy_share": six(row["utilisation"]) if row and row["utilisation"] is not None else None,
+        "workers_slot_wait_share": None if steady["slot_wait_share"] is None else six(steady["slot_wait_share"]),
+        "workers_busy_share": None if steady["utilisation"] is None else six(steady["utilisation"]),
+        "queue_places_needed": places,
         "produce_mean_while_awaited_ns": then and then["produce_mean_ns"],
         "workers_busy_while_awaited_share": then and six(then["utilisation"]),
         "workers_needed": max(1, -(-needed // rest)) if needed is not None and rest and waits_for is None else None,
@@ -195,11 +200,20 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     return expected, share(exposed, steps), worst(report, steps, (phase,))
 
 
-def too_slow_while_awaited(row, rest):
+def places_needed(row, then, produce, rest):
+    """By how many places the queue would have to be deeper to bridge what was waited without a break, where that is feasible
+    and the loader keeps up on average."""
+    if not rest or then["at_once_ns"] is None or max(1, -(-produce // rest)) > len(row["workers"]):
+        return None
+    places = -(-then["at_once_ns"] // rest)
+    return places if places <= 64 else None
+
+
+def too_slow_while_awaited(row, utilisation, rest):
     """What a loader did while it was waited for, where it was busy all the time then and not in all of its time, and had
     too few workers."""
     then = row["while_awaited"]
-    if then is None or row["utilisation"] is None or row["utilisation"] >= 0.85 or then["utilisation"] < 0.85:
+    if then is None or utilisation is None or utilisation >= 0.85 or then["utilisation"] < 0.85:
         return None
     return then if rest and -(-then["produce_mean_ns"] // rest) > len(row["workers"]) else None
 

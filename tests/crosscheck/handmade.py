@@ -318,7 +318,8 @@ def report():
         "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 200, "waiting_ns": 40,
         "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.5, "slot_wait_ns": 0, "slot_wait_share": 0.0, "workers": workers,
         # Stretches of 128 ns are so long that both batches are in one: 210 ns of work in the 94 ns of theirs in it.
-        "while_awaited": {"utilisation": 1.0, "produce_mean_ns": 125},
+        "while_awaited": {"utilisation": 1.0, "produce_mean_ns": 100, "at_once_ns": None},
+        "after_warmup": {"produce_mean_ns": 100, "utilisation": 0.24, "slot_wait_share": None},
         # The first step's wait names no loader.
         "waits": {
             "wait": block(3, 70, 70 / 3, math.sqrt(700 / 3), 10, 40, 20, 40, 10),
@@ -356,8 +357,8 @@ def report():
     evidence = {
         "waiting_share": 0.25, "data_wait_share": 0.132353, "data_loading_share": 0.117647, "waiting_per_step_ns": 28,
         "step_without_waiting_ns": 85, "loaders_compute_per_step_ns": 75, "sharing_may_add_share": 0.415929,
-        "wait_p50_ns": 20, "wait_p95_ns": 20, "produce_mean_ns": 125, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
-        "workers": 2, "workers_slot_wait_share": 0.0, "workers_busy_share": 0.5, "workers_needed": 2,
+        "wait_p50_ns": 20, "wait_p95_ns": 20, "produce_mean_ns": 100, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
+        "workers": 2, "workers_busy_share": 0.24, "workers_needed": 2,
     }
     bottlenecks = [
         {

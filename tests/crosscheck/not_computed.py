@@ -9,6 +9,8 @@ def because(reason, *fields):
 
 
 because("none where there is one process, as here; of several it is compared", "bottlenecks[].rank")
+because("none where waiting goes on to the end, as here; of longer runs it is compared", "detailed_metrics.batches.loaders[].while_awaited.at_once_ns")
+because("none of two batches, as here; of more it is compared", "detailed_metrics.batches.loaders[].after_warmup.slot_wait_share")
 because(
     "how the input lay in files",
     "inputs[].bytes",

@@ -173,11 +173,19 @@ def batches(got, run, pace, compare):
         compare.equal(where, "slot_wait_ns", loader["slot_wait_ns"], slots if said else None)
         compare.close(where, "slot_wait_share", loader["slot_wait_share"], Fraction(slots, times) if times else None)
         when = run.when_named.get(name) if name in run.named_waits else run.when_waited() if len(known) == 1 else None
-        then, got_then = awaited.while_awaited(made, when or []) if made else None, loader["while_awaited"]
+        steady = awaited.Steady(made, pace[0])
+        after, got_after = steady.figures(), loader["after_warmup"]
+        compare.equal(where, "after_warmup, is there", got_after is not None, after is not None)
+        if after and got_after:
+            compare.equal(where, "after_warmup, produce_mean_ns", got_after["produce_mean_ns"], after[0])
+            compare.close(where, "after_warmup, utilisation", got_after["utilisation"], after[1])
+            compare.close(where, "after_warmup, slot_wait_share", got_after["slot_wait_share"], after[2])
+        then, got_then = steady.while_awaited(when or []) if made else None, loader["while_awaited"]
         compare.equal(where, "while_awaited, is there", got_then is not None, then is not None)
         if then and got_then:
             compare.close(where, "while_awaited, utilisation", got_then["utilisation"], then[0])
             compare.equal(where, "while_awaited, produce_mean_ns", got_then["produce_mean_ns"], then[1])
+            compare.equal(where, "while_awaited, at_once_ns", got_then["at_once_ns"], then[2])
         expected = sorted((worker(batches, drives(run, batches[0])) for batches in workers.values()), key=str)
         compare.equal(where, "workers", sorted(loader["workers"], key=str), expected)
 

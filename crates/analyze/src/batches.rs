@@ -50,6 +50,10 @@ pub(crate) struct Made {
     pub(crate) making_ns: u64,
     /// What its threads waited inside of them for batches of others.
     pub(crate) waiting_ns: u64,
+    /// What they waited before them for a place in the queue.
+    pub(crate) slot_wait_ns: u64,
+    /// Duration of the longest.
+    pub(crate) longest_ns: u64,
 }
 
 impl Merge for Made {
@@ -58,6 +62,8 @@ impl Merge for Made {
         self.busy_ns = self.busy_ns.saturating_add(other.busy_ns);
         self.making_ns = self.making_ns.saturating_add(other.making_ns);
         self.waiting_ns = self.waiting_ns.saturating_add(other.waiting_ns);
+        self.slot_wait_ns = self.slot_wait_ns.saturating_add(other.slot_wait_ns);
+        self.longest_ns = self.longest_ns.max(other.longest_ns);
     }
 }
 
@@ -104,7 +110,14 @@ impl Loaders {
         loader.produce.record(span.duration_ns());
         loader.samples.add(span.amount(Figure::Samples));
         let busy_ns = span.amount(Figure::BusyNs).unwrap_or(span.duration_ns());
-        let made = Made { batches: 1, busy_ns, making_ns: span.duration_ns(), waiting_ns: 0 };
+        let made = Made {
+            batches: 1,
+            busy_ns,
+            making_ns: span.duration_ns(),
+            waiting_ns: 0,
+            slot_wait_ns: span.amount(Figure::BatchSlotWaitNs).unwrap_or(0),
+            longest_ns: span.duration_ns(),
+        };
         loader.made.add(span.start_ns, &made);
         let mut slot_wait = Sum::default();
         slot_wait.add(span.amount(Figure::BatchSlotWaitNs));

@@ -56,6 +56,17 @@ impl<T: Merge + Default> ByTime<T> {
         self.by_start.get(&start)
     }
 
+    /// Those stretches that begin at that time or later.
+    pub(crate) fn since(&self, from_ns: u64) -> Self
+    where
+        T: Clone,
+    {
+        let begins_before =
+            |start: u64| start.checked_shl(self.shift).is_some_and(|start_ns| start_ns < from_ns);
+        let kept = self.by_start.iter().filter(|(start, _)| !begins_before(**start));
+        Self { shift: self.shift, by_start: kept.map(|(&start, part)| (start, part.clone())).collect() }
+    }
+
     /// All stretches by time.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, &T)> {
         self.by_start.iter().map(|(&start, part)| (start, part))

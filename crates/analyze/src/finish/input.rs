@@ -12,8 +12,8 @@ use crate::merge::{Merge, earliest};
 use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{
-    BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow, ModeSummary,
-    PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
+    AfterWarmup, BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow,
+    ModeSummary, PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
 };
 use crate::sums::Sums;
 
@@ -99,9 +99,10 @@ pub(super) fn batches(run: &RunAcc, waits: &Waits, pace: Pace) -> BatchSummary {
     let row = |(name, parts): (&str, Vec<_>)| {
         let named = run.named_waits.by_loader.get(name);
         let when = named.map(|own| &own.waits.when).or(nameless);
-        let awaited = when.and_then(|when| awaited::of(parts.iter().map(|(_, part)| *part), when));
+        let steady = awaited::Steady::of(parts.iter().map(|(_, part)| *part), pace.from_ns);
+        let awaited = when.and_then(|when| steady.awaited(when, pace.from_ns));
         let waits = named.map(|own| waits_of(&own.waits, begins(run, Some(name)), pace));
-        loader(name, &parts, (named, waits), awaited)
+        loader(name, &parts, (named, waits), (steady.figures(), awaited))
     };
     let loaders: Vec<LoaderRow> = by_name.into_iter().map(row).collect();
     let count = loaders.iter().fold(0, |sum, row| row.produce.count.saturating_add(sum));
@@ -115,7 +116,7 @@ fn loader(
     name: &str,
     parts: &[(Maker<'_>, &LoaderAcc)],
     (named, waits): (Option<&LoaderWaits>, Option<WaitSummary>),
-    while_awaited: Option<WhileAwaited>,
+    (after_warmup, while_awaited): (Option<AfterWarmup>, Option<WhileAwaited>),
 ) -> LoaderRow {
     let mut produce = crate::dist::Dist::default();
     let mut samples = Sum::default();
@@ -166,6 +167,7 @@ fn loader(
         utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
         slot_wait_ns: slots.is_known.then(|| narrow(slots.waited_ns)),
         slot_wait_share: (slots.possible_ns > 0).then(|| ratio(slots.waited_ns, slots.possible_ns)),
+        after_warmup,
         while_awaited,
         samples: (samples.spans > 0).then(|| narrow(samples.sum)),
         workers,

@@ -45,9 +45,11 @@ pub(super) const RULE: Rule = Rule {
               training threads leave can hold what all of them would compute, or, where the CPU time of batches is not \
               recorded, while they are no more than the processors. Where loaders that are not busy all the time wait \
               for a place in the queue for a tenth of it or more, batches are uneven, and a deeper queue comes first: unless \
-              they are busy all the time, and too slow on average, in those stretches of time in which they are waited for \
-              (of 32 batches or more). Then they became slower at some time, or quicker; no queue bridges that, and they \
-              are judged by what they did in these stretches.",
+              they are busy all the time, and too slow on average (the longest batch of each aside), in those stretches of time \
+              in which they are waited for (of 32 batches or more). Then they became slower at some time, or quicker, and they \
+              are judged by what they did in these stretches. A queue bridges that only where they keep up on average, \
+              and were waited for no longer than few steps take without a break that ended within the run: then it is told by how many \
+              places it must be deeper. Of loaders, too, warm-up is left out.",
         advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
                  all the time, give them more threads or less work: decode once and cache, cheaper formats, \
                  smaller images. Where they have time to spare and the step waits all the same, deepen the \
@@ -78,6 +80,8 @@ thresholds! {
     ready_batches: u64 = 2;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
+    /// Places that a queue is made deeper by at most, to bridge a time in which batches are slow.
+    max_places: u64 = 64;
 }
 
 const WAIT: &[Phase] = &[Phase::DataWait];
@@ -144,6 +148,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("workers_slot_wait_share", loader.slot_wait_share.map(six))
         .with_known("produce_mean_while_awaited_ns", loader.awaited.map(|then| then.produce_mean_ns))
         .with_known("workers_busy_while_awaited_share", loader.awaited.map(|then| six(then.utilisation)))
+        .with_known("queue_places_needed", loader.places)
         .with_known("workers_needed", loader.needed)
         .with_known("waits_for_loader", waits_for.and_then(|(row, _)| row.name()))
         .with_known("waits_for_loader_share", waits_for.map(|(_, share)| six(*share)))
@@ -252,6 +257,8 @@ struct Producers<'a> {
     produce_ns: Option<u64>,
     /// What it did while it was waited for, where only then its workers are busy all the time and too slow.
     awaited: Option<WhileAwaited>,
+    /// By how many places the queue would have to be deeper to bridge such a time, where it can be and they keep up else.
+    places: Option<u64>,
     needed: Option<u64>,
     cpus: Option<u64>,
     /// What all loaders of a host compute a step, and the processors that its training threads leave for it;
@@ -328,7 +335,9 @@ impl<'a> Producers<'a> {
         // The batch's own span is nearest to the truth; waits carry the figure when batch traces were sampled
         // away.
         let mean = loader.and_then(|row| row.produce.mean).or(waits.produce.mean);
-        let produce_ns = mean.map(|mean| mean.round() as u64);
+        let steady = loader.and_then(|row| row.after_warmup);
+        let mean_ns = mean.map(|mean| mean.round() as u64);
+        let produce_ns = steady.map(|steady| steady.produce_mean_ns).or(mean_ns);
         let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();
         let cpus = cpus.and_then(|cpus| u64::try_from(cpus).ok());
         // A loader that sleeps needs no processor: only measured time counts.
@@ -336,7 +345,8 @@ impl<'a> Producers<'a> {
             summary.sections.iter().any(|row| row.kind == SectionKind::Batch && row.cpu_ns.is_some());
         let free = cpus.map(|cpus| cpus.saturating_sub(beside.ranks));
         let workers = loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0);
-        let busy_share = loader.and_then(|row| row.utilisation);
+        let busy_share = steady.map_or_else(|| loader?.utilisation, |steady| steady.utilisation);
+        let slot_wait_share = steady.map_or_else(|| loader?.slot_wait_share, |steady| steady.slot_wait_share);
         let needed = |produce_ns: u64| (step_ns > 0).then(|| produce_ns.div_ceil(step_ns.max(1)).max(1));
         let is_too_slow = |then: &WhileAwaited| {
             busy_share.is_some_and(|share| share < thresholds.busy_share)
@@ -344,14 +354,21 @@ impl<'a> Producers<'a> {
                 && needed(then.produce_mean_ns) > workers
         };
         let awaited = loader.and_then(|row| row.while_awaited).filter(is_too_slow);
+        let keeps_up =
+            produce_ns.and_then(needed).zip(workers).is_some_and(|(needed, workers)| needed <= workers);
+        let places = awaited.and_then(|then| then.at_once_ns).filter(|_| keeps_up && step_ns > 0);
+        let places =
+            places.map(|ns| ns.div_ceil(step_ns.max(1))).filter(|&places| places <= thresholds.max_places);
+        let awaited = awaited.filter(|_| places.is_none());
         Self {
             one_of,
             waits,
             workers,
             busy_share,
-            slot_wait_share: loader.and_then(|row| row.slot_wait_share),
+            slot_wait_share,
             produce_ns,
             awaited,
+            places,
             needed: awaited.map(|then| then.produce_mean_ns).or(produce_ns).and_then(needed),
             cpus,
             computing: free.filter(|_| is_measured).map(|free| (beside.computing_ns, free)),
@@ -457,9 +474,11 @@ impl<'a> Producers<'a> {
                 duration(produce_ns),
             );
             if !cannot_keep_up {
+                let by = self.places.map(|places| format!(", by {},", things(places, "place", "places")));
                 return format!(
-                    "{subject} could keep up ({figures}), yet the step waits: deepen the queue between them so that it \
-                     bridges slow batches."
+                    "{subject} could keep up ({figures}), yet the step waits: deepen the queue between them{} so that it \
+                     bridges slow batches.",
+                    by.unwrap_or_default()
                 );
             }
             return format!(

@@ -93,7 +93,9 @@ pub struct LoaderRow {
     /// `slot_wait_ns` of those workers that say it / the time from their first batch's start to their last one's end,
     /// summed.
     pub slot_wait_share: Option<f64>,
-    /// What it did while it was waited for; absent where it was not, or no batch was read.
+    /// What it did after warm-up; absent where no batch was read that it made then.
+    pub after_warmup: Option<AfterWarmup>,
+    /// What it did while it was waited for after warm-up; absent where it was not, or no batch was read.
     pub while_awaited: Option<WhileAwaited>,
     /// Samples in its batches, where they say so.
     pub samples: Option<u64>,
@@ -107,14 +109,28 @@ pub struct LoaderRow {
     pub waited_by: Vec<WaitedBy>,
 }
 
-/// What a loader did at the times at which its batches were waited for: of each stretch of time, of 32 batches or more on
+/// What a loader did after warm-up, without the longest of its batches.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct AfterWarmup {
+    /// Mean time to make a batch.
+    pub produce_mean_ns: u64,
+    /// As [`LoaderRow::utilisation`].
+    pub utilisation: Option<f64>,
+    /// As [`LoaderRow::slot_wait_share`].
+    pub slot_wait_share: Option<f64>,
+}
+
+/// What a loader did at the times after warm-up at which its batches were waited for: of each stretch of time, of 32 batches or more on
 /// average, by as much as was waited in it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct WhileAwaited {
     /// As [`LoaderRow::utilisation`], of its workers from their first batch to their last.
     pub utilisation: f64,
-    /// Mean time to make a batch.
+    /// Mean time to make a batch, without the longest one of each stretch.
     pub produce_mean_ns: u64,
+    /// The most that a process waited for it without a break: in quarters of such stretches that follow each other, a
+    /// twentieth of each of them or more. Absent where that goes on to the end.
+    pub at_once_ns: Option<u64>,
 }
 
 impl LoaderRow {

@@ -214,3 +214,44 @@ fn a_queue_is_too_deep_by_what_the_run_never_needed_of_it() {
     let (least, deep) = judged(makes(&|_| STEP / 4), 40);
     assert!(least >= 38 && deep.is_some_and(|advice| advice.contains("ahead, 8 for a start")), "{least}");
 }
+
+#[test]
+fn what_was_slow_in_warm_up_or_once_is_no_loader_that_is_too_slow() {
+    // It keeps up on average: each eighth batch takes long.
+    let even = |step: u64| if step.is_multiple_of(8) { 20_000 * US } else { 2_000 * US };
+    let makes = |make: &dyn Fn(u64) -> u64| (0..600).map(make).collect::<Vec<u64>>();
+    let judged = |make_ns| summary(&run_through(&[Stage { name: "train", thread: 2, make_ns }], 1, true));
+    for first_ms in [500, 1_000, 3_000, 20_000] {
+        let found = judged(makes(&|step| if step == 0 { first_ms * 1_000 * US } else { even(step) }));
+        let then = found.batches.loaders[0].after_warmup.unwrap();
+        assert!(then.produce_mean_ns.abs_diff(4_250 * US) < 100 * US, "{first_ms}: {then:?}");
+        let advice = advice(&found);
+        assert!(advice.starts_with("The loaders could keep up (1 worker, busy "), "{first_ms}: {advice}");
+        assert!(advice.contains("deepen the queue between them so that"), "{first_ms}: {advice}");
+    }
+    let cold = judged(makes(&|step| if step < 60 { 40_000 * US } else { even(step) }));
+    assert!(cold.modes[0].warmup.steps > 40, "{:?}", cold.modes[0].warmup);
+    assert!(advice(&cold).contains("deepen the queue between them so that"), "{}", advice(&cold));
+    let once = advice(&judged(makes(&|step| if step == 300 { 3_000_000 * US } else { even(step) })));
+    assert!(once.contains("deepen the queue between them"), "{once}");
+}
+
+#[test]
+fn a_queue_bridges_slow_times_that_end_soon() {
+    // 40 of 200 batches take twice as long as a step: 40 steps more.
+    let make_ns = |slow: u64, of: u64| -> Vec<u64> {
+        (0..600).map(|step| if step % of >= of - slow { 2 * STEP } else { STEP / 5 }).collect()
+    };
+    let judged = |make_ns| {
+        let found = summary(&run_through(&[Stage { name: "train", thread: 2, make_ns }], 2, true));
+        advice(&found)
+    };
+    // The last of these times has not begun.
+    let advice = judged(make_ns(40, 200)[..560].to_vec());
+    let by = (36..42)
+        .find(|by| advice.contains(&format!("deepen the queue between them, by {by} places, so that")));
+    assert!(by.is_some(), "{advice}");
+    // 100 of 300 do.
+    let advice = judged(make_ns(100, 300));
+    assert!(advice.contains("use 2 workers instead of 1"), "{advice}");
+}

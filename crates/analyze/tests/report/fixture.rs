@@ -278,6 +278,7 @@ impl Run {
                 utilisation: Some(busy_share),
                 slot_wait_ns: None,
                 slot_wait_share: None,
+                after_warmup: None,
                 while_awaited: None,
                 samples: Some(steps * 64),
                 workers: (0..workers)

@@ -113,7 +113,7 @@ fn who_waited_for_which_loader_is_told() {
     let loader = &mut summary.batches.loaders[0];
     loader.held_up = vec![HeldUp { mode: None, waits: 3, total_ns: 70 }];
     loader.waited_by = vec![WaitedBy { loader: "a|b".into(), waits: 40, total_ns: 5_000_000 }];
-    loader.while_awaited = Some(WhileAwaited { utilisation: 0.625, produce_mean_ns: 7 });
+    loader.while_awaited = Some(WhileAwaited { utilisation: 0.625, produce_mean_ns: 7, at_once_ns: None });
     let report = report_of(&summary);
     let (text, json) = (text_in("md", &report), json_of(&report));
     let loaders = json["detailed_metrics"]["batches"]["loaders"].as_array().unwrap();

@@ -5,7 +5,8 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, WaitSummary, WaitedBy, WhileAwaited,
+    AfterWarmup, BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, WaitSummary, WaitedBy,
+    WhileAwaited,
 };
 use stepscope_core::{Mode, Phase, SectionKind};
 
@@ -156,16 +157,22 @@ fn loaders_that_find_no_place_in_the_queue_need_a_deeper_one_before_more_of_them
 #[test]
 fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
     // A batch takes 24 ms on average, and 36 ms while it is waited for; the step 10 ms without its wait.
-    let told = |utilisation: f64, produce_mean_ns: u64| {
+    let judged = |utilisation: f64, produce_mean_ns: u64, at_once_ns: Option<u64>, all_ns: u64| {
         let run = Run::of(100, 20 * MS).phase(Phase::DataWait, "data_wait", 10 * MS).loader(2, 24 * MS, 0.6);
         let mut summary = run.build();
         let loader = &mut summary.batches.loaders[0];
         loader.slot_wait_share = Some(0.33);
-        loader.while_awaited = Some(WhileAwaited { utilisation, produce_mean_ns });
+        loader.after_warmup = (all_ns > 0).then_some(AfterWarmup {
+            produce_mean_ns: all_ns,
+            utilisation: Some(0.5),
+            slot_wait_share: Some(0.4),
+        });
+        loader.while_awaited = Some(WhileAwaited { utilisation, produce_mean_ns, at_once_ns });
         let [finding] = found(RULE, &summary).try_into().unwrap();
         let said = |key: &str| finding.evidence.get(key).cloned();
         (said("workers_needed"), said("workers_busy_while_awaited_share"), finding.recommendation.clone())
     };
+    let told = |utilisation: f64, produce_ns: u64| judged(utilisation, produce_ns, None, 0);
     let (needed, busy, advice) = told(0.99, 36 * MS);
     assert_eq!((needed, busy), (Some(json!(4)), Some(json!(0.99))));
     assert_eq!(
@@ -178,6 +185,22 @@ fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
         let (needed, busy, advice) = told(utilisation, produce_ns);
         assert_eq!((needed, busy), (Some(json!(3)), None));
         assert!(advice.contains("deepen the queue between them first"), "{advice}");
+    }
+    // A queue bridges 64 steps where they keep up on average after warm-up.
+    let (needed, busy, advice) = judged(0.99, 36 * MS, Some(631 * MS), 19 * MS);
+    assert_eq!((needed, busy), (Some(json!(2)), None));
+    assert_eq!(
+        advice,
+        "The loaders could keep up (2 workers, busy 50 % of the time, waiting for a place in the queue 40 %; a batch takes \
+         19.0 ms to make), yet the step waits: deepen the queue between them, by 64 places, so that it bridges slow batches."
+    );
+    for (at_once_ns, all_ns) in [(Some(641 * MS), 19 * MS), (None, 19 * MS), (Some(631 * MS), 21 * MS)] {
+        let (needed, _, advice) = judged(0.99, 36 * MS, at_once_ns, all_ns);
+        assert_eq!(needed, Some(json!(4)));
+        assert!(
+            advice.contains("cannot keep up while they are waited for (busy 99 % then, 50 %"),
+            "{advice}"
+        );
     }
 }
 
