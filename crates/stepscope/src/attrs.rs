@@ -140,8 +140,17 @@ pub(crate) struct Attrs {
     words: Vec<u64>,
     entries: u16,
     left_out: LeftOut,
-    /// Whether all names of fields and values are known to differ.
+    /// Whether all names of fields and values are known to differ, but for those of `replaced`.
     are_distinct: bool,
+    /// Which of the entries before these, by bits, one of these has replaced: they take no room.
+    replaced: u64,
+}
+
+/// The entries of a section that are kept before those in [`Attrs`], no more than a word has bits.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Before<'a> {
+    pub entries: u16,
+    pub words: &'a [Word],
 }
 
 impl Attrs {
@@ -150,6 +159,7 @@ impl Attrs {
         self.entries = 0;
         self.left_out = LeftOut::default();
         self.are_distinct = false;
+        self.replaced = 0;
     }
 
     /// Entries left out because the section had too many.
@@ -167,25 +177,31 @@ impl Attrs {
         &self.words
     }
 
-    /// Takes one more entry, as long as there are no more than are kept: `before` elsewhere and those in here. Where there
-    /// are, those go first that a later one of their name has replaced.
-    pub(crate) fn push(&mut self, before: u16, entry: impl Encode) {
+    /// Takes one more entry, as long as there are no more than are kept: those `before` and those in here. Where there
+    /// are, those go first that a later one of their name has replaced; where these are before, they do not count.
+    pub(crate) fn push(&mut self, before: Before<'_>, entry: impl Encode) {
         let newest = self.words.len();
         entry.encode(|word| self.words.push(word));
         self.entries += 1;
-        if before.saturating_add(self.entries) <= MAX_ENTRIES {
+        if self.kept(before) <= MAX_ENTRIES {
             self.are_distinct = false;
         } else {
             self.make_room(before, newest);
         }
     }
 
+    /// How many entries take room.
+    fn kept(&self, before: Before<'_>) -> u16 {
+        before.entries.saturating_sub(self.replaced.count_ones() as u16).saturating_add(self.entries)
+    }
+
     /// Drops what was replaced, or else the newest entry, whose words begin at this one.
     #[cold]
-    fn make_room(&mut self, before: u16, newest: usize) {
+    fn make_room(&mut self, before: Before<'_>, newest: usize) {
+        let elsewhere: Vec<u64> = before.words.iter().map(Word::get).collect();
         let words = std::mem::take(&mut self.words);
         let (older, last) = words.split_at(newest);
-        let mut names: Vec<Option<Name<'_>>> = split(older).map(Name::of).collect();
+        let mut names: Vec<Option<Name<'_>>> = split(&elsewhere).chain(split(older)).map(Name::of).collect();
         let newest_name = Name::of(last);
         names.push(newest_name);
         let is_replaced = |at: usize, name: Option<Name<'_>>| match self.are_distinct {
@@ -193,15 +209,19 @@ impl Attrs {
             false => names.get(at + 1..).unwrap_or_default().contains(&name),
         };
         let names_of_older = names.iter().take(names.len() - 1).enumerate();
-        let is_replaced: Vec<bool> =
+        let mut is_replaced: Vec<bool> =
             names_of_older.map(|(at, &name)| name.is_some() && is_replaced(at, name)).collect();
+        let is_replaced_here = is_replaced.split_off(split(&elsewhere).count());
+        for (at, _) in (0_u32..).zip(is_replaced).filter(|&(_, is_replaced)| is_replaced) {
+            self.replaced |= 1_u64.checked_shl(at).unwrap_or(0);
+        }
         self.are_distinct = true;
         self.entries = 0;
-        for (entry, _) in split(older).zip(is_replaced).filter(|(_, is_replaced)| !is_replaced) {
+        for (entry, _) in split(older).zip(is_replaced_here).filter(|(_, is_replaced)| !is_replaced) {
             self.words.extend_from_slice(entry);
             self.entries += 1;
         }
-        if before.saturating_add(self.entries) < MAX_ENTRIES {
+        if self.kept(before) < MAX_ENTRIES {
             self.words.extend_from_slice(last);
             self.entries += 1;
         } else {
@@ -587,179 +607,4 @@ impl<'a> Iterator for Entries<'a> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn entries_come_back_as_they_went_in() {
-        let entries = [
-            Entry::Field("a", FieldValue::Int(-1)),
-            Entry::Field("b", FieldValue::Uint(u64::MAX)),
-            Entry::Field("", FieldValue::Double(-0.5)),
-            Entry::UserValue("loss", 1e300),
-            Entry::Field("flag", FieldValue::Bool(true)),
-            Entry::Field("text", FieldValue::Str("é")),
-            Entry::Event(7, true, "went wrong"),
-            Entry::Link([9; 16], 5),
-            Entry::Polls(&[7; 32]),
-        ];
-        for count in 0..=entries.len() {
-            let mut attrs = Attrs::default();
-            entries[..count].iter().for_each(|&entry| attrs.push(0, entry));
-            let mut bytes = Vec::new();
-            unpack(attrs.words(), &mut bytes);
-            assert_eq!(Entries::new(&bytes, &[]).collect::<Vec<_>>(), entries[..count]);
-        }
-    }
-
-    #[test]
-    fn names_that_come_again_are_found_behind_anything() {
-        let entries = [
-            Entry::Field("a", FieldValue::Int(-1)),
-            Entry::UserValue("loss", 1.0),
-            Entry::Event(7, true, "a longer text"),
-            Entry::Link([9; 16], 5),
-            Entry::Polls(&[7; 32]),
-            Entry::Field("text", FieldValue::Str("more than eight")),
-            Entry::Field("é", FieldValue::Bool(true)),
-        ];
-        let mut attrs = Attrs::default();
-        entries.iter().for_each(|&entry| attrs.push(0, entry));
-        attrs.push(0, Declared(1, FieldValue::Str("text")));
-        attrs.push(0, Declared(9, FieldValue::Int(1)));
-        let mut bytes = Vec::new();
-        unpack(attrs.words(), &mut bytes);
-        let mut rest = Entries::new(&bytes, &["first", "second"]);
-        for at in 0..=entries.len() {
-            let names = ["a", "text", "é", "second", "unknown", "loss", "first", "a longer text", ""];
-            let is_there = |name: &&str| rest.clone().has_field(name);
-            let later = entries[at..].iter().filter_map(|entry| match entry {
-                Entry::Field(name, _) => Some(*name),
-                _ => None,
-            });
-            let expected: Vec<&str> = later.chain(["second", "unknown"]).collect();
-            assert_eq!(names.into_iter().filter(is_there).collect::<Vec<_>>(), expected, "{at}");
-            rest.next();
-        }
-    }
-
-    #[test]
-    fn declared_fields_get_their_names_back() {
-        let values = [
-            FieldValue::Int(-1),
-            FieldValue::Uint(u64::MAX),
-            FieldValue::Double(0.5),
-            FieldValue::Bool(true),
-            FieldValue::Str(""),
-            FieldValue::Str("exactly8"),
-            FieldValue::Str("more than eight"),
-        ];
-        let mut attrs = Attrs::default();
-        values.iter().enumerate().for_each(|(number, &value)| attrs.push(0, Declared(number % 3, value)));
-        let names = ["first", "second", "unknown"];
-        let expected: Vec<_> = values
-            .iter()
-            .enumerate()
-            .map(|(number, &value)| Entry::Field(names[number % 3], value))
-            .collect();
-        let mut bytes = Vec::new();
-        unpack(attrs.words(), &mut bytes);
-        assert_eq!(Entries::new(&bytes, &["first", "second"]).collect::<Vec<_>>(), expected);
-    }
-
-    #[test]
-    fn texts_of_every_length_are_whole_and_end_in_zeros() {
-        let text = "abcdefghijklmnopqrst";
-        for len in 0..=text.len() {
-            let mut expected = text.as_bytes()[..len].to_vec();
-            expected.resize(len.next_multiple_of(8), 0);
-            let words: [Word; 4] = std::array::from_fn(|_| Word::default());
-            let count = Declared(2, FieldValue::Str(&text[..len])).write(&words).unwrap();
-            let found: Vec<u8> = words[1..count].iter().flat_map(|word| word.get().to_le_bytes()).collect();
-            assert_eq!((found, words[0].get()), (expected, 0x85 | 2 << 16 | (len as u64) << 32));
-            // Not without room for all of it.
-            assert_eq!(Declared(2, FieldValue::Str(&text[..len])).write(&words[..count - 1]), None);
-        }
-    }
-
-    #[test]
-    fn what_is_told_again_takes_the_place_of_what_was_told_before() {
-        let random = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 33;
-        // Of how many names, and how many entries are elsewhere.
-        for (names, before) in [(1, 0), (5, 6), (100, 20), (126, 0), (150, 3)] {
-            let mut attrs = Attrs::default();
-            let (mut expected, mut left_out) = (Vec::<(String, u64)>::new(), 0);
-            for number in 0..2_000 {
-                let key = random(number + 1) % names;
-                let (kind, name) = (key % 4, format!("{key:0width$}", width = 1 + key as usize % 17));
-                match kind {
-                    0 => attrs.push(before, Entry::Field(&name, FieldValue::Uint(number))),
-                    1 => attrs.push(before, Entry::UserValue(&name, number as f64)),
-                    2 => attrs.push(before, Entry::Field(&name, FieldValue::Str(&number.to_string()))),
-                    _ => attrs.push(before, Declared(key as usize, FieldValue::Int(number as i64))),
-                }
-                let known = expected.iter().position(|(known, _)| *known == format!("{kind} {name}"));
-                if let Some(known) = known {
-                    expected.remove(known);
-                }
-                if expected.len() < usize::from(MAX_ENTRIES - before) {
-                    expected.push((format!("{kind} {name}"), number));
-                } else {
-                    left_out += 1;
-                }
-            }
-            // Events are kept where names leave room.
-            (0..3).for_each(|time_ns| attrs.push(before, Entry::Event(time_ns, true, "again")));
-            let room = usize::from(MAX_ENTRIES - before) - expected.len();
-            let LeftOut { attributes, events: lost, links } = attrs.left_out();
-            assert_eq!((usize::from(attributes), links), (left_out, 0), "{names}");
-            assert_eq!(usize::from(lost), 3_usize.saturating_sub(room), "{names}");
-            let declared: Vec<String> =
-                (0..150).map(|key| format!("{key:0width$}", width = 1 + key % 17)).collect();
-            let declared: Vec<&'static str> =
-                declared.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect();
-            let mut bytes = Vec::new();
-            unpack(attrs.words(), &mut bytes);
-            // The last of each name.
-            let mut found = std::collections::BTreeMap::new();
-            let mut events = 0;
-            for entry in Entries::new(&bytes, &declared) {
-                match entry {
-                    Entry::Field(name, FieldValue::Uint(value)) => found.insert(format!("0 {name}"), value),
-                    Entry::UserValue(name, value) => found.insert(format!("1 {name}"), value as u64),
-                    Entry::Field(name, FieldValue::Str(text)) => {
-                        found.insert(format!("2 {name}"), text.parse().unwrap())
-                    }
-                    Entry::Field(name, FieldValue::Int(value)) => {
-                        found.insert(format!("3 {name}"), value as u64)
-                    }
-                    _ => {
-                        events += 1;
-                        None
-                    }
-                };
-            }
-            assert_eq!(found, expected.into_iter().collect(), "{names}");
-            assert_eq!(events, room.min(3), "{names}");
-        }
-    }
-
-    #[test]
-    fn text_and_number_of_entries_are_bounded() {
-        let mut attrs = Attrs::default();
-        let long = "é".repeat(1_000);
-        for number in 0..200 {
-            attrs.push(0, Entry::Field(&format!("key{number}"), FieldValue::Str(&long)));
-        }
-        attrs.push(0, Entry::Event(1, true, "late"));
-        attrs.push(0, Entry::Link([1; 16], 2));
-        attrs.push(0, Entry::Link([1; 16], 3));
-        let left_out = LeftOut { attributes: 72, events: 1, links: 2 };
-        assert_eq!(attrs.left_out(), left_out);
-        assert_eq!(LeftOut::from_word(left_out.to_word()), left_out);
-        let mut bytes = Vec::new();
-        unpack(attrs.words(), &mut bytes);
-        assert_eq!(Entries::new(&bytes, &[]).count(), usize::from(MAX_ENTRIES));
-        assert_eq!(truncate(&format!("x{long}")).len(), 255);
-    }
-}
+mod tests;

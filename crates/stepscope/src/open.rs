@@ -11,7 +11,7 @@ use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
 use crate::aggregate::MemorySums;
-use crate::attrs::{Attrs, Declared, Encode, FieldValue};
+use crate::attrs::{Attrs, Before, Declared, Encode, FieldValue};
 use crate::os::Reading;
 use crate::polls::Polls;
 use crate::record::id_from;
@@ -636,7 +636,10 @@ impl Open {
         if owned {
             self.used.set(used | FULL);
         }
-        self.rest().attrs.push(((used & !FULL) / ENTRY) as u16, entry);
+        // (Of what the owner adds at the same time another thread may see a part: it looks at names alone, and which of the
+        // two is the later one nobody knows.)
+        let words = self.words.get(..Self::words_in(used)).unwrap_or_default();
+        self.rest().attrs.push(Before { entries: ((used & !FULL) / ENTRY) as u16, words }, entry);
     }
 
     /// How much is in use of so many words with so many entries.

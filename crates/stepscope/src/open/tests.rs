@@ -46,6 +46,29 @@ fn entries_beyond_the_words_keep_their_order_and_their_bound() {
 }
 
 #[test]
+fn what_is_told_again_is_the_last_word_however_much_there_is() {
+    // Whose the second round is.
+    for owned in [true, false] {
+        let open = open();
+        let names: Vec<String> = (0..MAX_ENTRIES).map(|number| format!("{number}")).collect();
+        for round in 0..3 {
+            for (number, name) in (0..).zip(&names) {
+                let value = f64::from(1_000 * round + number);
+                open.push(owned || round != 1, Entry::UserValue(name, value));
+            }
+        }
+        let last: std::collections::HashMap<_, _> = entries(&open).into_iter().collect();
+        assert_eq!(last.len(), names.len());
+        for (number, name) in (0..).zip(&names) {
+            assert_eq!(last.get(name), Some(&f64::from(2_000 + number)), "{name}, {owned}");
+        }
+        assert_eq!(open.rest().attrs.left_out(), LeftOut::default());
+        open.push(true, Entry::UserValue("one more", 0.0));
+        assert_eq!(open.rest().attrs.left_out().attributes, 1);
+    }
+}
+
+#[test]
 fn declared_fields_are_as_any_others() {
     let (one, other) = (open(), open());
     let values = [

@@ -11,7 +11,7 @@ use stepscope_core::Phase;
 use stepscope_otlp::{ResourceHead, ScopeHead, json, proto};
 
 use super::*;
-use crate::attrs::{self, Attrs, Declared, LeftOut, MAX_TEXT_BYTES};
+use crate::attrs::{self, Attrs, Before, Declared, LeftOut, MAX_TEXT_BYTES};
 use crate::callsite::Callsite;
 use crate::config::Config;
 use crate::identity::{Given, Identity};
@@ -171,15 +171,15 @@ fn section() -> impl Strategy<Value = Section> {
 }
 
 fn entries(attached: &[Attached]) -> Vec<u8> {
-    let mut packed = Attrs::default();
+    let (mut packed, nothing) = (Attrs::default(), Before::default());
     for entry in attached {
         match entry {
-            Attached::Declared(number, value) => packed.push(0, Declared(*number, value.value())),
-            Attached::Named(name, value) => packed.push(0, Entry::Field(name, value.value())),
-            Attached::UserValue(name, value) => packed.push(0, Entry::UserValue(name, *value)),
-            Attached::Event(is_error) => packed.push(0, Entry::Event(3, *is_error, "what happened")),
-            Attached::Link => packed.push(0, Entry::Link([9; 16], 4)),
-            Attached::Polls => packed.push(0, Entry::Polls(&[])),
+            Attached::Declared(number, value) => packed.push(nothing, Declared(*number, value.value())),
+            Attached::Named(name, value) => packed.push(nothing, Entry::Field(name, value.value())),
+            Attached::UserValue(name, value) => packed.push(nothing, Entry::UserValue(name, *value)),
+            Attached::Event(is_error) => packed.push(nothing, Entry::Event(3, *is_error, "what happened")),
+            Attached::Link => packed.push(nothing, Entry::Link([9; 16], 4)),
+            Attached::Polls => packed.push(nothing, Entry::Polls(&[])),
         }
     }
     let mut bytes = Vec::new();
