@@ -70,6 +70,8 @@ impl<'a> From<&'a String> for FieldValue<'a> {
 pub(crate) enum Entry<'a> {
     /// A field.
     Field(&'a str, FieldValue<'a>),
+    /// What the layer itself says: no field has its name.
+    Own(&'a str, FieldValue<'a>),
     /// A user metric of a step.
     UserValue(&'a str, f64),
     /// A warning or error: monotonic time, whether it is an error, text.
@@ -91,6 +93,10 @@ const LINK: u8 = 8;
 const POLLS: u8 = 9;
 /// The key is the number of a field of the callsite; otherwise it is text, and follows the head.
 const BY_NUMBER: u8 = 1 << 7;
+/// Of a field with a text for its key: the layer says it, and nobody else can say it again.
+const OWN: u8 = 1 << 6;
+/// What is left of a tag without these two.
+const KIND: u8 = OWN - 1;
 
 /// The first word of an entry: tag, number or length of the key (or whether an event is an error), length of
 /// the text.
@@ -246,7 +252,7 @@ impl<'a> Name<'a> {
         let (tag, key, _) = parts(*head);
         let text = if tag & BY_NUMBER != 0 { None } else { Some(rest.get(..text_words(key))?) };
         match tag & !BY_NUMBER {
-            EVENT | LINK | POLLS => None,
+            EVENT | LINK | POLLS | OWN.. => None,
             tag => Some(Self { is_value: tag == USER_VALUE, key, text }),
         }
     }
@@ -257,7 +263,7 @@ fn split(mut words: &[u64]) -> impl Iterator<Item = &[u64]> {
     std::iter::from_fn(move || {
         let (tag, key, text_len) = parts(*words.first()?);
         let key_words = if tag & BY_NUMBER != 0 { 0 } else { text_words(key) };
-        let len = 1 + match tag & !BY_NUMBER {
+        let len = 1 + match tag & KIND {
             FIELD_STR => key_words + text_words(text_len),
             EVENT => 1 + text_words(text_len),
             LINK => 3,
@@ -335,15 +341,8 @@ impl Encode for Declared<'_> {
 impl Encode for Entry<'_> {
     fn encode(self, mut put: impl FnMut(u64)) {
         match self {
-            Self::Field(key, value) => match scalar(value) {
-                Ok((tag, bits)) => put_fixed(tag, key, bits, &mut put),
-                Err(text) => {
-                    let (key, text) = (truncate(key), truncate(text));
-                    put(head(FIELD_STR, key.len() as u16, text.len() as u16));
-                    put_text(key, &mut put);
-                    put_text(text, &mut put);
-                }
-            },
+            Self::Field(key, value) => put_field(0, key, value, &mut put),
+            Self::Own(key, value) => put_field(OWN, key, value, &mut put),
             Self::UserValue(name, value) => put_fixed(USER_VALUE, name, value.to_bits(), &mut put),
             Self::Event(time_ns, is_error, text) => {
                 let text = truncate(text);
@@ -359,6 +358,19 @@ impl Encode for Entry<'_> {
                 put(head(POLLS, 0, bytes.len() as u16));
                 bytes.as_chunks().0.iter().for_each(|word| put(u64::from_le_bytes(*word)));
             }
+        }
+    }
+}
+
+/// Puts a field with a text for its key; `of` is a part of its tag.
+fn put_field(of: u8, key: &str, value: FieldValue<'_>, put: &mut impl FnMut(u64)) {
+    match scalar(value) {
+        Ok((tag, bits)) => put_fixed(of | tag, key, bits, put),
+        Err(text) => {
+            let (key, text) = (truncate(key), truncate(text));
+            put(head(of | FIELD_STR, key.len() as u16, text.len() as u16));
+            put_text(key, put);
+            put_text(text, put);
         }
     }
 }
@@ -481,12 +493,12 @@ impl<'a> Entries<'a> {
             let (tag, key, text_len) = parts(head);
             let is_it = match tag {
                 EVENT | LINK | POLLS => false,
-                _ => self.name(tag, key) == Some(name.as_bytes()) && tag != USER_VALUE,
+                _ => self.name(tag, key) == Some(name.as_bytes()) && tag & OWN == 0 && tag != USER_VALUE,
             };
             if is_it {
                 return true;
             }
-            let (words, bytes) = match tag & !BY_NUMBER {
+            let (words, bytes) = match tag & KIND {
                 FIELD_STR | POLLS => (0, text_len),
                 EVENT => (1, text_len),
                 LINK => (3, 0),
@@ -498,7 +510,8 @@ impl<'a> Entries<'a> {
         false
     }
 
-    /// Whether every field that comes is one that the callsite declares, and comes once. Reads no values.
+    /// Whether every field that comes and is not the layer's own is one that the callsite declares, and comes once. Reads no
+    /// values.
     #[inline]
     pub(crate) fn come_once(&self) -> bool {
         let (words, _) = self.bytes.as_chunks::<8>();
@@ -514,6 +527,9 @@ impl<'a> Entries<'a> {
                     EVENT => 1 + text_words(text_len),
                     LINK => 3,
                     POLLS => text_words(text_len),
+                    OWN..BY_NUMBER => {
+                        text_words(key) + if tag & KIND == FIELD_STR { text_words(text_len) } else { 1 }
+                    }
                     _ => return false,
                 },
             };
@@ -602,7 +618,8 @@ impl<'a> Iterator for Entries<'a> {
         if tag == USER_VALUE {
             return Some(Entry::UserValue(name, f64::from_bits(self.number()?)));
         }
-        Some(Entry::Field(name, self.value(tag & !BY_NUMBER, text_len)?))
+        let value = self.value(tag & KIND, text_len)?;
+        Some(if tag & OWN != 0 { Entry::Own(name, value) } else { Entry::Field(name, value) })
     }
 }
 

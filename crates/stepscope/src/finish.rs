@@ -401,7 +401,7 @@ impl ThreadState {
             open
         };
         if let Some(epoch) = epoch {
-            open.push(true, Entry::Field(attr::EPOCH, epoch.into()));
+            open.push(true, Entry::Own(attr::EPOCH, epoch.into()));
         }
         let trace = open.trace();
         if let Some(trace) = trace {
@@ -467,7 +467,7 @@ impl ThreadState {
         self.recorder.stray.give_to(&open);
         if let Some(signal) = signal {
             open.set_error(true, true);
-            open.push(true, Entry::Field(attr::ERROR_TYPE, sys::signal_name(signal).into()));
+            open.push(true, Entry::Own(attr::ERROR_TYPE, sys::signal_name(signal).into()));
         }
         self.finish(&open);
         self.spare = Some(open);

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use stepscope_core::{LossReason, PathId, SectionKind};
+use stepscope_core::{LossReason, PathId, SectionKind, attr};
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Record};
 use tracing::{Event, Level, Metadata};
@@ -20,7 +20,7 @@ use crate::recorder::Recorder;
 use crate::slab;
 use crate::state::ThreadState;
 use crate::thread;
-use crate::visit::{EventVisitor, OTEL_NAME, PlainVisitor, SpanVisitor};
+use crate::visit::{EventVisitor, LATER_NAME, OTEL_NAME, PlainVisitor, SpanVisitor};
 
 /// Events less severe than this are nothing to a section.
 const MAX_EVENT_LEVEL: Level = Level::WARN;
@@ -197,12 +197,13 @@ impl Hooks {
         values.record(&mut SpanVisitor {
             open,
             owned,
+            at_start: false,
             spec: &mut spec,
             name: &mut name,
             formatted: &recorder.config.formatted_fields,
         });
         if let Some(name) = name {
-            open.push(owned, Entry::Field(OTEL_NAME, name.as_str().into()));
+            open.push(owned, Entry::Field(LATER_NAME, name.as_str().into()));
         }
         if spec.phase.is_some() {
             open.set_phase(owned, spec.phase);
@@ -416,13 +417,26 @@ fn begin_special(
     attributes.record(&mut SpanVisitor {
         open,
         owned: true,
+        at_start: true,
         spec: &mut spec,
         name: &mut name,
         formatted: &recorder.config.formatted_fields,
     });
     recognise_step(recorder, metadata, parent, &mut spec);
+    let said = spec.epoch;
     if spec.kind() != SectionKind::Epoch {
         spec.epoch = spec.epoch.or(epoch);
+    }
+    if let Some(epoch) = said {
+        let epoch = epoch.into();
+        // The number of an epoch is the layer's word, anything else's a field where it is the root of no trace.
+        open.push(
+            true,
+            match spec.kind() {
+                SectionKind::Epoch => Entry::Own(attr::EPOCH, epoch),
+                _ => Entry::Field(attr::EPOCH, epoch),
+            },
+        );
     }
     let begun = state.begin(open, Source::Span(metadata), name.as_deref(), &spec, parent);
     if spec.kind() == SectionKind::Epoch {

@@ -286,7 +286,7 @@ impl Loader {
         let place = thread::with_current(|state| {
             let (open, owned) = state.open(key)?;
             if let Some(ns) = slot_wait_ns {
-                open.push(owned, Entry::Field(attr::BATCH_SLOT_WAIT_NS, FieldValue::Uint(ns)));
+                open.push(owned, Entry::Own(attr::BATCH_SLOT_WAIT_NS, FieldValue::Uint(ns)));
             }
             Some((open.trace_id(), open.span_id()))
         });
@@ -330,7 +330,7 @@ impl Loader {
             let key = guard.key();
             thread::with_current(|state| {
                 if let Some((open, owned)) = state.open(key) {
-                    let field = |key, value| open.push(owned, Entry::Field(key, value));
+                    let field = |key, value| open.push(owned, Entry::Own(key, value));
                     field(attr::BATCH_ID, FieldValue::Uint(origin.id));
                     field(attr::BATCH_LOADER, FieldValue::Str(&origin.shared.name));
                     field(attr::BATCH_PRODUCE_NS, FieldValue::Uint(origin.produce_ns));

@@ -78,7 +78,7 @@ impl Counted {
             // A count that goes backwards is none.
             if let Some(value) = figure.and_then(|(start, end)| end.checked_sub(start)) {
                 let value = if key == attr::RUN_QUEUE_NS { value.min(off_cpu_ns) } else { value };
-                Entry::Field(key, FieldValue::Uint(value)).encode(&mut put);
+                Entry::Own(key, FieldValue::Uint(value)).encode(&mut put);
             }
         }
     }

@@ -107,7 +107,7 @@ pub fn enter(callsite: &'static Callsite, start: Start, values: &[FieldValue<'_>
         state.mark(Source::Section(&EPOCH_STARTED), SectionKind::Epoch, spec.epoch);
         state.enter_section(source, &spec, values, |open| {
             if let Some(epoch) = spec.epoch {
-                open.push(true, Entry::Field(attr::EPOCH, epoch.into()));
+                open.push(true, Entry::Own(attr::EPOCH, epoch.into()));
             }
         })
     });

@@ -18,6 +18,8 @@ const MEANINGFUL: [&str; 7] =
     [attr::STEP, attr::EPOCH, attr::PHASE, attr::SECTION_KIND, attr::MODE, OTEL_NAME, OTEL_STATUS_CODE];
 
 pub(crate) const OTEL_NAME: &str = "otel.name";
+/// Under what it is kept where it is recorded later than at the begin: another field, or the section's own name was lost.
+pub(crate) const LATER_NAME: &str = "otel.name, later";
 const OTEL_STATUS_CODE: &str = "otel.status_code";
 
 /// Whether a field is for the head of the span: it is text by its meaning, and short, so that `%` and `?` are formatted.
@@ -95,6 +97,9 @@ pub(crate) struct SpanVisitor<'a> {
     pub open: &'a Open,
     /// Whether the calling thread is the owner of the section.
     pub owned: bool,
+    /// Whether the section begins with them: kind, step, epoch and mode are settled then, and fields of their names mean
+    /// nothing later.
+    pub at_start: bool,
     pub spec: &'a mut Spec,
     /// `otel.name`, where given.
     pub name: &'a mut Option<String>,
@@ -105,11 +110,8 @@ pub(crate) struct SpanVisitor<'a> {
 impl SpanVisitor<'_> {
     fn number(&mut self, field: &Field, value: FieldValue<'_>, unsigned: Option<u64>) {
         match field.name() {
-            attr::STEP if unsigned.is_some() => self.spec.step = unsigned,
-            attr::EPOCH if unsigned.is_some() => {
-                self.spec.epoch = unsigned;
-                self.open.push(self.owned, Entry::Field(attr::EPOCH, value));
-            }
+            attr::STEP if unsigned.is_some() && self.at_start => self.spec.step = unsigned,
+            attr::EPOCH if unsigned.is_some() && self.at_start => self.spec.epoch = unsigned,
             name => match name.strip_prefix(attr::VALUE_PREFIX) {
                 Some(short) => self.open.push(self.owned, Entry::UserValue(short, as_double(value))),
                 None => self.declared(field, value),
@@ -179,12 +181,12 @@ impl Visit for SpanVisitor<'_> {
             },
             // There is one run, and its span is the layer's.
             attr::SECTION_KIND => match SectionKind::parse(value).filter(|&kind| kind != SectionKind::Run) {
-                Some(kind) => self.spec.kind = Some(kind),
-                None => self.declared(field, FieldValue::Str(value)),
+                Some(kind) if self.at_start => self.spec.kind = Some(kind),
+                _ => self.declared(field, FieldValue::Str(value)),
             },
             attr::MODE => match Mode::parse(value) {
-                Some(mode) => self.spec.mode = Some(mode),
-                None => self.declared(field, FieldValue::Str(value)),
+                Some(mode) if self.at_start => self.spec.mode = Some(mode),
+                _ => self.declared(field, FieldValue::Str(value)),
             },
             OTEL_NAME => *self.name = Some(crate::attrs::truncate(value).to_owned()),
             OTEL_STATUS_CODE => {

@@ -10,6 +10,8 @@ fn entries_come_back_as_they_went_in() {
         Entry::Field("a", FieldValue::Int(-1)),
         Entry::Field("b", FieldValue::Uint(u64::MAX)),
         Entry::Field("", FieldValue::Double(-0.5)),
+        Entry::Own("own", FieldValue::Uint(7)),
+        Entry::Own("own text", FieldValue::Str("more than eight")),
         Entry::UserValue("loss", 1e300),
         Entry::Field("flag", FieldValue::Bool(true)),
         Entry::Field("text", FieldValue::Str("é")),
@@ -30,6 +32,8 @@ fn entries_come_back_as_they_went_in() {
 fn names_that_come_again_are_found_behind_anything() {
     let entries = [
         Entry::Field("a", FieldValue::Int(-1)),
+        Entry::Own("own", FieldValue::Uint(7)),
+        Entry::Own("own text", FieldValue::Str("more than eight")),
         Entry::UserValue("loss", 1.0),
         Entry::Event(7, true, "a longer text"),
         Entry::Link([9; 16], 5),
@@ -45,7 +49,8 @@ fn names_that_come_again_are_found_behind_anything() {
     unpack(attrs.words(), &mut bytes);
     let mut rest = Entries::new(&bytes, &["first", "second"]);
     for at in 0..=entries.len() {
-        let names = ["a", "text", "é", "second", "unknown", "loss", "first", "a longer text", ""];
+        let names =
+            ["a", "own", "text", "own text", "é", "second", "unknown", "loss", "first", "a longer text", ""];
         let is_there = |name: &&str| rest.clone().has_field(name);
         let later = entries[at..].iter().filter_map(|entry| match entry {
             Entry::Field(name, _) => Some(*name),

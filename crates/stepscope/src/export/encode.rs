@@ -6,7 +6,7 @@ use stepscope_otlp::{
     EventHead, HAS_IS_REMOTE, IS_REMOTE, Key, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor,
 };
 
-use super::stencil::{Owner, Stencil, owner};
+use super::stencil::{Owner, Stencil, is_located, owner};
 use crate::attrs::{Entries, Entry, FieldValue};
 use crate::callsite::{Known, Source};
 use crate::names::ThreadNames;
@@ -14,6 +14,7 @@ use crate::polls;
 use crate::propagation::TraceContext;
 use crate::record::{RootRecord, SectionRecord};
 use crate::recorder::Recorder;
+use crate::visit::{LATER_NAME, OTEL_NAME};
 
 /// What the background thread knows beside the records.
 #[derive(Debug)]
@@ -78,6 +79,7 @@ pub(crate) fn write_span(
     let mut name = source.map_or("unknown", |source| source.name());
     let mut status = if record.is_error { StatusCode::ERROR } else { StatusCode::UNSET };
     let (mut status_message, mut span_kind) = ("", SpanKind::INTERNAL);
+    let mut later_name = None;
     // Fields of names of which the layer says something itself.
     let mut overridden = 0;
 
@@ -94,15 +96,16 @@ pub(crate) fn write_span(
         if is_repeated(&entry, &rest, source) {
             continue;
         }
-        if let Entry::Field(key, _) = entry
+        if let Entry::Field(key, value) = entry
             && let Some(owner) = owner(key)
-            && says(owner, context, record)
+            && says(owner, key, source, context, record)
         {
-            overridden += u32::from(owner == Owner::Layer);
+            overridden += u32::from(!is_said(owner, value, record));
             continue;
         }
         match entry {
-            Entry::Field("otel.name", FieldValue::Str(text)) => name = text,
+            Entry::Field(OTEL_NAME, FieldValue::Str(text)) => name = text,
+            Entry::Field(LATER_NAME, FieldValue::Str(text)) => later_name = Some(text),
             Entry::Field("otel.kind", FieldValue::Str(text)) => span_kind = kind_of(text),
             Entry::Field("otel.status_code", FieldValue::Str(text)) => {
                 status = status_of(text).unwrap_or(status);
@@ -111,6 +114,9 @@ pub(crate) fn write_span(
                 status_message = text;
             }
             Entry::Field(key, value) => write_field(visitor, full_name(source, key), value),
+            // The root of a trace has it from there.
+            Entry::Own(attr::EPOCH, _) if epoch(record).is_some() => {}
+            Entry::Own(key, value) => write_field(visitor, key, value),
             Entry::UserValue(short, value) => {
                 visitor.span_attribute(&format!("{}{short}", attr::VALUE_PREFIX), Value::Double(value));
             }
@@ -135,6 +141,10 @@ pub(crate) fn write_span(
     }
     if let Some(root) = &record.root {
         write_root(visitor, context, record, root);
+    }
+    if let Some(later) = later_name.filter(|&later| later != name) {
+        visitor.span_attribute(attr::SECTION_NAME, Value::Str(name));
+        name = later;
     }
     if status == StatusCode::OK {
         // A message is why something failed, and somebody has said that nothing did.
@@ -187,19 +197,45 @@ fn is_repeated(entry: &Entry<'_>, rest: &Entries<'_>, source: Option<&Source>) -
             let is_it = |key: &str| key.strip_prefix(attr::VALUE_PREFIX) == Some(name);
             has_value(name) || rest.clone().any(|later| matches!(later, Entry::Field(key, _) if is_it(key)))
         }
-        Entry::Event(..) | Entry::Link(..) | Entry::Polls(_) => false,
+        Entry::Own(..) | Entry::Event(..) | Entry::Link(..) | Entry::Polls(_) => false,
     }
 }
 
-/// Whether it is `owner`, and no field, that says this of the section: what the layer itself says wins.
-fn says(owner: Owner, context: &Context<'_>, record: &SectionRecord) -> bool {
+/// Whether it is `owner`, and no field, that says `key` of the section: what the layer itself says wins.
+fn says(
+    owner: Owner,
+    key: &str,
+    source: Option<&Source>,
+    context: &Context<'_>,
+    record: &SectionRecord,
+) -> bool {
     match owner {
         Owner::Layer => true,
         Owner::WithPhase => record.phase.is_some(),
-        Owner::WithEpoch => record.root.is_some_and(|root| root.epoch.is_some()),
-        Owner::WithLocations => context.recorder.config.locations,
+        Owner::WithEpoch => record.kind == SectionKind::Epoch || epoch(record).is_some(),
+        Owner::WithLocations => {
+            context.recorder.config.locations && source.is_some_and(|&source| is_located(source, key))
+        }
         Owner::Head => false,
     }
+}
+
+/// Whether a field says what the layer does, or what a later word has replaced: nothing is lost of that.
+fn is_said(owner: Owner, value: FieldValue<'_>, record: &SectionRecord) -> bool {
+    match owner {
+        Owner::WithPhase => true,
+        Owner::WithEpoch => match value {
+            FieldValue::Uint(value) => epoch(record) == Some(value),
+            FieldValue::Int(value) => epoch(record) == u64::try_from(value).ok() && value >= 0,
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// The number of the epoch that the root of a trace has.
+fn epoch(record: &SectionRecord) -> Option<u64> {
+    record.root.and_then(|root| root.epoch)
 }
 
 fn write_identity(visitor: &mut impl Visitor, context: &Context<'_>, record: &SectionRecord) {

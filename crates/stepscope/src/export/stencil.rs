@@ -1,7 +1,11 @@
 //! What all spans of a callsite have in common, put together once: its location as it is written, the names of the
 //! fields that it declares, and which attributes are not a field's to say.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use stepscope_core::attr;
+use stepscope_core::vocabulary::{Attribute, Place};
 use stepscope_otlp::{Constants, Key};
 
 use super::encode::full_name;
@@ -20,9 +24,13 @@ pub(crate) struct Stencil {
 
 impl Stencil {
     pub(crate) fn new(source: Source, fields: &[&'static str]) -> Self {
-        let is_new = |(number, name)| fields.iter().take(number).all(|other| other != name);
-        let key =
-            |name: &'static str| owner(name).is_none().then(|| Key::new(full_name(Some(&source), name)));
+        let full = |name: &'static str| full_name(Some(&source), name);
+        let is_new = |(number, &name): (usize, &&'static str)| {
+            fields.iter().take(number).all(|&other| full(other) != full(name))
+        };
+        // A value of a name may come beside the field of it.
+        let needs_look = |name: &str| owner(name).is_some() || name.starts_with(attr::VALUE_PREFIX);
+        let key = |name: &'static str| (!needs_look(name)).then(|| Key::new(full(name)));
         Self {
             location: location(source),
             names_differ: fields.iter().enumerate().all(is_new),
@@ -52,6 +60,15 @@ fn location(source: Source) -> Constants {
     location
 }
 
+/// Whether `key` is a part of the location of a callsite.
+pub(super) fn is_located(source: Source, key: &str) -> bool {
+    match key {
+        attr::CODE_FILE_PATH => source.file().is_some(),
+        attr::CODE_LINE_NUMBER => source.line().is_some(),
+        _ => matches!(source, Source::Span(_)),
+    }
+}
+
 /// Who says what an attribute stands for, where it is not a field alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
@@ -59,46 +76,50 @@ pub(super) enum Owner {
     Layer,
     /// The layer, where the section has a phase.
     WithPhase,
-    /// The layer, where the section has the number of an epoch.
+    /// The layer, where the section has the number of an epoch, or is one.
     WithEpoch,
-    /// The layer, where locations are recorded.
+    /// The layer, where it writes locations.
     WithLocations,
     /// A field, but a span has a place for it beside its attributes.
     Head,
 }
 
-/// Who says what `key` stands for; `None` if a field does.
-pub(super) fn owner(key: &str) -> Option<Owner> {
-    Some(match key {
+/// The attributes of spans that are a field's to say: amounts, and what the layer says of sections of its own alone, or
+/// of events. All others of the vocabulary are the layer's.
+const FIELDS: [&str; 15] = [
+    attr::SAMPLES,
+    attr::TOKENS,
+    attr::BYTES,
+    attr::FLOPS,
+    attr::GPU_MEM_DELTA_BYTES,
+    attr::VALUE_PREFIX,
+    attr::BATCH_ID,
+    attr::BATCH_LOADER,
+    attr::BATCH_PRODUCE_NS,
+    attr::BATCH_QUEUE_NS,
+    attr::BATCH_QUEUE_DEPTH,
+    attr::BATCH_SLOT_WAIT_NS,
+    attr::BATCH_WORKER,
+    attr::ERROR_TYPE,
+    attr::LEVEL_TEXT,
+];
+
+/// Who says what an attribute of this name stands for, of all that are not a field's.
+static OWNERS: LazyLock<HashMap<&'static str, Owner>> = LazyLock::new(|| {
+    let is_of_spans = |row: &&Attribute| matches!(row.place, Place::Root | Place::Span | Place::Wait);
+    let owned = attr::TABLE.iter().filter(is_of_spans).map(|row| row.key).filter(|key| !FIELDS.contains(key));
+    let owner = |key| match key {
         attr::PHASE => Owner::WithPhase,
         attr::EPOCH => Owner::WithEpoch,
         attr::CODE_FILE_PATH | attr::CODE_LINE_NUMBER | attr::CODE_FUNCTION_NAME => Owner::WithLocations,
-        "otel.name"
-        | "otel.kind"
-        | "otel.status_code"
-        | "otel.status_message"
-        | "otel.status_description" => Owner::Head,
-        attr::SECTION_KIND
-        | attr::STEP
-        | attr::MODE
-        | attr::TRACE_SPANS
-        | attr::TRACE_DROPPED
-        | attr::TRACE_LEFT_OUT
-        | attr::PARENT_PATH
-        | attr::BUSY_NS
-        | attr::IDLE_NS
-        | attr::POLLS
-        | attr::CPU_NS
-        | attr::MEM_ALLOC_BYTES
-        | attr::MEM_FREE_BYTES
-        | attr::MEM_ALLOC_COUNT
-        | attr::MEM_FREE_COUNT
-        | attr::MEM_PEAK_BYTES
-        | attr::MEM_LIVE_BYTES
-        | attr::MEM_RSS_BYTES
-        | attr::MEM_RSS_DELTA_BYTES
-        | attr::THREAD_ID
-        | attr::THREAD_NAME => Owner::Layer,
-        _ => return None,
-    })
+        _ => Owner::Layer,
+    };
+    let head =
+        ["otel.name", "otel.kind", "otel.status_code", "otel.status_message", "otel.status_description"];
+    owned.map(|key| (key, owner(key))).chain(head.map(|key| (key, Owner::Head))).collect()
+});
+
+/// Who says what `key` stands for; `None` if a field does.
+pub(super) fn owner(key: &str) -> Option<Owner> {
+    OWNERS.get(key).copied()
 }

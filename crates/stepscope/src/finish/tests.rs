@@ -78,7 +78,7 @@ fn counted(state: &ThreadState) -> Vec<(u64, bool)> {
     while state.shared.take(&mut words) {
         let (record, attached) = SectionRecord::unpack(&words, state.shared.id).unwrap();
         attrs::unpack(attached, &mut bytes);
-        let is_fault = |entry: Entry<'_>| matches!(entry, Entry::Field(attr::FAULTS_MINOR, _));
+        let is_fault = |entry: Entry<'_>| matches!(entry, Entry::Own(attr::FAULTS_MINOR, _));
         found.push((record.span_id, attrs::Entries::new(&bytes, &[]).any(is_fault)));
     }
     found

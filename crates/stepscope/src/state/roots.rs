@@ -50,7 +50,7 @@ impl ThreadState {
         if kind == SectionKind::Step
             && let Some(waited_ns) = self.input.take(about.mode, self.around())
         {
-            open.push(true, Entry::Field(attr::INPUT_BEFORE_NS, waited_ns.into()));
+            open.push(true, Entry::Own(attr::INPUT_BEFORE_NS, waited_ns.into()));
         }
         if let Some(outer) = outer
             && let Some(ids) = thread::quietly(outer)

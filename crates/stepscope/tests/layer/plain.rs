@@ -219,6 +219,11 @@ fn names_and_status_are_those_that_were_said_last_in_whatever_way() {
         (Some(1), Some(1), Some(1), Some(1))
     );
     assert_eq!(recording.only("inside").parent, Some(recording.only("renamed").id));
+    // So that a report has it once, the span says which.
+    let named = |name: &str| recording.only(name).text(attr::SECTION_NAME).map(str::to_owned);
+    assert_eq!(named("renamed").as_deref(), Some("late"));
+    assert_eq!(named("told elsewhere").as_deref(), Some("given"));
+    assert_eq!(named("of Display").or(named("inside")), None);
 }
 
 #[test]

@@ -40,6 +40,9 @@ static SITES: [Callsite; 5] = [
             "otel.status_message",
             attr::THREAD_ID,
             "index",
+            attr::SWITCHES_VOLUNTARY,
+            "stepscope.value.loss",
+            attr::CODE_FUNCTION_NAME,
         ],
     ),
     Callsite::new("doubled", None, "module", "file.rs", 1, &["index", "text", "index", "unknown"]),
@@ -63,6 +66,7 @@ fn callsites() -> Vec<Known> {
 enum Attached {
     Declared(usize, Field),
     Named(&'static str, Field),
+    Own(&'static str, i64),
     UserValue(&'static str, f64),
     Event(bool),
     Link,
@@ -119,12 +123,29 @@ fn field() -> impl Strategy<Value = Field> {
 }
 
 fn attached() -> impl Strategy<Value = Attached> {
-    let number = prop_oneof![8 => 0..7_usize, 1 => 60..80_usize];
-    let name =
-        prop::sample::select(vec!["index", "text", "other", "first", attr::PHASE, "samples", "otel.name"]);
+    let number = prop_oneof![8 => 0..10_usize, 1 => 60..80_usize];
+    let name = prop::sample::select(vec![
+        "index",
+        "text",
+        "other",
+        "first",
+        attr::PHASE,
+        "samples",
+        attr::SAMPLES,
+        "otel.name",
+        "stepscope.value.index",
+        attr::SWITCHES_VOLUNTARY,
+        attr::INPUT_BEFORE_NS,
+        attr::STEP,
+        attr::CODE_FILE_PATH,
+        attr::CODE_FUNCTION_NAME,
+        attr::ERROR_TYPE,
+    ]);
+    let own = prop::sample::select(vec![attr::SWITCHES_VOLUNTARY, attr::INPUT_BEFORE_NS]);
     prop_oneof![
         20 => (number, field()).prop_map(|(number, value)| Attached::Declared(number, value)),
-        1 => (name, field()).prop_map(|(name, value)| Attached::Named(name, value)),
+        2 => (name, field()).prop_map(|(name, value)| Attached::Named(name, value)),
+        1 => own.prop_map(|name| Attached::Own(name, 6)),
         1 => any::<bool>().prop_map(|first| Attached::UserValue(if first { "loss" } else { "index" }, 0.5)),
         1 => any::<bool>().prop_map(Attached::Event),
         1 => Just(Attached::Link),
@@ -137,7 +158,20 @@ fn all_attached() -> impl Strategy<Value = Vec<Attached>> {
     let in_order = vec(field(), 0..8).prop_map(|fields| {
         fields.into_iter().enumerate().map(|(number, value)| Attached::Declared(number, value)).collect()
     });
-    prop_oneof![in_order, vec(attached(), 0..8)]
+    // The layer says a thing once.
+    let once = |mut entries: Vec<Attached>| {
+        let mut said = Vec::new();
+        entries.retain(|entry| match entry {
+            Attached::Own(name, _) if said.contains(name) => false,
+            Attached::Own(name, _) => {
+                said.push(*name);
+                true
+            }
+            _ => true,
+        });
+        entries
+    };
+    prop_oneof![in_order, vec(attached(), 0..8).prop_map(once)]
 }
 
 #[derive(Debug, Clone)]
@@ -176,6 +210,7 @@ fn entries(attached: &[Attached]) -> Vec<u8> {
         match entry {
             Attached::Declared(number, value) => packed.push(nothing, Declared(*number, value.value())),
             Attached::Named(name, value) => packed.push(nothing, Entry::Field(name, value.value())),
+            Attached::Own(name, value) => packed.push(nothing, Entry::Own(name, FieldValue::Int(*value))),
             Attached::UserValue(name, value) => packed.push(nothing, Entry::UserValue(name, *value)),
             Attached::Event(is_error) => packed.push(nothing, Entry::Event(3, *is_error, "what happened")),
             Attached::Link => packed.push(nothing, Entry::Link([9; 16], 4)),
@@ -192,7 +227,7 @@ fn key_value(key: &str, value: ProstValue) -> KeyValue {
 }
 
 /// Name, status message and attributes of a section, by the rules: what the layer says wins, then what was said last. And how many
-/// fields have a name of which the layer always says something.
+/// fields have a name of which it is the layer that says something.
 fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<KeyValue>, u32) {
     let Section { record, attached } = section;
     let text = |text: &str| ProstValue::StringValue(text.into());
@@ -212,15 +247,31 @@ fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<Ke
         _ => None,
     };
     let is_section = known.is_some_and(|known| matches!(known.source, Source::Section(_)));
-    let overridden = attached.iter().any(|entry| raw_name(entry) == Some(attr::THREAD_ID));
+    let is_span = matches!(known.map(|known| known.source), Some(Source::Span(_)));
+    // What a field or a value is written as.
+    let attribute = |entry: &Attached| match (entry, raw_name(entry)) {
+        (_, Some("samples")) if is_section => Some(attr::SAMPLES.to_owned()),
+        (_, Some(name)) => Some(name.to_owned()),
+        (Attached::UserValue(name, _), _) => Some(format!("stepscope.value.{name}")),
+        _ => None,
+    };
+    let mut overridden = 0;
     for (position, entry) in attached.iter().enumerate() {
-        let later = &attached[position + 1..];
+        let is_again = |later: &Attached| attribute(later).is_some() && attribute(later) == attribute(entry);
+        if attached[position + 1..].iter().any(is_again) {
+            continue;
+        }
         match entry {
             Attached::Declared(_, value) | Attached::Named(_, value) => {
                 let key = raw_name(entry).unwrap();
-                let is_ours = [attr::THREAD_ID, attr::CODE_LINE_NUMBER].contains(&key)
-                    || key == attr::PHASE && record.phase.is_some();
-                if is_ours || later.iter().any(|later| raw_name(later) == Some(key)) {
+                let is_ours = match key {
+                    attr::THREAD_ID | attr::SWITCHES_VOLUNTARY | attr::INPUT_BEFORE_NS | attr::STEP => true,
+                    attr::CODE_FILE_PATH | attr::CODE_LINE_NUMBER => known.is_some(),
+                    attr::CODE_FUNCTION_NAME => is_span,
+                    _ => false,
+                };
+                if is_ours || key == attr::PHASE && record.phase.is_some() {
+                    overridden += u32::from(is_ours);
                     continue;
                 }
                 match (key, value, value.expected()) {
@@ -231,13 +282,10 @@ fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<Ke
                 }
             }
             Attached::UserValue(name, value) => {
-                let is_same =
-                    |later: &Attached| matches!(later, Attached::UserValue(other, _) if other == name);
-                if !later.iter().any(is_same) {
-                    let key = format!("{}{name}", attr::VALUE_PREFIX);
-                    attributes.push(key_value(&key, ProstValue::DoubleValue(*value)));
-                }
+                let key = format!("{}{name}", attr::VALUE_PREFIX);
+                attributes.push(key_value(&key, ProstValue::DoubleValue(*value)));
             }
+            Attached::Own(name, value) => attributes.push(key_value(name, ProstValue::IntValue(*value))),
             Attached::Event(true) if message.is_empty() => message = "what happened".into(),
             Attached::Polls => {
                 attributes.push(key_value(attr::POLLS, ProstValue::ArrayValue(ArrayValue::default())));
@@ -256,7 +304,7 @@ fn expected(section: &Section, known: Option<&Known>) -> (String, String, Vec<Ke
         let function = format!("{}::traced", module_path!());
         attributes.push(key_value(attr::CODE_FUNCTION_NAME, text(&function)));
     }
-    (name, message, attributes, u32::from(overridden))
+    (name, message, attributes, overridden)
 }
 
 /// Hands on what spans are made of, one by one: nothing that is made ready.
@@ -344,18 +392,117 @@ proptest! {
     }
 }
 
-/// Code and message of the status of a section with these entries.
-fn status(is_error: bool, attached: &[Attached]) -> (i32, String) {
+/// The span of a record with these entries.
+fn written(record: &SectionRecord, attached: &[Attached]) -> Span {
     let recorder =
         Recorder::new(Config::default(), Identity::resolve(Given::default(), |_| None, &mut Vec::new()));
     let (callsites, threads) = (callsites(), ThreadNames::default());
     let context = Context { recorder: &recorder, callsites: &callsites, threads: &threads, cpus: None };
-    let record = SectionRecord { trace_id: [7; 16], span_id: 5, is_error, ..SectionRecord::default() };
     let mut encoder = proto::Encoder::traces();
     begin(&mut encoder);
-    write_span(&mut encoder, &context, &record, &entries(attached));
-    let status = read(encoder.finish()).remove(0).status.unwrap_or_default();
+    write_span(&mut encoder, &context, record, &entries(attached));
+    read(encoder.finish()).remove(0)
+}
+
+/// Code and message of the status of a section with these entries.
+fn status(is_error: bool, attached: &[Attached]) -> (i32, String) {
+    let record = SectionRecord { trace_id: [7; 16], span_id: 5, is_error, ..SectionRecord::default() };
+    let status = written(&record, attached).status.unwrap_or_default();
     (status.code, status.message)
+}
+
+/// What a program may say on any span: the layer says it of sections of its own, of events, or nowhere.
+const OF_PROGRAMS: [&str; 15] = [
+    "stepscope.samples",
+    "stepscope.tokens",
+    "stepscope.bytes",
+    "stepscope.flops",
+    "stepscope.gpu.mem_delta_bytes",
+    "stepscope.value.",
+    "stepscope.batch.id",
+    "stepscope.batch.loader",
+    "stepscope.batch.produce_ns",
+    "stepscope.batch.queue_ns",
+    "stepscope.batch.queue_depth",
+    "stepscope.batch.slot_wait_ns",
+    "stepscope.batch.worker",
+    "error.type",
+    "level",
+];
+
+/// What comes to the background thread by entries, as fields do.
+const OF_ENTRIES: [&str; 10] = [
+    attr::RUN_QUEUE_NS,
+    attr::SWITCHES_VOLUNTARY,
+    attr::SWITCHES_INVOLUNTARY,
+    attr::FAULTS_MINOR,
+    attr::FAULTS_MAJOR,
+    attr::IO_READ_BYTES,
+    attr::IO_WRITE_BYTES,
+    attr::NETWORK_RECEIVE_BYTES,
+    attr::NETWORK_TRANSMIT_BYTES,
+    attr::INPUT_BEFORE_NS,
+];
+
+#[test]
+fn a_field_takes_the_place_of_nothing_that_the_layer_says() {
+    let root = RootRecord {
+        mode: Mode::Train,
+        announces: true,
+        trace_spans: 1,
+        trace_dropped: 0,
+        left_out: None,
+        step: Some(3),
+        epoch: Some(2),
+        continues: None,
+    };
+    let record = SectionRecord {
+        trace_id: [7; 16],
+        span_id: 5,
+        callsite: SITES.len() as u32,
+        root: Some(root),
+        ..SectionRecord::default()
+    };
+    let mut of_programs = Vec::new();
+    for row in attr::TABLE.iter().filter(|row| !["resource", "metric point"].contains(&row.place.as_str())) {
+        // Whether it has something to say or not.
+        let own = [Attached::Own(row.key, 6)];
+        let by_entries = own.get(..usize::from(OF_ENTRIES.contains(&row.key))).unwrap();
+        for own in [&[], by_entries] {
+            let mine = Attached::Named(row.key, Field::Str("mine".into()));
+            let span = written(&record, &[own, &[mine]].concat());
+            let values = span.attributes.iter().filter(|attribute| attribute.key == row.key);
+            let values: Vec<String> = values.map(|attribute| format!("{:?}", attribute.value)).collect();
+            let is_mine = values.iter().any(|value| value.contains("mine"));
+            if is_mine && own.is_empty() {
+                of_programs.push(row.key);
+            }
+            assert!(values.len() <= 1, "{}: {values:?}", row.key);
+            // A phase is a field that the layer reads.
+            let is_counted = !is_mine && row.key != attr::PHASE;
+            assert_eq!(span.dropped_attributes_count, u32::from(is_counted), "{}", row.key);
+        }
+    }
+    of_programs.sort_unstable();
+    of_programs.dedup();
+    let mut expected = OF_PROGRAMS.to_vec();
+    expected.push(attr::PHASE);
+    expected.sort_unstable();
+    assert_eq!(of_programs, expected);
+}
+
+#[test]
+fn an_attribute_comes_once_whether_it_is_a_field_or_a_value() {
+    let record = SectionRecord { trace_id: [7; 16], span_id: 5, callsite: 1, ..SectionRecord::default() };
+    let field = Attached::Declared(8, Field::Str("text".into()));
+    let value = Attached::UserValue("loss", 0.5);
+    for (entries, is_value) in [([field.clone(), value.clone()], true), ([value, field], false)] {
+        let span = written(&record, &entries);
+        let found = span.attributes.iter().filter(|attribute| attribute.key == "stepscope.value.loss");
+        let found: Vec<String> = found.map(|attribute| format!("{:?}", attribute.value)).collect();
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].contains("0.5"), is_value);
+    }
 }
 
 #[test]
