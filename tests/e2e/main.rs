@@ -14,6 +14,7 @@ mod hostile;
 mod killed;
 mod kineto;
 mod planted;
+mod pool;
 mod program;
 mod ranks;
 mod readme;

@@ -25,6 +25,7 @@ mod order;
 mod phases;
 mod plain;
 mod planted;
+mod pool;
 mod process;
 mod profiled;
 mod ranks;
@@ -103,6 +104,7 @@ fn main() {
         "evaluate" => loader::evaluate(argument(1)),
         "sources" => loader::sources(argument(1)),
         "planted" => planted::run(argument(1), number(2), number(3)),
+        "pool" => pool::run(number(1), number(2), number(3)),
         "ranks" => ranks::run(argument(1), number(2)),
         "profiled" => profiled::run(number(1)),
         "process" => process::run(argument(1)),
