@@ -7,7 +7,7 @@
 
 mod interests;
 
-use std::any::TypeId;
+use std::any::{Any, TypeId};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -16,6 +16,7 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::{Interest, NoSubscriber};
 use tracing::{Dispatch, Event, Metadata, Subscriber};
 use tracing_core::span::Current;
+use tracing_subscriber::Registry;
 
 use crate::hooks::Hooks;
 use crate::key;
@@ -57,12 +58,15 @@ use interests::{Interests, Wanted};
 /// - What begins inside of a span that only the inner subscriber has (of a higher level than is recorded), given as its
 ///   parent or entered on a thread where nothing else is, begins a trace of its own. The layer finds what is around it.
 /// - At most 65,536 spans are open at once; beyond, they are lost, and counted.
-/// - An inner subscriber must say when a span has ended (`try_close`), as registries do.
+/// - An inner subscriber must say when a span has ended (`try_close`), as registries with a layer do. A `Registry` without any
+///   keeps every span for good, and those around it with that, and nobody looks at them: it gets none.
 #[derive(Debug)]
 pub struct RootSubscriber<S> {
     inner: S,
     hooks: Hooks,
     wanted: Interests,
+    /// Whether the inner subscriber is to have nothing.
+    is_for_nobody: bool,
     /// Whether it was said that somebody asked for spans by their ids.
     has_warned: AtomicBool,
 }
@@ -73,7 +77,8 @@ pub(crate) type Alone = RootSubscriber<NoSubscriber>;
 impl<S: Subscriber> RootSubscriber<S> {
     pub(crate) fn new(recorder: Option<Arc<Recorder>>, inner: S) -> Self {
         let (wanted, has_warned) = (Interests::new(), AtomicBool::new(false));
-        Self { inner, hooks: Hooks::new(recorder), wanted, has_warned }
+        let is_for_nobody = Self::is_alone() || is_bare_registry(&inner);
+        Self { inner, hooks: Hooks::new(recorder), wanted, is_for_nobody, has_warned }
     }
 
     /// The inner subscriber.
@@ -96,13 +101,13 @@ impl<S: Subscriber> RootSubscriber<S> {
         match self.wanted.get(metadata) {
             Wanted::Never => false,
             Wanted::Always => true,
-            Wanted::Sometimes => self.inner.enabled(metadata),
+            Wanted::Sometimes => !self.is_for_nobody && self.inner.enabled(metadata),
         }
     }
 
     /// The most verbose level that the inner subscriber takes; `None` where it does not say.
     fn inner_hint(&self) -> Option<LevelFilter> {
-        if Self::is_alone() { Some(LevelFilter::OFF) } else { self.inner.max_level_hint() }
+        if self.is_for_nobody { Some(LevelFilter::OFF) } else { self.inner.max_level_hint() }
     }
 
     /// One handle less of a span. If that was the last one: the span that it has kept from ending, 0 for none.
@@ -131,6 +136,18 @@ impl<S: Subscriber> RootSubscriber<S> {
         }
         Some(id)
     }
+}
+
+/// Whether it is a `Registry` without a layer, as it is or as what `Box` and `Arc` make of any subscriber.
+fn is_bare_registry<S: Subscriber>(inner: &S) -> bool {
+    type Erased = dyn Subscriber + Send + Sync;
+    let inner: &dyn Any = inner;
+    let boxed = inner.downcast_ref::<Box<Erased>>().map(|inner| &**inner);
+    let erased = boxed.or_else(|| inner.downcast_ref::<Arc<Erased>>().map(|inner| &**inner));
+    // What has one inside of it is larger.
+    inner.is::<Registry>()
+        || erased
+            .is_some_and(|erased| erased.is::<Registry>() && size_of_val(erased) == size_of::<Registry>())
 }
 
 #[inline]
@@ -251,7 +268,8 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
         if id == TypeId::of::<Self>() {
             return Some(std::ptr::from_ref(self).cast());
         }
-        if id == TypeId::of::<S>() {
+        // (Whoever asks for a registry asks for its spans.)
+        if id == TypeId::of::<S>() && id != TypeId::of::<Registry>() {
             return Some(std::ptr::from_ref(&self.inner).cast());
         }
         // SAFETY: what the inner subscriber points at lives as long as that one does, which is as long as this one.

@@ -2,6 +2,7 @@
 //! ways; the same program with that subscriber alone.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tracing::level_filters::LevelFilter;
 use tracing::{Id, Span, Subscriber, dispatcher, info, info_span, warn};
@@ -109,6 +110,37 @@ pub(crate) fn run(with: &str, filter: &str) {
         say(&format!("current.{name}"), count);
     }
     drop(run);
+}
+
+/// Spans with children, around a registry of that form.
+pub(crate) fn nested(form: &str) {
+    let registry = tracing_subscriber::registry();
+    let builder = stepscope::builder();
+    let run = match form {
+        "bare" => with(builder.subscriber(registry)),
+        "boxed" => with(builder.subscriber::<Box<dyn Subscriber + Send + Sync>>(Box::new(registry))),
+        "shared" => with(builder.subscriber::<Arc<dyn Subscriber + Send + Sync>>(Arc::new(registry))),
+        "no_layer" => with(builder.subscriber(registry.with(tracing_subscriber::layer::Identity::new()))),
+        "boxed_no_layer" => {
+            let registry = registry.with(tracing_subscriber::layer::Identity::new());
+            with(builder.subscriber::<Box<dyn Subscriber + Send + Sync>>(Box::new(registry)))
+        }
+        other => panic!("{other}"),
+    };
+    for _ in 0..10 {
+        let _parent = info_span!("parent").entered();
+        let _child = info_span!("child").entered();
+    }
+    dispatcher::get_default(|dispatch| say("inner_has_spans", u64::from(dispatch.is::<Registry>())));
+    drop(run);
+}
+
+fn with<S>((root, run): (stepscope::RootSubscriber<S>, stepscope::Guard)) -> stepscope::Guard
+where
+    stepscope::RootSubscriber<S>: Into<dispatcher::Dispatch>,
+{
+    root.init();
+    run
 }
 
 /// The events of a log without what takes time.

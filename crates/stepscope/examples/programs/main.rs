@@ -76,6 +76,7 @@ fn main() {
             plain::heads();
         }
         "around" => around::run(argument(1), argument(2)),
+        "nested" => around::nested(argument(1)),
         "between" => between::run(number(1), number(2)),
         "fed" => between::fed(number(1), number(2)),
         "loaded" => between::loaded(number(1), number(2)),

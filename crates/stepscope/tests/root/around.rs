@@ -78,6 +78,21 @@ fn what_is_recorded_does_not_depend_on_what_the_inner_subscriber_wants() {
     }
 }
 
+/// A registry clears a span that has ended only where a layer is around it; without one its parent never ends.
+#[test]
+fn a_registry_without_a_layer_inside_gets_no_spans_and_keeps_none() {
+    for form in ["bare", "boxed", "shared", "no_layer", "boxed_no_layer"] {
+        let ended = Program::new(&["nested", form]).succeed();
+        let recording = ended.recording();
+        check::all(&recording);
+        for name in ["parent", "child"] {
+            assert_eq!(recording.named(name).count() as u64, ROUNDS, "{form}: {name}");
+        }
+        let has_layer = form.ends_with("no_layer");
+        assert_eq!(ended.truth()["inner_has_spans"], u64::from(has_layer), "{form}");
+    }
+}
+
 #[test]
 fn ids_that_are_nobodys_do_nothing_and_nobody_asks_for_spans_that_are_not_there() {
     let ended = Program::new(&["strays"]).succeed();
