@@ -1,5 +1,5 @@
-//! A span that the registry of `tracing-subscriber` never ends, without anything of ours: the reason for what the soak of
-//! random sequences allows, and for what `docs/trust.md` says of it. Once this fails, both can go.
+//! Spans that the registry of `tracing-subscriber` never ends, without anything of ours: the reasons for what the soak of
+//! random sequences allows, and for what `docs/trust.md` says of it. Once these fail, both can go.
 
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -59,4 +59,36 @@ fn the_registry_forgets_a_span_whose_grandchild_is_cleared_while_another_one_clo
     closed.sort_unstable();
     // Without the look at `child` there are four.
     assert_eq!(closed, ["child", "other", "parent"]);
+}
+
+/// Hears the names of what ends.
+struct Names(Arc<Mutex<Vec<&'static str>>>);
+
+impl<S: Subscriber + for<'a> LookupSpan<'a>> Layer<S> for Names {
+    fn on_close(&self, id: Id, context: Context<'_, S>) {
+        self.0.lock().unwrap().push(context.span(&id).unwrap().name());
+    }
+}
+
+/// It tells a parent that its child has gone through the subscriber of the thread on which that happened.
+#[test]
+fn the_registry_forgets_a_span_whose_child_is_given_up_on_a_thread_without_its_subscriber() {
+    let closed = Arc::default();
+    let subscriber = tracing_subscriber::registry().with(Names(Arc::clone(&closed)));
+    let elsewhere = |work: Box<dyn FnOnce() + Send>| {
+        std::thread::Builder::new().name("elsewhere".into()).spawn(work).unwrap().join().unwrap();
+    };
+    tracing::subscriber::with_default(subscriber, || {
+        let parent = info_span!(parent: None, "parent");
+        let child = info_span!(parent: &parent, "child");
+        drop(parent);
+        elsewhere(Box::new(|| drop(child)));
+        let parent = info_span!(parent: None, "parent");
+        let child = info_span!(parent: &parent, "child");
+        drop(parent);
+        let dispatch = tracing::dispatcher::get_default(Clone::clone);
+        elsewhere(Box::new(move || tracing::dispatcher::with_default(&dispatch, || drop(child))));
+    });
+    // Of the first two the parent is not there.
+    assert_eq!(*closed.lock().unwrap(), ["child", "child", "parent"]);
 }
