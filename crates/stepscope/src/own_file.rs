@@ -19,6 +19,20 @@ fn place(_: &File) -> Option<((u64, u64), u64)> {
     Some(((0, 0), 1))
 }
 
+/// The file by another descriptor, if it has got a standard one, which the program has closed: what that prints would go into it.
+#[cfg(unix)]
+pub(crate) fn beyond_standard(file: File) -> io::Result<File> {
+    use std::os::fd::AsRawFd;
+    // (A copy gets none of the three.)
+    if file.as_raw_fd() < 3 { file.try_clone() } else { Ok(file) }
+}
+
+/// The file as it is: there are no such numbers.
+#[cfg(not(unix))]
+pub(crate) fn beyond_standard(file: File) -> io::Result<File> {
+    Ok(file)
+}
+
 /// See the module.
 #[derive(Debug)]
 pub(crate) struct OwnFile {
@@ -54,7 +68,8 @@ impl OwnFile {
         self.names() == Some(0)
     }
 
-    /// Writes all parts behind its first `len` bytes, which are all that it has; so it is after an error.
+    /// Writes all parts behind its first `len` bytes, which are all that it has of ours; so it is after an error. Somebody else
+    /// may have written there.
     ///
     /// # Errors
     ///
@@ -64,10 +79,10 @@ impl OwnFile {
         let Some(file) = self.file.as_mut().filter(|_| is_ours) else {
             return Err(io::Error::other("the program has closed the file"));
         };
+        file.seek(SeekFrom::Start(len))?;
         write_all(file, parts).inspect_err(|_| {
             // A torn record would hide everything behind it.
             let _ = file.set_len(len);
-            let _ = file.seek(SeekFrom::Start(len));
         })
     }
 }
@@ -120,6 +135,19 @@ mod tests {
         assert!(file.is_ours() && file.is_deleted());
         file.id = file.id.map(|(device, number)| (device, number + 1));
         assert!(!file.is_ours() && !file.is_deleted());
+    }
+
+    #[test]
+    fn what_is_whole_stays_so_where_somebody_else_writes_by_the_same_descriptor() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ours");
+        let file = File::create_new(&path).unwrap();
+        let mut theirs = file.try_clone().unwrap();
+        let mut ours = OwnFile::new(file);
+        append(&mut ours, b"whole ", 0).unwrap();
+        theirs.write_all(b"theirs").unwrap();
+        append(&mut ours, b"and more", 6).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"whole and more");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::own_file::OwnFile;
+use crate::own_file::{OwnFile, beyond_standard};
 use crate::sys;
 
 /// Of the descriptors that the process may have, this part is kept at most.
@@ -73,7 +73,7 @@ impl ProcFile {
 
     fn with<R>(&mut self, name: &str, read: impl FnOnce(&File, &mut u64) -> io::Result<R>) -> Option<R> {
         if let State::Unopened = self.state {
-            match File::open(name).map(Kept::new) {
+            match File::open(name).and_then(beyond_standard).map(Kept::new) {
                 Ok(Ok(kept)) => self.state = State::Open(kept),
                 Ok(Err(file)) => return read(&file, &mut self.read_bytes).ok(),
                 // There may be descriptors again.

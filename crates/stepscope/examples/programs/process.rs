@@ -100,6 +100,17 @@ fn close_all(guard: stepscope::Guard) {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Prints between steps, where there is nothing to print to.
+#[expect(clippy::print_stderr, reason = "it is not to be found in our files")]
+fn print_nowhere(guard: &stepscope::Guard) {
+    for number in 5..50 {
+        eprintln!("step {number} of the program's own log");
+        println!("step {number}");
+        work(number..number + 1);
+        assert!(guard.flush(Duration::from_secs(10)).is_complete());
+    }
+}
+
 /// Forks; the child records (nothing), and the parent waits for it.
 fn fork_child(guard: stepscope::Guard) {
     let entered = tracing::info_span!("open_at_fork").entered();
@@ -413,6 +424,10 @@ pub(crate) fn run(how: &str) {
     if how == "own_handler" {
         handle(libc::SIGINT);
     }
+    if how == "closes_standard" {
+        // SAFETY: nothing has been opened yet, and whoever prints later finds nothing there, which is what is tried.
+        (0..3).for_each(|descriptor| assert_eq!(unsafe { libc::close(descriptor) }, 0));
+    }
     let guard = match how {
         "no_hooks" => {
             crate::install(stepscope::builder().handle_signals(false).hook_panics(false).hook_exit(false))
@@ -425,6 +440,7 @@ pub(crate) fn run(how: &str) {
     work(0..5);
     match how {
         "level_by_code" => say("recording", u64::from(guard.is_recording())),
+        "closes_standard" => print_nowhere(&guard),
         "flushed" => {
             let flushed = guard.flush(Duration::from_secs(10));
             let figures = guard.handle().figures();

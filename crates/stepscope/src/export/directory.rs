@@ -20,7 +20,7 @@ use super::{Sink, SinkCounts, warn_once};
 use crate::clock::now_ns;
 use crate::config::Format;
 use crate::identity::Identity;
-use crate::own_file::OwnFile;
+use crate::own_file::{OwnFile, beyond_standard};
 use crate::record::SectionRecord;
 use crate::sys;
 
@@ -237,7 +237,7 @@ impl DirectorySink {
         options.create_new(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path)?;
+        let mut file = beyond_standard(options.open(&path)?)?;
         fs::remove_file(&path)?;
         file.write_all(&[0; RESERVE_BYTES])?;
         Ok(OwnFile::new(file))
@@ -267,7 +267,7 @@ impl DirectorySink {
         options.create_new(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = OwnFile::new(options.open(&path)?);
+        let file = OwnFile::new(beyond_standard(options.open(&path)?)?);
         Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, marked_bytes: 0, protected: false })
     }
 

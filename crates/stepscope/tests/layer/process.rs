@@ -473,6 +473,16 @@ fn what_has_the_descriptors_of_our_files_is_not_written_to() {
 }
 
 #[test]
+fn what_is_printed_after_the_standard_descriptors_were_closed_is_not_in_our_files() {
+    for level in ["detailed", "comprehensive"] {
+        let recording = Program::new(&["process", "closes_standard"]).env("STEPSCOPE_LEVEL", level).succeed();
+        let recording = recording.recording();
+        check::all(&recording);
+        assert_eq!(step_numbers(&recording), up_to(50));
+    }
+}
+
+#[test]
 fn threads_that_end_leave_everything_and_losses_at_their_very_end_are_counted() {
     let ended = Program::new(&["process", "teardown"]).succeed();
     let recording = ended.recording();
