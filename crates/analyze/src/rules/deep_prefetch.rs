@@ -45,7 +45,7 @@ thresholds! {
     /// The same for each worker of the loader.
     min_depth_per_worker: u64 = 4;
     /// Share of these batches from which it matters that the run never needed them.
-    min_unused_share: f64 = 0.5;
+    min_unused_share: f64 = 0.25;
     /// Share of the step time that waiting may take at most: where steps wait, depth is not idle. Taking from a full
     /// queue wakes the loader that waits for the place, some tens of microseconds: 1 % of a short step.
     max_waiting_share: f64 = 0.03;

@@ -201,7 +201,10 @@ fn a_queue_is_too_deep_by_what_the_run_never_needed_of_it() {
     let makes = |make: &dyn Fn(u64) -> u64| (0..600).map(make).collect::<Vec<u64>>();
     for make in [&rare as &dyn Fn(u64) -> u64, &slow] {
         let (least, deep) = judged(makes(make), 40);
-        assert!((8..12).contains(&least) && deep.is_none(), "{least}: {deep:?}");
+        assert!((8..12).contains(&least), "{least}");
+        let kept = 40 - least;
+        let is_as_many = |advice: String| advice.contains(&format!("ahead, {kept} for a start"));
+        assert!(deep.clone().is_none_or(is_as_many), "{least}: {deep:?}");
         let (least, deep) = judged(makes(make), 100);
         assert!((67..72).contains(&least), "{least}");
         let kept = 100 - least;

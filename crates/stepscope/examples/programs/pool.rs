@@ -4,7 +4,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{Builder, sleep};
@@ -20,9 +20,9 @@ const WORK: Duration = Duration::from_millis(2);
 struct Task {
     future: Mutex<Pin<Box<dyn Future<Output = ()> + Send>>>,
     /// The pool's threads, and which of them has the task next.
-    threads: Vec<Sender<Arc<Self>>>,
+    threads: Vec<SyncSender<Arc<Self>>>,
     next: Mutex<usize>,
-    done: Sender<()>,
+    done: SyncSender<()>,
 }
 
 impl Wake for Task {
@@ -80,8 +80,8 @@ async fn step(yields: u64) {
 
 pub(crate) fn run(threads: u64, yields: u64, steps: u64) {
     let _run = crate::start();
-    let (done, end) = channel();
-    let (threads, jobs): (Vec<_>, Vec<_>) = (0..threads).map(|_| channel::<Arc<Task>>()).unzip();
+    let (done, end) = sync_channel(1);
+    let (threads, jobs): (Vec<_>, Vec<_>) = (0..threads).map(|_| sync_channel::<Arc<Task>>(1)).unzip();
     for (number, jobs) in jobs.into_iter().enumerate() {
         let work = move || {
             for task in jobs {

@@ -57,14 +57,14 @@ fn no_more_is_advised_away_than_was_never_needed() {
         summary.waits.unused = unused;
         summary
     };
-    let [finding] = found(RULE, &judged(Some(20))).try_into().unwrap();
-    assert_eq!(finding.evidence.get("unused_batches"), Some(&20.into()));
-    assert!(finding.recommendation.contains("ahead, 20 for a start"), "{}", finding.recommendation);
+    let [finding] = found(RULE, &judged(Some(10))).try_into().unwrap();
+    assert_eq!(finding.evidence.get("unused_batches"), Some(&10.into()));
+    assert!(finding.recommendation.contains("ahead, 30 for a start"), "{}", finding.recommendation);
     let [finding] = found(RULE, &judged(Some(25))).try_into().unwrap();
     assert!(finding.recommendation.contains("ahead, 15 for a start"), "{}", finding.recommendation);
     assert_eq!(
-        fine(RULE, &judged(Some(19))),
-        "40 batches are ready when one is taken, and steps wait for 0.10 % of their time; at times 21 were needed"
+        fine(RULE, &judged(Some(9))),
+        "40 batches are ready when one is taken, and steps wait for 0.10 % of their time; at times 31 were needed"
     );
     assert!(fine(RULE, &judged(None)).ends_with("; nobody knows how many were needed at times"));
 }
