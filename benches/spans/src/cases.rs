@@ -125,6 +125,22 @@ fn spans_3(number: u64) {
     }
 }
 
+/// What no section does without: where it begins and where it ends, read as the recorder reads it.
+#[cfg(target_arch = "x86_64")]
+fn clocks(_: u64) {
+    for _ in 0..2 * SPANS {
+        // SAFETY: every processor of this architecture has the instruction; it has no other effect.
+        black_box(unsafe { std::arch::x86_64::_rdtsc() });
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn clocks(_: u64) {
+    for _ in 0..2 * SPANS {
+        black_box(std::time::Instant::now());
+    }
+}
+
 fn sections_0(number: u64) {
     let _step = stepscope::step!(number);
     for _ in 0..SPANS {
@@ -158,6 +174,7 @@ pub(crate) fn senders() -> Vec<Sender> {
 }
 
 const OURS: &[Case] = cases! {
+    "clock_0", bare, clocks, "two readings of the processor's tick counter, and nothing else";
     "bare_0", bare, spans_0, "tracing without a subscriber, no fields";
     "bare_3", bare, spans_3, "tracing without a subscriber, 3 fields";
     "registry_0", registry, spans_0, "Registry and a layer that does nothing, no fields";
