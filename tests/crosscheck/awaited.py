@@ -1,5 +1,6 @@
 """What a loader did after warm-up, and at the times at which it was waited for."""
 
+import math
 from fractions import Fraction
 
 # Stretches of time that are kept at most, and batches that one has on average at least.
@@ -20,6 +21,36 @@ def shift_of(starts):
     while len({start >> shift for start in starts}) > STRETCHES:
         shift += 1
     return shift
+
+
+def lifetimes(threads):
+    """(times of threads from their first batch to their last summed, time for which there was one), by the batches of each."""
+    bounds = [(min(batch.start for batch in own), max(batch.end for batch in own)) for own in threads]
+    places = sorted({place for bound in bounds for place in bound})
+    pieces = zip(places, places[1:])
+    covered = sum(until - since for since, until in pieces if any(first <= since and until <= last for first, last in bounds))
+    return sum(last - first for first, last in bounds), covered
+
+
+def at_once(total, covered):
+    """How many threads there are as long as there are any."""
+    return max(1, math.floor(Fraction(total, covered) + Fraction(1, 2))) if covered else 1
+
+
+def slowest(processes, times, warm_until):
+    """(rank, threads at once, figures) of the process whose threads are slowest together, where that is by a quarter slower
+    than the lower median of all; of equals the lowest rank."""
+    found = []
+    for instance, threads in processes.items():
+        after = Steady([batch for own in threads for batch in own], warm_until).figures()
+        if after:
+            there = at_once(*times[instance])
+            found.append((after[0] // there, (instance.rank, there, after)))
+    if len(found) < 2:
+        return None
+    every = sorted(ns for ns, _ in found)
+    most = min(found, key=lambda one: (-one[0], one[1][0] is not None, one[1][0] or 0))
+    return most[1] if most[0] and 4 * most[0] >= 5 * every[(len(every) - 1) // 2] else None
 
 
 class Steady:
@@ -55,8 +86,7 @@ class Steady:
         longest = max(batch.duration for batch in self.batches)
         made, waiting = sum(batch.duration for batch in self.batches) - longest, sum(time for _, time in self.inside)
         busy = min(max(0, sum(batch.busy for batch in self.batches) - longest), max(0, made - waiting))
-        elapsed = max((last for _, last, _ in self.bounds), default=0) - min((first for first, _, _ in self.bounds), default=0)
-        possible = max(0, elapsed * len(self.bounds) - longest)
+        possible = max(0, sum(last - first for first, last, _ in self.bounds) - longest)
         said = max(0, sum(last - first for first, last, says in self.bounds if says) - longest)
         slots = sum(batch.slot_wait or 0 for batch in self.batches)
         return (

@@ -170,8 +170,15 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     produce = steady["produce_mean_ns"] if steady else None if mean is None else int(stats.rounded(mean, 0))
     steady = steady or row or {"utilisation": None, "slot_wait_share": None}
     waits_for = waited_for(row, batches) if row else None
-    then = too_slow_while_awaited(row, steady["utilisation"], rest) if row else None
-    places = places_needed(row, then, produce, rest) if then else None
+    # Whose workers are slowest together is judged by itself.
+    slowest = row and row["slowest"]
+    workers = slowest["workers_at_once"] if slowest else row and row["workers_at_once"]
+    if slowest:
+        steady, produce = slowest["after_warmup"], slowest["after_warmup"]["produce_mean_ns"]
+    taken = batches_per_step(row, report, steps)
+    every = int(Fraction(rest) / taken)
+    then = too_slow_while_awaited(row, workers, steady["utilisation"], every) if row else None
+    places = places_needed(workers, then, produce, every) if then else None
     then = None if places else then
     needed = produce if then is None else then["produce_mean_ns"]
     expected = shares(steps, waiting=waiting, data_wait=("data_wait",), data_loading=("data_loading",)) | {
@@ -184,13 +191,15 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
         "produce_mean_ns": produce,
         "queue_time_p50_ns": waits["queue"]["p50"],
         "queue_depth_p50": waits["depth"]["p50"],
-        "workers": (row and len(row["workers"])) or None,
+        "batches_per_step": None if taken == 1 else six(taken),
+        "loader_rank": slowest and slowest["rank"],
+        "workers": workers,
         "workers_slot_wait_share": None if steady["slot_wait_share"] is None else six(steady["slot_wait_share"]),
         "workers_busy_share": None if steady["utilisation"] is None else six(steady["utilisation"]),
         "queue_places_needed": places,
         "produce_mean_while_awaited_ns": then and then["produce_mean_ns"],
         "workers_busy_while_awaited_share": then and six(then["utilisation"]),
-        "workers_needed": max(1, -(-needed // rest)) if needed is not None and rest and waits_for is None else None,
+        "workers_needed": max(1, -(-needed // every)) if needed is not None and every and waits_for is None else None,
         "waits_for_loader": waits_for and waits_for[0]["name"],
         "waits_for_loader_share": waits_for and six(waits_for[1]),
         "limiting_loader": waits_for and limiting(row, batches),
@@ -200,22 +209,36 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     return expected, share(exposed, steps), worst(report, steps, (phase,))
 
 
-def places_needed(row, then, produce, rest):
+def batches_per_step(row, report, steps):
+    """Of a loader: by the waits for it in steps of this mode and the steps that have waits, else by those between steps; a
+    whole number where it is that by a tenth."""
+    held = {item["mode"]: item["waits"] for item in row["held_up"]} if row else {}
+    mode = steps.mode["mode"]
+    of = [part["steps"] for section in report["sections"] if section.get("phase") == "data_wait"
+          for part in section.get("in_steps", ()) if part["mode"] == mode]
+    taken = Fraction(held[mode], max(of)) if held.get(mode) and of else Fraction(0)
+    if not held.get(mode) and steps.mode["all"]["count"]:
+        taken = Fraction(held.get(None, 0), steps.mode["all"]["count"])
+    whole = max(1, int(taken + Fraction(1, 2)))
+    return whole if not taken or 10 * abs(taken - whole) <= whole else taken
+
+
+def places_needed(workers, then, produce, every):
     """By how many places the queue would have to be deeper to bridge what was waited without a break, where that is feasible
     and the loader keeps up on average."""
-    if not rest or then["at_once_ns"] is None or max(1, -(-produce // rest)) > len(row["workers"]):
+    if not every or then["at_once_ns"] is None or max(1, -(-produce // every)) > workers:
         return None
-    places = -(-then["at_once_ns"] // rest)
+    places = -(-then["at_once_ns"] // every)
     return places if places <= 64 else None
 
 
-def too_slow_while_awaited(row, utilisation, rest):
+def too_slow_while_awaited(row, workers, utilisation, every):
     """What a loader did while it was waited for, where it was busy all the time then and not in all of its time, and had
     too few workers."""
     then = row["while_awaited"]
     if then is None or utilisation is None or utilisation >= 0.85 or then["utilisation"] < 0.85:
         return None
-    return then if rest and -(-then["produce_mean_ns"] // rest) > len(row["workers"]) else None
+    return then if every and -(-then["produce_mean_ns"] // every) > workers else None
 
 
 def waited_for(row, loaders):
@@ -336,7 +359,7 @@ def deep_prefetch(finding, report, steps):
     batches, waits = report["detailed_metrics"]["batches"]["loaders"], report["detailed_metrics"]["waits"]
     named = [one for one in batches if one["waits"]["depth"]["p50"] is not None] if len(batches) > 1 else []
     its_own = [one for one in named if one["name"] == finding["evidence"].get("loader")]
-    workers = max((len(one["workers"]) for one in its_own or batches), default=0)
+    workers = max((one["workers_at_once"] or 0 for one in its_own or batches), default=0)
     waits = its_own[0]["waits"] if its_own else waits
     expected = {
         "loader": its_own[0]["name"] if named else None,

@@ -316,10 +316,13 @@ def report():
     ]
     loader = {
         "name": "train", "produce": block(2, 250, 125.0, math.sqrt(1250), 100, 150, 100, 150, 0), "busy_ns": 200, "waiting_ns": 40,
-        "computing_ns": 200, "elapsed_ns": 200, "samples": 16, "utilisation": 0.5, "slot_wait_ns": 0, "slot_wait_share": 0.0, "workers": workers,
+        "computing_ns": 200, "elapsed_ns": 200, "samples": 16,
+        # 200 of 250 ns.
+        "utilisation": 0.8, "workers_at_once": 1, "slowest": None, "slot_wait_ns": 0, "slot_wait_share": 0.0, "workers": workers,
         # Stretches of 128 ns are so long that both batches are in one: 210 ns of work in the 94 ns of theirs in it.
         "while_awaited": {"utilisation": 1.0, "produce_mean_ns": 100, "at_once_ns": None},
-        "after_warmup": {"produce_mean_ns": 100, "utilisation": 0.24, "slot_wait_share": None},
+        # 60 of the 100 + 150 ns of both threads without the longer batch.
+        "after_warmup": {"produce_mean_ns": 100, "utilisation": 0.6, "slot_wait_share": None},
         # The first step's wait names no loader.
         "waits": {
             "wait": block(3, 70, 70 / 3, math.sqrt(700 / 3), 10, 40, 20, 40, 10),
@@ -353,12 +356,13 @@ def report():
     # Of the waits 28 ns a step; the quicker steps take 70 ns without, of which two loader threads beside the step on two
     # processors may cost 47 ns (they compute 75 ns a step, and two processors of three threads keep a third of it).
     waiting = {"saved_ns_per_step": 90, "step_time_ns": 23, "share": 0.79646, "direct_share": 0.247788}
-    # 85 of 340 ns, 45 of them waiting, leave 85 of 113 ns a step; two such workers make a batch in 125 ns.
+    # 85 of 340 ns, 45 of them waiting, leave 85 of 113 ns a step. Two of three steps wait for the loader, so that it has 127 ns
+    # for a batch; two threads for 250 of 200 ns are one at once.
     evidence = {
         "waiting_share": 0.25, "data_wait_share": 0.132353, "data_loading_share": 0.117647, "waiting_per_step_ns": 28,
         "step_without_waiting_ns": 85, "loaders_compute_per_step_ns": 75, "sharing_may_add_share": 0.415929,
         "wait_p50_ns": 20, "wait_p95_ns": 20, "produce_mean_ns": 100, "queue_time_p50_ns": 6, "queue_depth_p50": 1,
-        "workers": 2, "workers_busy_share": 0.24, "workers_needed": 2,
+        "batches_per_step": 0.666667, "workers": 1, "workers_busy_share": 0.6, "workers_needed": 1,
     }
     bottlenecks = [
         {

@@ -10,6 +10,9 @@ def because(reason, *fields):
 
 because("none where there is one process, as here; of several it is compared", "bottlenecks[].rank")
 because("none where waiting goes on to the end, as here; of longer runs it is compared", "detailed_metrics.batches.loaders[].while_awaited.at_once_ns")
+because("of several processes, of which there is one here; of more it is compared",
+    "detailed_metrics.batches.loaders[].slowest.rank", "detailed_metrics.batches.loaders[].slowest.workers_at_once",
+    *(f"detailed_metrics.batches.loaders[].slowest.after_warmup.{figure}" for figure in ("produce_mean_ns", "utilisation", "slot_wait_share")))
 because("none of two batches, as here; of more it is compared", "detailed_metrics.batches.loaders[].after_warmup.slot_wait_share")
 because(
     "how the input lay in files",

@@ -166,8 +166,25 @@ def batches(got, run, pace, compare):
         compare.equal(where, "busy_ns", loader["busy_ns"], busy)
         compare.equal(where, "waiting_ns", loader["waiting_ns"], sum(waiting(batches) for batches in workers.values()))
         compare.equal(where, "computing_ns", loader["computing_ns"], computing)
-        possible = elapsed * len(workers)
+        processes = {}
+        for (instance, _), own in workers.items():
+            processes.setdefault(instance, []).append(own)
+        times = {instance: awaited.lifetimes(own) for instance, own in processes.items()}
+        possible = sum(time for time, _ in times.values())
         compare.close(where, "utilisation", loader["utilisation"], Fraction(busy, possible) if possible else None)
+        at_once = awaited.at_once(possible, sum(covered for _, covered in times.values())) if workers else None
+        compare.equal(where, "workers_at_once", loader["workers_at_once"], at_once)
+        expected = awaited.slowest(processes, times, pace[0])
+        got_slowest = loader["slowest"]
+        compare.equal(where, "slowest, is there", got_slowest is not None, expected is not None)
+        if expected and got_slowest:
+            rank, at_once, after = expected
+            compare.equal(where, "slowest, rank", got_slowest["rank"], rank)
+            compare.equal(where, "slowest, workers_at_once", got_slowest["workers_at_once"], at_once)
+            then = got_slowest["after_warmup"]
+            compare.equal(where, "slowest, produce_mean_ns", then["produce_mean_ns"], after[0])
+            compare.close(where, "slowest, utilisation", then["utilisation"], after[1])
+            compare.close(where, "slowest, slot_wait_share", then["slot_wait_share"], after[2])
         said = [waited(batches) for batches in workers.values() if waited(batches) is not None]
         slots, times = sum(slot for slot, _, _ in said), sum(time for _, _, time in said)
         compare.equal(where, "slot_wait_ns", loader["slot_wait_ns"], slots if said else None)

@@ -10,6 +10,7 @@ mod early;
 mod examples;
 mod held;
 mod input;
+mod lifetimes;
 mod memory;
 mod numbering;
 mod orphans;

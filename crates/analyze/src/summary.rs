@@ -25,8 +25,8 @@ pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
 pub use distribution::DurationBucket;
 pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane};
 pub use input::{
-    AfterWarmup, BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, WaitSummary,
-    WaitedBy, WhileAwaited, WorkerRow,
+    AfterWarmup, BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, SlowestProcess,
+    WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
 };
 pub use memory::{
     HeldFigures, HeldPoint, HeldSection, HeldSeries, LateGrowth, MemorySummary, ProcessMemory, Trend,

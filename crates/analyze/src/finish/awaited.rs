@@ -1,9 +1,10 @@
 //! What loaders did after warm-up, and at the times at which they were waited for.
 
+use super::lifetimes::Lifetimes;
 use super::{narrow, share};
 use crate::batches::{Held, LoaderAcc, Made, WorkerAcc};
 use crate::by_time::ByTime;
-use crate::merge::{Merge, earliest};
+use crate::merge::Merge;
 use crate::summary::{AfterWarmup, WhileAwaited};
 
 /// Batches that a stretch of time has on average at least: a queue may bridge what varies within so many.
@@ -50,15 +51,12 @@ impl Steady {
         sum.busy_ns = sum.busy_ns.saturating_sub(longest_ns);
         let busy = u128::from(working_ns(&sum));
         let produce_mean_ns = sum.making_ns.checked_div(sum.batches)?;
-        let first_ns = self.workers.iter().fold(None, |first, worker| earliest(first, Some(worker.0)));
-        let last_ns = self.workers.iter().map(|worker| worker.1).max();
-        let elapsed_ns = last_ns.unwrap_or(0).saturating_sub(first_ns.unwrap_or(0));
-        let possible = u128::from(elapsed_ns).saturating_mul(self.workers.len() as u128);
-        let possible = possible.saturating_sub(longest_ns.into());
-        let says = self.workers.iter().filter(|worker| worker.2);
-        let slots =
-            says.fold(0u128, |sum, worker| sum.saturating_add(worker.1.saturating_sub(worker.0).into()));
-        let slots = slots.saturating_sub(longest_ns.into());
+        let of = |says: bool| {
+            let workers = self.workers.iter().filter(|worker| worker.2 || !says);
+            let times = Lifetimes::of(workers.map(|&(first_ns, last_ns, _)| (first_ns, last_ns)));
+            times.total_ns.saturating_sub(longest_ns.into())
+        };
+        let (possible, slots) = (of(false), of(true));
         Some(AfterWarmup {
             produce_mean_ns,
             utilisation: (possible > 0).then(|| share(busy.min(possible), possible)),

@@ -1,9 +1,11 @@
 //! Input: the verdict, loaders and waits.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use stepscope_core::Mode;
 
+use super::lifetimes::Lifetimes;
 use super::outside::Outside;
 use super::{awaited, narrow, share as ratio};
 use crate::batches::{Held, LoaderAcc, LoaderWaits, Waits, WorkerAcc};
@@ -13,7 +15,8 @@ use crate::run::{Instance, InstanceAcc, RunAcc};
 use crate::sections::Sum;
 use crate::summary::{
     AfterWarmup, BatchSummary, Coverage, FigureSource, HeldUp, InputShare, InputVerdict, LoaderRow,
-    ModeSummary, PhaseName, SectionRow, Stats, WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
+    ModeSummary, PhaseName, SectionRow, SlowestProcess, Stats, WaitSummary, WaitedBy, WhileAwaited,
+    WorkerRow,
 };
 use crate::sums::Sums;
 
@@ -102,7 +105,8 @@ pub(super) fn batches(run: &RunAcc, waits: &Waits, pace: Pace) -> BatchSummary {
         let steady = awaited::Steady::of(parts.iter().map(|(_, part)| *part), pace.from_ns);
         let awaited = when.and_then(|when| steady.awaited(when, pace.from_ns));
         let waits = named.map(|own| waits_of(&own.waits, begins(run, Some(name)), pace));
-        loader(name, &parts, (named, waits), (steady.figures(), awaited))
+        let slowest = slowest(&parts, pace.from_ns);
+        loader(name, &parts, (named, waits), (steady.figures(), slowest, awaited))
     };
     let loaders: Vec<LoaderRow> = by_name.into_iter().map(row).collect();
     let count = loaders.iter().fold(0, |sum, row| row.produce.count.saturating_add(sum));
@@ -116,15 +120,20 @@ fn loader(
     name: &str,
     parts: &[(Maker<'_>, &LoaderAcc)],
     (named, waits): (Option<&LoaderWaits>, Option<WaitSummary>),
-    (after_warmup, while_awaited): (Option<AfterWarmup>, Option<WhileAwaited>),
+    (after_warmup, slowest, while_awaited): (
+        Option<AfterWarmup>,
+        Option<SlowestProcess>,
+        Option<WhileAwaited>,
+    ),
 ) -> LoaderRow {
     let mut produce = crate::dist::Dist::default();
     let mut samples = Sum::default();
     let mut workers = Vec::new();
     let (mut first_ns, mut last_ns) = (None, None);
     let (mut busy_ns, mut all_waiting_ns, mut computing_ns) = (0u128, 0u128, 0u128);
-    let mut slots = Slots::default();
+    let (mut slots, mut times) = (Slots::default(), Lifetimes::default());
     for (instance, part) in parts {
+        times.absorb(&lifetimes(part));
         produce.absorb(&part.produce);
         samples.absorb(&part.samples);
         // A wait inside of a batch that was not read itself makes no worker.
@@ -156,7 +165,6 @@ fn loader(
         }
     }
     let elapsed_ns = first_ns.zip(last_ns).map_or(0, |(first, last)| last.saturating_sub(first));
-    let possible = u128::from(elapsed_ns).saturating_mul(workers.len() as u128);
     LoaderRow {
         name: name.to_owned(),
         produce: Stats::of(&produce.0),
@@ -164,10 +172,12 @@ fn loader(
         waiting_ns: narrow(all_waiting_ns),
         computing_ns: narrow(computing_ns),
         elapsed_ns,
-        utilisation: (possible > 0).then(|| ratio(busy_ns, possible)),
+        utilisation: times.share(busy_ns),
+        workers_at_once: times.at_once(),
         slot_wait_ns: slots.is_known.then(|| narrow(slots.waited_ns)),
         slot_wait_share: (slots.possible_ns > 0).then(|| ratio(slots.waited_ns, slots.possible_ns)),
         after_warmup,
+        slowest,
         while_awaited,
         samples: (samples.spans > 0).then(|| narrow(samples.sum)),
         workers,
@@ -175,6 +185,31 @@ fn loader(
         held_up: named.map_or_else(Vec::new, |own| held_up(&own.held)),
         waited_by: named.map_or_else(Vec::new, |own| waited_by(&own.makers)),
     }
+}
+
+/// The times of a process' workers. (A wait inside of a batch that was not read itself makes no worker.)
+fn lifetimes(part: &LoaderAcc) -> Lifetimes {
+    let made = part.workers.values().filter(|worker| worker.batches > 0);
+    Lifetimes::of(made.filter_map(|worker| worker.first_ns.zip(worker.last_ns)))
+}
+
+/// The process whose workers are slowest together, where that is by a quarter slower than usual; of equals the lowest
+/// rank.
+fn slowest(parts: &[(Maker<'_>, &LoaderAcc)], from_ns: u64) -> Option<SlowestProcess> {
+    let process = |((instance, _), part): &(Maker<'_>, &LoaderAcc)| {
+        let then = awaited::Steady::of(std::iter::once(*part), from_ns).figures()?;
+        let workers_at_once = lifetimes(part).at_once()?;
+        let every_ns = then.produce_mean_ns.checked_div(workers_at_once)?;
+        Some((every_ns, SlowestProcess { rank: instance.0.rank, workers_at_once, after_warmup: then }))
+    };
+    let processes: Vec<(u64, SlowestProcess)> = parts.iter().filter_map(process).collect();
+    let mut every: Vec<u64> = processes.iter().map(|(ns, _)| *ns).collect();
+    every.sort_unstable();
+    let usual = u128::from(*every.get(every.len().checked_sub(1)? / 2)?);
+    let slower = |(ns, process): &(u64, SlowestProcess)| (*ns, Reverse(process.rank));
+    let (most, slowest) = processes.into_iter().max_by_key(slower)?;
+    (u128::from(most).saturating_mul(4) >= usual.saturating_mul(5) && most > 0 && every.len() > 1)
+        .then_some(slowest)
 }
 
 /// For how long workers waited for places in their queue.

@@ -107,7 +107,7 @@ struct Queue<'a> {
 impl<'a> Queue<'a> {
     fn all(summary: &'a Summary, steps: &Steps<'_>) -> Vec<Self> {
         let loaders = &summary.batches.loaders;
-        let many = |row: &LoaderRow| Some(row.workers.len() as u64).filter(|&workers| workers > 0);
+        let many = |row: &LoaderRow| row.workers_at_once;
         let of = |row: &'a LoaderRow| Self::of_loader(summary, row, many(row), steps);
         let named: Vec<Self> = loaders.iter().filter_map(of).collect();
         if loaders.len() > 1 && !named.is_empty() {

@@ -5,6 +5,7 @@ use stepscope_core::{Phase, SectionKind};
 
 use super::common::once::severity_beside;
 use super::common::program::Recorder;
+use super::common::taking::Taking;
 use super::{Config, Doc, Rule, Steps, TOLD, slow_preprocessing};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
@@ -29,7 +30,9 @@ pub(super) const RULE: Rule = Rule {
               nothing else runs) is divided by the time of the steps plus the input between them, warm-up excluded. \
               Where no step was read with its sections, their sums tell how long they took, on whatever thread, and \
               the finding says so. The number of workers that would keep up is \
-              ceil(mean time to make a batch / mean step time without the wait). Of several loaders the one is judged \
+                ceil(mean time to make a batch · batches of it that a step takes / mean step time without the wait), in each \
+              process; those that are there are counted as many as are there at once. Where one process makes batches slower \
+              than usual by a quarter or more (their time / its workers), it is judged by that one. Of several loaders the one is judged \
               for which steps of this mode, and what is between steps, wait most, by its own batches, waits and \
               workers; where waits do not name their loader, the busiest. Where that one waits for the batches of \
               others for half of the time in which it makes its own or more, the advice is about the one it waits for \
@@ -143,6 +146,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("produce_mean_ns", loader.produce_ns)
         .with_known("queue_time_p50_ns", loader.waits.queue.p50)
         .with_known("queue_depth_p50", loader.waits.depth.p50)
+        .with_known("batches_per_step", loader.taking.unusual_per_step().map(six))
+        .with_known("loader_rank", loader.of_rank)
         .with_known("workers", loader.workers)
         .with_known("workers_busy_share", loader.busy_share.map(six))
         .with_known("workers_slot_wait_share", loader.slot_wait_share.map(six))
@@ -155,11 +160,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with_known("limiting_loader", waits_for.and_then(|_| loader.limiting().name()));
     let phase = if serial { Phase::DataLoading } else { Phase::DataWait };
     let section = steps.worst_section(&[phase]);
-    let advice = if serial {
-        serial_advice(rest_ns, loader.cpus, beside.ranks)
-    } else {
-        loader.advice(thresholds, rest_ns)
-    };
+    let advice =
+        if serial { serial_advice(rest_ns, loader.cpus, beside.ranks) } else { loader.advice(thresholds) };
     let recommendation = format!("{advice}{}", steps.caveat());
     Verdict::Found(vec![Finding {
         title: title(&steps, exposed_ns, serial),
@@ -250,6 +252,12 @@ struct Producers<'a> {
     /// Absent where it is the only one.
     one_of: Option<OneOf<'a>>,
     waits: WaitSummary,
+    taking: Taking,
+    /// The rank of the process that it is judged by, where one is slower than others.
+    of_rank: Option<i64>,
+    /// Whether there are other processes that make its batches.
+    has_ranks: bool,
+    /// Of a process, at once.
     workers: Option<u64>,
     busy_share: Option<f64>,
     /// Share of their time for which the workers wait for a place in the queue.
@@ -275,7 +283,12 @@ struct Producers<'a> {
 }
 
 impl<'a> Producers<'a> {
-    fn of(summary: &'a Summary, steps: &Steps<'_>, beside: &Beside, by: (&Thresholds, u64)) -> Self {
+    fn of(
+        summary: &'a Summary,
+        steps: &Steps<'_>,
+        beside: &Beside,
+        (thresholds, step_ns): (&Thresholds, u64),
+    ) -> Self {
         let loaders = &summary.batches.loaders;
         let held_up_ns = |row: &LoaderRow| row.held_up_ns(steps.mode.mode);
         // Of equals the first name.
@@ -285,6 +298,7 @@ impl<'a> Producers<'a> {
             name: &row.name,
             waiting_share: (all_ns > 0).then(|| held_up_ns(row) as f64 / all_ns as f64),
         });
+        let by = (thresholds, Taking::of(summary, steps, loader, step_ns));
         match loader {
             Some(loader) => Self::with_stages(summary, loader, one_of, beside, by, &mut Vec::new()),
             None => Self::of_loader(summary, None, one_of, beside, by),
@@ -298,7 +312,7 @@ impl<'a> Producers<'a> {
         loader: &'a LoaderRow,
         one_of: Option<OneOf<'a>>,
         beside: &Beside,
-        by: (&Thresholds, u64),
+        by: (&Thresholds, Taking),
         seen: &mut Vec<&'a str>,
     ) -> Self {
         seen.push(&loader.name);
@@ -308,6 +322,7 @@ impl<'a> Producers<'a> {
             let one_of = Some(OneOf { name: &row.name, waiting_share: None });
             // More of its workers would wait for the same.
             judged.needed = None;
+            let by = (by.0, by.1.of_stage(row, loader));
             let next = Self::with_stages(summary, row, one_of, beside, by, seen);
             judged.waits_for = Some((Box::new(next), share));
         }
@@ -328,14 +343,15 @@ impl<'a> Producers<'a> {
         loader: Option<&'a LoaderRow>,
         one_of: Option<OneOf<'a>>,
         beside: &Beside,
-        (thresholds, step_ns): (&Thresholds, u64),
+        (thresholds, taking): (&Thresholds, Taking),
     ) -> Self {
         // Waits that name no loader are those of the only one.
         let waits = loader.filter(|_| one_of.is_some()).map_or(summary.waits, |row| row.waits);
         // The batch's own span is nearest to the truth; waits carry the figure when batch traces were sampled
         // away.
         let mean = loader.and_then(|row| row.produce.mean).or(waits.produce.mean);
-        let steady = loader.and_then(|row| row.after_warmup);
+        let slowest = loader.and_then(|row| row.slowest);
+        let steady = slowest.map(|process| process.after_warmup).or(loader.and_then(|row| row.after_warmup));
         let mean_ns = mean.map(|mean| mean.round() as u64);
         let produce_ns = steady.map(|steady| steady.produce_mean_ns).or(mean_ns);
         let cpus = summary.instances.iter().filter_map(|row| row.resource.cpus).max();
@@ -344,10 +360,12 @@ impl<'a> Producers<'a> {
         let is_measured =
             summary.sections.iter().any(|row| row.kind == SectionKind::Batch && row.cpu_ns.is_some());
         let free = cpus.map(|cpus| cpus.saturating_sub(beside.ranks));
-        let workers = loader.map(|row| row.workers.len() as u64).filter(|&workers| workers > 0);
+        let workers =
+            slowest.map(|process| process.workers_at_once).or(loader.and_then(|row| row.workers_at_once));
+        let every_ns = taking.every_ns();
         let busy_share = steady.map_or_else(|| loader?.utilisation, |steady| steady.utilisation);
         let slot_wait_share = steady.map_or_else(|| loader?.slot_wait_share, |steady| steady.slot_wait_share);
-        let needed = |produce_ns: u64| (step_ns > 0).then(|| produce_ns.div_ceil(step_ns.max(1)).max(1));
+        let needed = |produce_ns: u64| (every_ns > 0).then(|| produce_ns.div_ceil(every_ns.max(1)).max(1));
         let is_too_slow = |then: &WhileAwaited| {
             busy_share.is_some_and(|share| share < thresholds.busy_share)
                 && then.utilisation >= thresholds.busy_share
@@ -356,13 +374,16 @@ impl<'a> Producers<'a> {
         let awaited = loader.and_then(|row| row.while_awaited).filter(is_too_slow);
         let keeps_up =
             produce_ns.and_then(needed).zip(workers).is_some_and(|(needed, workers)| needed <= workers);
-        let places = awaited.and_then(|then| then.at_once_ns).filter(|_| keeps_up && step_ns > 0);
+        let places = awaited.and_then(|then| then.at_once_ns).filter(|_| keeps_up && every_ns > 0);
         let places =
-            places.map(|ns| ns.div_ceil(step_ns.max(1))).filter(|&places| places <= thresholds.max_places);
+            places.map(|ns| ns.div_ceil(every_ns.max(1))).filter(|&places| places <= thresholds.max_places);
         let awaited = awaited.filter(|_| places.is_none());
         Self {
             one_of,
             waits,
+            taking,
+            of_rank: slowest.and_then(|process| process.rank),
+            has_ranks: loader.is_some_and(has_ranks),
             workers,
             busy_share,
             slot_wait_share,
@@ -382,8 +403,8 @@ impl<'a> Producers<'a> {
     }
 
     /// What to do about it; of several loaders, which one it is about.
-    fn advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
-        let advice = self.stage_advice(thresholds, step_ns);
+    fn advice(&self, thresholds: &Thresholds) -> String {
+        let advice = self.stage_advice(thresholds);
         match self.one_of {
             Some(OneOf { name, waiting_share: Some(share) }) => {
                 format!("Of the time spent waiting for loaders, {} is for `{name}`. {advice}", percent(share))
@@ -396,7 +417,7 @@ impl<'a> Producers<'a> {
     }
 
     /// The same without why it is about this loader: about the last of those that wait for each other.
-    fn stage_advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
+    fn stage_advice(&self, thresholds: &Thresholds) -> String {
         let waits = |share: f64| match self.one_of {
             Some(one) => format!(
                 "The loader `{}` waits itself for {} of the time in which it makes batches, so more of its workers \
@@ -412,19 +433,34 @@ impl<'a> Producers<'a> {
         };
         match (&self.waits_for, self.own_waiting_share) {
             (Some((next, share)), _) => {
-                format!("{}. {}", waits(*share), next.stage_advice(thresholds, step_ns))
+                format!("{}. {}", waits(*share), next.stage_advice(thresholds))
             }
             (None, Some(share)) if share >= MOST => {
                 let who = self.one_of.map_or("they wait", |_| "it waits");
                 format!("{}: look at what {who} for.", waits(share))
             }
-            _ => self.own_advice(thresholds, step_ns),
+            _ => {
+                let advice = self.own_advice(thresholds);
+                // (Figures of a loader that is not known are in no advice.)
+                let known = self.needed.is_some();
+                let batches = self.taking.unusual_per_step().filter(|_| known).map(|batches| {
+                    let batches = rounded(batches, 2);
+                    format!(" A step takes {batches} of its batches.")
+                });
+                let ranks = (known && self.has_ranks && self.of_rank.is_none())
+                    .then_some(" These are the workers of each process.");
+                format!("{advice}{}{}", batches.unwrap_or_default(), ranks.unwrap_or_default())
+            }
         }
     }
 
     /// The subject of a sentence, with what the verb "to be" is for it.
     fn subject(&self) -> (String, &'static str) {
-        self.one_of.map_or(("The loaders".into(), "are"), |one| (format!("The loader `{}`", one.name), "is"))
+        let rank = self.of_rank.map(|rank| format!(" of rank {rank}")).unwrap_or_default();
+        match self.one_of {
+            Some(one) => (format!("The loader `{}`{rank}", one.name), "is"),
+            None => (format!("The loaders{rank}"), "are"),
+        }
     }
 
     /// Whether the usual wait is no shorter than half of the mean: else few long ones make up for most of the time, and
@@ -434,11 +470,12 @@ impl<'a> Producers<'a> {
         wait.p50.zip(wait.mean).is_none_or(|(p50, mean)| p50 as f64 * 2.0 >= mean)
     }
 
-    fn own_advice(&self, thresholds: &Thresholds, step_ns: u64) -> String {
+    fn own_advice(&self, thresholds: &Thresholds) -> String {
         let (subject, are) = self.subject();
+        let (step_ns, every_ns) = (self.taking.step_ns, self.taking.every_ns());
         if let (Some(depth), Some(queue_ns)) = (self.waits.depth.p50, self.waits.queue.p50)
             && depth >= thresholds.ready_batches
-            && queue_ns >= step_ns
+            && queue_ns >= every_ns
             && self.waits_usually()
         {
             return format!(
@@ -503,7 +540,9 @@ impl<'a> Producers<'a> {
         let mut at_once = self.workers.unwrap_or(1);
         let mut why = None;
         match (self.computing, self.cpus) {
-            (Some((computing_ns, free)), Some(cpus)) if computing_ns > free.saturating_mul(step_ns) => {
+            (Some((computing_ns, free)), Some(cpus))
+                if computing_ns > free.saturating_mul(step_ns).max(step_ns / A_PROCESSOR) =>
+            {
                 at_once = at_once.min(free.max(1));
                 why = Some(format!(
                     "what {} takes {:.1} processors, and the training leaves {} of {}",
@@ -521,7 +560,7 @@ impl<'a> Producers<'a> {
         }
         let faster = format!(
             "make a batch in less than {} ({now} {}) with {}",
-            duration(step_ns.saturating_mul(at_once)),
+            duration(every_ns.saturating_mul(at_once)),
             duration(produce_ns),
             self.workers.map_or("the present workers".into(), |_| things(at_once, "worker", "workers"))
         );
@@ -548,6 +587,13 @@ impl<'a> Producers<'a> {
     }
 }
 
+/// Whether several processes make batches of this loader.
+fn has_ranks(loader: &LoaderRow) -> bool {
+    let mut ranks = loader.workers.iter().map(|worker| worker.rank);
+    let first = ranks.next();
+    ranks.any(|rank| Some(rank) != first)
+}
+
 /// Of the other loaders that a loader waits for most of the time in which it makes its batches the one that it waits
 /// for longest, of equals the first name; and the share of that time. Where no wait is part of a batch, what holds up
 /// no thread that drives steps holds up loaders: that tells it where there is only one such other loader.
@@ -568,6 +614,9 @@ fn waited_for<'a>(loader: &LoaderRow, loaders: &'a [LoaderRow]) -> Option<(&'a L
     // Of several nobody knows which of them waits for which.
     most.next().filter(|_| most.next().is_none()).map(|(row, share)| (row, share.min(1.0)))
 }
+
+/// What loaders compute at most and need no processor for, as a part of one.
+const A_PROCESSOR: u64 = 20;
 
 /// Share of a batch from which one section is most of it.
 const MOST: f64 = 0.5;

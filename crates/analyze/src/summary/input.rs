@@ -85,8 +85,12 @@ pub struct LoaderRow {
     pub computing_ns: u64,
     /// From its first batch's start to its last one's end.
     pub elapsed_ns: u64,
-    /// `busy_ns / (elapsed_ns · workers)`; absent where nothing elapsed.
+    /// `busy_ns` / the time from each worker's first batch's start to its last one's end, summed; absent where that is none.
     pub utilisation: Option<f64>,
+    /// How many workers a process has at once, as long as it has any: the times from their first batch to their last,
+    /// summed / the time for which there was one, summed over processes; rounded, 1 at least. Less than there are `workers`
+    /// where threads are started anew for each pass, and where there are several processes. Absent without workers.
+    pub workers_at_once: Option<u64>,
     /// Time for which its workers waited for a place in the queue, summed: for the trainer. Absent where no batch says
     /// it.
     pub slot_wait_ns: Option<u64>,
@@ -95,6 +99,9 @@ pub struct LoaderRow {
     pub slot_wait_share: Option<f64>,
     /// What it did after warm-up; absent where no batch was read that it made then.
     pub after_warmup: Option<AfterWarmup>,
+    /// The process whose workers are slowest together (`produce_mean_ns / workers_at_once`), where that is more by a quarter or
+    /// more than it is of half of the processes.
+    pub slowest: Option<SlowestProcess>,
     /// What it did while it was waited for after warm-up; absent where it was not, or no batch was read.
     pub while_awaited: Option<WhileAwaited>,
     /// Samples in its batches, where they say so.
@@ -118,6 +125,17 @@ pub struct AfterWarmup {
     pub utilisation: Option<f64>,
     /// As [`LoaderRow::slot_wait_share`].
     pub slot_wait_share: Option<f64>,
+}
+
+/// The slowest of several processes of a loader.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct SlowestProcess {
+    /// Its rank.
+    pub rank: Option<i64>,
+    /// As [`LoaderRow::workers_at_once`].
+    pub workers_at_once: u64,
+    /// As [`LoaderRow::after_warmup`].
+    pub after_warmup: AfterWarmup,
 }
 
 /// What a loader did at the times after warm-up at which its batches were waited for: of each stretch of time, of 32 batches or more on

@@ -1,9 +1,9 @@
 //! Loaders and waits.
 
 use stepscope_core::{Mode, Phase, SectionKind};
-use stepscope_model::Figure;
+use stepscope_model::{Figure, Trace};
 
-use crate::build::{Build, fold, summarise};
+use crate::build::{Build, fold, process, summarise};
 
 #[test]
 fn loaders_are_known_by_their_batches() {
@@ -25,7 +25,11 @@ fn loaders_are_known_by_their_batches() {
     let loader = &summary.batches.loaders[0];
     assert_eq!((loader.name.as_str(), loader.produce.count, loader.produce.p50), ("load_batch", 6, Some(60)));
     assert_eq!((loader.busy_ns, loader.elapsed_ns, loader.samples), (300, 560, Some(48)));
-    assert_eq!(loader.utilisation, Some(300.0 / 1_120.0));
+    // Each thread from its first batch to its last: 920 ns, in 560.
+    assert_eq!(
+        (loader.utilisation, loader.workers_at_once, loader.slowest),
+        (Some(300.0 / 920.0), Some(2), None)
+    );
     let workers: Vec<_> = loader.workers.iter().map(|row| (row.thread, row.batches, row.busy_ns)).collect();
     assert_eq!(workers, [(Some(10), 3, 150), (Some(11), 3, 150)]);
     let row = summary.section("load_batch").unwrap();
@@ -35,6 +39,58 @@ fn loaders_are_known_by_their_batches() {
     );
     assert_eq!(summary.section("load_batch/decode").unwrap().stats.count, 6);
     assert!(summary.modes.is_empty());
+}
+
+/// Batches of 10 ns by threads that begin anew each pass of 100 ns, of which 60 are loaded in.
+fn passes(rank: i64, threads: i64, every_ns: u64) -> Vec<Trace> {
+    let mut traces = Vec::new();
+    for pass in 0..10 {
+        for thread in 0..threads {
+            for start in (0..60).step_by(every_ns as usize) {
+                let number = (rank as u64) << 32 | traces.len() as u64;
+                let start = pass * 100 + start;
+                let mut build = Build::of(number, &process(rank));
+                build
+                    .span(0, "load_batch", start, start + 10)
+                    .kind(SectionKind::Batch)
+                    .thread(pass as i64 * 100 + thread);
+                traces.push(build.trace());
+            }
+        }
+    }
+    traces
+}
+
+#[test]
+fn threads_that_are_started_anew_are_as_many_as_there_are_at_once() {
+    let summary = summarise(&passes(0, 2, 10));
+    let loader = &summary.batches.loaders[0];
+    assert_eq!((loader.workers.len(), loader.workers_at_once), (20, Some(2)));
+    // All the time that there are any, and so after warm-up.
+    assert_eq!(
+        (loader.utilisation, loader.after_warmup.and_then(|then| then.utilisation)),
+        (Some(1.0), Some(1.0))
+    );
+    assert_eq!(loader.slowest, None);
+}
+
+#[test]
+fn of_several_processes_the_slowest_is_known() {
+    // Three threads with two batches in three times 10 ns, and one that makes one after the other.
+    let traces = [passes(0, 3, 20), passes(1, 3, 20), passes(2, 1, 10), passes(3, 3, 20)].concat();
+    let summary = summarise(&traces);
+    let loader = &summary.batches.loaders[0];
+    // (3 · 3 · 50 + 60) / (3 · 50 + 60), a pass.
+    assert_eq!((loader.workers.len(), loader.workers_at_once), (100, Some(2)));
+    let slowest = loader.slowest.unwrap();
+    assert_eq!((slowest.rank, slowest.workers_at_once), (Some(2), 1));
+    assert_eq!((slowest.after_warmup.produce_mean_ns, slowest.after_warmup.utilisation), (10, Some(1.0)));
+    // Alike.
+    let summary = summarise(&[passes(0, 3, 20), passes(1, 3, 20)].concat());
+    assert_eq!(
+        (summary.batches.loaders[0].workers_at_once, summary.batches.loaders[0].slowest),
+        (Some(3), None)
+    );
 }
 
 #[test]

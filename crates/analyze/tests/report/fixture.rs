@@ -276,9 +276,11 @@ impl Run {
                 computing_ns: busy_ns,
                 elapsed_ns,
                 utilisation: Some(busy_share),
+                workers_at_once: Some(workers),
                 slot_wait_ns: None,
                 slot_wait_share: None,
                 after_warmup: None,
+                slowest: None,
                 while_awaited: None,
                 samples: Some(steps * 64),
                 workers: (0..workers)

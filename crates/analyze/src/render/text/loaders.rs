@@ -32,14 +32,19 @@ pub(super) fn render(report: &Report, page: &mut Page) {
         let slots = loader
             .slot_wait_share
             .map(|share| format!(", waiting for a place in the queue {}", percent(share)));
-        let possible_ns = loader.elapsed_ns.saturating_mul(loader.workers.len() as u64);
+        let lifetimes = loader.workers.iter().map(|worker| worker.last_ns.saturating_sub(worker.first_ns));
+        let possible_ns = lifetimes.fold(0, u64::saturating_add);
         let others = (loader.waiting_ns > 0 && possible_ns > 0).then(|| {
             format!(", waiting for other loaders {}", percent(loader.waiting_ns as f64 / possible_ns as f64))
         });
+        let workers = loader.workers.len() as u64;
+        let fewer = loader.workers_at_once.filter(|&at_once| at_once < workers);
+        let at_once = fewer.map(|at_once| format!(" ({} at once in a process)", count(at_once)));
         let text = format!(
-            "{} by {}, busy {} of the time{}{}; a batch takes p50 {}, p95 {}",
+            "{} by {}{}, busy {} of the time{}{}; a batch takes p50 {}, p95 {}",
             things(loader.produce.count, "batch", "batches"),
-            things(loader.workers.len() as u64, "worker", "workers"),
+            things(workers, "worker", "workers"),
+            at_once.unwrap_or_default(),
             known(loader.utilisation, percent),
             others.unwrap_or_default(),
             slots.unwrap_or_default(),

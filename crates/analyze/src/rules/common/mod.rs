@@ -10,6 +10,7 @@ pub(crate) mod program;
 pub(super) mod range;
 pub(super) mod tail;
 pub(super) mod taken;
+pub(super) mod taking;
 pub(super) mod waits;
 pub(super) mod when;
 pub(super) mod within;

@@ -5,8 +5,8 @@ use stepscope_analyze::Summary;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
-    AfterWarmup, BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, WaitSummary, WaitedBy,
-    WhileAwaited,
+    AfterWarmup, BatchSummary, FigureSource, FigureSum, HeldUp, LoaderRow, Shortfall, SlowestProcess,
+    WaitSummary, WaitedBy, WhileAwaited,
 };
 use stepscope_core::{Mode, Phase, SectionKind};
 
@@ -202,6 +202,64 @@ fn loaders_that_are_too_slow_while_they_are_waited_for_need_no_deeper_queue() {
             "{advice}"
         );
     }
+}
+
+#[test]
+fn a_step_that_takes_several_batches_needs_more_of_them() {
+    // Four batches of 15 ms in a step that takes 10 ms without its waits.
+    let told = |waits: u64, mode: Option<Mode>| {
+        let run = Run::of(100, 20 * MS).phase(Phase::DataWait, "data_wait", 10 * MS).loader(2, 15 * MS, 0.99);
+        let mut summary = run.build();
+        summary.batches.loaders[0].held_up = vec![HeldUp { mode, waits, total_ns: 1_000 * MS }];
+        let [finding] = found(RULE, &summary).try_into().unwrap();
+        let said = |key: &str| finding.evidence.get(key).cloned();
+        (said("batches_per_step"), said("workers_needed"), finding.recommendation.clone())
+    };
+    let four = "The loaders cannot keep up: use 6 workers instead of 2, or make a batch in less than 5.00 ms (now 15.0 ms) \
+                with 2 workers. A step takes 4 of its batches.";
+    // The last waits of passes take none.
+    for (waits, mode) in [(400, Some(Mode::Train)), (404, Some(Mode::Train)), (400, None)] {
+        assert_eq!(told(waits, mode), (Some(json!(4.0)), Some(json!(6)), four.into()));
+    }
+    // A batch for two and a half steps; those of evaluation are no matter of training.
+    let (batches, needed, advice) = told(40, Some(Mode::Train));
+    assert_eq!((batches, needed), (Some(json!(0.4)), Some(json!(1))));
+    assert!(
+        advice.ends_with(
+            "make a batch in less than 50.0 ms (now 15.0 ms) with 2 workers. A step takes 0.4 of its batches."
+        ),
+        "{advice}"
+    );
+    assert_eq!((told(103, Some(Mode::Train)).0, told(400, Some(Mode::Eval)).0), (None, None));
+}
+
+#[test]
+fn the_process_with_the_slowest_loaders_is_judged_by_itself() {
+    let mut summary = Run::of(100, 20 * MS)
+        .phase(Phase::DataWait, "data_wait", 10 * MS)
+        .loader(10, 15 * MS, 0.39)
+        .waits(10 * MS, 15 * MS, 1)
+        .build();
+    let loader = &mut summary.batches.loaders[0];
+    loader.workers_at_once = Some(3);
+    for (number, worker) in loader.workers.iter_mut().enumerate() {
+        worker.rank = Some(number as i64 / 3);
+    }
+    let told = |summary: &Summary| {
+        let [finding] = found(RULE, summary).try_into().unwrap();
+        let said = |key: &str| finding.evidence.get(key).cloned();
+        (said("loader_rank"), said("workers"), said("workers_busy_share"), finding.recommendation.clone())
+    };
+    let (rank, workers, busy, advice) = told(&summary);
+    assert_eq!((rank, workers, busy), (None, Some(json!(3)), Some(json!(0.39))));
+    assert!(advice.ends_with("bridges slow batches. These are the workers of each process."), "{advice}");
+    let after_warmup =
+        AfterWarmup { produce_mean_ns: 25 * MS, utilisation: Some(0.99), slot_wait_share: None };
+    summary.batches.loaders[0].slowest =
+        Some(SlowestProcess { rank: Some(2), workers_at_once: 1, after_warmup });
+    let advice = "The loaders of rank 2 cannot keep up: use 3 workers instead of 1, or make a batch in less than 10.0 ms (now \
+                  25.0 ms) with 1 worker.";
+    assert_eq!(told(&summary), (Some(json!(2)), Some(json!(1)), Some(json!(0.99)), advice.into()));
 }
 
 #[test]
