@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import memory
 import stats
+from ranks import together
 
 SECTIONS = ("section", "micro_step")
 # Severity from which a finding stands in the first sentence, and the share of input from which one kind of it is all.
@@ -101,6 +102,8 @@ def compare_verdict(report, steps, kinds, compare):
     whole = percent(report["summary"]["input"]["share"])
     if state == "no":
         expected = f"Not input bound, but: {lower(worst['title'])}" if is_notable else f"Not input bound: {whole} of "
+        # Waiting for batches that are others'.
+        expected = worst["title"] if is_notable and worst["type"] == "data_loading" else expected
         compare.equal("verdict", "beginning", got[: len(expected)], expected)
         return
     degree = "Input" if state == "high" else "Moderately input"
@@ -176,7 +179,7 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     if slowest:
         steady, produce = slowest["after_warmup"], slowest["after_warmup"]["produce_mean_ns"]
     taken = batches_per_step(row, report, steps)
-    every = int(Fraction(rest) / taken)
+    every = int(Fraction(max(0, rest - waits_for_ranks(report, steps)[1])) / taken)
     then = too_slow_while_awaited(row, workers, steady["utilisation"], every) if row else None
     places = places_needed(workers, then, produce, every) if then else None
     then = None if places else then
@@ -207,6 +210,24 @@ def input_bound(finding, report, steps, waiting, loader, computing_ns, sharing_n
     # Waiting, unless the step reads more itself.
     phase = "data_loading" if steps.exposed(("data_loading",)) > steps.exposed(("data_wait",)) else "data_wait"
     return expected, share(exposed, steps), worst(report, steps, (phase,))
+
+
+def waits_for_ranks(report, steps):
+    """(ranks that do steps together, what one waits for others in a step at most): exposed communication and synchronization,
+    less as many of the shortest calls."""
+    rows = together(report)
+    if not rows or steps.sums:
+        return 0, 0
+    waited = 0
+    for section in report["sections"]:
+        if section.get("phase") not in ("communication", "synchronization"):
+            continue
+        for part in section["in_steps"]:
+            if part["mode"] == steps.mode["mode"]:
+                exposed = part["exposed_ns"] - part["warmup_exposed_ns"]
+                waited += max(0, exposed - (section["min"] or 0) * (part["calls"] - part["warmup_calls"]))
+    whole, warm = steps.mode["whole_all"]["steps"], steps.mode["whole_warmup"]["steps"]
+    return len(rows), waited // max(1, whole - warm)
 
 
 def batches_per_step(row, report, steps):

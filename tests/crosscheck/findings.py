@@ -155,6 +155,13 @@ def input_bound(finding, report, steps):
     return direct, saved, steps.mean, beside_event(finding, report, steps, steps.exposed(WAITING), Fraction(direct, steps.mean))
 
 
+def loader_bound(_finding, report, steps):
+    own = steps.exposed(WAITING) // steps.count
+    ranks, others = evidence.waits_for_ranks(report, steps)
+    both = own + min((ranks - 1) * own, others)
+    return both, both, steps.mean, None
+
+
 def beside_event(finding, report, steps, exposed, direct):
     """The most where the calls of one step number are more than a quarter of the time, by what they take above usual ones: what
     the rest is worth, and 9 at least."""
@@ -546,7 +553,13 @@ def wait(phase):
             others = [row["communication_per_step_ns"] for row in report["ranks"] if row["resource"]["rank"] != late]
             most = max(saved, sum(others) // len(others))
         mean = (steps.total + between) // steps.count
-        return saved, most, mean, beside_event(finding, report, steps, inside + between, Fraction(saved, mean))
+        severity = beside_event(finding, report, steps, inside + between, Fraction(saved, mean))
+        if phase == "communication" and any(one["rule"] == "loader_bound" for one in report["bottlenecks"]):
+            # What ranks wait for batches meanwhile is the matter of that one.
+            own, both = steps.exposed(WAITING) // steps.count, loader_bound(None, report, steps)[0]
+            rest = severity_of(max(0, saved - (both - own)), mean)
+            severity = rest if severity is None else min(severity, rest)
+        return saved, most, mean, severity
 
     return rule
 
@@ -742,7 +755,7 @@ def spans_lost(finding, report, steps):
 # What only single steps tell.
 BY_SPANS = (
     "step_jitter", "slow_rank", "slower_since", "between_steps", "checkpoint_stalls", "memory_growth", "spans_lost", "host_bound", "slow_calls",
-    "long_warmup", "evaluation_stalls",
+    "long_warmup", "evaluation_stalls", "loader_bound",
 )
 
 RULES = {
@@ -750,7 +763,7 @@ RULES = {
     for rule in (
         input_bound, slow_preprocessing, slow_section, step_jitter, slow_rank, slower_since, between_steps, checkpoint_stalls,
         memory_growth, spans_lost, host_bound, slow_calls, long_warmup, tiny_sections, deep_prefetch,
-        evaluation_stalls,
+        evaluation_stalls, loader_bound,
     )
 }
 # The phases that a rule of their own judges, and from which share on.

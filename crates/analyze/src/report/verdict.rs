@@ -87,6 +87,8 @@ fn judgement(summary: &Summary, bottlenecks: &[Bottleneck]) -> String {
             let of = Steps::of(summary, 1).map_or("the time", |steps| steps.base().as_str());
             let by = Steps::of(summary, 1).map_or("", |steps| steps.by());
             match worst {
+                // Waiting for batches that are others'.
+                Some(found) if found.r#type == BottleneckType::DataLoading => found.title.clone(),
                 Some(found) => format!("Not input bound, but: {}", lower(&found.title)),
                 None => format!("Not input bound: {share} of {of} is input{by}{}.", rest(summary, mode)),
             }

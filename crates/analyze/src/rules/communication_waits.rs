@@ -5,9 +5,9 @@ use stepscope_core::Phase;
 
 use super::common::late::{Between, Late, What};
 use super::common::waits::Wait;
-use super::{Config, Doc, Rule};
+use super::{Config, Doc, Rule, loader_bound};
 use crate::report::units::{bytes, duration, percent};
-use crate::report::{BottleneckType, Verdict, rounded};
+use crate::report::{BottleneckType, Verdict, rounded, severity};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
@@ -29,7 +29,7 @@ pub(super) const RULE: Rule = Rule {
               long as each of the others and works for longer than any; its lateness is what all would do without if it \
               took each of them as long as this one. The phase that it is in for longer than the others, by more than in any other \
               and by half of its lateness at least, is told with it, or what it takes longer between its steps, where that is more. The gain takes all of it away: an exchange cannot be left out, but it \
-              can be hidden; with a late rank it is what the others communicate, since all do without that where it is no \
+              can be hidden; where `loader_bound` finds that ranks wait for batches meanwhile, that is no part of the severity; with a late rank it is what the others communicate, since all do without that where it is no \
               longer late. Where the calls of one step, on all ranks, or one between steps are more than a quarter of the time above usual ones, which may be chance, the severity is \
               that of the rest, or 9. The limit is that of the profiler of TensorBoard.",
         advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
@@ -61,7 +61,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Err(verdict) => return verdict,
     };
     let late = Late::of(summary);
-    let advice = late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| wait_for(late, &wait));
+    let for_batches_ns = loader_bound::others_ns(summary, config);
+    let advice = if for_batches_ns.is_some() {
+        format!(
+            "Loaders of all ranks are busy all the time, so that most of this may be waiting for the rank whose batch comes last, \
+             another one from step to step: see `{}` first.",
+            loader_bound::RULE.id
+        )
+    } else {
+        late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| wait_for(late, &wait))
+    };
     let between = late.as_ref().and_then(|late| late.between.as_ref());
     let longer = late.as_ref().and_then(|late| late.longer).filter(|_| between.is_none());
     let mut verdict = wait.finding(WHAT, &advice, late.as_ref().map(|late| late.rank), |evidence| {
@@ -77,6 +86,16 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             .with_known("bytes", moved.map(|(sum, _)| sum))
             .with_known("bytes_per_s", moved.map(|(_, rate)| rounded(rate, 0)))
     });
+    // What is waited for batches is the matter of the other finding.
+    if let (Some(others_ns), Verdict::Found(findings)) = (for_batches_ns, &mut verdict) {
+        for finding in findings {
+            let rest = finding.predicted_gain.as_ref().map_or(0.0, |gain| {
+                let of_ns = gain.saved_ns_per_step.saturating_add(gain.step_time_ns);
+                gain.direct_ns.saturating_sub(others_ns) as f64 / of_ns.max(1) as f64
+            });
+            finding.severity = finding.severity.min(severity(100.0 * rounded(rest, 6)));
+        }
+    }
     // All do without what the others wait for, the late rank as well.
     if let (Some(late), Verdict::Found(findings)) = (&late, &mut verdict) {
         let gains = findings.iter_mut().filter_map(|finding| finding.predicted_gain.as_mut());

@@ -4,6 +4,7 @@
 use stepscope_core::{Phase, SectionKind};
 
 use super::common::once::severity_beside;
+use super::common::others::Others;
 use super::common::program::Recorder;
 use super::common::taking::Taking;
 use super::{Config, Doc, Rule, Steps, TOLD, slow_preprocessing};
@@ -30,7 +31,7 @@ pub(super) const RULE: Rule = Rule {
               nothing else runs) is divided by the time of the steps plus the input between them, warm-up excluded. \
               Where no step was read with its sections, their sums tell how long they took, on whatever thread, and \
               the finding says so. The number of workers that would keep up is \
-                ceil(mean time to make a batch · batches of it that a step takes / mean step time without the wait), in each \
+                ceil(mean time to make a batch · batches of it that a step takes / mean step time without the wait, and without what ranks wait for each other), in each \
               process; those that are there are counted as many as are there at once. Where one process makes batches slower \
               than usual by a quarter or more (their time / its workers), it is judged by that one. Of several loaders the one is judged \
               for which steps of this mode, and what is between steps, wait most, by its own batches, waits and \
@@ -85,6 +86,33 @@ thresholds! {
     min_steps: u64 = 20;
     /// Places that a queue is made deeper by at most, to bridge a time in which batches are slow.
     max_places: u64 = 64;
+}
+
+/// What its loaders are to a run.
+pub(super) struct Judged {
+    pub(super) busy_share: f64,
+    pub(super) slot_wait_share: Option<f64>,
+    /// By how many batches their queue could be shorter.
+    pub(super) unused: u64,
+    /// What to do about them.
+    pub(super) advice: String,
+}
+
+/// The loader that limits the steps; nothing where threads beside the steps make no batches, or one process is slower than
+/// the others.
+pub(super) fn judged(summary: &Summary, steps: &Steps<'_>, thresholds: &Thresholds) -> Option<Judged> {
+    let rest_ns = steps.mean_ns().saturating_sub(steps.per_step(steps.exposed_ns(WAITING)));
+    let beside = Beside::of(summary, steps.mode);
+    let loader = Producers::of(summary, steps, &beside, (thresholds, rest_ns));
+    let limiting = loader.limiting();
+    let is_one_alone = limiting.of_rank.is_some();
+    let busy_share = limiting.busy_share.filter(|_| !limiting.drives_steps && !is_one_alone)?;
+    Some(Judged {
+        busy_share,
+        slot_wait_share: limiting.slot_wait_share,
+        unused: limiting.waits.unused.unwrap_or(0),
+        advice: loader.advice(thresholds),
+    })
 }
 
 const WAIT: &[Phase] = &[Phase::DataWait];
@@ -255,6 +283,8 @@ struct Producers<'a> {
     taking: Taking,
     /// The rank of the process that it is judged by, where one is slower than others.
     of_rank: Option<i64>,
+    /// Whether threads that drive steps make its batches.
+    drives_steps: bool,
     /// Whether there are other processes that make its batches.
     has_ranks: bool,
     /// Of a process, at once.
@@ -298,7 +328,9 @@ impl<'a> Producers<'a> {
             name: &row.name,
             waiting_share: (all_ns > 0).then(|| held_up_ns(row) as f64 / all_ns as f64),
         });
-        let by = (thresholds, Taking::of(summary, steps, loader, step_ns));
+        // What it waits for other ranks is no time that it needs.
+        let others_ns = Others::of(summary, steps).map_or(0, |others| others.waits_ns);
+        let by = (thresholds, Taking::of(summary, steps, loader, step_ns.saturating_sub(others_ns)));
         match loader {
             Some(loader) => Self::with_stages(summary, loader, one_of, beside, by, &mut Vec::new()),
             None => Self::of_loader(summary, None, one_of, beside, by),
@@ -383,6 +415,7 @@ impl<'a> Producers<'a> {
             waits,
             taking,
             of_rank: slowest.and_then(|process| process.rank),
+            drives_steps: loader.is_some_and(|row| row.workers.iter().all(|worker| worker.drives_steps)),
             has_ranks: loader.is_some_and(has_ranks),
             workers,
             busy_share,

@@ -89,6 +89,7 @@ pub mod evaluation_stalls;
 pub mod host_bound;
 pub mod input_bound;
 pub mod io_stalls;
+pub mod loader_bound;
 pub mod long_warmup;
 pub mod memory_growth;
 pub mod slow_calls;
@@ -103,6 +104,7 @@ pub mod tiny_sections;
 
 registry! {
     input_bound,
+    loader_bound,
     slow_preprocessing,
     slow_section,
     host_bound,

@@ -27,7 +27,8 @@ pub(super) const RULE: Rule = Rule {
               furthest apart, so that at most half of them are slow. They are a finding where the gap is a share of the \
               slowest rank's step, and four times its standard error: that of two medians, by the median absolute \
               deviation of these times, taken as if only every twentieth step said something of its own, since neighbouring \
-              steps are alike. The phase named is the one whose mean exposed time is further above that of the other \
+              steps are alike; and where steps that take long (90th percentile) do so by half of it, too: of steps of two kinds \
+              the median is one or the other. The phase named is the one whose mean exposed time is further above that of the other \
               ranks than any other's, if it accounts for at least half of the gap; the section is the one of that phase \
               that takes most of all ranks' steps. Where ranks do steps of numbers of their own, none waits for another, \
               and nothing is said. The rank that comes late to communication is told there. The gain brings the slow \
@@ -108,6 +109,15 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             )
         ));
     }
+    // (Of two kinds of steps half of each, the median is of one kind or the other.)
+    if split.long_gap_ns().is_some_and(|long_ns| long_ns.saturating_mul(2) < split.gap_ns) {
+        return Verdict::fine(format!(
+            "the median step of rank {} takes {} longer than that of the next ones, its long steps (90th percentile) do not: it \
+             has more of one kind of steps",
+            split.slowest.rank,
+            duration(split.gap_ns)
+        ));
+    }
     if let Some(late) = Late::of(summary)
         && split.slow.iter().any(|rank| rank.rank == late.rank)
         && is_told_as_late(summary, config)
@@ -182,6 +192,8 @@ struct Rank<'a> {
     row: &'a InstanceRow,
     p50_ns: u64,
     works_ns: u64,
+    /// What its long steps take, those of one in ten.
+    long_ns: Option<u64>,
     error_ns: f64,
 }
 
@@ -196,6 +208,7 @@ impl<'a> Rank<'a> {
             row,
             p50_ns: row.steps.p50?,
             works_ns,
+            long_ns: works.p90,
             error_ns: ERROR_OF_MEDIAN * mad_ns as f64 / independent.sqrt(),
         })
     }
@@ -221,6 +234,11 @@ impl<'a, 'b> Split<'a, 'b> {
         let (at, (gap_ns, error_ns)) = gaps.max_by_key(|&(_, (gap_ns, _))| gap_ns)?;
         let (slow, others) = ranks.split_at(at);
         (gap_ns > 0).then_some(Self { slow, others, slowest: slow.first()?, gap_ns, error_ns })
+    }
+
+    /// By how much the long steps of the slow ranks are longer than those of the others.
+    fn long_gap_ns(&self) -> Option<u64> {
+        Some(self.slow.last()?.long_ns?.saturating_sub(self.others.first()?.long_ns?))
     }
 
     fn finding(&self, steps: &Steps<'_>, gain: Gain, thresholds: &Thresholds) -> Finding {

@@ -8,6 +8,7 @@ mod evaluation_stalls;
 mod host_bound;
 mod input_bound;
 mod io_stalls;
+mod loader_bound;
 mod long_warmup;
 mod memory_growth;
 mod slow_calls;

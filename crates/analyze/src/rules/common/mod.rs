@@ -6,6 +6,7 @@ pub(super) mod late;
 pub(super) mod levels;
 pub(super) mod longer;
 pub(super) mod once;
+pub(super) mod others;
 pub(crate) mod program;
 pub(super) mod range;
 pub(super) mod tail;

@@ -14,7 +14,8 @@ const STEPS: u64 = 200;
 
 /// Steps that are shorter by so much each.
 fn shorter(steps: Stats, by_ns: u64) -> Stats {
-    Stats { p50: steps.p50.map(|ns| ns - by_ns), total: steps.total - steps.count * by_ns, ..steps }
+    let less = |ns: Option<u64>| ns.map(|ns| ns - by_ns);
+    Stats { p50: less(steps.p50), p90: less(steps.p90), total: steps.total - steps.count * by_ns, ..steps }
 }
 
 /// Ranks that do the same steps: what these take, and the mean exposed time of phases in them.
@@ -248,4 +249,20 @@ fn what_ranks_wait_in_some_steps_only_makes_no_rank_slow() {
         row.works = same(STEPS, 8 * MS);
     }
     assert_eq!(fine(RULE, &summary), "no rank works longer for a step than most of the others");
+}
+
+#[test]
+fn of_two_kinds_of_steps_half_of_each_no_rank_is_slow() {
+    // Batches of 8 and of 16 samples: 104 of 200 steps are long on one rank, 97 to 99 on the others.
+    let kinds = |long: u64| stats((0..STEPS).map(|step| if step < long { 13 * MS } else { 7 * MS }));
+    let ranks = [97, 104, 98, 99].map(|long| (kinds(long), USUAL));
+    let said = fine(RULE, &group(&ranks));
+    assert!(
+        said.starts_with("the median step of rank 1 takes 5.98 ms longer than that of the next ones"),
+        "{said}"
+    );
+    // One that takes longer for both kinds is slow, whichever its median is of.
+    let slower = stats((0..STEPS).map(|step| if step < 104 { 19 * MS } else { 13 * MS }));
+    let [finding] = found(RULE, &group(&[ranks[0], (slower, DRAGS), ranks[2], ranks[3]])).try_into().unwrap();
+    assert_eq!(finding.rank, Some(1));
 }

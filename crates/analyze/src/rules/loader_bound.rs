@@ -1,0 +1,121 @@
+//! Rule `loader_bound`: the loaders of ranks that wait for each other are busy all the time. What a step waits for its own batch
+//! is the business of `input_bound`.
+
+use super::common::others::Others;
+use super::{Config, Doc, Rule, Steps, input_bound};
+use crate::report::units::percent;
+use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
+use crate::steps::WAITING;
+use crate::summary::Summary;
+
+pub(super) const RULE: Rule = Rule {
+    id: "loader_bound",
+    since: "0.1.0",
+    name: "Loader bound",
+    kind: BottleneckType::DataLoading,
+    // What others wait is in its own gain.
+    may_hold_up_ranks: false,
+    doc: Doc {
+        finds: "Loaders of all ranks that are busy all the time, of ranks that wait for each other: for batches, though little \
+                of that is waiting for a batch of their own.",
+        why: "Ranks that exchange gradients take as long for a step as the last of them. Where that is another one from step to \
+              step, the one whose batch comes late, all others wait in communication, and of the more ranks the \
+              smaller a part is seen as waiting for batches. A faster network makes nothing faster, nor does a better rank.",
+        how: "The loader that steps wait for most, or the one that limits it (see `input_bound`), is busy for nearly all of the \
+              time of its workers after warm-up, does not wait for places in the queue, and its queue has run empty: so no \
+              step can come sooner than its batches do. What ranks wait for each other is the exposed time of communication and \
+              synchronization less what as many calls of the shortest duration take. In no step the ranks wait for more than \
+              what all of them wait for their batches, so that of n ranks whose steps wait for batches for c on average and for each \
+              other for w, c + min((n - 1) c, w) is a bound of what faster loaders gain. That is the severity, too.",
+        advice: "As for `input_bound`: more loader threads on each rank, or less work for a batch.",
+        example: "Ranks wait for each other's batches: 31 % of the step time at most.\n\
+                  \x20   2.1 % is waiting for a batch, 29 % for other ranks; loaders busy 98 %\n\
+                  With 4 workers on each of 16 ranks instead of 2, the step took 26 % less time.",
+    },
+    check,
+};
+
+thresholds! {
+    /// What ranks may wait for batches, their own and those of others, of the step time, from which it is a finding.
+    min_share: f64 = 0.10;
+    /// Share of their time from which loader threads count as busy all the time.
+    busy_share: f64 = 0.95;
+    /// Share of their time for which they wait for a place in the queue, from which they are not.
+    slot_wait_share: f64 = 0.05;
+    /// Steps after warm-up that are needed.
+    min_steps: u64 = 20;
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let thresholds = &config.loader_bound;
+    let steps = match Steps::read(summary, thresholds.min_steps).and_then(Steps::with_phases) {
+        Ok(steps) => steps,
+        Err(verdict) => return verdict,
+    };
+    let Some(others) = Others::of(summary, &steps) else {
+        return Verdict::fine("no ranks are known to do steps together");
+    };
+    let Some(loaders) = input_bound::judged(summary, &steps, &config.input_bound) else {
+        return Verdict::fine("no batches of loader threads were read");
+    };
+    if loaders.busy_share < thresholds.busy_share
+        || loaders.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
+        || loaders.unused > 0
+    {
+        return Verdict::fine(format!(
+            "loaders have time to spare: they are busy {}",
+            percent(loaders.busy_share)
+        ));
+    }
+    let own_ns = steps.per_step(steps.exposed_ns(WAITING));
+    let others_ns = own_ns.saturating_mul(others.ranks - 1).min(others.waits_ns);
+    let (mean_ns, all_ns) = (steps.mean_ns(), own_ns.saturating_add(others_ns));
+    let share = |ns: u64| ns as f64 / mean_ns.max(1) as f64;
+    if share(all_ns) < thresholds.min_share || others_ns <= own_ns {
+        return Verdict::fine(format!(
+            "loaders are busy all the time; ranks wait for other ranks' batches for {} of {} at most",
+            percent(share(others_ns)),
+            steps.base().as_str()
+        ));
+    }
+    let Some(mut gain) = Gain::upper_bound(all_ns, mean_ns).map(|gain| gain.of(steps.base())) else {
+        return Verdict::unknown("steps have no duration");
+    };
+    gain.because = Some(format!(
+        "{} is waiting for a batch; {} is what ranks may wait for those of others",
+        percent(share(own_ns)),
+        percent(share(others_ns))
+    ));
+    let evidence = Evidence::new()
+        .with("waiting_share", rounded(share(own_ns), 6))
+        .with("others_waiting_share", rounded(share(others_ns), 6))
+        .with("ranks", others.ranks)
+        .with("workers_busy_share", rounded(loaders.busy_share, 6));
+    Verdict::Found(vec![Finding {
+        title: format!(
+            "Ranks wait for each other's batches: {} of {} at most.",
+            percent(share(all_ns)),
+            steps.base().as_str()
+        ),
+        severity: gain.severity(),
+        section: None,
+        phase: None,
+        rank: None,
+        evidence,
+        recommendation: format!(
+            "Loaders are busy {} of the time. Each step takes as long as that of the rank whose batch comes last, and all \
+             others wait for it in communication. {}",
+            percent(loaders.busy_share),
+            loaders.advice
+        ),
+        predicted_gain: Some(gain),
+    }])
+}
+
+/// What ranks may wait in a step for the batches of others, where that is a finding.
+pub(super) fn others_ns(summary: &Summary, config: &Config) -> Option<u64> {
+    let Verdict::Found(findings) = check(summary, config) else { return None };
+    let gain = findings.into_iter().next()?.predicted_gain?;
+    let steps = Steps::read(summary, config.loader_bound.min_steps).ok()?;
+    Some(gain.direct_ns.saturating_sub(steps.per_step(steps.exposed_ns(WAITING))))
+}

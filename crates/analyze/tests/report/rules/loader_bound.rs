@@ -1,0 +1,128 @@
+//! Fixtures of `loader_bound`.
+
+use serde_json::json;
+use stepscope_analyze::Summary;
+use stepscope_analyze::report::{Reading, build};
+use stepscope_analyze::rules::Config;
+use stepscope_analyze::summary::{AfterWarmup, InputVerdict, SlowestProcess};
+use stepscope_core::Phase;
+
+use super::{check, fine, found, unknown};
+use crate::fixture::{MS, Run, healthy, same};
+
+const RULE: &str = "loader_bound";
+const STEPS: u64 = 200;
+
+/// Sixteen ranks with steps of 50 ms, of which each waits for a batch for 1 ms and 16 ms in an exchange that takes 2 ms where
+/// all are there; two loader threads on each take 99 ms for a batch.
+fn group(busy_share: f64) -> Summary {
+    let mut summary = Run::of(STEPS, 50 * MS)
+        .phase(Phase::DataWait, "data_wait", MS)
+        .phase(Phase::Forward, "forward", 33 * MS)
+        .phase(Phase::Communication, "all_reduce", 16 * MS)
+        .loader(2, 99 * MS, busy_share)
+        .waits(MS, 99 * MS, 1)
+        .build();
+    summary.waits.unused = Some(0);
+    let exchange = summary.sections.iter_mut().find(|row| row.path == "step/all_reduce").unwrap();
+    exchange.stats.min = Some(2 * MS);
+    summary.modes[0].all = same(16 * STEPS, 50 * MS);
+    let first = summary.instances.remove(0);
+    summary.instances = (0..16)
+        .map(|rank| {
+            let mut row = first.clone();
+            row.resource.rank = Some(rank);
+            row.steps = same(STEPS, 50 * MS);
+            row.communication_per_step_ns = Some(16 * MS);
+            row
+        })
+        .collect();
+    summary
+}
+
+#[test]
+fn loaders_for_which_ranks_wait_in_communication_are_found() {
+    let [finding] = found(RULE, &group(0.98)).try_into().unwrap();
+    assert_eq!(finding.title, "Ranks wait for each other's batches: 30 % of the step time at most.");
+    // 1 ms, and the less of 15 times that and of 14 ms.
+    let gain = finding.predicted_gain.unwrap();
+    assert_eq!((gain.saved_ns_per_step, gain.step_time_ns, finding.severity), (15 * MS, 35 * MS, 30.0));
+    let said = |key: &str| finding.evidence.get(key).cloned();
+    assert_eq!((said("waiting_share"), said("others_waiting_share")), (Some(json!(0.02)), Some(json!(0.28))));
+    assert_eq!((said("ranks"), said("workers_busy_share")), (Some(json!(16)), Some(json!(0.98))));
+    // A step has 50 - 1 - 14 ms for a batch.
+    assert!(
+        finding
+            .recommendation
+            .contains("use 3 workers instead of 2, or make a batch in less than 70.0 ms (now 99.0 ms)"),
+        "{}",
+        finding.recommendation
+    );
+}
+
+#[test]
+fn the_report_begins_with_it_and_blames_no_rank() {
+    let mut summary = group(0.98);
+    summary.input.verdict = InputVerdict::No;
+    // (The steps of the mode are those of one, and all of the run.)
+    summary.instances.iter_mut().for_each(|row| row.throughput.elapsed_ns = row.steps.total / 16);
+    let report = build(&summary, Reading::default(), &Config::default());
+    let place = |rule: &str| report.bottlenecks.iter().position(|finding| finding.rule == rule).unwrap();
+    assert!(place(RULE) < place("communication_waits"));
+    assert!(
+        report.summary.verdict.starts_with("Ranks wait for each other's batches"),
+        "{}",
+        report.summary.verdict
+    );
+    let waits = report.bottlenecks.iter().find(|finding| finding.rule == "communication_waits").unwrap();
+    assert!(waits.recommendation.contains("see `loader_bound` first"), "{}", waits.recommendation);
+}
+
+#[test]
+fn loaders_with_time_to_spare_are_fine() {
+    let with = |change: &dyn Fn(&mut Summary)| {
+        let mut summary = group(0.98);
+        change(&mut summary);
+        fine(RULE, &summary)
+    };
+    assert_eq!(fine(RULE, &group(0.94)), "loaders have time to spare: they are busy 94 %");
+    for said in [
+        with(&|summary| summary.batches.loaders[0].slot_wait_share = Some(0.06)),
+        with(&|summary| summary.waits.unused = Some(1)),
+    ] {
+        assert!(said.starts_with("loaders have time to spare"), "{said}");
+    }
+    // What threads of the steps make themselves, no rank waits for elsewhere.
+    let said = with(&|summary| {
+        summary.batches.loaders[0].workers.iter_mut().for_each(|worker| worker.drives_steps = true);
+    });
+    assert_eq!(said, "no batches of loader threads were read");
+    // One of them alone is slow: `input_bound` and `slow_rank` name it.
+    let said = with(&|summary| {
+        let after_warmup =
+            AfterWarmup { produce_mean_ns: 200 * MS, utilisation: Some(0.99), slot_wait_share: None };
+        summary.batches.loaders[0].slowest =
+            Some(SlowestProcess { rank: Some(3), workers_at_once: 2, after_warmup });
+    });
+    assert_eq!(said, "no batches of loader threads were read");
+}
+
+#[test]
+fn ranks_that_wait_for_the_exchange_alone_are_fine() {
+    // Each exchange takes as long as any.
+    let mut summary = group(0.98);
+    summary.sections.iter_mut().find(|row| row.path == "step/all_reduce").unwrap().stats.min = Some(16 * MS);
+    let said = fine(RULE, &summary);
+    assert!(said.ends_with("wait for other ranks' batches for 0 % of the step time at most"), "{said}");
+}
+
+#[test]
+fn one_process_has_no_others() {
+    let mut summary = group(0.98);
+    summary.instances.truncate(1);
+    assert_eq!(fine(RULE, &summary), "no ranks are known to do steps together");
+    fine(RULE, &healthy().build());
+    let few = Run::of(5, MS).build();
+    unknown(RULE, &few);
+    let _ = check(RULE, &few);
+}
