@@ -102,15 +102,10 @@ impl Hooks {
         }
     }
 
-    /// A span that gets an id of ours; that of nobody where it is not recorded. `hold` makes sure of the parent where
-    /// that is a span of another subscriber: it must not end before this one.
+    /// A span that gets an id of ours; that of nobody where it is not recorded.
     #[inline]
-    pub(crate) fn new_own_span(&self, attributes: &Attributes<'_>, hold: impl FnOnce(u64)) -> u64 {
-        let Some((key, held)) = self.begin_own(attributes) else { return self.nobody() };
-        if held != 0 && !key::is_own_span(held) {
-            hold(held);
-        }
-        key
+    pub(crate) fn new_own_span(&self, attributes: &Attributes<'_>) -> u64 {
+        self.begin_own(attributes).unwrap_or_else(|| self.nobody())
     }
 
     #[cold]
@@ -119,7 +114,7 @@ impl Hooks {
     }
 
     #[inline]
-    fn begin_own(&self, attributes: &Attributes<'_>) -> Option<(u64, u64)> {
+    fn begin_own(&self, attributes: &Attributes<'_>) -> Option<u64> {
         let recorder = self.beginning()?;
         let _own = memory::own_call();
         if *attributes.metadata().level() > recorder.config.max_level {
@@ -135,9 +130,12 @@ impl Hooks {
             };
             hold_own(recorder, state, open, around);
             if open.held() == 0 && around != 0 && !key::is_section(around) {
-                open.set_held(around);
+                // A span of another subscriber: it ends there when it will, and its record not before this one.
+                if let Some(slot) = recorder.spans.keep(around) {
+                    open.set_held_around(key::of_slot(slot));
+                }
             }
-            Some((key, open.held()))
+            Some(key)
         });
         match begun {
             Some(Some(begun)) => return Some(begun),
@@ -155,8 +153,8 @@ impl Hooks {
         }
     }
 
-    /// One handle less of a span with an id of ours, which ends with its last one. If that was it: the span that it
-    /// has kept from ending, 0 for none.
+    /// One handle less of a span with an id of ours, which ends with its last one. If that was it: what it has kept from
+    /// ending, to be [released](Self::release), 0 for nothing.
     #[inline]
     pub(crate) fn close_own(&self, key: u64) -> Option<u64> {
         let recorder = self.recorder.as_ref()?;
@@ -171,20 +169,31 @@ impl Hooks {
         Some(held)
     }
 
-    /// A span whose id another subscriber gave it has ended there; returns the span that it has kept from ending, 0 for
-    /// none.
+    /// A span whose id another subscriber gave it has ended there. If its record ends with that: what it has kept from
+    /// ending, to be [released](Self::release), 0 for nothing.
     #[inline]
     pub(crate) fn close(&self, key: u64) -> u64 {
         // Not `active`: a slot must be freed even when recording has just stopped.
         let Some(recorder) = &self.recorder else { return 0 };
         let _own = memory::own_call();
-        let Some((slot, open)) = recorder.spans.find_slot(key) else { return 0 };
-        let held = open.held();
-        if recorder.is_current() && open.trace().is_some() {
-            end(recorder, open, |_| ());
+        recorder.spans.end(key).map_or(0, |(slot, open)| end_slot(recorder, slot, open))
+    }
+
+    /// Releases what an ended span has kept from ending, and what ends with that.
+    pub(crate) fn release(&self, mut held: u64) {
+        while held != 0 {
+            held = match key::slot(held) {
+                Some(slot) => self.release_slot(slot),
+                None => self.close_own(held).unwrap_or(0),
+            };
         }
-        recorder.spans.free(slot);
-        held
+    }
+
+    /// One less that keeps what is in a slot; as [`close`](Self::close) where it ends with that.
+    fn release_slot(&self, slot: usize) -> u64 {
+        let Some(recorder) = &self.recorder else { return 0 };
+        let _own = memory::own_call();
+        recorder.spans.release(slot).map_or(0, |(slot, open)| end_slot(recorder, slot, open))
     }
 
     pub(crate) fn record(&self, key: u64, values: &Record<'_>) {
@@ -304,12 +313,11 @@ impl Hooks {
     }
 }
 
-/// The key of the innermost section that leaves a span: that of `key`, or one that a span with an id of ours has kept from
-/// ending for it.
+/// The key of the innermost section that leaves a span: that of `key`, or one that it has kept from ending.
 fn leaving_around(recorder: &Recorder, mut key: u64) -> Option<u64> {
     // (What is not recorded holds nothing: no way is long, and none goes round.)
     while !key::is_section(key) {
-        let open = recorder.open_span(key)?;
+        let open = recorder.kept_span(key)?;
         if open.as_parent(key)?.leaves() {
             break;
         }
@@ -400,6 +408,17 @@ fn end(recorder: &Arc<Recorder>, open: &Open, then: impl FnOnce(&mut ThreadState
         recorder.end_epoch(span_id);
     }
     ended.is_some()
+}
+
+/// Ends the record in a slot of the table of spans, and frees it: what that one has kept from ending.
+#[inline]
+fn end_slot(recorder: &Arc<Recorder>, slot: usize, open: &Open) -> u64 {
+    let held = open.held();
+    if recorder.is_current() && open.trace().is_some() {
+        end(recorder, open, |_| ());
+    }
+    recorder.spans.free(slot);
+    held
 }
 
 /// Begins a span whose fields or name say what it is, in `epoch` where they do not say which.

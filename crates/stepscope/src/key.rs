@@ -1,11 +1,14 @@
 //! Keys of open sections: a span has the id that its subscriber gave it, a `section!` and a span of the root subscriber
-//! have keys of ours. They are told apart by the bits in which a registry's ids have the number of a thread, of which
-//! it has at most 4,096: ours have larger ones. (Its ids have all other bits in use, the highest ones, too.)
+//! have keys of ours, and so has a slot of the table of spans whose span is gone elsewhere, or may be. They are told apart
+//! by the bits in which a registry's ids have the number of a thread, of which it has at most 4,096: ours have larger
+//! ones. (Its ids have all other bits in use, the highest ones, too.)
 
 /// What ours have, and no id of a registry.
 const OURS: u64 = 1 << 50;
 /// Beside that, what those of `section!` have.
 const SECTION: u64 = 1 << 49;
+/// Beside that, what those of slots have.
+const SLOT: u64 = 1 << 48;
 /// All bits of a thread's number.
 const THREAD: u64 = 0x1fff << THREAD_SHIFT;
 const THREAD_SHIFT: u32 = 38;
@@ -53,6 +56,24 @@ pub(crate) fn of_own_span(number: u64) -> u64 {
     spread(number) | OURS
 }
 
+/// The key of a slot of the table of spans, for a span that keeps what is in there.
+pub(crate) fn of_slot(number: usize) -> u64 {
+    spread(number as u64) | OURS | SLOT
+}
+
+/// In the place of a span's id, once nobody is to find it by that any more.
+pub(crate) const DETACHED: u64 = OURS | SLOT | SECTION;
+
+/// Whether it is a key of ours, whatever for: no registry gives such an id.
+pub(crate) fn is_ours(key: u64) -> bool {
+    key & OURS != 0
+}
+
+/// The number of the slot that it is the key of.
+pub(crate) fn slot(key: u64) -> Option<usize> {
+    (key & THREAD == OURS | SLOT).then(|| number(key) as usize)
+}
+
 #[inline]
 pub(crate) fn is_section(key: u64) -> bool {
     key & THREAD == OURS | SECTION
@@ -84,11 +105,15 @@ mod tests {
     #[test]
     fn keys_are_told_apart_and_lead_back() {
         for number in [0, 1, 77, (1 << 38) - 1, 1 << 38, (1 << 51) - 1] {
-            let (section, span) = (of_section(number), of_own_span(number));
-            assert!(is_section(section) && !is_own_span(section));
-            assert!(is_own_span(span) && !is_section(span));
-            assert_eq!((self::number(section), self::number(span)), (number, number));
+            let keys = [of_section(number), of_own_span(number), of_slot(number as usize)];
+            // Each is of one class, and no other.
+            let classes = keys.map(|key| [is_section(key), is_own_span(key), slot(key).is_some()]);
+            assert_eq!(classes, [[true, false, false], [false, true, false], [false, false, true]]);
+            assert_eq!(keys.map(self::number), [number; 3]);
+            assert_eq!(slot(keys[2]), Some(number as usize));
+            assert!(keys.iter().all(|&key| is_ours(key) && key != DETACHED));
         }
+        assert!(!is_section(DETACHED) && !is_own_span(DETACHED) && slot(DETACHED).is_none());
         let firsts = [1, 2, 8_191].map(|recorder| SectionKeys::new(recorder).next());
         assert!(firsts.iter().all(|&key| is_section(key)) && firsts.is_sorted() && firsts[0] != firsts[1]);
         // Beyond the bits below a thread's they go on above.
@@ -99,6 +124,8 @@ mod tests {
         );
         // The largest id of a registry: its last thread, and all other bits.
         let largest = !THREAD | 4_095 << THREAD_SHIFT;
-        assert!(!is_section(largest) && !is_own_span(largest) && !is_own_span(0));
+        for id in [0, largest] {
+            assert!(!is_ours(id) && !is_section(id) && !is_own_span(id) && slot(id).is_none());
+        }
     }
 }

@@ -50,6 +50,7 @@ mod filter;
 mod finish;
 mod frame;
 mod handle;
+mod holders;
 mod hooks;
 mod identity;
 mod ids;

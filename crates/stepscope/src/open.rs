@@ -12,6 +12,7 @@ use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
 use crate::aggregate::MemorySums;
 use crate::attrs::{Attrs, Before, Declared, Encode, FieldValue};
+use crate::holders::Holders;
 use crate::os::Reading;
 use crate::polls::Polls;
 use crate::record::id_from;
@@ -221,6 +222,8 @@ pub(crate) struct Open {
     owner: Word,
     /// Its trace; 0 until it has begun.
     trace: Word,
+    /// What keeps it from ending where its id is another subscriber's.
+    pub holders: Holders,
     trace_id: [Word; 2],
     span_id: Word,
     parent_span_id: Word,
@@ -292,6 +295,7 @@ impl Default for Open {
         Self {
             owner: Word::default(),
             trace: Word::default(),
+            holders: Holders::default(),
             trace_id: Default::default(),
             span_id: Word::default(),
             parent_span_id: Word::default(),
@@ -367,13 +371,19 @@ impl Open {
         self.trace.set(start.trace.to_word());
     }
 
-    /// Notes that span `key` does not end before this one.
+    /// Notes that the record of span `key` does not end before this one.
     #[inline]
     pub(crate) fn set_held(&self, key: u64) {
         self.held.set(key);
     }
 
-    /// The key of the span that does not end before this one; 0 without one.
+    /// As [`set_held`](Self::set_held), of the section around it, which that key leads to when its own does not any more.
+    pub(crate) fn set_held_around(&self, key: u64) {
+        self.held.set(key);
+        self.around.set(key);
+    }
+
+    /// The key of the span whose record does not end before this one; 0 without one.
     #[inline]
     pub(crate) fn held(&self) -> u64 {
         self.held.get()

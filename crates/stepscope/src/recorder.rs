@@ -494,6 +494,14 @@ impl Recorder {
         if key::is_own_span(key) { self.own_spans.find(key) } else { self.spans.find(key) }
     }
 
+    /// As [`open_span`](Self::open_span), for a key that leads to a slot, too, as long as somebody keeps what is in there.
+    pub(crate) fn kept_span(&self, key: u64) -> Option<&Open> {
+        match key::slot(key) {
+            Some(slot) => self.spans.at(slot),
+            None => self.open_span(key),
+        }
+    }
+
     /// What children of span `key` need to know, if it is recorded and has not ended.
     pub(crate) fn span_parent(&self, key: u64) -> Option<Parent> {
         if key::is_own_span(key) { self.own_spans.parent(key) } else { self.spans.parent(key) }

@@ -110,16 +110,6 @@ impl<S: Subscriber> RootSubscriber<S> {
         if self.is_for_nobody { Some(LevelFilter::OFF) } else { self.inner.max_level_hint() }
     }
 
-    /// One handle less of a span. If that was the last one: the span that it has kept from ending, 0 for none.
-    #[inline]
-    fn close(&self, id: Id) -> Option<u64> {
-        let key = id.into_u64();
-        if key::is_own_span(key) {
-            return self.hooks.close_own(key);
-        }
-        self.inner.try_close(id).then(|| self.hooks.close(key))
-    }
-
     /// A new span of the inner subscriber's.
     fn new_inner_span(&self, attributes: &Attributes<'_>) -> Option<Id> {
         let id = match attributes.parent() {
@@ -129,7 +119,7 @@ impl<S: Subscriber> RootSubscriber<S> {
             }
             _ => self.inner.new_span(attributes),
         };
-        if is_own(&id) {
+        if key::is_ours(id.into_u64()) {
             // No registry has such ids. Another subscriber does without the span.
             self.inner.try_close(id);
             return None;
@@ -189,10 +179,7 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
             self.hooks.new_span(attributes, id.into_u64(), &|_| None);
             return id;
         }
-        let hold = |parent: u64| {
-            let _kept = self.inner.clone_span(&Id::from_u64(parent));
-        };
-        Id::from_u64(self.hooks.new_own_span(attributes, hold))
+        Id::from_u64(self.hooks.new_own_span(attributes))
     }
 
     fn record(&self, id: &Id, values: &Record<'_>) {
@@ -248,12 +235,16 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
 
     #[inline]
     fn try_close(&self, id: Id) -> bool {
-        let Some(mut held) = self.close(id) else { return false };
+        let key = id.into_u64();
+        let ended = match key::is_own_span(key) {
+            true => self.hooks.close_own(key),
+            false => self.inner.try_close(id).then(|| self.hooks.close(key)),
+        };
         // What only its children have kept ends with them.
-        while held != 0 {
-            held = self.close(Id::from_u64(held)).unwrap_or(0);
+        if let Some(held @ 1..) = ended {
+            self.hooks.release(held);
         }
-        true
+        ended.is_some()
     }
 
     fn current_span(&self) -> Current {

@@ -6,6 +6,7 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
+use crate::key;
 use crate::open::{Open, Parent};
 use crate::sys::{Zeroed, zeroed};
 
@@ -71,6 +72,11 @@ fn first_slot(id: u64) -> usize {
     (slot.wrapping_add(thread.wrapping_mul(1_031)) as usize) % CAPACITY
 }
 
+/// Where a slot is that [`SpanTable::find_slot`] has told.
+fn index_of(slot: usize) -> usize {
+    slot % CAPACITY
+}
+
 /// The slots of one of the groups of an id.
 fn group(id: u64, number: u64) -> impl Iterator<Item = usize> {
     let id = if number < KEPT_GROUPS { id & BELOW_GENERATION } else { id };
@@ -124,7 +130,7 @@ impl SpanTable {
 
     /// As [`find`](Self::find), with what [`free`](Self::free) wants to know.
     #[inline]
-    pub(crate) fn find_slot(&self, id: u64) -> Option<(usize, &Open)> {
+    fn find_slot(&self, id: u64) -> Option<(usize, &Open)> {
         let first = first_slot(id);
         if self.is_at(first, id) {
             Some((first, self.slots.get(first)?.get()?))
@@ -132,6 +138,44 @@ impl SpanTable {
             let index = self.index_elsewhere(id)?;
             Some((index + CAPACITY, self.slots.get(index)?.get()?))
         }
+    }
+
+    /// What is in a slot that somebody keeps.
+    pub(crate) fn at(&self, slot: usize) -> Option<&Open> {
+        self.slots.get(index_of(slot))?.get().map(Box::as_ref)
+    }
+
+    /// Keeps the record of span `id`, if there is one, from ending: the slot that it is in, to be
+    /// [released](Self::release). For somebody who has a handle of that span.
+    pub(crate) fn keep(&self, id: u64) -> Option<usize> {
+        let (slot, open) = self.find_slot(id)?;
+        open.holders.add();
+        Some(slot)
+    }
+
+    /// Span `id` has ended: its record, if there is one and nobody keeps it, which is the caller's to end and to
+    /// [free](Self::free).
+    #[inline]
+    pub(crate) fn end(&self, id: u64) -> Option<(usize, &Open)> {
+        let (slot, open) = self.find_slot(id)?;
+        (open.holders.are_none() || self.detach(slot, open)).then_some((slot, open))
+    }
+
+    /// Whether the record of a span that has ended ends now. If not, nobody finds it by the span's id any more, which may
+    /// come again.
+    #[cold]
+    fn detach(&self, slot: usize, open: &Open) -> bool {
+        if let Some(key) = self.keys.get(index_of(slot)) {
+            key.store(key::DETACHED, Ordering::Release);
+        }
+        open.holders.end()
+    }
+
+    /// Nobody keeps the record in this slot as the caller has: if it ends with that, it is the caller's, as in
+    /// [`end`](Self::end).
+    pub(crate) fn release(&self, slot: usize) -> Option<(usize, &Open)> {
+        let open = self.at(slot)?;
+        open.holders.release().then_some((slot, open))
     }
 
     /// What children of span `id` need to know, if it is recorded and has not ended.
@@ -148,7 +192,7 @@ impl SpanTable {
         match self.keys.get(slot) {
             Some(key) => key.store(0, Ordering::Release),
             // So `find_slot` says that a span is elsewhere: the check of the bounds tells them apart at no cost.
-            None => self.free_elsewhere(slot - CAPACITY),
+            None => self.free_elsewhere(index_of(slot)),
         }
     }
 
@@ -186,6 +230,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::open::Stay;
 
     #[test]
     fn a_span_is_found_until_it_is_freed() {
@@ -221,6 +266,99 @@ mod tests {
             table.free(table.find_slot(id).unwrap().0);
         }
         assert_eq!(table.elsewhere.groups(), 0, "nothing is searched where all are gone");
+    }
+
+    #[test]
+    fn what_is_kept_stays_when_its_span_has_ended_and_its_id_comes_again() {
+        let table = SpanTable::new();
+        // In its first slot, and elsewhere.
+        let ids = [registry_id(3, 6, 0), registry_id(3, 6, 1)];
+        for id in ids {
+            table.insert(id).unwrap().set_start(id);
+        }
+        for id in ids {
+            let slot = table.keep(id).unwrap();
+            assert_eq!(table.keep(id), Some(slot));
+            assert!(table.end(id).is_none() && table.find(id).is_none() && table.keep(id).is_none());
+            // The next one with this id is another's.
+            table.insert(id).unwrap().set_start(7);
+            assert_eq!(table.at(slot).unwrap().start_ns(), id);
+            assert!(table.release(slot).is_none());
+            let (freed, open) = table.release(slot).unwrap();
+            assert_eq!((freed, open.start_ns()), (slot, id));
+            table.free(freed);
+            assert!(table.release(slot).is_none(), "there is none left to release");
+            let (next, open) = table.end(id).unwrap();
+            assert_eq!(open.start_ns(), 7);
+            table.free(next);
+        }
+        assert!(table.keep(ids[0]).is_none());
+        assert_is_empty(&table);
+        // Who lets go before the end leaves that to the span.
+        table.insert(ids[0]).unwrap();
+        let slot = table.keep(ids[0]).unwrap();
+        assert!(table.release(slot).is_none() && table.find(ids[0]).is_some());
+        table.free(table.end(ids[0]).unwrap().0);
+        assert_is_empty(&table);
+    }
+
+    #[track_caller]
+    fn assert_is_empty(table: &SpanTable) {
+        assert!(table.keys.iter().all(|key| key.load(Ordering::Relaxed) == 0));
+        assert_eq!(table.elsewhere.0.load(Ordering::Relaxed), 0);
+    }
+
+    /// Rounds in which a span is kept by threads that let go of it while it ends: each ends once, with what all of
+    /// them have done before, and none is left.
+    #[test]
+    fn whoever_is_the_last_ends_it() {
+        const HOLDERS: u64 = 3;
+        const ROUNDS: u64 = 3_000;
+        let (table, all_have) = (SpanTable::new(), Barrier::new(HOLDERS as usize + 1));
+        // The same id each time, beside one that has the first slot in every other round.
+        let (id, other) = (registry_id(1, 2, 3), registry_id(1, 2, 4));
+        let ended = |is_last: Option<(usize, &Open)>| {
+            let Some((slot, open)) = is_last else { return 0 };
+            assert!(open.holders.are_none());
+            open.fold_rest();
+            assert_eq!(u64::from(open.total().enters), HOLDERS, "it ends behind all that was put into it");
+            table.free(slot);
+            1
+        };
+        let rounds = |thread: u64| {
+            let mut count = 0;
+            for round in 0..ROUNDS {
+                let is_crowded = round % 2 == 0;
+                if thread == 0 {
+                    if is_crowded {
+                        table.insert(other).unwrap();
+                    }
+                    table.insert(id).unwrap().reset(0, 0);
+                }
+                all_have.wait();
+                let kept = (thread > 0).then(|| table.keep(id).unwrap());
+                all_have.wait();
+                count += match kept {
+                    None => ended(table.end(id)),
+                    Some(slot) => {
+                        table.at(slot).unwrap().add(false, &Stay { enters: 1, ..Stay::default() });
+                        ended(table.release(slot))
+                    }
+                };
+                all_have.wait();
+                if thread == 0 && is_crowded {
+                    table.free(table.end(other).unwrap().0);
+                }
+            }
+            count
+        };
+        let counts: Vec<u64> = thread::scope(|scope| {
+            let rounds = &rounds;
+            let running: Vec<_> = (0..=HOLDERS).map(|thread| scope.spawn(move || rounds(thread))).collect();
+            running.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(counts.iter().sum::<u64>(), ROUNDS, "{counts:?}");
+        assert_is_empty(&table);
     }
 
     #[test]
@@ -279,8 +417,7 @@ mod tests {
                 counts.iter().flatten().all(|&count| count == spans as usize),
                 "{threads} threads: {counts:?}"
             );
-            assert!(table.keys.iter().all(|key| key.load(Ordering::Relaxed) == 0));
-            assert_eq!(table.elsewhere.0.load(Ordering::Relaxed), 0);
+            assert_is_empty(&table);
         }
     }
 

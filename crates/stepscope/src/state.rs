@@ -81,7 +81,7 @@ fn find_open<'a>(
     key: u64,
 ) -> Option<&'a Open> {
     if !key::is_section(key) {
-        return recorder.open_span(key);
+        return recorder.kept_span(key);
     }
     let frame = frames.iter().rfind(|frame| frame.section.key == key)?;
     frame.open(owner, recorder)

@@ -144,7 +144,7 @@ where
 }
 
 /// The events of a log without what takes time.
-struct Timeless;
+pub(crate) struct Timeless;
 
 impl<S, N> fmt::FormatEvent<S, N> for Timeless
 where

@@ -22,6 +22,7 @@ mod memory;
 mod mixed;
 mod narrow;
 mod order;
+mod outlived;
 mod phases;
 mod plain;
 mod planted;
@@ -93,6 +94,12 @@ fn main() {
         "mixed" => mixed::run(),
         "narrow" => narrow::run(argument(1)),
         "order" => order::run(),
+        "outlived" => match argument(1) {
+            "log" => outlived::log(argument(2)),
+            "small" => outlived::small(number(2)),
+            "ids" => outlived::ids(number(2)),
+            _ => outlived::together(number(2), number(3) as usize),
+        },
         "phases" => phases::run(),
         "levels_between" => levels::between(argument(1)),
         "levels_within" => levels::within(),

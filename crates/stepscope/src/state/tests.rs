@@ -31,7 +31,7 @@ fn begin_span(state: &mut ThreadState, key: u64) {
 fn end_span(state: &mut ThreadState, key: u64) {
     assert!(state.leave(key));
     let recorder = Arc::clone(&state.recorder);
-    let (slot, open) = recorder.spans.find_slot(key).unwrap();
+    let (slot, open) = recorder.spans.end(key).unwrap();
     state.finish(open);
     recorder.spans.free(slot);
 }

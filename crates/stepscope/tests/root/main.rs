@@ -29,6 +29,7 @@ mod logs;
 mod memory;
 #[path = "../layer/narrow.rs"]
 mod narrow;
+mod outlived;
 #[path = "../layer/phases.rs"]
 mod phases;
 #[path = "../layer/plain.rs"]
