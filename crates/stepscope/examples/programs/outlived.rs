@@ -51,16 +51,32 @@ impl Random {
     }
 }
 
-/// `with` or `without` stepscope: spans that are given up in any order, each time with a word to the log.
+/// `with` or `without` stepscope around the log, or the log beside a layer: spans that are given up in any order, each time
+/// with a word to the log.
 pub(crate) fn log(with: &str) {
+    struct Nothing;
+    impl<S: tracing::Subscriber> tracing_subscriber::Layer<S> for Nothing {}
+
     let inner = tracing_subscriber::registry().with(log!(std::io::stderr));
-    let run = if with == "with" {
-        let (root, run) = stepscope::builder().subscriber(inner);
-        root.init();
-        Some(run)
-    } else {
-        inner.init();
-        None
+    let run = match with {
+        "with" => {
+            let (root, run) = stepscope::builder().subscriber(inner);
+            root.init();
+            Some(run)
+        }
+        "beside" => {
+            let (layer, run) = stepscope::builder().build();
+            inner.with(layer).init();
+            Some(run)
+        }
+        "beside_nothing" => {
+            inner.with(Nothing).init();
+            None
+        }
+        _ => {
+            inner.init();
+            None
+        }
     };
     let startup = seen!("startup").entered();
     let task = info_span!("task");

@@ -26,6 +26,14 @@ fn a_log_without_a_filter_is_unchanged() {
 }
 
 #[test]
+fn a_log_with_a_filter_says_what_it_says_beside_any_layer() {
+    let [beside, beside_nothing, alone] = ["beside", "beside_nothing", "without"]
+        .map(|with| Program::new(&["outlived", "log", with]).succeed().stderr);
+    assert_eq!(beside, beside_nothing);
+    assert_ne!(beside_nothing, alone, "spans that the filter hides are there as soon as another layer is");
+}
+
+#[test]
 fn a_log_with_a_filter_is_unchanged() {
     let directives = [
         "",
