@@ -1,7 +1,7 @@
 //! How many spans keep the record of one from ending, beside the span itself, which ends where its id is from: whichever
 //! is the last ends the record.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::sync::atomic::{AtomicU64, Ordering};
 
 /// The span has ended, and its record waits for its holders.
 const ENDED: u64 = 1;

@@ -58,6 +58,8 @@ use interests::{Interests, Wanted};
 /// - What begins inside of a span that only the inner subscriber has (of a higher level than is recorded), given as its
 ///   parent or entered on a thread where nothing else is, begins a trace of its own. The layer finds what is around it.
 /// - At most 65,536 spans are open at once; beyond, they are lost, and counted.
+/// - A second subscriber in the program (`with_default`) changes what a log with a filter of its own says, where stepscope is and
+///   where it is not.
 /// - An inner subscriber must say when a span has ended (`try_close`), as registries with a layer do. A `Registry` without any
 ///   keeps every span for good, and those around it with that, and nobody looks at them: it gets none.
 #[derive(Debug)]

@@ -5,6 +5,8 @@
 #[path = "../src/aggregate.rs"]
 #[expect(dead_code, reason = "the models use a part of it")]
 mod aggregate;
+#[path = "../src/holders.rs"]
+mod holders;
 #[path = "../src/ring.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
 mod ring;
@@ -67,6 +69,8 @@ mod sync {
 }
 
 use aggregate::{Aggregates, Ended, Sums};
+use holders::Holders;
+use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
@@ -261,5 +265,40 @@ fn what_a_thread_leaves_when_it_ends_is_complete() {
         assert!(write(ring, 0));
         retired.store(true, Ordering::Release);
         reader.join().unwrap();
+    });
+}
+
+/// A record that who ends it has alone.
+#[derive(Default)]
+struct Record {
+    holders: Holders,
+    used: UnsafeCell<()>,
+}
+
+#[test]
+fn whoever_is_the_last_ends_a_record_once_and_alone() {
+    model(3, || {
+        let record = Arc::new(Record::default());
+        record.holders.add();
+        record.holders.add();
+        let last = |record: &Record, is_last: &dyn Fn(&Holders) -> bool| {
+            record.used.with(|_| ());
+            let is_last = is_last(&record.holders);
+            if is_last {
+                // Complains of whoever uses it at the same time, or was not seen to have done with it.
+                record.used.with_mut(|_| ());
+            }
+            u32::from(is_last)
+        };
+        let releases: Vec<_> = (0..2)
+            .map(|_| {
+                let record = Arc::clone(&record);
+                thread::spawn(move || last(&record, &Holders::release))
+            })
+            .collect();
+        let ended = last(&record, &Holders::end);
+        let ended = releases.into_iter().fold(ended, |ended, release| ended + release.join().unwrap());
+        assert_eq!(ended, 1);
+        assert!(record.holders.are_none());
     });
 }

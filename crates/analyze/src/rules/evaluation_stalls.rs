@@ -23,7 +23,7 @@ pub(super) const RULE: Rule = Rule {
               evaluation steps counts with them where it says that it is for these, as waits of `stepscope::batches` and of a \
               `Loader` do. Where only some \
               ranks evaluate, it is theirs, as the others wait for them meanwhile; the gain is that of their steps. Evaluation that is \
-              a section and no steps is not judged: its input between steps is counted as evaluation, and inside of a training step \
+              a section and no steps is not judged, only told: its input between steps is counted as evaluation, and inside of a training step \
               as that step's.",
         advice: "Load evaluation's batches in threads of their own, as those of training; read and prepare the held-out samples \
                  once, and keep them; evaluate on fewer of them, or less often.",
@@ -61,7 +61,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::fine("all steps are evaluation, which the other rules judge");
     }
     let Some(evaluation) = Steps::beside(summary, Mode::Eval) else {
-        return Verdict::fine("no steps are evaluation");
+        return without_steps(summary, &training, thresholds);
     };
     let those = Evaluating::of(summary, &training);
     let between_ns = evaluation.mode.input_between_ns;
@@ -124,6 +124,23 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ),
         predicted_gain: Some(gain),
     }])
+}
+
+/// Where no steps are evaluation: what sections between the steps are is told, and no more.
+fn without_steps(summary: &Summary, training: &Steps<'_>, thresholds: &Thresholds) -> Verdict {
+    let rows = summary.outside.iter();
+    let evaluates = rows.filter(|row| row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Evaluation)));
+    let section_ns = evaluates.fold(0u64, |sum, row| sum.saturating_add(row.stats.total));
+    let share = section_ns as f64 / training.total_ns().saturating_add(section_ns).max(1) as f64;
+    if share < thresholds.min_share {
+        return Verdict::fine("no steps are evaluation");
+    }
+    Verdict::unknown(format!(
+        "{} of the training time is evaluation between the steps, {} of it, and what it waits for is not known: make each of its \
+         batches a step (`step!(n, mode = eval)`)",
+        percent(share),
+        duration(section_ns)
+    ))
 }
 
 const SHARED: &str = " The other ranks may wait for it meanwhile: let each evaluate a part of the samples.";

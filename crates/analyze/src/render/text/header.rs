@@ -37,7 +37,7 @@ pub(super) fn render(report: &Report, page: &mut Page) {
             &format!("{}{}", parts.join(", "), of.unwrap_or_default()),
         );
     }
-    let parts = throughput(&summary.throughput, summary.coverage.partly_read().is_some());
+    let parts = throughput(&summary.throughput, report.run.ranks, summary.coverage.partly_read().is_some());
     if !parts.is_empty() {
         page.paragraph(Look::Plain, "Throughput  ", &parts.join(", "));
     }
@@ -118,15 +118,16 @@ fn ranks(run: &Run) -> String {
 }
 
 /// Rates by the clock are those of the steps read, so they are lower bounds where others were done meanwhile.
-fn throughput(done: &Throughput, is_bound: bool) -> Vec<String> {
+fn throughput(done: &Throughput, ranks: u64, is_bound: bool) -> Vec<String> {
     let mut parts = Vec::new();
+    let place = if ranks > 1 { "inside steps on each rank" } else { "inside steps" };
     let bound = if is_bound { "at least " } else { "" };
     let kinds = [
         ("samples", done.samples_per_second, done.samples_per_step_second),
         ("tokens", done.tokens_per_second, done.tokens_per_step_second),
     ];
     for (name, elapsed, stepping) in kinds {
-        let inside = stepping.map(|inside| format!("{} inside steps", rate(inside, name)));
+        let inside = stepping.map(|inside| format!("{} {place}", rate(inside, name)));
         match elapsed {
             Some(per_second) => {
                 let inside = inside.map(|inside| format!(" ({inside})"));

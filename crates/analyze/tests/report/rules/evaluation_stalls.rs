@@ -1,7 +1,7 @@
 //! Fixtures of `evaluation_stalls`.
 
 use serde_json::json;
-use stepscope_analyze::summary::{PhaseName, PhaseTime};
+use stepscope_analyze::summary::{OutsideRow, PhaseName, PhaseTime};
 use stepscope_core::Phase;
 
 use super::{fine, found, unknown};
@@ -59,6 +59,22 @@ fn evaluation_is_judged_by_what_it_takes_of_the_training_time() {
     let training = || Run::of(100, 10 * MS).phase(Phase::Forward, "forward", 9 * MS);
     let evaluation = |steps, wait_ns| Run::of(steps, 10 * MS).phase(Phase::DataWait, "data_wait", wait_ns);
     assert_eq!(fine(RULE, &healthy().build()), "no steps are evaluation");
+    // One second of training; sections of evaluation between its steps.
+    let sections = |ns: u64| {
+        let mut summary = training().build();
+        summary.outside = vec![OutsideRow {
+            phase: Some(PhaseName::Known(Phase::Evaluation)),
+            stats: same(5, ns),
+            exposed_ns: 5 * ns,
+        }];
+        summary
+    };
+    assert_eq!(fine(RULE, &sections(10 * MS)), "no steps are evaluation");
+    assert_eq!(
+        unknown(RULE, &sections(200 * MS)),
+        "50 % of the training time is evaluation between the steps, 1.00 s of it, and what it waits for is not known: make each of its \
+         batches a step (`step!(n, mode = eval)`)"
+    );
     // 20 of 1,020 ms, however much of it waits.
     let rare = training().evaluation(evaluation(2, 9 * MS)).build();
     assert_eq!(fine(RULE, &rare), "2.0 % of the training time is evaluation steps");
