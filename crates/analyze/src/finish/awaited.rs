@@ -1,6 +1,5 @@
 //! What loaders did after warm-up, and at the times at which they were waited for.
 
-use super::lifetimes::Lifetimes;
 use super::{narrow, share};
 use crate::batches::{Held, LoaderAcc, Made, WorkerAcc};
 use crate::by_time::ByTime;
@@ -53,8 +52,8 @@ impl Steady {
         let produce_mean_ns = sum.making_ns.checked_div(sum.batches)?;
         let of = |says: bool| {
             let workers = self.workers.iter().filter(|worker| worker.2 || !says);
-            let times = Lifetimes::of(workers.map(|&(first_ns, last_ns, _)| (first_ns, last_ns)));
-            times.total_ns.saturating_sub(longest_ns.into())
+            let times_ns = workers.map(|worker| u128::from(worker.1.saturating_sub(worker.0)));
+            times_ns.fold(0u128, u128::saturating_add).saturating_sub(longest_ns.into())
         };
         let (possible, slots) = (of(false), of(true));
         Some(AfterWarmup {

@@ -7,7 +7,7 @@ use super::{narrow, share};
 pub(super) struct Lifetimes {
     threads: u64,
     /// Summed.
-    pub(super) total_ns: u128,
+    total_ns: u128,
     /// For which there was any.
     covered_ns: u128,
 }

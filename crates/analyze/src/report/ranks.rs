@@ -22,6 +22,17 @@ const NAMED_FROM: f64 = 1.5;
 const UNKNOWN_WAITS: &str = "is what ranks may wait for it on others, as no section of communication or \
                              synchronization tells how long they do";
 
+/// Those with steady steps, each with its rank: nothing where there are fewer than two, where it is not known which they are, and
+/// where they do steps of their own.
+pub(crate) fn together(summary: &Summary) -> Option<Vec<(i64, &InstanceRow)>> {
+    let with_steps = summary.instances.iter().filter(|row| row.steps.count > 0);
+    let rows: Vec<(i64, &InstanceRow)> =
+        with_steps.map(|row| Some((row.resource.rank?, row))).collect::<Option<_>>()?;
+    let names: BTreeSet<i64> = rows.iter().map(|row| row.0).collect();
+    let are_apart = summary.primary()?.are_steps_apart();
+    (rows.len() > 1 && names.len() == rows.len() && !are_apart).then_some(rows)
+}
+
 /// Ranks that do steps together.
 pub(super) struct Ranks<'a> {
     /// Those with steady steps, each with its rank.
@@ -31,16 +42,9 @@ pub(super) struct Ranks<'a> {
 }
 
 impl<'a> Ranks<'a> {
-    /// Nothing where there are fewer than two, where it is not known which they are, and where they do steps of their own.
+    /// Nothing where none do steps [`together`].
     pub(super) fn of(summary: &'a Summary) -> Option<Self> {
-        let mode = summary.primary()?;
-        let with_steps = summary.instances.iter().filter(|row| row.steps.count > 0);
-        let rows: Vec<(i64, &InstanceRow)> =
-            with_steps.map(|row| Some((row.resource.rank?, row))).collect::<Option<_>>()?;
-        let names: BTreeSet<i64> = rows.iter().map(|row| row.0).collect();
-        if rows.len() < 2 || names.len() < rows.len() || mode.are_steps_apart() {
-            return None;
-        }
+        let rows = together(summary)?;
         let (mut sum_ns, mut steps) = (0u128, 0u128);
         for (_, row) in &rows {
             let waits_ns = [Phase::Communication, Phase::Synchronization]

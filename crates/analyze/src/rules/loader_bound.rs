@@ -2,7 +2,8 @@
 //! is the business of `input_bound`.
 
 use super::common::others::Others;
-use super::{Config, Doc, Rule, Steps, input_bound};
+use super::input_bound::{self, Judged};
+use super::{Config, Doc, Rule, Steps};
 use crate::report::units::percent;
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
@@ -46,55 +47,85 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-fn check(summary: &Summary, config: &Config) -> Verdict {
+/// What ranks wait for batches.
+struct Waits<'a> {
+    steps: Steps<'a>,
+    loaders: Judged,
+    ranks: u64,
+    /// In a step for their own.
+    own_ns: u64,
+    /// And for those of others, at most.
+    others_ns: u64,
+}
+
+impl Waits<'_> {
+    fn all_ns(&self) -> u64 {
+        self.own_ns.saturating_add(self.others_ns)
+    }
+
+    /// A time of a step as a share of it.
+    fn share(&self, ns: u64) -> f64 {
+        ns as f64 / self.steps.mean_ns().max(1) as f64
+    }
+}
+
+/// Where that is a finding; else why not.
+fn waits<'a>(summary: &'a Summary, config: &Config) -> Result<Waits<'a>, Verdict> {
     let thresholds = &config.loader_bound;
-    let steps = match Steps::read(summary, thresholds.min_steps).and_then(Steps::with_phases) {
-        Ok(steps) => steps,
-        Err(verdict) => return verdict,
-    };
+    let steps = Steps::read(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
     let Some(others) = Others::of(summary, &steps) else {
-        return Verdict::fine("no ranks are known to do steps together");
+        return Err(Verdict::fine("no ranks are known to do steps together"));
     };
     let Some(loaders) = input_bound::judged(summary, &steps, &config.input_bound) else {
-        return Verdict::fine("no batches of loader threads were read");
+        return Err(Verdict::fine("no batches of loader threads were read"));
     };
     if loaders.busy_share < thresholds.busy_share
         || loaders.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
         || loaders.unused > 0
     {
-        return Verdict::fine(format!(
+        return Err(Verdict::fine(format!(
             "loaders have time to spare: they are busy {}",
             percent(loaders.busy_share)
-        ));
+        )));
     }
     let own_ns = steps.per_step(steps.exposed_ns(WAITING));
     let others_ns = own_ns.saturating_mul(others.ranks - 1).min(others.waits_ns);
-    let (mean_ns, all_ns) = (steps.mean_ns(), own_ns.saturating_add(others_ns));
-    let share = |ns: u64| ns as f64 / mean_ns.max(1) as f64;
-    if share(all_ns) < thresholds.min_share || others_ns <= own_ns {
-        return Verdict::fine(format!(
+    let waits = Waits { steps, loaders, ranks: others.ranks, own_ns, others_ns };
+    if waits.share(waits.all_ns()) < thresholds.min_share || others_ns <= own_ns {
+        return Err(Verdict::fine(format!(
             "loaders are busy all the time; ranks wait for other ranks' batches for {} of {} at most",
-            percent(share(others_ns)),
-            steps.base().as_str()
-        ));
+            percent(waits.share(others_ns)),
+            waits.steps.base().as_str()
+        )));
     }
-    let Some(mut gain) = Gain::upper_bound(all_ns, mean_ns).map(|gain| gain.of(steps.base())) else {
+    Ok(waits)
+}
+
+fn check(summary: &Summary, config: &Config) -> Verdict {
+    let waits = match waits(summary, config) {
+        Ok(waits) => waits,
+        Err(verdict) => return verdict,
+    };
+    let Waits { steps, loaders, own_ns, others_ns, .. } = &waits;
+    let share = |ns: u64| waits.share(ns);
+    let gain = Gain::upper_bound(waits.all_ns(), steps.mean_ns());
+    let Some(mut gain) = gain.map(|gain| gain.of(steps.base())) else {
         return Verdict::unknown("steps have no duration");
     };
     gain.because = Some(format!(
         "{} is waiting for a batch; {} is what ranks may wait for those of others",
-        percent(share(own_ns)),
-        percent(share(others_ns))
+        percent(share(*own_ns)),
+        percent(share(*others_ns))
     ));
     let evidence = Evidence::new()
-        .with("waiting_share", rounded(share(own_ns), 6))
-        .with("others_waiting_share", rounded(share(others_ns), 6))
-        .with("ranks", others.ranks)
+        .with("waiting_share", rounded(share(*own_ns), 6))
+        .with("others_waiting_share", rounded(share(*others_ns), 6))
+        .with("ranks", waits.ranks)
         .with("workers_busy_share", rounded(loaders.busy_share, 6));
     Verdict::Found(vec![Finding {
         title: format!(
             "Ranks wait for each other's batches: {} of {} at most.",
-            percent(share(all_ns)),
+            percent(share(waits.all_ns())),
             steps.base().as_str()
         ),
         severity: gain.severity(),
@@ -114,8 +145,5 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
 
 /// What ranks may wait in a step for the batches of others, where that is a finding.
 pub(super) fn others_ns(summary: &Summary, config: &Config) -> Option<u64> {
-    let Verdict::Found(findings) = check(summary, config) else { return None };
-    let gain = findings.into_iter().next()?.predicted_gain?;
-    let steps = Steps::read(summary, config.loader_bound.min_steps).ok()?;
-    Some(gain.direct_ns.saturating_sub(steps.per_step(steps.exposed_ns(WAITING))))
+    waits(summary, config).ok().map(|waits| waits.others_ns)
 }

@@ -1,9 +1,7 @@
 //! What ranks that do steps together wait for each other.
 
-use std::collections::BTreeSet;
-
 use super::super::Steps;
-use crate::report::ranks::is_waiting;
+use crate::report::ranks::{is_waiting, together};
 use crate::summary::Summary;
 
 /// Ranks that do their steps together.
@@ -16,14 +14,9 @@ pub(in crate::rules) struct Others {
 }
 
 impl Others {
-    /// Nothing where there are fewer than two, where it is not known which they are, and where they do steps of their own.
+    /// Nothing where none do steps together, or only sums tell of these.
     pub(in crate::rules) fn of(summary: &Summary, steps: &Steps<'_>) -> Option<Self> {
-        let rows = || summary.instances.iter().filter(|row| row.steps.count > 0);
-        let names: Option<BTreeSet<i64>> = rows().map(|row| row.resource.rank).collect();
-        let ranks = names?.len();
-        if ranks < 2 || rows().count() != ranks || steps.mode.are_steps_apart() || steps.sums.is_some() {
-            return None;
-        }
+        let ranks = together(summary).filter(|_| steps.sums.is_none())?.len();
         let waiting = summary.sections.iter().filter(|row| row.phase.as_ref().is_some_and(is_waiting));
         let waited_ns = waiting.fold(0u64, |sum, row| {
             let part = row.in_mode(steps.mode.mode).map(|part| part.after_warmup());
