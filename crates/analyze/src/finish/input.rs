@@ -196,6 +196,9 @@ fn lifetimes(part: &LoaderAcc) -> Lifetimes {
 /// The process whose workers are slowest together, where that is by a quarter slower than usual; of equals the lowest
 /// rank.
 fn slowest(parts: &[(Maker<'_>, &LoaderAcc)], from_ns: u64) -> Option<SlowestProcess> {
+    if parts.len() < 2 {
+        return None;
+    }
     let process = |((instance, _), part): &(Maker<'_>, &LoaderAcc)| {
         let then = awaited::Steady::of(std::iter::once(*part), from_ns).figures()?;
         let workers_at_once = lifetimes(part).at_once()?;

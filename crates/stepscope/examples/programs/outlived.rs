@@ -16,6 +16,7 @@ use tracing_subscriber::{Layer as _, fmt};
 
 use crate::around::Timeless;
 use crate::say;
+use crate::storm::Random;
 
 macro_rules! seen {
     ($($more:tt)*) => { info_span!(target: "seen", $($more)*) };
@@ -38,17 +39,6 @@ fn record(builder: Builder) -> Guard {
     let (root, run) = builder.subscriber(tracing_subscriber::registry().with(log!(std::io::sink)));
     root.init();
     run
-}
-
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 33) % bound
-    }
 }
 
 /// `with` or `without` stepscope around the log, or the log beside a layer: spans that are given up in any order, each time
@@ -93,7 +83,7 @@ pub(crate) fn log(with: &str) {
 fn at_random(random: &mut Random) -> u64 {
     let (mut open, mut entered, mut count) = (Vec::<Span>::new(), Vec::<EnteredSpan>::new(), 0);
     for number in 0..4_000_u64 {
-        let some = random.below(open.len().max(1) as u64) as usize;
+        let some = random.below(open.len().max(1));
         match random.below(8) {
             what @ 0..=3 => {
                 let around = open.get(some).filter(|_| random.below(3) == 0);

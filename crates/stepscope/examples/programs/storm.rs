@@ -16,7 +16,7 @@ const THREADS: u64 = 8;
 const MAX_DEPTH: usize = 6;
 
 /// SplitMix64.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -27,7 +27,7 @@ impl Random {
         value ^ (value >> 31)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         (self.next() % bound as u64) as usize
     }
 }
