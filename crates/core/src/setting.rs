@@ -20,6 +20,8 @@ pub enum Takes {
     List,
     /// A whole number, 0 or more.
     Number,
+    /// A whole number, 1 or more.
+    Positive,
     /// `true` or `false`, which the variable has as `on` and `off`.
     Switch,
 }
@@ -32,6 +34,7 @@ impl Takes {
             Self::Text => "a string",
             Self::List => "a string or a list of strings without commas",
             Self::Number => "a whole number, 0 or more",
+            Self::Positive => "a whole number, 1 or more",
             Self::Switch => "true or false",
         }
     }
@@ -87,7 +90,7 @@ pub const SETTINGS: &[Setting] = &[
     ),
     setting("protocol", "OTEL_EXPORTER_OTLP_PROTOCOL", None, Takes::Text, "\"grpc\""),
     setting("compression", "OTEL_EXPORTER_OTLP_COMPRESSION", None, Takes::Text, "\"gzip\""),
-    setting("timeout", "OTEL_EXPORTER_OTLP_TIMEOUT", None, Takes::Number, "2_000"),
+    setting("timeout", "OTEL_EXPORTER_OTLP_TIMEOUT", None, Takes::Positive, "2_000"),
     setting("service_name", "OTEL_SERVICE_NAME", Some("service_name"), Takes::Text, "\"trainer\""),
     setting("ring_bytes", "STEPSCOPE_RING_BYTES", Some("ring_bytes"), Takes::Number, "4_194_304"),
     setting("overflow", "STEPSCOPE_OVERFLOW", Some("overflow"), Takes::Text, "\"steps\""),
@@ -95,7 +98,7 @@ pub const SETTINGS: &[Setting] = &[
         "aggregate_interval",
         "OTEL_METRIC_EXPORT_INTERVAL",
         Some("aggregate_interval"),
-        Takes::Number,
+        Takes::Positive,
         "60_000",
     ),
     setting("exit_timeout", "STEPSCOPE_EXIT_TIMEOUT", Some("exit_timeout"), Takes::Number, "5_000"),

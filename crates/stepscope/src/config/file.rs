@@ -168,7 +168,9 @@ fn unknown(key: &str) -> String {
 fn text(takes: Takes, value: &Value) -> Option<String> {
     match (takes, value) {
         (Takes::Text | Takes::List, Value::Text(text)) => Some(text.clone()),
-        (Takes::Number, Value::Number(number)) => Some(number.to_string()),
+        (Takes::Number, Value::Number(number)) | (Takes::Positive, Value::Number(number @ 1..)) => {
+            Some(number.to_string())
+        }
         (Takes::Switch, Value::Switch(yes)) => Some(if *yes { "on" } else { "off" }.to_owned()),
         (Takes::List, Value::List(items)) => {
             let part = |item: &Value| match item {
@@ -231,6 +233,11 @@ mod tests {
             ("level.name = \"basic\"", "s.toml:3: level is no table"),
             ("sums = \"off\"", "s.toml:3: sums = \"off\" is not true or false"),
             ("dir_bytes = -1", "s.toml:3: dir_bytes = -1 is not a whole number, 0 or more"),
+            (
+                "aggregate_interval = -1",
+                "s.toml:3: aggregate_interval = -1 is not a whole number, 1 or more: ignored; an example is ",
+            ),
+            ("timeout = 0", "s.toml:3: timeout = 0 is not a whole number, 1 or more"),
             ("dir_bytes = 1.5", "s.toml:3: dir_bytes = 1.5 is not a whole number"),
             ("step_span = [\"a,b\"]", "s.toml:3: step_span = [\"a,b\"] is not a string or a list"),
             ("step_span = [1]", "s.toml:3: step_span = [1] is not a string or a list"),
