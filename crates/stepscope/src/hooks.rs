@@ -72,9 +72,27 @@ impl Hooks {
         self.recorder.as_ref().is_some_and(|recorder| recorder.own_spans.is_used())
     }
 
-    /// A span that another subscriber has given the id `key`.
+    /// A span that another subscriber has given the id `key`, which tells us of its end behind those of all spans inside.
     #[inline]
     pub(crate) fn new_span(&self, attributes: &Attributes<'_>, key: u64, further: Further<'_>) {
+        self.begin_for_other(attributes, key, further, |_, _, _, _| ());
+    }
+
+    /// As [`new_span`](Self::new_span), where it does not: when a span ends there says nothing of what begins inside only here, and
+    /// the end of its last child may be told behind its own.
+    #[inline]
+    pub(crate) fn new_inner_span(&self, attributes: &Attributes<'_>, key: u64) {
+        self.begin_for_other(attributes, key, &|_| None, keep_around);
+    }
+
+    #[inline]
+    fn begin_for_other(
+        &self,
+        attributes: &Attributes<'_>,
+        key: u64,
+        further: Further<'_>,
+        keep_around: impl FnOnce(&Recorder, &ThreadState, &Open, u64),
+    ) {
         let Some(recorder) = self.beginning() else { return };
         let _own = memory::own_call();
         if *attributes.metadata().level() > recorder.config.max_level {
@@ -86,9 +104,7 @@ impl Hooks {
         };
         let begun = thread::with(recorder, |state| {
             let around = begin(recorder, state, attributes, open, further)?;
-            if recorder.own_spans.is_used() {
-                hold_own(recorder, state, open, around);
-            }
+            keep_around(recorder, state, open, around);
             Some(())
         });
         match begun {
@@ -128,13 +144,7 @@ impl Hooks {
                 state.slots.free(&recorder.own_spans, place);
                 return None;
             };
-            hold_own(recorder, state, open, around);
-            if open.held() == 0 && around != 0 && !key::is_section(around) {
-                // A span of another subscriber: it ends there when it will, and its record not before this one.
-                if let Some(slot) = recorder.spans.keep(around) {
-                    open.set_held_around(key::of_slot(slot));
-                }
-            }
+            keep_around(recorder, state, open, around);
             Some(key)
         });
         match begun {
@@ -326,13 +336,23 @@ fn leaving_around(recorder: &Recorder, mut key: u64) -> Option<u64> {
     Some(key)
 }
 
-/// Has a new span keep the span around it from ending, if that one has an id of ours. `around`: the key of the section
-/// around it.
+/// Has a new span keep the record of the span around it from ending. `around`: the key of the section around it.
 #[inline]
-fn hold_own(recorder: &Recorder, state: &ThreadState, open: &Open, around: u64) {
-    let around = if key::is_section(around) { state.innermost_span().unwrap_or(0) } else { around };
-    if key::is_own_span(around) && recorder.own_spans.hold(around) {
-        open.set_held(around);
+fn keep_around(recorder: &Recorder, state: &ThreadState, open: &Open, around: u64) {
+    let span = if key::is_section(around) { state.innermost_span().unwrap_or(0) } else { around };
+    if key::is_own_span(span) {
+        if recorder.own_spans.hold(span) {
+            open.set_held(span);
+        }
+    } else if span != 0
+        && let Some(slot) = recorder.spans.keep(span)
+    {
+        // A span of another subscriber: it ends there when it will, and its id leads to nothing then.
+        let slot = key::of_slot(slot);
+        open.set_held(slot);
+        if span == around {
+            open.set_around(slot);
+        }
     }
 }
 

@@ -377,12 +377,6 @@ impl Open {
         self.held.set(key);
     }
 
-    /// As [`set_held`](Self::set_held), of the section around it, which that key leads to when its own does not any more.
-    pub(crate) fn set_held_around(&self, key: u64) {
-        self.held.set(key);
-        self.around.set(key);
-    }
-
     /// The key of the span whose record does not end before this one; 0 without one.
     #[inline]
     pub(crate) fn held(&self) -> u64 {
@@ -403,6 +397,11 @@ impl Open {
     pub(crate) fn may_be_small(&self, around: u64) {
         self.around.set(around);
         self.inside.set(0);
+    }
+
+    /// Another key of the section around, for one that may be too small.
+    pub(crate) fn set_around(&self, key: u64) {
+        self.around.set(key);
     }
 
     /// The key of the section around one that may be too small.

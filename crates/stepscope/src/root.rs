@@ -178,7 +178,7 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
         if self.is_wanted(attributes.metadata())
             && let Some(id) = self.new_inner_span(attributes)
         {
-            self.hooks.new_span(attributes, id.into_u64(), &|_| None);
+            self.hooks.new_inner_span(attributes, id.into_u64());
             return id;
         }
         Id::from_u64(self.hooks.new_own_span(attributes))

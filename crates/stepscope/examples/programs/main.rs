@@ -37,25 +37,31 @@ mod tracked;
 mod unusual;
 mod unwinding;
 mod volume;
+mod way;
 #[cfg(feature = "fmt")]
 mod with_ids;
+
+use way::Way;
 
 #[global_allocator]
 static ALLOC: stepscope::Alloc = stepscope::Alloc::system();
 
 /// Whether the programs record through the root subscriber, and not through the layer.
 fn is_root() -> bool {
-    std::env::var("PROGRAMS_WAY").is_ok_and(|way| way == "root")
+    Way::of_environment().is_root()
 }
 
 /// Records with these settings, by the way that was asked for.
 fn install(builder: stepscope::Builder) -> stepscope::Guard {
-    if is_root() { builder.install_root() } else { builder.install() }
+    Way::of_environment().install(builder)
 }
 
 /// Records with the defaults and the environment's settings.
 fn start() -> stepscope::Guard {
-    if is_root() { install(stepscope::builder()) } else { stepscope::init() }
+    match Way::of_environment() {
+        Way::Layer => stepscope::init(),
+        way => way.install(stepscope::builder()),
+    }
 }
 
 /// Says what the program itself counted or measured.
@@ -98,6 +104,7 @@ fn main() {
             "log" => outlived::log(argument(2)),
             "small" => outlived::small(number(2)),
             "ids" => outlived::ids(number(2)),
+            "between" => outlived::between(number(2)),
             _ => outlived::together(number(2), number(3) as usize),
         },
         "phases" => phases::run(),

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::sync::{Barrier, Mutex};
 use std::time::Duration;
 
-use stepscope::{Builder, Filter, Guard, step};
+use stepscope::{Builder, Filter, Guard, section, step};
 use tracing::span::EnteredSpan;
 use tracing::{Span, error, info, info_span, warn};
 use tracing_subscriber::filter::{LevelFilter, Targets};
@@ -130,6 +130,12 @@ pub(crate) fn small(rounds: u64) {
         drop(hollow);
         drop(other);
 
+        // The end of the first comes with that of the second.
+        let hollow = seen!("hollow", round);
+        let small = hollow.in_scope(|| seen!("small", round));
+        drop(hollow);
+        drop(small);
+
         let first = seen!("first", round);
         let second = info_span!(parent: &first, "second", round);
         let third = seen!(parent: &second, "third", round);
@@ -138,6 +144,33 @@ pub(crate) fn small(rounds: u64) {
         drop(second);
         drop(third);
         fourth.in_scope(|| error!("it has failed"));
+    }
+    drop(run);
+}
+
+/// Spans that both want inside of such ones, and sections between them; what is in the innermost goes on elsewhere when all
+/// around has been left.
+pub(crate) fn between(rounds: u64) {
+    let run = record(stepscope::builder().filter(Filter::new().without_name("left_out")));
+    for round in 0..rounds {
+        let request = seen!("request", round).entered();
+        let inner = seen!("handler").entered();
+        let task = info_span!("task", round);
+        drop(inner);
+        let left_out = seen!("left_out").entered();
+        let deep_left_out = seen!("left_out");
+        drop(left_out);
+        let section = section!("prepare");
+        let prepared = info_span!("prepared", round);
+        drop(section);
+        drop(request);
+        let elsewhere = move || {
+            deep_left_out.in_scope(|| error!("in what is left out"));
+            drop(deep_left_out);
+            task.in_scope(|| info_span!("write", round).in_scope(|| ()));
+            prepared.in_scope(|| info_span!("use", round).in_scope(|| ()));
+        };
+        std::thread::Builder::new().name("elsewhere".into()).spawn(elsewhere).unwrap().join().unwrap();
     }
     drop(run);
 }

@@ -5,9 +5,9 @@
 //! - `soak threads SPANS`: so many spans on threads that come and go, counted on both sides.
 //! - `soak levels STEPS [SEED]`: so many steps on each of three threads, while another one changes the level all the time.
 //!
-//! With `PROGRAMS_WAY=root` they are recorded through the root subscriber, and else through the layer. Files go to
-//! `STEPSCOPE_DIR`, or to a directory that is gone afterwards. Fails by a panic; else says what it did, as lines
-//! `= name value`.
+//! With `PROGRAMS_WAY=root` they are recorded through the root subscriber, with `root_all`, `root_even` or
+//! `root_odd` through one around a registry that has all spans or some, and else through the layer. Files go to `STEPSCOPE_DIR`, or to a directory that is gone afterwards. Fails by
+//! a panic; else says what it did, as lines `= name value`.
 #![expect(clippy::print_stdout, reason = "standard output is how it reports what it did")]
 #![expect(clippy::unwrap_used, reason = "what cannot go on fails")]
 
@@ -18,23 +18,21 @@ mod play;
 mod received;
 mod sequences;
 mod threads;
+#[path = "../programs/way.rs"]
+mod way;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use received::{Keep, Received};
+use way::Way;
 
 /// Longer than anything takes on any machine: who waits for this waits for ever.
 const FOR_EVER: Duration = Duration::from_secs(600);
 
 /// Something has been done: for the watchdog.
 static PROGRESS: AtomicU64 = AtomicU64::new(0);
-
-/// Whether spans are recorded through the root subscriber.
-fn is_root() -> bool {
-    std::env::var("PROGRAMS_WAY").is_ok_and(|way| way == "root")
-}
 
 /// Says what was counted or measured.
 fn say(name: &str, value: u64) {
@@ -51,7 +49,7 @@ fn start<K: Keep>(received: &Received<K>) -> (stepscope::Guard, Option<tempfile:
         directory = Some(own);
     }
     let builder = builder.exporter(Received(Arc::clone(&received.0)));
-    (if is_root() { builder.install_root() } else { builder.install() }, directory)
+    (Way::of_environment().install(builder), directory)
 }
 
 /// Ends the process when nothing has been done for ever, as after a deadlock.

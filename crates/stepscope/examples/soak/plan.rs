@@ -4,6 +4,8 @@
 
 use std::collections::HashMap;
 
+use crate::way::Way;
+
 /// Threads that play together.
 pub(crate) const THREADS: usize = 8;
 
@@ -116,6 +118,20 @@ pub(crate) struct Follow {
     pub(crate) is_sure: bool,
 }
 
+/// By the registry, and by the recorder: how many spans keep one from ending.
+#[derive(Debug, Clone, Copy, Default)]
+struct Holds {
+    registry: u32,
+    recorder: u32,
+}
+
+/// By the registry, and by the recorder: what a span keeps from ending.
+#[derive(Debug, Clone, Copy, Default)]
+struct Kept {
+    registry: Option<usize>,
+    recorder: Option<usize>,
+}
+
 /// A span, and what must come of it.
 #[derive(Debug)]
 pub(crate) struct Modelled {
@@ -137,10 +153,12 @@ pub(crate) struct Modelled {
     depth: usize,
     handles: u32,
     stays: u32,
-    /// Spans that keep it from ending.
-    holds: u32,
-    held: Option<usize>,
+    /// Spans that keep it from ending, and what it keeps.
+    holds: Holds,
+    kept: Kept,
     continuation: Option<usize>,
+    /// Nobody has it any more but who keeps its record; and its record has ended, too.
+    has_left: bool,
     has_closed: bool,
     /// Operations on it so far, and up to the last one that needed it for itself.
     touched: u32,
@@ -184,8 +202,7 @@ struct Maker<'a> {
     plan: &'a mut Plan,
     paths: &'a mut Paths,
     random: Random,
-    /// Whether spans are kept by a registry, which takes what was entered again for what it was.
-    has_registry: bool,
+    way: Way,
     thread: usize,
     /// What is entered on each thread.
     stacks: [Vec<usize>; THREADS],
@@ -195,11 +212,11 @@ struct Maker<'a> {
 }
 
 impl Plan {
-    pub(crate) fn add(&mut self, paths: &mut Paths, seed: u64, has_registry: bool) {
+    pub(crate) fn add(&mut self, paths: &mut Paths, seed: u64, way: Way) {
         let random = Random(seed);
         let (handled, all) = (Vec::new(), Vec::new());
         let stacks = std::array::from_fn(|_| Vec::new());
-        let mut maker = Maker { plan: self, paths, random, has_registry, thread: 0, stacks, handled, all };
+        let mut maker = Maker { plan: self, paths, random, way, thread: 0, stacks, handled, all };
         // Some are long.
         let operations = match maker.random.below(16) {
             0 => maker.random.below(400),
@@ -225,14 +242,30 @@ impl Maker<'_> {
         self.stacks[self.thread].last().copied()
     }
 
-    /// The span that a contextual one keeps from ending.
-    fn kept(&self) -> Option<usize> {
+    /// Whether a registry has the span.
+    fn is_registered(&self, span: usize) -> bool {
+        let kind = self.plan.spans[span].kind;
+        !kind.is_section() && self.way.has_registered(kind.name())
+    }
+
+    /// What a span inside of what is current keeps from ending, in a registry and in the recorder.
+    fn around(&self) -> Kept {
         let stack = &self.stacks[self.thread];
+        // A registry takes what was entered again for what it was.
         let is_first = |&(at, span): &(usize, &usize)| !stack[..at].contains(span);
-        let spans = stack.iter().enumerate().filter(|&(_, &span)| !self.plan.spans[span].kind.is_section());
-        match self.has_registry {
-            true => spans.filter(is_first).map(|(_, &span)| span).next_back(),
-            false => spans.map(|(_, &span)| span).next_back(),
+        let registered = stack.iter().enumerate().filter(|&(_, &span)| self.is_registered(span));
+        let mut spans = stack.iter().rev().filter(|&&span| !self.plan.spans[span].kind.is_section());
+        Kept {
+            registry: registered.filter(is_first).map(|(_, &span)| span).next_back(),
+            recorder: spans.next().copied(),
+        }
+    }
+
+    /// Of these, what a span of that name keeps.
+    fn kept_by(&self, name: &str, around: Kept) -> Kept {
+        Kept {
+            registry: around.registry.filter(|_| self.way.has_registered(name)),
+            recorder: around.recorder.filter(|_| self.way.is_root()),
         }
     }
 
@@ -257,9 +290,9 @@ impl Maker<'_> {
         self.plan.traces.len() - 1
     }
 
-    fn make(&mut self, kind: Kind, parent: Option<usize>, held: Option<usize>) -> usize {
-        let around = parent.map(|parent| (parent, self.span(parent).trace, self.span(parent).continuation));
-        let (trace, is_part) = match around {
+    fn make(&mut self, kind: Kind, parent: Option<usize>, around: Kept) -> usize {
+        let inside = parent.map(|parent| (parent, self.span(parent).trace, self.span(parent).continuation));
+        let (trace, is_part) = match inside {
             None => (self.new_trace(), false),
             Some((_, trace, _)) if !self.plan.traces[trace].has_ended => (trace, false),
             // What is inside of a span whose trace has ended goes on in another one, as long as the span is there.
@@ -276,8 +309,12 @@ impl Maker<'_> {
             None => (None, 1),
         };
         let path = self.paths.child(path, kind);
-        if let Some(held) = held {
-            self.span(held).holds += 1;
+        let kept = self.kept_by(kind.name(), around);
+        if let Some(around) = kept.registry {
+            self.span(around).holds.registry += 1;
+        }
+        if let Some(around) = kept.recorder {
+            self.span(around).holds.recorder += 1;
         }
         let (began, handles) = (self.now(), u32::from(!kind.is_section()));
         let (values, follows) = (Vec::new(), Vec::new());
@@ -297,9 +334,10 @@ impl Maker<'_> {
             depth,
             handles,
             stays: 0,
-            holds: 0,
-            held,
+            holds: Holds::default(),
+            kept,
             continuation: None,
+            has_left: false,
             has_closed: false,
             touched: 0,
             settled: 0,
@@ -312,24 +350,33 @@ impl Maker<'_> {
     /// Ends the span if nothing keeps it, and then perhaps what it has kept.
     fn release(&mut self, index: usize) {
         let now = self.now();
-        let mut next = Some(index);
-        while let Some(index) = next.take() {
+        let mut next = vec![index];
+        while let Some(index) = next.pop() {
             let span = self.span(index);
-            if span.handles + span.stays + span.holds > 0 {
-                return;
+            if span.handles + span.stays + span.holds.registry > 0 {
+                continue;
             }
-            span.has_closed = true;
+            let kept = span.kept;
+            if !std::mem::replace(&mut span.has_left, true)
+                && let Some(around) = kept.registry
+            {
+                self.span(around).holds.registry -= 1;
+                next.push(around);
+            }
+            let span = self.span(index);
+            if span.holds.recorder > 0 || std::mem::replace(&mut span.has_closed, true) {
+                continue;
+            }
             if span.enters == 0 {
                 span.ended = now;
             }
-            let (is_root, trace, held) = (span.parent.is_none(), span.trace, span.held);
-            let continuation = span.continuation;
+            let (is_root, trace, continuation) = (span.parent.is_none(), span.trace, span.continuation);
             for trace in continuation.into_iter().chain(is_root.then_some(trace)) {
                 self.plan.traces[trace].has_ended = true;
             }
-            if let Some(held) = held {
-                self.span(held).holds -= 1;
-                next = Some(held);
+            if let Some(around) = kept.recorder {
+                self.span(around).holds.recorder -= 1;
+                next.push(around);
             }
         }
     }
@@ -338,18 +385,23 @@ impl Maker<'_> {
         let fits = |this: &Self, span: usize| this.plan.spans[span].depth < MAX_DEPTH;
         let chosen = self.random.pick(&self.handled).filter(|&span| fits(self, span));
         let current = self.current();
-        let kept = self.kept();
+        let around = self.around();
+        let within = chosen.map_or_else(Kept::default, |chosen| Kept {
+            // One that does not have that one takes the span for one inside of nothing.
+            registry: Some(chosen).filter(|&chosen| self.is_registered(chosen)),
+            recorder: Some(chosen),
+        });
         let is_deep = current.is_some_and(|current| !fits(self, current));
-        let (kind, parent, held) = match (self.random.below(8), chosen) {
-            (0, _) => (Kind::Root, None, None),
+        let (kind, parent, around) = match (self.random.below(8), chosen) {
+            (0, _) => (Kind::Root, None, Kept::default()),
             // A step is inside of nothing, but made where it is made.
-            (1, _) => (Kind::Field, None, kept),
-            (2 | 3, Some(chosen)) => (Kind::Chosen, Some(chosen), Some(chosen)),
-            _ if is_deep => (Kind::Root, None, None),
-            _ => (Kind::Plain, current, kept),
+            (1, _) => (Kind::Field, None, around),
+            (2 | 3, Some(chosen)) => (Kind::Chosen, Some(chosen), within),
+            _ if is_deep => (Kind::Root, None, Kept::default()),
+            _ => (Kind::Plain, current, around),
         };
         let need = parent.filter(|_| kind == Kind::Chosen).and_then(|parent| self.need(parent, false));
-        let span = self.make(kind, parent, held);
+        let span = self.make(kind, parent, around);
         self.handled.push(span);
         let needs = [self.need(span, true), need];
         self.push(Deed::Open(span), needs);
@@ -359,7 +411,7 @@ impl Maker<'_> {
         let current = self.current();
         let fits = current.is_none_or(|current| self.plan.spans[current].depth < MAX_DEPTH);
         let kind = if fits && self.random.below(4) > 0 { Kind::Part } else { Kind::Step };
-        let span = self.make(kind, current.filter(|_| kind == Kind::Part), None);
+        let span = self.make(kind, current.filter(|_| kind == Kind::Part), Kept::default());
         self.span(span).enters = 1;
         self.span(span).stays = 1;
         self.push(Deed::Begin(span), [None; 2]);
@@ -416,7 +468,11 @@ impl Maker<'_> {
         let is_cause = |&cause: &usize| cause != span && !self.plan.spans[cause].kind.is_section();
         let Some(cause) = cause.filter(is_cause) else { return };
         let needs = [self.need(span, false), self.need(cause, false)];
-        let (is_there, is_sure) = (!self.span(cause).has_closed, self.span(cause).handles > 0);
+        // By the id of a registry it is found as long as that has it, and by one of ours until it ends.
+        let is_registered = self.is_registered(cause);
+        let cause_of = self.span(cause);
+        let has_gone = if is_registered { cause_of.has_left } else { cause_of.has_closed };
+        let (is_there, is_sure) = (!has_gone, cause_of.handles > 0);
         self.span(span).follows.push(Follow { cause, is_there, is_sure });
         self.push(Deed::Follow(span, cause), needs);
     }

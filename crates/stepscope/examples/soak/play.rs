@@ -14,6 +14,7 @@ use tracing_subscriber::Registry;
 use tracing_subscriber::registry::LookupSpan;
 
 use crate::plan::{Deed, Kind, Operation, Plan, THREADS};
+use crate::way::Way;
 
 /// Who waits for what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +79,10 @@ pub(crate) fn play(plan: &Plan, order: Order, first: u64) -> BTreeSet<usize> {
             std::thread::Builder::new().name(format!("player-{number}")).spawn_scoped(scope, player).unwrap();
         }
     });
+    // (What has some of the spans alone says nothing of itself.)
+    if matches!(Way::of_environment(), Way::RootEven | Way::RootOdd) {
+        return BTreeSet::new();
+    }
     let ids = game.places.iter().map(|place| place.id.load(Ordering::Acquire));
     tracing::dispatcher::get_default(|dispatch| {
         let Some(registry) = dispatch.downcast_ref::<Registry>() else { return BTreeSet::new() };

@@ -7,7 +7,8 @@ use crate::check::Tally;
 use crate::plan::{Paths, Plan};
 use crate::play::{Order, play};
 use crate::received::{Received, Span};
-use crate::{FOR_EVER, PROGRESS, check_account, is_root, say, start};
+use crate::way::Way;
+use crate::{FOR_EVER, PROGRESS, check_account, say, start};
 
 /// Sequences of a plan: what they leave has room in a ring.
 const OF_A_PLAN: u64 = 250;
@@ -29,12 +30,13 @@ pub(crate) fn run(count: u64, seed: u64) {
     let (mut paths, mut tally) = (Paths::default(), Tally::default());
     let (mut done, mut in_turn) = (0, 0);
     let mut order = Order::InTurn;
+    let way = Way::of_environment();
     while done < count {
         let of_this = OF_A_PLAN.min(count - done);
         let _doing = Doing(done..done + of_this, order);
         let mut plan = Plan::default();
         for sequence in 0..of_this {
-            plan.add(&mut paths, seed.wrapping_mul(1 << 40).wrapping_add(done + sequence), !is_root());
+            plan.add(&mut paths, seed.wrapping_mul(1 << 40).wrapping_add(done + sequence), way);
         }
         let first = tally.spans;
         let kept = play(&plan, order, first);

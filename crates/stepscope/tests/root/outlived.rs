@@ -57,7 +57,45 @@ fn what_leaves_for_what_outlives_it_alone_is_there() {
     for name in ["hollow", "small"] {
         assert_eq!(recording.named(name).count(), 0, "{name}");
     }
-    assert_eq!(recording.dropped("", "filtered"), 3 * ROUNDS as u64);
+    assert_eq!(recording.dropped("", "filtered"), 5 * ROUNDS as u64);
+}
+
+#[test]
+fn what_goes_on_inside_of_spans_that_have_ended_there_stays_inside_of_them() {
+    const ROUNDS: usize = 10;
+    let ended = Program::new(&["outlived", "between", &ROUNDS.to_string()]).succeed();
+    let recording = ended.recording();
+    check::traces(&recording);
+    check::account(&recording, "directory");
+    let by_id = recording.by_id();
+    let requests = by_round(&recording, "request");
+    assert_eq!(requests.len(), ROUNDS);
+    for (name, around) in
+        [("write", "task"), ("task", "handler"), ("use", "prepared"), ("prepared", "prepare")]
+    {
+        let spans = by_round(&recording, name);
+        assert_eq!(spans.len(), ROUNDS, "{name}");
+        for (round, span) in spans {
+            let parent = span.parent.map(|parent| by_id[&parent]);
+            assert_eq!(parent.map(|parent| parent.name.as_str()), Some(around), "{span:?}");
+            assert_eq!(span.trace, requests[&round].trace, "{span:?}");
+        }
+    }
+    for request in requests.values() {
+        let messages: Vec<_> = request.events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!((messages, request.status), (vec!["in what is left out"], 2));
+    }
+    assert_eq!(recording.only("run").status, 0);
+    assert_eq!(recording.dropped("", "filtered"), 2 * ROUNDS as u64);
+}
+
+#[test]
+fn sequences_around_a_registry_leave_what_a_model_says() {
+    for way in ["root_all", "root_even", "root_odd"] {
+        let soak = Program::of_example("soak", &["sequences", "4000", "7"]).env("PROGRAMS_WAY", way);
+        let ended = soak.succeed();
+        assert_eq!((ended.stderr.as_str(), ended.truth()["sequences"]), ("", 4_000), "{way}");
+    }
 }
 
 #[test]
