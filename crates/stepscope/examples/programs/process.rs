@@ -498,6 +498,19 @@ pub(crate) fn run(how: &str) {
             assert!(result.is_err());
             work(5..8);
         }
+        "caught_unanswered" => {
+            // Until one request has had no answer.
+            let lost =
+                || guard.handle().figures().spans().sinks.iter().map(|&(_, _, lost)| lost).sum::<u64>();
+            while lost() == 0 {
+                work(5..6);
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            let before = lost();
+            work(6..8);
+            assert!(std::panic::catch_unwind(|| panic!("on purpose")).is_err());
+            say("lost", lost() - before);
+        }
         "abort" => {
             let _step = step!(5);
             std::panic::set_hook({

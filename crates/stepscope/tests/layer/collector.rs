@@ -235,6 +235,16 @@ fn a_panic_waits_for_a_collector_that_is_well() {
 }
 
 #[test]
+fn a_panic_does_not_wait_for_a_collector_that_never_answers() {
+    let collector = Collector::start(|_, _| Answer::Silence);
+    let program =
+        Program::new(&["process", "caught_unanswered"]).env("OTEL_EXPORTER_OTLP_ENDPOINT", &collector.url());
+    let ended = program.env("OTEL_EXPORTER_OTLP_TIMEOUT", "1800").without_directory().hurried().succeed();
+    // Whoever had waited would have seen the next request fail, too.
+    assert_eq!(ended.truth()["lost"], 0);
+}
+
+#[test]
 fn an_endpoint_that_makes_no_sense_is_one_warning() {
     for url in [
         #[cfg(not(feature = "tls"))]

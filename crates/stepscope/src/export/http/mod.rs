@@ -48,6 +48,9 @@ const GRPC_PORT: u16 = 4317;
 /// Requests at once, to a receiver that answers.
 const MAX_IN_FLIGHT: usize = 4;
 
+/// A receiver whose answer takes longer is in trouble.
+const USUAL_ANSWER: Duration = Duration::from_secs(1);
+
 /// The longest pause that a receiver may ask for.
 const MAX_NAMED_PAUSE: Duration = Duration::from_secs(300);
 
@@ -65,6 +68,7 @@ struct Batch {
 
 /// A request under way.
 struct InFlight {
+    since: Instant,
     batch: Batch,
     outcome: Pin<Box<dyn Future<Output = (Outcome, Option<Connection>)> + Send>>,
     /// The receiver may have got it.
@@ -88,6 +92,8 @@ pub(crate) struct HttpSink {
     idle: Vec<(Arc<Target>, Connection)>,
     /// The last request was taken, so that several may be sent at once.
     is_well: bool,
+    /// The last request had no answer, or was to be tried again.
+    has_failed: bool,
     tries: u32,
     not_before: Option<Instant>,
     counts: SinkCounts,
@@ -120,6 +126,7 @@ impl HttpSink {
             in_flight: Vec::new(),
             idle: Vec::new(),
             is_well: false,
+            has_failed: false,
             tries: 0,
             not_before: None,
             counts: SinkCounts::default(),
@@ -179,6 +186,7 @@ impl HttpSink {
     }
 
     fn settle(&mut self, mut batch: Batch, outcome: Outcome) {
+        self.has_failed = matches!(outcome, Outcome::Retry { .. } | Outcome::Unknown(_));
         match outcome {
             Outcome::Accepted { rejected, message } => {
                 let rejected = rejected.min(batch.spans);
@@ -261,7 +269,8 @@ impl HttpSink {
             let is_sent = Arc::new(AtomicBool::new(false));
             let exchange =
                 exchange::send(Arc::clone(&batch.target), batch.body.clone(), kept, Arc::clone(&is_sent));
-            self.in_flight.push(InFlight { batch, outcome: Box::pin(exchange), is_sent });
+            let since = Instant::now();
+            self.in_flight.push(InFlight { since, batch, outcome: Box::pin(exchange), is_sent });
         }
     }
 
@@ -344,7 +353,7 @@ impl Sink for HttpSink {
     }
 
     fn is_in_trouble(&self) -> bool {
-        self.tries > 0
+        self.has_failed || self.in_flight.iter().any(|request| request.since.elapsed() > USUAL_ANSWER)
     }
 }
 
