@@ -91,6 +91,10 @@ fn a_signal_raises_the_level_and_brings_it_back() {
 #[test]
 fn a_signal_that_nobody_asked_for_is_the_programs() {
     assert_eq!(at_basic("unasked").run().signal(), Some(libc::SIGUSR2));
+    // Who is asked for, and records nothing, does nothing with it.
+    for (variable, value) in [("STEPSCOPE_LEVEL", "off"), ("OTEL_SDK_DISABLED", "true")] {
+        at_basic("unasked").env("STEPSCOPE_SIGUSR2", "capture").env(variable, value).succeed();
+    }
     let ended = at_basic("own_handler").env("STEPSCOPE_SIGUSR2", "level").run();
     assert_eq!(ended.status.code(), Some(42));
     assert!(ended.stderr.contains("SIGUSR2"), "{}", ended.stderr);
