@@ -2,9 +2,9 @@
 //! each of them writes to. What they do then is theirs; nothing is read here.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
+use std::{fs, io};
 
 use stepscope::Capture;
 
@@ -22,16 +22,17 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(crate) fn run(args: &CaptureArgs, global: Global) -> Result<u8, CliError> {
     let capture = Capture::steps(args.steps).level(args.level.level());
     let asked = directories(args)?;
-    for directory in &asked {
-        ask(directory, capture)?;
-    }
     let until = Instant::now() + Duration::from_secs(args.timeout);
+    let mut placed = Vec::new();
+    for directory in &asked {
+        placed.extend(ask(directory, capture, until)?.then_some(directory));
+    }
     let is_open = |directory: &&PathBuf| directory.join(Capture::REQUEST_FILE).exists();
-    while asked.iter().any(|directory| is_open(&directory)) && Instant::now() < until {
+    while placed.iter().any(is_open) && Instant::now() < until {
         std::thread::sleep(PAUSE);
     }
     // Nobody is to find it later: where it cannot be removed any more, it has just been taken.
-    let (open, mut taken): (Vec<_>, Vec<_>) = asked.iter().partition(is_open);
+    let (open, mut taken): (Vec<_>, Vec<_>) = placed.into_iter().partition(is_open);
     let late =
         open.iter().filter(|directory| fs::remove_file(directory.join(Capture::REQUEST_FILE)).is_err());
     taken.extend(late);
@@ -54,16 +55,30 @@ fn list(directories: &[&PathBuf]) -> String {
     directories.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join("\n")
 }
 
-/// Puts the request there in one piece.
-fn ask(directory: &Path, capture: Capture) -> Result<(), CliError> {
+/// Puts the request there in one piece, behind that of somebody else who waits there; `false` where that one is not taken
+/// before `until`.
+fn ask(directory: &Path, capture: Capture, until: Instant) -> Result<bool, CliError> {
     let path = directory.join(Capture::REQUEST_FILE);
     let draft = path.with_extension(std::process::id().to_string());
-    let written = fs::write(&draft, capture.to_string()).and_then(|()| fs::rename(&draft, &path));
-    written.map_err(|error| {
-        // Nothing of it is to stay.
-        let _ = fs::remove_file(&draft);
-        CliError::output(&path, error)
-    })
+    let placed = fs::write(&draft, capture.to_string()).and_then(|()| place(&draft, &path, until));
+    // Nothing of it is to stay.
+    let _ = fs::remove_file(&draft);
+    placed.map_err(|error| CliError::output(&path, error))
+}
+
+fn place(draft: &Path, path: &Path, until: Instant) -> io::Result<bool> {
+    loop {
+        match fs::hard_link(draft, path) {
+            Ok(()) => return Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            // There are no links here, or no directory any more.
+            Err(_) => return fs::rename(draft, path).map(|()| true),
+        }
+        if Instant::now() >= until {
+            return Ok(false);
+        }
+        std::thread::sleep(PAUSE);
+    }
 }
 
 /// The directories of the processes that are meant.

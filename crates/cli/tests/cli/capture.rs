@@ -93,3 +93,32 @@ fn a_running_program_takes_it() {
     demo.wait().expect("it works");
     assert!(taken);
 }
+
+#[test]
+fn who_asks_beside_somebody_else_waits_for_that_one() {
+    let folder = folder("capture-beside");
+    let base = folder.path().join("profiles");
+    process(&base, "1/0/my-host-7-r0", 0);
+    let directory = base.join("1/0/my-host-7-r0");
+    let request = directory.join("capture.request");
+    fs::write(&request, "steps=3,level=basic").expect("it works");
+    let read = || fs::read_to_string(&request).unwrap_or_default();
+    // Not taken in time: it stays that one's.
+    let ended = run(folder.path(), &["capture", "7", "--steps", "5", "--timeout", "0"]);
+    assert_eq!((ended.code, read().as_str()), (3, "steps=3,level=basic"), "{}", ended.stderr);
+    let waiting = ["capture", "7", "--steps", "5", "--timeout", "600"];
+    let mut waiting = command(folder.path(), &waiting).stdout(Stdio::null()).spawn().expect("it works");
+    let until = |what: &dyn Fn() -> bool| {
+        while !what() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    };
+    until(&|| fs::read_dir(&directory).expect("it works").count() == 3);
+    assert_eq!(read(), "steps=3,level=basic");
+    fs::remove_file(&request).expect("it works");
+    until(&|| read().starts_with("steps=5,"));
+    fs::remove_file(&request).expect("it works");
+    assert!(waiting.wait().expect("it works").success());
+    // Nothing else is left behind.
+    assert_eq!(fs::read_dir(&directory).expect("it works").count(), 1);
+}
