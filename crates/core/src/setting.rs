@@ -107,6 +107,22 @@ pub const SETTINGS: &[Setting] = &[
     setting("hook_exit", "STEPSCOPE_HOOK_EXIT", Some("hook_exit"), Takes::Switch, "false"),
 ];
 
+/// In which format a report is, by the ending of its file.
+const REPORT_FORMATS: &[(&str, &[&str])] = &[
+    ("html", &["html", "htm"]),
+    ("json", &["json"]),
+    ("md", &["md", "markdown"]),
+    ("text", &["txt", "text"]),
+];
+
+/// The name of the format of a report in a file of this name; `None` where its ending is that of none.
+#[must_use]
+pub fn report_format(path: &std::path::Path) -> Option<&'static str> {
+    let ending = path.extension()?.to_str()?.to_ascii_lowercase();
+    let (name, _) = REPORT_FORMATS.iter().find(|(_, endings)| endings.contains(&ending.as_str()))?;
+    Some(name)
+}
+
 /// The one of this key.
 #[must_use]
 pub fn by_key(key: &str) -> Option<&'static Setting> {
@@ -123,6 +139,16 @@ pub fn by_variable(variable: &str) -> Option<&'static Setting> {
 mod tests {
     use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn a_report_is_in_the_format_of_its_ending() {
+        let of = |path: &str| report_format(path.as_ref());
+        assert_eq!(
+            [of("a.HTM"), of("b/c.x.json"), of("d.md"), of("e.text")],
+            ["html", "json", "md", "text"].map(Some)
+        );
+        assert_eq!([of("a.pdf"), of("html"), of(".html")], [None; 3]);
+    }
 
     #[test]
     fn our_keys_are_our_variables_in_small_letters() {

@@ -19,7 +19,6 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
-use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -137,15 +136,8 @@ pub fn write(directory: impl AsRef<Path>, path: impl AsRef<Path>) -> Result<(), 
 }
 
 fn renderer(path: &Path) -> Result<&'static Renderer, ReportError> {
-    let extension = path.extension().and_then(OsStr::to_str).map(str::to_ascii_lowercase);
-    let name = match extension.as_deref() {
-        Some("html" | "htm") => "html",
-        Some("json") => "json",
-        Some("md" | "markdown") => "md",
-        Some("txt" | "text") => "text",
-        _ => return Err(ReportError::Format(path.to_owned())),
-    };
-    render::find(name).ok_or_else(|| ReportError::Format(path.to_owned()))
+    let name = stepscope::__settings::report_format(path);
+    name.and_then(render::find).ok_or_else(|| ReportError::Format(path.to_owned()))
 }
 
 fn text(directory: &Path, renderer: &Renderer) -> Result<String, ReportError> {

@@ -64,10 +64,7 @@ pub fn builder() -> Builder {
     let config = Config::new(&file, variable, &mut warnings);
     let configured_name =
         file.get("OTEL_SERVICE_NAME").and_then(|said| said.value.clone().into_string().ok());
-    let caller = TraceContext::from_variables(
-        |name| std::env::var(name).ok(),
-        |name| warnings.push(format!("{name} is not as W3C has it: what is wrong in it is ignored")),
-    );
+    let caller = TraceContext::from_variables(|name| std::env::var(name).ok(), &mut warnings);
     let given = Given { caller, configured_name, ..Given::default() };
     Builder { config, given, exporter: Arc::default(), warnings, has_step_spans: false, has_formatted: false }
 }

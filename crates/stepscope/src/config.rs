@@ -10,12 +10,13 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use stepscope_core::Level;
+use stepscope_core::{Level, setting};
 use tracing::level_filters::LevelFilter;
 
 use self::file::{File, Said};
 use crate::capture::Capture;
 use crate::demand::OnSignal;
+use crate::export::directory::MIN_BOUND_BYTES;
 use crate::filter::Filter;
 use crate::ids::SpanIds;
 use crate::ring::{self, Overflow};
@@ -156,6 +157,12 @@ impl Config {
         }
         if let Some(paths) = reader.list("STEPSCOPE_REPORT") {
             self.reports = paths.into_iter().filter(|path| !path.is_empty()).map(PathBuf::from).collect();
+            if self.reports.iter().any(|path| setting::report_format(path).is_none()) {
+                reader.warn(
+                    "STEPSCOPE_REPORT",
+                    "has a file that ends in none of .html, .json, .md, .txt: it is not written",
+                );
+            }
         }
         if let Some(bytes) = reader.number("STEPSCOPE_RING_BYTES") {
             self.ring_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
@@ -170,7 +177,10 @@ impl Config {
             }
         }
         if let Some(bytes) = reader.number("STEPSCOPE_DIR_BYTES") {
-            self.directory_bytes = bytes;
+            self.directory_bytes = bytes.max(MIN_BOUND_BYTES);
+            if bytes < MIN_BOUND_BYTES {
+                reader.warn("STEPSCOPE_DIR_BYTES", &format!("is too small: {MIN_BOUND_BYTES} is taken"));
+            }
         }
         if let Some(ms) = reader.number_from("OTEL_METRIC_EXPORT_INTERVAL", 1) {
             self.aggregate_interval = Duration::from_millis(ms);

@@ -107,8 +107,9 @@ impl Filter {
         self
     }
 
-    /// Lets no more than so many sections leave in a second (`rate=5000`): of paths that are called often one in so many,
-    /// of the others all. Steps and their like come on top.
+    /// Lets no more than so many sections leave in each second of the system's monotonic clock (`rate=5000`), so in one
+    /// that lies across two of these twice as many at most: of paths that are called often one in so many, of the others
+    /// all. Steps and their like come on top.
     pub fn max_rate(mut self, spans_per_second: u32) -> Self {
         self.max_rate = Some(spans_per_second);
         self

@@ -127,7 +127,8 @@ pub use work::StepWork;
 /// What this workspace's own programs need to know of settings; not for use by others.
 #[doc(hidden)]
 pub mod __settings {
-    pub use crate::config::look::{Look, Looked, look};
+    pub use crate::config::look::{Look, Looked, look, look_around};
+    pub use stepscope_core::setting::report_format;
 }
 
 /// What the macros need; not for use by hand.

@@ -58,15 +58,16 @@ impl TraceContext {
     /// [`from_headers`](Self::from_headers).
     #[must_use]
     pub fn from_environment() -> Self {
-        Self::from_variables(|name| std::env::var(name).ok(), |_| ())
+        Self::from_variables(|name| std::env::var(name).ok(), &mut Vec::new())
     }
 
-    /// As [`from_environment`](Self::from_environment); names of variables that are not as W3C has them go to `problem`.
+    /// As [`from_environment`](Self::from_environment); variables that are not as W3C has them are named in `warnings`.
     pub(crate) fn from_variables(
         variable: impl Fn(&str) -> Option<String>,
-        problem: impl FnMut(&'static str),
+        warnings: &mut Vec<String>,
     ) -> Self {
-        Self::read(VARIABLES, variable, problem)
+        let is_wrong = "is not as W3C has it: what is wrong in it is ignored";
+        Self::read(VARIABLES, variable, |name| warnings.push(format!("{name} {is_wrong}")))
     }
 
     fn read<T: AsRef<str>>(

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use stepscope::__settings::look_around;
 use stepscope_core::Level;
 
 use super::{Finding, broken, fine, note};
@@ -137,11 +138,29 @@ pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
     }
     findings.extend(metrics_alone(environment));
     findings.extend(half_of_a_pair(environment));
+    findings.extend(said_by_the_layer(environment, &findings));
     if findings.is_empty() {
         findings.push(fine(CHECK, "Every setting in the environment is one that is followed."));
     }
     findings.push(filter(environment));
     findings
+}
+
+/// What the layer says of the rest, but for variables of which more is known here.
+fn said_by_the_layer(environment: &BTreeMap<String, String>, findings: &[Finding]) -> Vec<Finding> {
+    let is_of = |text: &str, name: &str| {
+        let rest = text.strip_prefix(name);
+        rest.is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_'))
+    };
+    let is_known = |problem: &str| {
+        let is_told = |name: &String| findings.iter().any(|finding| is_of(&finding.text, name));
+        environment.keys().any(|name| is_of(problem, name) && is_told(name))
+    };
+    let problems = look_around(|name| environment.get(name).cloned());
+    let others = problems.into_iter().filter(|problem| !is_known(problem));
+    others
+        .map(|problem| broken(CHECK, format!("{problem}."), "See docs/recording.md for what it takes."))
+        .collect()
 }
 
 /// Whether `OTEL_EXPORTER_OTLP_…` is that of one of these, for a signal that the layer sends.
@@ -196,6 +215,11 @@ pub(crate) fn value_of(name: &str, value: &str) -> Option<Finding> {
             CHECK,
             format!("OTEL_SDK_DISABLED={value}: nothing is recorded, as with STEPSCOPE_LEVEL=off."),
             "Unset it.",
+        )),
+        ("OTEL_SDK_DISABLED", said) if said != "false" => Some(note(
+            CHECK,
+            format!("OTEL_SDK_DISABLED={value} is neither true nor false: recording goes on."),
+            "Set true to have nothing recorded, or unset it.",
         )),
         // These the layer takes as they are written.
         _ if exporter_s("COMPRESSION") && value == "zstd" => Some(note(
@@ -435,8 +459,47 @@ mod tests {
             ("OTEL_PYTHON_LOG_LEVEL", "x", State::Fine),
             ("OTHER", "x", State::Fine),
             ("STEPSCOPE_DIR", "  ", State::Fine),
+            ("OTEL_SDK_DISABLED", "yes", State::Note),
+            ("STEPSCOPE_FILTER", "min=20us,depth=3", State::Fine),
+            ("STEPSCOPE_REPORT", "a.html,b.md", State::Fine),
+            ("STEPSCOPE_DIR_BYTES", "5000000", State::Fine),
+            ("WORLD_SIZE", "4", State::Fine),
+            ("BAGGAGE", "a=b", State::Fine),
         ] {
             assert_eq!(found(name, value)[0].0, state, "{name}={value}: {:?}", found(name, value));
+        }
+    }
+
+    #[test]
+    fn what_the_layer_says_of_a_value_is_said_here_once() {
+        for (name, value) in [
+            ("STEPSCOPE_SIGUSR2", "foo"),
+            ("STEPSCOPE_CAPTURE", "steps=0"),
+            ("STEPSCOPE_FILTER", "min=20"),
+            ("STEPSCOPE_TRACK", "gpus"),
+            ("STEPSCOPE_SUMS", "maybe"),
+            ("STEPSCOPE_MAX_LEVEL", "loud"),
+            ("STEPSCOPE_OVERFLOW", "x"),
+            ("STEPSCOPE_LOCATIONS", "x"),
+            ("STEPSCOPE_HOOK_EXIT", "x"),
+            ("STEPSCOPE_HOOK_PANICS", "x"),
+            ("STEPSCOPE_HANDLE_SIGNALS", "x"),
+            ("STEPSCOPE_REPORT", "out.pdf"),
+            ("STEPSCOPE_RING_BYTES", "100"),
+            ("STEPSCOPE_DIR_BYTES", "10"),
+            ("STEPSCOPE_EXIT_TIMEOUT", "soon"),
+            ("WORLD_SIZE", "0"),
+            ("OTEL_EXPORTER_OTLP_HEADERS", "abc"),
+            ("OTEL_EXPORTER_OTLP_TIMEOUT", "0"),
+            ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "http://m"),
+            ("OTEL_RESOURCE_ATTRIBUTES", "foo"),
+            ("TRACEPARENT", "zz"),
+            ("BAGGAGE", ",,="),
+        ] {
+            let found = found(name, value);
+            let [(state, text, _)] = found.as_slice() else { panic!("{name}={value}: {found:?}") };
+            assert_eq!(*state, State::Broken, "{name}={value}");
+            assert!(text.starts_with(name), "{name}={value}: {text}");
         }
     }
 

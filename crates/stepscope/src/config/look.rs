@@ -1,8 +1,12 @@
 //! What a file of settings says and what the layer would say of it, without recording anything: for `stepscope doctor` and
 //! `stepscope config`. No part of the API for programs.
 
+use std::ffi::OsString;
+
 use super::Config;
 use super::file::File;
+use crate::identity::{Given, Identity};
+use crate::propagation::TraceContext;
 
 /// What a file says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,4 +44,15 @@ pub fn look(name: &str, text: &str) -> Look {
         raw: taken.raw.clone(),
     });
     Look { settings: looked.collect(), problems }
+}
+
+/// What the layer would say of an environment on standard error, each beginning with the name of a variable. As for
+/// [`look`], what depends on the features that a program is built with is that of this one.
+#[must_use]
+pub fn look_around(variable: impl Fn(&str) -> Option<String>) -> Vec<String> {
+    let mut problems = Vec::new();
+    Config::new(&File::default(), |name| variable(name).map(OsString::from), &mut problems);
+    TraceContext::from_variables(&variable, &mut problems);
+    Identity::resolve(Given::default(), &variable, &mut problems);
+    problems
 }
