@@ -321,11 +321,11 @@ impl Builder {
         for warning in &self.warnings {
             say(warning);
         }
+        if self.config.on_sigusr2.is_some() {
+            // Whatever becomes of the recording: it would end the process, and who sends it may not know that nothing is recorded.
+            crate::sys::count_user_signals();
+        }
         if self.config.is_disabled || self.config.level == Level::Off {
-            if self.config.on_sigusr2.is_some() {
-                // It would end the process, and who sends it may not know that nothing is recorded.
-                crate::sys::count_user_signals();
-            }
             return (None, Guard::idle());
         }
         if !self.config.otlp.is_set() && self.config.directory.is_none() {

@@ -18,24 +18,34 @@ const DEPTH: usize = 3;
 /// Between two looks at what has been taken.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// Who waits shows it so often that the request is somebody's.
+const SIGN_OF_LIFE: Duration = Duration::from_secs(1);
+
+/// A request without a sign of life for so long is nobody's any more: who made it has died.
+const ABANDONED: Duration = Duration::from_secs(10);
+
 /// Asks, and waits until it is known who will do it.
 pub(crate) fn run(args: &CaptureArgs, global: Global) -> Result<u8, CliError> {
     let capture = Capture::steps(args.steps).level(args.level.level());
     let asked = directories(args)?;
-    let until = Instant::now() + Duration::from_secs(args.timeout);
-    let mut placed = Vec::new();
+    // (None where that is beyond what a clock can say.)
+    let until = Instant::now().checked_add(Duration::from_secs(args.timeout));
+    let mut requests = Vec::new();
     for directory in &asked {
-        placed.extend(ask(directory, capture, until)?.then_some(directory));
+        requests.push(Request::new(directory, capture)?);
     }
-    let is_open = |directory: &&PathBuf| directory.join(Capture::REQUEST_FILE).exists();
-    while placed.iter().any(is_open) && Instant::now() < until {
+    loop {
+        for request in &mut requests {
+            request.look()?;
+        }
+        let is_over = until.is_some_and(|until| Instant::now() >= until);
+        if is_over || requests.iter().all(|request| request.state == State::Taken) {
+            break;
+        }
         std::thread::sleep(PAUSE);
     }
-    // Nobody is to find it later: where it cannot be removed any more, it has just been taken.
-    let (open, mut taken): (Vec<_>, Vec<_>) = placed.into_iter().partition(is_open);
-    let late =
-        open.iter().filter(|directory| fs::remove_file(directory.join(Capture::REQUEST_FILE)).is_err());
-    taken.extend(late);
+    let all = requests.into_iter().zip(&asked);
+    let taken: Vec<&PathBuf> = all.filter_map(|(request, asked)| request.end().then_some(asked)).collect();
     if taken.is_empty() {
         return Err(CliError::Input(format!(
             "no program took it within {} s from {}: has the run ended?",
@@ -55,30 +65,101 @@ fn list(directories: &[&PathBuf]) -> String {
     directories.iter().map(|directory| directory.display().to_string()).collect::<Vec<_>>().join("\n")
 }
 
-/// Puts the request there in one piece, behind that of somebody else who waits there; `false` where that one is not taken
-/// before `until`.
-fn ask(directory: &Path, capture: Capture, until: Instant) -> Result<bool, CliError> {
-    let path = directory.join(Capture::REQUEST_FILE);
-    let draft = path.with_extension(std::process::id().to_string());
-    let placed = fs::write(&draft, capture.to_string()).and_then(|()| place(&draft, &path, until));
-    // Nothing of it is to stay.
-    let _ = fs::remove_file(&draft);
-    placed.map_err(|error| CliError::output(&path, error))
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Somebody else's is there.
+    Waits,
+    IsThere,
+    Taken,
 }
 
-fn place(draft: &Path, path: &Path, until: Instant) -> io::Result<bool> {
-    loop {
-        match fs::hard_link(draft, path) {
-            Ok(()) => return Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            // There are no links here, or no directory any more.
-            Err(_) => return fs::rename(draft, path).map(|()| true),
+/// The request in one directory. It is written beside its place and linked there in one piece, so that of two names left it
+/// is known that it was not taken, whoever has asked meanwhile.
+struct Request {
+    path: PathBuf,
+    draft: PathBuf,
+    state: State,
+    signed: Instant,
+}
+
+impl Request {
+    fn new(directory: &Path, capture: Capture) -> Result<Self, CliError> {
+        let path = directory.join(Capture::REQUEST_FILE);
+        let draft = path.with_extension(std::process::id().to_string());
+        let request = Self { path, draft, state: State::Waits, signed: Instant::now() };
+        match fs::write(&request.draft, capture.to_string()) {
+            Ok(()) => Ok(request),
+            Err(error) => Err(CliError::output(&request.path, error)),
         }
-        if Instant::now() >= until {
-            return Ok(false);
-        }
-        std::thread::sleep(PAUSE);
     }
+
+    /// Goes on as far as it can now.
+    fn look(&mut self) -> Result<(), CliError> {
+        match self.state {
+            State::Waits if self.place().map_err(|error| CliError::output(&self.path, error))? => {
+                self.state = State::IsThere;
+            }
+            State::IsThere if !self.is_there() => self.state = State::Taken,
+            State::IsThere if self.signed.elapsed() >= SIGN_OF_LIFE => {
+                self.signed = Instant::now();
+                let draft = fs::File::options().append(true).open(&self.draft);
+                let _ = draft.and_then(|draft| draft.set_modified(SystemTime::now()));
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Puts it there, unless somebody else's is.
+    fn place(&self) -> io::Result<bool> {
+        match fs::hard_link(&self.draft, &self.path) {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                let age = fs::metadata(&self.path).and_then(|other| other.modified());
+                if age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED)) {
+                    let _ = fs::remove_file(&self.path);
+                }
+                Ok(false)
+            }
+            // There are no links here.
+            Err(_) => fs::rename(&self.draft, &self.path).map(|()| true),
+        }
+    }
+
+    /// Whether it is there and not taken.
+    fn is_there(&self) -> bool {
+        let has_links = fs::metadata(&self.draft).ok().and_then(|draft| links(&draft));
+        has_links.map_or_else(|| self.path.exists(), |links| links > 1)
+    }
+
+    /// Whether it was taken. Nobody is to find it later: where it cannot be removed any more, it has just been taken.
+    fn end(mut self) -> bool {
+        if self.state == State::IsThere && (!self.is_there() || fs::remove_file(&self.path).is_err()) {
+            self.state = State::Taken;
+        }
+        self.state == State::Taken
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        // Nothing of it is to stay.
+        if self.state == State::IsThere && self.is_there() {
+            let _ = fs::remove_file(&self.path);
+        }
+        let _ = fs::remove_file(&self.draft);
+    }
+}
+
+/// How many names a file has, where the system tells.
+#[cfg(unix)]
+fn links(file: &fs::Metadata) -> Option<u64> {
+    Some(std::os::unix::fs::MetadataExt::nlink(file))
+}
+
+#[cfg(not(unix))]
+fn links(_: &fs::Metadata) -> Option<u64> {
+    None
 }
 
 /// The directories of the processes that are meant.

@@ -241,6 +241,11 @@ pub(crate) fn value_of(name: &str, value: &str) -> Option<Finding> {
             ),
             "Enable the feature, or have the endpoint take OTLP/HTTP (port 4318 of a collector).",
         )),
+        _ if exporter_s("PROTOCOL") && !matches!(value, "http/protobuf" | "http/json") => Some(broken(
+            CHECK,
+            format!("{name}={value} is none of http/protobuf, grpc: http/protobuf is sent."),
+            "Set one of these.",
+        )),
         _ if exporter_s("PROTOCOL") && value != "http/protobuf" => Some(note(
             CHECK,
             format!("{name}={value}: an SDK follows it, stepscope's layer does not; it sends http/protobuf."),
@@ -435,6 +440,7 @@ mod tests {
             ("STEPSCOPE_FORMAT", "xml", State::Broken),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "grpc", State::Note),
             ("OTEL_EXPORTER_OTLP_TRACES_PROTOCOL", "http/json", State::Note),
+            ("OTEL_EXPORTER_OTLP_PROTOCOL", "foo", State::Broken),
             ("OTEL_EXPORTER_OTLP_PROTOCOL", "http/protobuf", State::Fine),
             ("OTEL_SDK_DISABLED", "TRUE", State::Broken),
             ("OTEL_SDK_DISABLED", "false", State::Fine),

@@ -119,6 +119,23 @@ fn who_asks_beside_somebody_else_waits_for_that_one() {
     until(&|| read().starts_with("steps=5,"));
     fs::remove_file(&request).expect("it works");
     assert!(waiting.wait().expect("it works").success());
+    // One that nobody waits for any more is in nobody's way, and of two directories neither is in the other's.
+    process(&base, "1/0/my-host-6-r1", 0);
+    let other = base.join("1/0/my-host-6-r1/capture.request");
+    fs::write(&other, "steps=3,level=basic").expect("it works");
+    fs::write(&request, "steps=3,level=basic").expect("it works");
+    let long_ago = SystemTime::now() - Duration::from_secs(60);
+    let abandoned = fs::File::options().append(true).open(&request).expect("it works");
+    abandoned.set_modified(long_ago).expect("it works");
+    let asking = ["capture", "--steps", "6", "--timeout", "600"];
+    let mut asking = command(folder.path(), &asking).stdout(Stdio::null()).spawn().expect("it works");
+    until(&|| read().starts_with("steps=6,"));
+    for path in [&request, &other] {
+        fs::remove_file(path).expect("it works");
+    }
+    until(&|| fs::read_to_string(&other).is_ok_and(|text| text.starts_with("steps=6,")));
+    fs::remove_file(&other).expect("it works");
+    assert!(asking.wait().expect("it works").success());
     // Nothing else is left behind.
     assert_eq!(fs::read_dir(&directory).expect("it works").count(), 1);
 }
