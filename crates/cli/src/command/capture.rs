@@ -67,7 +67,7 @@ fn list(directories: &[&PathBuf]) -> String {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Somebody else's is there.
+    /// It is not there: somebody else's may be.
     Waits,
     IsThere,
     Taken,
@@ -87,10 +87,9 @@ impl Request {
         let path = directory.join(Capture::REQUEST_FILE);
         let draft = path.with_extension(std::process::id().to_string());
         let request = Self { path, draft, state: State::Waits, signed: Instant::now() };
-        match fs::write(&request.draft, capture.to_string()) {
-            Ok(()) => Ok(request),
-            Err(error) => Err(CliError::output(&request.path, error)),
-        }
+        fs::write(&request.draft, capture.to_string())
+            .map_err(|error| CliError::output(&request.path, error))?;
+        Ok(request)
     }
 
     /// Goes on as far as it can now.
@@ -132,21 +131,24 @@ impl Request {
         has_links.map_or_else(|| self.path.exists(), |links| links > 1)
     }
 
-    /// Whether it was taken. Nobody is to find it later: where it cannot be removed any more, it has just been taken.
-    fn end(mut self) -> bool {
-        if self.state == State::IsThere && (!self.is_there() || fs::remove_file(&self.path).is_err()) {
-            self.state = State::Taken;
+    /// Nobody is to find it later: where it cannot be removed any more, it has just been taken.
+    fn withdraw(&mut self) {
+        if self.state == State::IsThere {
+            let is_removed = self.is_there() && fs::remove_file(&self.path).is_ok();
+            self.state = if is_removed { State::Waits } else { State::Taken };
         }
+    }
+
+    /// Whether it was taken.
+    fn end(mut self) -> bool {
+        self.withdraw();
         self.state == State::Taken
     }
 }
 
 impl Drop for Request {
     fn drop(&mut self) {
-        // Nothing of it is to stay.
-        if self.state == State::IsThere && self.is_there() {
-            let _ = fs::remove_file(&self.path);
-        }
+        self.withdraw();
         let _ = fs::remove_file(&self.draft);
     }
 }

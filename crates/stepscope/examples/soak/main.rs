@@ -5,9 +5,9 @@
 //! - `soak threads SPANS`: so many spans on threads that come and go, counted on both sides.
 //! - `soak levels STEPS [SEED]`: so many steps on each of three threads, while another one changes the level all the time.
 //!
-//! With `PROGRAMS_WAY=root` they are recorded through the root subscriber, with `root_all`, `root_even` or
-//! `root_odd` through one around a registry that has all spans or some, and else through the layer. Files go to `STEPSCOPE_DIR`, or to a directory that is gone afterwards. Fails by
-//! a panic; else says what it did, as lines `= name value`.
+//! With `PROGRAMS_WAY=root` they are recorded through the root subscriber, with `root_all`, `root_even` or `root_odd` through
+//! one around a registry that has all spans or some, and else through the layer. Files go to `STEPSCOPE_DIR`, or to a
+//! directory that is gone afterwards. Fails by a panic; else says what it did, as lines `= name value`.
 #![expect(clippy::print_stdout, reason = "standard output is how it reports what it did")]
 #![expect(clippy::unwrap_used, reason = "what cannot go on fails")]
 
