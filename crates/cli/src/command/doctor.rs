@@ -22,7 +22,7 @@ pub(crate) fn run(args: &DoctorArgs, global: Global) -> Result<u8, CliError> {
             let environment = environment();
             let effective = settings::effective(&environment);
             let mut findings = surroundings::check(&effective);
-            findings.extend(variables::check(&environment));
+            findings.extend(variables::check(&environment, &effective));
             findings.extend(settings::check(&environment));
             findings.extend(endpoint::check(&effective));
             if !is_alone {

@@ -130,15 +130,19 @@ const LANGUAGES: &[&str] = &[
 /// Names further apart than this are different names.
 const MAX_SLIPS: usize = 2;
 
-/// Looks through the environment.
-pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
+/// Looks through the environment. `effective`: with what stands in the file of settings where no variable wins over it, which
+/// decides what one variable is beside another.
+pub(crate) fn check(
+    environment: &BTreeMap<String, String>,
+    effective: &BTreeMap<String, String>,
+) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (name, value) in environment.iter().filter(|(_, value)| !value.trim().is_empty()) {
         findings.extend(value_of(name, value.trim()).or_else(|| name_of(name)));
     }
-    findings.extend(metrics_alone(environment));
-    findings.extend(half_of_a_pair(environment));
-    findings.extend(said_by_the_layer(environment, &findings));
+    findings.extend(metrics_alone(effective));
+    findings.extend(half_of_a_pair(effective));
+    findings.extend(said_by_the_layer(environment, effective, &findings));
     if findings.is_empty() {
         findings.push(fine(CHECK, "Every setting in the environment is one that is followed."));
     }
@@ -146,18 +150,24 @@ pub(crate) fn check(environment: &BTreeMap<String, String>) -> Vec<Finding> {
     findings
 }
 
-/// What the layer says of the rest, but for variables of which more is known here.
-fn said_by_the_layer(environment: &BTreeMap<String, String>, findings: &[Finding]) -> Vec<Finding> {
+/// What the layer says of the rest, but for variables of which more is known here, and for what stands in the file, which is
+/// another check's.
+fn said_by_the_layer(
+    environment: &BTreeMap<String, String>,
+    effective: &BTreeMap<String, String>,
+    findings: &[Finding],
+) -> Vec<Finding> {
     let is_of = |text: &str, name: &str| {
         let rest = text.strip_prefix(name);
         rest.is_some_and(|rest| !rest.starts_with(|letter: char| letter.is_alphanumeric() || letter == '_'))
     };
-    let is_known = |problem: &str| {
-        let is_told = |name: &String| findings.iter().any(|finding| is_of(&finding.text, name));
-        environment.keys().any(|name| is_of(problem, name) && is_told(name))
+    let is_told = |name: &String| findings.iter().any(|finding| is_of(&finding.text, name));
+    let is_of_the_file = |name: &String| environment.get(name).is_none_or(|value| value.trim().is_empty());
+    let is_anothers = |problem: &str| {
+        effective.keys().any(|name| is_of(problem, name) && (is_told(name) || is_of_the_file(name)))
     };
-    let problems = look_around(|name| environment.get(name).cloned());
-    let others = problems.into_iter().filter(|problem| !is_known(problem));
+    let problems = look_around(|name| effective.get(name).cloned());
+    let others = problems.into_iter().filter(|problem| !is_anothers(problem));
     others
         .map(|problem| broken(CHECK, format!("{problem}."), "See docs/recording.md for what it takes."))
         .collect()
@@ -409,7 +419,7 @@ mod tests {
 
     fn found(name: &str, value: &str) -> Vec<(State, String, Option<String>)> {
         let environment = BTreeMap::from([(name.to_owned(), value.to_owned())]);
-        let findings = check(&environment).into_iter().filter(|finding| finding.check == CHECK);
+        let findings = check(&environment, &environment).into_iter().filter(|finding| finding.check == CHECK);
         findings.map(|finding| (finding.state, finding.text, finding.fix)).collect()
     }
 
@@ -535,7 +545,8 @@ mod tests {
         let certificate = file("c.pem", "Subject: CN=a\r\n-----BEGIN CERTIFICATE-----\r\nAA==\r\n");
         let states = |variables: &[(&str, &String)]| {
             let given = variables.iter().map(|(end, path)| (format!("{EXPORTER}{end}"), (*path).clone()));
-            let found = check(&given.collect()).into_iter().filter(|finding| finding.check == CHECK);
+            let given = given.collect();
+            let found = check(&given, &given).into_iter().filter(|finding| finding.check == CHECK);
             found.map(|finding| finding.state).collect::<Vec<_>>()
         };
         assert_eq!(states(&[("CERTIFICATE", &certificate)]), [State::Note]);
@@ -554,12 +565,31 @@ mod tests {
     fn metrics_alone_go_nowhere() {
         let metrics = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT".to_owned(), "http://m/in".to_owned());
         let alone = BTreeMap::from([metrics.clone()]);
-        let states = |environment| check(&environment).into_iter().map(|finding| finding.state).max();
-        assert_eq!(states(alone), Some(State::Broken));
+        let states = |environment: BTreeMap<String, String>| {
+            check(&environment, &environment).into_iter().map(|finding| finding.state).max()
+        };
+        assert_eq!(states(alone.clone()), Some(State::Broken));
         for other in ["OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT"] {
             let both = BTreeMap::from([metrics.clone(), (other.to_owned(), "http://t".to_owned())]);
-            assert_eq!(states(both), Some(State::Fine));
+            assert_eq!(states(both.clone()), Some(State::Fine));
+            // The other one may stand in the file of settings.
+            let found = check(&alone, &both);
+            assert!(found.iter().all(|finding| finding.state == State::Fine), "{found:?}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_in_the_file_is_not_told_of_variables() {
+        let [level, track, wrong] = ["STEPSCOPE_MAX_LEVEL", "STEPSCOPE_TRACK", "3"].map(str::to_owned);
+        let environment = BTreeMap::from([(level.clone(), wrong.clone())]);
+        let effective = BTreeMap::from([(level, wrong.clone()), (track, wrong)]);
+        let found = check(&environment, &effective);
+        let texts: Vec<&str> = found
+            .iter()
+            .filter(|finding| finding.state == State::Broken)
+            .map(|finding| finding.text.as_str())
+            .collect();
+        assert!(matches!(texts[..], [text] if text.starts_with("STEPSCOPE_MAX_LEVEL=3")), "{texts:?}");
     }
 
     /// The product code of the layer, without its tests.

@@ -130,7 +130,10 @@ fn a_run_that_is_there_twice_counts_once() {
         analysis.read_own(&work);
         assert_eq!(work.left().count(), 0);
         let merged = analysis.merge_parts(parts);
-        assert_eq!(merged, halves, "the copy is read again after what it is a copy of, so that its spans are known");
+        assert_eq!(
+            merged, halves,
+            "the copy is read again after what it is a copy of, so that its spans are known"
+        );
         let given = json(analysis);
         assert!(given == expected, "{given}\n{expected}");
     }
