@@ -339,7 +339,10 @@ fn leaving_around(recorder: &Recorder, mut key: u64) -> Option<u64> {
 /// Has a new span keep the record of the span around it from ending. `around`: the key of the section around it.
 #[inline]
 fn keep_around(recorder: &Recorder, state: &ThreadState, open: &Open, around: u64) {
-    let span = if key::is_section(around) { state.innermost_span().unwrap_or(0) } else { around };
+    let span = match key::is_section(around) {
+        true => state.innermost_recorded_span().unwrap_or(0),
+        false => around,
+    };
     if key::is_own_span(span) {
         if recorder.own_spans.hold(span) {
             open.set_held(span);

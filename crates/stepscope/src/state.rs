@@ -161,12 +161,21 @@ impl ThreadState {
     /// The key of the span entered last of those that are not left, sections aside; `None` where that one is not
     /// recorded.
     pub(crate) fn innermost_span(&self) -> Option<u64> {
-        let position = self.entered_frames().iter().rposition(|frame| !key::is_section(frame.section.key))?;
+        let position = self.innermost_position()?;
         let is_above = |&(_, below): &(u64, usize)| below > position;
         if self.strangers.last().is_some_and(is_above) {
             return None;
         }
         self.entered_frames().get(position).map(|frame| frame.section.key)
+    }
+
+    /// The key of the innermost span entered on this thread, whatever that is not recorded is entered inside of it.
+    pub(crate) fn innermost_recorded_span(&self) -> Option<u64> {
+        self.entered_frames().get(self.innermost_position()?).map(|frame| frame.section.key)
+    }
+
+    fn innermost_position(&self) -> Option<usize> {
+        self.entered_frames().iter().rposition(|frame| !key::is_section(frame.section.key))
     }
 
     /// The open section with this key, and whether this thread is its owner.

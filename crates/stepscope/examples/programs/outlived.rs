@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use stepscope::{Builder, Filter, Guard, section, step};
 use tracing::span::EnteredSpan;
-use tracing::{Span, error, info, info_span, warn};
+use tracing::{Span, debug_span, error, info, info_span, warn};
 use tracing_subscriber::filter::{LevelFilter, Targets};
 use tracing_subscriber::fmt::format::FmtSpan;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -30,7 +30,7 @@ macro_rules! log {
             .with_ansi(false)
             .with_span_events(FmtSpan::CLOSE)
             .event_format(Timeless)
-            .with_filter(Targets::new().with_target("seen", LevelFilter::INFO))
+            .with_filter(Targets::new().with_target("seen", LevelFilter::DEBUG))
     };
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn small(rounds: u64) {
 }
 
 /// Spans that both want inside of such ones, and sections between them; what is in the innermost goes on elsewhere when all
-/// around has been left.
+/// around has been left. One of these is inside of a span, too, that only the log wants.
 pub(crate) fn between(rounds: u64) {
     let run = record(stepscope::builder().filter(Filter::new().without_name("left_out")));
     for round in 0..rounds {
@@ -164,11 +164,19 @@ pub(crate) fn between(rounds: u64) {
         let prepared = info_span!("prepared", round);
         drop(section);
         drop(request);
+        let request = seen!("aside", round).entered();
+        let section = section!("note");
+        let verbose = debug_span!(target: "seen", "verbose").entered();
+        let noted = info_span!("noted", round);
+        drop(verbose);
+        drop(section);
+        drop(request);
         let elsewhere = move || {
             deep_left_out.in_scope(|| error!("in what is left out"));
             drop(deep_left_out);
             task.in_scope(|| info_span!("write", round).in_scope(|| ()));
             prepared.in_scope(|| info_span!("use", round).in_scope(|| ()));
+            noted.in_scope(|| info_span!("reread", round).in_scope(|| ()));
         };
         std::thread::Builder::new().name("elsewhere".into()).spawn(elsewhere).unwrap().join().unwrap();
     }

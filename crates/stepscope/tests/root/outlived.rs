@@ -68,17 +68,22 @@ fn what_goes_on_inside_of_spans_that_have_ended_there_stays_inside_of_them() {
     check::traces(&recording);
     check::account(&recording, "directory");
     let by_id = recording.by_id();
-    let requests = by_round(&recording, "request");
-    assert_eq!(requests.len(), ROUNDS);
-    for (name, around) in
-        [("write", "task"), ("task", "handler"), ("use", "prepared"), ("prepared", "prepare")]
-    {
+    let [requests, asides] = ["request", "aside"].map(|name| by_round(&recording, name));
+    assert_eq!((requests.len(), asides.len()), (ROUNDS, ROUNDS));
+    for (name, around, trace) in [
+        ("write", "task", &requests),
+        ("task", "handler", &requests),
+        ("use", "prepared", &requests),
+        ("prepared", "prepare", &requests),
+        ("reread", "noted", &asides),
+        ("noted", "note", &asides),
+    ] {
         let spans = by_round(&recording, name);
         assert_eq!(spans.len(), ROUNDS, "{name}");
         for (round, span) in spans {
             let parent = span.parent.map(|parent| by_id[&parent]);
             assert_eq!(parent.map(|parent| parent.name.as_str()), Some(around), "{span:?}");
-            assert_eq!(span.trace, requests[&round].trace, "{span:?}");
+            assert_eq!(span.trace, trace[&round].trace, "{span:?}");
         }
     }
     for request in requests.values() {
