@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use crate::memory::own_call;
+use crate::sequence::{ATTEMPTS, Sequence};
 use crate::sync::atomic::{AtomicU64, Ordering, fence};
 
 use stepscope_core::histogram::{self, BUCKETS_PER_OCTAVE, OCTAVES};
@@ -15,9 +16,6 @@ use stepscope_core::{Histogram, Moments};
 pub(crate) const MAX_PATHS: usize = 4_096;
 
 const CHUNK: usize = 64;
-
-/// Copies that a reader tries to make of what is being written.
-const ATTEMPTS: usize = if cfg!(loom) { 2 } else { 64 };
 
 /// What one ended section adds to its path, beside its allocations.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -159,8 +157,7 @@ impl Sums {
 /// The cells of one path, in the order of the fields of [`Cells`].
 #[derive(Debug)]
 struct PathCells {
-    /// Odd while the owner writes.
-    sequence: AtomicU64,
+    sequence: Sequence,
     count: AtomicU64,
     sum_ns: AtomicU64,
     self_busy_ns: AtomicU64,
@@ -191,7 +188,7 @@ impl PathCells {
     fn new() -> Self {
         let zero = || AtomicU64::new(0);
         Self {
-            sequence: zero(),
+            sequence: Sequence::new(),
             count: zero(),
             sum_ns: zero(),
             self_busy_ns: zero(),
@@ -210,18 +207,15 @@ impl PathCells {
     /// Owner only.
     #[inline(always)]
     fn record(&self, ended: &Ended, memory: Option<&MemorySums>) {
-        let sequence = self.sequence.load(Ordering::Relaxed);
-        self.sequence.store(sequence.wrapping_add(1), Ordering::Relaxed);
-        // The odd sequence is visible before any of the values below.
-        fence(Ordering::Release);
-        if !ended.collapsed {
-            self.record_duration(ended.duration_ns);
-        }
-        add(&self.self_busy_ns, ended.self_busy_ns);
-        if let Some(memory) = memory {
-            self.record_memory(&ended.counted(memory), ended.collapsed);
-        }
-        self.sequence.store(sequence.wrapping_add(2), Ordering::Release);
+        self.sequence.write(|| {
+            if !ended.collapsed {
+                self.record_duration(ended.duration_ns);
+            }
+            add(&self.self_busy_ns, ended.self_busy_ns);
+            if let Some(memory) = memory {
+                self.record_memory(&ended.counted(memory), ended.collapsed);
+            }
+        });
     }
 
     fn record_memory(&self, memory: &MemorySums, is_collapsed: bool) {
@@ -269,13 +263,13 @@ impl PathCells {
             }
             Sums { histogram, ..self.numbers() }
         };
-        self.consistent(whole)
+        self.sequence.read(whole)
     }
 
     /// As [`snapshot`](Self::snapshot), of an owner that hardly pauses, too: its numbers are of one moment, its
     /// buckets of the time right after it, and so hold at least what the numbers count.
     fn near_snapshot(&self) -> Option<Sums> {
-        let numbers = self.consistent(|| self.numbers())?;
+        let numbers = self.sequence.read(|| self.numbers())?;
         // What was pending then is in its bucket once the owner has counted another duration, and begun with the one behind it.
         for _ in 0..ATTEMPTS {
             if self.count.load(Ordering::Relaxed).wrapping_sub(numbers.moments.count) >= 2 {
@@ -283,24 +277,6 @@ impl PathCells {
                 return Some(Sums { histogram: self.buckets(), ..numbers });
             }
             crate::sync::spin_loop();
-        }
-        None
-    }
-
-    /// What `read` reads, at one moment.
-    fn consistent(&self, read: impl Fn() -> Sums) -> Option<Sums> {
-        for _ in 0..ATTEMPTS {
-            let before = self.sequence.load(Ordering::Acquire);
-            if before % 2 == 1 {
-                crate::sync::spin_loop();
-                continue;
-            }
-            let sums = read();
-            // The values above are read before the sequence below.
-            fence(Ordering::Acquire);
-            if self.sequence.load(Ordering::Relaxed) == before {
-                return Some(sums);
-            }
         }
         None
     }

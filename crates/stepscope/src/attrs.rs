@@ -276,6 +276,40 @@ fn split(mut words: &[u64]) -> impl Iterator<Item = &[u64]> {
     })
 }
 
+/// What a field is called: by its number at the callsite, or by a text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum FieldName<'a> {
+    Number(u16),
+    Text(&'a str),
+}
+
+/// Hands the fields among these words that are whole numbers, and not negative, to `take`.
+pub(crate) fn for_each_amount(words: &[u64], mut take: impl FnMut(FieldName<'_>, u64)) {
+    for entry in split(words) {
+        let Some((head, [.., value])) = entry.split_first() else { continue };
+        let (tag, key, _) = parts(*head);
+        let amount = match tag & !BY_NUMBER {
+            FIELD_INT | FIELD_UINT => i64::try_from(*value).ok().map(i64::unsigned_abs),
+            _ => None,
+        };
+        let Some(amount) = amount else { continue };
+        if tag & BY_NUMBER != 0 {
+            take(FieldName::Number(key), amount);
+            continue;
+        }
+        let mut bytes = [0; MAX_TEXT_BYTES];
+        bytes
+            .as_chunks_mut()
+            .0
+            .iter_mut()
+            .zip(entry.iter().skip(1))
+            .for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+        if let Some(Ok(name)) = bytes.get(..usize::from(key)).map(std::str::from_utf8) {
+            take(FieldName::Text(name), amount);
+        }
+    }
+}
+
 /// Words of a text of so many bytes.
 fn text_words(len: u16) -> usize {
     usize::from(len).div_ceil(8)

@@ -79,6 +79,14 @@ impl Source {
         }
     }
 
+    /// The name of the field with this number.
+    pub(crate) fn field(self, number: usize) -> Option<&'static str> {
+        match self {
+            Self::Span(metadata) => metadata.fields().iter().nth(number).map(|field| field.name()),
+            Self::Section(callsite) => callsite.fields.get(number).copied(),
+        }
+    }
+
     pub(crate) fn module(self) -> &'static str {
         match self {
             Self::Span(metadata) => metadata.module_path().unwrap_or_else(|| metadata.target()),

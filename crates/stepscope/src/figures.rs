@@ -12,7 +12,7 @@ use crate::clock::now_ns;
 use crate::memory;
 use crate::recorder::Recorder;
 use crate::roster::Tally;
-use crate::work::{StepWork, WorkByMode};
+use crate::work::{self, StepWork, WorkByMode};
 
 mod text;
 
@@ -176,10 +176,11 @@ impl Figures {
     pub(crate) fn of(recorder: &Recorder) -> Self {
         let (departed, threads) = recorder.roster.read();
         let (mut sums, mut missed) = (departed.sums.clone(), Vec::new());
-        let mut tally = departed.tally;
+        let (mut tally, mut steps) = (departed.tally, departed.work);
         recorder.add_losses(&mut tally);
         for thread in &threads {
             tally.add(thread);
+            work::add(&mut steps, &thread.work.get(wait));
             thread.aggregates.for_each_patiently(wait, |path, read| match read {
                 Some(read) => sums.entry(path).or_default().merge(&read),
                 None => missed.push(path),
@@ -198,7 +199,7 @@ impl Figures {
             taken_ns,
             elapsed_ns: taken_ns.saturating_sub(recorder.run_start_ns),
             sections: sections(recorder, sums),
-            steps: recorder.work.get(),
+            steps,
             memory: MemoryFigures {
                 rss_bytes: memory::rss_bytes(),
                 peak_rss_bytes: memory::peak_rss_bytes(),
@@ -291,10 +292,8 @@ impl Figures {
         parts
     }
 
-    /// What the steps of a mode did: those that the background thread has taken in, which may be some
-    /// milliseconds behind, and knows nothing of those that found no room in their thread's ring
-    /// ([`spans`](Self::spans)); the calls of their path ([`section`](Self::section)) are all of them. Samples and tokens are
-    /// those that the steps' own spans carry.
+    /// What the steps of a mode did: all that have ended, whatever became of their spans. Samples and tokens are those that
+    /// the steps themselves say.
     #[must_use]
     pub fn steps(&self, mode: Mode) -> StepWork {
         self.steps.get(mode as usize).copied().unwrap_or_default()

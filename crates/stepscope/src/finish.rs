@@ -20,6 +20,7 @@ use crate::sys;
 use crate::thread::ThreadShared;
 use crate::trace::{Ended, TraceRef, TraceState};
 use crate::word::Word;
+use crate::work;
 
 impl ThreadShared {
     /// Counts a span that is to be exported.
@@ -276,12 +277,22 @@ impl ThreadState {
             let off_cpu_ns = duration_ns.saturating_sub(total.cpu_ns.unwrap_or(0));
             counted.encode(off_cpu_ns, |word| words.push(word));
         }
-        self.export_with(&mut words, open, trace, total);
+        // What only a step has.
+        let step = if open.kind() == SectionKind::Step { self.source(open.callsite()) } else { None };
+        self.export_with(&mut words, open, trace, total, step);
         words.clear();
         self.scratch = words;
     }
 
-    fn export_with(&self, words: &mut Vec<u64>, open: &Open, trace: TraceRef, total: &Stay) {
+    /// As [`export`](Self::export), with room for words. `step`: the callsite of a step.
+    fn export_with(
+        &self,
+        words: &mut Vec<u64>,
+        open: &Open,
+        trace: TraceRef,
+        total: &Stay,
+        step: Option<Source>,
+    ) {
         let Some(state) = self.recorder.traces.get(trace) else { return };
         let Some(about) = self.recorder.traces.about(trace) else { return };
         let is_of_run = about.root_kind == SectionKind::Run;
@@ -299,6 +310,10 @@ impl ThreadState {
             words.extend(rest.attrs.words());
             left_out = rest.attrs.left_out();
             continues = rest.continues;
+        }
+        if let Some(source) = step {
+            let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
+            self.shared.work.add(about.mode, duration_ns, work::amounts(words, source));
         }
         let is_coarse = open.kind() != SectionKind::Section;
         let has_memory =

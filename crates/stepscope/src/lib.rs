@@ -78,6 +78,7 @@ mod root;
 mod roster;
 mod say;
 mod section;
+mod sequence;
 mod slab;
 mod span_ids;
 mod spans;

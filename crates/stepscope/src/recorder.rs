@@ -114,7 +114,6 @@ pub(crate) struct Recorder {
     /// Of each path the phase that is said of it or that its name implies, plus 1; 0 where there is none.
     path_phases: Box<[AtomicU8]>,
     pub roster: Roster,
-    pub work: Work,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
     /// What the figures of the handle count from.
     pub baseline: Mutex<Option<Arc<Figures>>>,
@@ -260,7 +259,6 @@ impl Recorder {
             captures: Captures::new(config.capture),
             paths: Mutex::new(paths),
             roster: Roster::default(),
-            work: Work::default(),
             sinks: Mutex::new(Vec::new()),
             baseline: Mutex::new(None),
             run,
@@ -515,6 +513,7 @@ impl Recorder {
         let shared = Arc::new(ThreadShared {
             ring: Ring::new(self.config.ring_bytes, self.config.overflow),
             aggregates: Aggregates::new(),
+            work: Work::new(),
             emitted: AtomicU64::new(0),
             ring_full: AtomicU64::new(0),
             left_out: std::array::from_fn(|_| AtomicU64::new(0)),

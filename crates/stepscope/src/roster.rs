@@ -9,6 +9,7 @@ use stepscope_core::LossReason;
 
 use crate::aggregate::Sums;
 use crate::thread::ThreadShared;
+use crate::work::{self, WorkByMode};
 
 /// Spans that ended and were meant to leave, and why some did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -38,6 +39,7 @@ impl Tally {
 pub(crate) struct Departed {
     /// By path.
     pub sums: BTreeMap<u32, Sums>,
+    pub work: WorkByMode,
     pub tally: Tally,
 }
 
@@ -89,7 +91,16 @@ impl Roster {
         for (path, sums) in left {
             departed.sums.entry(path).or_default().merge(&sums);
         }
+        // (Nobody writes any more.)
+        work::add(&mut departed.work, &thread.work.get(|_| false));
         departed.tally.add(thread);
+    }
+
+    /// The time of all steps that have ended.
+    pub(crate) fn step_ns(&self) -> u64 {
+        let inner = self.lock();
+        let departed = inner.departed.work.iter().map(|work| work.total_ns);
+        departed.chain(inner.known.iter().chain(&inner.fresh).map(|thread| thread.work.total_ns())).sum()
     }
 
     /// What ended threads have left, and all others: nothing is in both, and nothing in neither.

@@ -13,12 +13,15 @@ use crate::overwrite::Seen;
 use crate::recorder::Recorder;
 use crate::ring::Ring;
 use crate::state::ThreadState;
+use crate::work::Work;
 
 /// What the background thread sees of a recording thread.
 #[derive(Debug)]
 pub(crate) struct ThreadShared {
     pub ring: Ring,
     pub aggregates: Aggregates,
+    /// Of the steps that it has ended.
+    pub work: Work,
     /// Spans that ended and were meant to be exported.
     pub emitted: AtomicU64,
     /// Of those, the ones lost because the ring was full.

@@ -261,7 +261,7 @@ impl Worker {
             self.shared = Instant::now();
             rate.measure(|| Measured {
                 now_ns: now_ns(),
-                step_ns: self.recorder.work.get().iter().map(|work| work.total_ns).sum(),
+                step_ns: self.recorder.roster.step_ns(),
                 cpu_ns: sys::thread_cpu_ns(),
                 taken: self.taken,
             });
@@ -367,8 +367,6 @@ impl Worker {
             let lacking = self.recorder.sources_from(self.callsites.len());
             self.callsites.extend(lacking.into_iter().map(Known::from));
         }
-        let callsite = self.callsites.get(record.callsite as usize);
-        self.recorder.work.take(&record, &self.entries, callsite);
         let context = Context {
             recorder: &self.recorder,
             callsites: &self.callsites,

@@ -10,6 +10,8 @@ mod holders;
 #[path = "../src/ring.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
 mod ring;
+#[path = "../src/sequence.rs"]
+mod sequence;
 
 /// Nothing counts allocations here.
 mod memory {

@@ -104,8 +104,6 @@ pub(crate) fn run(when: &str) {
         let evaluated = (number % 10 == 0).then(|| section!("checked"));
         drop((evaluated, step));
         if number < WARM_UP {
-            // Everything has been taken in by then, the work of the steps, too.
-            assert!(handle.flush(std::time::Duration::from_secs(60)).is_complete());
             print_work("so_far", &handle.figures());
         }
     }
@@ -118,8 +116,6 @@ pub(crate) fn run(when: &str) {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
     }
     if when == "before" {
-        // Everything has been taken in by then, the work of the steps, too.
-        assert!(handle.flush(std::time::Duration::from_secs(60)).is_complete());
         print(&handle.figures());
     }
     drop(run);
@@ -137,6 +133,7 @@ pub(crate) fn asked(where_: &str) {
         "threads" => threads(&handle),
         "panic" => in_a_panic(&handle),
         "reset" => reset(&handle),
+        "steps" => steps(&handle),
         "flushed" => flushed(&handle),
         "off" => {}
         other => panic!("nowhere called {other:?}"),
@@ -251,6 +248,31 @@ fn in_a_panic(handle: &Handle) {
     };
     assert!(std::panic::catch_unwind(fails).is_err());
     assert_eq!(*seen.lock().unwrap(), [Some(1)]);
+}
+
+/// Steps on two threads, more than there is room for; each time those since the last look, by a reset and beside earlier
+/// figures.
+fn steps(handle: &Handle) {
+    let since = |earlier: &Figures| {
+        let now = handle.figures();
+        let work = now.steps(Mode::Train);
+        let calls = now.section("step").map_or(0, |steps| steps.count);
+        assert_eq!((work.steps, work.samples.unwrap_or(0)), (calls, 2 * calls));
+        let since = now.since(earlier).steps(Mode::Train);
+        (work.steps, since.steps, since.samples.unwrap_or(0))
+    };
+    let of = |count: u64| (0..count).for_each(|number| drop(step!(number, samples = 2)));
+    for round in 0..10 {
+        named(move || of(1_000)).join().unwrap();
+        of(2_000);
+        let earlier = handle.figures();
+        of(10 + round);
+        named(move || of(7)).join().unwrap();
+        assert_eq!(since(&earlier), (3_017 + round, 17 + round, 34 + 2 * round));
+        handle.reset();
+        assert_eq!(handle.figures().steps(Mode::Train).steps, 0);
+    }
+    say("steps", (0..10).map(|round| 3_017 + round).sum());
 }
 
 fn reset(handle: &Handle) {

@@ -126,6 +126,21 @@ fn a_reset_changes_what_is_read_and_not_what_leaves() {
 }
 
 #[test]
+fn every_step_is_counted_once_and_at_once() {
+    for ring_bytes in ["16777216", "65536"] {
+        let ended =
+            Program::new(&["figures_asked", "steps"]).env("STEPSCOPE_RING_BYTES", ring_bytes).succeed();
+        let recording = ended.recording();
+        check::account(&recording, "directory");
+        let steps = ended.truth()["steps"];
+        assert_eq!(recording.by_path(metric::SECTION_COUNT)["step"], steps as i64);
+        // Of which some are lost where there is little room.
+        let lost = recording.dropped("", "ring_full");
+        assert_eq!(lost > 0, ring_bytes == "65536", "{lost}");
+    }
+}
+
+#[test]
 fn a_program_that_records_nothing_reads_nothing() {
     let ended = Program::new(&["figures_asked", "off"]).env("STEPSCOPE_LEVEL", "off").succeed();
     assert_eq!(ended.truth().len(), 0);
