@@ -239,7 +239,7 @@ mod tests {
             for tick in 0..1_000 {
                 let calls = std::iter::once(PathId(0)).filter(|_| tick % 250 == 0).chain([PathId(1); 200]);
                 for path in calls {
-                    if rate.admits(path, || now.now_ns) {
+                    if rate.admits(path, 1, || now.now_ns) {
                         now.taken += 1;
                         let is_late = quarter >= 16;
                         left += u64::from(is_late);

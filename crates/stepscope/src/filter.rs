@@ -2,8 +2,10 @@
 //! sampling and rate. They count in the sums all the same. What the choice does to a section is in `state` and `finish`.
 
 use std::str::FromStr;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
+
+use stepscope_core::PathId;
 
 use crate::aggregate::MAX_PATHS;
 use crate::budget::Budget;
@@ -95,7 +97,8 @@ impl Filter {
         self
     }
 
-    /// Keeps the first and then one in this many of the sections of each path (`sample=100`), 1 at least.
+    /// Keeps the first and then one in this many of the sections of each path (`sample=100`), 1 at least. What is inside of
+    /// one that is kept is kept with it, unless fewer of its own path are to be.
     pub fn sample(mut self, one_in: u32) -> Self {
         self.one_in = one_in.max(1);
         self
@@ -258,23 +261,45 @@ pub(crate) struct Sieve {
     min_duration_ns: u64,
     /// Sections of each path that were to be sampled; of none where nothing is sampled.
     seen: Box<[AtomicU32]>,
+    /// One in how many sections of each path is sampled, of all that are called; 0 where all are, and of none where nothing is.
+    one_in: Box<[AtomicU32]>,
     rate: Option<Rate>,
 }
 
 impl Sieve {
     /// `None` for a filter that lets everything pass.
     pub(crate) fn new(filter: &Filter) -> Option<Self> {
+        let by_path =
+            || (0..if filter.samples() { MAX_PATHS } else { 0 }).map(|_| AtomicU32::new(0)).collect();
         (*filter != Filter::default()).then(|| Self {
             filter: filter.clone(),
             min_duration_ns: u64::try_from(filter.min_duration.as_nanos()).unwrap_or(u64::MAX),
-            seen: (0..if filter.samples() { MAX_PATHS } else { 0 }).map(|_| AtomicU32::new(0)).collect(),
+            seen: by_path(),
+            one_in: by_path(),
             rate: filter.rate(),
         })
     }
 
-    /// See [`Filter::one_in`].
-    pub(crate) fn one_in(&self, source: Source, name: &str, depth: usize) -> u32 {
-        self.filter.one_in(source, name, depth)
+    /// One in how many sections of `path` leaves, of those inside of sections of `around` that leave; 0: none. What is
+    /// inside of a sampled section is sampled with it: of a path that is called in every one of these, so many leave as a filter
+    /// says for all of its calls.
+    pub(crate) fn one_in(
+        &self,
+        path: PathId,
+        around: PathId,
+        source: Source,
+        name: &str,
+        depth: usize,
+    ) -> u32 {
+        let of_all = self.filter.one_in(source, name, depth);
+        let one_in = |path: PathId| self.one_in.get(path.0 as usize);
+        let Some(slot) = one_in(path).filter(|_| of_all > 0) else { return of_all };
+        let around = one_in(around).map_or(1, |around| around.load(Ordering::Relaxed)).max(1);
+        // To the nearest whole number: there is no one in one and a half.
+        let inside = of_all.saturating_add(around / 2) / around;
+        let inside = inside.max(1);
+        slot.store(around.saturating_mul(inside), Ordering::Relaxed);
+        inside
     }
 
     /// Whether a section of `place` leaves as a span, or why not: flags of open sections.
@@ -289,11 +314,12 @@ impl Sieve {
                 }
             }
         }
-        if self.rate.as_ref().is_some_and(|rate| !rate.admits(place.path, now_ns)) {
-            return flag::BY_SAMPLING;
+        if self.min_duration_ns > 0 || self.filter.min_memory_bytes > 0 {
+            // What turns out too small needs no room: whether there is some is asked at the end.
+            return flag::EXPORTED | flag::MAY_BE_SMALL;
         }
-        let may_be_small = self.min_duration_ns > 0 || self.filter.min_memory_bytes > 0;
-        flag::EXPORTED | if may_be_small { flag::MAY_BE_SMALL } else { 0 }
+        let is_admitted = self.rate.as_ref().is_none_or(|rate| rate.admits(place.path, 1, now_ns));
+        if is_admitted { flag::EXPORTED } else { flag::BY_SAMPLING }
     }
 
     /// The bound in a second, where there is one.
@@ -314,7 +340,6 @@ mod tests {
     use super::*;
     use crate::callsite::Callsite;
     use crate::places::Fit;
-    use stepscope_core::PathId;
 
     #[test]
     fn every_part_is_understood_and_others_are_named() {
@@ -389,6 +414,20 @@ mod tests {
         assert_eq!((one_in(&PROTO, "read", 2), one_in(&OTHER, "read", 2)), (0, 7));
         assert_eq!((one_in(&OTHER, "tiny", 2), one_in(&OTHER, "tinyer", 2)), (0, 7));
         assert_eq!((one_in(&OTHER, "hot", 3), one_in(&OTHER, "hot", 4)), (5, 0));
+    }
+
+    #[test]
+    fn what_is_inside_of_a_sampled_section_is_not_sampled_again() {
+        static SOME: Callsite = Callsite::new("some", None, "here", "", 0, &[]);
+        let sieve =
+            Sieve::new(&"sample=100,sample:hot=1000,sample:odd=140,name=tiny".parse().unwrap()).unwrap();
+        let one_in =
+            |path, around, name| sieve.one_in(PathId(path), PathId(around), Source::Section(&SOME), name, 3);
+        assert_eq!((one_in(2, 1, "layer"), one_in(3, 2, "matmul"), one_in(4, 3, "pack")), (100, 1, 1));
+        assert_eq!((one_in(5, 4, "hot"), one_in(6, 5, "matmul"), one_in(7, 5, "tiny")), (10, 1, 0));
+        // To the nearest; and of the same path, again and again.
+        assert_eq!((one_in(8, 2, "odd"), one_in(9, 1, "odd"), one_in(2, 2, "layer")), (1, 140, 1));
+        assert_eq!((one_in(3, 2, "matmul"), one_in(10, 9, "hot")), (1, 7));
     }
 
     #[test]

@@ -9,10 +9,10 @@ use crate::aggregate::{self, MemorySums};
 use crate::attrs::{Encode, Entry, LeftOut};
 use crate::callsite::Source;
 use crate::clock::now_ns;
-use crate::filter::Sieve;
 use crate::memory;
 use crate::open::{Open, PHASE, Parent, Spec, Start, Stay, flag};
 use crate::os::Counted;
+use crate::rate::Rate;
 use crate::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::ring::Rank;
 use crate::state::ThreadState;
@@ -197,8 +197,9 @@ impl ThreadState {
             self.traces.settle(&self.recorder.traces, trace);
         }
         self.sum_up(open.path(), open.start_ns(), bits & flag::COLLAPSED != 0, total);
-        if bits & flag::MAY_BE_SMALL != 0 && self.is_small(open, trace, total) {
-            self.shared.leave_out(LossReason::Filtered);
+        let left_out = if bits & flag::MAY_BE_SMALL != 0 { self.left_out(open, trace, total) } else { None };
+        if let Some(reason) = left_out {
+            self.shared.leave_out(reason);
         } else if bits & flag::EXPORTED != 0 {
             let is_written = self.is_simple(open, bits, total) && self.write_simple(open, bits, total);
             if !is_written {
@@ -226,17 +227,53 @@ impl ThreadState {
         }
     }
 
-    /// Whether a section that might be too small is so, and can be left out: it did not fail, nothing inside needs it,
-    /// and no count that includes it was given.
+    /// Why a section that might be too small leaves no span, if it leaves none: it is so, or has no room in the rate of spans,
+    /// and nothing inside needs it, and no count that includes it was given. What failed is not too small.
     #[cold]
-    fn is_small(&self, open: &Open, trace: TraceRef, total: &Stay) -> bool {
+    fn left_out(&self, open: &Open, trace: TraceRef, total: &Stay) -> Option<LossReason> {
+        let sieve = self.recorder.sieve.as_ref()?;
+        let is_needed = open.has(flag::IS_PART) || !open.is_hollow();
+        let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
         let alloc_bytes = total.memory.map(|memory| memory.alloc_bytes);
-        let is_small =
-            |sieve: &Sieve| sieve.is_small(total.exit_ns.saturating_sub(open.start_ns()), alloc_bytes);
-        let is_wanted = open.has(flag::IS_ERROR | flag::IS_PART) || !open.is_hollow();
-        if is_wanted || !self.recorder.sieve.as_ref().is_some_and(is_small) {
-            return false;
+        let is_small = !open.has(flag::IS_ERROR) && sieve.is_small(duration_ns, alloc_bytes);
+        let reason = match sieve.rate() {
+            _ if is_small && !is_needed => LossReason::Filtered,
+            Some(rate) if !self.finds_room(rate, open, is_needed) => LossReason::SampledOut,
+            _ => return None,
+        };
+        self.take_back(open, trace).then_some(reason)
+    }
+
+    /// Whether there is room in the rate of spans for a section that ends. Those around it that would not leave without it
+    /// have room with it, or there is none for it.
+    fn finds_room(&self, rate: &Rate, open: &Open, is_needed: bool) -> bool {
+        if open.has_room() {
+            rate.count(open.path());
+            return true;
         }
+        if is_needed {
+            rate.count_beyond(open.path(), now_ns());
+            return true;
+        }
+        let around = || std::iter::successors(self.small_around(open), |open| self.small_around(open));
+        let lacking = || around().take_while(|open| !open.has_room());
+        let more = u32::try_from(1 + lacking().count()).unwrap_or(u32::MAX);
+        let is_admitted = rate.admits(open.path(), more, now_ns);
+        if is_admitted {
+            // As far as it is not another's doing meanwhile.
+            lacking().for_each(Open::give_room);
+        }
+        is_admitted
+    }
+
+    /// The section around one that may be too small, if it may be so, too.
+    fn small_around(&self, open: &Open) -> Option<&Open> {
+        let around = self.find_around(open.around(), open.parent_span_id())?;
+        around.has(flag::MAY_BE_SMALL).then_some(around)
+    }
+
+    /// Takes back that a section is to leave as a span, as far as no count that includes it was given.
+    fn take_back(&self, open: &Open, trace: TraceRef) -> bool {
         let Some(state) = self.recorder.traces.get(trace) else { return false };
         if open.has(flag::IS_ROOT) {
             // Alone in its trace, which is closed before anybody else joins.
@@ -244,10 +281,7 @@ impl ThreadState {
             return spans == 1 && dropped == 0;
         }
         let is_left_out = state.take_back_one();
-        if is_left_out
-            && let Some(around) = self.find_around(open.around(), open.parent_span_id())
-            && around.has(flag::MAY_BE_SMALL)
-        {
+        if is_left_out && let Some(around) = self.small_around(open) {
             around.count_inside(false);
         }
         is_left_out

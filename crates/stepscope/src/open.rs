@@ -5,6 +5,8 @@
 //! a lock. Whoever ends it is ordered behind all of them: the registry closes a span when its last handle is
 //! gone, and a `section!` stays on its thread.
 
+pub(crate) mod flag;
+
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use stepscope_core::identity::TraceId;
@@ -212,6 +214,9 @@ pub(crate) struct Rest {
     pub continuation: Option<TraceRef>,
 }
 
+/// Beside the number in [`Open::inside`]: see [`Open::give_room`].
+const HAS_ROOM: u64 = 1 << 63;
+
 /// Words of entries that need no lock.
 const WORDS: usize = 48;
 
@@ -254,40 +259,6 @@ pub(crate) struct Open {
     polls: Mutex<Polls>,
     /// What the system had counted for the owner at its begin, and at the end of the owner's first stay.
     readings: Mutex<(Reading, Option<Reading>)>,
-}
-
-/// What an open section is, beside its kind: flags.
-pub(crate) mod flag {
-    pub(crate) const IS_ROOT: u64 = 1 << 17;
-    /// It has the path of the section around it: a part of that one.
-    pub(crate) const COLLAPSED: u64 = 1 << 18;
-    pub(crate) const IS_ERROR: u64 = 1 << 19;
-    /// Ended without being what it was opened as (a step without work).
-    pub(crate) const DISCARDED: u64 = 1 << 20;
-    pub(crate) const HAS_RSS: u64 = 1 << 21;
-    /// Not on the thread of its trace's root.
-    pub(crate) const ON_FOREIGN_THREAD: u64 = 1 << 22;
-    /// A root that leaves it to others to say how many spans the trace has.
-    pub(crate) const IS_PART: u64 = 1 << 23;
-    /// It has poll intervals of its owner.
-    pub(crate) const POLLED: u64 = 1 << 16;
-    /// From this bit on, the flags of a section that those inside of it go by: what leaves no span has none inside, so
-    /// that every span has its path.
-    pub(crate) const LEAVING: u32 = 24;
-    /// A span leaves for it, beside its part in the aggregates; so it holds its trace.
-    pub(crate) const EXPORTED: u64 = 1 << 24;
-    /// It leaves no span, and is counted as left out, because of the level at its start.
-    pub(crate) const BY_LEVEL: u64 = 1 << 25;
-    /// As `BY_LEVEL`, because of a filter.
-    pub(crate) const BY_FILTER: u64 = 1 << 26;
-    /// As `BY_LEVEL`, because it is none of those sampled.
-    pub(crate) const BY_SAMPLING: u64 = 1 << 27;
-    /// It leaves as a span, if it does not turn out too small.
-    pub(crate) const MAY_BE_SMALL: u64 = 1 << 28;
-    /// Beyond those: it knows what the system had counted at its begin.
-    pub(crate) const READ: u64 = 1 << 32;
-    /// Why a section that leaves no span is counted as left out; none of them in a run that was told to have none.
-    pub(crate) const LEFT_OUT: u64 = BY_LEVEL | BY_FILTER | BY_SAMPLING;
 }
 
 impl Default for Open {
@@ -416,7 +387,17 @@ impl Open {
 
     /// Whether nothing inside of one that may be too small needs it.
     pub(crate) fn is_hollow(&self) -> bool {
-        self.inside.get() == 0
+        self.inside.get() & !HAS_ROOM == 0
+    }
+
+    /// Of one that may be too small: there is room for it in the rate of spans, for what is inside. On any thread.
+    pub(crate) fn give_room(&self) {
+        self.inside.set_bits(HAS_ROOM);
+    }
+
+    /// Whether there is room for it.
+    pub(crate) fn has_room(&self) -> bool {
+        self.inside.get() & HAS_ROOM != 0
     }
 
     #[inline]

@@ -24,6 +24,13 @@ const SHARED: (u64, u64) = (7, 8);
 /// One in so many is for paths that leave whole, beyond what they were called.
 const SPARE: u64 = 16;
 
+/// Of a path that came after the number was shared out, one in so many of a second leaves as if it left whole: it may be one
+/// that needs no more.
+const OF_NEW: u32 = 32;
+
+/// Before it is shared out first, one in so many of a second is not for those that need more than that.
+const OF_LATER: u32 = 8;
+
 const NS_PER_S: u64 = 1_000_000_000;
 
 /// A bound at work.
@@ -51,14 +58,15 @@ pub(crate) struct Rate {
 struct Window(AtomicU64);
 
 impl Window {
-    /// Whether there is room for one more below `bound` in this second; it is counted.
-    fn has_room(&self, second: u64, bound: u32) -> bool {
+    /// Whether there is room for so many more within `bound` in this second; they are counted.
+    fn has_room(&self, second: u64, more: u32, bound: u32) -> bool {
         let second = second & u64::from(u32::MAX);
-        let one_more = |window: u64| {
+        let add = |window: u64| {
             let left = if window >> 32 == second { window & u64::from(u32::MAX) } else { 0 };
-            (left < u64::from(bound)).then_some(second << 32 | (left + 1))
+            let left = (left + u64::from(more)).min(u64::from(u32::MAX));
+            (left <= u64::from(bound)).then_some(second << 32 | left)
         };
-        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+        self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 }
 
@@ -75,26 +83,46 @@ impl Rate {
             seen: by_path(),
             wanted: by_path(),
             one_in: by_path(),
-            of_frequent: AtomicU32::new(per_second),
+            // Of paths that nobody has called yet nothing is known: some of it is for those that come later.
+            of_frequent: AtomicU32::new(per_second - per_second / OF_LATER),
             all: Window::default(),
             frequent: Window::default(),
         }
     }
 
-    /// Whether a section of a path leaves; it is counted. The clock is asked only where it is the path's turn.
-    pub(crate) fn admits(&self, path: PathId, now_ns: impl FnOnce() -> u64) -> bool {
+    /// Whether a section of a path leaves, with `more` in all, itself and what leaves for it alone; they are counted. The
+    /// clock is asked only where it is the path's turn.
+    pub(crate) fn admits(&self, path: PathId, more: u32, now_ns: impl FnOnce() -> u64) -> bool {
         let index = path.0 as usize;
         let Some((seen, one_in)) = self.seen.get(index).zip(self.one_in.get(index)) else {
-            return self.all.has_room(now_ns() / NS_PER_S, self.per_second());
+            return self.all.has_room(now_ns() / NS_PER_S, more, self.per_second());
         };
         let one_in = one_in.load(Ordering::Relaxed);
-        let is_whole = one_in == 1;
-        if !is_turn(seen, one_in) {
+        let before = seen.fetch_add(1, Ordering::Relaxed);
+        if !before.is_multiple_of(one_in.max(1)) {
             return false;
         }
+        let is_whole = match one_in {
+            0 => before < self.per_second() / OF_NEW,
+            one_in => one_in == 1,
+        };
         let second = now_ns() / NS_PER_S;
         let bound = self.of_frequent.load(Ordering::Relaxed);
-        (is_whole || self.frequent.has_room(second, bound)) && self.all.has_room(second, self.per_second())
+        (is_whole || self.frequent.has_room(second, more, bound))
+            && self.all.has_room(second, more, self.per_second())
+    }
+
+    /// A section of a path leaves for what is inside of it alone, and room was given for it.
+    pub(crate) fn count(&self, path: PathId) {
+        if let Some(seen) = self.seen.get(path.0 as usize) {
+            seen.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// As [`count`](Self::count), where none was: it takes what is left of this second, or of more than there is.
+    pub(crate) fn count_beyond(&self, path: PathId, now_ns: u64) {
+        self.count(path);
+        self.all.has_room(now_ns / NS_PER_S, 1, u32::MAX);
     }
 
     fn per_second(&self) -> u32 {
@@ -170,7 +198,7 @@ mod tests {
     #[test]
     fn a_second_has_room_for_so_many() {
         let window = Window::default();
-        let taken = |second| (0..10).filter(|_| window.has_room(second, 3)).count();
+        let taken = |second| (0..10).filter(|_| window.has_room(second, 1, 3)).count();
         assert_eq!((taken(0), taken(0), taken(1), taken(7)), (3, 0, 3, 3));
     }
 
@@ -183,7 +211,7 @@ mod tests {
             for ((path, &calls), left) in (0..).zip(calls).zip(&mut left) {
                 let is_called = (tick + 1) * calls / 100_000 > tick * calls / 100_000;
                 let now_ns = number * NS_PER_S + tick * 10_000;
-                if is_called && rate.admits(PathId(path), || now_ns) {
+                if is_called && rate.admits(PathId(path), 1, || now_ns) {
                     left.0 += 1;
                     left.1 += u64::from(tick >= 90_000);
                 }
@@ -213,6 +241,31 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_path_that_nobody_has_called_before_leaves_whole_if_it_needs_little() {
+        let rate = Rate::new(Some(2_000), None);
+        let left = second(&rate, 1, &[40, 20_000, 50_000]);
+        assert_eq!(left[0].0, 40, "{left:?}");
+        let all = |left: &[(u64, u64)]| left.iter().map(|(all, _)| all).sum::<u64>();
+        assert!((1_900..=2_000).contains(&all(&left)), "{left:?}");
+        let left = second(&rate, 2, &[40, 20_000, 50_000, 60]);
+        assert_eq!((left[0].0, left[3].0), (40, 60), "{left:?}");
+    }
+
+    #[test]
+    fn there_is_room_for_all_that_leave_together_or_for_none() {
+        let rate = Rate::new(Some(40), None);
+        let admits = |more| rate.admits(PathId(1), more, || NS_PER_S);
+        // 35 of 40 are for those of which nothing is known, but for the first.
+        assert_eq!([5, 30, 6, 5, 1].map(admits), [true, true, false, true, false]);
+        rate.count_beyond(PathId(2), NS_PER_S);
+        assert!(!rate.admits(PathId(3), 1, || NS_PER_S), "the first of its path, and no room is left");
+        assert!(rate.admits(PathId(3), 1, || 2 * NS_PER_S));
+        let seen = |path: usize| rate.seen[path].load(Ordering::Relaxed);
+        rate.count(PathId(2));
+        assert_eq!([seen(1), seen(2), seen(3)], [5, 2, 2]);
+    }
+
     /// As after a machine has stalled: the number was shared out by less than a tenth of what is called then.
     #[test]
     fn rare_paths_find_room_where_others_are_suddenly_called_more() {
@@ -222,7 +275,7 @@ mod tests {
             .flat_map(|tick| {
                 std::iter::repeat_n(PathId(1), 10_000).chain([PathId(0); 8]).map(move |path| (tick, path))
             })
-            .filter(|&(tick, path)| rate.admits(path, || 4 * NS_PER_S + tick))
+            .filter(|&(tick, path)| rate.admits(path, 1, || 4 * NS_PER_S + tick))
             .fold(vec![0, 0], |mut left, (_, path)| {
                 left[path.0 as usize] += 1;
                 left
@@ -250,11 +303,12 @@ mod tests {
         for per_second in [0, 1, u32::MAX] {
             let rate = Rate::new(Some(per_second), None);
             for since in [Duration::ZERO, Duration::MAX] {
-                rate.admits(PathId(0), || 0);
-                rate.admits(PathId(u32::MAX), || u64::MAX);
+                rate.admits(PathId(0), 1, || 0);
+                rate.admits(PathId(u32::MAX), u32::MAX, || u64::MAX);
+                rate.count_beyond(PathId(u32::MAX), u64::MAX);
                 rate.share(since);
             }
-            assert_eq!(rate.admits(PathId(7), || 5 * NS_PER_S), per_second > 0);
+            assert_eq!(rate.admits(PathId(7), 1, || 5 * NS_PER_S), per_second > 0);
         }
     }
 }

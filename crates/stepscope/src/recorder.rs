@@ -466,8 +466,10 @@ impl Recorder {
         if let Some(known) = self.path_phases.get(path.0 as usize).filter(|_| phase > 0) {
             known.store(phase, Ordering::Relaxed);
         }
+        // (Others than sections leave, whatever a filter has to say of their names.)
+        let sieve = self.sieve.as_ref().filter(|_| spec.kind() == SectionKind::Section);
         let depth = || paths.table.names(path).len();
-        let one_in = self.sieve.as_ref().map_or(1, |sieve| sieve.one_in(source, name, depth()));
+        let one_in = sieve.map_or(1, |sieve| sieve.one_in(path, parent, source, name, depth()));
         Place { path, callsite, fit: Fit::Plain, one_in }
     }
 

@@ -33,6 +33,11 @@ impl Word {
         }
     }
 
+    /// Sets bits, of any number of threads.
+    pub(crate) fn set_bits(&self, bits: u64) {
+        self.0.fetch_or(bits, Ordering::Relaxed);
+    }
+
     /// Adds, wrapping: for differences of counters that wrap themselves.
     #[inline]
     pub(crate) fn add_wrapping(&self, value: u64) {

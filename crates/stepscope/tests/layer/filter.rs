@@ -92,6 +92,7 @@ fn sums_are_the_same_with_any_filter() {
         "rate=0",
         "min=5ms",
         "min=100s",
+        "min=1ns,rate=40",
         "sample:tiny=10,min=5ms,rate=1000,depth=3,name=inner",
     ];
     for filter in filters {
@@ -138,8 +139,13 @@ fn one_in_so_many_of_each_path_leaves() {
     let recording = run("sample=100");
     let spans = spans_by_path(&recording);
     assert_eq!((spans["step"], spans["step/work"], spans["step/slow"]), (steps, 1, 1));
-    // Ten of the one that leaves, of which the first does.
-    assert_eq!((spans["step/work/tiny"], spans["step/work/tiny/tinier"]), (1, 1));
+    // One in a hundred of their own: all those inside of the one that leaves.
+    assert_eq!((spans["step/work/tiny"], spans["step/work/tiny/tinier"]), (10, 10));
+    assert_eq!((spans["step/work/spanned"], spans["step/work/spanned/inner"]), (1, 1));
+    // One in ten of those inside of one in ten.
+    let spans = spans_by_path(&run("sample=10,sample:tiny=100"));
+    assert_eq!((spans["step/work"], spans["step/work/spanned/inner"]), (10, 10));
+    assert_eq!((spans["step/work/tiny"], spans["step/work/tiny/tinier"]), (10, 10));
 }
 
 #[test]
@@ -173,13 +179,31 @@ fn what_is_short_leaves_only_for_what_is_inside() {
 
 #[test]
 fn a_rate_bounds_what_leaves_in_a_second() {
-    let recording = run("rate=40");
-    let run_span = recording.only("run");
-    // Seconds of the clock that the run touches.
-    let seconds = run_span.duration_ns() / 1_000_000_000 + 2;
-    let sections = recording.spans.iter().filter(|span| span.kind() == "section").count() as u64;
-    // A little of it is kept for paths that are called now and then.
-    assert!((35..=40 * seconds).contains(&sections), "{sections} in {seconds} s");
+    // By their begin, and by their end with what is around them; of the latter two leave for what is open inside.
+    for (filter, beyond) in [("rate=40", 0), ("min=1ns,rate=40", 2)] {
+        let recording = run(filter);
+        let run_span = recording.only("run");
+        // Seconds of the clock that the run touches.
+        let seconds = run_span.duration_ns() / 1_000_000_000 + 2;
+        let sections = recording.spans.iter().filter(|span| span.kind() == "section").count() as u64;
+        // A little of it is kept for paths that are called now and then.
+        assert!((30..=40 * seconds + beyond).contains(&sections), "{filter}: {sections} in {seconds} s");
+        assert!(recording.dropped("", "sampled_out") > 0, "{filter}");
+    }
+}
+
+/// What is left out for something else takes no room of what is not.
+#[test]
+fn a_rate_is_for_those_that_are_long_enough() {
+    for bound in ["rate=1000", "budget=100%"] {
+        let recording = run(&format!("min=5ms,{bound}"));
+        let spans = spans_by_path(&recording);
+        assert_eq!((spans["step/slow"], spans["step/failed"]), (5, 2), "{bound}");
+        assert_eq!((spans["step/outlived"], spans["step/outlived/outlives"]), (2, 2), "{bound}");
+        assert_eq!(recording.dropped("", "sampled_out"), 0, "{bound}");
+    }
+    let none = run("min=100s,rate=0");
+    assert_eq!(names(&none), BTreeSet::from(["outlived", "run", "run.started", "step"]));
 }
 
 /// As long as it takes for the number to be shared out a few times; and enough steps after that, however slow they are,
@@ -242,11 +266,17 @@ fn a_budget_has_room_for_its_part_of_the_time_of_steps() {
 /// Sections in every unusual way, on several threads, ended out of order, with panics.
 #[test]
 fn unusual_sections_are_left_out_like_others() {
-    for filter in ["sample=100", "min=30us", "name=descend,name=part,depth=6", "min=1us,sample=3,rate=2000"] {
+    for filter in [
+        "sample=100",
+        "min=30us",
+        "name=descend,name=part,depth=6",
+        "min=1us,sample=3,rate=2000",
+        "min=1us,rate=300",
+    ] {
         exact(&Program::new(&["mixed"]).env("STEPSCOPE_FILTER", filter).succeed());
     }
     // Of random sequences on eight threads, with what outlives its parents, every end is accounted for.
-    for filter in ["sample=100", "min=200us", "sample=2,min=20us"] {
+    for filter in ["sample=100", "min=200us", "sample=2,min=20us", "min=2us,rate=500"] {
         let program = Program::new(&["storm", "7", "60000"]);
         let ended = program.env("STEPSCOPE_FILTER", filter).succeed();
         assert_eq!(ended.stderr, "", "{filter}");
