@@ -2,6 +2,7 @@
 //! each of them writes to. What they do then is theirs; nothing is read here.
 
 use std::ffi::OsStr;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 use std::{fs, io};
@@ -27,7 +28,7 @@ const ABANDONED: Duration = Duration::from_secs(10);
 /// Asks, and waits until it is known who will do it.
 pub(crate) fn run(args: &CaptureArgs, global: Global) -> Result<u8, CliError> {
     let capture = Capture::steps(args.steps).level(args.level.level());
-    let asked = directories(args)?;
+    let (asked, other) = directories(args)?;
     // (None where that is beyond what a clock can say.)
     let until = Instant::now().checked_add(Duration::from_secs(args.timeout));
     let mut requests = Vec::new();
@@ -47,11 +48,19 @@ pub(crate) fn run(args: &CaptureArgs, global: Global) -> Result<u8, CliError> {
     let all = requests.into_iter().zip(&asked);
     let taken: Vec<&PathBuf> = all.filter_map(|(request, asked)| request.end().then_some(asked)).collect();
     if taken.is_empty() {
-        return Err(CliError::Input(format!(
+        let mut text = format!(
             "no program took it within {} s from {}: has the run ended?",
             args.timeout,
             list(&asked.iter().collect::<Vec<_>>())
-        )));
+        );
+        if let Some(other) = other {
+            let _ = write!(
+                text,
+                " Of other runs there the latest is {}: name it, if it is meant.",
+                other.display()
+            );
+        }
+        return Err(CliError::Input(text));
     }
     if !global.quiet {
         let (steps, level) = (args.steps, args.level.level());
@@ -78,6 +87,8 @@ enum State {
 struct Request {
     path: PathBuf,
     draft: PathBuf,
+    /// What it is known by at its place where files have no second names: the system's number of it, if it has one.
+    moved: Option<Option<u64>>,
     state: State,
     signed: Instant,
 }
@@ -85,8 +96,9 @@ struct Request {
 impl Request {
     fn new(directory: &Path, capture: Capture) -> Result<Self, CliError> {
         let path = directory.join(Capture::REQUEST_FILE);
+        clear(directory);
         let draft = path.with_extension(std::process::id().to_string());
-        let request = Self { path, draft, state: State::Waits, signed: Instant::now() };
+        let request = Self { path, draft, moved: None, state: State::Waits, signed: Instant::now() };
         fs::write(&request.draft, capture.to_string())
             .map_err(|error| CliError::output(&request.path, error))?;
         Ok(request)
@@ -95,38 +107,63 @@ impl Request {
     /// Goes on as far as it can now.
     fn look(&mut self) -> Result<(), CliError> {
         match self.state {
-            State::Waits if self.place().map_err(|error| CliError::output(&self.path, error))? => {
-                self.state = State::IsThere;
+            State::Waits => {
+                if self.place().map_err(|error| CliError::output(&self.path, error))? {
+                    self.state = State::IsThere;
+                }
             }
             State::IsThere if !self.is_there() => self.state = State::Taken,
-            State::IsThere if self.signed.elapsed() >= SIGN_OF_LIFE => {
-                self.signed = Instant::now();
-                let draft = fs::File::options().append(true).open(&self.draft);
-                let _ = draft.and_then(|draft| draft.set_modified(SystemTime::now()));
-            }
-            _ => {}
+            State::IsThere => {}
+            State::Taken => return Ok(()),
+        }
+        if self.signed.elapsed() >= SIGN_OF_LIFE {
+            self.signed = Instant::now();
+            let own = if self.moved.is_some() { &self.path } else { &self.draft };
+            let own = fs::File::options().append(true).open(own);
+            let _ = own.and_then(|own| own.set_modified(SystemTime::now()));
         }
         Ok(())
     }
 
     /// Puts it there, unless somebody else's is.
-    fn place(&self) -> io::Result<bool> {
+    fn place(&mut self) -> io::Result<bool> {
         match fs::hard_link(&self.draft, &self.path) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let age = fs::metadata(&self.path).and_then(|other| other.modified());
-                if age.is_ok_and(|time| time.elapsed().is_ok_and(|age| age > ABANDONED)) {
-                    let _ = fs::remove_file(&self.path);
-                }
+                remove_abandoned(&self.path);
                 Ok(false)
             }
             // There are no links here.
-            Err(_) => fs::rename(&self.draft, &self.path).map(|()| true),
+            Err(_) => self.place_by_turns(),
         }
+    }
+
+    /// As [`place`](Self::place), where of two files with one name the one before is gone: one after the other.
+    fn place_by_turns(&mut self) -> io::Result<bool> {
+        let turn = self.path.with_extension("turn");
+        match fs::File::options().write(true).create_new(true).open(&turn) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                remove_abandoned(&turn);
+                return Ok(false);
+            }
+            opened => drop(opened?),
+        }
+        let is_free = !self.path.exists();
+        let placed = if is_free { fs::rename(&self.draft, &self.path) } else { Ok(()) };
+        if is_free && placed.is_ok() {
+            self.moved = Some(fs::metadata(&self.path).ok().as_ref().and_then(number));
+        } else {
+            remove_abandoned(&self.path);
+        }
+        let _ = fs::remove_file(turn);
+        placed.map(|()| is_free)
     }
 
     /// Whether it is there and not taken.
     fn is_there(&self) -> bool {
+        if let Some(moved) = self.moved {
+            return fs::metadata(&self.path).is_ok_and(|there| moved.is_none() || number(&there) == moved);
+        }
         let has_links = fs::metadata(&self.draft).ok().and_then(|draft| links(&draft));
         has_links.map_or_else(|| self.path.exists(), |links| links > 1)
     }
@@ -153,6 +190,25 @@ impl Drop for Request {
     }
 }
 
+/// Removes a file that nobody has given a sign of life of for long.
+fn remove_abandoned(path: &Path) {
+    let age = fs::metadata(path).and_then(|file| file.modified()).map(|time| time.elapsed());
+    if age.is_ok_and(|age| age.is_ok_and(|age| age > ABANDONED)) {
+        let _ = fs::remove_file(path);
+    }
+}
+
+/// Removes what those have left there that were killed while they asked.
+fn clear(directory: &Path) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let end = path.file_name().and_then(|name| name.to_str()?.strip_prefix("capture."));
+        if end.is_some_and(|end| end.bytes().all(|byte| byte.is_ascii_digit())) {
+            remove_abandoned(&path);
+        }
+    }
+}
+
 /// How many names a file has, where the system tells.
 #[cfg(unix)]
 fn links(file: &fs::Metadata) -> Option<u64> {
@@ -164,8 +220,19 @@ fn links(_: &fs::Metadata) -> Option<u64> {
     None
 }
 
-/// The directories of the processes that are meant.
-fn directories(args: &CaptureArgs) -> Result<Vec<PathBuf>, CliError> {
+/// The system's number of a file, where it has one.
+#[cfg(unix)]
+fn number(file: &fs::Metadata) -> Option<u64> {
+    Some(std::os::unix::fs::MetadataExt::ino(file))
+}
+
+#[cfg(not(unix))]
+fn number(_: &fs::Metadata) -> Option<u64> {
+    None
+}
+
+/// The directories of the processes that are meant, and of the latest one of another run there.
+fn directories(args: &CaptureArgs) -> Result<(Vec<PathBuf>, Option<PathBuf>), CliError> {
     let pid = args.target.as_deref().and_then(OsStr::to_str).and_then(|text| text.parse::<u32>().ok());
     let base = match (&args.target, pid) {
         (Some(directory), None) => Path::new(directory),
@@ -178,8 +245,10 @@ fn directories(args: &CaptureArgs) -> Result<Vec<PathBuf>, CliError> {
     }
     // Of several runs the latest, of that all processes.
     let attempt = found.iter().max().and_then(|(_, directory)| directory.parent().map(Path::to_owned));
-    found.retain(|(_, directory)| directory.parent() == attempt.as_deref());
-    let mut directories: Vec<PathBuf> = found.into_iter().map(|(_, directory)| directory).collect();
+    let (meant, others): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(|(_, directory)| directory.parent() == attempt.as_deref());
+    let other = others.into_iter().max().map(|(_, directory)| directory);
+    let mut directories: Vec<PathBuf> = meant.into_iter().map(|(_, directory)| directory).collect();
     directories.sort();
     if directories.is_empty() {
         let whose = pid.map_or(String::new(), |pid| format!(" of process {pid}"));
@@ -188,7 +257,7 @@ fn directories(args: &CaptureArgs) -> Result<Vec<PathBuf>, CliError> {
             "there is no recording{whose} below {base}; name the directory that the program writes to"
         )));
     }
-    Ok(directories)
+    Ok((directories, other))
 }
 
 /// Adds the directories in which a process records, with the time of its latest file.
@@ -216,4 +285,40 @@ fn pid_of(directory: &Path) -> Option<u32> {
     let (rest, rank) = directory.file_name()?.to_str()?.rsplit_once('-')?;
     rank.strip_prefix('r')?;
     rest.rsplit_once('-')?.1.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use stepscope_testkit::TempFolder;
+
+    /// As on a file system on which a file has one name.
+    #[test]
+    fn without_links_one_request_is_there_after_the_other() {
+        let folder = TempFolder::new("capture-turns").unwrap();
+        let mut requests = [3, 5].map(|steps| {
+            let mut request = Request::new(folder.path(), Capture::steps(steps)).unwrap();
+            // (Of another process.)
+            let draft = request.draft.with_extension(format!("0{steps}"));
+            fs::rename(std::mem::replace(&mut request.draft, draft.clone()), draft).unwrap();
+            request
+        });
+        let [first, second] = &mut requests;
+        assert_eq!((first.place_by_turns().unwrap(), second.place_by_turns().unwrap()), (true, false));
+        let text = || fs::read_to_string(folder.path().join(Capture::REQUEST_FILE)).unwrap();
+        assert!(first.is_there() && text().starts_with("steps=3,"));
+        // It is taken, and the other one's turn comes.
+        fs::remove_file(&first.path).unwrap();
+        assert!(!first.is_there() && second.place_by_turns().unwrap());
+        assert!(!first.is_there() && second.is_there() && text().starts_with("steps=5,"));
+        // Somebody who has died while it was his turn holds up others for a while only.
+        let turn = second.path.with_extension("turn");
+        let left = fs::File::create(&turn).unwrap();
+        fs::remove_file(&second.path).unwrap();
+        fs::write(&first.draft, "steps=4").unwrap();
+        assert!(!first.place_by_turns().unwrap());
+        left.set_modified(SystemTime::now() - 2 * ABANDONED).unwrap();
+        assert!(!first.place_by_turns().unwrap() && first.place_by_turns().unwrap());
+        assert!(text() == "steps=4" && !turn.exists());
+    }
 }

@@ -65,7 +65,10 @@ fn the_processes_of_the_latest_run_are_asked() {
     // Nobody is there.
     let (code, _, wrong) = ask(&["capture", "8", "--timeout", "0"]);
     assert_eq!(code, 3, "{wrong}");
-    assert!(wrong.contains("my-host-8-r1"), "{wrong}");
+    assert!(wrong.contains("my-host-8-r1") && !wrong.contains("name it"), "{wrong}");
+    let (code, _, wrong) = ask(&["capture", "--timeout", "0"]);
+    assert_eq!(code, 3, "{wrong}");
+    assert!(wrong.contains("the latest is profiles/new/0/host-7-r0: name it"), "{wrong}");
     assert!(!base.join("new/1/my-host-8-r1/capture.request").exists());
     for arguments in [["capture", "9"], ["capture", "nowhere"]] {
         let (code, _, wrong) = ask(&arguments);
@@ -103,6 +106,8 @@ fn who_asks_beside_somebody_else_waits_for_that_one() {
     let request = directory.join("capture.request");
     fs::write(&request, "steps=3,level=basic").expect("it works");
     let read = || fs::read_to_string(&request).unwrap_or_default();
+    let draft = fs::File::create(directory.join("capture.123")).expect("it works");
+    draft.set_modified(SystemTime::now() - Duration::from_secs(60)).expect("it works");
     // Not taken in time: it stays that one's.
     let ended = run(folder.path(), &["capture", "7", "--steps", "5", "--timeout", "0"]);
     assert_eq!((ended.code, read().as_str()), (3, "steps=3,level=basic"), "{}", ended.stderr);
@@ -136,6 +141,6 @@ fn who_asks_beside_somebody_else_waits_for_that_one() {
     until(&|| fs::read_to_string(&other).is_ok_and(|text| text.starts_with("steps=6,")));
     fs::remove_file(&other).expect("it works");
     assert!(asking.wait().expect("it works").success());
-    // Nothing else is left behind.
+    // Nothing else is left behind, and what somebody has left before who was killed is gone.
     assert_eq!(fs::read_dir(&directory).expect("it works").count(), 1);
 }
