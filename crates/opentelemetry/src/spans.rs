@@ -70,7 +70,7 @@ impl Visitor for Spans {
 
     fn link(&mut self, head: &LinkHead<'_>) {
         let attributes = std::mem::take(&mut self.of_link);
-        let state = TraceState::from_str(head.trace_state).unwrap_or_default();
+        let state = trace_state(head.trace_state);
         let is_remote = head.flags & IS_REMOTE != 0;
         let context = identity(head.trace_id, head.span_id, head.flags, is_remote, state);
         self.links.push(Link::new(context, attributes, head.dropped_attributes_count));
@@ -106,6 +106,14 @@ impl Visitor for Spans {
         self.events.clear();
         self.links.clear();
     }
+}
+
+/// The members of a trace state that the SDK's type can hold: it knows other bounds of a key than W3C does.
+fn trace_state(text: &str) -> TraceState {
+    TraceState::from_str(text).unwrap_or_else(|_| {
+        let members = text.split(',').filter(|member| TraceState::from_str(member.trim()).is_ok());
+        TraceState::from_str(&members.collect::<Vec<_>>().join(",")).unwrap_or_default()
+    })
 }
 
 fn attribute(key: &str, value: Value<'_>) -> Option<KeyValue> {
@@ -187,6 +195,16 @@ mod tests {
         for none in [Value::Empty, Value::Array(&[]), Value::Array(&[Value::Int(1), Value::Bool(true)])] {
             assert_eq!(value(none), None, "{none:?}");
         }
+    }
+
+    #[test]
+    fn of_a_trace_state_what_the_sdk_cannot_hold_is_left_out() {
+        let header = |text: &str| trace_state(text).header();
+        assert_eq!(header("a@b=1,foo=2"), "a@b=1,foo=2");
+        // W3C has up to 241 characters before the @ and 14 behind, or 256 in all.
+        assert_eq!(header("foo=2, a@0123456789abcdefghi=1 ,bar=3"), "foo=2,bar=3");
+        assert_eq!(header("a@0123456789abcdefghi=1"), "");
+        assert_eq!(header(""), "");
     }
 
     #[test]
