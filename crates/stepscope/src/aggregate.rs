@@ -207,15 +207,15 @@ impl PathCells {
     /// Owner only.
     #[inline(always)]
     fn record(&self, ended: &Ended, memory: Option<&MemorySums>) {
-        self.sequence.write(|| {
-            if !ended.collapsed {
-                self.record_duration(ended.duration_ns);
-            }
-            add(&self.self_busy_ns, ended.self_busy_ns);
-            if let Some(memory) = memory {
-                self.record_memory(&ended.counted(memory), ended.collapsed);
-            }
-        });
+        let begun = self.sequence.begin();
+        if !ended.collapsed {
+            self.record_duration(ended.duration_ns);
+        }
+        add(&self.self_busy_ns, ended.self_busy_ns);
+        if let Some(memory) = memory {
+            self.record_memory(&ended.counted(memory), ended.collapsed);
+        }
+        self.sequence.end(begun);
     }
 
     fn record_memory(&self, memory: &MemorySums, is_collapsed: bool) {

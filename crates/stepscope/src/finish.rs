@@ -333,6 +333,7 @@ impl ThreadState {
         if is_of_run {
             state.end_one();
         }
+        let said = words.len();
         words.extend(open.words().iter().map(Word::get));
         if total.enters > 1 {
             open.polls()
@@ -347,7 +348,8 @@ impl ThreadState {
         }
         if let Some(source) = step {
             let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
-            self.shared.work.add(about.mode, duration_ns, work::amounts(words, source));
+            let said = words.get(said..).unwrap_or_default();
+            self.shared.work.add(about.mode, duration_ns, work::amounts(said, source));
         }
         let is_coarse = open.kind() != SectionKind::Section;
         let has_memory =

@@ -132,12 +132,12 @@ impl Work {
     /// Adds a step that has ended. Owner only.
     pub(crate) fn add(&self, mode: Mode, duration_ns: u64, amounts: [Option<u64>; 2]) {
         let Some(cells) = self.modes.get(mode as usize) else { return };
-        self.sequence.write(|| {
-            cells.steps.store(cells.steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-            let total_ns = cells.total_ns.load(Ordering::Relaxed).saturating_add(duration_ns);
-            cells.total_ns.store(total_ns, Ordering::Relaxed);
-            cells.amounts.iter().zip(amounts).for_each(|(sum, amount)| sum.add(amount));
-        });
+        let begun = self.sequence.begin();
+        cells.steps.store(cells.steps.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+        let total_ns = cells.total_ns.load(Ordering::Relaxed).saturating_add(duration_ns);
+        cells.total_ns.store(total_ns, Ordering::Relaxed);
+        cells.amounts.iter().zip(amounts).for_each(|(sum, amount)| sum.add(amount));
+        self.sequence.end(begun);
     }
 
     /// A copy, asking `wait` whether to try once more where the owner is writing: it is told how often it was asked. Where it says
