@@ -26,7 +26,7 @@ const SPARE: u64 = 16;
 
 /// Of a path that came after the number was shared out, one in so many of a second leaves as if it left whole: it may be one
 /// that needs no more.
-const OF_NEW: u32 = 32;
+const OF_NEW: u32 = 64;
 
 /// Before it is shared out first, one in so many of a second is not for those that need more than that.
 const OF_LATER: u32 = 8;
@@ -254,10 +254,10 @@ mod tests {
 
     #[test]
     fn there_is_room_for_all_that_leave_together_or_for_none() {
-        let rate = Rate::new(Some(40), None);
+        let rate = Rate::new(Some(64), None);
         let admits = |more| rate.admits(PathId(1), more, || NS_PER_S);
-        // 35 of 40 are for those of which nothing is known, but for the first.
-        assert_eq!([5, 30, 6, 5, 1].map(admits), [true, true, false, true, false]);
+        // 56 of 64 are for those of which nothing is known, but for the first.
+        assert_eq!([8, 50, 7, 6, 1].map(admits), [true, true, false, true, false]);
         rate.count_beyond(PathId(2), NS_PER_S);
         assert!(!rate.admits(PathId(3), 1, || NS_PER_S), "the first of its path, and no room is left");
         assert!(rate.admits(PathId(3), 1, || 2 * NS_PER_S));
