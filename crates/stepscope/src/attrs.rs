@@ -297,16 +297,28 @@ pub(crate) fn for_each_amount(words: &[u64], mut take: impl FnMut(FieldName<'_>,
             take(FieldName::Number(key), amount);
             continue;
         }
-        let mut bytes = [0; MAX_TEXT_BYTES];
-        bytes
-            .as_chunks_mut()
-            .0
-            .iter_mut()
-            .zip(entry.iter().skip(1))
-            .for_each(|(bytes, word)| *bytes = word.to_le_bytes());
-        if let Some(Ok(name)) = bytes.get(..usize::from(key)).map(std::str::from_utf8) {
-            take(FieldName::Text(name), amount);
+        with_text(entry.get(1..).unwrap_or_default(), key, |name| take(FieldName::Text(name), amount));
+    }
+}
+
+/// Hands the events among these words to `take`: when, whether it is an error, text.
+pub(crate) fn for_each_event(words: &[u64], mut take: impl FnMut(u64, bool, &str)) {
+    for entry in split(words) {
+        let Some((head, [time_ns, text @ ..])) = entry.split_first() else { continue };
+        let (tag, is_error, text_len) = parts(*head);
+        if tag == EVENT {
+            with_text(text, text_len, |text| take(*time_ns, is_error != 0, text));
         }
+    }
+}
+
+/// Hands the text that begins with these words to `take`.
+fn with_text(words: &[u64], len: u16, take: impl FnOnce(&str)) {
+    let mut bytes = [0; MAX_TEXT_BYTES];
+    let chunks = bytes.as_chunks_mut().0.iter_mut();
+    chunks.zip(words).for_each(|(bytes, word)| *bytes = word.to_le_bytes());
+    if let Some(Ok(text)) = bytes.get(..usize::from(len)).map(std::str::from_utf8) {
+        take(text);
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stepscope_core::{LossReason, PathId, SectionKind, attr};
 
 use crate::aggregate::{self, MemorySums};
-use crate::attrs::{Encode, Entry, LeftOut};
+use crate::attrs::{Encode, Entry, LeftOut, for_each_event};
 use crate::callsite::Source;
 use crate::clock::now_ns;
 use crate::memory;
@@ -200,6 +200,7 @@ impl ThreadState {
         let left_out = if bits & flag::MAY_BE_SMALL != 0 { self.left_out(open, trace, total) } else { None };
         if let Some(reason) = left_out {
             self.shared.leave_out(reason);
+            self.hand_over(open);
         } else if bits & flag::EXPORTED != 0 {
             let is_written = self.is_simple(open, bits, total) && self.write_simple(open, bits, total);
             if !is_written {
@@ -285,6 +286,32 @@ impl ThreadState {
             around.count_inside(false);
         }
         is_left_out
+    }
+
+    /// The events of a section that leaves no span are those of the one around it, or of the run.
+    #[cold]
+    fn hand_over(&mut self, open: &Open) {
+        if open.words().is_empty() && !open.has_rest() {
+            return;
+        }
+        let mut words = std::mem::take(&mut self.scratch);
+        words.extend(open.words().iter().map(Word::get));
+        if open.has_rest() {
+            words.extend(open.rest().attrs.words());
+        }
+        let around = self.find_around(open.around(), open.parent_span_id());
+        for_each_event(&words, |time_ns, is_error, text| match around {
+            Some(around) => {
+                let owned = around.is_owned_by(self.number);
+                around.push(owned, Entry::Event(time_ns, is_error, text));
+                if is_error {
+                    around.set_error(owned, true);
+                }
+            }
+            None => self.recorder.stray.keep(time_ns, is_error, text.to_owned()),
+        });
+        words.clear();
+        self.scratch = words;
     }
 
     /// Writes the record of a simple section straight into the ring; `false` if it does not fit in there in one piece.

@@ -238,7 +238,7 @@ impl Hooks {
         let Some(about) = about else { return };
         thread::with(recorder, |state| {
             let (open, owned) = state.open(key)?;
-            open.push(owned, Entry::Link(about.id, cause.span_id));
+            open.push(owned, Entry::Link(about.id, state.sure_span_id(&cause)?));
             Some(())
         });
     }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::open::Parent;
 use crate::propagation::Traceparent;
-use crate::recorder::Recorder;
+use crate::state::ThreadState;
 use crate::thread;
 
 /// What names a span everywhere. Written out it is a `traceparent` of W3C Trace Context.
@@ -52,22 +52,22 @@ impl fmt::Display for SpanIds {
     }
 }
 
-/// Of the innermost section that is entered on this thread, or, where it leaves no span, of the one around it that does.
-/// `None` outside of all sections, where none of them leaves a span, and where nothing is recorded.
+/// Of the innermost section that is entered on this thread, or, where it leaves no span, or may turn out too small for one, of the
+/// one around it that does. `None` outside of all sections, where none of them leaves a span, and where nothing is recorded.
 #[must_use]
 pub fn current_ids() -> Option<SpanIds> {
-    thread::with_current(|state| ids_in(&state.recorder, state.current()?))?
+    thread::with_current(|state| ids_in(state, state.current()?))?
 }
 
 /// As [`current_ids`], inside of this `tracing` span, on whatever thread; `None` where it is not recorded, or has ended.
 #[cfg(feature = "fmt")]
 pub(crate) fn ids_of(span: &tracing::Id) -> Option<SpanIds> {
-    thread::with_current(|state| ids_in(&state.recorder, &state.recorder.span_parent(span.into_u64())?))?
+    thread::with_current(|state| ids_in(state, &state.recorder.span_parent(span.into_u64())?))?
 }
 
 /// Of what is inside of a section.
-fn ids_in(recorder: &Recorder, section: &Parent) -> Option<SpanIds> {
+fn ids_in(state: &ThreadState, section: &Parent) -> Option<SpanIds> {
     // Nobody writes the ids of a root that leaves no span.
-    let about = recorder.traces.about(section.trace).filter(|about| about.root_leaves)?;
-    Some(SpanIds { trace_id: about.id, span_id: section.span_id.to_be_bytes() })
+    let about = state.recorder.traces.about(section.trace).filter(|about| about.root_leaves)?;
+    Some(SpanIds { trace_id: about.id, span_id: state.sure_span_id(section)?.to_be_bytes() })
 }

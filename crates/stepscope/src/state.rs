@@ -286,8 +286,12 @@ impl ThreadState {
         spec: &Spec,
         parent: Option<Parent>,
     ) -> bool {
-        let leaving = match spec.kind() {
-            SectionKind::Section => self.leaving(open, place, spec.phase, parent),
+        let leaving = match (spec.kind(), parent) {
+            (SectionKind::Section, _) => self.leaving(open, place, spec.phase, parent),
+            // It leaves wherever what is around it does.
+            (SectionKind::MicroStep, Some(around)) if !around.leaves() => {
+                self.leaving_less(open, place, spec.phase, around.leaving(), parent)
+            }
             _ => {
                 self.count_inside(parent);
                 flag::EXPORTED
@@ -360,6 +364,19 @@ impl ThreadState {
     pub(crate) fn find_around(&self, key: u64, span_id: u64) -> Option<&Open> {
         let (open, _) = self.open(key)?;
         (open.span_id() == span_id).then_some(open)
+    }
+
+    /// The id of the span that stands for what is inside of a section: of those that may turn out too small, that of the one around
+    /// them that does not. `None` where all of them may.
+    pub(crate) fn sure_span_id(&self, section: &Parent) -> Option<u64> {
+        let is_it = |frame: &&Frame| frame.section.span_id == section.span_id && frame.section.leaves();
+        let leaving = self.entered_frames().iter().rfind(is_it).map_or(section, |frame| &frame.section);
+        let (mut key, mut span_id) = (leaving.key, leaving.span_id);
+        let may_go = |open: &&Open| open.has(flag::MAY_BE_SMALL) && !open.has_room();
+        while let Some(small) = self.find_around(key, span_id).filter(may_go) {
+            (key, span_id) = (small.around(), small.parent_span_id());
+        }
+        (span_id != 0).then_some(span_id)
     }
 
     #[inline]

@@ -111,6 +111,7 @@ fn main() {
         "levels_between" => levels::between(argument(1)),
         "levels_within" => levels::within(),
         "sieve" => sieve::run(number(1)),
+        "said" => sieve::said(number(1)),
         "costs" => sieve::costs(number(1)),
         "hot" => sieve::hot(number(1), number(2)),
         "memory" => memory::run(argument(1)),

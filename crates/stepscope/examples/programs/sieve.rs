@@ -6,7 +6,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use stepscope::{section, step};
-use tracing::info_span;
+use tracing::{error, info_span, warn};
 
 use crate::say;
 
@@ -68,6 +68,36 @@ pub(crate) fn run(steps: u64) {
     }
     drop(run);
     truth.iter().for_each(|(path, &count)| say(path, count));
+}
+
+/// Sections that say something while they are open: events, ids, and micro steps inside of them. Half of the rounds are steps, half
+/// of them sections alone.
+pub(crate) fn said(rounds: u64) {
+    let run = crate::start();
+    let mut errors = 0;
+    for number in 0..rounds {
+        let step = (number % 2 == 0).then(|| step!(number));
+        let outer = section!("outer");
+        let inner = info_span!("inner").entered();
+        let micro = info_span!("micro", stepscope.section.kind = "micro_step").entered();
+        drop(info_span!("leaf", number));
+        drop(micro);
+        warn!("round {number}");
+        if number % 10 == 2 {
+            error!("round {number} has failed");
+            errors += 1;
+        }
+        if let Some(ids) = stepscope::current_ids() {
+            println!("ids\t{}\t{}", ids.trace_id_text(), ids.span_id_text());
+        }
+        let sent = stepscope::context().headers().find(|(name, _)| *name == "traceparent");
+        let (_, sent) = sent.unwrap();
+        let parts: Vec<&str> = sent.split('-').collect();
+        println!("ids\t{}\t{}", parts[1], parts[2]);
+        drop((inner, outer, step));
+    }
+    drop(run);
+    say("errors", errors);
 }
 
 /// Calls of a section in a step.

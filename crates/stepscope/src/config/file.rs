@@ -100,7 +100,9 @@ impl File {
         }
         if refused > MAX_WARNINGS {
             let more = refused - MAX_WARNINGS;
-            warnings.push(format!("{name}: {more} more keys are no settings: is it another program's file?"));
+            warnings.push(format!(
+                "{name}: {more} more keys are no settings, or have values that cannot be used: is it another program's file?"
+            ));
         }
         file
     }

@@ -1,6 +1,6 @@
 //! Filters and sampling: fewer spans, the same sums.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::time::Duration;
 
 use stepscope_core::{attr, metric};
@@ -261,6 +261,63 @@ fn a_budget_has_room_for_its_part_of_the_time_of_steps() {
         (20..=most).contains(&spans),
         "{spans} of {all} in a run of 0.3 s, room for {room} of {span_ns} ns"
     );
+}
+
+/// Whatever is left out, events are with what leaves around it, ids are those of what leaves, and what leaves has its parent.
+#[test]
+fn what_sections_say_is_there_without_them() {
+    const ROUNDS: u64 = 40;
+    let filters = [
+        "",
+        "min=100s",
+        "memory=1GiB",
+        "min=100s,rate=0",
+        "min=1ns,rate=7",
+        "rate=7",
+        "name=inner",
+        "name=outer",
+        "name=inner,min=100s",
+        "name=inner,min=1ns,rate=7",
+        "sample:inner=10,min=100s,rate=7",
+        "sample=10",
+        "depth=1",
+    ];
+    let run = |level: &str, filter: &str| {
+        let program = Program::new(&["said", &ROUNDS.to_string()]);
+        let ended = program.env("STEPSCOPE_FILTER", filter).env("STEPSCOPE_LEVEL", level).succeed();
+        assert_eq!(ended.stderr, "", "{filter}");
+        let recording = ended.recording();
+        check::traces(&recording);
+        check::account(&recording, "directory");
+        let events: Vec<(&str, &Span)> = recording
+            .spans
+            .iter()
+            .flat_map(|span| span.events.iter().map(move |event| (event.name.as_str(), span)))
+            .filter(|(text, _)| text.starts_with("round "))
+            .collect();
+        assert_eq!(events.len() as u64, ROUNDS + ended.truth()["errors"], "{level} {filter}: {events:?}");
+        let texts: HashSet<&str> = events.iter().map(|&(text, _)| text).collect();
+        assert_eq!(texts.len(), events.len(), "each is there once");
+        for (text, span) in events {
+            assert!(!text.ends_with("failed") || span.status == 2, "{level} {filter}: {text} {span:?}");
+        }
+        let ids: HashSet<String> = recording
+            .spans
+            .iter()
+            .map(|span| format!("ids\t{:032x}\t{:016x}", u128::from_be_bytes(span.trace), span.id))
+            .collect();
+        let said: Vec<&str> = ended.stdout.lines().filter(|line| line.starts_with("ids")).collect();
+        assert!(said.len() as u64 > ROUNDS, "{said:?}");
+        for said in said {
+            assert!(ids.contains(said), "{level} {filter}: {said} of {ids:?}");
+        }
+        recording
+    };
+    for filter in filters {
+        run("detailed", filter);
+    }
+    // (What is in no section that leaves is none.)
+    assert_eq!(names(&run("basic", "")), BTreeSet::from(["run", "run.started", "step"]));
 }
 
 /// Sections in every unusual way, on several threads, ended out of order, with panics.
