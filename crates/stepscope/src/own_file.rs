@@ -4,19 +4,24 @@
 
 use std::fs::File;
 use std::io::{self, IoSlice, Seek, SeekFrom, Write};
+use std::time::SystemTime;
 
-/// Where the system keeps a file: its device, its number there, and how many names it has.
+/// What tells a file from all others that there are or were: where the system keeps it, its device and its number there, and when it
+/// was made, where the system says. The number of one that has gone is soon another's.
+type Id = (u64, u64, Option<SystemTime>);
+
+/// What a file is told from others by, and how many names it has.
 #[cfg(unix)]
-fn place(file: &File) -> Option<((u64, u64), u64)> {
+fn place(file: &File) -> Option<(Id, u64)> {
     use std::os::unix::fs::MetadataExt;
     let metadata = file.metadata().ok()?;
-    Some(((metadata.dev(), metadata.ino()), metadata.nlink()))
+    Some(((metadata.dev(), metadata.ino(), metadata.created().ok()), metadata.nlink()))
 }
 
-/// Where the system keeps a file: the same for all, where it does not say.
+/// The same for all, where the system does not say.
 #[cfg(not(unix))]
-fn place(_: &File) -> Option<((u64, u64), u64)> {
-    Some(((0, 0), 1))
+fn place(_: &File) -> Option<(Id, u64)> {
+    Some(((0, 0, None), 1))
 }
 
 /// The file by another descriptor, if it has got a standard one, which the program has closed: what that prints would go into it.
@@ -38,13 +43,15 @@ pub(crate) fn beyond_standard(file: File) -> io::Result<File> {
 pub(crate) struct OwnFile {
     /// There until it goes.
     file: Option<File>,
-    id: Option<(u64, u64)>,
+    id: Option<Id>,
+    /// It never had a name, and so never gets one.
+    is_nameless: bool,
 }
 
 impl OwnFile {
     pub(crate) fn new(file: File) -> Self {
-        let id = place(&file).map(|(id, _)| id);
-        Self { file: Some(file), id }
+        let (id, names) = place(&file).unzip();
+        Self { file: Some(file), id, is_nameless: names == Some(0) }
     }
 
     /// The file, whoever's it is by now.
@@ -55,7 +62,7 @@ impl OwnFile {
     /// How many names it has; `None` where its descriptor is that of no file, or of another one.
     fn names(&self) -> Option<u64> {
         let (id, names) = place(self.file.as_ref()?)?;
-        (Some(id) == self.id).then_some(names)
+        (Some(id) == self.id && (names == 0 || !self.is_nameless)).then_some(names)
     }
 
     /// Whether its descriptor still is that of this file.
@@ -133,8 +140,31 @@ mod tests {
         assert!(file.is_ours() && !file.is_deleted());
         fs::remove_file(&path).unwrap();
         assert!(file.is_ours() && file.is_deleted());
-        file.id = file.id.map(|(device, number)| (device, number + 1));
+        let id = file.id;
+        file.id = id.map(|(device, number, made)| (device, number + 1, made));
         assert!(!file.is_ours() && !file.is_deleted());
+        // Another one that has its number now.
+        file.id = id.map(|(device, number, _)| (device, number, Some(SystemTime::UNIX_EPOCH)));
+        assert!(!file.is_ours() && !file.is_deleted());
+    }
+
+    #[test]
+    fn a_file_with_a_name_is_none_that_never_had_one() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("theirs");
+        let file = File::create_new(&path).unwrap();
+        fs::remove_file(&path).unwrap();
+        let ours = OwnFile::new(file);
+        assert!(ours.is_ours() && ours.is_deleted());
+        // As where the program had closed it, and a file of its own has got its descriptor and its place, on a file system that does
+        // not say when it was made.
+        let theirs = File::create_new(&path).unwrap();
+        let id = place(&theirs).map(|(id, _)| id);
+        let number = theirs.as_raw_fd();
+        let taken = OwnFile { file: Some(theirs), id, is_nameless: ours.is_nameless };
+        assert!(!taken.is_ours() && !taken.is_deleted());
+        drop(taken);
+        assert_eq!(fs::read_link(format!("/proc/self/fd/{number}")).unwrap(), path);
     }
 
     #[test]
@@ -159,7 +189,7 @@ mod tests {
         let number = theirs_file.as_raw_fd();
         // As where the program had closed the descriptor, and its next file has got it.
         let id = place(&file).map(|(id, _)| id);
-        let mut file = OwnFile { file: Some(theirs_file), id };
+        let mut file = OwnFile { file: Some(theirs_file), id, is_nameless: false };
         assert!(append(&mut file, b"more", 0).is_err());
         drop(file);
         assert_eq!(fs::read(&theirs).unwrap(), b"");
