@@ -292,12 +292,15 @@ pub(crate) fn for_each_amount(words: &[u64], mut take: impl FnMut(FieldName<'_>,
             FIELD_INT | FIELD_UINT => i64::try_from(*value).ok().map(i64::unsigned_abs),
             _ => None,
         };
-        let Some(amount) = amount else { continue };
-        if tag & BY_NUMBER != 0 {
-            take(FieldName::Number(key), amount);
-            continue;
+        match amount {
+            Some(amount) if tag & BY_NUMBER != 0 => take(FieldName::Number(key), amount),
+            Some(amount) => {
+                with_text(entry.get(1..).unwrap_or_default(), key, |name| {
+                    take(FieldName::Text(name), amount)
+                });
+            }
+            None => {}
         }
-        with_text(entry.get(1..).unwrap_or_default(), key, |name| take(FieldName::Text(name), amount));
     }
 }
 

@@ -296,8 +296,7 @@ impl Sieve {
         let Some(slot) = one_in(path).filter(|_| of_all > 0) else { return of_all };
         let around = one_in(around).map_or(1, |around| around.load(Ordering::Relaxed)).max(1);
         // To the nearest whole number: there is no one in one and a half.
-        let inside = of_all.saturating_add(around / 2) / around;
-        let inside = inside.max(1);
+        let inside = (of_all.saturating_add(around / 2) / around).max(1);
         slot.store(around.saturating_mul(inside), Ordering::Relaxed);
         inside
     }

@@ -299,16 +299,18 @@ impl ThreadState {
         if open.has_rest() {
             words.extend(open.rest().attrs.words());
         }
-        let around = self.find_around(open.around(), open.parent_span_id());
-        for_each_event(&words, |time_ns, is_error, text| match around {
-            Some(around) => {
-                let owned = around.is_owned_by(self.number);
-                around.push(owned, Entry::Event(time_ns, is_error, text));
-                if is_error {
-                    around.set_error(owned, true);
+        // (Most have none: who is around is asked only where one is.)
+        for_each_event(&words, |time_ns, is_error, text| {
+            match self.find_around(open.around(), open.parent_span_id()) {
+                Some(around) => {
+                    let owned = around.is_owned_by(self.number);
+                    around.push(owned, Entry::Event(time_ns, is_error, text));
+                    if is_error {
+                        around.set_error(owned, true);
+                    }
                 }
+                None => self.recorder.stray.keep(time_ns, is_error, text.to_owned()),
             }
-            None => self.recorder.stray.keep(time_ns, is_error, text.to_owned()),
         });
         words.clear();
         self.scratch = words;

@@ -370,11 +370,16 @@ impl ThreadState {
     /// them that does not. `None` where all of them may.
     pub(crate) fn sure_span_id(&self, section: &Parent) -> Option<u64> {
         let is_it = |frame: &&Frame| frame.section.span_id == section.span_id && frame.section.leaves();
-        let leaving = self.entered_frames().iter().rfind(is_it).map_or(section, |frame| &frame.section);
+        let leaving = match section.leaves() {
+            true => section,
+            false => self.entered_frames().iter().rfind(is_it).map_or(section, |frame| &frame.section),
+        };
         let (mut key, mut span_id) = (leaving.key, leaving.span_id);
-        let may_go = |open: &&Open| open.has(flag::MAY_BE_SMALL) && !open.has_room();
-        while let Some(small) = self.find_around(key, span_id).filter(may_go) {
-            (key, span_id) = (small.around(), small.parent_span_id());
+        if leaving.leaving() & flag::MAY_BE_SMALL != 0 {
+            let may_go = |open: &&Open| open.has(flag::MAY_BE_SMALL) && !open.has_room();
+            while let Some(small) = self.find_around(key, span_id).filter(may_go) {
+                (key, span_id) = (small.around(), small.parent_span_id());
+            }
         }
         (span_id != 0).then_some(span_id)
     }

@@ -164,8 +164,8 @@ impl Request {
         if let Some(moved) = self.moved {
             return fs::metadata(&self.path).is_ok_and(|there| moved.is_none() || number(&there) == moved);
         }
-        let has_links = fs::metadata(&self.draft).ok().and_then(|draft| links(&draft));
-        has_links.map_or_else(|| self.path.exists(), |links| links > 1)
+        let draft = fs::metadata(&self.draft).ok().and_then(|draft| names_and_number(&draft));
+        draft.map_or_else(|| self.path.exists(), |(names, _)| names > 1)
     }
 
     /// Nobody is to find it later: where it cannot be removed any more, it has just been taken.
@@ -209,26 +209,21 @@ fn clear(directory: &Path) {
     }
 }
 
-/// How many names a file has, where the system tells.
+/// How many names a file has, and the system's number of it, where there is such a thing.
 #[cfg(unix)]
-fn links(file: &fs::Metadata) -> Option<u64> {
-    Some(std::os::unix::fs::MetadataExt::nlink(file))
+fn names_and_number(file: &fs::Metadata) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    Some((file.nlink(), file.ino()))
 }
 
 #[cfg(not(unix))]
-fn links(_: &fs::Metadata) -> Option<u64> {
+fn names_and_number(_: &fs::Metadata) -> Option<(u64, u64)> {
     None
 }
 
-/// The system's number of a file, where it has one.
-#[cfg(unix)]
+/// The system's number of a file.
 fn number(file: &fs::Metadata) -> Option<u64> {
-    Some(std::os::unix::fs::MetadataExt::ino(file))
-}
-
-#[cfg(not(unix))]
-fn number(_: &fs::Metadata) -> Option<u64> {
-    None
+    names_and_number(file).map(|(_, number)| number)
 }
 
 /// The directories of the processes that are meant, and of the latest one of another run there.
