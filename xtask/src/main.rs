@@ -20,7 +20,8 @@ type Outcome<T = ()> = Result<T, String>;
 const USAGE: &str = "\
 cargo xtask TASK
 
-  test [STAGE…]     everything that must pass before a change is merged; alone or single stages of it
+  test              what every change must pass; STAGE… runs single stages, --full all of them (before a release),
+                    --changed BASE also the long ones that the change touches, --one-long one of the long ones
   lint [CHECK…]     format, rules for source files, clippy, documentation
   budgets           third-party crates a package, forbidden crates, directions between our crates
   fuzz [--seconds N]  every fuzz target, together for so long
