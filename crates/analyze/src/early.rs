@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use crate::accumulate::{Merge, accumulate, earliest, keep_smallest};
 use crate::config::WARMUP_STEPS;
-use crate::merge::{Merge, earliest, keep_smallest};
 use crate::points::{Key, Place};
 
 /// Sections of a step that are told apart: those with the smallest identities.
@@ -47,14 +47,7 @@ impl Part {
     }
 }
 
-impl Merge for Part {
-    fn absorb(&mut self, other: &Self) {
-        self.calls = self.calls.saturating_add(other.calls);
-        self.total_ns = self.total_ns.saturating_add(other.total_ns);
-        self.driving_ns = self.driving_ns.saturating_add(other.driving_ns);
-        self.exposed_ns = self.exposed_ns.saturating_add(other.exposed_ns);
-    }
-}
+accumulate!(Part { sum: calls, total_ns, driving_ns, exposed_ns; });
 
 /// Whole steps, of all processes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]

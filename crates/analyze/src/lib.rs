@@ -5,6 +5,7 @@
 //! grouping and can be written to bytes; [`Partial::finish`] turns them into a [`Summary`] of one run. What
 //! is good or bad about a run is said by [`rules`]; how it is shown, by [`report`] and [`render`].
 
+mod accumulate;
 mod aggregates;
 mod batches;
 mod by_path;
@@ -22,7 +23,6 @@ mod forest;
 mod generated;
 mod held;
 mod losses;
-mod merge;
 mod narrow;
 mod outside;
 mod packed;

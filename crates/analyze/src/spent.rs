@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use stepscope_core::identity::{hash_parts, mix};
 use stepscope_core::path::split;
 
-use crate::merge::{Merge, earliest};
+use crate::accumulate::{Merge, earliest};
 
 /// Paths that a point tells apart.
 const PATHS: usize = 64;
