@@ -6,7 +6,7 @@ set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 root=$here/../..
 bin=${STEPSCOPE_BIN:-$root/target/release/stepscope}
-debug=$root/target/debug
+debug=${STEPSCOPE_DEBUG:-$root/target/debug}
 only=" $* "
 for name in $(compgen -e | grep -E '^(STEPSCOPE|OTEL)_' || true); do unset "$name"; done
 unset TRACEPARENT TRACESTATE BAGGAGE
@@ -82,7 +82,8 @@ def phaseless(number):
 def waiting(number):
     at, wait = 1_700_000_000_000_000_000 + number * 401_000_000, 10_000
     wait = 390_000_000 if number == 1 else 190_000_000 if number % 40 == 1 else wait
-    step = {"thread.id": 1, "stepscope.section.kind": "step", "stepscope.epoch": number // 41, "stepscope.step": number % 40}
+    step = {"thread.id": 1, "stepscope.section.kind": "step", "stepscope.epoch": number // 41}
+    step["stepscope.step"] = number % 40
     return line(number, [("step", at, at + wait + 10_000_000, step), ("data_wait", at, at + wait, {"thread.id": 1}),
                          ("forward", at + wait, at + wait + 9_900_000, {"thread.id": 1})])
 def kineto(rank):
@@ -92,7 +93,8 @@ def kineto(rank):
         cpu = lambda kind, name, at, dur: {"ph": "X", "cat": kind, "name": name, "ts": start + at, "dur": dur,
                                            "pid": 100 + rank, "tid": 1}
         wait = "enumerate(DataLoader)#_MultiProcessingDataLoaderIter.__next__"
-        events += [cpu("user_annotation", f"ProfilerStep#{10 + number}", 0, 5_500 + 10 * rank), cpu("cpu_op", wait, 0, 500),
+        events += [cpu("user_annotation", f"ProfilerStep#{10 + number}", 0, 5_500 + 10 * rank),
+                   cpu("cpu_op", wait, 0, 500),
                    cpu("cpu_op", "aten::conv2d", 500, forward),
                    cpu("cpu_op", "autograd::engine::evaluate_function: Backward0", 500 + forward, 1_000),
                    cpu("user_annotation", "Optimizer.step#SGD.step", 5_000, 400),
@@ -125,7 +127,7 @@ run demo_terminated ended TERM
 for plant in none serial shallow communication sync io host section checkpoint calls warmup jitter prefetch slower; do
   run "planted_$plant" programs planted $plant 1 200
 done
-run planted_tiny programs planted tiny 1 30
+run planted_tiny programs planted tiny 1 22
 run planted_lost env STEPSCOPE_RING_BYTES=65536 "$debug/examples/programs" planted tiny 1 40
 run between programs between 3000 200
 run fed programs fed 3000 200
@@ -139,6 +141,8 @@ run runs programs runs
 run storm programs storm 3 1000
 run smoke "$debug/examples/smoke" 60
 run thinned env STEPSCOPE_DIR_BYTES=1000000 "$debug/examples/programs" budget 1500
+run epochs programs epochs
+run everything programs everything 60
 run pipeline pipeline --steps 200
 run pipeline_flush pipeline --steps 200 --plant flush
 run phaseless written phaseless
@@ -146,4 +150,4 @@ run waiting written waiting
 run kineto_ranks written kineto
 run generated_deep generate --steps 60 --spans-per-step 30 --depth 6 --seed 11
 run generated_ranks generate --steps 60 --ranks 4 --seed 7
-run generated_torn generate --steps 60 --seed 8 --unfinished --shuffle --duplicate 100 --cut 150000
+run generated_torn generate --steps 60 --seed 8 --unfinished --cut 250000
