@@ -22,6 +22,7 @@ mod forest;
 mod generated;
 mod held;
 mod losses;
+mod median;
 mod merge;
 mod narrow;
 mod outside;
