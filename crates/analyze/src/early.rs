@@ -212,14 +212,6 @@ impl Longest {
         });
         sums.max_by_key(|&(calls, total_ns)| (total_ns, Reverse(calls)))
     }
-
-    /// What those of the steps that `is_meant` take above the usual call, as far as they take more than twice as long.
-    pub(crate) fn slow_ns(&self, usual_ns: u64, is_meant: impl Fn(Place) -> bool) -> u64 {
-        let meant = self.0.iter().filter(|kept| is_meant(Place::of_key(kept.first.1)));
-        let calls = meant.flat_map(|kept| std::iter::once(kept.first.0.0).chain(kept.more.iter().copied()));
-        let slow = calls.filter(|&ns| ns > usual_ns.saturating_mul(2));
-        slow.fold(0, |sum, ns| sum.saturating_add(ns.saturating_sub(usual_ns)))
-    }
 }
 
 impl Merge for Longest {

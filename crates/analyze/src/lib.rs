@@ -23,6 +23,7 @@ mod forest;
 mod generated;
 mod held;
 mod losses;
+mod median;
 mod narrow;
 mod outside;
 mod packed;

@@ -57,16 +57,6 @@ impl Spent {
         is_known.then(|| at.and_then(|at| self.by_path.get(at)).map_or(0, |&(_, ns)| ns))
     }
 
-    /// The paths that are known, by their ids.
-    pub(crate) fn times(&self) -> &[(u64, u64)] {
-        &self.by_path
-    }
-
-    /// Of paths from this id on nothing is known.
-    pub(crate) const fn left_out_from(&self) -> Option<u64> {
-        self.cut
-    }
-
     fn enforce(&mut self) {
         while self.by_path.len() > PATHS {
             self.cut = earliest(self.cut, self.by_path.pop().map(|(path, _)| path));

@@ -10,7 +10,6 @@ use super::{
     Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
     RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
-use crate::rules::common::coarse;
 use crate::rules::{self, Config, RULES, Rule, Steps};
 use crate::summary::Summary;
 
@@ -59,7 +58,7 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
         examples: summary.examples.clone(),
-        notes: notes(summary, config, &bottlenecks),
+        notes: notes(summary, config),
         bottlenecks,
         leaks: rules::memory_growth::leaks(summary, config),
         memory: memory(summary),
@@ -71,13 +70,12 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
 }
 
 /// What the recording lacks comes first: it qualifies everything else.
-fn notes(summary: &Summary, config: &Config, bottlenecks: &[Bottleneck]) -> Vec<Note> {
+fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
     let mut notes = rules::spans_lost::notes(summary);
     notes.extend(rules::slow_rank::notes(summary));
     notes.extend(rules::between_steps::notes(summary));
     notes.extend(rules::memory_growth::notes(summary));
     notes.extend(rules::slow_section::notes(summary, config));
-    notes.extend(coarse::note(summary, bottlenecks));
     notes
 }
 

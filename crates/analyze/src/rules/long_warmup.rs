@@ -7,7 +7,7 @@ use crate::report::names;
 use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
-use crate::summary::{ModeSummary, SectionRow, SeriesPoint, StepNumbers, Summary};
+use crate::summary::{ModeSummary, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
     id: "long_warmup",
@@ -20,15 +20,10 @@ pub(super) const RULE: Rule = Rule {
                 steps: compilation, tuning of kernels, caches that fill.",
         why: "Warm-up is paid anew at every start: after a crash, with every trial of a search, on every rank, in every \
               test. In a long run it weighs little.",
-        how: "Warm-up is found from the step times of each process: the first steps that lie above the usual one, the \
-              median of what follows them, by more than steps scatter there (four median deviations, but no less than the \
-              highest eighth of them lies above it, and no more than two and a half times that, unless \
-              that is more than one and a quarter of it; and a tenth of it at \
-              least); a quarter of all at most, and never more than 224: what lasts longer is a change. So are a hundred steps, or a sixth of all \
-              (40 at least), that take less than twice the usual time and as long at their end as at their beginning. \
-              Steps from which on all take a tenth longer are left out, and what is before them is judged by itself. What later steps do now and then, or every so \
-              often, is none, as far as the first 256 steps of the process show it: epochs that are longer, and each begin with \
-              their longest batches, look like warm-up. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
+        how: "Warm-up is found from the step times of each process: the first steps up to the last slow one before three usual \
+              ones in a row, where a step is slow that takes longer than nine in ten of those after the first quarter (or the first 224 \
+              steps), and than their median and four median deviations, by a tenth of the median (of fewer than 20 steps, by half). What does not \
+              end within that quarter is a change. What warm-up takes \
               above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
               is the one whose calls lie most above their own median (all of its time, where it occurs in no more \
               steps), if that is at least half of it. Of several processes some may wait for one that is slow at first: \
@@ -70,7 +65,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let mode = steps.mode;
     let (excess_ns, all) = (warmup_excess_ns(mode), mode.all);
     if excess_ns == 0 {
-        return Verdict::fine(first_steps(summary, mode, thresholds));
+        return Verdict::fine("the first steps take as long as the others");
     }
     let share = excess_ns as f64 / all.total.max(1) as f64;
     if share < thresholds.min_share || (excess_ns as f64) < thresholds.min_excess_s * 1e9 {
@@ -157,31 +152,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         },
         predicted_gain: Some(gain),
     }])
-}
-
-/// Of how many steps at the start it is told what they take.
-const FIRST: usize = 10;
-
-/// What the first steps take, where none of them is warm-up.
-fn first_steps(summary: &Summary, mode: &ModeSummary, thresholds: &Thresholds) -> String {
-    let series = summary.series.iter().find(|series| series.mode == mode.mode && series.shift == 0);
-    let means = series.into_iter().flat_map(|series| &series.points).filter(|point| point.count > 0);
-    let means: Vec<u64> = means.map(SeriesPoint::mean_ns).take(FIRST).collect();
-    let told = means.first().zip(mode.steady.p50).filter(|_| mode.numbers != StepNumbers::Repeated);
-    let Some((&first_ns, usual_ns)) = told else {
-        return "the first steps take as long as the others".into();
-    };
-    let mean_ns = means.iter().fold(0, |sum: u64, &ns| sum.saturating_add(ns)) / means.len().max(1) as u64;
-    format!(
-        "the first steps take no longer than later ones do as well: the first one {}, the first {} {} on average, the usual \
-         one {}; warm-up is found from {} of the time of all steps and {} s on",
-        duration(first_ns),
-        means.len(),
-        duration(mean_ns),
-        duration(usual_ns),
-        percent(thresholds.min_share),
-        thresholds.min_excess_s
-    )
 }
 
 /// The section whose calls lie most above their median, if that is at least half of the warm-up; or one that others wait

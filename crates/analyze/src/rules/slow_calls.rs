@@ -3,12 +3,9 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::{
-    Business, FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns,
-};
+use super::common::tail::{FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, Rule, Steps, TOLD};
-use crate::narrow::narrow;
+use super::{Config, Doc, Rule, Steps};
 use crate::report::names;
 use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, every_step, percent};
@@ -32,10 +29,9 @@ pub(super) const RULE: Rule = Rule {
               as a share of the section's time, times the section's share of the steps. What the section's own calls in \
               warm-up take above the usual is taken off it; and so is what is the work of periodic steps, or, where that is more, what sections inside it take that run in one of ten of its steps \
               or fewer: that has a name of its own. The work of periodic steps is what they take above the others, where \
-              the section's phase takes most of that, or else as large a part of the cost as they have in the section's longest calls (of the 16 \
-              step numbers with the longest), and no more than they take above the others, less what compilation, or forward, backward and their like, take inside it in sections that run in one of ten of its steps or fewer. \
+              the section's phase takes most of that. \
               Of `forward` and `backward` the work of periodic steps is not taken off: no other rule tells it, and the finding says in every \
-              how many steps it is; where nothing is left of another section's cost, what is periodic is told beside it. Where evaluation calls the section, too, the calls of training are judged. Of \
+              how many steps it is. Where evaluation calls the section, too, the calls of training are judged. Of \
               nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
               their own, and so has communication and synchronization where several processes do steps: there it takes as long as \
               another one does something else. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
@@ -84,10 +80,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         |row: &&SectionRow| row.is_part() && row.stats.count >= thresholds.min_calls && !waits(row);
     let tails = summary.sections.iter().filter(is_judged).filter(|row| is_slow(row, steps.mode, thresholds));
     let rare_ns = |row| {
-        let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::OfOthers);
-        let above_ns = above_ns(row, &steps);
-        let of_others_ns = if is_own_work(row) { 0 } else { periodic_ns(row, above_ns, summary, &steps) };
-        above_ns.saturating_sub(of_others_ns.max(seldom_ns))
+        let seldom_ns = seldom_inside_ns(row, &summary.sections, steps.mode);
+        above_ns(row, &steps).saturating_sub(periodic_ns(row, summary, &steps).max(seldom_ns))
     };
     let tails = tails.map(|row| (row, rare_ns(row))).collect();
     let taken = Taken::of(summary, steps.mode.mode);
@@ -95,9 +89,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let mut findings = Vec::new();
     for (row, above_ns) in innermost(tails) {
         let Some(rare) = share(row, above_ns, &steps) else { continue };
-        let periodic = share(row, periodic_part_ns(row, summary, &steps), &steps).unwrap_or(0.0);
-        if most.is_none_or(|(_, share, of_periods)| (rare, periodic) > (share, of_periods)) {
-            most = Some((row, rare, periodic));
+        if most.is_none_or(|(_, share)| rare > share) {
+            most = Some((row, rare));
         }
         if rare >= thresholds.min_share {
             let others = taken.and_then(|taken| most_of(taken.between(0, u64::MAX).0, above_ns));
@@ -109,17 +102,11 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         return Verdict::Found(findings);
     }
     Verdict::fine(match most {
-        Some((row, share, periodic)) => {
-            let told = (periodic >= TOLD && !is_own_work(row)).then(|| {
-                format!("; those in periodic steps, which are listed as such, cost {}", percent(periodic))
-            });
-            format!(
-                "the slow calls of {} cost most, {} of the step time{}",
-                names::path(&row.path),
-                percent(share),
-                told.unwrap_or_default()
-            )
-        }
+        Some((row, share)) => format!(
+            "the slow calls of {} cost most, {} of the step time",
+            names::path(&row.path),
+            percent(share)
+        ),
         None => "no section has a few calls that take a multiple of the others".into(),
     })
 }
@@ -158,12 +145,6 @@ fn is_own_work(row: &SectionRow) -> bool {
     row.phase.as_ref().is_some_and(|phase| phase.is(Phase::Forward) || phase.is(Phase::Backward))
 }
 
-/// What of a section's slow calls is in periodic steps, no more than all of them take above usual ones.
-fn periodic_part_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
-    let above_ns = above_ns(row, steps);
-    periodic_ns(row, above_ns, summary, steps).min(above_ns)
-}
-
 /// In every how many steps the slow calls of the model's own work are, where most of `above_ns` is in those of one period.
 fn every(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> Option<u64> {
     let periodic = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode)?;
@@ -172,23 +153,13 @@ fn every(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) 
     (is_own_work(row) && longest.above_ns.saturating_mul(2) >= above_ns).then_some(longest.every)
 }
 
-/// What of `above_ns` is the work of periodic steps: what they take above the others where the section's phase is the cause, or,
-/// where that is more, as large a part as of its longest calls, and no more than all of them take above the others.
-fn periodic_ns(row: &SectionRow, above_ns: u64, summary: &Summary, steps: &Steps<'_>) -> u64 {
-    let Some(periodic) = summary.periodic.iter().find(|periodic| periodic.mode == steps.mode.mode) else {
-        return 0;
-    };
+/// What is the work of periodic steps: what they take above the others where the section's phase is the cause, if that is not
+/// the model's own work.
+fn periodic_ns(row: &SectionRow, summary: &Summary, steps: &Steps<'_>) -> u64 {
+    let periodic = summary.periodic.iter().filter(|periodic| periodic.mode == steps.mode.mode);
     let is_its = |period: &&StepPeriod| period.cause.as_ref().is_none_or(|cause| cause.phase == row.phase);
-    let its = periodic.periods.iter().filter(is_its);
-    let its_ns = its.fold(0, |sum: u64, period| sum.saturating_add(period.above_ns));
-    let of_longest = row.in_mode(steps.mode.mode).and_then(|part| {
-        let (slow_ns, periodic_ns) = part.longest_slow_ns.zip(part.longest_periodic_ns)?;
-        (u128::from(above_ns) * u128::from(periodic_ns)).checked_div(slow_ns.into())
-    });
-    let of_longest_ns = of_longest.map_or(0, narrow).min(periodic.above_ns());
-    // What no other rule tells is not left to the period, whose cause it is.
-    let untold_ns = seldom_inside_ns(row, &summary.sections, steps.mode, Business::Untold);
-    its_ns.max(of_longest_ns.saturating_sub(untold_ns))
+    let its = periodic.flat_map(|periodic| &periodic.periods).filter(is_its).filter(|_| !is_own_work(row));
+    its.fold(0, |sum, period| sum.saturating_add(period.above_ns))
 }
 
 /// What `above_ns` of a section's time are of the step time; absent where it runs elsewhere than on the steps' thread.

@@ -37,23 +37,6 @@ fn the_worst_finding_comes_first() {
 }
 
 #[test]
-fn slow_steps_of_a_run_whose_periods_are_not_known_come_with_a_caveat() {
-    // One call in 20 takes 41 ms, the others 1 ms.
-    let spikes: Vec<u64> = (0..20).map(|call| if call == 7 { 41 * MS } else { MS }).collect();
-    let notes = |calls: &[u64], shift: u32| {
-        let mut summary =
-            Run::of(200, 10 * MS).phase(Phase::Forward, "forward", 5 * MS).varying("log", calls).build();
-        queued(&mut summary, |_| 0);
-        summary.series[0].shift = shift;
-        report(&summary).notes
-    };
-    let [note] = notes(&spikes, 1).try_into().unwrap();
-    assert_eq!((note.rule, note.section), ("slow_calls", None));
-    assert!(note.text.contains("only 2 of them together are told apart"), "{}", note.text);
-    assert_eq!((notes(&spikes, 0), notes(&[MS], 1)), (vec![], vec![]));
-}
-
-#[test]
 fn a_loose_bound_raises_no_finding() {
     // 2 ms of waiting, of which the bound says 6 ms; 3 ms of preparation.
     let summary = Run::of(100, 10 * MS)

@@ -1,7 +1,6 @@
 //! What several rules share. No rule lives here.
 
 pub(super) mod apart;
-pub(crate) mod coarse;
 pub(super) mod late;
 pub(super) mod levels;
 pub(super) mod longer;
@@ -14,4 +13,3 @@ pub(super) mod taken;
 pub(super) mod taking;
 pub(super) mod waits;
 pub(super) mod when;
-pub(super) mod within;
