@@ -2,20 +2,27 @@
 //! visible to the other. Run by `cargo xtask test loom`; empty otherwise.
 #![cfg(loom)]
 
-#[path = "../src/aggregate.rs"]
+#[path = "../src/shared/aggregate.rs"]
 #[expect(dead_code, reason = "the models use a part of it")]
 mod aggregate;
-#[path = "../src/holders.rs"]
+#[path = "../src/hot/holders.rs"]
 mod holders;
-#[path = "../src/ring.rs"]
+#[path = "../src/shared/ring.rs"]
 #[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
 mod ring;
-#[path = "../src/sequence.rs"]
+#[path = "../src/shared/sequence.rs"]
 mod sequence;
 
 /// Nothing counts allocations here.
-mod memory {
-    pub(crate) fn own_call() {}
+mod os {
+    pub(crate) mod memory {
+        pub(crate) fn own_call() {}
+    }
+}
+
+/// Where the modules above find each other.
+mod shared {
+    pub(crate) use crate::{sequence, sync};
 }
 
 /// What the modules above are made of, here.

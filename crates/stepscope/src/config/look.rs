@@ -5,8 +5,8 @@ use std::ffi::OsString;
 
 use super::Config;
 use super::file::File;
-use crate::identity::{Given, Identity};
-use crate::propagation::TraceContext;
+use crate::context::identity::{Given, Identity};
+use crate::context::propagation::TraceContext;
 
 /// What a file says.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -17,12 +17,12 @@ use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
 use super::thin::{Decision, Thinner, Waiting};
 use super::{Sink, SinkCounts, warn_once};
-use crate::clock::now_ns;
 use crate::config::Format;
-use crate::identity::Identity;
-use crate::own_file::{OwnFile, beyond_standard};
-use crate::record::SectionRecord;
-use crate::sys;
+use crate::context::identity::Identity;
+use crate::os::clock::now_ns;
+use crate::os::own_file::{OwnFile, beyond_standard};
+use crate::os::sys;
+use crate::shared::record::SectionRecord;
 
 /// Name on the wire.
 pub(crate) const NAME: &str = "directory";
@@ -674,7 +674,7 @@ impl Sink for DirectorySink {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::identity::Given;
+    use crate::context::identity::Given;
 
     #[test]
     fn names_cannot_leave_the_directory() {

@@ -7,14 +7,14 @@ use stepscope_otlp::{
 };
 
 use super::stencil::{Owner, Stencil, is_located, owner};
-use crate::attrs::{Entries, Entry, FieldValue};
-use crate::callsite::{Known, Source};
-use crate::names::ThreadNames;
-use crate::polls;
-use crate::propagation::TraceContext;
-use crate::record::{RootRecord, SectionRecord};
-use crate::recorder::Recorder;
-use crate::visit::{LATER_NAME, OTEL_NAME};
+use crate::context::propagation::TraceContext;
+use crate::export::names::ThreadNames;
+use crate::hot::polls;
+use crate::hot::recorder::Recorder;
+use crate::hot::visit::{LATER_NAME, OTEL_NAME};
+use crate::shared::attrs::{Entries, Entry, FieldValue};
+use crate::shared::callsite::{Known, Source};
+use crate::shared::record::{RootRecord, SectionRecord};
 
 /// What the background thread knows beside the records.
 #[derive(Debug)]

@@ -9,9 +9,9 @@ use stepscope_core::{PathId, SectionKind};
 use super::encode::Context;
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{MESSAGE_BYTES, Part, Snapshot, size, write_metrics};
-use crate::aggregate::Sums;
 use crate::config::Format;
-use crate::recorder::PathInfo;
+use crate::hot::recorder::PathInfo;
+use crate::shared::aggregate::Sums;
 
 /// Sums that are estimated at one part in this many of the room need not be measured, in whatever format.
 const SURE: u64 = 4;

@@ -11,11 +11,11 @@ use super::encode::{Context, write_span};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::Snapshot;
 use super::{Sink, SinkCounts, warn_once};
-use crate::caught::caught;
 use crate::config::Format;
-use crate::exporter::{Exported, Exporter};
-use crate::record::SectionRecord;
-use crate::recorder::lock;
+use crate::export::exporter::{Exported, Exporter};
+use crate::hot::recorder::lock;
+use crate::os::caught::caught;
+use crate::shared::record::SectionRecord;
 
 /// Name on the wire.
 pub(crate) const NAME: &str = "exporter";
@@ -69,13 +69,13 @@ impl HandoverSink {
         let shared = Arc::<Shared>::default();
         let theirs = Arc::clone(&shared);
         let live = move || {
-            crate::thread::suppress();
+            crate::hot::thread::suppress();
             // Nothing that happens here is the program's, nor what is freed when this is left.
-            let _own = ManuallyDrop::new(crate::memory::own_call());
+            let _own = ManuallyDrop::new(crate::os::memory::own_call());
             theirs.serve(exporter);
         };
         let thread = std::thread::Builder::new().name("stepscope-export".into());
-        crate::sys::shielded(|| thread.spawn(live))?;
+        crate::os::sys::shielded(|| thread.spawn(live))?;
         Ok(Self {
             shared,
             traces: Message::new(Encoder::traces(Format::Protobuf)),

@@ -3,12 +3,14 @@
 
 pub(crate) mod directory;
 pub(crate) mod encode;
+pub(crate) mod exporter;
 pub(crate) mod fit;
 pub(crate) mod handover;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod keep;
 pub(crate) mod message;
+pub(crate) mod names;
 pub(crate) mod publish;
 pub(crate) mod stencil;
 pub(crate) mod thin;
@@ -18,8 +20,8 @@ use std::time::Instant;
 
 use stepscope_core::LossReason;
 
-use crate::record::SectionRecord;
-use crate::say::say;
+use crate::os::say::say;
+use crate::shared::record::SectionRecord;
 use encode::Context;
 use publish::Snapshot;
 

@@ -9,8 +9,8 @@ use stepscope_otlp::{MetricHead, MetricKind, Number, PointData, PointHead, Tempo
 
 use super::SinkCounts;
 use super::encode::Context;
-use crate::aggregate::{MemorySums, Sums};
-use crate::recorder::{PathInfo, Recorder};
+use crate::hot::recorder::{PathInfo, Recorder};
+use crate::shared::aggregate::{MemorySums, Sums};
 
 /// Everything that a publication says.
 #[derive(Debug, Default)]

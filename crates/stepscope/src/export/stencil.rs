@@ -9,7 +9,7 @@ use stepscope_core::vocabulary::{Attribute, Place};
 use stepscope_otlp::{Constants, Key};
 
 use super::encode::full_name;
-use crate::callsite::Source;
+use crate::shared::callsite::Source;
 
 /// See the module.
 #[derive(Debug)]

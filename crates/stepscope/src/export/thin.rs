@@ -9,7 +9,7 @@ use stepscope_core::identity::TraceId;
 use stepscope_core::{Distribution, SectionKind};
 
 use super::keep;
-use crate::record::SectionRecord;
+use crate::shared::record::SectionRecord;
 
 /// The first steps of a run are always kept whole: so many.
 const FIRST_STEPS: u64 = 200;

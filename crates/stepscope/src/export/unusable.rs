@@ -8,7 +8,7 @@ use stepscope_core::LossReason;
 use super::encode::Context;
 use super::publish::Snapshot;
 use super::{Sink, SinkCounts};
-use crate::record::SectionRecord;
+use crate::shared::record::SectionRecord;
 
 /// See the module.
 #[derive(Debug)]

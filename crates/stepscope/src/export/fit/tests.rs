@@ -1,13 +1,13 @@
 //! What fits is said, in either format, and what took most time is said first.
 
 use super::*;
-use crate::callsite::{Callsite, Source};
 use crate::config::Config;
+use crate::context::identity::{Given, Identity};
+use crate::export::names::ThreadNames;
 use crate::export::publish::Publisher;
-use crate::identity::{Given, Identity};
-use crate::names::ThreadNames;
-use crate::open::Spec;
-use crate::recorder::Recorder;
+use crate::hot::open::Spec;
+use crate::hot::recorder::Recorder;
+use crate::shared::callsite::{Callsite, Source};
 
 static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &[]);
 

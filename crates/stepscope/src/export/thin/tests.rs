@@ -1,8 +1,8 @@
 //! What the thinner keeps, and that every record comes out or is counted, in whatever order records come.
 
 use super::*;
-use crate::attrs::LeftOut;
-use crate::record::RootRecord;
+use crate::shared::attrs::LeftOut;
+use crate::shared::record::RootRecord;
 use stepscope_core::Mode;
 
 /// A span of trace `trace`; the root has `spans`.

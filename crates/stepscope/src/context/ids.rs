@@ -1,0 +1,73 @@
+//! Identities of spans, for what is beside the layer: logs, other tracers, requests to other processes.
+
+use std::fmt;
+
+use crate::context::propagation::Traceparent;
+use crate::hot::open::Parent;
+use crate::hot::state::ThreadState;
+use crate::hot::thread;
+
+/// What names a span everywhere. Written out it is a `traceparent` of W3C Trace Context.
+///
+/// ```
+/// # std::env::set_current_dir(std::env::temp_dir())?;
+/// let _run = stepscope::init();
+/// let _step = stepscope::step!(0);
+/// let ids = stepscope::current_ids().expect("a section is entered");
+/// assert_eq!(ids.to_string().len(), "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-03".len());
+/// # Ok::<(), std::io::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpanIds {
+    /// Id of the trace.
+    pub trace_id: [u8; 16],
+    /// Id of the span in it.
+    pub span_id: [u8; 8],
+}
+
+impl SpanIds {
+    /// The trace's id in 32 hexadecimal digits, as logs, exemplars of metrics and dashboards have it.
+    ///
+    /// ```
+    /// let ids = stepscope::SpanIds { trace_id: [0xab; 16], span_id: [0x0c; 8] };
+    /// // What follows a sample of a metric in OpenMetrics, before the value.
+    /// let exemplar = format!("# {{trace_id=\"{}\",span_id=\"{}\"}}", ids.trace_id_text(), ids.span_id_text());
+    /// assert_eq!(exemplar, "# {trace_id=\"abababababababababababababababab\",span_id=\"0c0c0c0c0c0c0c0c\"}");
+    /// ```
+    #[must_use]
+    pub fn trace_id_text(&self) -> String {
+        format!("{:032x}", u128::from_be_bytes(self.trace_id))
+    }
+
+    /// The span's id in 16 hexadecimal digits.
+    #[must_use]
+    pub fn span_id_text(&self) -> String {
+        format!("{:016x}", u64::from_be_bytes(self.span_id))
+    }
+}
+
+impl fmt::Display for SpanIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Traceparent::own(*self).fmt(f)
+    }
+}
+
+/// Of the innermost section that is entered on this thread, or, where it leaves no span, or may turn out too small for one, of the
+/// one around it that does. `None` outside of all sections, where none of them leaves a span, and where nothing is recorded.
+#[must_use]
+pub fn current_ids() -> Option<SpanIds> {
+    thread::with_current(|state| ids_in(state, state.current()?))?
+}
+
+/// As [`current_ids`], inside of this `tracing` span, on whatever thread; `None` where it is not recorded, or has ended.
+#[cfg(feature = "fmt")]
+pub(crate) fn ids_of(span: &tracing::Id) -> Option<SpanIds> {
+    thread::with_current(|state| ids_in(state, &state.recorder.span_parent(span.into_u64())?))?
+}
+
+/// Of what is inside of a section.
+fn ids_in(state: &ThreadState, section: &Parent) -> Option<SpanIds> {
+    // Nobody writes the ids of a root that leaves no span.
+    let about = state.recorder.traces.about(section.trace).filter(|about| about.root_leaves)?;
+    Some(SpanIds { trace_id: about.id, span_id: state.sure_span_id(section)?.to_be_bytes() })
+}

@@ -1,0 +1,774 @@
+//! An open section: everything known of it until it ends. Lives in a thread's frame (`section!`) or in the
+//! table of open spans (`tracing`), and is reused.
+//!
+//! It has one owner, the thread that began it, which writes without locks; what other threads add lies apart under
+//! a lock. Whoever ends it is ordered behind all of them: the registry closes a span when its last handle is
+//! gone, and a `section!` stays on its thread.
+
+pub(crate) mod flag;
+
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use stepscope_core::identity::TraceId;
+use stepscope_core::{Mode, PathId, Phase, SectionKind};
+
+use crate::hot::holders::Holders;
+use crate::hot::polls::Polls;
+use crate::hot::resource_usage::Reading;
+use crate::shared::aggregate::MemorySums;
+use crate::shared::attrs::{Attrs, Before, Declared, Encode, FieldValue};
+use crate::shared::record::id_from;
+use crate::shared::trace::TraceRef;
+use crate::shared::word::Word;
+
+/// What a section says about itself when it starts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Spec {
+    pub kind: Option<SectionKind>,
+    pub phase: Option<Phase>,
+    pub step: Option<u64>,
+    pub epoch: Option<u64>,
+    pub mode: Option<Mode>,
+}
+
+impl Spec {
+    /// The kind, implied by a step number where it is not given.
+    #[inline]
+    pub(crate) fn kind(&self) -> SectionKind {
+        self.kind.unwrap_or(if self.step.is_some() { SectionKind::Step } else { SectionKind::Section })
+    }
+}
+
+/// What a new section needs to know of the section around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parent {
+    pub trace: TraceRef,
+    pub span_id: u64,
+    pub path: PathId,
+    pub kind: SectionKind,
+    /// Where its open section is: the key of its frame or span; 0 for the run.
+    pub key: u64,
+    /// Its flags from [`flag::LEAVING`] up: whether it leaves as a span, or why not.
+    pub leaving: u8,
+}
+
+impl Parent {
+    /// Of its flags those that say whether it leaves as a span, or why not.
+    #[inline]
+    pub(crate) fn leaving(&self) -> u64 {
+        u64::from(self.leaving) << flag::LEAVING
+    }
+
+    /// Whether it leaves as a span, as far as is known before its end.
+    pub(crate) fn leaves(&self) -> bool {
+        self.leaving() & flag::EXPORTED != 0
+    }
+
+    /// Whether work inside of it belongs to it: the run and its epochs have only themselves in their trace.
+    pub(crate) fn takes_work(&self) -> bool {
+        !matches!(self.kind, SectionKind::Run | SectionKind::Epoch)
+    }
+}
+
+/// What one stay inside a section (from enter to exit, on one thread) measured, or several as if they had been one: sums,
+/// the highest peak, the last exit.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Stay {
+    pub enters: u32,
+    pub exit_ns: u64,
+    pub busy_ns: u64,
+    pub self_busy_ns: u64,
+    /// A panic ended it.
+    pub by_panic: bool,
+    pub memory: Option<MemorySums>,
+    pub peak_bytes: Option<u64>,
+    pub cpu_ns: Option<u64>,
+}
+
+/// What a stay measured that measured its time only.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Times {
+    pub exit_ns: u64,
+    pub busy_ns: u64,
+    pub self_busy_ns: u64,
+}
+
+impl From<Times> for Stay {
+    fn from(Times { exit_ns, busy_ns, self_busy_ns }: Times) -> Self {
+        Self { enters: 1, exit_ns, busy_ns, self_busy_ns, ..Self::default() }
+    }
+}
+
+/// What all stays measured together.
+#[derive(Debug, Default)]
+struct Stays {
+    enters: Word,
+    last_exit_ns: Word,
+    busy_ns: Word,
+    self_busy_ns: Word,
+    /// Which of the figures below there are.
+    has: Word,
+    memory: [Word; 6],
+    peak_bytes: Word,
+    cpu_ns: Word,
+    /// Stays with CPU time: the level may have changed between two.
+    cpu_stays: Word,
+}
+
+const HAS_MEMORY: u64 = 1;
+const HAS_PEAK: u64 = 1 << 1;
+const HAS_CPU: u64 = 1 << 2;
+
+impl Stays {
+    /// The other figures are not read before they are set.
+    #[inline]
+    fn reset(&self) {
+        self.enters.set(0);
+        self.has.set(0);
+    }
+
+    #[inline]
+    fn add(&self, stay: &Stay) {
+        let before = self.enters.get();
+        self.enters.set(before.saturating_add(u64::from(stay.enters)));
+        if before == 0 {
+            self.busy_ns.set(stay.busy_ns);
+            self.self_busy_ns.set(stay.self_busy_ns);
+            self.last_exit_ns.set(stay.exit_ns);
+        } else {
+            self.busy_ns.add(stay.busy_ns);
+            self.self_busy_ns.add(stay.self_busy_ns);
+            self.last_exit_ns.set(self.last_exit_ns.get().max(stay.exit_ns));
+        }
+        if stay.memory.is_some() || stay.peak_bytes.is_some() || stay.cpu_ns.is_some() {
+            self.add_figures(stay);
+        }
+    }
+
+    fn add_figures(&self, stay: &Stay) {
+        let has = self.has.get();
+        if let Some(memory) = &stay.memory {
+            let pairs = self.memory.iter().zip(memory.words());
+            if has & HAS_MEMORY == 0 {
+                pairs.for_each(|(word, value)| word.set(value));
+            } else {
+                pairs.for_each(|(word, value)| word.add_wrapping(value));
+            }
+        }
+        if let Some(peak_bytes) = stay.peak_bytes {
+            let before = if has & HAS_PEAK == 0 { 0 } else { self.peak_bytes.get() };
+            self.peak_bytes.set(before.max(peak_bytes));
+        }
+        if let Some(cpu_ns) = stay.cpu_ns {
+            let word = |word: &Word| if has & HAS_CPU == 0 { 0 } else { word.get() };
+            self.cpu_ns.set(word(&self.cpu_ns).saturating_add(cpu_ns));
+            self.cpu_stays.set(word(&self.cpu_stays).saturating_add(u64::from(stay.enters)));
+        }
+        let flag = |is_there: bool, flag: u64| if is_there { flag } else { 0 };
+        let now = has
+            | flag(stay.memory.is_some(), HAS_MEMORY)
+            | flag(stay.peak_bytes.is_some(), HAS_PEAK)
+            | flag(stay.cpu_ns.is_some(), HAS_CPU);
+        self.has.set(now);
+    }
+
+    /// Whether CPU time, where there is one, is that of all stays.
+    fn are_timed(&self) -> bool {
+        self.cpu_stays.get() == self.enters.get()
+    }
+
+    /// As if all stays had been one; nothing without any.
+    #[inline]
+    fn total(&self) -> Stay {
+        let mut stay = Stay::default();
+        let enters = self.enters.get();
+        if enters > 0 {
+            stay.enters = enters.min(u64::from(u32::MAX)) as u32;
+            (stay.exit_ns, stay.busy_ns) = (self.last_exit_ns.get(), self.busy_ns.get());
+            stay.self_busy_ns = self.self_busy_ns.get();
+        }
+        if self.has.get() != 0 {
+            self.put_figures(&mut stay);
+        }
+        stay
+    }
+
+    fn put_figures(&self, stay: &mut Stay) {
+        let has = |flag: u64| self.has.get() & flag != 0;
+        stay.memory = has(HAS_MEMORY).then(|| MemorySums::from_words(self.memory.each_ref().map(Word::get)));
+        stay.peak_bytes = has(HAS_PEAK).then(|| self.peak_bytes.get());
+        stay.cpu_ns = has(HAS_CPU).then(|| self.cpu_ns.get());
+    }
+}
+
+/// What is rare: what other threads than the owner add, entries without room elsewhere, continued traces.
+#[derive(Debug, Default)]
+pub(crate) struct Rest {
+    stays: Stays,
+    pub attrs: Attrs,
+    phase: Option<Phase>,
+    is_error: Option<bool>,
+    /// The section around this one whose trace was full: its path, trace and span.
+    pub continues: Option<(PathId, TraceId, u64)>,
+    /// The trace that takes this section's children since its own is full; held.
+    pub continuation: Option<TraceRef>,
+}
+
+/// Beside the number in [`Open::inside`]: see [`Open::give_room`].
+const HAS_ROOM: u64 = 1 << 63;
+
+/// Words of entries that need no lock.
+const WORDS: usize = 48;
+
+/// An open section.
+#[derive(Debug)]
+pub(crate) struct Open {
+    /// Number of the thread that began it.
+    owner: Word,
+    /// Its trace; 0 until it has begun.
+    trace: Word,
+    /// What keeps it from ending where its id is another subscriber's.
+    pub holders: Holders,
+    trace_id: [Word; 2],
+    span_id: Word,
+    parent_span_id: Word,
+    /// Path and callsite.
+    place: Word,
+    start_ns: Word,
+    rss_start_bytes: Word,
+    /// The system's id of the owner.
+    thread: Word,
+    /// Kind, phase (plus 1), flags.
+    bits: Word,
+    stays: Stays,
+    /// How much of `words` is in use: words, entries in units of [`ENTRY`], [`FULL`].
+    used: Word,
+    words: [Word; WORDS],
+    /// Of one that may be too small: the key of the section around it, and the sections inside that are open or have
+    /// left as spans.
+    around: Word,
+    inside: Word,
+    /// Of an epoch: its number plus 1, 0 without one.
+    epoch: Word,
+    /// The key of the span that this one keeps from ending; 0 without one.
+    held: Word,
+    /// Whether anything is in the rest.
+    has_rest: Word,
+    rest: Mutex<Rest>,
+    /// Of whichever section has used them last.
+    polls: Mutex<Polls>,
+    /// What the system had counted for the owner at its begin, and at the end of the owner's first stay.
+    readings: Mutex<(Reading, Option<Reading>)>,
+}
+
+impl Default for Open {
+    fn default() -> Self {
+        Self {
+            owner: Word::default(),
+            trace: Word::default(),
+            holders: Holders::default(),
+            trace_id: Default::default(),
+            span_id: Word::default(),
+            parent_span_id: Word::default(),
+            place: Word::default(),
+            start_ns: Word::default(),
+            rss_start_bytes: Word::default(),
+            thread: Word::default(),
+            bits: Word::default(),
+            stays: Stays::default(),
+            used: Word::default(),
+            words: std::array::from_fn(|_| Word::default()),
+            around: Word::default(),
+            inside: Word::default(),
+            epoch: Word::default(),
+            held: Word::default(),
+            has_rest: Word::default(),
+            rest: Mutex::default(),
+            polls: Mutex::default(),
+            readings: Mutex::default(),
+        }
+    }
+}
+
+/// How a section begins: what does not change any more.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Start {
+    pub trace: TraceRef,
+    pub trace_id: [u64; 2],
+    pub span_id: u64,
+    pub parent_span_id: u64,
+    pub path: PathId,
+    pub callsite: u32,
+    pub kind: SectionKind,
+    pub phase: Option<Phase>,
+    pub flags: u64,
+}
+
+impl Open {
+    /// Makes it fit for the next section, of a thread with this number and system's id.
+    #[inline]
+    pub(crate) fn reset(&self, owner: u64, thread: u64) {
+        self.owner.set(owner);
+        self.thread.set(thread);
+        self.trace.set(0);
+        self.bits.set(0);
+        self.used.set(0);
+        self.held.set(0);
+        self.stays.reset();
+        if self.has_rest.get() != 0 {
+            self.reset_rest();
+        }
+    }
+
+    #[cold]
+    fn reset_rest(&self) {
+        let mut rest = self.rest();
+        rest.attrs.clear();
+        rest.stays.reset();
+        (rest.phase, rest.is_error, rest.continues, rest.continuation) = (None, None, None, None);
+        self.has_rest.set(0);
+    }
+
+    #[inline]
+    pub(crate) fn begin(&self, start: &Start) {
+        let [high, low] = &self.trace_id;
+        high.set(start.trace_id[0]);
+        low.set(start.trace_id[1]);
+        self.span_id.set(start.span_id);
+        self.parent_span_id.set(start.parent_span_id);
+        self.place.set(u64::from(start.path.0) << 32 | u64::from(start.callsite));
+        // An error may have been noted before, with the fields.
+        self.bits.set(self.bits.get() | start.kind as u64 | phase_bits(start.phase) | start.flags);
+        self.trace.set(start.trace.to_word());
+    }
+
+    /// Notes that the record of span `key` does not end before this one.
+    #[inline]
+    pub(crate) fn set_held(&self, key: u64) {
+        self.held.set(key);
+    }
+
+    /// The key of the span whose record does not end before this one; 0 without one.
+    #[inline]
+    pub(crate) fn held(&self) -> u64 {
+        self.held.get()
+    }
+
+    /// Of an epoch: its number.
+    pub(crate) fn set_epoch(&self, epoch: Option<u64>) {
+        self.epoch.set(epoch.map_or(0, |epoch| epoch.saturating_add(1)));
+    }
+
+    /// The number of an epoch, if it has one.
+    pub(crate) fn epoch(&self) -> Option<u64> {
+        self.epoch.get().checked_sub(1)
+    }
+
+    /// Prepares for the case that it turns out too small, inside of the section with key `around`.
+    pub(crate) fn may_be_small(&self, around: u64) {
+        self.around.set(around);
+        self.inside.set(0);
+    }
+
+    /// Another key of the section around, for one that may be too small.
+    pub(crate) fn set_around(&self, key: u64) {
+        self.around.set(key);
+    }
+
+    /// The key of the section around one that may be too small.
+    pub(crate) fn around(&self) -> u64 {
+        self.around.get()
+    }
+
+    /// Of one that may be too small: counts a section inside, or one less. On any thread.
+    pub(crate) fn count_inside(&self, is_more: bool) {
+        self.inside.count(is_more);
+    }
+
+    /// Whether nothing inside of one that may be too small needs it.
+    pub(crate) fn is_hollow(&self) -> bool {
+        self.inside.get() & !HAS_ROOM == 0
+    }
+
+    /// Of one that may be too small: there is room for it in the rate of spans, for what is inside. On any thread.
+    pub(crate) fn give_room(&self) {
+        self.inside.set_bits(HAS_ROOM);
+    }
+
+    /// Whether there is room for it.
+    pub(crate) fn has_room(&self) -> bool {
+        self.inside.get() & HAS_ROOM != 0
+    }
+
+    #[inline]
+    pub(crate) fn set_start(&self, start_ns: u64) {
+        self.start_ns.set(start_ns);
+    }
+
+    /// The resident memory at its start.
+    pub(crate) fn set_rss_start(&self, bytes: Option<u64>) {
+        if let Some(bytes) = bytes {
+            self.rss_start_bytes.set(bytes);
+            self.set_flag(flag::HAS_RSS);
+        }
+    }
+
+    /// What the system had counted for the owner at its begin.
+    pub(crate) fn set_reading(&self, reading: Reading) {
+        *self.readings.lock().unwrap_or_else(PoisonError::into_inner) = (reading, None);
+        self.set_flag(flag::READ);
+    }
+
+    pub(crate) fn readings(&self) -> Option<(Reading, Option<Reading>)> {
+        self.has(flag::READ).then(|| *self.readings.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Owner only: what the system has counted at the end of its first stay.
+    pub(crate) fn set_last_reading(&self, end: Reading) {
+        self.readings.lock().unwrap_or_else(PoisonError::into_inner).1 = Some(end);
+    }
+
+    #[inline]
+    pub(crate) fn has(&self, flag: u64) -> bool {
+        self.bits.get() & flag != 0
+    }
+
+    /// Owner only.
+    pub(crate) fn set_flag(&self, flag: u64) {
+        self.bits.set(self.bits.get() | flag);
+    }
+
+    pub(crate) fn clear_flag(&self, flag: u64) {
+        self.bits.set(self.bits.get() & !flag);
+    }
+
+    #[inline]
+    pub(crate) fn bits(&self) -> u64 {
+        self.bits.get()
+    }
+
+    #[inline]
+    pub(crate) fn kind(&self) -> SectionKind {
+        SectionKind::from_index(self.bits.get() as u8).unwrap_or(SectionKind::Section)
+    }
+
+    /// Turns it into a plain section.
+    pub(crate) fn make_plain(&self) {
+        self.bits.set(self.bits.get() & !0xff | SectionKind::Section as u64);
+    }
+
+    pub(crate) fn phase(&self) -> Option<Phase> {
+        phase_of(self.bits.get())
+    }
+
+    #[inline]
+    pub(crate) fn is_owned_by(&self, thread: u64) -> bool {
+        self.owner.get() == thread
+    }
+
+    #[inline]
+    pub(crate) fn trace(&self) -> Option<TraceRef> {
+        TraceRef::from_word(self.trace.get())
+    }
+
+    #[inline]
+    pub(crate) fn trace_id_words(&self) -> [u64; 2] {
+        self.trace_id.each_ref().map(Word::get)
+    }
+
+    pub(crate) fn trace_id(&self) -> TraceId {
+        id_from(self.trace_id_words())
+    }
+
+    #[inline]
+    pub(crate) fn span_id(&self) -> u64 {
+        self.span_id.get()
+    }
+
+    #[inline]
+    pub(crate) fn parent_span_id(&self) -> u64 {
+        self.parent_span_id.get()
+    }
+
+    #[inline]
+    pub(crate) fn path(&self) -> PathId {
+        PathId((self.place.get() >> 32) as u32)
+    }
+
+    #[inline]
+    pub(crate) fn callsite(&self) -> u32 {
+        self.place.get() as u32
+    }
+
+    #[inline]
+    pub(crate) fn start_ns(&self) -> u64 {
+        self.start_ns.get()
+    }
+
+    #[inline]
+    pub(crate) fn thread(&self) -> u64 {
+        self.thread.get()
+    }
+
+    pub(crate) fn rss_start_bytes(&self) -> Option<u64> {
+        self.has(flag::HAS_RSS).then(|| self.rss_start_bytes.get())
+    }
+
+    /// As the section around others; `None` before it has begun.
+    #[inline]
+    pub(crate) fn as_parent(&self, key: u64) -> Option<Parent> {
+        self.as_parent_of_kind(key, self.kind())
+    }
+
+    /// As [`as_parent`](Self::as_parent), of a kind that is known.
+    #[inline]
+    pub(crate) fn as_parent_of_kind(&self, key: u64, kind: SectionKind) -> Option<Parent> {
+        let trace = self.trace()?;
+        Some(Parent {
+            trace,
+            span_id: self.span_id(),
+            path: self.path(),
+            kind,
+            key,
+            leaving: (self.bits.get() >> flag::LEAVING) as u8,
+        })
+    }
+
+    /// What is rare; from the first look on it is there.
+    pub(crate) fn rest(&self) -> MutexGuard<'_, Rest> {
+        self.has_rest.set(1);
+        // A panic while a span was being recorded leaves figures that are still worth having.
+        self.rest.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn polls(&self) -> MutexGuard<'_, Polls> {
+        self.polls.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether its owner was in it before.
+    #[inline]
+    pub(crate) fn was_entered(&self) -> bool {
+        self.stays.enters.get() != 0
+    }
+
+    /// Makes the first stay of the owner a poll interval, as long as it is the only one.
+    pub(crate) fn note_first_poll(&self) {
+        if self.stays.enters.get() == 1 {
+            let (exit_ns, busy_ns) = (self.stays.last_exit_ns.get(), self.stays.busy_ns.get());
+            self.polls().add(self.span_id(), self.thread(), exit_ns, busy_ns);
+        }
+    }
+
+    #[inline]
+    pub(crate) fn has_rest(&self) -> bool {
+        self.has_rest.get() != 0
+    }
+
+    /// Attaches something; `owned` says whether the calling thread is the owner.
+    pub(crate) fn push(&self, owned: bool, entry: impl Encode) {
+        let used = self.used.get();
+        let mut end = (used & WORDS_USED) as usize;
+        // Behind what went to the rest, of this thread or of others, everything goes there: the order stays.
+        if owned && used & FULL == 0 && !self.has_rest() {
+            entry.encode(|word| {
+                if let Some(slot) = self.words.get(end) {
+                    slot.set(word);
+                }
+                end += 1;
+            });
+            if end <= WORDS {
+                self.used.set((used & !WORDS_USED) + ENTRY + end as u64);
+                return;
+            }
+        }
+        self.push_to_rest(owned, entry);
+    }
+
+    /// As [`push`](Self::push) by the owner, for a field that the callsite declares, before anybody else knows of it.
+    #[inline]
+    pub(crate) fn push_declared(&self, number: usize, value: FieldValue<'_>) {
+        let used = self.used.get();
+        self.used.set(self.put_declared(used, number, value));
+    }
+
+    /// As [`push_declared`](Self::push_declared), for all fields that the callsite declares.
+    #[inline]
+    pub(crate) fn push_all_declared(&self, values: &[FieldValue<'_>]) {
+        if values.is_empty() {
+            return;
+        }
+        let fields = values.iter().enumerate();
+        let used = self.used.get();
+        self.used.set(fields.fold(used, |used, (number, &value)| self.put_declared(used, number, value)));
+    }
+
+    /// Puts a declared field behind what is in use: what is in use then.
+    #[inline(always)]
+    fn put_declared(&self, used: u64, number: usize, value: FieldValue<'_>) -> u64 {
+        // (With [`FULL`], too, it is beyond the last one.)
+        let free = self.words.get((used & (WORDS_USED | FULL)) as usize..);
+        match free.and_then(|free| Declared(number, value).write(free)) {
+            Some(words) => used + ENTRY + words as u64,
+            None => self.put_declared_elsewhere(used, number, value),
+        }
+    }
+
+    #[cold]
+    fn put_declared_elsewhere(&self, used: u64, number: usize, value: FieldValue<'_>) -> u64 {
+        self.used.set(used);
+        self.push(true, Declared(number, value));
+        self.used.get()
+    }
+
+    #[cold]
+    fn push_to_rest(&self, owned: bool, entry: impl Encode) {
+        let used = self.used.get();
+        if owned {
+            self.used.set(used | FULL);
+        }
+        // (Of what the owner adds at the same time another thread may see a part: it looks at names alone, and which of the
+        // two is the later one nobody knows.)
+        let words = self.words.get(..Self::words_in(used)).unwrap_or_default();
+        self.rest().attrs.push(Before { entries: ((used & !FULL) / ENTRY) as u16, words }, entry);
+    }
+
+    /// How much is in use of so many words with so many entries.
+    #[inline]
+    pub(crate) fn used(words: usize, entries: usize) -> u64 {
+        ENTRY * entries as u64 + words as u64
+    }
+
+    /// The number of words that [`used`](Self::used) told.
+    #[inline]
+    pub(crate) fn words_in(used: u64) -> usize {
+        (used & WORDS_USED) as usize
+    }
+
+    /// Takes the entries of one that was kept elsewhere so far.
+    pub(crate) fn take_words(&self, used: u64, words: &[u64]) {
+        self.words.iter().zip(words).for_each(|(slot, &word)| slot.set(word));
+        self.used.set(used);
+    }
+
+    /// The words of the entries that are not in the rest.
+    #[inline]
+    pub(crate) fn words(&self) -> &[Word] {
+        self.words.get(..Self::words_in(self.used.get())).unwrap_or_default()
+    }
+
+    /// Marks it as failed, or not. The last word counts, whoever says it.
+    pub(crate) fn set_error(&self, owned: bool, is_error: bool) {
+        if owned && !self.has_rest() {
+            self.put_error(is_error);
+        } else {
+            self.rest().is_error = Some(is_error);
+        }
+    }
+
+    fn put_error(&self, is_error: bool) {
+        let others = self.bits.get() & !flag::IS_ERROR;
+        self.bits.set(if is_error { others | flag::IS_ERROR } else { others });
+    }
+
+    /// Says what it works at after it has begun. The last word counts, whoever says it.
+    pub(crate) fn set_phase(&self, owned: bool, phase: Option<Phase>) {
+        if owned && !self.has_rest() {
+            self.put_phase(phase);
+        } else {
+            self.rest().phase = phase;
+        }
+    }
+
+    fn put_phase(&self, phase: Option<Phase>) {
+        self.bits.set(self.bits.get() & !PHASE | phase_bits(phase));
+    }
+
+    /// Adds what one stay inside the section measured.
+    #[inline]
+    pub(crate) fn add(&self, owned: bool, stay: &Stay) {
+        if owned {
+            self.stays.add(stay);
+        } else {
+            self.rest().stays.add(stay);
+        }
+    }
+
+    /// Takes in what other threads have added. For the one that ends it.
+    pub(crate) fn fold_rest(&self) -> Option<TraceRef> {
+        let mut rest = self.rest();
+        let mut total = rest.stays.total();
+        if total.enters > 0 {
+            if self.polls().are_of(self.span_id()) {
+                self.note_first_poll();
+            }
+            total.cpu_ns = total.cpu_ns.filter(|_| rest.stays.are_timed());
+            // What is counted is that of the owner's thread.
+            self.clear_flag(flag::READ);
+            self.stays.add(&total);
+            rest.stays.reset();
+        }
+        if let Some(is_error) = rest.is_error {
+            self.put_error(is_error);
+        }
+        if let Some(phase) = rest.phase {
+            self.put_phase(Some(phase));
+        }
+        rest.continuation.take()
+    }
+
+    /// Whether CPU time, where there is one, is that of all stays: the level may have changed between two.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.stays.enters.get() == 0 || self.stays.are_timed()
+    }
+
+    /// Adds the owner's first stay.
+    #[inline(always)]
+    pub(crate) fn add_first(&self, times: Times) {
+        self.stays.enters.set(1);
+        self.stays.last_exit_ns.set(times.exit_ns);
+        self.stays.busy_ns.set(times.busy_ns);
+        self.stays.self_busy_ns.set(times.self_busy_ns);
+    }
+
+    /// What the owner's only stay measured, if there was one and it measured nothing else.
+    #[inline(always)]
+    pub(crate) fn only_times(&self) -> Option<Times> {
+        let stays = &self.stays;
+        (stays.enters.get() == 1 && stays.has.get() == 0).then(|| Times {
+            exit_ns: stays.last_exit_ns.get(),
+            busy_ns: stays.busy_ns.get(),
+            self_busy_ns: stays.self_busy_ns.get(),
+        })
+    }
+
+    /// What all stays of the owner measured, and after [`fold_rest`](Self::fold_rest) those of others.
+    #[inline]
+    pub(crate) fn total(&self) -> Stay {
+        self.stays.total()
+    }
+}
+
+const WORDS_USED: u64 = 0xffff;
+const ENTRY: u64 = 1 << 16;
+/// An entry had no room.
+const FULL: u64 = 1 << 32;
+
+/// The phase in the bits of a section, above its kind; zero for none.
+pub(crate) const PHASE: u64 = 0xff00;
+
+/// The inverse of [`phase_bits`], of all bits.
+pub(crate) fn phase_of(bits: u64) -> Option<Phase> {
+    ((bits >> 8) as u8).checked_sub(1).and_then(Phase::from_index)
+}
+
+/// A phase among the bits of a section.
+#[inline]
+pub(crate) const fn phase_bits(phase: Option<Phase>) -> u64 {
+    match phase {
+        Some(phase) => (phase as u64 + 1) << 8,
+        None => 0,
+    }
+}
+
+#[cfg(test)]
+mod tests;
