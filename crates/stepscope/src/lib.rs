@@ -40,7 +40,9 @@ mod shared;
 mod worker;
 
 pub use api::builder::{Builder, builder, init};
+pub use api::current::{context, current_ids};
 pub use api::figures::{Figures, MemoryFigures, SectionFigures, SectionMemory, SpanFigures};
+pub use api::guard::Guard;
 pub use api::handle::Handle;
 pub use api::layer::StepscopeLayer;
 pub use api::loader::{Batches, Loader, Traced, batches};
@@ -51,13 +53,13 @@ pub use api::with_ids::WithIds;
 pub use config::Format;
 pub use config::capture::{Capture, CaptureError};
 pub use config::filter::{Filter, FilterError};
+pub use config::on_signal::OnSignal;
+pub use config::ring::Overflow;
 pub use config::track::{Track, TrackError};
-pub use context::ids::{SpanIds, current_ids};
-pub use context::propagation::{TraceContext, context};
+pub use context::ids::SpanIds;
+pub use context::propagation::TraceContext;
 pub use export::exporter::{Exported, Exporter, suppress_thread};
-pub use process::exit::Guard;
 pub use shared::attrs::FieldValue;
-pub use shared::ring::Overflow;
 pub use shared::work::StepWork;
 pub use stepscope_core::{Level, LossReason, Mode, Phase, SectionKind};
 #[cfg(feature = "macros")]
@@ -65,7 +67,6 @@ pub use stepscope_macros::profile;
 #[cfg(feature = "mem")]
 pub use stepscope_mem::Alloc;
 pub use worker::control::Flushed;
-pub use worker::demand::OnSignal;
 
 /// What this workspace's own programs need to know of settings; not for use by others.
 #[doc(hidden)]

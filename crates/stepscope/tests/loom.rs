@@ -8,8 +8,11 @@ mod aggregate;
 #[path = "../src/hot/holders.rs"]
 mod holders;
 #[path = "../src/shared/ring.rs"]
-#[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
+#[expect(dead_code, reason = "the models use a part of it")]
 mod ring;
+#[path = "../src/config/ring.rs"]
+#[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
+mod ring_settings;
 #[path = "../src/shared/sequence.rs"]
 mod sequence;
 
@@ -21,6 +24,9 @@ mod os {
 }
 
 /// Where the modules above find each other.
+mod config {
+    pub(crate) use crate::ring_settings as ring;
+}
 mod shared {
     pub(crate) use crate::{sequence, sync};
 }
@@ -83,7 +89,8 @@ use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
-use ring::{Overflow, Rank, Ring};
+use ring::{Rank, Ring};
+use ring_settings::Overflow;
 
 /// Tries all orders with so many switches that the scheduler makes by itself; waiting and ending come on top.
 fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {

@@ -10,28 +10,30 @@ use tracing::level_filters::LevelFilter;
 use tracing::subscriber::NoSubscriber;
 use tracing_subscriber::layer::SubscriberExt as _;
 
+use crate::api::guard::Guard;
 use crate::api::layer::StepscopeLayer;
 use crate::api::root::RootSubscriber;
 use crate::config::capture::Capture;
 use crate::config::file::File;
 use crate::config::filter::Filter;
+use crate::config::on_signal::OnSignal;
+use crate::config::ring::Overflow;
 use crate::config::track::Track;
-use crate::config::{Config, Format};
+use crate::config::{Config, Format, MIN_BOUND_BYTES};
 use crate::context::identity::{Given, Identity};
 use crate::context::ids::SpanIds;
 use crate::context::propagation::TraceContext;
 use crate::export::OTLP;
-use crate::export::directory::{self, DirectorySink, MIN_BOUND_BYTES, process_directory};
+use crate::export::directory::{self, DirectorySink, process_directory};
 use crate::export::exporter::Exporter;
 use crate::export::handover::{self, HandoverSink};
 use crate::export::unusable::UnusableSink;
 use crate::hot::recorder::{self, Recorder};
 use crate::os::say::say;
-use crate::process::exit::{self, Guard};
-use crate::shared::ring::Overflow;
+use crate::process::exit;
+use crate::shared::lock::lock;
 use crate::worker::background::{self, Sinks};
 use crate::worker::control::{Control, Reach};
-use crate::worker::demand::OnSignal;
 
 /// How long the start waits for its mark to be written, at most; it takes about a millisecond.
 const START_TIMEOUT: Duration = Duration::from_millis(100);
@@ -339,7 +341,7 @@ impl Builder {
             say("already recording in this process; this second set-up does nothing");
             return (None, Guard::idle());
         }
-        let exporter = recorder::lock(&self.exporter).take();
+        let exporter = lock(&self.exporter).take();
         let (sinks, directory) = open_sinks(&recorder, exporter);
         let control = Arc::new(Control::default());
         exit::hook_panics(&recorder);

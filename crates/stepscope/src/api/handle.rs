@@ -1,14 +1,16 @@
-//! What a program can ask of its run and tell it while it goes on. How the run ends is in `exit`.
+//! What a program can ask of its run and tell it while it goes on. How the run ends is in `process`.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use stepscope_core::Level;
 
 use crate::api::figures::Figures;
 use crate::config::track::Track;
-use crate::hot::recorder::{Recorder, lock};
+use crate::hot::recorder::Recorder;
 use crate::os::memory;
+use crate::process::exit::Running;
+use crate::shared::lock::lock;
 use crate::worker::control::{Control, Flushed, Reach};
 
 /// A run, to be asked and told while it goes on: from any thread, and as many copies as wanted. Made by
@@ -35,27 +37,29 @@ use crate::worker::control::{Control, Flushed, Reach};
 #[derive(Debug, Clone)]
 pub struct Handle {
     /// `None` where nothing is recorded in the first place.
-    run: Option<(Arc<Recorder>, Arc<Control>)>,
+    run: Option<Running>,
+    /// What the figures of all handles of the run count from.
+    baseline: Arc<Mutex<Option<Arc<Figures>>>>,
     /// Nothing is recorded, and that was not meant.
     has_failed: bool,
 }
 
 impl Handle {
-    pub(crate) fn new(run: Option<(Arc<Recorder>, Arc<Control>)>, has_failed: bool) -> Self {
-        Self { run, has_failed }
+    pub(crate) fn new(run: Option<Running>, has_failed: bool) -> Self {
+        Self { run, baseline: Arc::default(), has_failed }
     }
 
     /// The run, unless this is a forked child of its process: locks may be held by threads that are not here.
     fn run(&self) -> Option<(&Recorder, &Control)> {
-        let (recorder, control) = self.run.as_ref()?;
+        let Running { recorder, control } = self.run.as_ref()?;
         (std::process::id() == recorder.process_id).then_some((recorder, control))
     }
 
     /// How much is recorded at the moment; [`Level::Off`] before and after the run.
     #[must_use]
     pub fn level(&self) -> Level {
-        let running = self.run.as_ref().filter(|(recorder, _)| recorder.is_current());
-        running.map_or(Level::Off, |(recorder, _)| recorder.level())
+        let running = self.run.as_ref().filter(|run| run.recorder.is_current());
+        running.map_or(Level::Off, |run| run.recorder.level())
     }
 
     /// Records at `level` from now on.
@@ -70,14 +74,14 @@ impl Handle {
     /// Does nothing when the run has ended, or never began because its level was `off`.
     pub fn set_level(&self, level: Level) {
         let _own = memory::own_call();
-        if let Some((recorder, _)) = &self.run {
-            recorder.set_level(level);
+        if let Some(run) = &self.run {
+            run.recorder.set_level(level);
         }
     }
 
     /// What is recorded of sections beside their times now.
     pub fn track(&self) -> Track {
-        self.run.as_ref().map_or_else(Track::default, |(recorder, _)| recorder.tracked())
+        self.run.as_ref().map_or_else(Track::default, |run| run.recorder.tracked())
     }
 
     /// Records `track` of what begins from now on: of a section that is open what was told at its begin, its resident memory
@@ -86,8 +90,8 @@ impl Handle {
     /// Does nothing when the run has ended, or never began because its level was `off`.
     pub fn set_track(&self, track: Track) {
         let _own = memory::own_call();
-        if let Some((recorder, _)) = &self.run {
-            recorder.set_track(track);
+        if let Some(run) = &self.run {
+            run.recorder.set_track(track);
         }
     }
 
@@ -111,7 +115,7 @@ impl Handle {
     pub fn figures(&self) -> Figures {
         let _own = memory::own_call();
         let Some((recorder, _)) = self.run() else { return Figures::default() };
-        let baseline = lock(&recorder.baseline).clone();
+        let baseline = lock(&self.baseline).clone();
         let figures = Figures::of(recorder);
         match baseline {
             Some(baseline) => figures.since(&baseline),
@@ -126,7 +130,7 @@ impl Handle {
         let Some((recorder, _)) = self.run() else { return };
         let figures = Arc::new(Figures::of(recorder));
         // Freed when it is not locked any more.
-        let before = lock(&recorder.baseline).replace(figures);
+        let before = lock(&self.baseline).replace(figures);
         drop(before);
     }
 

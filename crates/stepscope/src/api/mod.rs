@@ -2,7 +2,9 @@
 //! other rooms; none uses it.
 
 pub(crate) mod builder;
+pub(crate) mod current;
 pub(crate) mod figures;
+pub(crate) mod guard;
 pub(crate) mod handle;
 pub(crate) mod layer;
 pub(crate) mod loader;

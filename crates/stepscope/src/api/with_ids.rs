@@ -1,4 +1,4 @@
-//! Ids in the lines of a log: an event format of `tracing_subscriber::fmt` around any other. Which ids these are is in `ids`.
+//! Ids in the lines of a log: an event format of `tracing_subscriber::fmt` around any other. Which ids these are is in `current`.
 
 use std::fmt::{self, Write};
 
@@ -7,7 +7,8 @@ use tracing_subscriber::fmt::FmtContext;
 use tracing_subscriber::fmt::format::{FormatEvent, FormatFields, Writer};
 use tracing_subscriber::registry::LookupSpan;
 
-use crate::context::ids::{SpanIds, current_ids, ids_of};
+use crate::api::current::{current_ids, ids_of};
+use crate::context::ids::SpanIds;
 
 /// An event format of `tracing_subscriber::fmt` that says in which span an event is, so that a line of a log leads to the
 /// trace, and a trace to its lines.

@@ -5,7 +5,9 @@ pub(crate) mod capture;
 pub(crate) mod file;
 pub(crate) mod filter;
 pub(crate) mod look;
+pub(crate) mod on_signal;
 pub(crate) mod otlp;
+pub(crate) mod ring;
 mod toml;
 pub(crate) mod track;
 
@@ -17,13 +19,17 @@ use stepscope_core::{Level, setting};
 use tracing::level_filters::LevelFilter;
 
 use self::file::{File, Said};
+use self::on_signal::OnSignal;
+use self::ring::{Overflow, RING_BYTES};
 use crate::config::capture::Capture;
 use crate::config::filter::Filter;
 use crate::config::track::Track;
 use crate::context::ids::SpanIds;
-use crate::export::directory::MIN_BOUND_BYTES;
-use crate::shared::ring::{self, Overflow};
-use crate::worker::demand::OnSignal;
+use crate::context::text::number_from;
+
+/// The smallest bound that can be held: room for the metrics twice (a new file is written before the old one
+/// goes), some of the first steps, the steps that are kept, twice, and the file that is written to.
+pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
 
 /// The resolved settings of a recorder.
 #[derive(Debug, Clone)]
@@ -169,8 +175,8 @@ impl Config {
         }
         if let Some(bytes) = reader.number("STEPSCOPE_RING_BYTES") {
             self.ring_bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            let (least, most) = (*ring::BYTES.start(), *ring::BYTES.end());
-            if !ring::BYTES.contains(&self.ring_bytes) {
+            let (least, most) = (*RING_BYTES.start(), *RING_BYTES.end());
+            if !RING_BYTES.contains(&self.ring_bytes) {
                 self.ring_bytes = self.ring_bytes.clamp(least, most);
                 let taken = self.ring_bytes;
                 reader.warn(
@@ -255,16 +261,6 @@ fn switch(text: &str) -> Option<bool> {
         "off" => Some(false),
         _ => None,
     }
-}
-
-/// The whole number that `name` says with `text`, from `least` on, or why it is none.
-pub(crate) fn number_from(name: &str, text: &str, least: u64) -> Result<u64, String> {
-    let number = text.parse().ok().filter(|&number| number >= least);
-    number.ok_or_else(|| {
-        let from =
-            if least > 0 || text.starts_with('-') { format!(" from {least} on") } else { String::new() };
-        format!("{name}={text} is not a whole number{from}")
-    })
 }
 
 /// Reads what one place says, and names what cannot be used.

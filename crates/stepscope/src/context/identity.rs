@@ -3,9 +3,9 @@
 
 use stepscope_core::attr;
 
-use crate::config;
 use crate::context::ids::SpanIds;
 use crate::context::propagation::TraceContext;
+use crate::context::text::{number_from, percent_decode};
 use crate::os::clock;
 use crate::os::sys;
 
@@ -107,7 +107,7 @@ impl Identity {
         let mut number = |names: &[&str], least: u64, why: &str| {
             names.iter().find_map(|name| {
                 let text = variable(name).filter(|text| !text.trim().is_empty())?;
-                let number = config::number_from(name, text.trim(), least);
+                let number = number_from(name, text.trim(), least);
                 number.map_err(|error| warnings.push(format!("{error}{why}: ignored"))).ok()
             })
         };
@@ -230,25 +230,6 @@ fn resource_attributes(list: &str, mut refuse: impl FnMut(String)) -> Vec<(Strin
         refuse(format!("{beyond} attributes beyond the first {MAX_ATTRIBUTES}"));
     }
     attributes
-}
-
-pub(crate) fn percent_decode(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let Some((&first, tail)) = rest.split_first() {
-        let digits = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        match digits.and_then(|pair| u8::from_str_radix(pair, 16).ok()).filter(|_| first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(first);
-                rest = tail;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 #[cfg(test)]

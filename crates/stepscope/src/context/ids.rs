@@ -1,11 +1,9 @@
-//! Identities of spans, for what is beside the layer: logs, other tracers, requests to other processes.
+//! Identities of spans, for what is beside the layer: logs, other tracers, requests to other processes. Those of the calling
+//! thread's section are in `api::current`.
 
 use std::fmt;
 
 use crate::context::propagation::Traceparent;
-use crate::hot::open::Parent;
-use crate::hot::state::ThreadState;
-use crate::hot::thread;
 
 /// What names a span everywhere. Written out it is a `traceparent` of W3C Trace Context.
 ///
@@ -50,24 +48,4 @@ impl fmt::Display for SpanIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Traceparent::own(*self).fmt(f)
     }
-}
-
-/// Of the innermost section that is entered on this thread, or, where it leaves no span, or may turn out too small for one, of the
-/// one around it that does. `None` outside of all sections, where none of them leaves a span, and where nothing is recorded.
-#[must_use]
-pub fn current_ids() -> Option<SpanIds> {
-    thread::with_current(|state| ids_in(state, state.current()?))?
-}
-
-/// As [`current_ids`], inside of this `tracing` span, on whatever thread; `None` where it is not recorded, or has ended.
-#[cfg(feature = "fmt")]
-pub(crate) fn ids_of(span: &tracing::Id) -> Option<SpanIds> {
-    thread::with_current(|state| ids_in(state, &state.recorder.span_parent(span.into_u64())?))?
-}
-
-/// Of what is inside of a section.
-fn ids_in(state: &ThreadState, section: &Parent) -> Option<SpanIds> {
-    // Nobody writes the ids of a root that leaves no span.
-    let about = state.recorder.traces.about(section.trace).filter(|about| about.root_leaves)?;
-    Some(SpanIds { trace_id: about.id, span_id: state.sure_span_id(section)?.to_be_bytes() })
 }

@@ -3,3 +3,4 @@
 pub(crate) mod identity;
 pub(crate) mod ids;
 pub(crate) mod propagation;
+pub(crate) mod text;

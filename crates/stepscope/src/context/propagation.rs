@@ -1,15 +1,12 @@
 //! What names a trace across processes, by W3C Trace Context and W3C Baggage: taken from headers or from the environment, and
-//! given out for a request or a child process. How each text is read is in the modules below. What the context of the
+//! given out for a request or a child process (of the calling thread's section: `api::current`). How each text is read is in the modules below. What the context of the
 //! process that started this one does here is the business of `identity` (the run) and `export` (the link to it).
 
 mod baggage;
 mod traceparent;
 mod tracestate;
 
-use crate::context::ids::{SpanIds, current_ids};
-use crate::hot::recorder::{self, Recorder};
-use crate::hot::thread;
-use crate::shared::attrs::Entry;
+use crate::context::ids::SpanIds;
 
 pub(crate) use traceparent::Traceparent;
 
@@ -68,6 +65,11 @@ impl TraceContext {
     ) -> Self {
         let is_wrong = "is not as W3C has it: what is wrong in it is ignored";
         Self::read(VARIABLES, variable, |name| warnings.push(format!("{name} {is_wrong}")))
+    }
+
+    /// A place of this process' own, in the run with this id and attempt.
+    pub(crate) fn own(ids: SpanIds, baggage: String, run: (String, u64)) -> Self {
+        Self { parent: Some(Traceparent::own(ids)), state: String::new(), baggage, run: Some(run) }
     }
 
     fn read<T: AsRef<str>>(
@@ -140,7 +142,7 @@ impl TraceContext {
     }
 
     /// Variables for a child process, as [`Command::envs`](std::process::Command::envs) takes them. In those of
-    /// [`context`] there are also `STEPSCOPE_RUN_ID` and `STEPSCOPE_RUN_ATTEMPT`, so that the child is part of this run.
+    /// [`context()`](crate::context()) there are also `STEPSCOPE_RUN_ID` and `STEPSCOPE_RUN_ATTEMPT`, so that the child is part of this run.
     ///
     /// What has no value is there, empty, so that it does not stay what this process was started with.
     pub fn environment(&self) -> impl Iterator<Item = (&'static str, String)> {
@@ -149,51 +151,6 @@ impl TraceContext {
             .clone()
             .map(|(id, attempt)| [("STEPSCOPE_RUN_ID", id), ("STEPSCOPE_RUN_ATTEMPT", attempt.to_string())]);
         VARIABLES.into_iter().zip(self.texts()).chain(run.into_iter().flatten())
-    }
-
-    /// Links the innermost section that is entered on this thread to the span that this names: a section that serves a
-    /// request, to who made it. Nothing where there is no such section, or where it leaves no span.
-    pub fn link(&self) {
-        let Some(SpanIds { trace_id, span_id }) = self.ids() else { return };
-        thread::with_current(|state| {
-            let (key, _) = state.entered().next()?;
-            let (open, owned) = state.open(key)?;
-            open.push(owned, Entry::Link(trace_id, u64::from_be_bytes(span_id)));
-            Some(())
-        });
-    }
-}
-
-/// Where this thread is: in the section of [`current_ids`], or, outside of all, in the run. For
-/// requests and child processes that it starts.
-///
-/// ```no_run
-/// # fn main() -> std::io::Result<()> {
-/// let _run = stepscope::init();
-/// std::process::Command::new("worker").envs(stepscope::context().environment()).spawn()?;
-/// # Ok(())
-/// # }
-/// ```
-///
-/// Baggage is passed on as it came. Steps are traces of their own, so the `tracestate` that came is not theirs. Where nothing
-/// is recorded, all is passed on as it came.
-#[must_use]
-pub fn context() -> TraceContext {
-    // In a forked child nothing is recorded, and no lock is taken.
-    if recorder::current_id() == 0 {
-        return TraceContext::from_environment();
-    }
-    recorder::current().map_or_else(TraceContext::from_environment, |recorder| within(&recorder))
-}
-
-fn within(recorder: &Recorder) -> TraceContext {
-    let run =
-        || SpanIds { trace_id: recorder.run_trace_id, span_id: recorder.run_parent().span_id.to_be_bytes() };
-    TraceContext {
-        parent: Some(Traceparent::own(current_ids().unwrap_or_else(run))),
-        state: String::new(),
-        baggage: recorder.identity.caller.baggage.clone(),
-        run: Some((recorder.identity.run_id.clone(), recorder.identity.attempt)),
     }
 }
 

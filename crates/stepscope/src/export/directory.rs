@@ -16,20 +16,17 @@ use super::keep::{Frame, Mark, Notable, frame};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
 use super::thin::{Decision, Thinner, Waiting};
-use super::{Sink, SinkCounts, warn_once};
+use super::{Sink, warn_once};
 use crate::config::Format;
 use crate::context::identity::Identity;
 use crate::os::clock::now_ns;
 use crate::os::own_file::{OwnFile, beyond_standard};
 use crate::os::sys;
 use crate::shared::record::SectionRecord;
+use crate::shared::sink_counts::SinkCounts;
 
 /// Name on the wire.
 pub(crate) const NAME: &str = "directory";
-
-/// The smallest bound that can be held: room for the metrics twice (a new file is written before the old one
-/// goes), some of the first steps, the steps that are kept, twice, and the file that is written to.
-pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
 
 /// A message is written when it has grown to this size, or to one part in so many of the bound.
 const MESSAGE_BYTES: u64 = 256 << 10;

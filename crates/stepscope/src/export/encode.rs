@@ -6,6 +6,7 @@ use stepscope_otlp::{
     EventHead, HAS_IS_REMOTE, IS_REMOTE, Key, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor,
 };
 
+use super::known_callsite::Known;
 use super::stencil::{Owner, Stencil, is_located, owner};
 use crate::context::propagation::TraceContext;
 use crate::export::names::ThreadNames;
@@ -13,7 +14,7 @@ use crate::hot::polls;
 use crate::hot::recorder::Recorder;
 use crate::hot::visit::{LATER_NAME, OTEL_NAME};
 use crate::shared::attrs::{Entries, Entry, FieldValue};
-use crate::shared::callsite::{Known, Source};
+use crate::shared::callsite::{SHORT_NAMES, Source, full_name};
 use crate::shared::record::{RootRecord, SectionRecord};
 
 /// What the background thread knows beside the records.
@@ -38,22 +39,6 @@ macro_rules! ready {
 
 fn int(value: u64) -> Value<'static> {
     Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-/// The short names that our macros take, and what the vocabulary calls them.
-const SHORT_NAMES: [(&str, &str); 4] =
-    [("samples", attr::SAMPLES), ("tokens", attr::TOKENS), ("bytes", attr::BYTES), ("flops", attr::FLOPS)];
-
-/// The vocabulary's name for the short names that our macros take.
-pub(crate) fn full_name<'a>(source: Option<&Source>, key: &'a str) -> &'a str {
-    if matches!(source, Some(Source::Section(_))) {
-        for (short, full) in SHORT_NAMES {
-            if key == short {
-                return full;
-            }
-        }
-    }
-    key
 }
 
 /// The other name by which a field may come whose attribute is that of `key`.

@@ -10,12 +10,13 @@ use stepscope_core::LossReason;
 use super::encode::{Context, write_span};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::Snapshot;
-use super::{Sink, SinkCounts, warn_once};
+use super::{Sink, warn_once};
 use crate::config::Format;
 use crate::export::exporter::{Exported, Exporter};
-use crate::hot::recorder::lock;
 use crate::os::caught::caught;
+use crate::shared::lock::lock;
 use crate::shared::record::SectionRecord;
+use crate::shared::sink_counts::SinkCounts;
 
 /// Name on the wire.
 pub(crate) const NAME: &str = "exporter";

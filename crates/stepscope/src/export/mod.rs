@@ -9,6 +9,7 @@ pub(crate) mod handover;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod keep;
+pub(crate) mod known_callsite;
 pub(crate) mod message;
 pub(crate) mod names;
 pub(crate) mod publish;
@@ -18,40 +19,14 @@ pub(crate) mod unusable;
 
 use std::time::Instant;
 
-use stepscope_core::LossReason;
-
 use crate::os::say::say;
 use crate::shared::record::SectionRecord;
+use crate::shared::sink_counts::SinkCounts;
 use encode::Context;
 use publish::Snapshot;
 
 /// Name of the OTLP sink on the wire; here, for builds without it say by this name that they cannot send.
 pub(crate) const OTLP: &str = "otlp";
-
-/// What a sink did with the spans it was given.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct SinkCounts {
-    pub exported: u64,
-    pub dropped: [u64; LossReason::ALL.len()],
-}
-
-impl SinkCounts {
-    pub(crate) fn drop_spans(&mut self, reason: LossReason, spans: u64) {
-        if let Some(count) = self.dropped.get_mut(reason as usize) {
-            *count += spans;
-        }
-    }
-
-    /// Of so many spans that were emitted, without those `lost` before, what has not come to its end here is lost: nothing
-    /// goes on.
-    #[must_use]
-    pub(crate) fn without_the_rest(mut self, emitted: u64, lost: &[u64]) -> Self {
-        let meant = emitted.saturating_sub(lost.iter().sum());
-        let settled = self.exported + self.dropped.iter().sum::<u64>();
-        self.drop_spans(LossReason::Shutdown, meant.saturating_sub(settled));
-        self
-    }
-}
 
 /// Where records go. A sink never blocks for longer than a file write takes.
 pub(crate) trait Sink {

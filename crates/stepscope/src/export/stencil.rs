@@ -8,8 +8,7 @@ use stepscope_core::attr;
 use stepscope_core::vocabulary::{Attribute, Place};
 use stepscope_otlp::{Constants, Key};
 
-use super::encode::full_name;
-use crate::shared::callsite::Source;
+use crate::shared::callsite::{Source, full_name};
 
 /// See the module.
 #[derive(Debug)]

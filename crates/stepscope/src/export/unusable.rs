@@ -5,10 +5,11 @@ use std::time::Instant;
 
 use stepscope_core::LossReason;
 
+use super::Sink;
 use super::encode::Context;
 use super::publish::Snapshot;
-use super::{Sink, SinkCounts};
 use crate::shared::record::SectionRecord;
+use crate::shared::sink_counts::SinkCounts;
 
 /// See the module.
 #[derive(Debug)]

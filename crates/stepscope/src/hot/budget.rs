@@ -4,8 +4,9 @@
 
 use std::sync::atomic::Ordering;
 
+use crate::config::ring::Overflow;
 use crate::os::clock::now_ns;
-use crate::shared::ring::{Overflow, Rank, Ring};
+use crate::shared::ring::{Rank, Ring};
 
 /// What a span is taken for until it was measured: about what it takes in `benches/spans` with its sending.
 const ASSUMED_NS: u64 = 1_000;

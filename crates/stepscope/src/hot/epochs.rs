@@ -8,8 +8,8 @@ use stepscope_core::SectionKind;
 
 use crate::hot::open::{Open, Parent, Spec};
 use crate::hot::places::Place;
-use crate::hot::recorder::lock;
 use crate::hot::state::ThreadState;
+use crate::shared::lock::lock;
 
 /// Epochs that are remembered: what never ends (a guard that is forgotten) takes no more.
 const MAX_OPEN: usize = 64;

@@ -5,19 +5,20 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use stepscope_core::{LossReason, PathId, SectionKind, attr};
 
-use crate::hot::open::{Open, PHASE, Parent, Spec, Start, Stay, flag};
+use crate::hot::open::{Open, Parent, Spec, Start, Stay, flag};
 use crate::hot::rate::Rate;
 use crate::hot::resource_usage::Counted;
 use crate::hot::state::ThreadState;
-use crate::hot::thread::ThreadShared;
 use crate::os::clock::now_ns;
 use crate::os::memory;
 use crate::os::sys;
 use crate::shared::aggregate::{self, MemorySums};
 use crate::shared::attrs::{Encode, Entry, LeftOut, for_each_event};
 use crate::shared::callsite::Source;
+use crate::shared::phase_bits::PHASE;
 use crate::shared::record::{self, MemoryRecord, RootRecord, SectionRecord};
 use crate::shared::ring::Rank;
+use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::{Ended, TraceRef, TraceState};
 use crate::shared::word::Word;
 use crate::shared::work;

@@ -6,13 +6,14 @@ use stepscope_core::SectionKind;
 
 use crate::hot::finish::{figures_of, rank, record_flags};
 use crate::hot::frame::{Form, Frame};
-use crate::hot::open::{Parent, Stay, flag, phase_of};
+use crate::hot::open::{Parent, Stay, flag};
 use crate::hot::recorder::Gate;
 use crate::hot::state::{KEPT_FRAMES, ThreadState, collapsed_bits};
 use crate::os::clock::now_ns;
 use crate::shared::aggregate::Ended;
 use crate::shared::attrs::{FieldValue, LeftOut};
 use crate::shared::callsite::{Callsite, Source};
+use crate::shared::phase_bits::phase_of;
 use crate::shared::record::{self, MemoryRecord, SectionRecord};
 
 impl ThreadState {

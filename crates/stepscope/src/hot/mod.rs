@@ -2,6 +2,7 @@
 //! Does not block, print or allocate once warm; knows nothing of OTLP messages, files or sinks (`export`).
 
 pub(crate) mod budget;
+pub(crate) mod captures;
 pub(crate) mod epochs;
 pub(crate) mod finish;
 pub(crate) mod frame;
@@ -16,6 +17,7 @@ pub(crate) mod polls;
 pub(crate) mod rate;
 pub(crate) mod recorder;
 pub(crate) mod resource_usage;
+pub(crate) mod sieve;
 pub(crate) mod slab;
 pub(crate) mod span_ids;
 pub(crate) mod spans;

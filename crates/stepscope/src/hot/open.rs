@@ -17,6 +17,7 @@ use crate::hot::polls::Polls;
 use crate::hot::resource_usage::Reading;
 use crate::shared::aggregate::MemorySums;
 use crate::shared::attrs::{Attrs, Before, Declared, Encode, FieldValue};
+use crate::shared::phase_bits::{PHASE, phase_bits, phase_of};
 use crate::shared::record::id_from;
 use crate::shared::trace::TraceRef;
 use crate::shared::word::Word;
@@ -752,23 +753,6 @@ const WORDS_USED: u64 = 0xffff;
 const ENTRY: u64 = 1 << 16;
 /// An entry had no room.
 const FULL: u64 = 1 << 32;
-
-/// The phase in the bits of a section, above its kind; zero for none.
-pub(crate) const PHASE: u64 = 0xff00;
-
-/// The inverse of [`phase_bits`], of all bits.
-pub(crate) fn phase_of(bits: u64) -> Option<Phase> {
-    ((bits >> 8) as u8).checked_sub(1).and_then(Phase::from_index)
-}
-
-/// A phase among the bits of a section.
-#[inline]
-pub(crate) const fn phase_bits(phase: Option<Phase>) -> u64 {
-    match phase {
-        Some(phase) => (phase as u64 + 1) << 8,
-        None => 0,
-    }
-}
 
 #[cfg(test)]
 mod tests;

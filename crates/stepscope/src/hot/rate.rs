@@ -12,8 +12,8 @@ use std::time::Duration;
 use stepscope_core::PathId;
 
 use crate::hot::budget::{Budget, Measured};
-use crate::hot::recorder::lock;
 use crate::shared::aggregate::MAX_PATHS;
+use crate::shared::lock::lock;
 
 /// How often the number is shared out.
 pub(crate) const SHARE_INTERVAL: Duration = Duration::from_millis(250);

@@ -2,35 +2,37 @@
 //! spans, the counts of losses. At most one recorder is current in a process.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use stepscope_core::identity::{TraceId, TraceIds, instance_and_sequence, mix};
 use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
 
-use crate::api::figures::Figures;
 use crate::config::Config;
-use crate::config::capture::{Capture, Captures};
-use crate::config::filter::Sieve;
+use crate::config::capture::Capture;
 use crate::config::track::{Track, Tracked};
 use crate::context::identity::Identity;
-use crate::export::SinkCounts;
+use crate::hot::captures::Captures;
 use crate::hot::epochs::Epochs;
 use crate::hot::key;
 use crate::hot::levels::Levels;
 use crate::hot::open::{Open, Parent, Spec, flag};
 use crate::hot::places::{Fit, Place};
+use crate::hot::sieve::Sieve;
 use crate::hot::slab::Slab;
 use crate::hot::span_ids::Shares;
 use crate::hot::spans::SpanTable;
 use crate::hot::stray::Stray;
-use crate::hot::thread::{self, ThreadShared};
+use crate::hot::thread;
 use crate::os::clock::{Anchor, now_ns};
 use crate::os::memory;
 use crate::os::sys;
 use crate::shared::aggregate::{Aggregates, MAX_PATHS};
 use crate::shared::callsite::{Callsite, Source};
+use crate::shared::lock::lock;
 use crate::shared::ring::Ring;
 use crate::shared::roster::{Roster, Tally};
+use crate::shared::sink_counts::SinkCounts;
+use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::{About, TracePool, TraceState, TraceTable};
 use crate::shared::work::Work;
 
@@ -115,8 +117,6 @@ pub(crate) struct Recorder {
     path_phases: Box<[AtomicU8]>,
     pub roster: Roster,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
-    /// What the figures of the handle count from.
-    pub baseline: Mutex<Option<Arc<Figures>>>,
     run: Parent,
     pub run_trace_id: TraceId,
     pub run_start_ns: u64,
@@ -194,10 +194,6 @@ pub(crate) extern "C" fn stop_in_child() {
     sys::forget_signals();
 }
 
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 impl Recorder {
     pub(crate) fn new(config: Config, identity: Identity) -> Self {
         let anchor = Anchor::now();
@@ -260,7 +256,6 @@ impl Recorder {
             paths: Mutex::new(paths),
             roster: Roster::default(),
             sinks: Mutex::new(Vec::new()),
-            baseline: Mutex::new(None),
             run,
             run_trace_id,
             run_start_ns,

@@ -10,7 +10,7 @@ use stepscope_core::attr;
 use crate::os::memory;
 use crate::os::network::{Network, Traffic};
 use crate::os::proc_file::ProcFile;
-use crate::os::sys;
+use crate::os::sys::{self, Usage};
 use crate::shared::attrs::{Encode, Entry, FieldValue};
 
 /// What is read of a thread at once.
@@ -35,15 +35,6 @@ pub(crate) struct Asked {
 
 impl Asked {
     pub(crate) const NOTHING: Self = Self { usage: false, io: false, traffic: false };
-}
-
-/// Counts of one thread since it began.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Usage {
-    pub voluntary_switches: u64,
-    pub involuntary_switches: u64,
-    pub minor_faults: u64,
-    pub major_faults: u64,
 }
 
 /// What is counted inside a section, for its span.

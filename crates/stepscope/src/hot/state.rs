@@ -19,13 +19,13 @@ use crate::hot::recorder::{Gate, Recorder};
 use crate::hot::resource_usage::{Asked, Reader};
 use crate::hot::slab::Slots;
 use crate::hot::span_ids::SpanIds;
-use crate::hot::thread::ThreadShared;
 use crate::hot::visit;
 use crate::os::clock::now_ns;
 use crate::os::memory;
 use crate::os::sys;
 use crate::shared::attrs::FieldValue;
 use crate::shared::callsite::{Callsite, Source};
+use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::TracePool;
 use input::Input;
 

@@ -7,8 +7,6 @@ use std::borrow::Cow;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::hot::resource_usage::Usage;
-
 mod signals;
 mod zeroed;
 pub(crate) use signals::*;
@@ -57,6 +55,15 @@ pub(crate) fn keeps_time_by_ticks() -> bool {
 /// CPU time of the calling thread.
 pub(crate) fn thread_cpu_ns() -> Option<u64> {
     read_clock(libc::CLOCK_THREAD_CPUTIME_ID)
+}
+
+/// Counts of one thread since it began.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Usage {
+    pub voluntary_switches: u64,
+    pub involuntary_switches: u64,
+    pub minor_faults: u64,
+    pub major_faults: u64,
 }
 
 /// What the system has counted for the calling thread.

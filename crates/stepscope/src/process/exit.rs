@@ -1,26 +1,25 @@
-//! The ways a run ends (guard dropped, panic, signal, exit, fork) and the guard itself. Each leads to the
-//! same bounded final flush.
+//! The ways a run ends: guard dropped, panic, signal, exit, fork. Each leads to the same bounded final flush. The guard is in
+//! `api::guard`.
 
 use std::panic::PanicHookInfo;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::api::handle::Handle;
 use crate::hot::recorder::{self, Recorder};
 use crate::os::say::say;
 use crate::os::sys;
 use crate::worker::background;
-use crate::worker::control::{Control, Flushed, Reach};
+use crate::worker::control::{Control, Reach};
 
 /// The run at work, for the hooks that know no guard.
 static RUNNING: Mutex<Option<Running>> = Mutex::new(None);
 
+/// A run and the way to its background thread.
 #[derive(Debug, Clone)]
-struct Running {
-    recorder: Arc<Recorder>,
-    control: Arc<Control>,
+pub(crate) struct Running {
+    pub recorder: Arc<Recorder>,
+    pub control: Arc<Control>,
 }
 
 /// Whether there is one, known without the lock, which in a forked child may be held by a thread that does not exist there.
@@ -46,106 +45,16 @@ fn take_running(id: u64) -> bool {
     is_it
 }
 
-/// Keeps the run open; dropping it ends the run and writes what is left, within the exit timeout (2 s by
-/// default).
-///
-/// Losing it early only ends the recording early: the program goes on.
-#[derive(Debug)]
-#[must_use = "the run ends when the guard is dropped"]
-pub struct Guard {
-    run: Option<Running>,
-    directory: Option<PathBuf>,
-    /// Where reports are to be written, by who takes them.
-    reports: Vec<PathBuf>,
-    /// There should have been a run.
-    has_failed: bool,
+/// Notes the run that begins, and has it end with the process.
+pub(crate) fn begin(recorder: Arc<Recorder>, control: Arc<Control>) -> Running {
+    let run = Running { recorder, control };
+    set_running(run.clone());
+    install_hooks(&run.recorder);
+    run
 }
 
-impl Guard {
-    /// A guard of nothing: recording is off, or another recorder is at work.
-    pub(crate) fn idle() -> Self {
-        Self { run: None, directory: None, reports: Vec::new(), has_failed: false }
-    }
-
-    /// A guard of nothing that was to be of a run.
-    pub(crate) fn failed() -> Self {
-        Self { run: None, directory: None, reports: Vec::new(), has_failed: true }
-    }
-
-    pub(crate) fn new(recorder: Arc<Recorder>, control: Arc<Control>, directory: Option<PathBuf>) -> Self {
-        let run = Running { recorder, control };
-        set_running(run.clone());
-        install_hooks(&run.recorder);
-        let reports = run.recorder.config.reports.clone();
-        Self { run: Some(run), directory, reports, has_failed: false }
-    }
-
-    /// Whether anything is recorded.
-    #[must_use]
-    pub fn is_recording(&self) -> bool {
-        self.run.as_ref().is_some_and(|run| run.recorder.is_current())
-    }
-
-    /// Where this process writes its files, if it does.
-    #[must_use]
-    pub fn directory(&self) -> Option<&Path> {
-        self.directory.as_deref()
-    }
-
-    /// The files that [`Builder::report`](crate::Builder::report), or a setting, wants reports in, for who ends the run and
-    /// writes them; the crate `stepscope-report` does. Empty from then on.
-    pub fn take_reports(&mut self) -> Vec<PathBuf> {
-        std::mem::take(&mut self.reports)
-    }
-
-    /// What can be asked and told while the run goes on, from any thread.
-    #[must_use]
-    pub fn handle(&self) -> Handle {
-        let run = self.run.as_ref().map(|run| (Arc::clone(&run.recorder), Arc::clone(&run.control)));
-        Handle::new(run, self.has_failed)
-    }
-
-    /// The run's id; empty when nothing is recorded.
-    #[must_use]
-    pub fn run_id(&self) -> &str {
-        self.run.as_ref().map_or("", |run| run.recorder.identity.run_id.as_str())
-    }
-
-    /// Has everything recorded so far written and, where it is sent, acknowledged; waits for that, `timeout` at
-    /// most, and says how it went. Nothing to do is [`Flushed::Complete`].
-    pub fn flush(&self, timeout: Duration) -> Flushed {
-        self.handle().flush(timeout)
-    }
-}
-
-impl Drop for Guard {
-    fn drop(&mut self) {
-        let _own = crate::os::memory::own_call();
-        if let Some(run) = self.run.take() {
-            end(&run);
-            // Not in a forked child, which ends nothing.
-            if std::process::id() == run.recorder.process_id {
-                self.say_unwritten();
-            }
-        }
-        // What the layer allocated, in nobody's figures, is freed in nobody's.
-        drop((self.directory.take(), self.take_reports()));
-    }
-}
-
-impl Guard {
-    /// Names the reports that nobody has taken, and how to have them all the same.
-    fn say_unwritten(&self) {
-        let Some(report) = self.reports.first().map(|path| path.display()) else { return };
-        let how = match &self.directory {
-            Some(directory) => format!("`stepscope analyze {} --format …` makes one", directory.display()),
-            None => "and there are no files to make one of: name a directory with STEPSCOPE_DIR".to_owned(),
-        };
-        say(format!("no report is written to {report}, as the program does not use stepscope-report; {how}"));
-    }
-}
-
-fn end(run: &Running) {
+/// Ends the run, if it is at work in this process.
+pub(crate) fn end(run: &Running) {
     if std::process::id() != run.recorder.process_id {
         // A forked child: the run and its thread are the parent's.
         return;

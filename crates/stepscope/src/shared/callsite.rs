@@ -1,11 +1,10 @@
 //! Where a section is written in the source: a `tracing` callsite or one of our macros'. Known to the
 //! background thread by a number, so that no name is copied per section.
 
-use stepscope_core::Phase;
+use stepscope_core::{Phase, attr};
 use tracing::Metadata;
 
-use crate::export::stencil::Stencil;
-use crate::hot::open::phase_bits;
+use crate::shared::phase_bits::phase_bits;
 
 /// The place of a `section!`, `step!`, `epoch!` or batch. Made by the macros.
 #[derive(Debug)]
@@ -34,33 +33,6 @@ impl Callsite {
         fields: &'static [&'static str],
     ) -> Self {
         Self { name, phase, phase_bits: phase_bits(phase), module, file, line, fields }
-    }
-}
-
-/// A callsite that the background thread has met, with what is put together for its spans once.
-#[derive(Debug)]
-pub(crate) struct Known {
-    pub source: Source,
-    /// Names of the fields that it declares, by their numbers.
-    pub fields: Vec<&'static str>,
-    /// How its spans are written.
-    pub stencil: Stencil,
-}
-
-impl Known {
-    /// The fields that a callsite declares; none of one that is not known.
-    pub(crate) fn fields(callsite: Option<&Self>) -> &[&'static str] {
-        callsite.map_or(&[], |known| &known.fields)
-    }
-}
-
-impl From<Source> for Known {
-    fn from(source: Source) -> Self {
-        let fields = match source {
-            Source::Span(metadata) => metadata.fields().iter().map(|field| field.name()).collect(),
-            Source::Section(callsite) => callsite.fields.to_vec(),
-        };
-        Self { source, stencil: Stencil::new(source, &fields), fields }
     }
 }
 
@@ -123,4 +95,20 @@ impl Source {
             Self::Section(callsite) => std::ptr::from_ref(callsite).addr(),
         }
     }
+}
+
+/// The short names that our macros take, and what the vocabulary calls them.
+pub(crate) const SHORT_NAMES: [(&str, &str); 4] =
+    [("samples", attr::SAMPLES), ("tokens", attr::TOKENS), ("bytes", attr::BYTES), ("flops", attr::FLOPS)];
+
+/// The vocabulary's name for the short names that our macros take.
+pub(crate) fn full_name<'a>(source: Option<&Source>, key: &'a str) -> &'a str {
+    if matches!(source, Some(Source::Section(_))) {
+        for (short, full) in SHORT_NAMES {
+            if key == short {
+                return full;
+            }
+        }
+    }
+    key
 }

@@ -2,35 +2,9 @@
 //! sections to the background thread. Built of relaxed atomic words between one release and one acquire, so
 //! it needs neither locks nor `unsafe`. What a record looks like is the business of `record`.
 
+use crate::config::ring::{Overflow, RING_BYTES, RING_RESERVE_WORDS};
 use crate::shared::sync::atomic::{AtomicUsize, Ordering, fence};
 use crate::shared::sync::{Slot, Slots, give_back, zeroed_or_fewer};
-
-/// What a thread leaves out when it ends sections faster than they are taken: for
-/// [`Builder::overflow`](crate::Builder::overflow) and `STEPSCOPE_OVERFLOW`. What is left out is counted (`ring_full`), and sums
-/// stay exact.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Overflow {
-    /// What ends while there is no room; a little is kept free for steps and their like (`newest`).
-    #[default]
-    DropNewest,
-    /// What has waited longest, however much of it (`oldest`). A section costs some more then: each takes the longer way.
-    DropOldest,
-    /// Sections without a phase, as soon as half of the room is in use: the rest is for steps, epochs, batches and phases
-    /// (`steps`).
-    KeepSteps,
-}
-
-impl Overflow {
-    /// The one of this name.
-    pub(crate) fn parse(name: &str) -> Option<Self> {
-        match name {
-            "newest" => Some(Self::DropNewest),
-            "oldest" => Some(Self::DropOldest),
-            "steps" => Some(Self::KeepSteps),
-            _ => None,
-        }
-    }
-}
 
 /// Which room a record may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -82,18 +56,13 @@ pub(crate) struct Reserved {
     next: usize,
 }
 
-/// Words that only urgent records may use.
-const RESERVE: usize = if cfg!(loom) { 2 } else { 512 };
-
-/// Bytes that a ring has.
-pub(crate) const BYTES: std::ops::RangeInclusive<usize> = 8 * 4 * RESERVE..=1 << 31;
-
 impl Ring {
-    /// A ring of at least `bytes`, within [`BYTES`]; the number of words is rounded up to a power of two.
+    /// A ring of at least `bytes`, within [`RING_BYTES`]; the number of words is rounded up to a power of two.
     pub(crate) fn new(bytes: usize, overflow: Overflow) -> Self {
-        let words = zeroed_or_fewer((bytes.clamp(*BYTES.start(), *BYTES.end()) / 8).next_power_of_two());
+        let words =
+            zeroed_or_fewer((bytes.clamp(*RING_BYTES.start(), *RING_BYTES.end()) / 8).next_power_of_two());
         let reserve = match overflow {
-            Overflow::DropNewest => RESERVE,
+            Overflow::DropNewest => RING_RESERVE_WORDS,
             Overflow::KeepSteps => words.len() / 2,
             Overflow::DropOldest => words.len(),
         };
@@ -123,7 +92,7 @@ impl Ring {
         self.producer.known_tail.store(tail, Ordering::Relaxed);
         let reserve = match rank {
             Rank::Plain => self.reserve,
-            Rank::Kept => RESERVE,
+            Rank::Kept => RING_RESERVE_WORDS,
             Rank::Urgent => 0,
         };
         self.fits(head, tail, len, reserve)
@@ -319,7 +288,8 @@ mod tests {
         let ring = Ring::new(0, Overflow::DropOldest);
         ring.push_over(0, &[0], &[]).unwrap();
         let end = ring.end();
-        (0..4 * RESERVE as u64).for_each(|number| assert!(ring.push_over(1, &[number], &[]).is_some()));
+        (0..4 * RING_RESERVE_WORDS as u64)
+            .for_each(|number| assert!(ring.push_over(1, &[number], &[]).is_some()));
         let mut out = Vec::new();
         assert_eq!((ring.pop_before(end, &mut out), ring.pop(&mut out)), (None, Some(1)));
     }
@@ -332,8 +302,8 @@ mod tests {
         while ring.push(&record, &[], Rank::Kept) {
             taken += 1;
         }
-        let capacity = 4 * RESERVE;
-        assert_eq!(taken, (capacity - RESERVE) / 16);
+        let capacity = 4 * RING_RESERVE_WORDS;
+        assert_eq!(taken, (capacity - RING_RESERVE_WORDS) / 16);
         let mut urgent = 0;
         while ring.push(&record, &[], Rank::Urgent) {
             urgent += 1;
@@ -346,7 +316,7 @@ mod tests {
         let ring = Ring::new(0, Overflow::KeepSteps);
         let count =
             |rank| std::iter::repeat_with(|| ring.push(&[0; 15], &[], rank)).take_while(|&is| is).count();
-        let records = 4 * RESERVE / 16;
+        let records = 4 * RING_RESERVE_WORDS / 16;
         assert_eq!(count(Rank::Plain), records / 2);
         assert_eq!(count(Rank::Kept), records / 4);
         assert_eq!((count(Rank::Plain), count(Rank::Urgent)), (0, records / 4));
@@ -363,7 +333,7 @@ mod tests {
         let mut out = Vec::new();
         // No other way leads into it.
         assert!(!ring.push(&[1], &[], Rank::Urgent) && ring.reserve(1, Rank::Kept).is_none());
-        assert_eq!(ring.push_over(0, &[0; 4 * RESERVE], &[]), None, "longer than the ring");
+        assert_eq!(ring.push_over(0, &[0; 4 * RING_RESERVE_WORDS], &[]), None, "longer than the ring");
         let mut dropped = 0;
         for number in 0..1_000u32 {
             let words = [u64::from(number); 5];
@@ -378,7 +348,7 @@ mod tests {
             used += out.len() + 1;
         }
         assert_eq!(ring.pop(&mut out), None);
-        assert!((4 * RESERVE - 7..=4 * RESERVE).contains(&used), "{used}");
+        assert!((4 * RING_RESERVE_WORDS - 7..=4 * RING_RESERVE_WORDS).contains(&used), "{used}");
     }
 
     #[test]

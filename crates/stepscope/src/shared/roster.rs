@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use stepscope_core::LossReason;
 
-use crate::hot::thread::ThreadShared;
 use crate::shared::aggregate::Sums;
+use crate::shared::thread_shared::ThreadShared;
 use crate::shared::work::{self, WorkByMode};
 
 /// Spans that ended and were meant to leave, and why some did not.

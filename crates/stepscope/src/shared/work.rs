@@ -7,9 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use stepscope_core::vocabulary::Attribute;
 use stepscope_core::{Mode, attr};
 
-use crate::export::encode::full_name;
 use crate::shared::attrs::{FieldName, for_each_amount};
-use crate::shared::callsite::Source;
+use crate::shared::callsite::{Source, full_name};
 use crate::shared::sequence::Sequence;
 
 /// Work of the steps of one mode.

@@ -9,19 +9,20 @@ use std::time::{Duration, Instant};
 
 use stepscope_core::LossReason;
 
-use crate::config::filter::Sieve;
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
 use crate::export::encode::Context;
 use crate::export::handover::HandoverSink;
 #[cfg(feature = "http")]
 use crate::export::http::HttpSink;
+use crate::export::known_callsite::Known;
 use crate::export::names::ThreadNames;
 use crate::export::publish::Snapshot;
 use crate::hot::budget::Measured;
 use crate::hot::rate::SHARE_INTERVAL;
 use crate::hot::recorder::Recorder;
-use crate::hot::thread::{self, ThreadShared};
+use crate::hot::sieve::Sieve;
+use crate::hot::thread;
 use crate::os::caught::caught;
 use crate::os::clock::now_ns;
 use crate::os::memory;
@@ -29,8 +30,8 @@ use crate::os::say::say;
 use crate::os::sys;
 use crate::os::ticks::Keeper;
 use crate::shared::attrs;
-use crate::shared::callsite::Known;
 use crate::shared::record::SectionRecord;
+use crate::shared::thread_shared::ThreadShared;
 use crate::worker::control::{Control, Flushed, Reach, deadline};
 use crate::worker::demand::Demands;
 

@@ -8,28 +8,9 @@ use std::path::{Path, PathBuf};
 use stepscope_core::Level;
 
 use crate::config::capture::Capture;
+use crate::config::on_signal::OnSignal;
 use crate::hot::recorder::Recorder;
 use crate::os::sys;
-
-/// What a SIGUSR2 does: for [`Builder::on_sigusr2`](crate::Builder::on_sigusr2) and `STEPSCOPE_SIGUSR2`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OnSignal {
-    /// The next higher level, `basic`, `detailed`, `comprehensive`; after that the one that the run began with (`level`).
-    RaiseLevel,
-    /// Captures the next ten steps, or as many and at the level that [`Builder::capture`](crate::Builder::capture) says
-    /// (`capture`).
-    Capture,
-}
-
-impl OnSignal {
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        match text {
-            "level" => Some(Self::RaiseLevel),
-            "capture" => Some(Self::Capture),
-            _ => None,
-        }
-    }
-}
 
 /// Longest text of such a file.
 const MAX_TEXT_BYTES: u64 = 256;

@@ -7,13 +7,13 @@ use stepscope_core::{Level, Phase};
 
 use super::*;
 use crate::config::Config;
+use crate::config::ring::Overflow;
 use crate::context::identity::{Given, Identity};
 use crate::hot::open::Spec;
 use crate::hot::recorder::Recorder;
 use crate::hot::state::SPARE_FRAMES;
 use crate::os::clock::told;
 use crate::shared::attrs::{self, Entries, Entry};
-use crate::shared::ring::Overflow;
 
 static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
 static PLAIN: Callsite =

@@ -9,15 +9,16 @@ use stepscope_core::Level;
 
 use super::*;
 use crate::api::figures::Figures;
+use crate::api::guard::Guard;
+use crate::config::ring::Overflow;
 use crate::config::{Config, Format};
 use crate::context::identity::{Given, Identity};
-use crate::export::SinkCounts;
 use crate::export::exporter::{Exported, Exporter};
 use crate::hot::open::Spec;
 use crate::hot::recorder;
-use crate::process::exit::{self, Guard};
+use crate::process::exit;
 use crate::shared::callsite::{Callsite, Source};
-use crate::shared::ring::Overflow;
+use crate::shared::sink_counts::SinkCounts;
 use crate::{section, step};
 
 /// Set where this is the process whose thread dies: its directory.
