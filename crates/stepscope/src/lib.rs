@@ -26,7 +26,7 @@
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
 //! panics, blocks on the network or grows without bound in the program it records.
 
-// What cannot be written makes these macros panic, in somebody else's program: `say` does not.
+// What cannot be written makes these macros panic, in somebody else's program: `diagnostics` does not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod api;
@@ -60,7 +60,7 @@ pub use context::ids::SpanIds;
 pub use context::propagation::TraceContext;
 pub use export::exporter::{Exported, Exporter, suppress_thread};
 pub use shared::attrs::FieldValue;
-pub use shared::work::StepWork;
+pub use shared::step_work::StepWork;
 pub use stepscope_core::{Level, LossReason, Mode, Phase, SectionKind};
 #[cfg(feature = "macros")]
 pub use stepscope_macros::profile;
@@ -71,7 +71,7 @@ pub use worker::control::Flushed;
 /// What this workspace's own programs need to know of settings; not for use by others.
 #[doc(hidden)]
 pub mod __settings {
-    pub use crate::config::look::{Look, Looked, look, look_around};
+    pub use crate::config::check::{Look, Looked, look, look_around};
     pub use stepscope_core::setting::report_format;
 }
 

@@ -5,8 +5,8 @@
 #[path = "../src/shared/aggregate.rs"]
 #[expect(dead_code, reason = "the models use a part of it")]
 mod aggregate;
-#[path = "../src/hot/holders.rs"]
-mod holders;
+#[path = "../src/hot/pending_children.rs"]
+mod pending_children;
 #[path = "../src/shared/ring.rs"]
 #[expect(dead_code, reason = "the models use a part of it")]
 mod ring;
@@ -84,11 +84,11 @@ mod sync {
 }
 
 use aggregate::{Aggregates, Ended, Sums};
-use holders::Holders;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
+use pending_children::PendingChildren;
 use ring::{Rank, Ring};
 use ring_settings::Overflow;
 
@@ -287,7 +287,7 @@ fn what_a_thread_leaves_when_it_ends_is_complete() {
 /// A record that who ends it has alone.
 #[derive(Default)]
 struct Record {
-    holders: Holders,
+    children: PendingChildren,
     used: UnsafeCell<()>,
 }
 
@@ -295,11 +295,11 @@ struct Record {
 fn whoever_is_the_last_ends_a_record_once_and_alone() {
     model(3, || {
         let record = Arc::new(Record::default());
-        record.holders.add();
-        record.holders.add();
-        let last = |record: &Record, is_last: &dyn Fn(&Holders) -> bool| {
+        record.children.add();
+        record.children.add();
+        let last = |record: &Record, is_last: &dyn Fn(&PendingChildren) -> bool| {
             record.used.with(|_| ());
-            let is_last = is_last(&record.holders);
+            let is_last = is_last(&record.children);
             if is_last {
                 // Complains of whoever uses it at the same time, or was not seen to have done with it.
                 record.used.with_mut(|_| ());
@@ -309,12 +309,12 @@ fn whoever_is_the_last_ends_a_record_once_and_alone() {
         let releases: Vec<_> = (0..2)
             .map(|_| {
                 let record = Arc::clone(&record);
-                thread::spawn(move || last(&record, &Holders::release))
+                thread::spawn(move || last(&record, &PendingChildren::release))
             })
             .collect();
-        let ended = last(&record, &Holders::end);
+        let ended = last(&record, &PendingChildren::end);
         let ended = releases.into_iter().fold(ended, |ended, release| ended + release.join().unwrap());
         assert_eq!(ended, 1);
-        assert!(record.holders.are_none());
+        assert!(record.children.are_none());
     });
 }

@@ -26,10 +26,10 @@ use crate::context::propagation::TraceContext;
 use crate::export::OTLP;
 use crate::export::directory::{self, DirectorySink, process_directory};
 use crate::export::exporter::Exporter;
-use crate::export::handover::{self, HandoverSink};
-use crate::export::unusable::UnusableSink;
+use crate::export::exporter_sink::{self, ExporterSink};
+use crate::export::unusable_sink::UnusableSink;
 use crate::hot::recorder::{self, Recorder};
-use crate::os::say::say;
+use crate::os::diagnostics::print_diagnostic;
 use crate::process::exit;
 use crate::shared::lock::lock;
 use crate::worker::background::{self, Sinks};
@@ -321,7 +321,7 @@ impl Builder {
     fn start(mut self) -> (Option<Arc<Recorder>>, Guard) {
         let _own = crate::os::memory::own_call();
         for warning in &self.warnings {
-            say(warning);
+            print_diagnostic(warning);
         }
         if self.config.on_sigusr2.is_some() {
             // Whatever becomes of the recording: it would end the process, and who sends it may not know that nothing is recorded.
@@ -335,10 +335,10 @@ impl Builder {
         }
         let mut unusable = Vec::new();
         let identity = Identity::resolve(self.given, |name| std::env::var(name).ok(), &mut unusable);
-        unusable.iter().for_each(say);
+        unusable.iter().for_each(print_diagnostic);
         let recorder = Arc::new(Recorder::new(self.config, identity));
         if !recorder::make_current(&recorder) {
-            say("already recording in this process; this second set-up does nothing");
+            print_diagnostic("already recording in this process; this second set-up does nothing");
             return (None, Guard::idle());
         }
         let exporter = lock(&self.exporter).take();
@@ -346,7 +346,7 @@ impl Builder {
         let control = Arc::new(Control::default());
         exit::hook_panics(&recorder);
         if let Err(error) = background::start(Arc::clone(&recorder), sinks, Arc::clone(&control)) {
-            say(format!("could not start the background thread: {error}; nothing is recorded"));
+            print_diagnostic(format!("could not start the background thread: {error}; nothing is recorded"));
             recorder::retire(&recorder);
             return (None, Guard::failed());
         }
@@ -379,8 +379,10 @@ impl Builder {
 /// Makes it the program's subscriber, if anything is recorded.
 fn install(subscriber: impl Subscriber + Send + Sync + 'static, guard: &Guard) {
     if guard.is_recording() && tracing::subscriber::set_global_default(subscriber).is_err() {
-        say("the program has a tracing subscriber already, so #[instrument] spans are not \
-             recorded; add the layer of stepscope::builder().build() to it");
+        print_diagnostic(
+            "the program has a tracing subscriber already, so #[instrument] spans are not \
+             recorded; add the layer of stepscope::builder().build() to it",
+        );
     }
 }
 
@@ -400,7 +402,7 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
         let directory = process_directory(&base, &recorder.identity);
         let bound_bytes = config.directory_bytes.max(MIN_BOUND_BYTES);
         if bound_bytes > config.directory_bytes {
-            say(format!(
+            print_diagnostic(format!(
                 "a directory of {} bytes is too small (STEPSCOPE_DIR_BYTES): {bound_bytes} are taken",
                 config.directory_bytes
             ));
@@ -408,7 +410,7 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
         match DirectorySink::create(&directory, config.format, bound_bytes) {
             Ok(sink) => (path, sinks.directory) = (Some(sink.path().to_owned()), Some(sink)),
             Err(error) => {
-                say(format!(
+                print_diagnostic(format!(
                     "cannot write to {}: {error}; nothing is stored there (choose another with \
                      STEPSCOPE_DIR)",
                     directory.display()
@@ -431,16 +433,18 @@ fn open_sinks(recorder: &Recorder, exporter: Option<Box<dyn Exporter>>) -> (Sink
             } else {
                 ", and nothing is stored: set OTEL_EXPORTER_OTLP_ENDPOINT right, as in http://localhost:4318, or STEPSCOPE_DIR"
             };
-            say(format!("{why}; nothing is sent{instead}"));
+            print_diagnostic(format!("{why}; nothing is sent{instead}"));
             sinks.unusable.push(Box::new(UnusableSink::new(OTLP, LossReason::ExportFailed)));
         }
     }
     if let Some(exporter) = exporter {
-        match HandoverSink::create(exporter) {
+        match ExporterSink::create(exporter) {
             Ok(sink) => sinks.handover = Some(sink),
             Err(error) => {
-                say(format!("could not start the exporter's thread: {error}; it gets nothing"));
-                sinks.unusable.push(Box::new(UnusableSink::new(handover::NAME, LossReason::ExportFailed)));
+                print_diagnostic(format!("could not start the exporter's thread: {error}; it gets nothing"));
+                sinks
+                    .unusable
+                    .push(Box::new(UnusableSink::new(exporter_sink::NAME, LossReason::ExportFailed)));
             }
         }
     }

@@ -11,8 +11,8 @@ use crate::hot::recorder::Recorder;
 use crate::os::clock::now_ns;
 use crate::os::memory;
 use crate::shared::aggregate::{MemorySums, Sums};
-use crate::shared::roster::Tally;
-use crate::shared::work::{self, StepWork, WorkByMode};
+use crate::shared::step_work::{self, StepWork, WorkByMode};
+use crate::shared::thread_registry::Tally;
 
 mod text;
 
@@ -174,13 +174,13 @@ impl SectionMemory {
 impl Figures {
     /// Everything that `recorder` knows now.
     pub(crate) fn of(recorder: &Recorder) -> Self {
-        let (departed, threads) = recorder.roster.read();
-        let (mut sums, mut missed) = (departed.sums.clone(), Vec::new());
-        let (mut tally, mut steps) = (departed.tally, departed.work);
+        let (ended_threads, threads) = recorder.thread_registry.read();
+        let (mut sums, mut missed) = (ended_threads.sums.clone(), Vec::new());
+        let (mut tally, mut steps) = (ended_threads.tally, ended_threads.work);
         recorder.add_losses(&mut tally);
         for thread in &threads {
             tally.add(thread);
-            work::add(&mut steps, &thread.work.get(wait));
+            step_work::add(&mut steps, &thread.work.get(wait));
             thread.aggregates.for_each_patiently(wait, |path, read| match read {
                 Some(read) => sums.entry(path).or_default().merge(&read),
                 None => missed.push(path),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::api::handle::Handle;
 use crate::hot::recorder::Recorder;
+use crate::os::diagnostics::print_diagnostic;
 use crate::os::memory;
-use crate::os::say::say;
 use crate::process::exit::{self, Running};
 use crate::worker::control::{Control, Flushed};
 
@@ -108,6 +108,8 @@ impl Guard {
             Some(directory) => format!("`stepscope analyze {} --format …` makes one", directory.display()),
             None => "and there are no files to make one of: name a directory with STEPSCOPE_DIR".to_owned(),
         };
-        say(format!("no report is written to {report}, as the program does not use stepscope-report; {how}"));
+        print_diagnostic(format!(
+            "no report is written to {report}, as the program does not use stepscope-report; {how}"
+        ));
     }
 }

@@ -100,7 +100,7 @@ impl Handle {
     pub fn capture(&self, steps: u64, level: Level) {
         let _own = memory::own_call();
         if let Some((recorder, _)) = self.run() {
-            recorder.captures.demand(steps, level);
+            recorder.captures.request(steps, level);
         }
     }
 

@@ -43,8 +43,8 @@ impl Taker {
     fn look(&mut self) -> (Start, Since) {
         let mut since = Since(None);
         if let Some(((steps, mode), around)) = thread::with_beginning(|state| {
-            let around = (!state.is_in_step() && !state.input.is_waiting).then(|| state.around());
-            state.input.is_waiting |= around.is_some();
+            let around = (!state.is_in_step() && !state.batch_waits.is_waiting).then(|| state.around());
+            state.batch_waits.is_waiting |= around.is_some();
             (state.steps, around)
         }) {
             self.see(steps, mode);
@@ -86,10 +86,10 @@ impl Since {
     fn until_now(mut self, source: u64, is_there: bool) {
         let Some((since_ns, mode, around)) = self.0.take() else { return };
         thread::with_current(|state| {
-            state.input.is_waiting = false;
+            state.batch_waits.is_waiting = false;
             match is_there {
-                true => state.input.add(source, mode, around, now_ns().saturating_sub(since_ns)),
-                false => state.input.end(source),
+                true => state.batch_waits.add(source, mode, around, now_ns().saturating_sub(since_ns)),
+                false => state.batch_waits.end(source),
             }
         });
     }
@@ -99,7 +99,7 @@ impl Drop for Since {
     fn drop(&mut self) {
         // Where the source panicked.
         if self.0.is_some() {
-            thread::lightly_with_known(|state| state.input.is_waiting = false);
+            thread::lightly_with_known(|state| state.batch_waits.is_waiting = false);
         }
     }
 }
@@ -398,7 +398,7 @@ impl Drop for Loop {
             return;
         }
         let last = thread::lightly_with_known(|state| {
-            state.input.leave(self.number);
+            state.batch_waits.leave(self.number);
             state.steps
         });
         // It may have been left after its first step, before the next wait.

@@ -2,7 +2,7 @@
 //! becomes of a span is in `hooks`.
 //!
 //! A span that the inner subscriber wants has the id from there, so that whoever asks the inner one about it finds it;
-//! every other has one of ours ([`crate::hot::slab`]), which the inner one never sees: it is told what it would be told if
+//! every other has one of ours ([`crate::hot::span_slab`]), which the inner one never sees: it is told what it would be told if
 //! those spans were not there.
 
 mod interests;
@@ -19,9 +19,9 @@ use tracing_core::span::Current;
 use tracing_subscriber::Registry;
 
 use crate::hot::hooks::Hooks;
-use crate::hot::key;
 use crate::hot::recorder::Recorder;
-use crate::os::say::say;
+use crate::hot::span_key;
+use crate::os::diagnostics::print_diagnostic;
 use interests::{Interests, Wanted};
 
 /// A subscriber of stepscope's own, in place of `Registry` and the layer: it records the same, at about half the cost a
@@ -121,7 +121,7 @@ impl<S: Subscriber> RootSubscriber<S> {
             }
             _ => self.inner.new_span(attributes),
         };
-        if key::is_ours(id.into_u64()) {
+        if span_key::is_ours(id.into_u64()) {
             // No registry has such ids. Another subscriber does without the span.
             self.inner.try_close(id);
             return None;
@@ -144,7 +144,7 @@ fn is_bare_registry<S: Subscriber>(inner: &S) -> bool {
 
 #[inline]
 fn is_own(id: &Id) -> bool {
-    key::is_own_span(id.into_u64())
+    span_key::is_own_span(id.into_u64())
 }
 
 impl<S: Subscriber> Subscriber for RootSubscriber<S> {
@@ -238,7 +238,7 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
     #[inline]
     fn try_close(&self, id: Id) -> bool {
         let key = id.into_u64();
-        let ended = match key::is_own_span(key) {
+        let ended = match span_key::is_own_span(key) {
             true => self.hooks.close_own(key),
             false => self.inner.try_close(id).then(|| self.hooks.close(key)),
         };
@@ -272,8 +272,10 @@ impl<S: Subscriber> Subscriber for RootSubscriber<S> {
         }
         // Whoever asks may go on to ask about a span of ours.
         if !self.has_warned.swap(true, Ordering::Relaxed) {
-            say("something looks into the program's subscriber, which does not have all spans: refused \
-                 (see the limits of stepscope::RootSubscriber)");
+            print_diagnostic(
+                "something looks into the program's subscriber, which does not have all spans: refused \
+                 (see the limits of stepscope::RootSubscriber)",
+            );
         }
         None
     }

@@ -1,6 +1,6 @@
 //! Which sections leave no span although the level gives them one: by name, target, depth, duration, memory,
 //! sampling and rate. They count in the sums all the same. What
-//! carries the choice out is in `hot::sieve`.
+//! carries the choice out is in `hot::span_filter`.
 
 use std::str::FromStr;
 use std::time::Duration;

@@ -2,9 +2,9 @@
 //! and that below code, as the builder applies it.
 
 pub(crate) mod capture;
+pub(crate) mod check;
 pub(crate) mod file;
 pub(crate) mod filter;
-pub(crate) mod look;
 pub(crate) mod on_signal;
 pub(crate) mod otlp;
 pub(crate) mod ring;
@@ -18,7 +18,7 @@ use std::time::Duration;
 use stepscope_core::{Level, setting};
 use tracing::level_filters::LevelFilter;
 
-use self::file::{File, Said};
+use self::file::{File, SettingValue};
 use self::on_signal::OnSignal;
 use self::ring::{Overflow, RING_BYTES};
 use crate::config::capture::Capture;
@@ -128,14 +128,14 @@ impl Config {
     ) -> Self {
         let mut config = Self::default();
         let of_file = |name: &str| file.get(name).cloned();
-        let of_environment = |name: &str| Some(Said { name: name.to_owned(), value: raw(name)? });
+        let of_environment = |name: &str| Some(SettingValue { name: name.to_owned(), value: raw(name)? });
         config.apply(of_file, warnings);
         config.apply(of_environment, warnings);
         config.is_disabled = of_environment("OTEL_SDK_DISABLED")
             .is_some_and(|said| said.value.to_string_lossy().trim().eq_ignore_ascii_case("true"));
         let mut unusable = Vec::new();
         for name in file.settings().iter().map(|taken| taken.setting.variable) {
-            let said = of_environment(name).filter(Said::is_something);
+            let said = of_environment(name).filter(SettingValue::is_something);
             if let Some(said) = said.filter(|said| !otlp::is_usable(name, &said.value)) {
                 let (said, file) = (said.value.to_string_lossy().into_owned(), &of_file(name));
                 let holds = file.as_ref().map_or("the file", |file| &file.name);
@@ -153,8 +153,8 @@ impl Config {
     }
 
     /// Takes what one place says.
-    fn apply(&mut self, said: impl Fn(&str) -> Option<Said>, warnings: &mut Vec<String>) {
-        if let Some(directory) = said("STEPSCOPE_DIR").filter(Said::is_something) {
+    fn apply(&mut self, said: impl Fn(&str) -> Option<SettingValue>, warnings: &mut Vec<String>) {
+        if let Some(directory) = said("STEPSCOPE_DIR").filter(SettingValue::is_something) {
             self.directory = Some(PathBuf::from(directory.value));
         }
         let mut reader = Reader { said, warnings };
@@ -269,10 +269,10 @@ struct Reader<'a, F> {
     warnings: &'a mut Vec<String>,
 }
 
-impl<F: Fn(&str) -> Option<Said>> Reader<'_, F> {
+impl<F: Fn(&str) -> Option<SettingValue>> Reader<'_, F> {
     /// What the place calls it, and its text, if it has one.
     fn text(&mut self, variable: &str) -> Option<(String, String)> {
-        let Said { name, value } = (self.said)(variable)?;
+        let SettingValue { name, value } = (self.said)(variable)?;
         let Ok(text) = value.into_string() else {
             self.warnings.push(format!("{name} is no text in UTF-8: ignored"));
             return None;

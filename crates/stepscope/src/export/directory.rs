@@ -11,16 +11,16 @@ use std::time::Instant;
 use stepscope_core::{LossReason, SectionKind};
 
 use super::encode::{Context, write_span};
-use super::fit;
-use super::keep::{Frame, Mark, Notable, frame};
+use super::kept_steps::{Frame, Mark, Notable, frame};
+use super::largest_sums;
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
-use super::thin::{Decision, Thinner, Waiting};
+use super::thinning::{Decision, Thinner, Waiting};
 use super::{Sink, warn_once};
 use crate::config::Format;
 use crate::context::identity::Identity;
 use crate::os::clock::now_ns;
-use crate::os::own_file::{OwnFile, beyond_standard};
+use crate::os::guarded_file::{GuardedFile, beyond_standard};
 use crate::os::sys;
 use crate::shared::record::SectionRecord;
 use crate::shared::sink_counts::SinkCounts;
@@ -104,7 +104,7 @@ pub(crate) struct DirectorySink {
     /// The last publication is not in the directory.
     lacks_sums: bool,
     /// See [`DirectorySink::hold_reserve`].
-    reserve: Option<OwnFile>,
+    reserve: Option<GuardedFile>,
     /// The span of the run, until the end.
     end: Option<(SectionRecord, Vec<u8>)>,
 }
@@ -114,7 +114,7 @@ struct OpenFile {
     /// See [`DirectorySink::turns`]; 0 for other files.
     turn: u32,
     path: PathBuf,
-    file: OwnFile,
+    file: GuardedFile,
     bytes: u64,
     spans: u64,
     /// See [`DirectorySink::marked_bytes`].
@@ -224,7 +224,7 @@ impl DirectorySink {
 
     /// Takes room on the disk that is given back at the end, so that a disk that has filled up meanwhile still
     /// takes the end of the run and what was lost. The file has no name: a killed process leaves nothing.
-    fn hold_reserve(&self) -> io::Result<OwnFile> {
+    fn hold_reserve(&self) -> io::Result<GuardedFile> {
         // The only write on a thread of the program's, which a write beyond its limit would end.
         if !sys::may_hold(RESERVE_BYTES as u64) {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -237,7 +237,7 @@ impl DirectorySink {
         let mut file = beyond_standard(options.open(&path)?)?;
         fs::remove_file(&path)?;
         file.write_all(&[0; RESERVE_BYTES])?;
-        Ok(OwnFile::new(file))
+        Ok(GuardedFile::new(file))
     }
 
     /// The file that spans are written to next.
@@ -264,7 +264,7 @@ impl DirectorySink {
         options.create_new(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = OwnFile::new(beyond_standard(options.open(&path)?)?);
+        let file = GuardedFile::new(beyond_standard(options.open(&path)?)?);
         Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, marked_bytes: 0, protected: false })
     }
 
@@ -493,7 +493,7 @@ impl DirectorySink {
 
     fn write_metrics(&mut self, context: &Context<'_>, snapshot: &Snapshot) -> io::Result<()> {
         let room = self.bound_bytes / SUMS_SHARE;
-        let left_out = fit::left_out(self.format, context, snapshot, room);
+        let left_out = largest_sums::left_out(self.format, context, snapshot, room);
         self.tell_left_out(left_out.len(), snapshot.sums.len());
         let most = METRICS_FILE_BYTES.min(self.bound_bytes / 16);
         let said = self.metrics_file.as_ref().filter(|file| file.file.is_ours()).map(|file| file.bytes);
@@ -695,7 +695,7 @@ mod tests {
         let path = directory.path().join("read-only");
         fs::write(&path, b"before").unwrap();
         // Opened for reading only, so every write fails.
-        let file = OwnFile::new(fs::File::open(&path).unwrap());
+        let file = GuardedFile::new(fs::File::open(&path).unwrap());
         let mut open = OpenFile {
             turn: 1,
             path: path.clone(),

@@ -7,12 +7,12 @@ use stepscope_otlp::{
 };
 
 use super::known_callsite::Known;
-use super::stencil::{Owner, Stencil, is_located, owner};
+use super::span_template::{Owner, SpanTemplate, is_located, owner};
 use crate::context::propagation::TraceContext;
-use crate::export::names::ThreadNames;
+use crate::export::thread_names::ThreadNames;
+use crate::hot::field_visitor::{LATER_NAME, OTEL_NAME};
 use crate::hot::polls;
 use crate::hot::recorder::Recorder;
-use crate::hot::visit::{LATER_NAME, OTEL_NAME};
 use crate::shared::attrs::{Entries, Entry, FieldValue};
 use crate::shared::callsite::{SHORT_NAMES, Source, full_name};
 use crate::shared::record::{RootRecord, SectionRecord};
@@ -71,11 +71,11 @@ pub(crate) fn write_span(
     write_identity(visitor, context, record);
     write_figures(visitor, record);
     let mut rest = Entries::new(entries, Known::fields(callsite));
-    let stencil = callsite.map(|callsite| &callsite.stencil);
-    let stencil = stencil.filter(|stencil| stencil.names_differ && rest.come_once());
+    let template = callsite.map(|callsite| &callsite.template);
+    let template = template.filter(|template| template.names_differ && rest.come_once());
     loop {
-        if let Some(stencil) = stencil {
-            write_declared(visitor, stencil, &mut rest);
+        if let Some(template) = template {
+            write_declared(visitor, template, &mut rest);
         }
         let Some(entry) = rest.next() else { break };
         if is_repeated(&entry, &rest, source) {
@@ -119,7 +119,7 @@ pub(crate) fn write_span(
         }
     }
     if let (Some(callsite), true) = (callsite, recorder.config.locations && record.kind != SectionKind::Run) {
-        visitor.constant_attributes(&callsite.stencil.location);
+        visitor.constant_attributes(&callsite.template.location);
     }
     if record.kind == SectionKind::Run {
         write_caller(visitor, &recorder.identity.caller);
@@ -157,11 +157,11 @@ pub(crate) fn write_span(
 
 /// Writes the declared fields that come next, up to one that needs a second look. No other field may have their names.
 #[inline]
-fn write_declared(visitor: &mut impl Visitor, stencil: &Stencil, rest: &mut Entries<'_>) {
+fn write_declared(visitor: &mut impl Visitor, template: &SpanTemplate, rest: &mut Entries<'_>) {
     loop {
         let mut ahead = rest.clone();
         let Some((number, value)) = ahead.next_declared() else { return };
-        let Some(key) = stencil.key(number) else { return };
+        let Some(key) = template.key(number) else { return };
         write_prepared(visitor, key, value);
         *rest = ahead;
     }

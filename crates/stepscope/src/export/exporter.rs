@@ -1,5 +1,5 @@
 //! The door for exporters of the program's own: what leaves as spans goes to them, too. How it gets there without
-//! holding up anything is in `export/handover.rs`.
+//! holding up anything is in `exporter_sink`.
 
 use std::fmt::Debug;
 

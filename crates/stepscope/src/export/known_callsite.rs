@@ -1,6 +1,6 @@
 //! A callsite that the background thread has met, with what all its spans have in common.
 
-use super::stencil::Stencil;
+use super::span_template::SpanTemplate;
 use crate::shared::callsite::Source;
 
 /// A callsite that the background thread has met, with what is put together for its spans once.
@@ -10,7 +10,7 @@ pub(crate) struct Known {
     /// Names of the fields that it declares, by their numbers.
     pub fields: Vec<&'static str>,
     /// How its spans are written.
-    pub stencil: Stencil,
+    pub template: SpanTemplate,
 }
 
 impl Known {
@@ -26,6 +26,6 @@ impl From<Source> for Known {
             Source::Span(metadata) => metadata.fields().iter().map(|field| field.name()).collect(),
             Source::Section(callsite) => callsite.fields.to_vec(),
         };
-        Self { source, stencil: Stencil::new(source, &fields), fields }
+        Self { source, template: SpanTemplate::new(source, &fields), fields }
     }
 }

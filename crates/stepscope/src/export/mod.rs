@@ -4,22 +4,22 @@
 pub(crate) mod directory;
 pub(crate) mod encode;
 pub(crate) mod exporter;
-pub(crate) mod fit;
-pub(crate) mod handover;
+pub(crate) mod exporter_sink;
 #[cfg(feature = "http")]
 pub(crate) mod http;
-pub(crate) mod keep;
+pub(crate) mod kept_steps;
 pub(crate) mod known_callsite;
+pub(crate) mod largest_sums;
 pub(crate) mod message;
-pub(crate) mod names;
 pub(crate) mod publish;
-pub(crate) mod stencil;
-pub(crate) mod thin;
-pub(crate) mod unusable;
+pub(crate) mod span_template;
+pub(crate) mod thinning;
+pub(crate) mod thread_names;
+pub(crate) mod unusable_sink;
 
 use std::time::Instant;
 
-use crate::os::say::say;
+use crate::os::diagnostics::print_diagnostic;
 use crate::shared::record::SectionRecord;
 use crate::shared::sink_counts::SinkCounts;
 use encode::Context;
@@ -73,6 +73,6 @@ pub(crate) trait Sink {
 /// Says something on standard error, once a process and kind of trouble.
 pub(crate) fn warn_once(said: &mut bool, text: &str) {
     if !std::mem::replace(said, true) {
-        say(text);
+        print_diagnostic(text);
     }
 }

@@ -1,5 +1,5 @@
-//! Some steps recorded more closely than the others, by a plan or on demand: the level rises with the first of them and
-//! falls with the first step after them. What a plan says is in `config::capture`, how a demand comes from outside in `worker`.
+//! Some steps recorded more closely than the others, by a plan or on request: the level rises with the first of them and
+//! falls with the first step after them. What a plan says is in `config::capture`, how a request comes from outside in `worker`.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -27,8 +27,8 @@ struct State {
     plan: Option<Capture>,
     /// Steps that have begun, as long as there is a plan.
     begun: u64,
-    /// How many steps are demanded, and their level.
-    demanded: Option<(u64, Level)>,
+    /// How many steps are requested, and their level.
+    requested: Option<(u64, Level)>,
     running: Option<Running>,
     /// When captures went on, in the order of the clock: from the first of these times until the second one. The last ones.
     times: VecDeque<(u64, u64)>,
@@ -54,11 +54,11 @@ impl Captures {
         Self { is_wanted, has_captured, state: Mutex::new(State { plan, ..State::default() }) }
     }
 
-    /// Captures the next `steps` that begin; of two demands before them the later one holds.
-    pub(crate) fn demand(&self, steps: u64, level: Level) {
+    /// Captures the next `steps` that begin; of two requests before them the later one holds.
+    pub(crate) fn request(&self, steps: u64, level: Level) {
         if steps > 0 {
             let mut state = lock(&self.state);
-            state.demanded = Some((steps, level));
+            state.requested = Some((steps, level));
             self.is_wanted.store(true, Ordering::Relaxed);
         }
     }
@@ -92,7 +92,7 @@ impl Captures {
         }
         if let Some(running) = &mut state.running {
             if running.left > 0 {
-                // What is demanded or planned meanwhile waits, or is a part of this one.
+                // What is requested or planned meanwhile waits, or is a part of this one.
                 running.left -= 1;
                 return;
             }
@@ -106,7 +106,7 @@ impl Captures {
             }
         }
         let planned = state.plan.filter(|_| starts).map(|plan| plan.extent());
-        if let Some((steps, at_level)) = state.demanded.take().or(planned) {
+        if let Some((steps, at_level)) = state.requested.take().or(planned) {
             let before = level();
             let at_level = at_level.max(before);
             if state.times.len() >= MAX_TIMES {
@@ -164,12 +164,12 @@ mod tests {
     }
 
     #[test]
-    fn a_demand_is_met_by_the_next_steps() {
+    fn a_request_is_met_by_the_next_steps() {
         let captures = Captures::default();
         let told = levels(&captures, 12, |number, _| match number {
-            2 => captures.demand(3, Level::Comprehensive),
-            3 => captures.demand(1, Level::Detailed),
-            9 => captures.demand(0, Level::Comprehensive),
+            2 => captures.request(3, Level::Comprehensive),
+            3 => captures.request(1, Level::Detailed),
+            9 => captures.request(0, Level::Comprehensive),
             _ => {}
         });
         // The second one waits for the end of the first.

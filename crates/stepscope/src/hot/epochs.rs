@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use stepscope_core::SectionKind;
 
 use crate::hot::open::{Open, Parent, Spec};
-use crate::hot::places::Place;
+use crate::hot::path_cache::Place;
 use crate::hot::state::ThreadState;
 use crate::shared::lock::lock;
 

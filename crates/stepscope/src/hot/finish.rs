@@ -17,11 +17,11 @@ use crate::shared::attrs::{Encode, Entry, LeftOut, for_each_event};
 use crate::shared::callsite::Source;
 use crate::shared::phase_bits::PHASE;
 use crate::shared::record::{self, MemoryRecord, RootRecord, SectionRecord};
+use crate::shared::relaxed::RelaxedU64;
 use crate::shared::ring::Rank;
+use crate::shared::step_work;
 use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::{Ended, TraceRef, TraceState};
-use crate::shared::word::Word;
-use crate::shared::work;
 
 impl ThreadShared {
     /// Counts a span that is to be exported.
@@ -97,7 +97,7 @@ impl ThreadShared {
     }
 
     /// Writes a record in the place of older ones, where there is no room. What became of those is found out by the
-    /// background thread (`overwrite`).
+    /// background thread (`overwritten`).
     fn write_over(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
         let before = u32::try_from(trace.written_by(self.id)).unwrap_or(u32::MAX);
         match self.ring.push_over(before, record.pack().words(), attached) {
@@ -141,7 +141,7 @@ impl ThreadState {
             self.shared.aggregates.record(open.path().0, &ended, None);
         }
         let head = light_head(open, bits, 0, times.exit_ns);
-        if !self.shared.write_light(head, rank(bits), &[times.busy_ns], open.words(), Word::get) {
+        if !self.shared.write_light(head, rank(bits), &[times.busy_ns], open.words(), RelaxedU64::get) {
             self.export(open, trace, &Stay::from(times));
         }
         self.traces.leave(&self.recorder.traces, trace);
@@ -233,12 +233,12 @@ impl ThreadState {
     /// and nothing inside needs it, and no count that includes it was given. What failed is not too small.
     #[cold]
     fn left_out(&self, open: &Open, trace: TraceRef, total: &Stay) -> Option<LossReason> {
-        let sieve = self.recorder.sieve.as_ref()?;
+        let span_filter = self.recorder.span_filter.as_ref()?;
         let is_needed = open.has(flag::IS_PART) || !open.is_hollow();
         let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
         let alloc_bytes = total.memory.map(|memory| memory.alloc_bytes);
-        let is_small = !open.has(flag::IS_ERROR) && sieve.is_small(duration_ns, alloc_bytes);
-        let reason = match sieve.rate() {
+        let is_small = !open.has(flag::IS_ERROR) && span_filter.is_small(duration_ns, alloc_bytes);
+        let reason = match span_filter.rate() {
             _ if is_small && !is_needed => LossReason::Filtered,
             Some(rate) if !self.finds_room(rate, open, is_needed) => LossReason::SampledOut,
             _ => return None,
@@ -296,7 +296,7 @@ impl ThreadState {
             return;
         }
         let mut words = std::mem::take(&mut self.scratch);
-        words.extend(open.words().iter().map(Word::get));
+        words.extend(open.words().iter().map(RelaxedU64::get));
         if open.has_rest() {
             words.extend(open.rest().attrs.words());
         }
@@ -310,7 +310,7 @@ impl ThreadState {
                         around.set_error(owned, true);
                     }
                 }
-                None => self.recorder.stray.keep(time_ns, is_error, text.to_owned()),
+                None => self.recorder.orphan_events.keep(time_ns, is_error, text.to_owned()),
             }
         });
         words.clear();
@@ -326,7 +326,7 @@ impl ThreadState {
         }
         let head = light_head(open, bits, has, stay.exit_ns);
         let more = more.get(..1 + len).unwrap_or_default();
-        self.shared.write_light(head, rank(bits), more, open.words(), Word::get)
+        self.shared.write_light(head, rank(bits), more, open.words(), RelaxedU64::get)
     }
 
     #[cold]
@@ -364,7 +364,7 @@ impl ThreadState {
             state.end_one();
         }
         let said = words.len();
-        words.extend(open.words().iter().map(Word::get));
+        words.extend(open.words().iter().map(RelaxedU64::get));
         if total.enters > 1 {
             open.polls()
                 .with_entry(open.span_id(), total.enters, |entry| entry.encode(|word| words.push(word)));
@@ -379,7 +379,7 @@ impl ThreadState {
         if let Some(source) = step {
             let duration_ns = total.exit_ns.saturating_sub(open.start_ns());
             let said = words.get(said..).unwrap_or_default();
-            self.shared.work.add(about.mode, duration_ns, work::amounts(said, source));
+            self.shared.work.add(about.mode, duration_ns, step_work::amounts(said, source));
         }
         let is_coarse = open.kind() != SectionKind::Section;
         let has_memory =
@@ -545,7 +545,7 @@ impl ThreadState {
         let open = self.section_of_run(source, &spec, run, run.span_id, 0);
         open.set_flag(flag::IS_ROOT);
         open.set_start(self.recorder.run_start_ns);
-        self.recorder.stray.give_to(&open);
+        self.recorder.orphan_events.give_to(&open);
         if let Some(signal) = signal {
             open.set_error(true, true);
             open.push(true, Entry::Own(attr::ERROR_TYPE, sys::signal_name(signal).into()));

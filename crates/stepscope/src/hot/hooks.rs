@@ -1,7 +1,7 @@
 //! What `tracing`'s calls about spans and events do here, whichever subscriber of ours they come through: spans become
 //! sections. How one becomes part of a program's subscriber is in `layer` and `root`.
 //!
-//! A span has a key in here: the id that another subscriber gave it, or one of ours ([`crate::hot::slab`]).
+//! A span has a key in here: the id that another subscriber gave it, or one of ours ([`crate::hot::span_slab`]).
 
 use std::sync::Arc;
 
@@ -10,13 +10,13 @@ use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Record};
 use tracing::{Event, Level, Metadata};
 
-use crate::hot::key;
+use crate::hot::field_visitor::{EventVisitor, LATER_NAME, OTEL_NAME, PlainVisitor, SpanVisitor};
 use crate::hot::open::{Open, Parent, Spec, flag};
 use crate::hot::recorder::Recorder;
-use crate::hot::slab;
+use crate::hot::span_key;
+use crate::hot::span_slab;
 use crate::hot::state::ThreadState;
 use crate::hot::thread;
-use crate::hot::visit::{EventVisitor, LATER_NAME, OTEL_NAME, PlainVisitor, SpanVisitor};
 use crate::os::clock::now_ns;
 use crate::os::memory;
 use crate::shared::attrs::Entry;
@@ -126,7 +126,7 @@ impl Hooks {
 
     #[cold]
     fn nobody(&self) -> u64 {
-        self.recorder.as_ref().map_or_else(slab::nobody, |recorder| recorder.own_spans.nobody())
+        self.recorder.as_ref().map_or_else(span_slab::nobody, |recorder| recorder.own_spans.nobody())
     }
 
     #[inline]
@@ -170,7 +170,7 @@ impl Hooks {
         let recorder = self.recorder.as_ref()?;
         let (place, open) = recorder.own_spans.release(key)?;
         let _own = memory::own_call();
-        let held = open.held();
+        let held = open.pending_parent();
         let free = |state: &mut ThreadState| state.slots.free(&recorder.own_spans, place);
         // (Nothing begins any more in a recorder that is not current: then nobody misses the place.)
         if recorder.is_current() && !end(recorder, open, free) {
@@ -192,7 +192,7 @@ impl Hooks {
     /// Releases what an ended span has kept from ending, and what ends with that.
     pub(crate) fn release(&self, mut held: u64) {
         while held != 0 {
-            held = match key::slot(held) {
+            held = match span_key::slot(held) {
                 Some(slot) => self.release_slot(slot),
                 None => self.close_own(held).unwrap_or(0),
             };
@@ -272,7 +272,7 @@ impl Hooks {
             Some(())
         });
         if kept.flatten().is_none() {
-            recorder.stray.keep(time_ns, is_error, text);
+            recorder.orphan_events.keep(time_ns, is_error, text);
         }
     }
 
@@ -326,12 +326,12 @@ impl Hooks {
 /// The key of the innermost section that leaves a span: that of `key`, or one that it has kept from ending.
 fn leaving_around(recorder: &Recorder, mut key: u64) -> Option<u64> {
     // (What is not recorded holds nothing: no way is long, and none goes round.)
-    while !key::is_section(key) {
+    while !span_key::is_section(key) {
         let open = recorder.kept_span(key)?;
         if open.as_parent(key)?.leaves() {
             break;
         }
-        key = Some(open.held()).filter(|&held| held != 0)?;
+        key = Some(open.pending_parent()).filter(|&held| held != 0)?;
     }
     Some(key)
 }
@@ -339,20 +339,20 @@ fn leaving_around(recorder: &Recorder, mut key: u64) -> Option<u64> {
 /// Has a new span keep the record of the span around it from ending. `around`: the key of the section around it.
 #[inline]
 fn keep_around(recorder: &Recorder, state: &ThreadState, open: &Open, around: u64) {
-    let span = match key::is_section(around) {
+    let span = match span_key::is_section(around) {
         true => state.innermost_recorded_span().unwrap_or(0),
         false => around,
     };
-    if key::is_own_span(span) {
+    if span_key::is_own_span(span) {
         if recorder.own_spans.hold(span) {
-            open.set_held(span);
+            open.set_pending_parent(span);
         }
     } else if span != 0
         && let Some(slot) = recorder.spans.keep(span)
     {
         // A span of another subscriber: it ends there when it will, and its id leads to nothing then.
-        let slot = key::of_slot(slot);
-        open.set_held(slot);
+        let slot = span_key::of_slot(slot);
+        open.set_pending_parent(slot);
         if span == around {
             open.set_around(slot);
         }
@@ -436,7 +436,7 @@ fn end(recorder: &Arc<Recorder>, open: &Open, then: impl FnOnce(&mut ThreadState
 /// Ends the record in a slot of the table of spans, and frees it: what that one has kept from ending.
 #[inline]
 fn end_slot(recorder: &Arc<Recorder>, slot: usize, open: &Open) -> u64 {
-    let held = open.held();
+    let held = open.pending_parent();
     if recorder.is_current() && open.trace().is_some() {
         end(recorder, open, |_| ());
     }

@@ -12,15 +12,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Mode, PathId, Phase, SectionKind};
 
-use crate::hot::holders::Holders;
+use crate::hot::pending_children::PendingChildren;
 use crate::hot::polls::Polls;
 use crate::hot::resource_usage::Reading;
 use crate::shared::aggregate::MemorySums;
 use crate::shared::attrs::{Attrs, Before, Declared, Encode, FieldValue};
 use crate::shared::phase_bits::{PHASE, phase_bits, phase_of};
 use crate::shared::record::id_from;
+use crate::shared::relaxed::RelaxedU64;
 use crate::shared::trace::TraceRef;
-use crate::shared::word::Word;
 
 /// What a section says about itself when it starts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -103,17 +103,17 @@ impl From<Times> for Stay {
 /// What all stays measured together.
 #[derive(Debug, Default)]
 struct Stays {
-    enters: Word,
-    last_exit_ns: Word,
-    busy_ns: Word,
-    self_busy_ns: Word,
+    enters: RelaxedU64,
+    last_exit_ns: RelaxedU64,
+    busy_ns: RelaxedU64,
+    self_busy_ns: RelaxedU64,
     /// Which of the figures below there are.
-    has: Word,
-    memory: [Word; 6],
-    peak_bytes: Word,
-    cpu_ns: Word,
+    has: RelaxedU64,
+    memory: [RelaxedU64; 6],
+    peak_bytes: RelaxedU64,
+    cpu_ns: RelaxedU64,
     /// Stays with CPU time: the level may have changed between two.
-    cpu_stays: Word,
+    cpu_stays: RelaxedU64,
 }
 
 const HAS_MEMORY: u64 = 1;
@@ -161,7 +161,7 @@ impl Stays {
             self.peak_bytes.set(before.max(peak_bytes));
         }
         if let Some(cpu_ns) = stay.cpu_ns {
-            let word = |word: &Word| if has & HAS_CPU == 0 { 0 } else { word.get() };
+            let word = |word: &RelaxedU64| if has & HAS_CPU == 0 { 0 } else { word.get() };
             self.cpu_ns.set(word(&self.cpu_ns).saturating_add(cpu_ns));
             self.cpu_stays.set(word(&self.cpu_stays).saturating_add(u64::from(stay.enters)));
         }
@@ -196,7 +196,8 @@ impl Stays {
 
     fn put_figures(&self, stay: &mut Stay) {
         let has = |flag: u64| self.has.get() & flag != 0;
-        stay.memory = has(HAS_MEMORY).then(|| MemorySums::from_words(self.memory.each_ref().map(Word::get)));
+        stay.memory =
+            has(HAS_MEMORY).then(|| MemorySums::from_words(self.memory.each_ref().map(RelaxedU64::get)));
         stay.peak_bytes = has(HAS_PEAK).then(|| self.peak_bytes.get());
         stay.cpu_ns = has(HAS_CPU).then(|| self.cpu_ns.get());
     }
@@ -225,36 +226,36 @@ const WORDS: usize = 48;
 #[derive(Debug)]
 pub(crate) struct Open {
     /// Number of the thread that began it.
-    owner: Word,
+    owner: RelaxedU64,
     /// Its trace; 0 until it has begun.
-    trace: Word,
+    trace: RelaxedU64,
     /// What keeps it from ending where its id is another subscriber's.
-    pub holders: Holders,
-    trace_id: [Word; 2],
-    span_id: Word,
-    parent_span_id: Word,
+    pub pending_children: PendingChildren,
+    trace_id: [RelaxedU64; 2],
+    span_id: RelaxedU64,
+    parent_span_id: RelaxedU64,
     /// Path and callsite.
-    place: Word,
-    start_ns: Word,
-    rss_start_bytes: Word,
+    place: RelaxedU64,
+    start_ns: RelaxedU64,
+    rss_start_bytes: RelaxedU64,
     /// The system's id of the owner.
-    thread: Word,
+    thread: RelaxedU64,
     /// Kind, phase (plus 1), flags.
-    bits: Word,
+    bits: RelaxedU64,
     stays: Stays,
     /// How much of `words` is in use: words, entries in units of [`ENTRY`], [`FULL`].
-    used: Word,
-    words: [Word; WORDS],
+    used: RelaxedU64,
+    words: [RelaxedU64; WORDS],
     /// Of one that may be too small: the key of the section around it, and the sections inside that are open or have
     /// left as spans.
-    around: Word,
-    inside: Word,
+    around: RelaxedU64,
+    inside: RelaxedU64,
     /// Of an epoch: its number plus 1, 0 without one.
-    epoch: Word,
+    epoch: RelaxedU64,
     /// The key of the span that this one keeps from ending; 0 without one.
-    held: Word,
+    pending_parent: RelaxedU64,
     /// Whether anything is in the rest.
-    has_rest: Word,
+    has_rest: RelaxedU64,
     rest: Mutex<Rest>,
     /// Of whichever section has used them last.
     polls: Mutex<Polls>,
@@ -265,25 +266,25 @@ pub(crate) struct Open {
 impl Default for Open {
     fn default() -> Self {
         Self {
-            owner: Word::default(),
-            trace: Word::default(),
-            holders: Holders::default(),
+            owner: RelaxedU64::default(),
+            trace: RelaxedU64::default(),
+            pending_children: PendingChildren::default(),
             trace_id: Default::default(),
-            span_id: Word::default(),
-            parent_span_id: Word::default(),
-            place: Word::default(),
-            start_ns: Word::default(),
-            rss_start_bytes: Word::default(),
-            thread: Word::default(),
-            bits: Word::default(),
+            span_id: RelaxedU64::default(),
+            parent_span_id: RelaxedU64::default(),
+            place: RelaxedU64::default(),
+            start_ns: RelaxedU64::default(),
+            rss_start_bytes: RelaxedU64::default(),
+            thread: RelaxedU64::default(),
+            bits: RelaxedU64::default(),
             stays: Stays::default(),
-            used: Word::default(),
-            words: std::array::from_fn(|_| Word::default()),
-            around: Word::default(),
-            inside: Word::default(),
-            epoch: Word::default(),
-            held: Word::default(),
-            has_rest: Word::default(),
+            used: RelaxedU64::default(),
+            words: std::array::from_fn(|_| RelaxedU64::default()),
+            around: RelaxedU64::default(),
+            inside: RelaxedU64::default(),
+            epoch: RelaxedU64::default(),
+            pending_parent: RelaxedU64::default(),
+            has_rest: RelaxedU64::default(),
             rest: Mutex::default(),
             polls: Mutex::default(),
             readings: Mutex::default(),
@@ -314,7 +315,7 @@ impl Open {
         self.trace.set(0);
         self.bits.set(0);
         self.used.set(0);
-        self.held.set(0);
+        self.pending_parent.set(0);
         self.stays.reset();
         if self.has_rest.get() != 0 {
             self.reset_rest();
@@ -345,14 +346,14 @@ impl Open {
 
     /// Notes that the record of span `key` does not end before this one.
     #[inline]
-    pub(crate) fn set_held(&self, key: u64) {
-        self.held.set(key);
+    pub(crate) fn set_pending_parent(&self, key: u64) {
+        self.pending_parent.set(key);
     }
 
     /// The key of the span whose record does not end before this one; 0 without one.
     #[inline]
-    pub(crate) fn held(&self) -> u64 {
-        self.held.get()
+    pub(crate) fn pending_parent(&self) -> u64 {
+        self.pending_parent.get()
     }
 
     /// Of an epoch: its number.
@@ -474,7 +475,7 @@ impl Open {
 
     #[inline]
     pub(crate) fn trace_id_words(&self) -> [u64; 2] {
-        self.trace_id.each_ref().map(Word::get)
+        self.trace_id.each_ref().map(RelaxedU64::get)
     }
 
     pub(crate) fn trace_id(&self) -> TraceId {
@@ -653,7 +654,7 @@ impl Open {
 
     /// The words of the entries that are not in the rest.
     #[inline]
-    pub(crate) fn words(&self) -> &[Word] {
+    pub(crate) fn words(&self) -> &[RelaxedU64] {
         self.words.get(..Self::words_in(self.used.get())).unwrap_or_default()
     }
 

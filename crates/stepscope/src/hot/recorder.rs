@@ -13,15 +13,15 @@ use crate::config::track::{Track, Tracked};
 use crate::context::identity::Identity;
 use crate::hot::captures::Captures;
 use crate::hot::epochs::Epochs;
-use crate::hot::key;
-use crate::hot::levels::Levels;
+use crate::hot::level_history::LevelHistory;
 use crate::hot::open::{Open, Parent, Spec, flag};
-use crate::hot::places::{Fit, Place};
-use crate::hot::sieve::Sieve;
-use crate::hot::slab::Slab;
+use crate::hot::orphan_events::OrphanEvents;
+use crate::hot::path_cache::{Fit, Place};
+use crate::hot::span_filter::SpanFilter;
 use crate::hot::span_ids::Shares;
-use crate::hot::spans::SpanTable;
-use crate::hot::stray::Stray;
+use crate::hot::span_key;
+use crate::hot::span_slab::Slab;
+use crate::hot::span_table::SpanTable;
 use crate::hot::thread;
 use crate::os::clock::{Anchor, now_ns};
 use crate::os::memory;
@@ -30,11 +30,11 @@ use crate::shared::aggregate::{Aggregates, MAX_PATHS};
 use crate::shared::callsite::{Callsite, Source};
 use crate::shared::lock::lock;
 use crate::shared::ring::Ring;
-use crate::shared::roster::{Roster, Tally};
 use crate::shared::sink_counts::SinkCounts;
+use crate::shared::step_work::Work;
+use crate::shared::thread_registry::{Tally, ThreadRegistry};
 use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::{About, TracePool, TraceState, TraceTable};
-use crate::shared::work::Work;
 
 /// The callsite of the run itself.
 pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!(), &[]);
@@ -108,21 +108,21 @@ pub(crate) struct Recorder {
     next_thread: AtomicU64,
     level: AtomicU8,
     gate: AtomicU8,
-    pub levels: Levels,
+    pub levels: LevelHistory,
     tracked: Tracked,
     pub captures: Captures,
-    pub sieve: Option<Sieve>,
+    pub span_filter: Option<SpanFilter>,
     paths: Mutex<Paths>,
     /// Of each path the phase that is said of it or that its name implies, plus 1; 0 where there is none.
     path_phases: Box<[AtomicU8]>,
-    pub roster: Roster,
+    pub thread_registry: ThreadRegistry,
     sinks: Mutex<Vec<(&'static str, SinkCounts)>>,
     run: Parent,
     pub run_trace_id: TraceId,
     pub run_start_ns: u64,
     pub epochs: Epochs,
     steps_by_name: AtomicU64,
-    pub stray: Stray,
+    pub orphan_events: OrphanEvents,
     losses: [AtomicU64; LossReason::ALL.len()],
     /// Asks the background thread to publish aggregates soon (an epoch has ended).
     pub publish_soon: AtomicBool,
@@ -234,7 +234,7 @@ impl Recorder {
             key: 0,
             leaving: (flag::EXPORTED >> flag::LEAVING) as u8,
         };
-        let sieve = Sieve::new(&config.filter);
+        let span_filter = SpanFilter::new(&config.filter);
         Self {
             id,
             process_id: std::process::id(),
@@ -247,21 +247,23 @@ impl Recorder {
             next_trace: AtomicU32::new(1),
             next_thread: AtomicU64::new(1),
             level: AtomicU8::new(config.level as u8),
-            gate: AtomicU8::new(Gate::at(config.level, config.level, lets_all(&sieve, config.track)) as u8),
-            sieve,
+            gate: AtomicU8::new(
+                Gate::at(config.level, config.level, lets_all(&span_filter, config.track)) as u8
+            ),
+            span_filter,
             tracked,
             path_phases: (0..MAX_PATHS).map(|_| AtomicU8::new(0)).collect(),
-            levels: Levels::new(config.level),
+            levels: LevelHistory::new(config.level),
             captures: Captures::new(config.capture),
             paths: Mutex::new(paths),
-            roster: Roster::default(),
+            thread_registry: ThreadRegistry::default(),
             sinks: Mutex::new(Vec::new()),
             run,
             run_trace_id,
             run_start_ns,
             epochs: Epochs::new(),
             steps_by_name: AtomicU64::new(0),
-            stray: Stray::default(),
+            orphan_events: OrphanEvents::default(),
             losses: std::array::from_fn(|_| AtomicU64::new(0)),
             publish_soon: AtomicBool::new(false),
             is_orphaned: AtomicBool::new(false),
@@ -294,7 +296,7 @@ impl Recorder {
     }
 
     fn set_gate(&self, level: Level) {
-        let gate = Gate::at(level, self.levels.started_at(), lets_all(&self.sieve, self.tracked.get()));
+        let gate = Gate::at(level, self.levels.started_at(), lets_all(&self.span_filter, self.tracked.get()));
         self.gate.store(gate as u8, Ordering::Relaxed);
     }
 
@@ -339,15 +341,15 @@ impl Recorder {
     pub(crate) fn set_level_of_a_test(&self, level: Level) {
         self.level.store(level as u8, Ordering::Relaxed);
         self.gate.store(
-            Gate::at(level, level, lets_all(&self.sieve, self.tracked.get())) as u8,
+            Gate::at(level, level, lets_all(&self.span_filter, self.tracked.get())) as u8,
             Ordering::Relaxed,
         );
     }
 
     /// Captures the next steps, as many and at the level that `capture` says, whatever it says of when.
-    pub(crate) fn demand(&self, capture: Capture) {
+    pub(crate) fn request_capture(&self, capture: Capture) {
         let (steps, level) = capture.extent();
-        self.captures.demand(steps, level);
+        self.captures.request(steps, level);
     }
 
     /// Which sections leave as spans.
@@ -372,7 +374,9 @@ impl Recorder {
     pub(crate) fn leaving(&self, place: Place, phase: Option<Phase>) -> u64 {
         match self.is_at(Level::Detailed) {
             true if !self.has_phase(place.path, phase) => flag::BY_FILTER,
-            true => self.sieve.as_ref().map_or(flag::EXPORTED, |sieve| sieve.leaving(place)),
+            true => {
+                self.span_filter.as_ref().map_or(flag::EXPORTED, |span_filter| span_filter.leaving(place))
+            }
             false if self.levels.started_at() < Level::Detailed => 0,
             false => flag::BY_LEVEL,
         }
@@ -462,9 +466,10 @@ impl Recorder {
             known.store(phase, Ordering::Relaxed);
         }
         // (Others than sections leave, whatever a filter has to say of their names.)
-        let sieve = self.sieve.as_ref().filter(|_| spec.kind() == SectionKind::Section);
+        let span_filter = self.span_filter.as_ref().filter(|_| spec.kind() == SectionKind::Section);
         let depth = || paths.table.names(path).len();
-        let one_in = sieve.map_or(1, |sieve| sieve.one_in(path, parent, source, name, depth()));
+        let one_in =
+            span_filter.map_or(1, |span_filter| span_filter.one_in(path, parent, source, name, depth()));
         Place { path, callsite, fit: Fit::Plain, one_in }
     }
 
@@ -486,12 +491,12 @@ impl Recorder {
     /// The section of span `key`, if it is recorded; as long as somebody has a handle of that span.
     #[inline]
     pub(crate) fn open_span(&self, key: u64) -> Option<&Open> {
-        if key::is_own_span(key) { self.own_spans.find(key) } else { self.spans.find(key) }
+        if span_key::is_own_span(key) { self.own_spans.find(key) } else { self.spans.find(key) }
     }
 
     /// As [`open_span`](Self::open_span), for a key that leads to a slot, too, as long as somebody keeps what is in there.
     pub(crate) fn kept_span(&self, key: u64) -> Option<&Open> {
-        match key::slot(key) {
+        match span_key::slot(key) {
             Some(slot) => self.spans.at(slot),
             None => self.open_span(key),
         }
@@ -499,7 +504,7 @@ impl Recorder {
 
     /// What children of span `key` need to know, if it is recorded and has not ended.
     pub(crate) fn span_parent(&self, key: u64) -> Option<Parent> {
-        if key::is_own_span(key) { self.own_spans.parent(key) } else { self.spans.parent(key) }
+        if span_key::is_own_span(key) { self.own_spans.parent(key) } else { self.spans.parent(key) }
     }
 
     /// Makes the calling thread known to the background thread; returns what they share and its number.
@@ -519,7 +524,7 @@ impl Recorder {
             seen: Mutex::default(),
             retired: AtomicBool::new(false),
         });
-        self.roster.begin(&shared);
+        self.thread_registry.begin(&shared);
         (shared, number)
     }
 
@@ -533,7 +538,7 @@ impl Recorder {
     pub(crate) fn orphan(&self) {
         // A thread that ends says so before it looks at this, and is looked for only then: one of the two sees the other.
         self.is_orphaned.store(true, Ordering::SeqCst);
-        self.roster.read().1.iter().for_each(|thread| self.part_with(thread));
+        self.thread_registry.read().1.iter().for_each(|thread| self.part_with(thread));
     }
 
     /// Whether the background thread is gone, and the run is not.
@@ -544,7 +549,7 @@ impl Recorder {
     /// Where nobody else does, keeps what a thread that has ended counted.
     pub(crate) fn part_with(&self, thread: &Arc<ThreadShared>) {
         if self.is_orphaned() && thread.retired.load(Ordering::SeqCst) {
-            self.roster.end(thread);
+            self.thread_registry.end(thread);
         }
     }
 
@@ -566,8 +571,8 @@ impl Recorder {
 }
 
 /// Whether nothing keeps a section from leaving that has a span by its level.
-fn lets_all(sieve: &Option<Sieve>, track: Track) -> bool {
-    sieve.is_none() && track.has_all_phases()
+fn lets_all(span_filter: &Option<SpanFilter>, track: Track) -> bool {
+    span_filter.is_none() && track.has_all_phases()
 }
 
 impl Paths {

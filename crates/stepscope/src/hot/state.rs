@@ -2,7 +2,7 @@
 //! sections, without locks and, once warm, without allocation. How roots of traces begin is in `roots`, how sections end in
 //! `finish`.
 
-mod input;
+mod batch_waits;
 mod roots;
 
 use std::cell::OnceCell;
@@ -11,15 +11,15 @@ use std::sync::Arc;
 use stepscope_core::{Level, LossReason, Mode, PathId, PathTable, Phase, SectionKind};
 use tracing::Metadata;
 
+use crate::hot::field_visitor;
 use crate::hot::frame::{Form, Frame};
-use crate::hot::key::{self, SectionKeys};
 use crate::hot::open::{Open, Parent, Spec, Start, Stay, Times, flag};
-use crate::hot::places::{Fit, Place, Places};
+use crate::hot::path_cache::{Fit, PathCache, Place};
 use crate::hot::recorder::{Gate, Recorder};
 use crate::hot::resource_usage::{Asked, Reader};
-use crate::hot::slab::Slots;
 use crate::hot::span_ids::SpanIds;
-use crate::hot::visit;
+use crate::hot::span_key::{self, SectionKeys};
+use crate::hot::span_slab::Slots;
 use crate::os::clock::now_ns;
 use crate::os::memory;
 use crate::os::sys;
@@ -27,7 +27,7 @@ use crate::shared::attrs::FieldValue;
 use crate::shared::callsite::{Callsite, Source};
 use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::TracePool;
-use input::Input;
+use batch_waits::BatchWaits;
 
 /// The state of one thread for one recorder.
 #[derive(Debug)]
@@ -41,13 +41,13 @@ pub(crate) struct ThreadState {
     /// Steps that have begun on this thread, and the mode of the last one.
     pub(crate) steps: (u64, Mode),
     /// For how long it has waited for batches.
-    pub(crate) input: Input,
+    pub(crate) batch_waits: BatchWaits,
     /// Whether ended sections are summed up.
     pub(crate) keeps_sums: bool,
     /// The first `depth` are entered.
     pub(crate) frames: Vec<Frame>,
     pub(crate) depth: usize,
-    pub(crate) places: Places,
+    pub(crate) places: PathCache,
     /// Callsites by their numbers, as far as this thread was asked for them.
     sources: Vec<Source>,
     pub(crate) traces: TracePool,
@@ -80,7 +80,7 @@ fn find_open<'a>(
     recorder: &'a Recorder,
     key: u64,
 ) -> Option<&'a Open> {
-    if !key::is_section(key) {
+    if !span_key::is_section(key) {
         return recorder.kept_span(key);
     }
     let frame = frames.iter().rfind(|frame| frame.section.key == key)?;
@@ -99,10 +99,10 @@ impl ThreadState {
             shared,
             number,
             steps: (0, Mode::Train),
-            input: Input::default(),
+            batch_waits: BatchWaits::default(),
             frames: Vec::with_capacity(KEPT_FRAMES),
             depth: 0,
-            places: Places::default(),
+            places: PathCache::default(),
             sources: Vec::new(),
             traces: TracePool::default(),
             slots: Slots::default(),
@@ -175,7 +175,7 @@ impl ThreadState {
     }
 
     fn innermost_position(&self) -> Option<usize> {
-        self.entered_frames().iter().rposition(|frame| !key::is_section(frame.section.key))
+        self.entered_frames().iter().rposition(|frame| !span_key::is_section(frame.section.key))
     }
 
     /// The open section with this key, and whether this thread is its owner.
@@ -241,7 +241,7 @@ impl ThreadState {
         address: usize,
     ) -> Place {
         let (recorder, source) = (&self.recorder, Source::Span(metadata));
-        self.places.get(parent, address, || match visit::is_plain(metadata, &recorder.config) {
+        self.places.get(parent, address, || match field_visitor::is_plain(metadata, &recorder.config) {
             true => recorder.place(parent, source, source.name(), &Spec::default()),
             false => Place { path: parent, callsite: 0, fit: Fit::Special, one_in: 1 },
         })

@@ -7,7 +7,7 @@ use stepscope_core::LossReason;
 
 use crate::hot::recorder::Recorder;
 use crate::hot::state::ThreadState;
-use crate::os::caught::caught;
+use crate::os::catch_panic::catch_panic;
 use crate::os::memory;
 
 /// The state of a thread, made on first use. What it frees at the end of the thread is the layer's own.
@@ -30,7 +30,7 @@ thread_local! {
 /// when what Rust knows of the thread is gone, and who asks then panics.
 pub(crate) fn name() -> Option<String> {
     ASKS_NAME.set(true);
-    let name = caught(|| std::thread::current().name().map(str::to_owned));
+    let name = catch_panic(|| std::thread::current().name().map(str::to_owned));
     ASKS_NAME.set(false);
     name.flatten()
 }

@@ -1,5 +1,5 @@
 //! Files under `/proc` that are read again and again: kept open, so that reading is one call, as long as the process has
-//! descriptors to spare; else opened each time. What is in them is the business of `os` and `network`.
+//! descriptors to spare; else opened each time. What is in them is the business of `hot::resource_usage` and `network`.
 
 use std::fs::File;
 use std::io;
@@ -7,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::os::own_file::{OwnFile, beyond_standard};
+use crate::os::guarded_file::{GuardedFile, beyond_standard};
 use crate::os::sys;
 
 /// Of the descriptors that the process may have, this part is kept at most.
@@ -30,13 +30,13 @@ fn bound() -> u64 {
 /// An open file that counts among those kept. Where the program has closed it, what is read is that of another one: it is none of
 /// the figures that are looked for, and is left as it is.
 #[derive(Debug)]
-struct Kept(OwnFile);
+struct Kept(GuardedFile);
 
 impl Kept {
     /// Keeps `file`, or gives it back where there are enough.
     fn new(file: File) -> Result<Self, File> {
         if KEPT.fetch_add(1, Ordering::Relaxed) < bound() {
-            Ok(Self(OwnFile::new(file)))
+            Ok(Self(GuardedFile::new(file)))
         } else {
             KEPT.fetch_sub(1, Ordering::Relaxed);
             Err(file)

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, Once, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::hot::recorder::{self, Recorder};
-use crate::os::say::say;
+use crate::os::diagnostics::print_diagnostic;
 use crate::os::sys;
 use crate::worker::background;
 use crate::worker::control::{Control, Reach};
@@ -97,7 +97,7 @@ fn install_hooks(recorder: &Recorder) {
         sys::install_signal_handlers(recorder.config.exit_timeout.saturating_add(LATEST));
     }
     if recorder.config.on_sigusr2.is_some() && !sys::count_user_signals() {
-        say("the program handles SIGUSR2 itself, so it changes nothing of the recording");
+        print_diagnostic("the program handles SIGUSR2 itself, so it changes nothing of the recording");
     }
     sys::install_process_hooks(at_exit, in_child);
 }
@@ -150,5 +150,5 @@ fn say_panic(info: &PanicHookInfo<'_>) {
     let text = payload.downcast_ref::<&str>().copied();
     let why =
         text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no text says why");
-    say(format!("the background thread has panicked{place}: {why}"));
+    print_diagnostic(format!("the background thread has panicked{place}: {why}"));
 }

@@ -2,7 +2,7 @@
 //! words on the hot path and read back by the background thread, which also looks up the names of fields that
 //! the callsite declares. Bounded in number and size; nothing is formatted here.
 
-use crate::shared::word::Word;
+use crate::shared::relaxed::RelaxedU64;
 
 /// Longest text kept of a field or event, in bytes.
 pub(crate) const MAX_TEXT_BYTES: usize = 256;
@@ -156,7 +156,7 @@ pub(crate) struct Attrs {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Before<'a> {
     pub entries: u16,
-    pub words: &'a [Word],
+    pub words: &'a [RelaxedU64],
 }
 
 impl Attrs {
@@ -204,7 +204,7 @@ impl Attrs {
     /// Drops what was replaced, or else the newest entry, whose words begin at this one.
     #[cold]
     fn make_room(&mut self, before: Before<'_>, newest: usize) {
-        let elsewhere: Vec<u64> = before.words.iter().map(Word::get).collect();
+        let elsewhere: Vec<u64> = before.words.iter().map(RelaxedU64::get).collect();
         let words = std::mem::take(&mut self.words);
         let (older, last) = words.split_at(newest);
         let mut names: Vec<Option<Name<'_>>> = split(&elsewhere).chain(split(older)).map(Name::of).collect();
@@ -343,7 +343,7 @@ pub(crate) struct Declared<'a>(pub usize, pub FieldValue<'a>);
 impl Declared<'_> {
     /// Writes its words to the first places of `free`, if they fit; how many there are.
     #[inline(always)]
-    pub(crate) fn write(self, free: &[Word]) -> Option<usize> {
+    pub(crate) fn write(self, free: &[RelaxedU64]) -> Option<usize> {
         match scalar(self.1) {
             Ok((tag, bits)) => {
                 let [head, value, ..] = free else { return None };

@@ -7,9 +7,9 @@ use stepscope_core::LossReason;
 
 use crate::shared::aggregate::Aggregates;
 use crate::shared::lock::lock;
-use crate::shared::overwrite::Seen;
+use crate::shared::overwritten::OverwrittenRecords;
 use crate::shared::ring::Ring;
-use crate::shared::work::Work;
+use crate::shared::step_work::Work;
 
 /// What the background thread sees of a recording thread.
 #[derive(Debug)]
@@ -27,7 +27,7 @@ pub(crate) struct ThreadShared {
     pub id: u64,
     pub name: String,
     /// Of the background thread, where the ring overwrites.
-    pub seen: Mutex<Seen>,
+    pub seen: Mutex<OverwrittenRecords>,
     /// The thread has ended: what the ring holds is the last of it.
     pub retired: AtomicBool,
 }

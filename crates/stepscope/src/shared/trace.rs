@@ -8,9 +8,9 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use stepscope_core::{Mode, SectionKind, identity::TraceId};
 
-use crate::shared::chunk;
+use crate::shared::lazy_chunk;
 use crate::shared::record::{SectionRecord, id_from};
-use crate::shared::word::Word;
+use crate::shared::relaxed::RelaxedU64;
 
 /// A trace in the table: its generation, and its place there plus 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,14 +91,14 @@ pub(crate) struct TraceState {
     /// Of a run's trace: those that have ended. A run can end, by a signal, before the epoch in it.
     ended: AtomicU32,
     /// Written before anybody else knows the trace.
-    id: [Word; 2],
-    root_thread: Word,
+    id: [RelaxedU64; 2],
+    root_thread: RelaxedU64,
     /// Records of it that its root's thread has written, where that is counted.
-    written: Word,
-    step: Word,
-    epoch: Word,
+    written: RelaxedU64,
+    step: RelaxedU64,
+    epoch: RelaxedU64,
     /// Root's kind, mode, [`HAS_STEP`], [`HAS_EPOCH`], [`ROOT_LEAVES`].
-    bits: Word,
+    bits: RelaxedU64,
     /// For a trace that continues a full one.
     announcement: Mutex<Announcement>,
 }
@@ -178,7 +178,7 @@ impl TraceState {
     /// The id as two words, the first one first.
     #[inline]
     pub(crate) fn id_words(&self) -> [u64; 2] {
-        self.id.each_ref().map(Word::get)
+        self.id.each_ref().map(RelaxedU64::get)
     }
 
     #[inline]
@@ -438,7 +438,7 @@ impl TracePool {
             Some(index) => index,
             None => table.take_place()?,
         };
-        chunk::made(table.chunks.get(index as usize / CHUNK)?)?;
+        lazy_chunk::get_or_make(table.chunks.get(index as usize / CHUNK)?)?;
         let trace = TraceRef::new(index, 0);
         let generation = table.get(trace)?.start(about);
         Some(TraceRef::new(index, generation))

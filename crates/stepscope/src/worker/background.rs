@@ -12,28 +12,28 @@ use stepscope_core::LossReason;
 use crate::export::Sink;
 use crate::export::directory::DirectorySink;
 use crate::export::encode::Context;
-use crate::export::handover::HandoverSink;
+use crate::export::exporter_sink::ExporterSink;
 #[cfg(feature = "http")]
 use crate::export::http::HttpSink;
 use crate::export::known_callsite::Known;
-use crate::export::names::ThreadNames;
 use crate::export::publish::Snapshot;
+use crate::export::thread_names::ThreadNames;
 use crate::hot::budget::Measured;
 use crate::hot::rate::SHARE_INTERVAL;
 use crate::hot::recorder::Recorder;
-use crate::hot::sieve::Sieve;
+use crate::hot::span_filter::SpanFilter;
 use crate::hot::thread;
-use crate::os::caught::caught;
+use crate::os::catch_panic::catch_panic;
 use crate::os::clock::now_ns;
+use crate::os::diagnostics::print_diagnostic;
 use crate::os::memory;
-use crate::os::say::say;
 use crate::os::sys;
 use crate::os::ticks::Keeper;
 use crate::shared::attrs;
 use crate::shared::record::SectionRecord;
 use crate::shared::thread_shared::ThreadShared;
+use crate::worker::capture_requests::CaptureRequests;
 use crate::worker::control::{Control, Flushed, Reach, deadline};
-use crate::worker::demand::Demands;
 
 /// Name of the background thread.
 pub(crate) const THREAD_NAME: &str = "stepscope";
@@ -57,7 +57,7 @@ pub(crate) struct Sinks {
     pub directory: Option<DirectorySink>,
     #[cfg(feature = "http")]
     pub http: Option<HttpSink>,
-    pub handover: Option<HandoverSink>,
+    pub handover: Option<ExporterSink>,
     /// In place of those that could not be set up.
     pub unusable: Vec<Box<dyn Sink + Send>>,
 }
@@ -110,7 +110,7 @@ struct Worker {
     thread_names: ThreadNames,
     callsites: Vec<Known>,
     cpus: Option<u64>,
-    demands: Demands,
+    capture_requests: CaptureRequests,
     /// When the bound in a second was last shared out.
     shared: Instant,
     /// Records so far.
@@ -148,12 +148,12 @@ pub(crate) fn is_background() -> bool {
 
 /// Whether `f` came to its end without a panic.
 fn is_well(f: impl FnOnce()) -> bool {
-    caught(f).is_some()
+    catch_panic(f).is_some()
 }
 
 impl Worker {
     fn new(recorder: Arc<Recorder>, sinks: Sinks) -> Self {
-        let demands = Demands::new(sinks.directory.as_ref().map(DirectorySink::path));
+        let capture_requests = CaptureRequests::new(sinks.directory.as_ref().map(DirectorySink::path));
         Self {
             recorder,
             sinks,
@@ -161,7 +161,7 @@ impl Worker {
             thread_names: ThreadNames::default(),
             callsites: Vec::new(),
             cpus: std::thread::available_parallelism().ok().map(|cpus| cpus.get() as u64),
-            demands,
+            capture_requests,
             shared: Instant::now(),
             taken: 0,
             words: Vec::new(),
@@ -205,7 +205,7 @@ impl Worker {
             let is_asked = flushing.iter().any(|flush| flush.marks == UNKNOWN);
             let recorder = Arc::clone(&self.recorder);
             let config = &recorder.config;
-            self.demands.answer_signals(&recorder);
+            self.capture_requests.answer_signals(&recorder);
             let publish_soon = recorder.publish_soon.swap(false, Ordering::Relaxed);
             if publish_soon || published.elapsed() >= config.aggregate_interval {
                 published = Instant::now();
@@ -216,7 +216,7 @@ impl Worker {
             }
             if is_asked || flushed.elapsed() >= config.flush_interval {
                 flushed = Instant::now();
-                self.demands.answer_file(&recorder);
+                self.capture_requests.answer_file(&recorder);
                 self.with_context(|sinks, context| {
                     sinks.each(|sink| if is_asked { sink.flush_all(context) } else { sink.flush(context) });
                 });
@@ -256,13 +256,13 @@ impl Worker {
 
     /// Shares out the bound in a second, when it is time.
     fn share(&mut self) {
-        let Some(rate) = self.recorder.sieve.as_ref().and_then(Sieve::rate) else { return };
+        let Some(rate) = self.recorder.span_filter.as_ref().and_then(SpanFilter::rate) else { return };
         let since = self.shared.elapsed();
         if since >= SHARE_INTERVAL {
             self.shared = Instant::now();
             rate.measure(|| Measured {
                 now_ns: now_ns(),
-                step_ns: self.recorder.roster.step_ns(),
+                step_ns: self.recorder.thread_registry.step_ns(),
                 cpu_ns: sys::thread_cpu_ns(),
                 taken: self.taken,
             });
@@ -332,7 +332,7 @@ impl Worker {
     /// without a pause makes them faster than they are taken. Looks now and then whether that `is_over`: then the rest is left.
     fn drain(&mut self, is_over: impl Fn() -> bool) -> Drained {
         let known = self.threads.len();
-        self.recorder.roster.take_fresh(&mut self.threads);
+        self.recorder.thread_registry.take_fresh(&mut self.threads);
         for thread in self.threads.get(known..).unwrap_or_default() {
             self.thread_names.begin(thread.id, &thread.name);
         }
@@ -379,16 +379,16 @@ impl Worker {
 
     /// Keeps the sums of a thread that has ended; its name stays known for spans that end elsewhere.
     fn retire(&mut self, thread: &Arc<ThreadShared>) {
-        self.recorder.roster.end(thread);
+        self.recorder.thread_registry.end(thread);
         self.thread_names.end(thread.id);
     }
 
     fn snapshot(&mut self, is_full: bool) -> Snapshot {
         let mut missed = Vec::new();
         let mut snapshot = Snapshot { time_ns: now_ns(), is_full, ..Snapshot::default() };
-        let (departed, threads) = self.recorder.roster.read();
-        snapshot.sums.clone_from(&departed.sums);
-        let mut tally = departed.tally;
+        let (ended_threads, threads) = self.recorder.thread_registry.read();
+        snapshot.sums.clone_from(&ended_threads.sums);
+        let mut tally = ended_threads.tally;
         self.recorder.add_losses(&mut tally);
         for thread in &threads {
             tally.add(thread);
@@ -460,7 +460,7 @@ impl Worker {
     /// The thread has panicked. Nothing leaves any more: what was taken is written where that still goes, and everything
     /// else, what ends later, too, is lost and counted. Sums go on, on the threads themselves.
     fn die(&mut self, control: &Control) {
-        say(
+        print_diagnostic(
             "nothing is written or sent any more, because of this panic of its own; spans are counted as lost",
         );
         let recorder = Arc::clone(&self.recorder);

@@ -2,5 +2,5 @@
 //! and where they go is in `export`.
 
 pub(crate) mod background;
+pub(crate) mod capture_requests;
 pub(crate) mod control;
-pub(crate) mod demand;

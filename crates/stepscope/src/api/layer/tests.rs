@@ -15,7 +15,7 @@ use crate::config::filter::Filter;
 use crate::context::identity::{Given, Identity};
 use crate::hot::recorder;
 use crate::os::clock::told;
-use crate::shared::roster::Tally;
+use crate::shared::thread_registry::Tally;
 
 /// Durations of one path, and the time in it without what was entered inside.
 #[derive(Debug, Default)]
@@ -207,7 +207,7 @@ fn sums_are_those_of_another_recorder_whatever_leaves() {
         });
         compare(&recorder, filter);
         let mut tally = Tally::default();
-        recorder.roster.read().1.iter().for_each(|thread| tally.add(thread));
+        recorder.thread_registry.read().1.iter().for_each(|thread| tally.add(thread));
         let lost = |reason: LossReason| tally.lost[reason as usize];
         // Spans were left out, and nobody took any out of the ring.
         let left_out = lost(LossReason::SampledOut) + lost(LossReason::Filtered);

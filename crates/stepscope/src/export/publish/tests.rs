@@ -4,7 +4,7 @@ use super::*;
 use crate::config::{Config, Format};
 use crate::context::identity::{Given, Identity};
 use crate::export::message::{Encoder, Message, with_encoder};
-use crate::export::names::ThreadNames;
+use crate::export::thread_names::ThreadNames;
 use crate::hot::open::Spec;
 use crate::shared::callsite::{Callsite, Source};
 

@@ -13,7 +13,7 @@ fn open() -> Open {
 
 /// All entries as they would leave.
 fn entries(open: &Open) -> Vec<(String, f64)> {
-    let mut words: Vec<u64> = open.words().iter().map(Word::get).collect();
+    let mut words: Vec<u64> = open.words().iter().map(RelaxedU64::get).collect();
     words.extend(open.rest().attrs.words());
     let mut bytes = Vec::new();
     crate::shared::attrs::unpack(&words, &mut bytes);
@@ -82,7 +82,7 @@ fn declared_fields_are_as_any_others() {
         one.push_declared(number, values[number % 5]);
         other.push(true, Declared(number, values[number % 5]));
     }
-    let words = |open: &Open| -> Vec<u64> { open.words().iter().map(Word::get).collect() };
+    let words = |open: &Open| -> Vec<u64> { open.words().iter().map(RelaxedU64::get).collect() };
     assert_eq!(words(&one), words(&other));
     assert_eq!(one.rest().attrs.words(), other.rest().attrs.words());
     assert!(!one.rest().attrs.words().is_empty());

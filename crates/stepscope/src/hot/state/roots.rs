@@ -6,7 +6,7 @@ use stepscope_core::{Mode, PathId, SectionKind, attr};
 
 use super::{ThreadState, collapsed_bits, find_open};
 use crate::hot::open::{Open, Parent, Spec, Start, flag};
-use crate::hot::places::Place;
+use crate::hot::path_cache::Place;
 use crate::hot::thread;
 use crate::os::clock::now_ns;
 use crate::shared::attrs::Entry;
@@ -48,7 +48,7 @@ impl ThreadState {
         }
         self.begin_in(open, place, spec, trace, flags);
         if kind == SectionKind::Step
-            && let Some(waited_ns) = self.input.take(about.mode, self.around())
+            && let Some(waited_ns) = self.batch_waits.take(about.mode, self.around())
         {
             open.push(true, Entry::Own(attr::INPUT_BEFORE_NS, waited_ns.into()));
         }

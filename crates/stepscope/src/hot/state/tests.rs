@@ -167,7 +167,7 @@ fn what_is_never_left_is_bounded_and_what_has_no_room_is_counted() {
         assert!(!state.leave(OUTER));
         state.finish(open);
         let lost = |state: &ThreadState| {
-            let mut tally = crate::shared::roster::Tally::default();
+            let mut tally = crate::shared::thread_registry::Tally::default();
             state.recorder.add_losses(&mut tally);
             tally.lost[LossReason::OpenSpans as usize]
         };

@@ -89,7 +89,7 @@ fn texts_of_every_length_are_whole_and_end_in_zeros() {
     for len in 0..=text.len() {
         let mut expected = text.as_bytes()[..len].to_vec();
         expected.resize(len.next_multiple_of(8), 0);
-        let words: [Word; 4] = std::array::from_fn(|_| Word::default());
+        let words: [RelaxedU64; 4] = std::array::from_fn(|_| RelaxedU64::default());
         let count = Declared(2, FieldValue::Str(&text[..len])).write(&words).unwrap();
         let found: Vec<u8> = words[1..count].iter().flat_map(|word| word.get().to_le_bytes()).collect();
         assert_eq!((found, words[0].get()), (expected, 0x85 | 2 << 16 | (len as u64) << 32));
@@ -118,7 +118,7 @@ fn what_is_told_again_takes_the_place_of_what_was_told_before() {
             if before < first {
                 before += 1;
                 let put = |word| {
-                    let slot = Word::default();
+                    let slot = RelaxedU64::default();
                     slot.set(word);
                     words.push(slot);
                 };
@@ -155,7 +155,7 @@ fn what_is_told_again_takes_the_place_of_what_was_told_before() {
         let declared: Vec<&'static str> =
             declared.into_iter().map(|name| &*Box::leak(name.into_boxed_str())).collect();
         let mut bytes = Vec::new();
-        let all: Vec<u64> = words.iter().map(Word::get).chain(attrs.words().iter().copied()).collect();
+        let all: Vec<u64> = words.iter().map(RelaxedU64::get).chain(attrs.words().iter().copied()).collect();
         unpack(&all, &mut bytes);
         // The last of each name.
         let mut found = std::collections::BTreeMap::new();

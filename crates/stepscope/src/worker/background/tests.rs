@@ -100,7 +100,7 @@ fn print(when: &str, recorder: &Recorder) {
     for &(name, exported, lost) in &spans.sinks {
         println!("= {when}.{name}.exported {exported}\n= {when}.{name}.lost {lost}");
     }
-    println!("= {when}.threads {}", recorder.roster.read().1.len());
+    println!("= {when}.threads {}", recorder.thread_registry.read().1.len());
 }
 
 /// The process whose thread dies.
@@ -115,7 +115,7 @@ fn live(directory: &std::path::Path) {
         directory: Some(DirectorySink::create(directory, Format::Protobuf, 1 << 30).unwrap()),
         #[cfg(feature = "http")]
         http: None,
-        handover: Some(HandoverSink::create(Box::new(Slow::default())).unwrap()),
+        handover: Some(ExporterSink::create(Box::new(Slow::default())).unwrap()),
         unusable: vec![Box::new(Faulty::default())],
     };
     // Takes connections, by the system, and answers nothing.
@@ -129,7 +129,7 @@ fn live(directory: &std::path::Path) {
     }
     sinks
         .unusable
-        .push(Box::new(crate::export::unusable::UnusableSink::new("nowhere", LossReason::WriteFailed)));
+        .push(Box::new(crate::export::unusable_sink::UnusableSink::new("nowhere", LossReason::WriteFailed)));
     exit::hook_panics(&recorder);
     start(Arc::clone(&recorder), sinks, Arc::clone(&control)).unwrap();
     let guard = Guard::new(Arc::clone(&recorder), Arc::clone(&control), None);
@@ -150,7 +150,7 @@ fn live(directory: &std::path::Path) {
     // It is dead when this is answered, long before time is up.
     assert_eq!(control.flush(LONG, Reach::Written), Flushed::TimedOut);
     // Who waits is told before the thread has ended, and parts with what it recorded itself.
-    while recorder.roster.read().1.len() > 1 {
+    while recorder.thread_registry.read().1.len() > 1 {
         std::thread::yield_now();
     }
     print("death", &recorder);

@@ -32,7 +32,7 @@ type Key = (PathId, usize);
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Places {
+pub(crate) struct PathCache {
     /// The one used last of those with the same hash.
     near: Box<[(Key, Place)]>,
     all: HashMap<Key, Place, BuildHasherDefault<PairHasher>>,
@@ -47,7 +47,7 @@ const MAX_PLACES: usize = 8_192;
 const NONE: (Key, Place) =
     ((PathId::ROOT, 0), Place { path: PathId::ROOT, callsite: 0, fit: Fit::Special, one_in: 1 });
 
-impl Default for Places {
+impl Default for PathCache {
     fn default() -> Self {
         Self { near: vec![NONE; NEAR].into_boxed_slice(), all: HashMap::default() }
     }
@@ -59,7 +59,7 @@ fn near_index((parent, address): Key) -> usize {
     ((address >> 3) ^ ((address & 1) << 7) ^ (parent.0 as usize).wrapping_mul(0x9e5)) % NEAR
 }
 
-impl Places {
+impl PathCache {
     /// The place inside of `parent` for the callsite at `address`, of which `find` knows if this thread does not.
     #[inline]
     pub(crate) fn get(&mut self, parent: PathId, address: usize, find: impl FnOnce() -> Place) -> Place {
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn places_that_share_an_entry_are_told_apart() {
-        let mut places = Places::default();
+        let mut places = PathCache::default();
         let place =
             |number: u32| Place { path: PathId(number), callsite: number + 1, fit: Fit::Plain, one_in: 1 };
         for round in 0..3 {

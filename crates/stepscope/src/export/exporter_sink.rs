@@ -13,7 +13,7 @@ use super::publish::Snapshot;
 use super::{Sink, warn_once};
 use crate::config::Format;
 use crate::export::exporter::{Exported, Exporter};
-use crate::os::caught::caught;
+use crate::os::catch_panic::catch_panic;
 use crate::shared::lock::lock;
 use crate::shared::record::SectionRecord;
 use crate::shared::sink_counts::SinkCounts;
@@ -57,7 +57,7 @@ struct Shared {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct HandoverSink {
+pub(crate) struct ExporterSink {
     shared: Arc<Shared>,
     traces: Message,
     last: u64,
@@ -65,7 +65,7 @@ pub(crate) struct HandoverSink {
     warned_end: bool,
 }
 
-impl HandoverSink {
+impl ExporterSink {
     pub(crate) fn create(exporter: Box<dyn Exporter>) -> std::io::Result<Self> {
         let shared = Arc::<Shared>::default();
         let theirs = Arc::clone(&shared);
@@ -174,7 +174,7 @@ impl Shared {
         let mut warned = false;
         while let Some(batch) = self.take() {
             let export = || exporter.export(&batch.request, batch.spans);
-            let exported = caught(export).unwrap_or_else(|| Exported::Unknown("it panicked".into()));
+            let exported = catch_panic(export).unwrap_or_else(|| Exported::Unknown("it panicked".into()));
             let why = self.settle(batch.spans, exported);
             if let Some(why) = why {
                 let text = format!(
@@ -183,9 +183,9 @@ impl Shared {
                 warn_once(&mut warned, &text);
             }
         }
-        caught(|| exporter.shutdown());
+        catch_panic(|| exporter.shutdown());
         // How it is dropped is the program's, too.
-        caught(|| drop(exporter));
+        catch_panic(|| drop(exporter));
         lock(&self.state).has_ended = true;
         self.changed.notify_all();
     }
@@ -209,7 +209,7 @@ impl Shared {
     }
 }
 
-impl Sink for HandoverSink {
+impl Sink for ExporterSink {
     fn name(&self) -> &'static str {
         NAME
     }

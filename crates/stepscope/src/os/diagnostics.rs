@@ -7,7 +7,7 @@ use crate::os::sys;
 
 /// Says one line. Where nobody can hear it (a closed pipe, one that nobody reads, a full disk), it is not said: that is no
 /// reason to end a training, as `eprintln!` would by its panic, nor to wait.
-pub(crate) fn say(text: impl Display) {
+pub(crate) fn print_diagnostic(text: impl Display) {
     // In one piece, so that the lines of several processes stay whole.
     sys::write_to_stderr(line(&text.to_string()).as_bytes());
 }

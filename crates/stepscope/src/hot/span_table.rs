@@ -6,8 +6,8 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering, fence};
 
-use crate::hot::key;
 use crate::hot::open::{Open, Parent};
+use crate::hot::span_key;
 use crate::os::sys::{Zeroed, zeroed};
 
 /// Open spans at once, at most. The last few in a hundred slots are not found by every span.
@@ -149,7 +149,7 @@ impl SpanTable {
     /// [released](Self::release). For somebody who has a handle of that span.
     pub(crate) fn keep(&self, id: u64) -> Option<usize> {
         let (slot, open) = self.find_slot(id)?;
-        open.holders.add();
+        open.pending_children.add();
         Some(slot)
     }
 
@@ -158,7 +158,7 @@ impl SpanTable {
     #[inline]
     pub(crate) fn end(&self, id: u64) -> Option<(usize, &Open)> {
         let (slot, open) = self.find_slot(id)?;
-        (open.holders.are_none() || self.detach(slot, open)).then_some((slot, open))
+        (open.pending_children.are_none() || self.detach(slot, open)).then_some((slot, open))
     }
 
     /// Whether the record of a span that has ended ends now. If not, nobody finds it by the span's id any more, which may
@@ -166,16 +166,16 @@ impl SpanTable {
     #[cold]
     fn detach(&self, slot: usize, open: &Open) -> bool {
         if let Some(key) = self.keys.get(index_of(slot)) {
-            key.store(key::DETACHED, Ordering::Release);
+            key.store(span_key::DETACHED, Ordering::Release);
         }
-        open.holders.end()
+        open.pending_children.end()
     }
 
     /// Nobody keeps the record in this slot as the caller has: if it ends with that, it is the caller's, as in
     /// [`end`](Self::end).
     pub(crate) fn release(&self, slot: usize) -> Option<(usize, &Open)> {
         let open = self.at(slot)?;
-        open.holders.release().then_some((slot, open))
+        open.pending_children.release().then_some((slot, open))
     }
 
     /// What children of span `id` need to know, if it is recorded and has not ended.
@@ -319,7 +319,7 @@ mod tests {
         let (id, other) = (registry_id(1, 2, 3), registry_id(1, 2, 4));
         let ended = |is_last: Option<(usize, &Open)>| {
             let Some((slot, open)) = is_last else { return 0 };
-            assert!(open.holders.are_none());
+            assert!(open.pending_children.are_none());
             open.fold_rest();
             assert_eq!(u64::from(open.total().enters), HOLDERS, "it ends behind all that was put into it");
             table.free(slot);

@@ -20,7 +20,7 @@ struct Wait {
 
 /// The waits of a thread, in no step, since its last step began.
 #[derive(Debug, Default)]
-pub(crate) struct Input {
+pub(crate) struct BatchWaits {
     /// The section that they are in: waits in others were for no step.
     around: u64,
     /// The first `count` are there.
@@ -30,7 +30,7 @@ pub(crate) struct Input {
     pub(crate) is_waiting: bool,
 }
 
-impl Input {
+impl BatchWaits {
     fn waits(&mut self) -> &mut [Wait] {
         self.waits.get_mut(..self.count).unwrap_or_default()
     }
@@ -95,11 +95,11 @@ impl Input {
 mod tests {
     use stepscope_core::Mode;
 
-    use super::{Input, SOURCES};
+    use super::{BatchWaits, SOURCES};
 
     #[test]
     fn more_sources_than_are_told_apart_are_all_summed() {
-        let mut input = Input::default();
+        let mut input = BatchWaits::default();
         let count = SOURCES as u64 + 3;
         (1..=count).for_each(|source| input.add(source, None, 7, 10));
         assert_eq!(input.take(Mode::Train, 7), Some(10 * count));

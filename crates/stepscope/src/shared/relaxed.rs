@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// See the module. Who may write, and what orders a reader behind it, is said where it is used.
 #[derive(Debug, Default)]
-pub(crate) struct Word(AtomicU64);
+pub(crate) struct RelaxedU64(AtomicU64);
 
-impl Word {
+impl RelaxedU64 {
     #[inline]
     pub(crate) fn get(&self) -> u64 {
         self.0.load(Ordering::Relaxed)

@@ -10,7 +10,7 @@ use tracing::field::{Field, Visit};
 
 use crate::config::Config;
 use crate::hot::open::{Open, Spec};
-use crate::os::caught::caught;
+use crate::os::catch_panic::catch_panic;
 use crate::shared::attrs::{Declared, Entry, FieldValue, MAX_TEXT_BYTES};
 
 /// Fields that say something of their section, beside those that start with [`attr::VALUE_PREFIX`].
@@ -255,7 +255,7 @@ fn format_bounded(value: &dyn fmt::Debug) -> String {
 
     let mut text = Bounded(String::new());
     // What there was before an error or a panic stays.
-    caught(|| write!(text, "{value:?}"));
+    catch_panic(|| write!(text, "{value:?}"));
     crate::shared::attrs::truncate(&text.0).to_owned()
 }
 

@@ -3,8 +3,8 @@
 use super::*;
 use crate::config::Config;
 use crate::context::identity::{Given, Identity};
-use crate::export::names::ThreadNames;
 use crate::export::publish::Publisher;
+use crate::export::thread_names::ThreadNames;
 use crate::hot::open::Spec;
 use crate::hot::recorder::Recorder;
 use crate::shared::callsite::{Callsite, Source};

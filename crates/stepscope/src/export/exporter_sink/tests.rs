@@ -62,7 +62,7 @@ impl Exporter for Hangs {
 fn what_is_under_way_at_the_end_is_in_doubt_and_counted_once() {
     let (says, hears) = std::sync::mpsc::sync_channel(4);
     let (goes_on, told) = std::sync::mpsc::sync_channel::<()>(1);
-    let mut sink = HandoverSink::create(Box::new(Hangs(says, told, 0))).unwrap();
+    let mut sink = ExporterSink::create(Box::new(Hangs(says, told, 0))).unwrap();
     for number in 1..=3 {
         sink.shared.put(batch(number, 1));
     }
@@ -104,7 +104,7 @@ impl Drop for Panics {
 
 #[test]
 fn nobody_waits_for_an_exporter_that_panics_at_the_end() {
-    let mut sink = HandoverSink::create(Box::new(Panics)).unwrap();
+    let mut sink = ExporterSink::create(Box::new(Panics)).unwrap();
     sink.shared.put(batch(1, 1));
     sink.end(Instant::now() + std::time::Duration::from_secs(60));
     assert!(lock(&sink.shared.state).has_ended);

@@ -11,7 +11,7 @@ const MAX_KEPT: usize = 32;
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Stray(Mutex<Kept>);
+pub(crate) struct OrphanEvents(Mutex<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
@@ -19,7 +19,7 @@ struct Kept {
     more: u16,
 }
 
-impl Stray {
+impl OrphanEvents {
     /// Takes the event of this time with this message.
     #[cold]
     pub(crate) fn keep(&self, time_ns: u64, is_error: bool, text: String) {

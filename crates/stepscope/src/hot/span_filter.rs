@@ -8,7 +8,7 @@ use stepscope_core::PathId;
 use crate::config::filter::Filter;
 use crate::hot::budget::Budget;
 use crate::hot::open::flag;
-use crate::hot::places::Place;
+use crate::hot::path_cache::Place;
 use crate::hot::rate::{Rate, is_turn};
 use crate::os::clock::now_ns;
 use crate::shared::aggregate::MAX_PATHS;
@@ -16,7 +16,7 @@ use crate::shared::callsite::Source;
 
 /// A filter at work.
 #[derive(Debug)]
-pub(crate) struct Sieve {
+pub(crate) struct SpanFilter {
     filter: Filter,
     min_duration_ns: u64,
     min_memory_bytes: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Sieve {
     rate: Option<Rate>,
 }
 
-impl Sieve {
+impl SpanFilter {
     /// `None` for a filter that lets everything pass.
     pub(crate) fn new(filter: &Filter) -> Option<Self> {
         let (min_duration, min_memory_bytes) = filter.bounds_of_size();
@@ -102,13 +102,13 @@ impl Sieve {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hot::places::Fit;
+    use crate::hot::path_cache::Fit;
     use crate::shared::callsite::Callsite;
 
     #[test]
     fn what_is_below_all_bounds_is_small() {
         let is_small = |text: &str, duration_ns, bytes| {
-            Sieve::new(&text.parse().unwrap()).unwrap().is_small(duration_ns, bytes)
+            SpanFilter::new(&text.parse().unwrap()).unwrap().is_small(duration_ns, bytes)
         };
         assert!(is_small("min=1us", 999, Some(u64::MAX)) && !is_small("min=1us", 1_000, Some(0)));
         assert!(is_small("memory=1KiB", u64::MAX, Some(1_023)) && !is_small("memory=1KiB", 0, Some(1_024)));
@@ -122,10 +122,11 @@ mod tests {
     #[test]
     fn what_is_inside_of_a_sampled_section_is_not_sampled_again() {
         static SOME: Callsite = Callsite::new("some", None, "here", "", 0, &[]);
-        let sieve =
-            Sieve::new(&"sample=100,sample:hot=1000,sample:odd=140,name=tiny".parse().unwrap()).unwrap();
-        let one_in =
-            |path, around, name| sieve.one_in(PathId(path), PathId(around), Source::Section(&SOME), name, 3);
+        let span_filter =
+            SpanFilter::new(&"sample=100,sample:hot=1000,sample:odd=140,name=tiny".parse().unwrap()).unwrap();
+        let one_in = |path, around, name| {
+            span_filter.one_in(PathId(path), PathId(around), Source::Section(&SOME), name, 3)
+        };
         assert_eq!((one_in(2, 1, "layer"), one_in(3, 2, "matmul"), one_in(4, 3, "pack")), (100, 1, 1));
         assert_eq!((one_in(5, 4, "hot"), one_in(6, 5, "matmul"), one_in(7, 5, "tiny")), (10, 1, 0));
         // To the nearest; and of the same path, again and again.
@@ -135,14 +136,14 @@ mod tests {
 
     #[test]
     fn the_first_and_every_nth_of_a_path_leave() {
-        let sieve = Sieve::new(&Filter::new().sample(4)).unwrap();
+        let span_filter = SpanFilter::new(&Filter::new().sample(4)).unwrap();
         let place = |path| Place { path: PathId(path), callsite: 0, fit: Fit::Plain, one_in: 4 };
         for number in 0..40 {
             let expected = if number % 4 == 0 { flag::EXPORTED } else { flag::BY_SAMPLING };
-            assert_eq!(sieve.leaving(place(2)), expected, "{number}");
+            assert_eq!(span_filter.leaving(place(2)), expected, "{number}");
         }
-        assert_eq!(sieve.leaving(place(3)), flag::EXPORTED);
-        let counters = |text: &str| Sieve::new(&text.parse().unwrap()).unwrap().seen.len();
+        assert_eq!(span_filter.leaving(place(3)), flag::EXPORTED);
+        let counters = |text: &str| SpanFilter::new(&text.parse().unwrap()).unwrap().seen.len();
         assert_eq!(counters("rate=100,min=1us,sample:hot=1"), 0, "nothing is sampled");
         assert_eq!(counters("sample:hot=2"), MAX_PATHS);
     }

@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// What `f` gives; `None` where it panics.
-pub(crate) fn caught<R>(f: impl FnOnce() -> R) -> Option<R> {
+pub(crate) fn catch_panic<R>(f: impl FnOnce() -> R) -> Option<R> {
     let panicked = match catch_unwind(AssertUnwindSafe(f)) {
         Ok(given) => return Some(given),
         Err(payload) => catch_unwind(AssertUnwindSafe(|| drop(payload))),
@@ -30,8 +30,8 @@ mod tests {
 
     #[test]
     fn a_panic_whose_payload_panics_ends_here() {
-        assert_eq!(caught(|| 3), Some(3));
-        assert_eq!(caught(|| panic!("a text")), None::<()>);
-        assert_eq!(caught(|| panic_any(Bomb(0))), None::<()>);
+        assert_eq!(catch_panic(|| 3), Some(3));
+        assert_eq!(catch_panic(|| panic!("a text")), None::<()>);
+        assert_eq!(catch_panic(|| panic_any(Bomb(0))), None::<()>);
     }
 }

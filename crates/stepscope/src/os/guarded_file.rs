@@ -40,7 +40,7 @@ pub(crate) fn beyond_standard(file: File) -> io::Result<File> {
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct OwnFile {
+pub(crate) struct GuardedFile {
     /// There until it goes.
     file: Option<File>,
     id: Option<Id>,
@@ -48,7 +48,7 @@ pub(crate) struct OwnFile {
     is_nameless: bool,
 }
 
-impl OwnFile {
+impl GuardedFile {
     pub(crate) fn new(file: File) -> Self {
         let (id, names) = place(&file).unzip();
         Self { file: Some(file), id, is_nameless: names == Some(0) }
@@ -94,7 +94,7 @@ impl OwnFile {
     }
 }
 
-impl Drop for OwnFile {
+impl Drop for GuardedFile {
     fn drop(&mut self) {
         if !self.is_ours()
             && let Some(file) = self.file.take()
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    fn append(file: &mut OwnFile, bytes: &[u8], len: u64) -> io::Result<()> {
+    fn append(file: &mut GuardedFile, bytes: &[u8], len: u64) -> io::Result<()> {
         file.append(&mut [IoSlice::new(bytes)], len)
     }
 
@@ -135,7 +135,7 @@ mod tests {
     fn a_file_without_a_name_is_told_from_one_that_is_another() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("ours");
-        let mut file = OwnFile::new(File::create_new(&path).unwrap());
+        let mut file = GuardedFile::new(File::create_new(&path).unwrap());
         append(&mut file, b"more", 0).unwrap();
         assert!(file.is_ours() && !file.is_deleted());
         fs::remove_file(&path).unwrap();
@@ -154,14 +154,14 @@ mod tests {
         let path = directory.path().join("theirs");
         let file = File::create_new(&path).unwrap();
         fs::remove_file(&path).unwrap();
-        let ours = OwnFile::new(file);
+        let ours = GuardedFile::new(file);
         assert!(ours.is_ours() && ours.is_deleted());
         // As where the program had closed it, and a file of its own has got its descriptor and its place, on a file system that does
         // not say when it was made.
         let theirs = File::create_new(&path).unwrap();
         let id = place(&theirs).map(|(id, _)| id);
         let number = theirs.as_raw_fd();
-        let taken = OwnFile { file: Some(theirs), id, is_nameless: ours.is_nameless };
+        let taken = GuardedFile { file: Some(theirs), id, is_nameless: ours.is_nameless };
         assert!(!taken.is_ours() && !taken.is_deleted());
         drop(taken);
         assert_eq!(fs::read_link(format!("/proc/self/fd/{number}")).unwrap(), path);
@@ -173,7 +173,7 @@ mod tests {
         let path = directory.path().join("ours");
         let file = File::create_new(&path).unwrap();
         let mut theirs = file.try_clone().unwrap();
-        let mut ours = OwnFile::new(file);
+        let mut ours = GuardedFile::new(file);
         append(&mut ours, b"whole ", 0).unwrap();
         theirs.write_all(b"theirs").unwrap();
         append(&mut ours, b"and more", 6).unwrap();
@@ -189,7 +189,7 @@ mod tests {
         let number = theirs_file.as_raw_fd();
         // As where the program had closed the descriptor, and its next file has got it.
         let id = place(&file).map(|(id, _)| id);
-        let mut file = OwnFile { file: Some(theirs_file), id, is_nameless: false };
+        let mut file = GuardedFile { file: Some(theirs_file), id, is_nameless: false };
         assert!(append(&mut file, b"more", 0).is_err());
         drop(file);
         assert_eq!(fs::read(&theirs).unwrap(), b"");

@@ -15,9 +15,9 @@ use crate::os::sys;
 /// Longest text of such a file.
 const MAX_TEXT_BYTES: u64 = 256;
 
-/// Where demands come from.
+/// Where requests come from.
 #[derive(Debug)]
-pub(crate) struct Demands {
+pub(crate) struct CaptureRequests {
     file: Option<PathBuf>,
     /// Signals that were answered.
     answered: u32,
@@ -25,7 +25,7 @@ pub(crate) struct Demands {
     has_complained: bool,
 }
 
-impl Demands {
+impl CaptureRequests {
     /// Those of a run that writes to this directory.
     pub(crate) fn new(directory: Option<&Path>) -> Self {
         let file = directory.map(|directory| directory.join(Capture::REQUEST_FILE));
@@ -39,7 +39,9 @@ impl Demands {
         while self.answered != came {
             self.answered = self.answered.wrapping_add(1);
             match what {
-                OnSignal::Capture => recorder.demand(recorder.config.capture.unwrap_or(Capture::steps(10))),
+                OnSignal::Capture => {
+                    recorder.request_capture(recorder.config.capture.unwrap_or(Capture::steps(10)))
+                }
                 OnSignal::RaiseLevel => recorder.set_level(match recorder.level() {
                     Level::Off => Level::Basic,
                     Level::Basic => Level::Detailed,
@@ -67,7 +69,7 @@ impl Demands {
             (Err(error), _) => Err(error.to_string()),
         };
         match asked {
-            Ok(capture) => recorder.demand(capture),
+            Ok(capture) => recorder.request_capture(capture),
             Err(error) => {
                 let text = format!("{} in the run's directory is ignored: {error}", Capture::REQUEST_FILE);
                 crate::export::warn_once(&mut self.has_complained, &text);

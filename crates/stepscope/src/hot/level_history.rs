@@ -13,7 +13,7 @@ const MAX_CHANGES: usize = 256;
 
 /// The level of a run over its time.
 #[derive(Debug)]
-pub(crate) struct Levels {
+pub(crate) struct LevelHistory {
     started_at: Level,
     has_changed: AtomicBool,
     log: Mutex<Log>,
@@ -48,7 +48,7 @@ impl Log {
     }
 }
 
-impl Levels {
+impl LevelHistory {
     pub(crate) fn new(started_at: Level) -> Self {
         let log = Log { lowest_before: started_at, changes: VecDeque::new() };
         Self { started_at, has_changed: AtomicBool::new(false), log: Mutex::new(log) }

@@ -8,7 +8,7 @@ use std::collections::{HashMap, VecDeque};
 use stepscope_core::identity::TraceId;
 use stepscope_core::{Distribution, SectionKind};
 
-use super::keep;
+use super::kept_steps;
 use crate::shared::record::SectionRecord;
 
 /// The first steps of a run are always kept whole: so many.
@@ -227,7 +227,9 @@ impl Thinner {
         let median_ns = self.median_ns;
         let is_overdue = |trace: &Trace| {
             let age_ns = now_ns.saturating_sub(trace.since_ns);
-            trace.is_late && age_ns >= WAIT_NS && median_ns.is_none_or(|median| keep::is_slow(age_ns, median))
+            trace.is_late
+                && age_ns >= WAIT_NS
+                && median_ns.is_none_or(|median| kept_steps::is_slow(age_ns, median))
         };
         let is_due = |trace: &Trace| match &trace.root {
             Some(root) => root.is_late,
@@ -318,9 +320,9 @@ impl Thinner {
     pub(crate) fn keeps(&self, root: &SectionRecord) -> bool {
         let duration_ns = root.end_ns.saturating_sub(root.start_ns);
         let is_slow = root.kind == SectionKind::Step
-            && self.median_ns.is_some_and(|median| keep::is_slow(duration_ns, median));
+            && self.median_ns.is_some_and(|median| kept_steps::is_slow(duration_ns, median));
         is_slow
-            || keep::sampling_bits(&root.trace_id).is_multiple_of(SAMPLE)
+            || kept_steps::sampling_bits(&root.trace_id).is_multiple_of(SAMPLE)
             || self.first_file(&root.trace_id).is_some()
     }
 }

@@ -3,15 +3,15 @@
 
 use crate::shared::sync::atomic::{AtomicU64, Ordering};
 
-/// The span has ended, and its record waits for its holders.
+/// The span has ended, and its record waits for its pending children.
 const ENDED: u64 = 1;
-const HOLDER: u64 = 2;
+const CHILD: u64 = 2;
 
-/// See the module. Nothing is left in here when the record ends, so the next one begins without holders.
+/// See the module. Nothing is left in here when the record ends, so the next one begins without any.
 #[derive(Debug, Default)]
-pub(crate) struct Holders(AtomicU64);
+pub(crate) struct PendingChildren(AtomicU64);
 
-impl Holders {
+impl PendingChildren {
     /// Whether there are none. Once the span has ended none come: to begin inside of it takes a handle of it.
     #[inline]
     pub(crate) fn are_none(&self) -> bool {
@@ -20,19 +20,19 @@ impl Holders {
 
     /// One more, of a span that has not ended.
     pub(crate) fn add(&self) {
-        self.0.fetch_add(HOLDER, Ordering::Relaxed);
+        self.0.fetch_add(CHILD, Ordering::Relaxed);
     }
 
     /// The span has ended: whether its record ends now.
     pub(crate) fn end(&self) -> bool {
-        let ended = |word: u64| Some(if word < HOLDER { 0 } else { word | ENDED });
-        self.update(ended).is_some_and(|before| before < HOLDER)
+        let ended = |word: u64| Some(if word < CHILD { 0 } else { word | ENDED });
+        self.update(ended).is_some_and(|before| before < CHILD)
     }
 
     /// One less: whether the record ends now. (One that was never added is none less.)
     pub(crate) fn release(&self) -> bool {
-        const LAST: u64 = HOLDER | ENDED;
-        let one_less = |word: u64| if word == LAST { Some(0) } else { word.checked_sub(HOLDER) };
+        const LAST: u64 = CHILD | ENDED;
+        let one_less = |word: u64| if word == LAST { Some(0) } else { word.checked_sub(CHILD) };
         self.update(one_less) == Some(LAST)
     }
 

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use stepscope_core::LossReason;
 
 use crate::shared::aggregate::Sums;
+use crate::shared::step_work::{self, WorkByMode};
 use crate::shared::thread_shared::ThreadShared;
-use crate::shared::work::{self, WorkByMode};
 
 /// Spans that ended and were meant to leave, and why some did not.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Tally {
 
 /// What threads that have ended left.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Departed {
+pub(crate) struct EndedThreads {
     /// By path.
     pub sums: BTreeMap<u32, Sums>,
     pub work: WorkByMode,
@@ -48,14 +48,14 @@ struct Inner {
     /// Not known to the background thread yet.
     fresh: Vec<Arc<ThreadShared>>,
     known: Vec<Arc<ThreadShared>>,
-    departed: Arc<Departed>,
+    ended_threads: Arc<EndedThreads>,
 }
 
 /// See the module.
 #[derive(Debug, Default)]
-pub(crate) struct Roster(Mutex<Inner>);
+pub(crate) struct ThreadRegistry(Mutex<Inner>);
 
-impl Roster {
+impl ThreadRegistry {
     fn lock(&self) -> MutexGuard<'_, Inner> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,25 +87,25 @@ impl Roster {
         if inner.known.len() + inner.fresh.len() == before {
             return;
         }
-        let departed = Arc::make_mut(&mut inner.departed);
+        let ended_threads = Arc::make_mut(&mut inner.ended_threads);
         for (path, sums) in left {
-            departed.sums.entry(path).or_default().merge(&sums);
+            ended_threads.sums.entry(path).or_default().merge(&sums);
         }
         // (Nobody writes any more.)
-        work::add(&mut departed.work, &thread.work.get(|_| false));
-        departed.tally.add(thread);
+        step_work::add(&mut ended_threads.work, &thread.work.get(|_| false));
+        ended_threads.tally.add(thread);
     }
 
     /// The time of all steps that have ended.
     pub(crate) fn step_ns(&self) -> u64 {
         let inner = self.lock();
-        let departed = inner.departed.work.iter().map(|work| work.total_ns);
-        departed.chain(inner.known.iter().chain(&inner.fresh).map(|thread| thread.work.total_ns())).sum()
+        let ended_threads = inner.ended_threads.work.iter().map(|work| work.total_ns);
+        ended_threads.chain(inner.known.iter().chain(&inner.fresh).map(|thread| thread.work.total_ns())).sum()
     }
 
     /// What ended threads have left, and all others: nothing is in both, and nothing in neither.
-    pub(crate) fn read(&self) -> (Arc<Departed>, Vec<Arc<ThreadShared>>) {
+    pub(crate) fn read(&self) -> (Arc<EndedThreads>, Vec<Arc<ThreadShared>>) {
         let inner = self.lock();
-        (Arc::clone(&inner.departed), inner.known.iter().chain(&inner.fresh).cloned().collect())
+        (Arc::clone(&inner.ended_threads), inner.known.iter().chain(&inner.fresh).cloned().collect())
     }
 }

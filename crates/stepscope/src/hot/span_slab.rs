@@ -5,9 +5,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering, fence};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
-use crate::hot::key;
 use crate::hot::open::{Open, Parent};
-use crate::shared::chunk;
+use crate::hot::span_key;
+use crate::shared::lazy_chunk;
 
 /// Open spans at once, at most.
 const CAPACITY: usize = 1 << INDEX_BITS;
@@ -23,7 +23,7 @@ const GENERATIONS: u64 = (1 << (64 - HANDLE_BITS)) - 1;
 
 /// An id that is ours, and no span's: generation 0 is never in use.
 pub(crate) fn nobody() -> u64 {
-    key::of_own_span(0)
+    span_key::of_own_span(0)
 }
 
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub(crate) struct Slab {
 
 #[inline]
 fn generation_of(key: u64) -> u64 {
-    key::number(key) >> INDEX_BITS
+    span_key::number(key) >> INDEX_BITS
 }
 
 #[inline]
@@ -98,7 +98,7 @@ impl Slab {
         // Nobody else writes to a free place.
         let generation = (slot.state.load(Ordering::Relaxed) >> HANDLE_BITS).max(1);
         slot.state.store(generation << HANDLE_BITS | 1, Ordering::Release);
-        Some((key::of_own_span(generation << INDEX_BITS | u64::from(place.0)), &slot.open))
+        Some((span_key::of_own_span(generation << INDEX_BITS | u64::from(place.0)), &slot.open))
     }
 
     /// The section of span `key`, unless it has ended.
@@ -159,7 +159,7 @@ impl Slab {
         }
         let one_more = |used: u32| ((used as usize) < CAPACITY).then(|| used + 1);
         let index = self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).ok()?;
-        chunk::made(self.chunks.get(index as usize / CHUNK)?)?;
+        lazy_chunk::get_or_make(self.chunks.get(index as usize / CHUNK)?)?;
         Some(Place(index))
     }
 }
@@ -210,7 +210,7 @@ mod tests {
         let place = slots.take(&slab).unwrap();
         let (key, open) = slab.start(place).unwrap();
         open.set_start(7);
-        assert!(slab.is_used() && key::is_own_span(key));
+        assert!(slab.is_used() && span_key::is_own_span(key));
         assert!(slab.hold(key) && slab.hold(key));
         assert!(slab.release(key).is_none() && slab.release(key).is_none());
         assert_eq!(slab.find(key).unwrap().start_ns(), 7);
@@ -229,7 +229,9 @@ mod tests {
     #[test]
     fn ids_of_nobody_and_of_places_never_used_lead_nowhere() {
         let slab = Slab::new();
-        for key in [slab.nobody(), key::of_own_span(1 << INDEX_BITS | 3), key::of_own_span(u64::MAX)] {
+        for key in
+            [slab.nobody(), span_key::of_own_span(1 << INDEX_BITS | 3), span_key::of_own_span(u64::MAX)]
+        {
             assert!(
                 !slab.hold(key)
                     && slab.find(key).is_none()

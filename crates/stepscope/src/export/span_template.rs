@@ -12,7 +12,7 @@ use crate::shared::callsite::{Source, full_name};
 
 /// See the module.
 #[derive(Debug)]
-pub(crate) struct Stencil {
+pub(crate) struct SpanTemplate {
     /// File, line and function.
     pub location: Constants,
     /// No two of the fields that the callsite declares have the same name.
@@ -21,7 +21,7 @@ pub(crate) struct Stencil {
     keys: Vec<Option<Key>>,
 }
 
-impl Stencil {
+impl SpanTemplate {
     pub(crate) fn new(source: Source, fields: &[&'static str]) -> Self {
         let full = |name: &'static str| full_name(Some(&source), name);
         let is_new = |(number, &name): (usize, &&'static str)| {

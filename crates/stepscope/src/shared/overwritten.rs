@@ -13,14 +13,14 @@ const MAX_TRACES: usize = 4_096;
 
 /// What has come out of one ring.
 #[derive(Debug, Default)]
-pub(crate) struct Seen {
+pub(crate) struct OverwrittenRecords {
     /// Records of each trace, since its last root that says how many there are.
     by_trace: HashMap<TraceId, u32>,
     /// Some were forgotten for want of room: a trace that is not there may have been.
     has_forgotten: bool,
 }
 
-impl Seen {
+impl OverwrittenRecords {
     /// Counts a record that came out of the ring of the thread with this id, with what was written to it of the same trace
     /// `before`; the counts of a root are put right.
     pub(crate) fn take(&mut self, words: &mut Vec<u64>, thread: u64, before: u32) {
@@ -75,7 +75,7 @@ mod tests {
     }
 
     /// What a root says after so many others of its trace came through.
-    fn counts(seen: &mut Seen, came: u32, before: u32) -> (u32, u32) {
+    fn counts(seen: &mut OverwrittenRecords, came: u32, before: u32) -> (u32, u32) {
         (0..came).for_each(|_| seen.take(&mut words(1, None), 1, 0));
         let mut root = words(1, Some((6, 1)));
         seen.take(&mut root, 1, before);
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_root_tells_of_what_did_not_come_through() {
-        let mut seen = Seen::default();
+        let mut seen = OverwrittenRecords::default();
         assert_eq!(counts(&mut seen, 5, 5), (6, 1));
         assert_eq!(counts(&mut seen, 2, 5), (3, 4));
         assert_eq!(counts(&mut seen, 0, 5), (1, 6));
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn what_was_forgotten_is_not_taken_for_lost() {
-        let mut seen = Seen::default();
+        let mut seen = OverwrittenRecords::default();
         for number in 0..MAX_TRACES as u64 {
             let mut other = words(0, None);
             other[0] = number + 1_000;
