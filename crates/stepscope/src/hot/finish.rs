@@ -1,117 +1,26 @@
-//! How a section ends: into the thread's aggregates first, then into its ring. Also the spans that no section of
-//! the program is behind: the run's, and the markers that a run or an epoch has started.
+//! How a section ends: into the thread's aggregates first, then into its ring. How records are written there is in `write`, the
+//! run's own spans are in `run`.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod run;
+mod write;
 
-use stepscope_core::{LossReason, PathId, SectionKind, attr};
+use stepscope_core::{LossReason, PathId, SectionKind};
 
-use crate::hot::open::{Open, Parent, Spec, Start, Stay, flag};
+use crate::hot::open::{Open, Stay, flag};
 use crate::hot::rate::Rate;
 use crate::hot::resource_usage::Counted;
 use crate::hot::state::ThreadState;
 use crate::os::clock::now_ns;
 use crate::os::memory;
-use crate::os::sys;
-use crate::shared::aggregate::{self, MemorySums};
+use crate::shared::aggregate;
 use crate::shared::attrs::{Encode, Entry, LeftOut, for_each_event};
 use crate::shared::callsite::Source;
-use crate::shared::phase_bits::PHASE;
-use crate::shared::record::{self, MemoryRecord, RootRecord, SectionRecord};
+use crate::shared::record::{MemoryRecord, RootRecord, SectionRecord};
 use crate::shared::relaxed::RelaxedU64;
-use crate::shared::ring::Rank;
 use crate::shared::step_work;
-use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::{Ended, TraceRef, TraceState};
-
-impl ThreadShared {
-    /// Counts a span that is to be exported.
-    #[inline]
-    pub(crate) fn emit(&self) {
-        // Single writer: a load and a store are enough.
-        let emitted = self.emitted.load(Ordering::Relaxed);
-        self.emitted.store(emitted + 1, Ordering::Relaxed);
-    }
-
-    /// Counts a section that leaves no span on purpose.
-    #[cold]
-    fn leave_out(&self, reason: LossReason) {
-        if let Some(count) = self.left_out.get(reason as usize) {
-            count.store(count.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-        }
-    }
-
-    /// Writes a record and what is attached to it into the ring.
-    pub(crate) fn write(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
-        self.emit();
-        let is_part = record.kind == SectionKind::Section && record.phase.is_none();
-        let rank = match record.root {
-            Some(root) if root.announces => Rank::Urgent,
-            _ if is_part => Rank::Plain,
-            _ => Rank::Kept,
-        };
-        if self.ring.overwrites() {
-            self.write_over(record, trace, attached);
-        } else if !self.ring.push(record.pack().words(), attached, rank) {
-            self.ring_full.fetch_add(1, Ordering::Relaxed);
-            trace.lose_one();
-        }
-    }
-
-    /// Writes a light record straight into the ring, with `more` figures and the words of its entries; `false` if it does not
-    /// fit in there in one piece.
-    #[inline(always)]
-    pub(crate) fn write_light<W>(
-        &self,
-        head: [u64; record::LIGHT_WORDS],
-        rank: Rank,
-        more: &[u64],
-        entries: &[W],
-        word: impl Fn(&W) -> u64,
-    ) -> bool {
-        let len = record::LIGHT_WORDS + more.len() + entries.len();
-        let Some((slots, reserved)) = self.ring.reserve(len, rank) else { return false };
-        let Some((first, slots)) = slots.split_first_chunk::<{ record::LIGHT_WORDS }>() else { return false };
-        let Some((figures, slots)) = slots.split_at_checked(more.len()) else { return false };
-        // (One by one: as a loop it takes ten instructions a word.)
-        let set = |slot: &AtomicU64, word: u64| slot.store(word, Ordering::Relaxed);
-        let [id_high, id_low, about, span, parent, start, end] = first;
-        set(id_high, head[0]);
-        set(id_low, head[1]);
-        set(about, head[2]);
-        set(span, head[3]);
-        set(parent, head[4]);
-        set(start, head[5]);
-        set(end, head[6]);
-        figures.iter().zip(more).for_each(|(slot, &word)| slot.store(word, Ordering::Relaxed));
-        // Most entries are two words.
-        let ((slots, odd_slot), (entries, odd_entry)) = (slots.as_chunks::<2>(), entries.as_chunks::<2>());
-        for ([first_slot, second_slot], [first, second]) in slots.iter().zip(entries) {
-            first_slot.store(word(first), Ordering::Relaxed);
-            second_slot.store(word(second), Ordering::Relaxed);
-        }
-        odd_slot.iter().zip(odd_entry).for_each(|(slot, entry)| slot.store(word(entry), Ordering::Relaxed));
-        // First: whoever takes it finds it counted.
-        self.emit();
-        self.ring.publish(reserved);
-        true
-    }
-
-    /// Writes a record in the place of older ones, where there is no room. What became of those is found out by the
-    /// background thread (`overwritten`).
-    fn write_over(&self, record: &SectionRecord, trace: &TraceState, attached: &[u64]) {
-        let before = u32::try_from(trace.written_by(self.id)).unwrap_or(u32::MAX);
-        match self.ring.push_over(before, record.pack().words(), attached) {
-            Some(dropped) => {
-                trace.count_written(self.id);
-                self.ring_full.fetch_add(dropped, Ordering::Relaxed);
-            }
-            None => {
-                self.ring_full.fetch_add(1, Ordering::Relaxed);
-                trace.lose_one();
-            }
-        }
-    }
-}
+use write::light_head;
+pub(crate) use write::{figures_of, rank, record_flags};
 
 impl ThreadState {
     /// Ends the section of a span.
@@ -468,91 +377,6 @@ impl ThreadState {
         }
         self.shared.write(&ended.0, state, &ended.1);
     }
-
-    /// Writes a zero-length span of the run's trace: it says that a run or an epoch has started, should the
-    /// real span never come. Not part of the aggregates.
-    pub(crate) fn mark(&mut self, source: Source, kind: SectionKind, epoch: Option<u64>) {
-        let run = self.recorder.run_parent();
-        let spec = Spec { kind: Some(kind), ..Spec::default() };
-        let open = if self.recorder.traces.join(run.trace).is_some() {
-            let span_id = self.next_span_id();
-            self.section_of_run(source, &spec, run, span_id, run.span_id)
-        } else {
-            let Some(open) = self.mark_elsewhere(source, &spec, run) else { return };
-            open
-        };
-        if let Some(epoch) = epoch {
-            open.push(true, Entry::Own(attr::EPOCH, epoch.into()));
-        }
-        let trace = open.trace();
-        if let Some(trace) = trace {
-            self.export(&open, trace, &Stay { exit_ns: open.start_ns(), ..Stay::default() });
-            self.traces.leave(&self.recorder.traces, trace);
-        }
-        self.spare = Some(open);
-    }
-
-    /// A mark in a trace of its own, which continues that of the run: it has no room for more. `None` where it has ended.
-    #[cold]
-    fn mark_elsewhere(&mut self, source: Source, spec: &Spec, run: Parent) -> Option<Box<Open>> {
-        self.recorder.traces.about(run.trace)?;
-        let open = self.spare.take().unwrap_or_default();
-        open.reset(self.number, self.shared.id);
-        let place = self.recorder.place(run.path, source, source.name(), spec);
-        self.begin_elsewhere(&open, place, spec, run).then_some(open)
-    }
-
-    /// A section of the run's trace, which somebody has joined for it.
-    fn section_of_run(
-        &mut self,
-        source: Source,
-        spec: &Spec,
-        run: Parent,
-        span_id: u64,
-        parent_span_id: u64,
-    ) -> Box<Open> {
-        let open = self.spare.take().unwrap_or_default();
-        let parent = if parent_span_id == 0 { PathId::ROOT } else { run.path };
-        let (path, callsite) = self.recorder.path(parent, source, source.name(), spec);
-        let root_thread = self.recorder.traces.get(run.trace).map(TraceState::root_thread);
-        let is_foreign = root_thread != Some(self.shared.id);
-        open.reset(self.number, self.shared.id);
-        open.begin(&Start {
-            trace: run.trace,
-            trace_id: [0; 2],
-            span_id,
-            parent_span_id,
-            path,
-            callsite,
-            kind: spec.kind(),
-            phase: None,
-            flags: flag::EXPORTED | if is_foreign { flag::ON_FOREIGN_THREAD } else { 0 },
-        });
-        open.set_start(now_ns());
-        open
-    }
-
-    /// Marks the start of the run.
-    pub(crate) fn mark_run(&mut self) {
-        self.mark(Source::Section(&crate::hot::recorder::RUN_STARTED), SectionKind::Run, None);
-    }
-
-    /// Ends the run: its span, and what it adds to the aggregates. A signal that ended it makes it failed.
-    pub(crate) fn finish_run(&mut self, signal: Option<i32>) {
-        let run = self.recorder.run_parent();
-        let source = Source::Section(&crate::hot::recorder::RUN);
-        let spec = Spec { kind: Some(SectionKind::Run), ..Spec::default() };
-        let open = self.section_of_run(source, &spec, run, run.span_id, 0);
-        open.set_flag(flag::IS_ROOT);
-        open.set_start(self.recorder.run_start_ns);
-        self.recorder.orphan_events.give_to(&open);
-        if let Some(signal) = signal {
-            open.set_error(true, true);
-            open.push(true, Entry::Own(attr::ERROR_TYPE, sys::signal_name(signal).into()));
-        }
-        self.finish(&open);
-        self.spare = Some(open);
-    }
 }
 
 /// Whether a section is closed so long after its last exit, since somebody kept a handle of its span, that what the process
@@ -564,57 +388,6 @@ fn is_kept_for_longer(open: &Open, exit_ns: u64) -> bool {
 
 /// What passes between a last exit and a close that follow each other, on a busy machine.
 const MAX_KEPT_NS: u64 = 10_000_000;
-
-impl From<MemorySums> for MemoryRecord {
-    fn from(memory: MemorySums) -> Self {
-        let MemorySums { alloc_bytes, free_bytes, alloc_count, free_count, .. } = memory;
-        Self { alloc_bytes, free_bytes, alloc_count, free_count }
-    }
-}
-
-/// The flags of a record of a section with these bits.
-#[inline(always)]
-pub(crate) fn record_flags(bits: u64) -> u64 {
-    // Kind and phase are where the record has them, two bytes further down.
-    let mut flags = (bits & 0xffff) << 16;
-    if bits & (flag::IS_ERROR | flag::ON_FOREIGN_THREAD) != 0 {
-        flags |= if bits & flag::IS_ERROR != 0 { record::IS_ERROR } else { 0 };
-        flags |= if bits & flag::ON_FOREIGN_THREAD != 0 { record::ON_FOREIGN_THREAD } else { 0 };
-    }
-    flags
-}
-
-/// What a record says of memory: its flags, words, and how many.
-#[inline]
-pub(crate) fn figures_of(memory: Option<&MemorySums>, peak_bytes: Option<u64>) -> (u64, [u64; 5], usize) {
-    let (mut has, mut figures, mut len) = (0, [0; 5], 0);
-    if let Some(memory) = memory {
-        let [alloc_bytes, free_bytes, alloc_count, free_count, ..] = memory.words();
-        has |= record::HAS_MEMORY;
-        (figures, len) = ([alloc_bytes, free_bytes, alloc_count, free_count, 0], 4);
-    }
-    if let (Some(peak_bytes), Some(figure)) = (peak_bytes, figures.get_mut(len)) {
-        has |= record::HAS_PEAK;
-        *figure = peak_bytes;
-        len += 1;
-    }
-    (has, figures, len)
-}
-
-/// What the record of a section that is light in the ring of this thread begins with; `has`: the flags of further figures.
-#[inline(always)]
-fn light_head(open: &Open, bits: u64, has: u64, end_ns: u64) -> [u64; record::LIGHT_WORDS] {
-    let [id_high, id_low] = open.trace_id_words();
-    let has = has | record::IS_LIGHT | record::HAS_BUSY;
-    let about = record_flags(bits) | has | u64::from(open.callsite()) << 32;
-    [id_high, id_low, about, open.span_id(), open.parent_span_id(), open.start_ns(), end_ns]
-}
-
-/// What may be left out of a full ring.
-#[inline(always)]
-pub(crate) fn rank(bits: u64) -> Rank {
-    if bits & PHASE == 0 { Rank::Plain } else { Rank::Kept }
-}
 
 /// Of the bits of a section those that decide how it ends.
 const NOT_SIMPLE: u64 = 0xff

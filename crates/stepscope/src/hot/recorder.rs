@@ -1,11 +1,14 @@
 //! What all threads of a run share: identity, configuration, the tables of paths, callsites, threads and open
 //! spans, the counts of losses. At most one recorder is current in a process.
 
+mod current;
+mod paths;
+
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex};
 
 use stepscope_core::identity::{TraceId, TraceIds, instance_and_sequence, mix};
-use stepscope_core::{Level, LossReason, PathId, PathTable, Phase, SectionKind};
+use stepscope_core::{Level, LossReason, PathId, Phase, SectionKind};
 
 use crate::config::Config;
 use crate::config::capture::Capture;
@@ -35,6 +38,10 @@ use crate::shared::step_work::Work;
 use crate::shared::thread_registry::{Tally, ThreadRegistry};
 use crate::shared::thread_shared::ThreadShared;
 use crate::shared::trace::{About, TracePool, TraceState, TraceTable};
+use current::let_begin;
+pub(crate) use current::{beginning_id, current, current_id, make_current, retire, stop_in_child};
+pub(crate) use paths::PathInfo;
+use paths::Paths;
 
 /// The callsite of the run itself.
 pub(crate) static RUN: Callsite = Callsite::new("run", None, module_path!(), file!(), line!(), &[]);
@@ -44,24 +51,6 @@ pub(crate) static RUN_STARTED: Callsite =
 /// The marker that an epoch has started.
 pub(crate) static EPOCH_STARTED: Callsite =
     Callsite::new("epoch.started", None, module_path!(), file!(), line!(), &[]);
-
-/// What the background thread knows of a path.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct PathInfo {
-    pub text: String,
-    /// What its sections say; none where they say different ones.
-    pub phase: Option<Phase>,
-    pub kind: Option<SectionKind>,
-    has_several_phases: bool,
-}
-
-#[derive(Debug)]
-struct Paths {
-    table: PathTable,
-    info: Vec<PathInfo>,
-    callsites: Vec<Source>,
-    callsite_of: std::collections::HashMap<usize, u32>,
-}
 
 /// Which sections leave as spans, in short; steps and their like all do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -133,66 +122,6 @@ pub(crate) struct Recorder {
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
-static CURRENT_ID: AtomicU64 = AtomicU64::new(0);
-/// As `CURRENT_ID`, and 0 while the level is `off`: what is open then goes on, and nothing begins.
-static BEGINNING_ID: AtomicU64 = AtomicU64::new(0);
-static CURRENT: RwLock<Option<Arc<Recorder>>> = RwLock::new(None);
-
-/// Id of the recorder that is current in this process; 0 without one.
-#[inline]
-pub(crate) fn current_id() -> u64 {
-    CURRENT_ID.load(Ordering::Relaxed)
-}
-
-/// Id of the recorder in which sections begin; 0 without one, or while its level is `off`.
-#[inline]
-pub(crate) fn beginning_id() -> u64 {
-    BEGINNING_ID.load(Ordering::Relaxed)
-}
-
-/// The recorder that is current in this process.
-pub(crate) fn current() -> Option<Arc<Recorder>> {
-    CURRENT.read().unwrap_or_else(PoisonError::into_inner).clone()
-}
-
-/// Makes `recorder` the current one, unless there is one already.
-pub(crate) fn make_current(recorder: &Arc<Recorder>) -> bool {
-    let mut slot = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
-    // One that came over from the parent of a fork records nothing here, and makes room.
-    if slot.as_ref().is_some_and(|current| current.process_id == recorder.process_id) {
-        return false;
-    }
-    *slot = Some(Arc::clone(recorder));
-    CURRENT_ID.store(recorder.id, Ordering::SeqCst);
-    BEGINNING_ID.store(recorder.id, Ordering::SeqCst);
-    true
-}
-
-/// Ends the reign of `recorder`, if it has one.
-pub(crate) fn retire(recorder: &Recorder) {
-    let mut slot = CURRENT.write().unwrap_or_else(PoisonError::into_inner);
-    if slot.as_ref().is_some_and(|current| current.id == recorder.id) {
-        *slot = None;
-        CURRENT_ID.store(0, Ordering::SeqCst);
-        BEGINNING_ID.store(0, Ordering::SeqCst);
-    }
-}
-
-/// Whether sections begin in `recorder`, if it is current.
-fn let_begin(recorder: &Recorder, yes: bool) {
-    let slot = CURRENT.read().unwrap_or_else(PoisonError::into_inner);
-    if slot.as_ref().is_some_and(|current| current.id == recorder.id) {
-        BEGINNING_ID.store(if yes { recorder.id } else { 0 }, Ordering::SeqCst);
-    }
-}
-
-/// In a forked child: nothing is recorded, no lock is touched (its owner may not exist here), and signals take their course:
-/// there is no thread that would act on them.
-pub(crate) extern "C" fn stop_in_child() {
-    CURRENT_ID.store(0, Ordering::SeqCst);
-    BEGINNING_ID.store(0, Ordering::SeqCst);
-    sys::forget_signals();
-}
 
 impl Recorder {
     pub(crate) fn new(config: Config, identity: Identity) -> Self {
@@ -217,12 +146,7 @@ impl Recorder {
         let run_trace_id = trace_ids.trace_id(0, None);
         let about = About::new(run_trace_id, SectionKind::Run);
         let run_trace = TracePool::default().start(&traces, &about).unwrap_or_default();
-        let mut paths = Paths {
-            table: PathTable::new(MAX_PATHS),
-            info: Vec::new(),
-            callsites: Vec::new(),
-            callsite_of: std::collections::HashMap::new(),
-        };
+        let mut paths = Paths::new();
         let spec = Spec { kind: Some(SectionKind::Run), ..Spec::default() };
         let (path, _) = paths.path(PathId::ROOT, Source::Section(&RUN), RUN.name, &spec);
         let tracked = Tracked::new(config.track);
@@ -573,28 +497,4 @@ impl Recorder {
 /// Whether nothing keeps a section from leaving that has a span by its level.
 fn lets_all(span_filter: &Option<SpanFilter>, track: Track) -> bool {
     span_filter.is_none() && track.has_all_phases()
-}
-
-impl Paths {
-    fn path(&mut self, parent: PathId, source: Source, name: &str, spec: &Spec) -> (PathId, u32) {
-        let path = self.table.child(parent, name);
-        let index = path.0 as usize;
-        if self.info.len() <= index {
-            self.info.resize(index + 1, PathInfo::default());
-        }
-        if let Some(info) = self.info.get_mut(index) {
-            if info.text.is_empty() {
-                info.text = self.table.text(path);
-            }
-            info.has_several_phases |= info.phase.zip(spec.phase).is_some_and(|(one, other)| one != other);
-            info.phase = info.phase.or(spec.phase).filter(|_| !info.has_several_phases);
-            info.kind = info.kind.or(Some(spec.kind()));
-        }
-        let callsites = &mut self.callsites;
-        let callsite = *self.callsite_of.entry(source.address()).or_insert_with(|| {
-            callsites.push(source);
-            u32::try_from(callsites.len() - 1).unwrap_or(u32::MAX)
-        });
-        (path, callsite)
-    }
 }

@@ -1,14 +1,16 @@
 //! The short way into the ring writes what the long one does, and neither leaves anything behind.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use stepscope_core::Level;
+use stepscope_core::{Level, attr};
 
 use super::*;
 use crate::config::Config;
 use crate::config::filter::Filter;
 use crate::context::identity::{Given, Identity};
+use crate::hot::open::{Spec, Start};
 use crate::hot::recorder::Recorder;
 use crate::shared::aggregate::MemorySums;
 use crate::shared::attrs::{self, FieldValue};

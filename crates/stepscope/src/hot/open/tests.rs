@@ -1,6 +1,7 @@
 //! What the owner and other threads add to a section comes together, in order and within the bounds.
 
 use super::*;
+use crate::shared::aggregate::MemorySums;
 use crate::shared::attrs::{Entries, Entry, FieldValue, LeftOut, MAX_ENTRIES};
 
 const OWNER: u64 = 3;

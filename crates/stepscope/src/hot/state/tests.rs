@@ -2,9 +2,13 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+use stepscope_core::{Level, LossReason};
+
 use super::*;
 use crate::config::Config;
 use crate::context::identity::{Given, Identity};
+use crate::hot::open::Spec;
+use crate::shared::callsite::Callsite;
 use crate::shared::record::SectionRecord;
 
 static STEP: Callsite = Callsite::new("step", None, "module", "file", 1, &[]);
