@@ -7,11 +7,11 @@ use stepscope_otlp::{
 };
 
 use super::known_callsite::Known;
+use super::poll_intervals;
 use super::span_template::{Owner, SpanTemplate, is_located, owner};
 use crate::context::propagation::TraceContext;
 use crate::export::thread_names::ThreadNames;
 use crate::hot::field_visitor::{LATER_NAME, OTEL_NAME};
-use crate::hot::polls;
 use crate::hot::recorder::Recorder;
 use crate::shared::attrs::{Entries, Entry, FieldValue};
 use crate::shared::callsite::{SHORT_NAMES, Source, full_name};
@@ -115,7 +115,7 @@ pub(crate) fn write_span(
                 }
             }
             Entry::Link(trace, span) => write_link(visitor, &trace, span),
-            Entry::Polls(bytes) => polls::write(visitor, record, bytes),
+            Entry::Polls(bytes) => poll_intervals::write(visitor, record, bytes),
         }
     }
     if let (Some(callsite), true) = (callsite, recorder.config.locations && record.kind != SectionKind::Run) {

@@ -11,6 +11,7 @@ pub(crate) mod kept_steps;
 pub(crate) mod known_callsite;
 pub(crate) mod largest_sums;
 pub(crate) mod message;
+pub(crate) mod poll_intervals;
 pub(crate) mod publish;
 pub(crate) mod span_template;
 pub(crate) mod thinning;

@@ -5,20 +5,18 @@
 //! between them become one, the earlier ones where it is the same. So what is left apart is parted by the
 //! longest pauses. A record has at most 33 more words for it, as an entry of its own.
 
-use stepscope_core::{Level, attr};
-use stepscope_otlp::{Value, Visitor};
+use stepscope_core::Level;
 
 use crate::hot::open::{Open, Stay, flag};
 use crate::hot::state::ThreadState;
 use crate::shared::attrs::Entry;
-use crate::shared::record::SectionRecord;
 
 /// Intervals of one section.
-const MAX_INTERVALS: usize = 8;
+pub(crate) const MAX_INTERVALS: usize = 8;
 /// Numbers of an interval.
-const NUMBERS: usize = 4;
+pub(crate) const NUMBERS: usize = 4;
 /// Its bytes in an entry.
-const BYTES: usize = 8 * NUMBERS;
+pub(crate) const BYTES: usize = 8 * NUMBERS;
 
 /// From an entry to an exit, perhaps with others between.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -127,24 +125,6 @@ impl ThreadState {
         }
         open.polls().add(open.span_id(), self.shared.id, stay.exit_ns, stay.busy_ns);
     }
-}
-
-/// Writes the attribute of an entry.
-pub(crate) fn write(visitor: &mut impl Visitor, record: &SectionRecord, bytes: &[u8]) {
-    let int = |number: u64| Value::Int(i64::try_from(number).unwrap_or(i64::MAX));
-    let mut values = [[Value::Empty; NUMBERS]; MAX_INTERVALS];
-    let mut len = 0;
-    for (slot, interval) in values.iter_mut().zip(bytes.as_chunks::<BYTES>().0) {
-        let mut numbers = [0; NUMBERS];
-        for (number, word) in numbers.iter_mut().zip(interval.as_chunks().0) {
-            *number = u64::from_le_bytes(*word);
-        }
-        let [thread, start_ns, end_ns, count] = numbers;
-        let after_ns = start_ns.saturating_sub(record.start_ns);
-        *slot = [int(thread), int(after_ns), int(end_ns.saturating_sub(start_ns)), int(count)];
-        len += 1;
-    }
-    visitor.span_attribute(attr::POLLS, Value::Array(values.get(..len).unwrap_or_default().as_flattened()));
 }
 
 #[cfg(test)]

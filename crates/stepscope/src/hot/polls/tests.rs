@@ -2,15 +2,18 @@
 
 use std::sync::Arc;
 
-use stepscope_core::{Level, PathId};
+use stepscope_core::{Level, PathId, attr};
+use stepscope_otlp::{Value, Visitor};
 
 use super::*;
 use crate::config::Config;
 use crate::context::identity::{Given, Identity};
+use crate::export::poll_intervals::write;
 use crate::hot::open::Spec;
 use crate::hot::recorder::Recorder;
 use crate::shared::attrs::{self, Entries};
 use crate::shared::callsite::{Callsite, Source};
+use crate::shared::record::SectionRecord;
 
 const SPAN: u64 = 5;
 
