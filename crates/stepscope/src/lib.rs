@@ -26,117 +26,60 @@
 //! What is recorded is read back by the program `stepscope` (`stepscope analyze profiles/`). Nothing in here
 //! panics, blocks on the network or grows without bound in the program it records.
 
-// What cannot be written makes these macros panic, in somebody else's program: `say` does not.
+// What cannot be written makes these macros panic, in somebody else's program: `diagnostics` does not.
 #![deny(clippy::print_stderr, clippy::print_stdout)]
 
-mod aggregate;
-mod attrs;
-mod budget;
-mod builder;
-mod callsite;
-mod capture;
-mod caught;
-mod chunk;
-mod clock;
+mod api;
 mod config;
-mod control;
-mod demand;
-mod epochs;
-mod exit;
+mod context;
 mod export;
-mod exporter;
-mod figures;
-mod filter;
-mod finish;
-mod frame;
-mod handle;
-mod holders;
-mod hooks;
-mod identity;
-mod ids;
-mod key;
-mod layer;
-mod levels;
-mod light;
-mod loader;
-mod memory;
-mod names;
-mod network;
-mod open;
+mod hot;
 mod os;
-mod overwrite;
-mod own_file;
-mod places;
-mod polls;
-mod proc_file;
-mod propagation;
-mod rate;
-mod record;
-mod recorder;
-mod ring;
-mod root;
-mod roster;
-mod say;
-mod section;
-mod sequence;
-mod slab;
-mod span_ids;
-mod spans;
-mod state;
-mod stray;
-mod sync;
-mod sys;
-mod thread;
-mod ticks;
-mod trace;
-mod track;
-mod visit;
-#[cfg(feature = "fmt")]
-mod with_ids;
-mod word;
-mod work;
+mod process;
+mod shared;
 mod worker;
 
-pub use attrs::FieldValue;
-pub use builder::{Builder, builder, init};
-pub use capture::{Capture, CaptureError};
+pub use api::builder::{Builder, builder, init};
+pub use api::current::{context, current_ids};
+pub use api::figures::{Figures, MemoryFigures, SectionFigures, SectionMemory, SpanFigures};
+pub use api::guard::Guard;
+pub use api::handle::Handle;
+pub use api::layer::StepscopeLayer;
+pub use api::loader::{Batches, Loader, Traced, batches};
+pub use api::root::RootSubscriber;
+pub use api::section::SectionGuard;
+#[cfg(feature = "fmt")]
+pub use api::with_ids::WithIds;
 pub use config::Format;
-pub use control::Flushed;
-pub use demand::OnSignal;
-pub use exit::Guard;
-pub use exporter::{Exported, Exporter, suppress_thread};
-pub use figures::{Figures, MemoryFigures, SectionFigures, SectionMemory, SpanFigures};
-pub use filter::{Filter, FilterError};
-pub use handle::Handle;
-pub use ids::{SpanIds, current_ids};
-pub use layer::StepscopeLayer;
-pub use loader::{Batches, Loader, Traced, batches};
-pub use propagation::{TraceContext, context};
-pub use ring::Overflow;
-pub use root::RootSubscriber;
-pub use section::SectionGuard;
+pub use config::capture::{Capture, CaptureError};
+pub use config::filter::{Filter, FilterError};
+pub use config::on_signal::OnSignal;
+pub use config::ring::Overflow;
+pub use config::track::{Track, TrackError};
+pub use context::ids::SpanIds;
+pub use context::propagation::TraceContext;
+pub use export::exporter::{Exported, Exporter, suppress_thread};
+pub use shared::attrs::FieldValue;
+pub use shared::step_work::StepWork;
 pub use stepscope_core::{Level, LossReason, Mode, Phase, SectionKind};
 #[cfg(feature = "macros")]
 pub use stepscope_macros::profile;
 #[cfg(feature = "mem")]
 pub use stepscope_mem::Alloc;
-pub use track::{Track, TrackError};
-#[cfg(feature = "fmt")]
-pub use with_ids::WithIds;
-pub use work::StepWork;
+pub use worker::control::Flushed;
 
 /// What this workspace's own programs need to know of settings; not for use by others.
 #[doc(hidden)]
 pub mod __settings {
-    pub use crate::config::look::{Look, Looked, look, look_around};
+    pub use crate::config::check::{Look, Looked, look, look_around};
     pub use stepscope_core::setting::report_format;
 }
 
 /// What the macros need; not for use by hand.
 #[doc(hidden)]
 pub mod __private {
-    pub use crate::callsite::Callsite;
-    pub use crate::section::{Start, enter, enter_plain, known_phase, record_value, with_own_phase};
+    pub use crate::api::section::{Start, enter, enter_plain, known_phase, record_value, with_own_phase};
+    pub use crate::shared::callsite::Callsite;
     pub use stepscope_core::attr::PHASE;
     #[cfg(feature = "macros")]
     pub use tracing;

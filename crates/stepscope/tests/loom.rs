@@ -2,20 +2,33 @@
 //! visible to the other. Run by `cargo xtask test loom`; empty otherwise.
 #![cfg(loom)]
 
-#[path = "../src/aggregate.rs"]
+#[path = "../src/shared/aggregate.rs"]
 #[expect(dead_code, reason = "the models use a part of it")]
 mod aggregate;
-#[path = "../src/holders.rs"]
-mod holders;
-#[path = "../src/ring.rs"]
-#[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
+#[path = "../src/hot/pending_children.rs"]
+mod pending_children;
+#[path = "../src/shared/ring.rs"]
+#[expect(dead_code, reason = "the models use a part of it")]
 mod ring;
-#[path = "../src/sequence.rs"]
+#[path = "../src/config/ring.rs"]
+#[expect(dead_code, unreachable_pub, reason = "the models use a part of it, and export nothing")]
+mod ring_settings;
+#[path = "../src/shared/sequence.rs"]
 mod sequence;
 
 /// Nothing counts allocations here.
-mod memory {
-    pub(crate) fn own_call() {}
+mod os {
+    pub(crate) mod memory {
+        pub(crate) fn own_call() {}
+    }
+}
+
+/// Where the modules above find each other.
+mod config {
+    pub(crate) use crate::ring_settings as ring;
+}
+mod shared {
+    pub(crate) use crate::{sequence, sync};
 }
 
 /// What the modules above are made of, here.
@@ -71,12 +84,13 @@ mod sync {
 }
 
 use aggregate::{Aggregates, Ended, Sums};
-use holders::Holders;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicBool, Ordering};
 use loom::thread;
-use ring::{Overflow, Rank, Ring};
+use pending_children::PendingChildren;
+use ring::{Rank, Ring};
+use ring_settings::Overflow;
 
 /// Tries all orders with so many switches that the scheduler makes by itself; waiting and ending come on top.
 fn model(preemptions: usize, f: impl Fn() + Send + Sync + 'static) {
@@ -273,7 +287,7 @@ fn what_a_thread_leaves_when_it_ends_is_complete() {
 /// A record that who ends it has alone.
 #[derive(Default)]
 struct Record {
-    holders: Holders,
+    children: PendingChildren,
     used: UnsafeCell<()>,
 }
 
@@ -281,11 +295,11 @@ struct Record {
 fn whoever_is_the_last_ends_a_record_once_and_alone() {
     model(3, || {
         let record = Arc::new(Record::default());
-        record.holders.add();
-        record.holders.add();
-        let last = |record: &Record, is_last: &dyn Fn(&Holders) -> bool| {
+        record.children.add();
+        record.children.add();
+        let last = |record: &Record, is_last: &dyn Fn(&PendingChildren) -> bool| {
             record.used.with(|_| ());
-            let is_last = is_last(&record.holders);
+            let is_last = is_last(&record.children);
             if is_last {
                 // Complains of whoever uses it at the same time, or was not seen to have done with it.
                 record.used.with_mut(|_| ());
@@ -295,12 +309,12 @@ fn whoever_is_the_last_ends_a_record_once_and_alone() {
         let releases: Vec<_> = (0..2)
             .map(|_| {
                 let record = Arc::clone(&record);
-                thread::spawn(move || last(&record, &Holders::release))
+                thread::spawn(move || last(&record, &PendingChildren::release))
             })
             .collect();
-        let ended = last(&record, &Holders::end);
+        let ended = last(&record, &PendingChildren::end);
         let ended = releases.into_iter().fold(ended, |ended, release| ended + release.join().unwrap());
         assert_eq!(ended, 1);
-        assert!(record.holders.are_none());
+        assert!(record.children.are_none());
     });
 }

@@ -1,5 +1,6 @@
 //! The static checks: rules for source files that no compiler knows, format, clippy, documentation.
 
+mod circles;
 mod format;
 mod literals;
 mod purity;

@@ -2,7 +2,7 @@
 //! [`RULES`].
 
 use super::text::File;
-use super::{literals, purity};
+use super::{circles, literals, purity};
 use crate::Outcome;
 use crate::process::root;
 use std::fs;
@@ -35,6 +35,7 @@ pub(super) fn check() -> Outcome {
     let files = files()?;
     let mut complaints: Vec<String> =
         files.iter().flat_map(|file| RULES.iter().flat_map(move |rule| rule(file))).collect();
+    complaints.extend(circles::check(&files));
     let missing = REQUIRED.iter().filter(|path| !root().join(path).is_file());
     complaints.extend(missing.map(|path| format!("{path}: missing")));
     eprintln!("source rules: {} files, {} complaints", files.len(), complaints.len());

@@ -16,12 +16,12 @@ const MAX_BYTES: u64 = 1 << 20;
 
 /// What one place says of a setting, and what to call it where it is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Said {
+pub(crate) struct SettingValue {
     pub name: String,
     pub value: OsString,
 }
 
-impl Said {
+impl SettingValue {
     /// Whether it says more than spaces.
     pub(crate) fn is_something(&self) -> bool {
         !self.value.to_string_lossy().trim().is_empty()
@@ -38,7 +38,7 @@ pub(crate) struct File {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Taken {
     pub setting: &'static Setting,
-    pub said: Said,
+    pub said: SettingValue,
     /// The value as it is written.
     pub raw: String,
 }
@@ -130,13 +130,13 @@ impl File {
         if self.settings.iter().any(|taken| taken.setting.key == key) {
             return Err(format!("{key} is set a second time: ignored"));
         }
-        let said = Said { name: format!("{at}: {key}"), value: value.into() };
+        let said = SettingValue { name: format!("{at}: {key}"), value: value.into() };
         self.settings.push(Taken { setting, said, raw: entry.raw.clone() });
         Ok(())
     }
 
     /// What the file has in the place of a variable.
-    pub(crate) fn get(&self, variable: &str) -> Option<&Said> {
+    pub(crate) fn get(&self, variable: &str) -> Option<&SettingValue> {
         self.settings.iter().find(|taken| taken.setting.variable == variable).map(|taken| &taken.said)
     }
 

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::identity::percent_decode;
+use crate::context::text::percent_decode;
 
 /// The time that a request may take where nobody says.
 const TIMEOUT: Duration = Duration::from_secs(10);

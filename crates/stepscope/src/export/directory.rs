@@ -2,34 +2,35 @@
 //! size is bounded at every moment, also while one file takes the place of another; what is thinned, deleted or left out
 //! for that is counted.
 
+mod bound;
+mod file;
+
 use std::collections::{BTreeSet, VecDeque};
 use std::fs::{self, OpenOptions};
-use std::io::{self, IoSlice, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use stepscope_core::{LossReason, SectionKind};
 
 use super::encode::{Context, write_span};
-use super::fit;
-use super::keep::{Frame, Mark, Notable, frame};
+use super::kept_steps::{Frame, Mark, Notable, frame};
+use super::largest_sums;
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
-use super::thin::{Decision, Thinner, Waiting};
-use super::{Sink, SinkCounts, warn_once};
-use crate::clock::now_ns;
+use super::thinning::{Decision, Thinner, Waiting};
+use super::{Sink, warn_once};
 use crate::config::Format;
-use crate::identity::Identity;
-use crate::own_file::{OwnFile, beyond_standard};
-use crate::record::SectionRecord;
-use crate::sys;
+use crate::context::identity::Identity;
+use crate::os::clock::now_ns;
+use crate::os::guarded_file::{GuardedFile, beyond_standard};
+use crate::os::sys;
+use crate::shared::record::SectionRecord;
+use crate::shared::sink_counts::SinkCounts;
+use file::{ClosedFile, OpenFile};
 
 /// Name on the wire.
 pub(crate) const NAME: &str = "directory";
-
-/// The smallest bound that can be held: room for the metrics twice (a new file is written before the old one
-/// goes), some of the first steps, the steps that are kept, twice, and the file that is written to.
-pub(crate) const MIN_BOUND_BYTES: u64 = 1_000_000;
 
 /// A message is written when it has grown to this size, or to one part in so many of the bound.
 const MESSAGE_BYTES: u64 = 256 << 10;
@@ -107,32 +108,9 @@ pub(crate) struct DirectorySink {
     /// The last publication is not in the directory.
     lacks_sums: bool,
     /// See [`DirectorySink::hold_reserve`].
-    reserve: Option<OwnFile>,
+    reserve: Option<GuardedFile>,
     /// The span of the run, until the end.
     end: Option<(SectionRecord, Vec<u8>)>,
-}
-
-#[derive(Debug)]
-struct OpenFile {
-    /// See [`DirectorySink::turns`]; 0 for other files.
-    turn: u32,
-    path: PathBuf,
-    file: OwnFile,
-    bytes: u64,
-    spans: u64,
-    /// See [`DirectorySink::marked_bytes`].
-    marked_bytes: u64,
-    /// Holds the start of the run or one of the first steps.
-    protected: bool,
-}
-
-#[derive(Debug)]
-struct ClosedFile {
-    turn: u32,
-    path: PathBuf,
-    bytes: u64,
-    spans: u64,
-    marked_bytes: u64,
 }
 
 /// `<base>/<run>/<attempt>/<host>-<pid>-r<rank>`, each part fit for a file name.
@@ -227,7 +205,7 @@ impl DirectorySink {
 
     /// Takes room on the disk that is given back at the end, so that a disk that has filled up meanwhile still
     /// takes the end of the run and what was lost. The file has no name: a killed process leaves nothing.
-    fn hold_reserve(&self) -> io::Result<OwnFile> {
+    fn hold_reserve(&self) -> io::Result<GuardedFile> {
         // The only write on a thread of the program's, which a write beyond its limit would end.
         if !sys::may_hold(RESERVE_BYTES as u64) {
             return Err(io::ErrorKind::FileTooLarge.into());
@@ -240,7 +218,7 @@ impl DirectorySink {
         let mut file = beyond_standard(options.open(&path)?)?;
         fs::remove_file(&path)?;
         file.write_all(&[0; RESERVE_BYTES])?;
-        Ok(OwnFile::new(file))
+        Ok(GuardedFile::new(file))
     }
 
     /// The file that spans are written to next.
@@ -267,7 +245,7 @@ impl DirectorySink {
         options.create_new(true).write(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let file = OwnFile::new(beyond_standard(options.open(&path)?)?);
+        let file = GuardedFile::new(beyond_standard(options.open(&path)?)?);
         Ok(OpenFile { turn: 0, path, file, bytes: 0, spans: 0, marked_bytes: 0, protected: false })
     }
 
@@ -374,94 +352,6 @@ impl DirectorySink {
         Ok(())
     }
 
-    /// What may be used while no steps are copied.
-    fn limit_bytes(&self) -> u64 {
-        self.bound_bytes - self.bound_bytes / KEPT_SHARE
-    }
-
-    /// Deletes files until `bytes` more fit, the oldest first and those of the first steps last; whether they fit.
-    fn make_room(&mut self, bytes: u64) -> bool {
-        while !self.has_room(bytes) {
-            if let Some(oldest) = self.deletable.pop_front() {
-                self.delete(&oldest);
-            } else if let Some(youngest) = self.protected.pop() {
-                self.protected_bytes -= youngest.bytes;
-                self.delete(&youngest);
-            } else {
-                return false;
-            }
-        }
-        true
-    }
-
-    fn has_room(&self, bytes: u64) -> bool {
-        self.used_bytes() + bytes <= self.limit_bytes()
-    }
-
-    fn delete(&mut self, file: &ClosedFile) {
-        // Copied before the rest goes: whatever happens in between, a reader counts a span once.
-        let kept = if self.notable.touches(file.turn) { self.keep(file).unwrap_or(0) } else { 0 };
-        if fs::remove_file(&file.path).is_ok() {
-            let gone = file.spans.saturating_sub(kept);
-            self.counts.exported = self.counts.exported.saturating_sub(gone);
-            self.counts.drop_spans(LossReason::SizeBound, gone);
-        }
-        self.total_bytes = self.total_bytes.saturating_sub(file.bytes);
-        self.marked_bytes = self.marked_bytes.saturating_sub(file.marked_bytes);
-        self.notable.forget_file(file.turn);
-    }
-
-    /// Copies the steps to keep out of a file; the number of their spans. What they take in all is a part of the bound, and
-    /// as much is free before: neither a copy of them all nor what comes on top of them takes more.
-    fn keep(&mut self, file: &ClosedFile) -> io::Result<u64> {
-        let contents = fs::read(&file.path)?;
-        let (mut framed, mut spans) = self.notable.extract(self.format, &contents);
-        let room = self.bound_bytes / KEPT_SHARE;
-        let is_full = |kept: &Option<OpenFile>, more: usize| {
-            kept.as_ref().map_or(0, |kept| kept.bytes) + more as u64 > room
-        };
-        while spans > 0 && is_full(&self.kept, framed.len()) {
-            self.compact_kept()?;
-            if is_full(&self.kept, framed.len()) {
-                if !self.notable.shrink() {
-                    return Ok(0);
-                }
-                (framed, spans) = self.notable.extract(self.format, &contents);
-            }
-        }
-        if spans == 0 {
-            return Ok(0);
-        }
-        if self.kept.as_ref().is_some_and(|kept| !kept.file.is_ours()) {
-            self.compact_kept()?;
-        }
-        if self.kept.is_none() {
-            self.kept = Some(self.open_spans()?);
-        }
-        if let Some(kept) = &mut self.kept {
-            kept.append(&framed)?;
-            kept.spans += spans;
-            self.total_bytes += framed.len() as u64;
-        }
-        Ok(spans)
-    }
-
-    /// Lets the steps go that were kept once and are among the slowest no more.
-    fn compact_kept(&mut self) -> io::Result<()> {
-        let Some(kept) = self.kept.take() else { return Ok(()) };
-        let (framed, spans) = self.notable.extract(self.format, &fs::read(&kept.path)?);
-        let mut next = self.open_spans()?;
-        next.append(&framed).inspect_err(|_| drop(fs::remove_file(&next.path)))?;
-        next.spans = spans;
-        let _ = fs::remove_file(&kept.path);
-        let gone = kept.spans.saturating_sub(spans);
-        self.counts.exported = self.counts.exported.saturating_sub(gone);
-        self.counts.drop_spans(LossReason::SizeBound, gone);
-        self.total_bytes = (self.total_bytes + next.bytes).saturating_sub(kept.bytes);
-        self.kept = Some(next);
-        Ok(())
-    }
-
     /// Why somebody will ask for the trace of this record, of one that ends a trace.
     fn mark(context: &Context<'_>, record: &SectionRecord) -> Option<Mark> {
         if !record.root.is_some_and(|root| root.announces) {
@@ -496,7 +386,7 @@ impl DirectorySink {
 
     fn write_metrics(&mut self, context: &Context<'_>, snapshot: &Snapshot) -> io::Result<()> {
         let room = self.bound_bytes / SUMS_SHARE;
-        let left_out = fit::left_out(self.format, context, snapshot, room);
+        let left_out = largest_sums::left_out(self.format, context, snapshot, room);
         self.tell_left_out(left_out.len(), snapshot.sums.len());
         let most = METRICS_FILE_BYTES.min(self.bound_bytes / 16);
         let said = self.metrics_file.as_ref().filter(|file| file.file.is_ours()).map(|file| file.bytes);
@@ -559,24 +449,6 @@ impl DirectorySink {
             );
             warn_once(&mut self.warned_left_out, &text);
         }
-    }
-}
-
-impl OpenFile {
-    /// Appends all of `bytes` or nothing.
-    fn append(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.append_all(&mut [IoSlice::new(bytes)], bytes.len() as u64)
-    }
-
-    /// The same for a message, which is not copied for it.
-    fn append_framed(&mut self, framed: &Frame<'_>) -> io::Result<()> {
-        self.append_all(&mut framed.parts().map(IoSlice::new), framed.len())
-    }
-
-    fn append_all(&mut self, parts: &mut [IoSlice<'_>], len: u64) -> io::Result<()> {
-        self.file.append(parts, self.bytes)?;
-        self.bytes += len;
-        Ok(())
     }
 }
 
@@ -672,43 +544,4 @@ impl Sink for DirectorySink {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::identity::Given;
-
-    #[test]
-    fn names_cannot_leave_the_directory() {
-        let given = Given { run_id: Some("../../etc".into()), ..Given::default() };
-        let identity = Identity { host: "a/b".into(), ..Identity::resolve(given, |_| None, &mut Vec::new()) };
-        let path = process_directory(Path::new("base"), &identity);
-        let expected = format!("base/.._.._etc/0/a_b-{}-r0", std::process::id());
-        assert_eq!(path, Path::new(&expected));
-        let long = "漢".repeat(90);
-        let given = Given { run_id: Some(long.clone()), ..Given::default() };
-        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None, &mut Vec::new()));
-        assert!(path.starts_with(Path::new("base").join("漢".repeat(66))), "{path:?}");
-        let given = Given { run_id: Some("..".into()), ..Given::default() };
-        let path = process_directory(Path::new("base"), &Identity::resolve(given, |_| None, &mut Vec::new()));
-        assert!(path.starts_with("base/_"), "{path:?}");
-    }
-
-    #[test]
-    fn a_failed_append_leaves_the_file_as_it_was() {
-        let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join("read-only");
-        fs::write(&path, b"before").unwrap();
-        // Opened for reading only, so every write fails.
-        let file = OwnFile::new(fs::File::open(&path).unwrap());
-        let mut open = OpenFile {
-            turn: 1,
-            path: path.clone(),
-            file,
-            bytes: 6,
-            spans: 0,
-            marked_bytes: 0,
-            protected: false,
-        };
-        assert!(open.append(b"more").is_err());
-        assert_eq!((open.bytes, fs::read(&path).unwrap()), (6, b"before".to_vec()));
-    }
-}
+mod tests;

@@ -6,15 +6,16 @@ use stepscope_otlp::{
     EventHead, HAS_IS_REMOTE, IS_REMOTE, Key, LinkHead, SpanHead, SpanKind, StatusCode, Value, Visitor,
 };
 
-use super::stencil::{Owner, Stencil, is_located, owner};
-use crate::attrs::{Entries, Entry, FieldValue};
-use crate::callsite::{Known, Source};
-use crate::names::ThreadNames;
-use crate::polls;
-use crate::propagation::TraceContext;
-use crate::record::{RootRecord, SectionRecord};
-use crate::recorder::Recorder;
-use crate::visit::{LATER_NAME, OTEL_NAME};
+use super::known_callsite::Known;
+use super::poll_intervals;
+use super::span_template::{Owner, SpanTemplate, is_located, owner};
+use crate::context::propagation::TraceContext;
+use crate::export::thread_names::ThreadNames;
+use crate::hot::field_visitor::{LATER_NAME, OTEL_NAME};
+use crate::hot::recorder::Recorder;
+use crate::shared::attrs::{Entries, Entry, FieldValue};
+use crate::shared::callsite::{SHORT_NAMES, Source, full_name};
+use crate::shared::record::{RootRecord, SectionRecord};
 
 /// What the background thread knows beside the records.
 #[derive(Debug)]
@@ -38,22 +39,6 @@ macro_rules! ready {
 
 fn int(value: u64) -> Value<'static> {
     Value::Int(i64::try_from(value).unwrap_or(i64::MAX))
-}
-
-/// The short names that our macros take, and what the vocabulary calls them.
-const SHORT_NAMES: [(&str, &str); 4] =
-    [("samples", attr::SAMPLES), ("tokens", attr::TOKENS), ("bytes", attr::BYTES), ("flops", attr::FLOPS)];
-
-/// The vocabulary's name for the short names that our macros take.
-pub(crate) fn full_name<'a>(source: Option<&Source>, key: &'a str) -> &'a str {
-    if matches!(source, Some(Source::Section(_))) {
-        for (short, full) in SHORT_NAMES {
-            if key == short {
-                return full;
-            }
-        }
-    }
-    key
 }
 
 /// The other name by which a field may come whose attribute is that of `key`.
@@ -86,11 +71,11 @@ pub(crate) fn write_span(
     write_identity(visitor, context, record);
     write_figures(visitor, record);
     let mut rest = Entries::new(entries, Known::fields(callsite));
-    let stencil = callsite.map(|callsite| &callsite.stencil);
-    let stencil = stencil.filter(|stencil| stencil.names_differ && rest.come_once());
+    let template = callsite.map(|callsite| &callsite.template);
+    let template = template.filter(|template| template.names_differ && rest.come_once());
     loop {
-        if let Some(stencil) = stencil {
-            write_declared(visitor, stencil, &mut rest);
+        if let Some(template) = template {
+            write_declared(visitor, template, &mut rest);
         }
         let Some(entry) = rest.next() else { break };
         if is_repeated(&entry, &rest, source) {
@@ -130,11 +115,11 @@ pub(crate) fn write_span(
                 }
             }
             Entry::Link(trace, span) => write_link(visitor, &trace, span),
-            Entry::Polls(bytes) => polls::write(visitor, record, bytes),
+            Entry::Polls(bytes) => poll_intervals::write(visitor, record, bytes),
         }
     }
     if let (Some(callsite), true) = (callsite, recorder.config.locations && record.kind != SectionKind::Run) {
-        visitor.constant_attributes(&callsite.stencil.location);
+        visitor.constant_attributes(&callsite.template.location);
     }
     if record.kind == SectionKind::Run {
         write_caller(visitor, &recorder.identity.caller);
@@ -172,11 +157,11 @@ pub(crate) fn write_span(
 
 /// Writes the declared fields that come next, up to one that needs a second look. No other field may have their names.
 #[inline]
-fn write_declared(visitor: &mut impl Visitor, stencil: &Stencil, rest: &mut Entries<'_>) {
+fn write_declared(visitor: &mut impl Visitor, template: &SpanTemplate, rest: &mut Entries<'_>) {
     loop {
         let mut ahead = rest.clone();
         let Some((number, value)) = ahead.next_declared() else { return };
-        let Some(key) = stencil.key(number) else { return };
+        let Some(key) = template.key(number) else { return };
         write_prepared(visitor, key, value);
         *rest = ahead;
     }

@@ -5,7 +5,7 @@ use stepscope_otlp::{ResourceHead, ScopeHead, Value, Visitor, json, proto};
 
 use super::encode::Context;
 use crate::config::Format;
-use crate::identity::Identity;
+use crate::context::identity::Identity;
 
 /// The encoder of one signal.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ fn write_header(visitor: &mut impl Visitor, context: &Context<'_>) {
 fn write_resource(visitor: &mut impl Visitor, identity: &Identity, context: &Context<'_>) {
     let number = |value: u64| Value::Int(i64::try_from(value).unwrap_or(i64::MAX));
     let instance_id = identity.instance_id();
-    let created = crate::clock::rfc3339(context.recorder.anchor.unix_ns(context.recorder.run_start_ns));
+    let created = crate::os::clock::rfc3339(context.recorder.anchor.unix_ns(context.recorder.run_start_ns));
     let mut text = |key, value: &str| {
         if !value.is_empty() {
             visitor.resource_attribute(key, Value::Str(value));

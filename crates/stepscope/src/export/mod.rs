@@ -3,53 +3,31 @@
 
 pub(crate) mod directory;
 pub(crate) mod encode;
-pub(crate) mod fit;
-pub(crate) mod handover;
+pub(crate) mod exporter;
+pub(crate) mod exporter_sink;
 #[cfg(feature = "http")]
 pub(crate) mod http;
-pub(crate) mod keep;
+pub(crate) mod kept_steps;
+pub(crate) mod known_callsite;
+pub(crate) mod largest_sums;
 pub(crate) mod message;
+pub(crate) mod poll_intervals;
 pub(crate) mod publish;
-pub(crate) mod stencil;
-pub(crate) mod thin;
-pub(crate) mod unusable;
+pub(crate) mod span_template;
+pub(crate) mod thinning;
+pub(crate) mod thread_names;
+pub(crate) mod unusable_sink;
 
 use std::time::Instant;
 
-use stepscope_core::LossReason;
-
-use crate::record::SectionRecord;
-use crate::say::say;
+use crate::os::diagnostics::print_diagnostic;
+use crate::shared::record::SectionRecord;
+use crate::shared::sink_counts::SinkCounts;
 use encode::Context;
 use publish::Snapshot;
 
 /// Name of the OTLP sink on the wire; here, for builds without it say by this name that they cannot send.
 pub(crate) const OTLP: &str = "otlp";
-
-/// What a sink did with the spans it was given.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct SinkCounts {
-    pub exported: u64,
-    pub dropped: [u64; LossReason::ALL.len()],
-}
-
-impl SinkCounts {
-    pub(crate) fn drop_spans(&mut self, reason: LossReason, spans: u64) {
-        if let Some(count) = self.dropped.get_mut(reason as usize) {
-            *count += spans;
-        }
-    }
-
-    /// Of so many spans that were emitted, without those `lost` before, what has not come to its end here is lost: nothing
-    /// goes on.
-    #[must_use]
-    pub(crate) fn without_the_rest(mut self, emitted: u64, lost: &[u64]) -> Self {
-        let meant = emitted.saturating_sub(lost.iter().sum());
-        let settled = self.exported + self.dropped.iter().sum::<u64>();
-        self.drop_spans(LossReason::Shutdown, meant.saturating_sub(settled));
-        self
-    }
-}
 
 /// Where records go. A sink never blocks for longer than a file write takes.
 pub(crate) trait Sink {
@@ -96,6 +74,6 @@ pub(crate) trait Sink {
 /// Says something on standard error, once a process and kind of trouble.
 pub(crate) fn warn_once(said: &mut bool, text: &str) {
     if !std::mem::replace(said, true) {
-        say(text);
+        print_diagnostic(text);
     }
 }

@@ -9,8 +9,8 @@ use stepscope_otlp::{MetricHead, MetricKind, Number, PointData, PointHead, Tempo
 
 use super::SinkCounts;
 use super::encode::Context;
-use crate::aggregate::{MemorySums, Sums};
-use crate::recorder::{PathInfo, Recorder};
+use crate::hot::recorder::{PathInfo, Recorder};
+use crate::shared::aggregate::{MemorySums, Sums};
 
 /// Everything that a publication says.
 #[derive(Debug, Default)]
@@ -114,12 +114,12 @@ pub(crate) const MESSAGE_BYTES: usize = 1 << 20;
 const FULL_INTERVAL: Duration = Duration::from_secs(60);
 
 /// What a path's sums were when they were said last.
-type Said = (Moments, u128, Option<MemorySums>);
+type Published = (Moments, u128, Option<MemorySums>);
 
 /// What one sink was told.
 #[derive(Debug, Default)]
 pub(crate) struct Publisher {
-    said: HashMap<u32, Said>,
+    said: HashMap<u32, Published>,
     last_full_ns: Option<u64>,
 }
 

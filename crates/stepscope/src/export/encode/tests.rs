@@ -11,10 +11,10 @@ use stepscope_core::Phase;
 use stepscope_otlp::{ResourceHead, ScopeHead, json, proto};
 
 use super::*;
-use crate::attrs::{self, Attrs, Before, Declared, LeftOut, MAX_TEXT_BYTES};
-use crate::callsite::Callsite;
 use crate::config::Config;
-use crate::identity::{Given, Identity};
+use crate::context::identity::{Given, Identity};
+use crate::shared::attrs::{self, Attrs, Before, Declared, LeftOut, MAX_TEXT_BYTES};
+use crate::shared::callsite::Callsite;
 
 /// More fields than bits that are kept of their numbers.
 static MANY: [&str; 70] = {

@@ -13,7 +13,7 @@ use stepscope_otlp::proto::decode_retry_delay;
 use super::exchange::{Outcome, accepted};
 use super::pack::Body;
 use super::target::Target;
-use crate::identity::percent_decode;
+use crate::context::text::percent_decode;
 
 /// Of an answer, unpacked; the rest of a longer one is not read.
 const MAX_MESSAGE_BYTES: u64 = 64 << 10;

@@ -26,9 +26,10 @@ use stepscope_core::LossReason;
 use super::encode::{Context, write_span};
 use super::message::{Encoder, Message, with_encoder};
 use super::publish::{Publisher, Snapshot, write_metrics};
-use super::{OTLP, Sink, SinkCounts, warn_once};
+use super::{OTLP, Sink, warn_once};
 use crate::config::Format;
-use crate::record::SectionRecord;
+use crate::shared::record::SectionRecord;
+use crate::shared::sink_counts::SinkCounts;
 use connection::Connection;
 use exchange::Outcome;
 use pack::Body;
@@ -212,7 +213,7 @@ impl HttpSink {
                 // At once is when a receiver that has just said no would do so again.
                 let named = named.filter(|named| !named.is_zero());
                 let wait = named.map_or_else(
-                    || pause(self.tries, stepscope_core::identity::mix(crate::clock::now_ns())),
+                    || pause(self.tries, stepscope_core::identity::mix(crate::os::clock::now_ns())),
                     |named| named.min(MAX_NAMED_PAUSE),
                 );
                 let time = Instant::now() + wait;

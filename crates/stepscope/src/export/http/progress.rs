@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 
-use crate::sys;
+use crate::os::sys;
 
 /// Bytes of a connection.
 #[derive(Debug, Default)]

@@ -1,12 +1,12 @@
 //! What is said again and what is not, and how large messages get.
 
 use super::*;
-use crate::callsite::{Callsite, Source};
 use crate::config::{Config, Format};
+use crate::context::identity::{Given, Identity};
 use crate::export::message::{Encoder, Message, with_encoder};
-use crate::identity::{Given, Identity};
-use crate::names::ThreadNames;
-use crate::open::Spec;
+use crate::export::thread_names::ThreadNames;
+use crate::hot::open::Spec;
+use crate::shared::callsite::{Callsite, Source};
 
 static SITE: Callsite = Callsite::new("site", None, "module", "file", 1, &[]);
 

@@ -1,0 +1,6 @@
+//! The background thread, the orders that it takes, and what it is asked from outside of the program. How records are encoded
+//! and where they go is in `export`.
+
+pub(crate) mod background;
+pub(crate) mod capture_requests;
+pub(crate) mod control;
