@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::narrow::narrow_signed;
+use crate::accumulate::saturate::narrow_signed;
 use crate::report::units::{bytes, count, duration, signed_bytes, things};
 use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, rounded, severity};
 use crate::summary::{

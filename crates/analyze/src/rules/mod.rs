@@ -7,8 +7,8 @@ use stepscope_core::{Mode, Phase};
 use self::common::program::Recorder;
 use crate::report::units::{count, percent, things};
 use crate::report::{BottleneckType, Gain, TimeBase, Verdict, coverage};
+use crate::sections::aggregate_view::Sums;
 use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
-use crate::sums::Sums;
 
 /// Declares the thresholds of a rule: a field, its documentation and its default at one place, from which
 /// the configuration, the built-in help and its tests are made.

@@ -6,7 +6,7 @@ use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
-use crate::changes::visible_share;
+use crate::changepoints::visible_share;
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{

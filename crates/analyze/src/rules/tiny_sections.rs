@@ -1,7 +1,7 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
 use super::{Config, Doc, Rule, Steps};
-use crate::narrow::narrow;
+use crate::accumulate::saturate::narrow;
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};

@@ -5,7 +5,7 @@
 
 use stepscope_core::Mode;
 
-use crate::points::numbers;
+use crate::accumulate::step_series::numbers;
 use crate::report::Gain;
 use crate::summary::{SeriesPoint, Summary};
 

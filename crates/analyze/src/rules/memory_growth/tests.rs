@@ -2,8 +2,8 @@
 //! is. Bounds are those of the rule's promise, not of what it happened to do.
 
 use super::*;
-use crate::trend::late::{last_third, late};
-use crate::trend::trend;
+use crate::memory::trend::late::{last_third, late};
+use crate::memory::trend::trend;
 
 /// Courses of a kind.
 const SEEDS: u64 = 200;
