@@ -12,29 +12,31 @@ class Comparison:
 
     def __init__(self):
         self.figures = 0
-        self.places = set()
         self.differences = []
 
     def missing(self, where, what):
-        self.places.add(where)
         self.figures += 1
         self.differences.append(f"{where}: {what}")
 
     def differ(self, where, figure, got, expected, why=""):
         self.differences.append(f"{where}: {figure}: report {show(got)}, spans {show(expected)}{why}")
 
-    def counted(self, where):
-        self.places.add(where)
-        self.figures += 1
+    def pairs(self, where, of, reported, mine):
+        """(key, the report's, ours) of what both have; what one of them lacks is a difference."""
+        for key in sorted(set(reported) | set(mine), key=str):
+            if key in reported and key in mine:
+                yield key, reported[key], mine[key]
+            else:
+                self.missing(where, f"{of} {key} is only in the {'spans' if key in mine else 'report'}")
 
     def equal(self, where, figure, got, expected):
-        self.counted(where)
+        self.figures += 1
         if got != expected:
             self.differ(where, figure, got, expected)
 
     def close(self, where, figure, got, expected, relative=Fraction(1, 10**9), absolute=0):
         """`got` within the given error of `expected`; absent only where the other is."""
-        self.counted(where)
+        self.figures += 1
         if got is None or expected is None:
             if got is not expected:
                 self.differ(where, figure, got, expected)
@@ -50,19 +52,6 @@ class Comparison:
             self.equal(where, figure, got, expected)
         else:
             self.close(where, figure, got, expected, stats.HISTOGRAM_ERROR, Fraction(1, 2))
-
-    def mad(self, where, got, ordered, is_exact):
-        """As a quantile; both the values and the median that they deviate from are known to the error. What is within that
-        is not told, unless all values are the same."""
-        expected = stats.mad(ordered)
-        slack = 0
-        if got is None and not is_exact and ordered and ordered[0] < ordered[-1]:
-            bound = stats.unknown_below(stats.quantile(ordered, 1, 2))
-            self.equal(where, "mad is not known", expected <= bound + 1, True)
-            return
-        if not is_exact and expected is not None:
-            slack = stats.HISTOGRAM_ERROR * (2 * stats.quantile(ordered, 1, 2) + expected) + 1
-        self.close(where, "mad", got, expected, 0, slack)
 
     def stats(self, where, got, values):
         """A block of figures of one set of integers."""
@@ -80,9 +69,6 @@ class Comparison:
             self.equal(where, "is_exact", got["is_exact"], True)
         for figure, (numerator, denominator) in QUANTILES.items():
             self.quantile(where, figure, got[figure], ordered, numerator, denominator, got["is_exact"])
-        self.mad(where, got["mad"], ordered, got["is_exact"])
-        if got["mad"] is not None and got["p50"]:
-            self.close(where, "robust_cv", got["robust_cv"], Fraction(got["mad"], got["p50"]))
 
     def throughput(self, where, got, steps):
         """Work of a set of steps by their own time and by the clock. What several processes do together counts once."""

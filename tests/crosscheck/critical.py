@@ -3,12 +3,13 @@ last but not after it (of several the one that started last, then the largest id
 other threads that go well past their parent were not waited for. A child on a thread of its own that began as soon as
 the thread was free waited for what held it, and one that began while its parent's thread was in a call was begun from out
 of that. What a section waited for is on the path back to where it began, and then what came before it, even where that was
-before the section, but to the end of the wait at most; what the path is inside of already is not waited for; while a section was suspended, what ran on its thread is on the path: by
-the intervals in which it and others ran, where they are known. A section that seems to end a little after the next one of
-its thread began came before it, that much earlier, with all that is inside."""
+before the section, but to the end of the wait at most; what the path is inside of already is not waited for; while a
+section was suspended, what ran on its thread is on the path: by the intervals in which it and others ran, where they are
+known. A section that seems to end a little after the next one of its thread began came before it, that much earlier, with
+all that is inside."""
 
 import json
-from fractions import Fraction
+from collections import namedtuple
 
 import names
 
@@ -365,13 +366,8 @@ def is_suspended(node):
     return (node.span.get(names.IDLE_NS) or 0) > 0
 
 
-class Run:
-    """When a section was entered on a thread, once or more often."""
-
-    def __init__(self, start, end, thread, count):
-        self.start, self.end, self.thread, self.count = start, end, thread, count
-
-
+# When a section was entered on a thread, once or more often.
+Run = namedtuple("Run", "start end thread count")
 MOST_RUNS = 64
 
 
@@ -431,51 +427,3 @@ def ran_meanwhile(other, part):
                 one = whole.within(start, end)
                 found.append(one and one.within(free, taken))
     return [one.earlier(other.moved) for one in found if one is not None]
-
-
-def parts_of_wait(span, produce, queue):
-    """How long of a wait its batch had not been begun, was being made, was on its way. It is taken as the wait ends,
-    lay in the queue for `queue` before that, and was made in the `produce` before that."""
-    ready = span.end - queue
-    begun = ready - produce
-    cut = lambda time: min(max(time, span.start), span.end)
-    return cut(begun) - span.start, cut(ready) - cut(begun), span.end - cut(ready)
-
-
-def compare_path(got, mode, run, compare):
-    """The report's critical path of its primary mode."""
-    where, window = "critical path", run.windows.get(mode)
-    if got is None or window is None:
-        compare.equal(where, "is there", got is not None, window is not None)
-        return
-    compare.equal(where, "window", got["window"], "step" if mode else "trace")
-    for figure, expected in zip(("windows", "total_ns", "other_ns"), window):
-        compare.equal(where, figure, got[figure], expected)
-    compare.equal(where, "sections and other_ns", sum(row["on_path_ns"] for row in got["sections"]), window[1] - window[2])
-    if window[1]:
-        compare.close(where, "explained_share", got["explained_share"], 1 - Fraction(window[2], window[1]))
-    mine = {path: section.critical[mode] for path, section in run.sections.items() if mode in section.critical}
-    moved, said = run.linked.through(mode)
-    for path, (away, back, calls) in moved.items():
-        time, on_path, slacks = mine.get(path, (0, 0, []))
-        mine[path] = time - away + back, on_path + calls, slacks
-    compare.equal(where, "through_batches", got["through_batches"], said)
-    listed = {row["path"]: row for row in got["sections"]}
-    order = sorted(listed, key=lambda path: (-listed[path]["on_path_ns"], path))
-    compare.equal(where, "order", list(listed), order)
-    for path in sorted(set(mine) | set(listed)):
-        place, row, part = f"{where}, section {path}", listed.get(path), mine.get(path)
-        if row is None or part is None:
-            compare.missing(place, "not in the report" if row is None else "only in the report")
-            continue
-        time, calls, slacks = part
-        compare.equal(place, "on_path_ns", row["on_path_ns"], time)
-        compare.equal(place, "on_path_calls", row["on_path_calls"], calls)
-        compare.equal(place, "beside_calls", row["beside_calls"], len(slacks))
-        compare.equal(place, "slack_mean_ns", row["slack_mean_ns"], sum(slacks) // len(slacks) if slacks else None)
-        compare.equal(place, "slack_min_ns", row["slack_min_ns"], min(slacks, default=None))
-        if window[1]:
-            compare.close(place, "share", row["share"], Fraction(time, window[1]))
-    waits, behind, making, handover = run.wait_parts()
-    expected = {"waits": waits, "behind_ns": behind, "making_ns": making, "handover_ns": handover}
-    compare.equal(where, "waits", got["waits"], expected if waits else None)

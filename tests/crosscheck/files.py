@@ -7,7 +7,6 @@ import os
 
 import otlp_json
 import otlp_proto
-import torn_json
 from protobuf import Damaged
 
 
@@ -56,7 +55,7 @@ def read_lines(path, file, on_span, on_point, notes):
             data = json.loads(line)
         except ValueError as error:
             notes.append(f"{path}:{number}: {error}")
-            data = torn_json.whole_part(line.decode("utf-8", "ignore"))
+            data = otlp_json.whole_part(line.decode("utf-8", "ignore"))
         if isinstance(data, dict):
             otlp_json.message(data, on_span, on_point)
 

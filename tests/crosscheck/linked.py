@@ -1,106 +1,70 @@
 """How critical paths go on through waits into what they link to: while that was at work, the path of the wait goes through
 its sections, from stage to stage where those wait themselves or their root says what it came from; of several the one
-that ended last is followed. Of more traces than are kept those with the smallest hashes of their ids stand for all."""
+that ended last is followed. Also the comparison with the report's critical path, where it knows all that waits link to."""
+
+from fractions import Fraction
 
 import critical
+import loaders
 import names
 
-TRACES, OTHERS = 1024, 1024
-WAITS, LINKS, PIECES = 8, 8, 64
-STAGES, FOLLOWED = 16, 256
-WORD = (1 << 64) - 1
-
-
-class Beyond(Exception):
-    """A trace is needed for which there was no room."""
+# Links of a section, pieces of a trace, stages, and ways gone of one wait, at most; and traces that are no batches.
+LINKS, PIECES, STAGES, FOLLOWED, OTHERS = 8, 64, 16, 256, 1024
 
 
 class Linked:
-    """Waits by what they link to, and how that was made: (start, end, links of the root, pieces)."""
+    """Waits by what they link to, and how that was made: {trace: (start, end, links of the root, pieces)}."""
 
     def __init__(self):
-        self.waits = {}
-        self.batches, self.others = {}, {}
-        # {(mode, section): time of all waits on paths that link to another trace}
-        self.totals = {}
+        # {(mode, path, links, whether only what ended meanwhile, start, end)}
+        self.waits = set()
+        self.made, self.others = {}, set()
 
     def add_step(self, pieces, mode):
         """Pieces of a path: (section, start, end)."""
         for node, start, end in pieces:
             links, must_end = waits_of(node)
-            if not links or start >= end:
-                continue
-            key = mode, node.path
-            self.totals[key] = self.totals.get(key, 0) + end - start
-            wait = start, end, KINDS.index(mode), node.path, links, must_end
-            self.waits.setdefault(max(links, key=order), set()).add(wait)
+            if links and start < end:
+                self.waits.add((mode, node.path, links, must_end, start, end))
 
     def add_batch(self, root):
         """A batch with all that is in it."""
-        add(self.batches, root)
+        add(self.made, root)
 
     def add_other(self, root):
         """A section outside of steps, or a request, with all that is in it."""
         if not root.span.parent and not root.span.get(names.PARENT_PATH):
-            add(self.others, root)
+            add(self.made, root)
+            self.others.add(root.span.trace)
 
     def through(self, mode):
-        """({section: (time away, time to it, traces)}, what the report says of it), of steps of one mode."""
-        kept = sorted(set(self.waits) | set(self.batches), key=order)
-        last = order(kept[TRACES - 1]) if len(kept) >= TRACES else None
-        kept = kept[:TRACES]
-        made = {trace: self.others[trace] for trace in sorted(self.others, key=order)[:OTHERS]}
-        made |= {trace: self.batches[trace] for trace in kept if trace in self.batches}
-        known, parts = {}, {}
-        for trace in kept:
-            of_trace = {}
-            for start, end, kind, path, links, must_end in sorted(self.waits.get(trace, ()))[:WAITS]:
-                if kind != KINDS.index(mode):
-                    continue
-                way = Way(made, last)
-                try:
-                    way.follow(links, must_end, start, end)
-                except Beyond:
-                    continue
-                known[path] = known.get(path, 0) + end - start
-                for section, length in way.sections:
-                    of_trace[path, section] = of_trace.get((path, section), 0) + length
-            for pair, length in of_trace.items():
-                time, traces = parts.get(pair, (0, 0))
-                parts[pair] = time + length, traces + 1
-        moved, away = {}, {}
-        totals = {path: total for (of, path), total in self.totals.items() if of == mode}
-        for (path, section), (length, traces) in parts.items():
-            scaled = length * totals[path] // known[path]
-            there, back, calls = moved.get(section, (0, 0, 0))
-            moved[section] = there, back + scaled, calls + traces * totals[path] // known[path]
-            away[path] = away.get(path, 0) + scaled
-        for path, length in away.items():
-            there, back, calls = moved.get(path, (0, 0, 0))
-            moved[path] = there + length, back, calls
-        said = {
-            "linked_ns": sum(totals.values()),
-            "making_ns": sum(away.values()),
-            "is_exact": all(known.get(path, 0) == total for path, total in totals.items()),
-        }
-        return moved, said if totals else None
+        """({section: time that it gets or loses}, time of all waits that link, time moved), of steps of one mode."""
+        moved, linked_ns, making_ns = {}, 0, 0
+        for of, path, links, must_end, start, end in self.waits:
+            if of != mode:
+                continue
+            linked_ns += end - start
+            way = Way(self.made)
+            way.follow(links, must_end, start, end)
+            for section, length in way.sections:
+                moved[section] = moved.get(section, 0) + length
+                moved[path] = moved.get(path, 0) - length
+                making_ns += length
+        return moved, linked_ns, making_ns
 
 
 class Way:
     """The way of one wait: which sections it leads through, and for how long."""
 
-    def __init__(self, made, last):
-        self.made, self.last = made, last
+    def __init__(self, made):
+        self.made = made
         self.stages, self.left, self.sections = [], FOLLOWED, []
 
     def follow(self, links, must_end, start, end):
         if not links or start >= end or len(self.stages) >= STAGES or self.left == 0:
             return 0
         self.left -= 1
-        links = [link for link in links if link not in self.stages]
-        if any(link not in self.made and self.last is not None and order(link) > self.last for link in links):
-            raise Beyond
-        read = [link for link in links if link in self.made]
+        read = [link for link in links if link not in self.stages and link in self.made]
         if must_end:
             read = [link for link in read if start < self.made[link][1] <= end]
         if not read:
@@ -136,10 +100,6 @@ def add(made, root):
         made[root.span.trace] = max(one, made.get(root.span.trace, one))
 
 
-# Kinds of steps; of what is not ours, whole traces.
-KINDS = ["train", "eval", "inference", None]
-
-
 def waits_of(node):
     """(what a section waits for in other traces, whether only for what ended meanwhile). What a root links to is where it
     came from."""
@@ -160,15 +120,42 @@ def came_from(root):
     return tuple(trace for trace in links_of(root) if not is_run(trace))
 
 
-def mix(value):
-    """The mixer of the identities."""
-    value ^= value >> 30
-    value = value * 0xBF58476D1CE4E5B9 & WORD
-    value ^= value >> 27
-    value = value * 0x94D049BB133111EB & WORD
-    return value ^ value >> 31
-
-
-def order(trace):
-    high, low = int.from_bytes(trace[:8], "big"), int.from_bytes(trace[8:], "big")
-    return mix(mix(high) ^ low), trace
+def compare_path(got, mode, run, compare):
+    """The report's critical path of its primary mode."""
+    where, window = "critical path", run.windows.get(mode)
+    if got is None or window is None:
+        compare.equal(where, "is there", got is not None, window is not None)
+        return
+    compare.equal(where, "window", got["window"], "step" if mode else "trace")
+    for figure, expected in zip(("windows", "total_ns", "other_ns"), window):
+        compare.equal(where, figure, got[figure], expected)
+    in_sections = sum(row["on_path_ns"] for row in got["sections"])
+    compare.equal(where, "sections and other_ns", in_sections, window[1] - window[2])
+    if window[1]:
+        compare.close(where, "explained_share", got["explained_share"], 1 - Fraction(window[2], window[1]))
+    moved, linked_ns, making_ns = run.linked.through(mode)
+    told = got["through_batches"]
+    compare.equal(where, "linked_ns", told["linked_ns"] if told else 0, linked_ns)
+    # Of very many traces the report takes some to stand for all.
+    is_exact = len(run.linked.others) <= OTHERS and (told is None or told["is_exact"])
+    if is_exact:
+        compare.equal(where, "making_ns", told["making_ns"] if told else 0, making_ns)
+    mine = {path: section.critical[mode] for path, section in run.sections.items() if mode in section.critical}
+    for path, length in moved.items():
+        time, calls, slacks = mine.get(path, (0, 0, []))
+        mine[path] = time + length, calls, slacks
+    listed = {row["path"]: row for row in got["sections"]}
+    for path, row, (time, calls, slacks) in compare.pairs(where, "section", listed, mine):
+        place = f"{where}, section {path}"
+        compare.equal(place, "beside_calls", row["beside_calls"], len(slacks))
+        compare.equal(place, "slack_mean_ns", row["slack_mean_ns"], sum(slacks) // len(slacks) if slacks else None)
+        compare.equal(place, "slack_min_ns", row["slack_min_ns"], min(slacks, default=None))
+        if path not in moved:
+            compare.equal(place, "on_path_calls", row["on_path_calls"], calls)
+        if is_exact or path not in moved:
+            compare.equal(place, "on_path_ns", row["on_path_ns"], time)
+            if window[1]:
+                compare.close(place, "share", row["share"], Fraction(time, window[1]))
+    waits, behind, making, handover = loaders.parts_of_waits(run.waits.driving(run.drivers()))
+    expected = {"waits": waits, "behind_ns": behind, "making_ns": making, "handover_ns": handover}
+    compare.equal(where, "waits", got["waits"], expected if waits else None)

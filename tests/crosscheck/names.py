@@ -33,7 +33,6 @@ PEAK_BYTES = "stepscope.mem.peak_bytes"
 LIVE_BYTES = "stepscope.mem.live_bytes"
 RSS_BYTES = "stepscope.mem.rss_bytes"
 VALUE_PREFIX = "stepscope.value."
-BATCH_ID = "stepscope.batch.id"
 BATCH_LOADER = "stepscope.batch.loader"
 BATCH_PRODUCE_NS = "stepscope.batch.produce_ns"
 BATCH_QUEUE_NS = "stepscope.batch.queue_ns"
@@ -45,7 +44,6 @@ ERROR_TYPE = "error.type"
 # What the error type of a run's span can be.
 SIGNALS = {"SIGINT", "SIGTERM"}
 THREAD_ID = "thread.id"
-THREAD_NAME = "thread.name"
 
 RANK = "stepscope.rank"
 SERVICE_INSTANCE_ID = "service.instance.id"

@@ -1,4 +1,6 @@
-"""OTLP messages in JSON: traces and metrics, integers as strings or as numbers."""
+"""OTLP messages in JSON: traces and metrics, integers as strings or as numbers; of torn ones all that is whole."""
+
+import json
 
 import names
 from records import Point, Process, Span
@@ -98,3 +100,25 @@ def exponential(point):
         "max": floating(point.get("max")),
         "buckets": {offset + i: count for i, count in enumerate(counts) if count},
     }
+
+
+def whole_part(line):
+    """What of a message that was cut off is whole: every span, every point, every metric."""
+    closing, within, is_text, at, whole = [], [], False, 0, None
+    while at < len(line):
+        letter = line[at]
+        if is_text:
+            at += letter == "\\"
+            is_text = letter != '"'
+        elif letter == '"':
+            is_text = True
+        elif letter in "{[":
+            closing.append("}" if letter == "{" else "]")
+            within.append(letter == "[" and line.endswith(('"spans":', '"dataPoints":', '"metrics":'), 0, at))
+        elif letter in "}]":
+            closing.pop()
+            within.pop()
+            if letter == "}" and within and within[-1]:
+                whole = at + 1, closing[::-1]
+        at += 1
+    return json.loads(line[: whole[0]] + "".join(whole[1])) if whole else None

@@ -48,14 +48,5 @@ class Span:
         return self.attributes.get(key, default)
 
 
-class Point:
-    """One point of a metric: an integer or float, or a histogram as a dict."""
-
-    __slots__ = ("instance", "metric", "attributes", "time", "value")
-
-    def __init__(self, instance, metric, attributes, time, value):
-        self.instance = instance
-        self.metric = metric
-        self.attributes = attributes
-        self.time = time
-        self.value = value
+# One point of a metric: an integer or float, or a histogram as a dict.
+Point = namedtuple("Point", "instance metric attributes time value")

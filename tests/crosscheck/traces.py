@@ -4,7 +4,7 @@ import critical
 import names
 import stats
 
-MAX_DEPTH = 64
+MAX_DEPTH, MAX_NAME_BYTES = 64, 256
 # No trace announces more spans; a count beyond is damage.
 MAX_SPANS = 1_000_000
 # Clocks count in 63 bits: what is beyond is no time.
@@ -196,29 +196,22 @@ def is_whole(spans, roots):
     return not is_shallow and not missing(spans, roots) and not any(said(roots, names.TRACE_DROPPED))
 
 
+def short(name):
+    """A name, cut to the bytes that one may have in a path."""
+    return name.encode()[:MAX_NAME_BYTES].decode("utf-8", "ignore")
+
+
 def escape(name):
-    return name.replace("\\", "\\\\").replace("/", "\\/")
-
-
-def separators(path):
-    """Where a path text has separators: `/` that no backslash escapes."""
-    places, escaped = [], False
-    for at, letter in enumerate(path):
-        if not escaped and letter == "/":
-            places.append(at)
-        escaped = not escaped and letter == "\\"
-    return places
+    return short(name).replace("\\", "\\\\").replace("/", "\\/")
 
 
 def elements(path):
-    """Number of names in a path text."""
-    return len(separators(path)) + 1
-
-
-def around(path):
-    """The path around a path; None around the first section."""
-    places = separators(path)
-    return path[: places[-1]] if places else None
+    """Number of names in a path text: `/` that no backslash escapes parts them."""
+    count, escaped = 1, False
+    for letter in path:
+        count += letter == "/" and not escaped
+        escaped = not escaped and letter == "\\"
+    return count
 
 
 def place(parent, span):

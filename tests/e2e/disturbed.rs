@@ -7,6 +7,7 @@ use serde_json::Value;
 use stepscope_testkit::random::Random;
 use stepscope_testkit::{Forest, ForestOptions, Format, TempFolder, disturb};
 
+use crate::figures::{compare, compare_report};
 use crate::program::{output, parse, report_text, stepscope};
 
 fn options(seed: u64) -> ForestOptions {
@@ -65,6 +66,7 @@ fn order_repetition_and_files_do_not_matter() {
         disturb::duplicate(&mut shuffled, 400, seed);
         let doubled = write(&folder, "doubled", &disturb::file(&shuffled, format));
         assert_same(&expected, &[&doubled], "shuffled, two of five messages twice");
+        compare(&folder, &doubled);
         assert_same(&expected, &[&whole, &shuffled_file], "the whole run twice");
 
         let mut parts = vec![Vec::new(); 7];
@@ -92,6 +94,8 @@ fn a_file_cut_anywhere_gives_the_same_report_from_its_pieces() {
         let bytes = disturb::file(&messages, format);
         let whole = write(&folder, "whole", &bytes);
         let expected = essence(&report_text(&[&whole]));
+        // Of a message of spans that is torn all that is whole counts.
+        compare_report(&folder, &write(&folder, "torn", &bytes[..bytes.len() * 3 / 5]));
         let mut random = Random::new(seed);
         // Every byte of a small file is cut in the reader's own tests; here random ones of a larger file.
         for round in 0..40 {

@@ -18,14 +18,6 @@ pub fn compare(inputs: &[&Path], report: &Path) -> Result<String, String> {
     script("crosscheck.py", |command| command.args(inputs).arg("--report").arg(report))
 }
 
-/// As [`compare`], and then changes the report in ways that each have to be noticed.
-///
-/// # Errors
-/// As [`compare`], and where a change makes no difference.
-pub fn compare_edited(inputs: &[&Path], report: &Path) -> Result<String, String> {
-    script("crosscheck.py", |command| command.args(inputs).arg("--edits").arg("--report").arg(report))
-}
-
 /// Compares only the aggregates under `inputs` with the spans there.
 ///
 /// # Errors
@@ -43,27 +35,12 @@ pub fn storms(program: &Path, count: u32) -> Result<String, String> {
     script("storm.py", |command| command.arg("--stepscope").arg(program).args(["--storms", &count]))
 }
 
-/// Runs the script's own tests.
-///
-/// # Errors
-/// When one fails, with their output.
-pub fn self_test() -> Result<String, String> {
-    let folder = binaries::repository().join("tests/crosscheck");
-    let mut command = Command::new("python3");
-    command.args(["-B", "-m", "unittest", "discover", "-s"]).arg(folder);
-    run(&mut command).map(|(_, stderr)| stderr)
-}
-
 fn script(name: &str, arguments: impl FnOnce(&mut Command) -> &mut Command) -> Result<String, String> {
     let mut command = Command::new("python3");
     command.arg("-B").arg(binaries::repository().join("tests/crosscheck").join(name));
-    run(arguments(&mut command)).map(|(stdout, _)| stdout)
-}
-
-fn run(command: &mut Command) -> Result<(String, String), String> {
-    let ended = process::run(command, LIMIT).map_err(|error| {
+    let ended = process::run(arguments(&mut command), LIMIT).map_err(|error| {
         format!("failed to start python3 ({error}): install Python 3.11 or later to compare the figures")
     })?;
     let ended = ended.success().map_err(|problem| format!("{command:?}: {problem}"))?;
-    Ok((ended.stdout_text(), ended.stderr_text()))
+    Ok(ended.stdout_text())
 }

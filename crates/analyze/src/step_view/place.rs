@@ -298,7 +298,7 @@ impl Families {
         }
         let mut members: BTreeSet<(u64, &str)> = BTreeSet::new();
         for (span, _) in trace.spans.iter().zip(parents).filter(|(_, parent)| **parent == NONE) {
-            if let Some(parent) = span.parent.filter(|_| is_part(span)) {
+            if let Some(parent) = span.parent.filter(|_| is_part(span) && !is_marker(trace, span)) {
                 members.insert((parent, shorten(trace.text(span.name))));
             }
         }
@@ -353,6 +353,12 @@ impl Around {
     }
 }
 
+/// Whether a span says of a run or an epoch no more than that it began.
+fn is_marker(trace: &Trace, span: &Span) -> bool {
+    let is_of_kind = matches!(span.kind, SectionKind::Run | SectionKind::Epoch);
+    is_of_kind && span.start_ns >= span.end_ns && trace.text(span.name).ends_with(STARTED)
+}
+
 fn role(trace: &Trace, span: &Span, parent: Option<&Around>, is_around_steps: bool) -> Role {
     if span.kind == SectionKind::Step {
         return Role::Step;
@@ -362,8 +368,11 @@ fn role(trace: &Trace, span: &Span, parent: Option<&Around>, is_around_steps: bo
     }
     match span.kind {
         SectionKind::Run | SectionKind::Epoch => {
-            let is_marker = span.start_ns >= span.end_ns && trace.text(span.name).ends_with(STARTED);
-            if is_marker { Role::Marker } else { Role::Container }
+            if is_marker(trace, span) {
+                Role::Marker
+            } else {
+                Role::Container
+            }
         }
         SectionKind::Step => Role::Step,
         SectionKind::Batch | SectionKind::Request => Role::Other,

@@ -116,6 +116,7 @@ fn sums_alone_tell_paths_too() {
 #[test]
 fn an_epoch_whose_run_was_killed_is_in_the_run() {
     let mut build = Build::new(1);
+    build.span(99, "epoch.started", 0, 0).kind(SectionKind::Epoch);
     build.span(99, "epoch", 0, 100).kind(SectionKind::Epoch);
     let mut partial = fold([&build.trace()]);
     count(&mut partial, "run/epoch", 1);

@@ -8,7 +8,7 @@ use stepscope_analyze::summary::{LossRow, PhaseName};
 use stepscope_core::{LossReason, Phase};
 use stepscope_model::{IssueKind, ReadIssue};
 
-use crate::fixture::{MS, Run, healthy, nothing, queued};
+use crate::fixture::{MS, Run, healthy, nothing};
 use crate::text::troubled;
 
 fn report(run: &stepscope_analyze::Summary) -> Report {

@@ -1,6 +1,6 @@
 //! A training loop that does something between its steps, in no section: `between PAUSE_US STEPS`; or that takes its batches
-//! there, which from three fifths of the way on come later: `fed LATER_US STEPS`. Steps wait for their work, so
-//! that its time is its own, however busy the machine is; it says by how much that came late.
+//! there, which from three fifths of the way on come later: `fed LATER_US STEPS`. Steps wait for their work, so that its time
+//! is its own, however busy the machine is; it says by how much that came late.
 
 use std::cell::Cell;
 use std::thread::sleep;

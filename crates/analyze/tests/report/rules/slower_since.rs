@@ -4,7 +4,7 @@ use serde_json::json;
 use stepscope_analyze::Summary;
 use stepscope_analyze::report::TimeBase;
 use stepscope_analyze::summary::{
-    ChangeCause, ChangeKind, PeriodicSteps, PhaseName, SeriesPoint, StepChange, StepNumbers, StepSeries,
+    ChangeCause, ChangeKind, PhaseName, SeriesPoint, StepChange, StepNumbers, StepSeries,
 };
 use stepscope_core::{Mode, Phase, SectionKind};
 
