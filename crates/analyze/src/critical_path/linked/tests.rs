@@ -154,7 +154,7 @@ fn a_wait_for_which_there_is_no_room_along_its_chain_is_not_counted() {
 }
 
 /// Waits that need each kind of edge between traces: whether what the wait and the one after it link to are batches.
-pub(in crate::critical_path::linked::super) const EDGES: [(Edge, bool, bool); 3] =
+pub(in crate::critical_path) const EDGES: [(Edge, bool, bool); 3] =
     [(Edge::Batch, true, false), (Edge::Trace, false, true), (Edge::Stage, true, true)];
 
 #[test]
