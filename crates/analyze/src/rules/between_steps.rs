@@ -6,7 +6,7 @@ use super::common::apart;
 use super::common::once::{longer_ns, severity_without};
 use super::common::taken::MOST_OF_CHANCE;
 use super::common::when::when;
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
@@ -18,33 +18,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Time between steps",
     kind: BottleneckType::Compute,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Time between steps in which no section is recorded, or sections that name no phase, or one that no other rule \
-                judges.",
-        why: "The steps' own times do not show it: a run whose steps take 20 ms each can take twice as long as all of \
-              them together.",
-        how: "The time from the start of each process' first step after warm-up to the end of its last one, less its \
-              steps, those of other modes among them. What the outermost sections on threads that drive steps \
-              take in it is taken off: those with a phase that other rules judge, or that is the model's own work, and those \
-              without one, or with `compile`, `host_to_device`, `device_to_host`, `other` or a phase of the program's own, \
-              which this rule tells apart; nothing is recorded in the rest. Nothing is said of time in which lost sections may \
-              have been, and where sections that it tells apart last a quarter longer than all of it, as some do that \
-              go on after the last step. The section named is the longest one of these that is in no step, if it \
-              takes at least half of that time; its calls before the first step after warm-up and after the last step do not count. Where the median time from a step to the next, of those that each process did first, \
-              is at most half of the mean, few pauses make it; where at most three of them are at least half of it, even if all \
-              sections between steps were in them, their places are told. Steps that overlap are not judged, nor is a run in which a clock was set, and where \
-              processes do steps of the same numbers at other times, a note says so. Where one pause, or one call of the section, \
-              takes more than a quarter of the time above the usual one, which may be chance, the severity is that of the rest, or \
-              9; so it is at most where nothing is recorded between steps of inference, which may wait for requests. The gain takes \
-              all of the time away.",
-        advice: "Give what happens between steps sections that name their phase (`data_wait`, `checkpoint`, `io`), \
-                 so that the rules about it can judge it; then leave it out, do it less often, or do it on another \
-                 thread. Where nothing is recorded, begin with sections around all that the loop does from the end of \
-                 one step to the start of the next.",
-        example: "48 % of the time passes between steps in sections without a phase.\n\
-                  \x20   dump: 200 times, 19.2 ms each\n\
-                  Let a thread of its own write what `dump` does.",
-    },
+    page: include_str!("between_steps.md"),
     check,
 };
 

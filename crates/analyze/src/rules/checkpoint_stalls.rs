@@ -4,7 +4,7 @@ use stepscope_core::Phase;
 
 use super::common::once::severity_beside;
 use super::common::tail::is_inside;
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{PhaseName, SectionRow, Summary};
@@ -15,23 +15,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Checkpoint stalls",
     kind: BottleneckType::Io,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Time during which the training thread itself is in a checkpoint, inside steps (what saves in the optimizer \
-                included) or between them.",
-        why: "No training happens meanwhile, on any rank that waits for this one.",
-        how: "The exposed time of phase `checkpoint` on threads that drive steps, divided by the time of the steps \
-              plus that of the input and of the checkpoints between them, warm-up excluded: what the finding calls the \
-              training time. What else runs between steps (evaluation, logging) is no part of it, nor is time in no \
-              section. What a checkpoint copies from the device, waits for, reads and writes (sections inside \
-              of it) is a part of it. Checkpoints that another thread writes cost only what the training thread waits for them. \
-              Where those in one step, on all ranks, or one between steps take more than a quarter of it above usual ones, which \
-              may be chance, the severity is that of the rest, or 9.",
-        advice: "Copy the parameters in memory and let another thread write them; write less often, or less \
-                 (no optimizer state in every one, a denser format); use a faster disk.",
-        example: "14 % of the training time goes into checkpoints.\n\
-                  \x20   checkpoint: 30 times, 310 ms each, 640 ms at most\n\
-                  Written by a thread of its own, the run took 53 s instead of 62 s.",
-    },
+    page: include_str!("checkpoint_stalls.md"),
     check,
 };
 

@@ -5,7 +5,7 @@ use stepscope_core::Phase;
 
 use super::common::late::{Between, Late, What};
 use super::common::waits::Wait;
-use super::{Config, Doc, Rule, loader_bound};
+use super::{Config, Rule, loader_bound};
 use crate::report::units::{bytes, duration, percent};
 use crate::report::{BottleneckType, Verdict, rounded, severity};
 use crate::summary::Summary;
@@ -16,29 +16,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Communication waits",
     kind: BottleneckType::Communication,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Exchange between ranks that the training thread waits for: time of that thread in phase \
-                `communication`, or waiting for such sections on other threads, inside steps and between them.",
-        why: "Communication that other work hides costs nothing; the rest is added to every step, and grows with the \
-              number of ranks.",
-        how: "The exposed time of the phase (the training thread is inside it, or has nothing else to do than to wait \
-              for it on another thread, and no copy and no kernel runs), divided by the time of the steps plus that of \
-              input and communication between them, warm-up excluded. What was hidden is the phase's time on any \
-              thread less that. Where too few steps were read with their sections, their sums tell it, on whatever \
-              thread, and the finding says so. One rank is late, and named, where it communicates for at most two thirds as \
-              long as each of the others and works for longer than any; its lateness is what all would do without if it \
-              took each of them as long as this one. The phase that it is in for longer than the others, by more than in any other \
-              and by half of its lateness at least, is told with it, or what it takes longer between its steps, where that is more. The gain takes all of it away: an exchange cannot be left out, but it \
-              can be hidden; where `loader_bound` finds that ranks wait for batches meanwhile, that is no part of the severity; with a late rank it is what the others communicate, since all do without that where it is no \
-              longer late. Where the calls of one step, on all ranks, or one between steps are more than a quarter of the time above usual ones, which may be chance, the severity is \
-              that of the rest, or 9. The limit is that of the profiler of TensorBoard.",
-        advice: "Exchange gradients bucket by bucket while the backward pass goes on; exchange less often (gradient \
-                 accumulation) or less (lower precision, compression); join many small messages to few large ones. \
-                 Where single calls take long and the others do not, one rank is late, and the others wait for it.",
-        example: "38 % of the step time goes into communication that nothing hides.\n\
-                  \x20   step/all_reduce: 3.8 ms a step, 1 call a step\n\
-                  Exchanged during the backward pass, the step took 6.4 ms instead of 10.0 ms.",
-    },
+    page: include_str!("communication_waits.md"),
     check,
 };
 

@@ -4,7 +4,7 @@
 use stepscope_core::SectionKind;
 
 use super::common::program::Recorder;
-use super::{Config, Doc, Rule, Steps, TOLD};
+use super::{Config, Rule, Steps, TOLD};
 use crate::report::units::{bytes, count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
 use crate::steps::WAITING;
@@ -16,26 +16,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Prefetch too deep",
     kind: BottleneckType::Memory,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Loaders that are always many batches ahead of steps that never wait for one.",
-        why: "Each finished batch in the queue holds its memory, and none of them makes a step faster. Where samples are \
-              chosen by what the model has learnt, they are chosen early.",
-        how: "The median number of finished batches when one is taken, and how long it lay there, as the waits for batches \
-              of `stepscope::Loader` carry them. A finding needs a queue that is deep absolutely and by the number of \
-              workers, steps that hardly wait, and a large part of the queue that the run never needed: by so many batches fewer \
-              ahead each one was still finished before it was taken, since as many more lay there, or it lay there for as many \
-              steps (95th percentile). Warm-up does not count, nor does what is taken while threads that have just begun fill \
-              the queue. Of several loaders each is judged by itself: by the waits that name it, which \
-              hold up steps and what is between them, and by its own workers. What the queue holds is that number times what making a batch leaves \
-              allocated, where allocations are counted. It costs memory and no time, so that the severity is small and \
-              no time is predicted to be gained. For how long the loaders waited for a place in the queue stands beside \
-              it, where batches say it.",
-        advice: "Make fewer batches ahead, as many as the run needed and two for each worker at least. Keep the depth where \
-                 single batches that take much longer than the others are still to come.",
-        example: "Loaders are 64 batches ahead of steps that do not wait.\n\
-                  \x20   64 batches of 12 MB lie in the queue for 0.6 s\n\
-                  With 8 batches the program held 672 MB less, at the same step time.",
-    },
+    page: include_str!("deep_prefetch.md"),
     check,
 };
 

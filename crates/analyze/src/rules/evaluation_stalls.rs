@@ -2,7 +2,7 @@
 
 use stepscope_core::{Mode, Phase};
 
-use super::{Config, Doc, Rule, Steps, TOLD};
+use super::{Config, Rule, Steps, TOLD};
 use crate::report::units::{duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{InstanceRow, Summary};
@@ -13,24 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Evaluation stalls",
     kind: BottleneckType::Io,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Evaluation steps (`step!(n, mode = eval)`) beside the training that wait for batches, load or prepare them, or read \
-                and write, and input between them.",
-        why: "The other rules judge the steps of training. Training stands still while evaluation runs, and evaluation is often given \
-              no loader threads of its own, since it is rare; with many held-out samples it is not short.",
-        how: "The exposed time of these phases in the evaluation steps, divided by the time of training steps, of the input between \
-              them, and of evaluation steps, warm-up of both excluded: what the finding calls the training time. Input between \
-              evaluation steps counts with them where it says that it is for these, as waits of `stepscope::batches` and of a \
-              `Loader` do. Where only some \
-              ranks evaluate, it is theirs, as the others wait for them meanwhile; the gain is that of their steps. Evaluation that is \
-              a section and no steps is not judged, only told: its input between steps is counted as evaluation, and inside of a training step \
-              as that step's.",
-        advice: "Load evaluation's batches in threads of their own, as those of training; read and prepare the held-out samples \
-                 once, and keep them; evaluate on fewer of them, or less often.",
-        example: "21 % of the training time goes into data_wait in evaluation steps.\n\
-                  \x20   eval_step/data_wait: 500 times, 12 ms each\n\
-                  With two loader threads for them, too, the run took 41 min instead of 52 min.",
-    },
+    page: include_str!("evaluation_stalls.md"),
     check,
 };
 

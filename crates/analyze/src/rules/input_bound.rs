@@ -7,7 +7,7 @@ use super::common::once::severity_beside;
 use super::common::others::Others;
 use super::common::program::Recorder;
 use super::common::taking::Taking;
-use super::{Config, Doc, Rule, Steps, TOLD, slow_preprocessing};
+use super::{Config, Rule, Steps, TOLD, slow_preprocessing};
 use crate::report::units::{count, duration, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::sharing::Beside;
@@ -20,51 +20,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Input bound",
     kind: BottleneckType::DataLoading,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Steps that wait for their batch, or read it themselves: time of the training thread in \
-                `data_wait` and `data_loading`, inside steps and between them.",
-        why: "While the training thread waits, the model learns nothing and the device stands idle. Loader \
-              threads that are busy all the time but always ahead make no step wait, and are not a finding; where \
-              they share cores with the training thread, its computation is slower for it all the same.",
-        how: "The exposed time of both phases (the training thread is inside them, or in a section in which it waits \
-              for them on another thread, and nothing of higher rank runs; a fetch that is suspended counts while \
-              nothing else runs) is divided by the time of the steps plus the input between them, warm-up excluded. \
-              Where no step was read with its sections, their sums tell how long they took, on whatever thread, and \
-              the finding says so. The number of workers that would keep up is \
-                ceil(mean time to make a batch · batches of it that a step takes / mean step time without the wait, and without what ranks wait for each other), in each \
-              process; those that are there are counted as many as are there at once. Where one process makes batches slower \
-              than usual by a quarter or more (their time / its workers), it is judged by that one. Of several loaders the one is judged \
-              for which steps of this mode, and what is between steps, wait most, by its own batches, waits and \
-              workers; where waits do not name their loader, the busiest. Where that one waits for the batches of \
-              others for half of the time in which it makes its own or more, the advice is about the one it waits for \
-              longest, and so on to the loader that works itself. \
-              A wait of a second a step is a finding whatever its share, and one of 100 ms is told, on \
-              average or in one of ten waits (90th percentile). The severity is the wait's share; where the waits of \
-              one step, on all ranks, or one between steps are more than a quarter of it above usual ones, which may be chance, that of the rest, or 9. The gain takes the \
-              whole wait away, and of what remains in the quicker steps (1st percentile) what loaders may cost it: a \
-              step that shares a core with them, as two virtual processors often do, computes at half speed, or \
-              slower where threads outnumber processors. Only the CPU time of batches counts, so loaders that sleep \
-              cost nothing; what a loader gives to further threads is not seen, nor is an iterator that computes on \
-              the training thread anything beside it. More workers are advised while the processors that the \
-              training threads leave can hold what all of them would compute, or, where the CPU time of batches is not \
-              recorded, while they are no more than the processors. Where loaders that are not busy all the time wait \
-              for a place in the queue for a tenth of it or more, batches are uneven, and a deeper queue comes first: unless \
-              they are busy all the time, and too slow on average (the longest batch of each aside), in those stretches of time \
-              in which they are waited for (of 32 batches or more). Then they became slower at some time, or quicker, and they \
-              are judged by what they did in these stretches. A queue bridges that only where they keep up on average, \
-              and were waited for no longer than few steps take without a break that ended within the run: then it is told by how many \
-              places it must be deeper. Of loaders, too, warm-up is left out.",
-        advice: "Read and decode in loader threads instead of on the training thread. Where loaders are busy \
-                 all the time, give them more threads or less work: decode once and cache, cheaper formats, \
-                 smaller images. Where they have time to spare and the step waits all the same, deepen the \
-                 queue: uneven batches leave loaders without a place in a short one, and more of them do not help. \
-                 Wrap the loader with `stepscope::Loader` so that waits know how long their batch \
-                 took to make.",
-        example: "Input bound: 88 % of the step time is spent waiting for batches.\n\
-                  \x20   step/data_wait: 20.1 ms a step; a batch takes 22.9 ms to make, and\n\
-                  \x20   the only worker is busy 99 % of the time\n\
-                  With 9 workers the wait was gone and the step took 2.8 ms instead of 22.9 ms.",
-    },
+    page: include_str!("input_bound.md"),
     check,
 };
 

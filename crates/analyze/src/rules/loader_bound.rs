@@ -3,7 +3,7 @@
 
 use super::common::others::Others;
 use super::input_bound::{self, Judged};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
 use crate::report::units::percent;
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
@@ -16,23 +16,7 @@ pub(super) const RULE: Rule = Rule {
     kind: BottleneckType::DataLoading,
     // What others wait is in its own gain.
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Loaders of all ranks that are busy all the time, of ranks that wait for each other: for batches, though little \
-                of that is waiting for a batch of their own.",
-        why: "Ranks that exchange gradients take as long for a step as the last of them. Where that is another one from step to \
-              step, the one whose batch comes late, all others wait in communication, and of the more ranks the \
-              smaller a part is seen as waiting for batches. A faster network makes nothing faster, nor does a better rank.",
-        how: "The loader that steps wait for most, or the one that limits it (see `input_bound`), is busy for nearly all of the \
-              time of its workers after warm-up, does not wait for places in the queue, and its queue has run empty: so no \
-              step can come sooner than its batches do. What ranks wait for each other is the exposed time of communication and \
-              synchronization less what as many calls of the shortest duration take. In no step the ranks wait for more than \
-              what all of them wait for their batches, so that of n ranks whose steps wait for batches for c on average and for each \
-              other for w, c + min((n - 1) c, w) is a bound of what faster loaders gain. That is the severity, too.",
-        advice: "As for `input_bound`: more loader threads on each rank, or less work for a batch.",
-        example: "Ranks wait for each other's batches: 31 % of the step time at most.\n\
-                  \x20   2.1 % is waiting for a batch, 29 % for other ranks; loaders busy 98 %\n\
-                  With 4 workers on each of 16 ranks instead of 2, the step took 26 % less time.",
-    },
+    page: include_str!("loader_bound.md"),
     check,
 };
 

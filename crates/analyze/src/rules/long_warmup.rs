@@ -2,7 +2,7 @@
 
 use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
 use crate::report::names;
 use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, percent, things};
@@ -15,32 +15,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Long warm-up",
     kind: BottleneckType::Compute,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Steps at the start that take a multiple of the usual one, and together a good part of the time of all \
-                steps: compilation, tuning of kernels, caches that fill.",
-        why: "Warm-up is paid anew at every start: after a crash, with every trial of a search, on every rank, in every \
-              test. In a long run it weighs little.",
-        how: "Warm-up is found from the step times of each process: the first steps that lie above the usual one, the \
-              median of what follows them, by more than steps scatter there (four median deviations, but no less than the \
-              highest eighth of them lies above it, and no more than two and a half times that, unless \
-              that is more than one and a quarter of it; and a tenth of it at \
-              least); a quarter of all at most, and never more than 224: what lasts longer is a change. So are a hundred steps, or a sixth of all \
-              (40 at least), that take less than twice the usual time and as long at their end as at their beginning. \
-              Steps from which on all take a tenth longer are left out, and what is before them is judged by itself. What later steps do now and then, or every so \
-              often, is none, as far as the first 256 steps of the process show it: epochs that are longer, and each begin with \
-              their longest batches, look like warm-up. Of fewer than 20 steps, what takes more than half as long again. What warm-up takes \
-              above as many usual (median) steps is divided by the time of all steps, warm-up included. The section named \
-              is the one whose calls lie most above their own median (all of its time, where it occurs in no more \
-              steps), if that is at least half of it. Of several processes some may wait for one that is slow at first: \
-              before a section that communicates or synchronises another one is named that is at least half of what such \
-              waits leave, and of what warm-up takes on one process. Where half of it or more is time in which the steps' threads \
-              waited for a processor, the severity is at most 9.",
-        advice: "Keep what was compiled or tuned on disk, and load it; compile before training, or beside it; give \
-                 batches few different shapes, so that each is compiled once; fill caches before the first step.",
-        example: "31 % of the training time is warm-up.\n\
-                  \x20   step/forward: 4.2 s in the slowest call, 18 ms in the usual one\n\
-                  With the compiled graph on disk, the first step took 0.2 s, not 4.2 s.",
-    },
+    page: include_str!("long_warmup.md"),
     check,
 };
 

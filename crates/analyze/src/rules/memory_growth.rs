@@ -6,7 +6,7 @@ use std::cmp::Ordering;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
+use super::{Config, NUMBERS_REPEAT, Rule, Steps};
 use crate::narrow::narrow_signed;
 use crate::report::units::{bytes, count, duration, signed_bytes, things};
 use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, rounded, severity};
@@ -20,31 +20,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Memory growth",
     kind: BottleneckType::Memory,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Memory that grows with every step and is still growing at the end of the recording, and the \
-                section that leaves about as much behind a step.",
-        why: "A run that would take days dies after hours, usually without a message that names the cause.",
-        how: "The live bytes of the process (allocated and not freed, by the counting allocator) at the ends \
-              of steps, after warm-up, in blocks of neighbouring steps: their medians, and their smallest values, \
-              which memory that is cleared now and then comes back to. The slope is the Theil-Sen estimate of the \
-              line through these; its probability and confidence interval are those of a line through what wanders \
-              by itself (a walk under noise), not of independent values. A finding needs a low probability, a growth \
-              and a slope above the limits, and a last third that still grows at a good part of the slope (caches \
-              that fill up level off). Where a level that goes over into a line describes memory better, the line is \
-              judged alone, from that step on, and must exceed what was freed before by far: memory that was cleared \
-              before may be cleared again. A leak beneath what is cleared is told after five to ten clearings, or once \
-              it is larger. Without live bytes, or where they do not grow, resident memory is looked at in the same \
-              way; then the finding is called suspected, because resident memory also grows without a leak. \
-              Severity is 100 below an hour to the limit, 70 below a day, otherwise by the rate an hour. The evidence's \
-              first and last bytes are those of the line, at its first and last step.",
-        advice: "Look at what the section named keeps: histories, caches without bound, tensors that hold on \
-                 to their graph, metrics collected by step. Clear or bound it, or keep numbers instead of \
-                 tensors.",
-        example: "Memory grows by 131 KiB a step, 84 MiB in 660 steps.\n\
-                  \x20   step/metrics_history leaves 131 KiB a step behind\n\
-                  It kept every step's activations \"for later analysis\". Keeping their mean\n\
-                  instead, live memory stayed at 3.1 MiB.",
-    },
+    page: include_str!("memory_growth.md"),
     check,
 };
 

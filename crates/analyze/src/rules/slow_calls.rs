@@ -7,7 +7,7 @@ use super::common::tail::{
     Business, FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns,
 };
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, Rule, Steps, TOLD};
+use super::{Config, Rule, Steps, TOLD};
 use crate::narrow::narrow;
 use crate::report::names;
 use crate::report::ranks::is_waiting;
@@ -22,32 +22,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Slow calls among many",
     kind: BottleneckType::Variability,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "A section of the step of which few calls take a multiple of the usual one, so that these few cost a good \
-                part of the step time.",
-        why: "The mean hides them and so does the median: every call but one in fifty is fast, and that one waits for a \
-              lock, a flush, a reallocation, a sample of unusual size.",
-        how: "Over the calls of a section on the training thread: the slowest call after warm-up against the median one, and the \
-              90th percentile, which has to be usual. The cost is what calls of more than twice the median take above it, \
-              as a share of the section's time, times the section's share of the steps. What the section's own calls in \
-              warm-up take above the usual is taken off it; and so is what is the work of periodic steps, or, where that is more, what sections inside it take that run in one of ten of its steps \
-              or fewer: that has a name of its own. The work of periodic steps is what they take above the others, where \
-              the section's phase takes most of that, or else as large a part of the cost as they have in the section's longest calls (of the 16 \
-              step numbers with the longest), and no more than they take above the others, less what compilation, or forward, backward and their like, take inside it in sections that run in one of ten of its steps or fewer. \
-              Of `forward` and `backward` the work of periodic steps is not taken off: no other rule tells it, and the finding says in every \
-              how many steps it is; where nothing is left of another section's cost, what is periodic is told beside it. Where evaluation calls the section, too, the calls of training are judged. Of \
-              nested sections the innermost that explains it is named. Waits for batches and checkpoints have rules of \
-              their own, and so has communication and synchronization where several processes do steps: there it takes as long as \
-              another one does something else. Where all steps waited for a processor for half of the cost or more, or the slowest calls of one \
-              step, on all ranks, are more than a quarter of it, which may be chance, the severity is at most 9.",
-        advice: "Look at the slowest steps in the report, or at single traces of them: what does the section do there that \
-                 it does not do otherwise? Flush, grow and clean up in small parts at every call or in another thread; \
-                 sort samples by length.",
-        example: "Few calls of step/log cost 17 % of the step time: the slowest takes\n\
-                  48 times the median.\n\
-                  \x20   400 calls: median 1.1 ms, p99 51 ms\n\
-                  Flushed in a thread of its own, the step took 5.0 ms instead of 6.0 ms.",
-    },
+    page: include_str!("slow_calls.md"),
     check,
 };
 

@@ -5,7 +5,7 @@ use stepscope_core::Phase;
 
 use super::common::once::severity_beside;
 use super::common::tail::is_inside;
-use super::{Config, Doc, Rule, Steps, TOLD};
+use super::{Config, Rule, Steps, TOLD};
 use crate::report::names;
 use crate::report::units::{duration, listed, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
@@ -18,28 +18,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Slow preprocessing",
     kind: BottleneckType::Preprocessing,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Preprocessing, augmentation or collation on the training thread that takes a good part of the \
-                step.",
-        why: "What is prepared on the training thread holds up every step. In loader threads the same work is \
-              hidden behind the computation of the step before.",
-        how: "The exposed time of the three phases, inside steps and between them, divided by the time of the steps \
-              plus the input between them, warm-up excluded. The section named is the one whose own time is largest \
-              among them. Half a second of it in a step is a finding whatever its share, and 1 ms a sample is told. \
-              Preprocessing on other threads counts where the training thread has nothing else to do than \
-              to wait for it. That of batches in loader threads does not: it delays a step only when the step waits \
-              for the batch, and then `input_bound` says so. The gain takes the whole of it away, and of what \
-              remains in the quicker steps (1st percentile) up to a tenth of the share that is taken away: the rest \
-              finds its data in caches that preparation has not filled. Where the section's calls in one step, on all ranks, or one \
-              between steps take more than a quarter of it above usual ones, which may be chance, the severity is that of the \
-              rest, or 9.",
-        advice: "Compute what does not depend on the step once, before training. Move the rest into the loader \
-                 threads. Work on whole batches instead of single samples.",
-        example: "61 % of the step time goes into preprocessing on the training thread.\n\
-                  \x20   step/preprocessing/dataset_statistics: 4.9 ms a step, 64 calls a step\n\
-                  The statistics of the whole data set were computed anew for every sample.\n\
-                  Computed once, the step took 3.0 ms instead of 7.9 ms.",
-    },
+    page: include_str!("slow_preprocessing.md"),
     check,
 };
 

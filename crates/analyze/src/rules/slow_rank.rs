@@ -7,7 +7,7 @@ use stepscope_core::{Phase, attr};
 use super::common::late::Late;
 use super::common::longer::Longer;
 use super::common::waits::Wait;
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
 use crate::report::units::{count, duration, listed, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
 use crate::summary::{InstanceRow, Summary};
@@ -18,28 +18,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Slow rank",
     kind: BottleneckType::Variability,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Ranks that work longer for a step than the others: their own device, data, host or code is slower.",
-        why: "Ranks that exchange gradients do their steps together, so all of them take as long as the slowest one, whether \
-              the wait for it is recorded or not.",
-        how: "Of each rank: the median over its steps after warm-up of what they take less their exposed time in communication \
-              and synchronization, in which it waits for others. Sorted by that, the ranks are cut where neighbours are \
-              furthest apart, so that at most half of them are slow. They are a finding where the gap is a share of the \
-              slowest rank's step, and four times its standard error: that of two medians, by the median absolute \
-              deviation of these times, taken as if only every twentieth step said something of its own, since neighbouring \
-              steps are alike; and where steps that take long (90th percentile) do so by half of it, too: of steps of two kinds \
-              the median is one or the other. The phase named is the one whose mean exposed time is further above that of the other \
-              ranks than any other's, if it accounts for at least half of the gap; the section is the one of that phase \
-              that takes most of all ranks' steps. Where ranks do steps of numbers of their own, none waits for another, \
-              and nothing is said. The rank that comes late to communication is told there. The gain brings the slow \
-              ranks to the next one, and is all of that where ranks are in step.",
-        advice: "Look at what this rank does not share with the others: its device (clock, heat, memory errors), other \
-                 programs on its host, its part of the data (longer samples, a slower disk), and code that only one rank \
-                 runs, such as logging, evaluation or saving.",
-        example: "Rank 5 works 1.82 ms a step longer than the other 7.\n\
-                  \x20   forward: 4.80 ms a step, 3.00 ms on the others\n\
-                  With its fan mended, all ranks took 8.1 ms a step.",
-    },
+    page: include_str!("slow_rank.md"),
     check,
 };
 

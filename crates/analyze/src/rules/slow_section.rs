@@ -3,7 +3,7 @@
 
 use stepscope_core::{Phase, PhaseClass};
 
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
 use crate::report::names;
 use crate::report::units::{bytes, count, duration, percent};
 use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
@@ -15,27 +15,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Slow section",
     kind: BottleneckType::Compute,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "One section below step level whose own time, nested sections excluded, is a good part of the \
-                step although it is none of the stages that a step consists of: no forward or backward pass, \
-                gradient work, optimizer, evaluation, inference, compilation or copying (those have to take \
-                the time), no input, communication, synchronisation, I/O or checkpoint (other rules look at them).",
-        why: "Logging, metrics and helper code inside the step cost as much as they take, \
-              and are usually not meant to.",
-        how: "Own time counts where it is exposed: while the training thread is in the section itself, or waits for it \
-              on another thread, and nothing of higher rank runs, warm-up excluded. Where no step was read with its sections, their sums \
-              tell how long they took themselves, on whatever thread, and the finding says so. A section is a finding \
-              from a share of the step time on, or from a lower share when a single call takes long. Sections without \
-              a phase are judged only where phases cover most of the step; kernels and copies on a device are not \
-              judged. Stages of training whose sections take long \
-              in a single call, or in one of ten (the 90th percentile of calls that are mostly the section's own time), and \
-              sections that allocate much in one call, give notes instead of findings.",
-        advice: "Do the work less often, move it to another thread, or make it cheaper. Give the section its \
-                 phase (`section!(\"…\", phase = …)`) if it is a regular stage of your step.",
-        example: "31 % of the step time goes into step/log_metrics.\n\
-                  \x20   1.4 ms in one call a step\n\
-                  Written every 50 steps, the step took 3.1 ms instead of 4.5 ms.",
-    },
+    page: include_str!("slow_section.md"),
     check,
 };
 

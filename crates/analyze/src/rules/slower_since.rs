@@ -5,7 +5,7 @@ use stepscope_core::{Phase, SectionKind};
 use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
-use super::{Config, Doc, NUMBERS_REPEAT, Rule, Steps};
+use super::{Config, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::{MIN_FEW, means, shortest_level, smallest_visible, steadiest};
 use crate::points::numbers;
 use crate::report::units::{count, duration, percent, things};
@@ -21,50 +21,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Slower since a step",
     kind: BottleneckType::Variability,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "A step from which on steps take longer than before, to the end of the run: at once, or bit by bit.",
-        why: "The steps before show what this program takes on this machine. What makes it slower later is not \
-              needed: something that grows with the steps, a clock that heat slows down, another program, a file \
-              that leaves the cache, memory that runs short.",
-        how: "Over the mean time of each step number after warm-up (all ranks together), which is that of the step and of the \
-              input before it, where the loop takes batches before its steps begin and `stepscope::batches` or a loader tells \
-              how long it waited: seeded binary segmentation \
-              with Wilcoxon's rank statistic, whose variance is raised by how much neighbouring steps depend on each \
-              other, at a probability of 0.001 for any change in a run without one; and, where noise is so slow that \
-              ranks say little, changes that are larger than all jumps between ten steps and the ten before \
-              elsewhere, by as much as that probability takes. Places are told by medians, so that outliers and \
-              periodic slow steps are no changes; where steps go round (every other one is a multiple, or batches \
-              come in the order of their lengths, again and again, in up to 512 steps and a tenth of the run), each \
-              place of the round by itself; where they go up and down in turn, one in two or three, means over as many are what is looked at. Where nothing is found, and some steps are periodic (Periodic steps in the report), \
-              the same is done with such steps by themselves, and with means over rounds, each from one of them to before the \
-              next one: a change of these alone. Of such steps eight on each side are enough, where their \
-              levels are apart by six standard deviations (as the median deviation tells these) and the mean step changes by 3 %. Where the input before the steps comes in bursts, as from loaders that fetch \
-              ahead and fall behind (a tenth of all time is what some steps wait more than most of 16 in a row), the same is done with \
-              means over so many steps (2 to 32) that the next ones differ least, and what these take on average, too, has to differ by \
-              three deviations; the first step is then told by squares. Where nothing is found with the input before the steps, it is looked for in the steps alone, but for what \
-              the input clearly makes good by half or more, as a loader does that is always behind. In runs of more than 65,536 steps several numbers are one point, and the \
-              step is about that one. No change is what lasts for less than 20 steps, or less than a twentieth of the run (however long that is, 100 \
-              steps are enough where it begins or ends with them, and 40 for a quick beginning and between two changes in one \
-              direction), or differs by less than 3 %. A drift, from the beginning of a level or from some step of \
-              it on, to the end or to a new level, is told from a change, or several, by Schwarz's criterion. Where \
-              nothing changes, the second half of the same steps is made longer by 5, 10, 15, 20, 25, 50, 75 and 100 %: how much it takes until a change is \
-              found is told. A finding needs a level that all later ones stay above: what steps take after it is the \
-              lowest of these. The gain is what each of them takes more, as far as the change has led to it and no level since \
-              was lower: the rest is later changes', which are findings of their own. The phase named is the one whose exposed time in a step grew most, or the wait for input before it, in the mean of all \
-              steps of the level (of a gradual change, from its first third to its last), if it accounts for at least \
-              half of what steps grew, and grew by half as much again of its own time as the rest of the step did; the section \
-              named is the one of that phase whose own exposed time grew most, where that is half of it. Where no phase \
-              does, all of the step is slower: while that is by less than a quarter (of all steps) it may be no more than the \
-              machine's clock, and the severity is at most 9; so it is where at least half of what steps grew is time \
-              in which their threads waited for a processor.",
-        advice: "Look at what the phase named does that grows with the steps, or began at that one: a list that is \
-                 searched, a file that is appended to, a larger batch, a second stage of training; for input before the steps, \
-                 at what makes the batches. Where no phase \
-                 explains it, all of the step is slower: clock speed and heat, other programs on the machine, memory.",
-        example: "Slower since step 812: steps take 14 % longer than before.\n\
-                  \x20   10.0 ms before, 11.4 ms after: 1.4 ms more in step/prepare/decode\n\
-                  A cache was full at that step; with a larger one steps stayed at 10.0 ms.",
-    },
+    page: include_str!("slower_since.md"),
     check,
 };
 

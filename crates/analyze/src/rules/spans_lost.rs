@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use stepscope_core::LossReason;
 
-use super::{Config, Doc, Rule};
+use super::{Config, Rule};
 use crate::report::units::{count, percent, things};
 use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, coverage, rounded, severity};
 use crate::summary::{LossRow, Summary};
@@ -16,27 +16,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Spans lost",
     kind: BottleneckType::Recording,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Spans that were recorded but did not arrive, traces that are not complete, and runs that did \
-                not end in order.",
-        why: "Figures that rest on spans (own times, phases, slowest steps) describe only what arrived. \
-              Counts, totals and quantiles of sections come from the processes' own aggregates where those \
-              arrived, and stay exact.",
-        how: "Every process counts the spans that it drops, by reason and sink, and says how many ended and how \
-              many each trace has; a reader compares. What the input does not lack (one sink lost it, and it \
-              came through another) is a note, and so are spans left out on purpose and steps that are not \
-              here without a loss that somebody counted: sampled, or in files that were not given. A process \
-              that ends in order writes its run span last: without it the process was killed, crashed, or is \
-              still running, and what it recorded after its last write cannot be counted. Traces that were \
-              at work when a run ended are no loss where every span that ended is here. Severity is the share \
-              of spans lost; a run that did not end has a low one of its \
-              own.",
-        advice: "Each reason has its own remedy, listed with the finding.",
-        example: "12,044 spans were lost (3.1 % of those recorded).\n\
-                  \x20   ring_full: 12,044\n\
-                  Raise the ring size (STEPSCOPE_RING_BYTES), or record fewer sections\n\
-                  (level `basic`).",
-    },
+    page: include_str!("spans_lost.md"),
     check,
 };
 

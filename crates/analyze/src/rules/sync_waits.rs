@@ -3,7 +3,7 @@
 use stepscope_core::Phase;
 
 use super::common::waits::Wait;
-use super::{Config, Doc, Rule};
+use super::{Config, Rule};
 use crate::report::units::duration;
 use crate::report::{BottleneckType, Verdict};
 use crate::summary::Summary;
@@ -14,25 +14,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Synchronization waits",
     kind: BottleneckType::Synchronization,
     may_hold_up_ranks: false,
-    doc: Doc {
-        finds: "Waits of the training thread for a device, a lock, a barrier or another thread: its time in phase \
-                `synchronization`, inside steps and between them.",
-        why: "A program that hands work to a device and then waits for it can prepare nothing meanwhile; every result \
-              that is read (a loss that is printed, a metric) is such a wait. Locks and barriers cost as long as the \
-              slowest of their threads.",
-        how: "The exposed time of the phase (the training thread is inside it, and neither a copy nor communication \
-              goes on; while a section of another thread is known to be what it waits for inside it, the time is that \
-              section's), divided by the time of the steps plus that of input and synchronisation between them, \
-              warm-up excluded. Where too few steps were read with their sections, their sums tell it, on whatever \
-              thread, and the finding says so. The gain takes all of it away: what a device computes during the wait \
-              has to be waited for once, so that the true gain may be less. Where the longest of its calls, in steps or between them, \
-              is more than a quarter of it above the usual one, which may be chance, the severity is that of the rest, or 9.",
-        advice: "Read results only where they are needed: the loss every fifty steps instead of every one, metrics kept \
-                 on the device and read at the end of the epoch. Hold locks for shorter, share less between threads.",
-        example: "22 % of the step time goes into waiting for threads, locks or devices.\n\
-                  \x20   step/read_loss: 2.1 ms a step, 1 call a step\n\
-                  Read every 50 steps, the step took 7.6 ms instead of 9.7 ms.",
-    },
+    page: include_str!("sync_waits.md"),
     check,
 };
 

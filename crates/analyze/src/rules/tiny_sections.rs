@@ -1,6 +1,6 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
-use super::{Config, Doc, Rule, Steps};
+use super::{Config, Rule, Steps};
 use crate::narrow::narrow;
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
@@ -13,23 +13,7 @@ pub(super) const RULE: Rule = Rule {
     name: "Too many tiny sections",
     kind: BottleneckType::Recording,
     may_hold_up_ranks: true,
-    doc: Doc {
-        finds: "Sections inside steps that take about as long as it takes to record them, and are so many that this is a \
-                good part of the step.",
-        why: "A section is not free: its figures are those of the work and of the recording, and the step is slower than \
-              without. The spans fill disks and queues besides.",
-        how: "The calls on the training thread of all sections whose mean duration is at most `tiny_ns`, times what recording a \
-              section costs its own thread, divided by the time of the steps, warm-up excluded. Of a section that runs on other \
-              threads as well, these are as large a part of its calls as of its time; where only sums of sections are known, all \
-              are judged. The bound of the gain counts what the background thread does besides, for calls on any thread, as if it \
-              took a processor from the training thread, and as if that waited for all the others. Both costs are measured ones, and \
-              thresholds: docs/overhead.md says how to measure yours. Spans that other libraries recorded are not judged.",
-        advice: "Put one section around the loop instead of one into it. Where the calls matter, record their number \
-                 (`stepscope::value!`) or at a level of their own. At level `basic` sections are summed and leave no spans.",
-        example: "Recording tiny sections takes 21 % of the step time.\n\
-                  \x20   step/forward/neuron: 4,096 calls a step, 90 ns each\n\
-                  With one section around the loop the step took 3.9 ms instead of 4.9 ms.",
-    },
+    page: include_str!("tiny_sections.md"),
     check,
 };
 

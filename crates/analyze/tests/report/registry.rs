@@ -31,10 +31,12 @@ fn every_renderer_file_is_registered() {
 #[test]
 fn every_rule_explains_itself() {
     for rule in RULES {
-        let parts = [rule.doc.finds, rule.doc.why, rule.doc.how, rule.doc.advice, rule.doc.example];
-        for part in parts {
-            assert!(part.trim_end().ends_with(['.', ')']), "{}: {part:?}", rule.id);
-            assert!(!part.contains('\t'), "{}: {part:?}", rule.id);
+        let words = rule.page.split_whitespace().count();
+        assert!(words <= 120, "{}: {words} words", rule.id);
+        let headings: Vec<&str> = rule.parts().map(|(heading, _)| heading).collect();
+        assert_eq!(headings, ["What it finds", "How it judges", "What to do", "Limits"], "{}", rule.id);
+        for (heading, text) in rule.parts() {
+            assert!(text.ends_with(['.', '`']), "{}, {heading}: {text:?}", rule.id);
         }
         assert!(rule.since.split('.').count() == 3, "{}", rule.id);
         let thresholds = Config::default().thresholds(rule.id);

@@ -296,9 +296,7 @@ fn every_rule_is_explained_within_the_page() {
     for rule in stepscope_analyze::rules::RULES {
         assert!(list.contains(&format!("\n  {} ", rule.id)), "{}", rule.id);
         let text = render::explanation(rule, &Config::default(), Options::default());
-        for heading in
-            ["What it finds", "Why it matters", "How it is computed", "Thresholds", "What to do", "Example"]
-        {
+        for heading in ["What it finds", "How it judges", "What to do", "Limits", "Thresholds"] {
             assert!(text.contains(&format!("\n{heading}\n")), "{}: {heading}", rule.id);
         }
         for threshold in Config::default().thresholds(rule.id) {
@@ -306,7 +304,7 @@ fn every_rule_is_explained_within_the_page() {
         }
         for line in text.lines() {
             assert!(columns(line) <= 80, "{line}");
-            // An example that does not fit would lose its middle.
+            // A line that does not fit would lose its middle.
             assert!(!line.contains('…') || line.contains("(\"…\""), "{line}");
         }
     }

@@ -9,6 +9,7 @@ pub(super) mod once;
 pub(super) mod others;
 pub(crate) mod program;
 pub(super) mod range;
+pub(super) mod steps;
 pub(super) mod tail;
 pub(super) mod taken;
 pub(super) mod taking;

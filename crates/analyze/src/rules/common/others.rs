@@ -1,7 +1,7 @@
 //! What ranks that do steps together wait for each other.
 
-use super::super::Steps;
 use crate::report::ranks::{is_waiting, together};
+use crate::rules::Steps;
 use crate::summary::Summary;
 
 /// Ranks that do their steps together.

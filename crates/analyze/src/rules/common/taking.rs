@@ -2,7 +2,7 @@
 
 use stepscope_core::Phase;
 
-use super::super::Steps;
+use crate::rules::Steps;
 use crate::summary::{HeldUp, LoaderRow, Summary};
 
 /// The steps that take batches of a loader.
