@@ -136,7 +136,7 @@ fn explain_lists_the_rules_and_explains_one() {
     let list = output(&mut stepscope(&["explain"]));
     let rule = output(&mut stepscope(&["explain", "input_bound"]));
     assert!(list.contains("input_bound") && list.contains("step_jitter"), "{list}");
-    assert!(rule.contains("min_share"), "with its limits: {rule}");
+    assert!(rule.contains("moderate_share"), "with its limits: {rule}");
     assert!(readme().contains("`stepscope explain input_bound`"));
 }
 

@@ -33,7 +33,7 @@ use crate::config::Config;
 use crate::narrow::{narrow, narrow_signed};
 use crate::run::{InstanceAcc, RunAcc, RunKey};
 use crate::summary::{
-    BatchSummary, Coverage, InputShare, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
+    BatchSummary, Coverage, InputFigures, Losses, MemorySummary, OtherRun, RunIdentity, RunState, Summary,
     WaitSummary,
 };
 
@@ -145,7 +145,6 @@ fn of_run(key: &RunKey, run: &RunAcc, is_cut: bool, config: &Config, other_runs:
                 &coverage,
                 state.is_ended() == Some(true) && !run.instances.values().any(|acc| acc.aggregates.is_cut),
             ),
-            config,
         ),
         outside: outside.rows(),
         beyond: outside.beyond(&sections.rows),
@@ -190,7 +189,7 @@ fn nothing(other_runs: Vec<OtherRun>) -> Summary {
         coverage: Coverage::default(),
         instances: Vec::new(),
         modes: Vec::new(),
-        input: InputShare::default(),
+        input: InputFigures::default(),
         outside: Vec::new(),
         beyond: BTreeMap::new(),
         batches: BatchSummary::default(),

@@ -5,6 +5,9 @@
 //! grouping and can be written to bytes; [`Partial::finish`] turns them into a [`Summary`] of one run. What
 //! is good or bad about a run is said by [`rules`]; how it is shown, by [`report`] and [`render`].
 
+#[macro_use]
+mod thresholds;
+
 mod aggregates;
 mod batches;
 mod by_path;
@@ -21,7 +24,9 @@ mod forest;
 #[cfg(test)]
 mod generated;
 mod held;
+pub mod loaders;
 mod losses;
+pub mod memory;
 mod merge;
 mod narrow;
 mod outside;
@@ -36,7 +41,6 @@ pub mod report;
 pub mod rules;
 mod run;
 mod sections;
-mod sharing;
 mod slow;
 mod spent;
 mod steps;

@@ -25,8 +25,8 @@ pub use critical::{CriticalPath, CriticalSection, ThroughBatches, WaitParts};
 pub use distribution::DurationBucket;
 pub use example::{Example, ExampleBatch, ExamplePiece, ExampleRole, ExampleRun, ExampleSpan, Lane};
 pub use input::{
-    AfterWarmup, BatchSummary, HeldUp, InputShare, InputVerdict, LoaderRow, OutsideRow, SlowestProcess,
-    WaitSummary, WaitedBy, WhileAwaited, WorkerRow,
+    AfterWarmup, BatchSummary, HeldUp, InputFigures, LoaderRow, OutsideRow, SlowestProcess, WaitSummary,
+    WaitedBy, WhileAwaited, WorkerRow,
 };
 pub use memory::{
     HeldFigures, HeldPoint, HeldSection, HeldSeries, LateGrowth, MemorySummary, ProcessMemory, Trend,
@@ -70,8 +70,8 @@ pub struct Summary {
     pub instances: Vec<InstanceRow>,
     /// Steps by mode: train, eval, inference; modes without steps are left out.
     pub modes: Vec<ModeSummary>,
-    /// Whether the run waits for its input; about [`Self::primary`].
-    pub input: InputShare,
+    /// What goes into input; about [`Self::primary`].
+    pub input: InputFigures,
     /// What driving threads did between steps, by phase of the outermost section; longest total first.
     pub outside: Vec<OutsideRow>,
     /// What outermost sections took on driving threads before the steady steps, after the last one and beside them, by

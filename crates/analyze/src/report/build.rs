@@ -7,11 +7,12 @@ use stepscope_model::{IssueKind, ReadIssue};
 
 use super::ranks::Ranks;
 use super::{
-    Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Note, Overview, Reading, Report,
-    RuleState, Run, SCHEMA_VERSION, Tool, Verdict, verdict,
+    Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Overview, Reading, Report, RuleState,
+    Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
-use crate::rules::common::coarse;
-use crate::rules::{self, Config, RULES, Rule, Steps};
+use crate::loaders::InputShare;
+use crate::memory;
+use crate::rules::{self, Config, RULES, Rule, Same, Steps};
 use crate::summary::Summary;
 
 /// The report on a run.
@@ -19,28 +20,26 @@ use crate::summary::Summary;
 pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
     let mut bottlenecks = Vec::new();
     let mut states = Vec::new();
+    let mut notes = Vec::new();
     let ranks = Ranks::of(summary);
-    // How long a run took is not known where its clock was set meanwhile.
-    let was_set = reading.issues.iter().any(|issue| issue.kind == IssueKind::ClockJump);
+    let was_clock_set = reading.issues.iter().any(|issue| issue.kind == IssueKind::ClockJump);
     for rule in RULES {
-        let said = match rule.id {
-            "between_steps" if was_set => {
-                Verdict::unknown("a clock was set: how long the run took is not known")
-            }
-            _ => (rule.check)(summary, config),
+        let verdict = if rule.needs_steady_clock && was_clock_set {
+            Verdict::unknown("a clock was set: how long the run took is not known")
+        } else {
+            (rule.check)(summary, config)
         };
-        let state = said.state();
-        let because = match said {
-            Verdict::Found(findings) => {
-                let among = |finding| match &ranks {
-                    Some(ranks) => ranks.among(rule, finding),
-                    None => finding,
-                };
-                bottlenecks.extend(findings.into_iter().map(|finding| bottleneck(rule, among(finding))));
-                None
-            }
-            Verdict::Fine { because } | Verdict::NotEnoughData { because } => Some(because),
+        let state = verdict.state();
+        let (findings, because) = match verdict {
+            Verdict::Found(findings) => (findings, None),
+            Verdict::Fine { because } | Verdict::Unknown { because } => (Vec::new(), Some(because)),
         };
+        notes.push((rule.notes)(summary, config, &findings));
+        let among = |finding| match &ranks {
+            Some(ranks) => ranks.among(rule, finding),
+            None => finding,
+        };
+        bottlenecks.extend(findings.into_iter().map(|finding| bottleneck(rule, among(finding))));
         states.push(RuleState { rule: rule.id, state, because });
     }
     said_once(&mut bottlenecks, &mut states);
@@ -54,31 +53,21 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
         inputs,
         losses: losses(summary),
         run: run(summary),
-        summary: overview(summary, &bottlenecks, &issues),
+        summary: overview(summary, config, &bottlenecks, &issues),
         read_issues: issues,
         sections: summary.sections.clone(),
         critical_path: summary.critical_path.clone(),
         examples: summary.examples.clone(),
-        notes: notes(summary, config, &bottlenecks),
+        // The last rules are about the recording, which qualifies everything else.
+        notes: notes.into_iter().rev().flatten().collect(),
         bottlenecks,
-        leaks: rules::memory_growth::leaks(summary, config),
-        memory: memory(summary),
+        leaks: memory::leaks(summary, &config.memory_growth),
+        memory: memory_of(summary),
         gpu: None,
         ranks: summary.instances.clone(),
         comparison: None,
         detailed_metrics: details(summary, states),
     }
-}
-
-/// What the recording lacks comes first: it qualifies everything else.
-fn notes(summary: &Summary, config: &Config, bottlenecks: &[Bottleneck]) -> Vec<Note> {
-    let mut notes = rules::spans_lost::notes(summary);
-    notes.extend(rules::slow_rank::notes(summary));
-    notes.extend(rules::between_steps::notes(summary));
-    notes.extend(rules::memory_growth::notes(summary));
-    notes.extend(rules::slow_section::notes(summary, config));
-    notes.extend(coarse::note(summary, bottlenecks));
-    notes
 }
 
 fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
@@ -106,22 +95,19 @@ fn bottleneck(rule: &Rule, finding: Finding) -> Bottleneck {
 /// Share of what a finding costs from which another one of the same cause says it.
 const SAYS_IT: f64 = 0.75;
 
-/// Leaves out findings of which another one says the cause: that some steps take longer where the slow calls of one
-/// section or a change are most of it, and that a section takes long where its slow calls do, by themselves or as those that
-/// make steps vary. What stays says what it
-/// stands for.
+/// Leaves out findings of rules that yield to another one which says the cause, and most of what it costs. What stays says
+/// what it stands for.
 fn said_once(bottlenecks: &mut Vec<Bottleneck>, states: &mut [RuleState]) {
     let direct =
         |bottleneck: &Bottleneck| bottleneck.predicted_gain.as_ref().map_or(0.0, |gain| gain.direct_share);
     let is_cause = |cause: &Bottleneck, other: &Bottleneck| {
-        let is_its = match (cause.rule, other.rule) {
+        let yields_to = rules::find(other.rule).map_or(&[][..], |rule| rule.yields_to);
+        let is_about_same = |same| match same {
             // What takes longer before the steps is none of what they vary by.
-            ("slow_calls" | "slower_since", "step_jitter") => {
-                cause.phase == other.phase && cause.evidence.get("wait_before_ns").is_none()
-            }
-            ("slow_calls" | "step_jitter", "slow_section") => cause.section == other.section,
-            _ => false,
+            Same::Phase => cause.phase == other.phase && cause.evidence.get("wait_before_ns").is_none(),
+            Same::Section => cause.section == other.section,
         };
+        let is_its = yields_to.iter().any(|its| its.rule == cause.rule && is_about_same(its.same));
         is_its && direct(cause) >= SAYS_IT * direct(other)
     };
     let found = bottlenecks.clone();
@@ -231,11 +217,16 @@ fn run(summary: &Summary) -> Run {
     }
 }
 
-fn overview(summary: &Summary, bottlenecks: &[Bottleneck], issues: &[ReadIssue]) -> Overview {
+fn overview(
+    summary: &Summary,
+    config: &Config,
+    bottlenecks: &[Bottleneck],
+    issues: &[ReadIssue],
+) -> Overview {
     let mode = summary.primary();
     Overview {
-        verdict: verdict::sentence(summary, bottlenecks, issues),
-        input: summary.input,
+        verdict: verdict::sentence(summary, &config.input_bound, bottlenecks, issues),
+        input: InputShare::of(summary.input, &config.input_bound),
         mode: mode.map(|mode| mode.mode.as_str()),
         steps: mode.map_or(0, |mode| mode.steady.count),
         warmup_steps: mode.map_or(0, |mode| mode.warmup.steps),
@@ -254,7 +245,7 @@ fn overview(summary: &Summary, bottlenecks: &[Bottleneck], issues: &[ReadIssue])
     }
 }
 
-fn memory(summary: &Summary) -> Option<Memory> {
+fn memory_of(summary: &Summary) -> Option<Memory> {
     let memory = &summary.memory;
     let at_steps = memory.live.is_some() || memory.rss.is_some() || memory.by_section.is_some();
     let known = at_steps || !memory.processes.is_empty();

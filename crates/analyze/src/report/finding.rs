@@ -263,6 +263,17 @@ pub struct Finding {
     pub predicted_gain: Option<Gain>,
 }
 
+/// Worth knowing, and not a finding.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Note {
+    /// The rule it comes from.
+    pub rule: &'static str,
+    /// Section it is about.
+    pub section: Option<String>,
+    /// A sentence.
+    pub text: String,
+}
+
 /// What a rule says about a run.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verdict {
@@ -274,7 +285,7 @@ pub enum Verdict {
         because: String,
     },
     /// It cannot know.
-    NotEnoughData {
+    Unknown {
         /// What is missing, and how to get it.
         because: String,
     },
@@ -287,7 +298,7 @@ impl Verdict {
         match self {
             Self::Found(_) => "found",
             Self::Fine { .. } => "fine",
-            Self::NotEnoughData { .. } => "not_enough_data",
+            Self::Unknown { .. } => "not_enough_data",
         }
     }
 
@@ -297,10 +308,10 @@ impl Verdict {
         Self::Fine { because: because.into() }
     }
 
-    /// [`Self::NotEnoughData`].
+    /// [`Self::Unknown`].
     #[must_use]
     pub fn unknown(because: impl Into<String>) -> Self {
-        Self::NotEnoughData { because: because.into() }
+        Self::Unknown { because: because.into() }
     }
 }
 

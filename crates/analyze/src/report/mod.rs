@@ -4,7 +4,7 @@
 
 mod build;
 pub(crate) mod coverage;
-mod finding;
+pub(crate) mod finding;
 pub(crate) mod names;
 pub(crate) mod ranks;
 pub mod units;
@@ -16,15 +16,16 @@ use serde::Serialize;
 use stepscope_core::SectionKind;
 use stepscope_model::{IssueKind, ReadIssue};
 
-pub use crate::rules::memory_growth::{Leak, LeakVerdict};
+pub use crate::loaders::{InputShare, InputVerdict};
+pub use crate::memory::{Leak, LeakVerdict};
 use crate::summary::{
-    BatchSummary, Coverage, CriticalPath, Disagreement, Example, HeldSeries, InputShare, InstanceRow, Limit,
-    ModeSummary, OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory,
-    SectionRow, Stats, StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
+    BatchSummary, Coverage, CriticalPath, Disagreement, Example, HeldSeries, InstanceRow, Limit, ModeSummary,
+    OtherRun, OutsideRow, PeriodicSteps, PhaseRow, PhaseSeries, PhaseSum, ProcessMemory, SectionRow, Stats,
+    StepChange, StepSeries, Throughput, TrendPair, ValueSeries, WaitSummary,
 };
 pub use build::build;
 pub use finding::{
-    BottleneckType, Evidence, Finding, Gain, GainMethod, TimeBase, Verdict, rounded, severity,
+    BottleneckType, Evidence, Finding, Gain, GainMethod, Note, TimeBase, Verdict, rounded, severity,
 };
 
 /// Version of the JSON form: raised when a field changes its meaning or goes away, not when one is added.
@@ -297,17 +298,6 @@ pub struct Bottleneck {
     pub recommendation: String,
     /// What doing it can bring.
     pub predicted_gain: Option<Gain>,
-}
-
-/// Worth knowing, and not a finding.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Note {
-    /// The rule it comes from.
-    pub rule: &'static str,
-    /// Section it is about.
-    pub section: Option<String>,
-    /// A sentence.
-    pub text: String,
 }
 
 /// Memory over the steps.

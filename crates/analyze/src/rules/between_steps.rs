@@ -3,13 +3,12 @@
 use stepscope_core::{Mode, Phase};
 
 use super::common::apart;
-use super::common::once::{longer_ns, severity_without};
 use super::common::taken::MOST_OF_CHANCE;
 use super::common::when::when;
 use super::{Config, Rule, Steps};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, TimeBase, Verdict, rounded};
 use crate::summary::{Pause, PhaseName, SectionRow, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -18,8 +17,11 @@ pub(super) const RULE: Rule = Rule {
     name: "Time between steps",
     kind: BottleneckType::Compute,
     may_hold_up_ranks: true,
+    needs_steady_clock: true,
+    notes: |summary, _, _| apart::note(summary, RULE.id).into_iter().collect(),
     page: include_str!("between_steps.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -92,11 +94,6 @@ fn is_own(phase: Option<&PhaseName>) -> bool {
         Some(PhaseName::Known(phase)) => UNJUDGED.contains(phase),
         Some(PhaseName::Custom(_)) | None => true,
     }
-}
-
-/// Where steps of the same numbers lie apart in time.
-pub(crate) fn notes(summary: &Summary) -> Option<Note> {
-    apart::note(summary, RULE.id)
 }
 
 /// Read steps and all there were, where some are missing: by what processes counted, or else by their numbers.
@@ -201,7 +198,6 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     let gain = between.gain(ns, steps)?;
     let section = between.section;
     let phase = section.and_then(|row| row.phase.as_ref());
-    let longer = section.and_then(|row| longer_ns(&row.stats));
     let what = section.map_or_else(
         || "Give the sections between steps a phase, do it less often".into(),
         |row| {
@@ -220,7 +216,7 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
             percent(between.share(ns)),
             if between.has_phases { "that no other rule judges" } else { "without a phase" }
         ),
-        severity: severity_without(&gain, ns, [longer]),
+        severity: gain.severity(),
         section: section.map(|row| row.path.clone()),
         phase: phase.map(|phase| phase.as_str().to_owned()),
         rank: None,
@@ -266,12 +262,6 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
     let usual_ns = between.usual_gap_ns.filter(|usual_ns| usual_ns.saturating_mul(2) <= mean_ns);
     let processes = summary.instances.iter().filter(|row| row.steps.count > 0).count() as u64;
     let few = usual_ns.and_then(|_| places(ns, between, steps, processes));
-    // As much of the longest pause as is in no section, wherever these are.
-    let longest = steps.mode.pauses.first().map(|pause| {
-        let usual_ns = between.usual_gap_ns.unwrap_or(0);
-        let longer_ns = pause.pause_ns.saturating_sub(usual_ns).saturating_mul(processes);
-        longer_ns.saturating_sub(between.recorded_ns)
-    });
     let what = match (usual_ns, few) {
         (None, _) => "where nothing is recorded".into(),
         (Some(_), None) => "in few pauses in which nothing is recorded".into(),
@@ -281,7 +271,7 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
         (Some(_), Some(some)) => format!("where nothing is recorded: most of it in {} pauses", some.len()),
     };
     let may_be_requests = steps.mode.mode == Mode::Inference;
-    let severity = severity_without(&gain, ns, [longest]);
+    let severity = gain.severity();
     let mut recommendation = what_to_do(ns, usual_ns, few, steps, summary);
     if may_be_requests {
         recommendation.push_str(REQUESTS);

@@ -2,11 +2,10 @@
 
 use stepscope_core::Phase;
 
-use super::common::once::severity_beside;
 use super::common::tail::is_inside;
 use super::{Config, Rule, Steps};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{PhaseName, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: true,
     page: include_str!("checkpoint_stalls.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -55,7 +55,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     let calls = Calls::of(summary, section, &steps);
     Verdict::Found(vec![Finding {
         title: format!("{} of the training time goes into checkpoints.", percent(share)),
-        severity: severity_beside(&gain, section, exposed_ns, &steps),
+        severity: gain.severity(),
         section: section.map(|row| row.path.clone()),
         phase: Some(Phase::Checkpoint.as_str().into()),
         rank: None,

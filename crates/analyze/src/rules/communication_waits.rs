@@ -6,8 +6,8 @@ use stepscope_core::Phase;
 use super::common::late::{Between, Late, What};
 use super::common::waits::Wait;
 use super::{Config, Rule, loader_bound};
+use crate::report::finding::{BottleneckType, Verdict, rounded, severity};
 use crate::report::units::{bytes, duration, percent};
-use crate::report::{BottleneckType, Verdict, rounded, severity};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Communication waits",
     kind: BottleneckType::Communication,
-    may_hold_up_ranks: false,
     page: include_str!("communication_waits.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

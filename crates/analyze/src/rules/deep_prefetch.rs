@@ -5,8 +5,8 @@ use stepscope_core::SectionKind;
 
 use super::common::program::Recorder;
 use super::{Config, Rule, Steps, TOLD};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
 use crate::report::units::{bytes, count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded, severity};
 use crate::steps::WAITING;
 use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary};
 
@@ -15,9 +15,9 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Prefetch too deep",
     kind: BottleneckType::Memory,
-    may_hold_up_ranks: false,
     page: include_str!("deep_prefetch.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

@@ -3,8 +3,8 @@
 use stepscope_core::{Mode, Phase};
 
 use super::{Config, Rule, Steps, TOLD};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{InstanceRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -12,9 +12,9 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Evaluation stalls",
     kind: BottleneckType::Io,
-    may_hold_up_ranks: false,
     page: include_str!("evaluation_stalls.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

@@ -3,10 +3,9 @@
 
 use stepscope_core::{PhaseClass, SectionKind};
 
-use super::common::once::{severity_without, unattributed_ns};
 use super::{Config, Rule, Steps};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::units::{duration, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: true,
     page: include_str!("host_bound.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -86,7 +86,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             percent(share),
             steps.base().as_str()
         ),
-        severity: severity_without(&gain, other_ns, [unattributed_ns(&steps)]),
+        severity: gain.severity(),
         section: step.map(|row| row.path.clone()),
         phase: None,
         rank: None,

@@ -4,8 +4,8 @@ use stepscope_core::Phase;
 
 use super::common::waits::Wait;
 use super::{Config, Rule};
+use crate::report::finding::{BottleneckType, Verdict, rounded};
 use crate::report::units::{bytes, duration};
-use crate::report::{BottleneckType, Verdict, rounded};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
@@ -16,6 +16,7 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: true,
     page: include_str!("io_stalls.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

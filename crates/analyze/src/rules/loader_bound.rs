@@ -1,11 +1,12 @@
 //! Rule `loader_bound`: the loaders of ranks that wait for each other are busy all the time. What a step waits for its own batch
 //! is the business of `input_bound`.
 
-use super::common::others::Others;
-use super::input_bound::{self, Judged};
 use super::{Config, Rule, Steps};
+use crate::loaders::LoaderJudgement;
+use crate::loaders::cpu_contention::CpuContention;
+use crate::loaders::rank_waits::RankWaits;
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::units::percent;
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
 use crate::summary::Summary;
 
@@ -15,9 +16,9 @@ pub(super) const RULE: Rule = Rule {
     name: "Loader bound",
     kind: BottleneckType::DataLoading,
     // What others wait is in its own gain.
-    may_hold_up_ranks: false,
     page: include_str!("loader_bound.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -34,7 +35,10 @@ thresholds! {
 /// What ranks wait for batches.
 struct Waits<'a> {
     steps: Steps<'a>,
-    loaders: Judged,
+    /// For which share of their time loaders are busy.
+    busy_share: f64,
+    /// What to do about them.
+    advice: String,
     ranks: u64,
     /// In a step for their own.
     own_ns: u64,
@@ -57,24 +61,29 @@ impl Waits<'_> {
 fn waits<'a>(summary: &'a Summary, config: &Config) -> Result<Waits<'a>, Verdict> {
     let thresholds = &config.loader_bound;
     let steps = Steps::read(summary, thresholds.min_steps).and_then(Steps::with_phases)?;
-    let Some(others) = Others::of(summary, &steps) else {
-        return Err(Verdict::fine("no ranks are known to do steps together"));
+    let Some(ranks) = RankWaits::of(summary, &steps) else {
+        return Err(Verdict::fine("single process, or ranks that do not step together"));
     };
-    let Some(loaders) = input_bound::judged(summary, &steps, &config.input_bound) else {
+    let rest_ns = steps.mean_ns().saturating_sub(steps.per_step(steps.exposed_ns(WAITING)));
+    let contention = CpuContention::of(summary, steps.mode);
+    let loader = LoaderJudgement::of(summary, &steps, &contention, &config.input_bound, rest_ns);
+    let limiting = loader.limiting();
+    let Some(busy_share) = limiting.busy_share.filter(|_| limiting.is_beside_all_steps()) else {
         return Err(Verdict::fine("no batches of loader threads were read"));
     };
-    if loaders.busy_share < thresholds.busy_share
-        || loaders.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
-        || loaders.unused > 0
+    if busy_share < thresholds.busy_share
+        || limiting.slot_wait_share.is_some_and(|share| share >= thresholds.slot_wait_share)
+        || limiting.waits.unused.unwrap_or(0) > 0
     {
         return Err(Verdict::fine(format!(
             "loaders have time to spare: they are busy {}",
-            percent(loaders.busy_share)
+            percent(busy_share)
         )));
     }
     let own_ns = steps.per_step(steps.exposed_ns(WAITING));
-    let others_ns = own_ns.saturating_mul(others.ranks - 1).min(others.waits_ns);
-    let waits = Waits { steps, loaders, ranks: others.ranks, own_ns, others_ns };
+    let others_ns = own_ns.saturating_mul(ranks.ranks - 1).min(ranks.waits_ns);
+    let advice = loader.advice(&config.input_bound);
+    let waits = Waits { steps, busy_share, advice, ranks: ranks.ranks, own_ns, others_ns };
     if waits.share(waits.all_ns()) < thresholds.min_share || others_ns <= own_ns {
         return Err(Verdict::fine(format!(
             "loaders are busy all the time; ranks wait for other ranks' batches for {} of {} at most",
@@ -90,7 +99,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(waits) => waits,
         Err(verdict) => return verdict,
     };
-    let Waits { steps, loaders, own_ns, others_ns, .. } = &waits;
+    let Waits { steps, own_ns, others_ns, .. } = &waits;
     let share = |ns: u64| waits.share(ns);
     let gain = Gain::upper_bound(waits.all_ns(), steps.mean_ns());
     let Some(mut gain) = gain.map(|gain| gain.of(steps.base())) else {
@@ -105,7 +114,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         .with("waiting_share", rounded(share(*own_ns), 6))
         .with("others_waiting_share", rounded(share(*others_ns), 6))
         .with("ranks", waits.ranks)
-        .with("workers_busy_share", rounded(loaders.busy_share, 6));
+        .with("workers_busy_share", rounded(waits.busy_share, 6));
     Verdict::Found(vec![Finding {
         title: format!(
             "Ranks wait for each other's batches: {} of {} at most.",
@@ -120,8 +129,8 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         recommendation: format!(
             "Loaders are busy {} of the time. Each step takes as long as that of the rank whose batch comes last, and all \
              others wait for it in communication. {}",
-            percent(loaders.busy_share),
-            loaders.advice
+            percent(waits.busy_share),
+            waits.advice
         ),
         predicted_gain: Some(gain),
     }])

@@ -3,10 +3,10 @@
 use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Rule, Steps};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::names;
 use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{ModeSummary, SectionRow, SeriesPoint, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -17,6 +17,7 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: false,
     page: include_str!("long_warmup.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

@@ -4,37 +4,10 @@
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::common::steps::{NUMBERS_REPEAT, Steps, TOLD};
-use crate::report::{BottleneckType, Verdict};
+use crate::report::finding::{BottleneckType, Finding, Note, Verdict};
 use crate::summary::Summary;
-
-/// Declares the thresholds of a rule: a field, its documentation and its default at one place, from which
-/// the configuration, the built-in help and its tests are made.
-macro_rules! thresholds {
-    ($($(#[doc = $doc:literal])+ $name:ident: $type:ty = $default:expr;)+) => {
-        /// The thresholds of this rule.
-        #[derive(Debug, Clone, PartialEq, serde::Serialize, serde::Deserialize)]
-        #[serde(default, deny_unknown_fields)]
-        pub struct Thresholds { $($(#[doc = $doc])+ pub $name: $type),+ }
-
-        impl Default for Thresholds {
-            fn default() -> Self {
-                Self { $($name: $default),+ }
-            }
-        }
-
-        impl Thresholds {
-            /// Every threshold with its value.
-            #[must_use]
-            pub fn table(&self) -> Vec<$crate::rules::Threshold> {
-                vec![$($crate::rules::Threshold {
-                    key: stringify!($name),
-                    value: self.$name.to_string(),
-                    doc: concat!($($doc),+).trim(),
-                }),+]
-            }
-        }
-    };
-}
+use crate::thresholds;
+pub use crate::thresholds::Threshold;
 
 /// The rules, in the order in which they are listed. The name of a rule is that of its file.
 macro_rules! registry {
@@ -67,7 +40,7 @@ macro_rules! registry {
             #[must_use]
             pub fn fault(&self) -> Option<String> {
                 let of = |rule: &Rule| {
-                    let fault = self.thresholds(rule.id).iter().find_map(common::range::fault)?;
+                    let fault = self.thresholds(rule.id).iter().find_map(thresholds::fault)?;
                     Some(format!("[rules.{}] {fault}", rule.id))
                 };
                 RULES.iter().find_map(of)
@@ -136,11 +109,54 @@ pub struct Rule {
     /// Whether what it finds is time of a rank that others may wait for meanwhile: not where it is such waiting, or time of
     /// whole steps, which waiting is part of.
     pub may_hold_up_ranks: bool,
+    /// Whether it needs to know how long the run took, which nobody does where a clock was set meanwhile.
+    pub needs_steady_clock: bool,
+    /// Findings of other rules that say what its own would, where they are most of it.
+    pub yields_to: &'static [ToldBy],
     /// What a user can read about it, in Markdown: the file of its name beside its code.
     pub page: &'static str,
     /// Looks at a run.
     pub check: fn(&Summary, &Config) -> Verdict,
+    /// What is worth knowing and no finding; gets what the check found.
+    pub notes: fn(&Summary, &Config, &[Finding]) -> Vec<Note>,
 }
+
+/// Findings that explain those of another rule.
+#[derive(Debug, Clone, Copy)]
+pub struct ToldBy {
+    /// The rule that they are of.
+    pub rule: &'static str,
+    /// What both have to be about.
+    pub same: Same,
+}
+
+/// What a finding and its cause have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Same {
+    /// The phase, of what takes its time inside the steps.
+    Phase,
+    /// The section.
+    Section,
+}
+
+impl Rule {
+    /// What most rules are: the rest of each.
+    const PLAIN: Self = Self {
+        id: "",
+        since: "",
+        name: "",
+        kind: BottleneckType::Compute,
+        may_hold_up_ranks: false,
+        needs_steady_clock: false,
+        yields_to: &[],
+        page: "",
+        check: |_, _| Verdict::Found(Vec::new()),
+        notes: |_, _, _| Vec::new(),
+    };
+}
+
+/// Keys of `stepscope.toml` that have another name now: rule, old key, new one.
+pub const RENAMED: &[(&str, &str, &str)] = &[("input_bound", "min_share", "moderate_share")];
 
 impl Rule {
     /// The parts of its page, each a heading and running text: what it finds, how it judges, what to do, its limits.
@@ -148,17 +164,6 @@ impl Rule {
         let parts = self.page.split("## ").filter_map(|part| part.split_once('\n'));
         parts.map(|(heading, text)| (heading, text.split_whitespace().collect::<Vec<_>>().join(" ")))
     }
-}
-
-/// A threshold as the help shows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Threshold {
-    /// Its key in the rule's table of `stepscope.toml`.
-    pub key: &'static str,
-    /// Its value.
-    pub value: String,
-    /// What it does.
-    pub doc: &'static str,
 }
 
 /// The rule of this name.

@@ -3,16 +3,17 @@
 
 use stepscope_core::Phase;
 
+use super::common::coarse;
 use super::common::tail::{
     Business, FEW, event_ns, innermost, is_driving, longest_ns, seldom_inside_ns, slow_ns,
 };
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Rule, Steps, TOLD};
 use crate::narrow::narrow;
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, every_step, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::steps::WAITING;
 use crate::summary::{ModeSummary, SectionRow, StepPeriod, Summary};
 
@@ -22,8 +23,10 @@ pub(super) const RULE: Rule = Rule {
     name: "Slow calls among many",
     kind: BottleneckType::Variability,
     may_hold_up_ranks: true,
+    notes: |summary, _, found| coarse::note(summary, RULE.id, found),
     page: include_str!("slow_calls.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

@@ -3,12 +3,11 @@
 
 use stepscope_core::Phase;
 
-use super::common::once::severity_beside;
 use super::common::tail::is_inside;
 use super::{Config, Rule, Steps, TOLD};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{duration, listed, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Verdict, rounded};
 use crate::steps::PREPARATION;
 use crate::summary::{SectionRow, Summary};
 
@@ -20,6 +19,7 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: true,
     page: include_str!("slow_preprocessing.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -85,7 +85,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             words(&phases, &steps),
             place(&steps)
         ),
-        severity: severity_beside(&gain, worst, exposed_ns, &steps),
+        severity: gain.severity(),
         section: worst.map(|row| row.path.clone()),
         phase: Some(phase.as_str().into()),
         rank: None,

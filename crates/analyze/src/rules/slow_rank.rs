@@ -8,8 +8,8 @@ use super::common::late::Late;
 use super::common::longer::Longer;
 use super::common::waits::Wait;
 use super::{Config, Rule, Steps};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
 use crate::report::units::{count, duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
 use crate::summary::{InstanceRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -17,9 +17,10 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Slow rank",
     kind: BottleneckType::Variability,
-    may_hold_up_ranks: false,
+    notes: |summary, _, _| notes(summary),
     page: include_str!("slow_rank.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -149,7 +150,7 @@ impl Absent {
 }
 
 /// What qualifies all that is said of ranks.
-pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
+fn notes(summary: &Summary) -> Vec<Note> {
     let text = |absent: Absent| {
         format!(
             "{}. What findings say of ranks, and who waits for whom, is of those that are; give the files of all.",

@@ -3,10 +3,10 @@
 
 use stepscope_core::{Phase, PhaseClass};
 
-use super::{Config, Rule, Steps};
+use super::{Config, Rule, Same, Steps, ToldBy};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{bytes, count, duration, percent};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Note, Verdict, rounded};
 use crate::summary::{SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -15,8 +15,14 @@ pub(super) const RULE: Rule = Rule {
     name: "Slow section",
     kind: BottleneckType::Compute,
     may_hold_up_ranks: true,
+    yields_to: &[
+        ToldBy { rule: "slow_calls", same: Same::Section },
+        ToldBy { rule: "step_jitter", same: Same::Section },
+    ],
+    notes,
     page: include_str!("slow_section.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -230,15 +236,11 @@ fn tenth_ns(row: &SectionRow) -> Option<u64> {
 
 /// Absolute limits: sections whose own calls are long or allocate much, whatever their share of the step.
 /// Those that the rule found are left out.
-#[must_use]
-pub fn notes(summary: &Summary, config: &Config) -> Vec<Note> {
+fn notes(summary: &Summary, config: &Config, findings: &[Finding]) -> Vec<Note> {
     let thresholds = &config.slow_section;
-    let found: Vec<String> = match check(summary, config) {
-        Verdict::Found(findings) => findings.into_iter().filter_map(|finding| finding.section).collect(),
-        _ => Vec::new(),
-    };
+    let is_found = |row: &SectionRow| findings.iter().any(|found| found.section.as_ref() == Some(&row.path));
     let mut notes = Vec::new();
-    for row in summary.sections.iter().filter(|row| is_judged(row) && !found.contains(&row.path)) {
+    for row in summary.sections.iter().filter(|row| is_judged(row) && !is_found(row)) {
         let self_ns = row.self_ns.map(|ns| ns / row.stats.count.max(1));
         if let Some(ns) = self_ns.filter(|&ns| ns as f64 >= thresholds.long_call_s * 1e9) {
             notes.push(Note {

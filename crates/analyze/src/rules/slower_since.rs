@@ -8,8 +8,8 @@ use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::{MIN_FEW, means, shortest_level, smallest_visible, steadiest};
 use crate::points::numbers;
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::summary::{
     ChangeCause, ChangeKind, ChangeSection, EXPLAINED_SHARE, SectionRow, StepChange, StepNumbers, StepSeries,
     Summary, is_input_told,
@@ -23,6 +23,7 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: false,
     page: include_str!("slower_since.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

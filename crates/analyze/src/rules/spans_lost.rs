@@ -6,8 +6,9 @@ use std::collections::BTreeMap;
 use stepscope_core::LossReason;
 
 use super::{Config, Rule};
+use crate::report::coverage;
+use crate::report::finding::{BottleneckType, Evidence, Finding, Note, Verdict, rounded, severity};
 use crate::report::units::{count, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Note, Verdict, coverage, rounded, severity};
 use crate::summary::{LossRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -15,9 +16,10 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Spans lost",
     kind: BottleneckType::Recording,
-    may_hold_up_ranks: false,
+    notes: |summary, _, _| notes(summary),
     page: include_str!("spans_lost.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {
@@ -74,7 +76,7 @@ fn elsewhere(summary: &Summary) -> impl Iterator<Item = &LossRow> {
 }
 
 /// What qualifies the figures, and what is lost at other places than the input at hand.
-pub(crate) fn notes(summary: &Summary) -> Vec<Note> {
+fn notes(summary: &Summary) -> Vec<Note> {
     let coverage = &summary.coverage;
     let mut texts = Vec::new();
     if let Some(read) = coverage::read(coverage) {

@@ -5,15 +5,16 @@ use std::collections::BTreeMap;
 
 use stepscope_core::Phase;
 
+use super::common::coarse;
 use super::common::levels::levels_since;
 use super::common::tail::{FEW, innermost, is_driving, is_in_few, longest_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
 use super::common::within::steps_within;
-use super::{Config, Rule, Steps};
+use super::{Config, Rule, Same, Steps, ToldBy};
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{
     EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary, stands_out,
 };
@@ -24,8 +25,14 @@ pub(super) const RULE: Rule = Rule {
     name: "Step jitter",
     kind: BottleneckType::Variability,
     may_hold_up_ranks: false,
+    yields_to: &[
+        ToldBy { rule: "slow_calls", same: Same::Phase },
+        ToldBy { rule: "slower_since", same: Same::Phase },
+    ],
+    notes: |summary, _, found| coarse::note(summary, RULE.id, found),
     page: include_str!("step_jitter.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

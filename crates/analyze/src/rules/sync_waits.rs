@@ -4,8 +4,8 @@ use stepscope_core::Phase;
 
 use super::common::waits::Wait;
 use super::{Config, Rule};
+use crate::report::finding::{BottleneckType, Verdict};
 use crate::report::units::duration;
-use crate::report::{BottleneckType, Verdict};
 use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
@@ -13,9 +13,9 @@ pub(super) const RULE: Rule = Rule {
     since: "0.1.0",
     name: "Synchronization waits",
     kind: BottleneckType::Synchronization,
-    may_hold_up_ranks: false,
     page: include_str!("sync_waits.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

@@ -2,9 +2,9 @@
 
 use super::{Config, Rule, Steps};
 use crate::narrow::narrow;
+use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
-use crate::report::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::summary::{InSteps, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -15,6 +15,7 @@ pub(super) const RULE: Rule = Rule {
     may_hold_up_ranks: true,
     page: include_str!("tiny_sections.md"),
     check,
+    ..Rule::PLAIN
 };
 
 thresholds! {

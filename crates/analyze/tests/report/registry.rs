@@ -51,13 +51,18 @@ fn every_rule_explains_itself() {
 
 #[test]
 fn thresholds_are_read_by_rule_and_key() {
-    let config: Config =
-        serde_json::from_str(r#"{"input_bound": {"min_share": 0.5}, "memory_growth": {"limit_bytes": 7}}"#)
-            .unwrap();
-    assert_eq!(config.input_bound.min_share, 0.5);
+    let config: Config = serde_json::from_str(
+        r#"{"input_bound": {"moderate_share": 0.1}, "memory_growth": {"limit_bytes": 7}}"#,
+    )
+    .unwrap();
+    assert_eq!(config.input_bound.moderate_share, 0.1);
     assert_eq!(config.input_bound.min_steps, Config::default().input_bound.min_steps);
     assert_eq!(config.memory_growth.limit_bytes, 7);
-    for wrong in [r#"{"no_rule": {}}"#, r#"{"input_bound": {"no_threshold": 1}}"#] {
+    for wrong in [
+        r#"{"no_rule": {}}"#,
+        r#"{"input_bound": {"min_share": 0.1}}"#,
+        r#"{"input_bound": {"no_threshold": 1}}"#,
+    ] {
         assert!(serde_json::from_str::<Config>(wrong).is_err(), "{wrong}");
     }
 }

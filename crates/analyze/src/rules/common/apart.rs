@@ -1,6 +1,6 @@
 //! Processes whose steps have the same numbers and lie apart in time: several runs in one input, or clocks that differ.
 
-use crate::report::Note;
+use crate::report::finding::Note;
 use crate::report::units::duration;
 use crate::summary::{InstanceRow, Summary};
 

@@ -3,8 +3,9 @@
 use stepscope_core::{Mode, Phase};
 
 use super::program::Recorder;
+use crate::report::coverage;
+use crate::report::finding::{Gain, TimeBase, Verdict};
 use crate::report::units::{count, percent, things};
-use crate::report::{Gain, TimeBase, Verdict, coverage};
 use crate::summary::{FigureSource, ModeSummary, PhaseName, SectionRow, Summary};
 use crate::sums::Sums;
 

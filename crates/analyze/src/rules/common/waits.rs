@@ -3,9 +3,8 @@
 
 use stepscope_core::Phase;
 
-use super::once::severity_beside;
+use crate::report::finding::{Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{percent, things};
-use crate::report::{Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::rules::Steps;
 use crate::summary::{FigureSum, SectionRow, Summary};
 
@@ -129,7 +128,7 @@ impl<'a> Wait<'a> {
             .with("steps", steps.count());
         Verdict::Found(vec![Finding {
             title: format!("{} of {} goes into {what}{}.", percent(self.share), of.as_str(), steps.by()),
-            severity: severity_beside(&gain, self.section, self.exposed_ns, steps),
+            severity: gain.severity(),
             section: self.section.map(|row| row.path.clone()),
             phase: Some(self.phase.as_str().into()),
             rank,

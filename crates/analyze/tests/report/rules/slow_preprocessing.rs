@@ -106,14 +106,3 @@ fn long_preparation_is_a_finding_whatever_its_share() {
     assert_eq!(fine(RULE, &run(400, Some(640_000))), because);
     assert_eq!(fine(RULE, &run(400, None)), because);
 }
-
-#[test]
-fn what_took_long_once_may_be_chance() {
-    let severity = |durations_ms: &[u64]| {
-        let durations: Vec<u64> = durations_ms.iter().map(|ms| ms * MS).collect();
-        let summary = Run::of(100, 10 * MS).between(Phase::Preprocessing, "pad", &durations).build();
-        let [finding] = found(RULE, &summary).try_into().unwrap();
-        finding.severity
-    };
-    assert_eq!((severity(&[10, 10, 10, 10, 400, 10, 10, 10, 10, 10]), severity(&[49; 10])), (9.0, 33.0));
-}

@@ -1,10 +1,10 @@
 //! Fixtures of `slow_section`.
 
-use stepscope_analyze::rules::{Config, slow_section};
+use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::InSteps;
 use stepscope_core::Phase;
 
-use super::{fine, found, unknown};
+use super::{fine, found, notes as notes_of, unknown};
 use crate::fixture::{MS, Run, healthy, stats};
 
 const RULE: &str = "slow_section";
@@ -93,12 +93,12 @@ fn long_calls_of_regular_stages_are_notes() {
         .leaves("step/forward", 0)
         .build();
     assert!(fine(RULE, &summary).starts_with("no section"));
-    let notes = slow_section::notes(&summary, &Config::default());
+    let notes = notes_of(RULE, &summary, &Config::default());
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(notes[0].text, "step/forward takes 1.50 s of its own a call.");
     let mut config = Config::default();
     config.slow_section.large_alloc_bytes = 200_000;
-    assert_eq!(slow_section::notes(&summary, &config).len(), 2);
+    assert_eq!(notes_of(RULE, &summary, &config).len(), 2);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn what_a_device_computes_is_no_helper_code() {
     let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
     row.device_calls = row.stats.count;
     assert!(fine(RULE, &summary).starts_with("no section"));
-    let notes = slow_section::notes(&summary, &Config::default());
+    let notes = notes_of(RULE, &summary, &Config::default());
     assert!(notes.iter().all(|note| note.section.as_deref() != Some("step/sgemm")), "{notes:?}");
     // A host section of this name, of which a few calls are annotations of a stream.
     let row = summary.sections.iter_mut().find(|row| row.path == "step/sgemm").unwrap();
@@ -174,10 +174,7 @@ fn calls_of_which_one_in_ten_is_long_are_notes() {
         let row = summary.sections.iter_mut().find(|row| row.path == "step/forward").unwrap();
         row.stats = stats(durations);
         row.self_ns = Some(row.stats.total / 100 * own);
-        slow_section::notes(&summary, &Config::default())
-            .into_iter()
-            .map(|note| note.text)
-            .collect::<Vec<_>>()
+        notes_of(RULE, &summary, &Config::default()).into_iter().map(|note| note.text).collect::<Vec<_>>()
     };
     assert_eq!(notes(20, 100), ["step/forward takes 1.20 s or longer in one of ten calls."]);
     assert_eq!(notes(4, 100), [""; 0]);
