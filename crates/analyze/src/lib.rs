@@ -10,6 +10,7 @@ mod thresholds;
 
 mod aggregates;
 mod batches;
+mod between_steps;
 mod by_path;
 mod by_time;
 pub mod changes;
@@ -36,6 +37,7 @@ mod paths;
 pub mod periods;
 mod phases;
 mod points;
+mod ranks;
 pub mod render;
 pub mod report;
 pub mod rules;

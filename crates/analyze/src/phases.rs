@@ -1,5 +1,7 @@
 //! Phases as keys of accumulators, and the bounded table over them.
 
+pub(crate) mod waits;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,10 @@
 //! What is summed for one call path.
 
+pub(crate) mod own_time;
+pub(crate) mod slow_calls;
 mod table;
+pub(crate) mod tail;
+pub(crate) mod tiny;
 
 use serde::{Deserialize, Serialize};
 use stepscope_core::SectionKind;

@@ -6,7 +6,7 @@ use stepscope_core::{Phase, SectionKind};
 use super::Thresholds;
 use super::batches_per_step::BatchesPerStep;
 use super::cpu_contention::CpuContention;
-use super::rank_waits::RankWaits;
+use crate::ranks::RankWaits;
 use crate::rules::common::program::Recorder;
 use crate::rules::common::steps::Steps;
 use crate::summary::{LoaderRow, SectionRow, Summary, WaitSummary, WhileAwaited};
@@ -216,7 +216,7 @@ fn largest_part(summary: &Summary, name: Option<&str>) -> Option<(String, f64)> 
         let rest = |batch: &&SectionRow| {
             row.path.strip_prefix(&batch.path).is_some_and(|rest| rest.starts_with('/'))
         };
-        batches.iter().any(|batch| rest(batch))
+        batches.iter().any(rest)
     };
     let works = |row: &&SectionRow| row.phase.as_ref().is_none_or(|phase| !phase.is(Phase::DataWait));
     // Of equals the first path.

@@ -5,10 +5,11 @@ mod advice;
 mod batches_per_step;
 pub(crate) mod cpu_contention;
 mod judge;
-pub(crate) mod rank_waits;
+mod queue;
 mod verdict;
 
 pub(crate) use judge::LoaderJudgement;
+pub(crate) use queue::Queue;
 pub use verdict::{InputShare, InputVerdict};
 pub(crate) use verdict::{goes_into, unjudged};
 
@@ -29,4 +30,12 @@ thresholds! {
     ready_batches: u64 = 2;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
+}
+
+impl Thresholds {
+    /// What is wrong with the pair of shares, where it is in the wrong order.
+    pub(crate) fn disorder(&self) -> Option<String> {
+        (self.moderate_share > self.high_share)
+            .then(|| "[rules.input_bound] `moderate_share` is more than `high_share`".into())
+    }
 }

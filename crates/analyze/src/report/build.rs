@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use stepscope_model::{IssueKind, ReadIssue};
 
-use super::ranks::Ranks;
 use super::{
     Bottleneck, Details, Dropped, Exported, Finding, Losses, Memory, Overview, Reading, Report, RuleState,
     Run, SCHEMA_VERSION, Tool, Verdict, verdict,
 };
 use crate::loaders::InputShare;
 use crate::memory;
+use crate::ranks::Ranks;
 use crate::rules::{self, Config, RULES, Rule, Same, Steps};
 use crate::summary::Summary;
 
@@ -30,16 +30,16 @@ pub fn build(summary: &Summary, reading: Reading, config: &Config) -> Report {
             (rule.check)(summary, config)
         };
         let state = verdict.state();
-        let (findings, because) = match verdict {
-            Verdict::Found(findings) => (findings, None),
+        let (found, because) = match verdict {
+            Verdict::Found(found) => (found, None),
             Verdict::Fine { because } | Verdict::Unknown { because } => (Vec::new(), Some(because)),
         };
-        notes.push((rule.notes)(summary, config, &findings));
+        notes.push((rule.notes)(summary, config, &found));
         let among = |finding| match &ranks {
             Some(ranks) => ranks.among(rule, finding),
             None => finding,
         };
-        bottlenecks.extend(findings.into_iter().map(|finding| bottleneck(rule, among(finding))));
+        bottlenecks.extend(found.into_iter().map(|finding| bottleneck(rule, among(finding))));
         states.push(RuleState { rule: rule.id, state, because });
     }
     said_once(&mut bottlenecks, &mut states);

@@ -243,7 +243,7 @@ pub fn rounded(value: f64, decimals: i32) -> f64 {
 }
 
 /// One thing that a rule found.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Finding {
     /// One sentence, the figure that matters in it.
     pub title: String,

@@ -6,7 +6,6 @@ mod build;
 pub(crate) mod coverage;
 pub(crate) mod finding;
 pub(crate) mod names;
-pub(crate) mod ranks;
 pub mod units;
 mod verdict;
 

@@ -1,15 +1,14 @@
 //! Rule `between_steps`: time passes between steps that no phase explains.
 
-use stepscope_core::{Mode, Phase};
+use stepscope_core::Mode;
 
-use super::common::apart;
 use super::common::taken::MOST_OF_CHANCE;
-use super::common::when::when;
 use super::{Config, Rule, Steps};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::between_steps::{Between, apart, place, places, read_of, what_to_do};
+use crate::report::finding::{BottleneckType, Finding, Verdict};
 use crate::report::names;
-use crate::report::units::{count, duration, listed, percent, things};
-use crate::summary::{Pause, PhaseName, SectionRow, StepNumbers, Summary};
+use crate::report::units::{count, duration, percent, things};
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "between_steps",
@@ -85,114 +84,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
-/// Phases whose time between steps no other rule judges, and which are no work of the model's.
-const UNJUDGED: [Phase; 4] = [Phase::Compile, Phase::HostToDevice, Phase::DeviceToHost, Phase::Other];
-
-/// Whether sections of this phase are told here, as those without one are.
-fn is_own(phase: Option<&PhaseName>) -> bool {
-    match phase {
-        Some(PhaseName::Known(phase)) => UNJUDGED.contains(phase),
-        Some(PhaseName::Custom(_)) | None => true,
-    }
-}
-
-/// Read steps and all there were, where some are missing: by what processes counted, or else by their numbers.
-fn read_of(summary: &Summary, steps: &Steps<'_>) -> Option<(u64, u64)> {
-    let (mode, coverage) = (steps.mode, &summary.coverage);
-    let by_numbers = || {
-        let (first, last) = mode.step_range.filter(|_| mode.numbers == StepNumbers::Unique)?;
-        let all = last.saturating_sub(first).saturating_add(1);
-        // Steps of other modes may be counted along.
-        let read = summary.modes.iter().fold(0u64, |sum, row| sum.saturating_add(row.all.count));
-        (coverage.recorded_steps.is_none() && all > read).then_some((read, all))
-    };
-    coverage.partly_read().or_else(by_numbers)
-}
-
-/// The time between the steady steps, over all processes.
-struct Between<'a> {
-    /// From the first step to the last one.
-    elapsed_ns: u64,
-    /// Of it, neither in steps nor in outermost sections of phases that others judge.
-    left_ns: u64,
-    /// The other outermost sections, some of which may reach beyond the last step.
-    outside_ns: u64,
-    /// Whether some of these have a phase.
-    has_phases: bool,
-    /// What they take of `left_ns`.
-    unnamed_ns: u64,
-    /// In none.
-    unrecorded_ns: u64,
-    /// All outermost sections, some of which may reach beyond the last step.
-    recorded_ns: u64,
-    /// The median time from a step to the next one, the longest of all processes; absent where one does not know it.
-    usual_gap_ns: Option<u64>,
-    /// The section that takes most of `unnamed_ns`.
-    section: Option<&'a SectionRow>,
-}
-
-impl<'a> Between<'a> {
-    fn of(summary: &'a Summary, steps: &Steps<'_>) -> Self {
-        let sum = |all: &mut dyn Iterator<Item = u64>| all.fold(0, u64::saturating_add);
-        let elapsed_ns = sum(&mut summary.instances.iter().map(|row| row.throughput.elapsed_ns));
-        let others_ns = sum(&mut summary.instances.iter().map(|row| row.other_steps_ns));
-        let between_ns = elapsed_ns.saturating_sub(steps.mode.steady_ns).saturating_sub(others_ns);
-        let outside = |is_meant: bool| {
-            let rows = summary.outside.iter().filter(move |row| is_own(row.phase.as_ref()) == is_meant);
-            sum(&mut rows.map(|row| row.stats.total))
-        };
-        let (named_ns, unnamed_ns) = (outside(false), outside(true));
-        let left_ns = between_ns.saturating_sub(named_ns);
-        Self {
-            elapsed_ns,
-            left_ns,
-            outside_ns: unnamed_ns,
-            has_phases: summary.outside.iter().any(|row| row.phase.is_some() && is_own(row.phase.as_ref())),
-            unnamed_ns: unnamed_ns.min(left_ns),
-            unrecorded_ns: left_ns.saturating_sub(unnamed_ns),
-            recorded_ns: named_ns.saturating_add(unnamed_ns),
-            usual_gap_ns: summary
-                .instances
-                .iter()
-                .map(|row| row.usual_gap_ns)
-                .collect::<Option<Vec<_>>>()
-                .and_then(|gaps| gaps.into_iter().max()),
-            section: longest(summary, unnamed_ns),
-        }
-    }
-
-    fn share(&self, ns: u64) -> f64 {
-        ns as f64 / self.elapsed_ns.max(1) as f64
-    }
-
-    fn gain(&self, ns: u64, steps: &Steps<'_>) -> Option<Gain> {
-        let gain = Gain::upper_bound(steps.per_step(ns), steps.per_step(self.elapsed_ns))?;
-        Some(gain.of(TimeBase::TrainingTime))
-    }
-
-    fn evidence(&self, ns: u64, steps: &Steps<'_>) -> Evidence {
-        Evidence::new()
-            .with("between_share", rounded(self.share(ns), 6))
-            .with("between_ns", ns)
-            .with("elapsed_ns", self.elapsed_ns)
-            .with("steps", steps.count())
-    }
-}
-
-/// The section that no other rule judges, in no step, that takes longest between steps, where that is at least half of
-/// `all_ns`: of those around each other the outermost.
-fn longest(summary: &Summary, all_ns: u64) -> Option<&SectionRow> {
-    let is_meant = |row: &&SectionRow| row.is_part() && is_own(row.phase.as_ref()) && row.in_steps.is_empty();
-    let between = |row: &SectionRow| {
-        row.stats.total.saturating_sub(summary.beyond.get(&row.path).copied().unwrap_or(0))
-    };
-    let rows = summary.sections.iter().filter(is_meant).map(|row| (between(row), row));
-    let rows = rows.filter(|&(ns, _)| ns <= all_ns && ns >= all_ns / 2 && ns > 0);
-    // Of equals the first path, which is the shorter one of two around each other.
-    let longest = rows.max_by(|a, b| a.0.cmp(&b.0).then_with(|| b.1.path.cmp(&a.1.path)));
-    longest.map(|(_, row)| row)
-}
-
 fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     let ns = between.unnamed_ns;
     let gain = between.gain(ns, steps)?;
@@ -229,32 +120,6 @@ fn unnamed(between: &Between<'_>, steps: &Steps<'_>) -> Option<Finding> {
     })
 }
 
-const REQUESTS: &str = " Where the steps serve requests they wait for them here, and that is no loss.";
-
-const SEVERAL_RUNS: &str = " Steps share their numbers: the input may hold several runs of the program, and the time \
-                            between these.";
-
-/// The longest pauses, as few as make at least half of `ns`, even if all sections between steps were in them.
-fn places<'a>(ns: u64, between: &Between<'_>, steps: &Steps<'a>, processes: u64) -> Option<&'a [Pause]> {
-    let outside_ns = between.recorded_ns.saturating_add(ns / 2);
-    let pauses = steps.mode.pauses.as_slice();
-    (1..=pauses.len()).filter_map(|few| pauses.get(..few)).find(|few| {
-        let all_ns = few.iter().fold(0u64, |sum, pause| sum.saturating_add(pause.pause_ns));
-        all_ns.saturating_mul(processes) >= outside_ns
-    })
-}
-
-/// Where a pause is, and how long: `after step 299 (1 min 00 s, 2.40 s into the run)`.
-fn place(pause: &Pause, summary: &Summary) -> String {
-    let after = match pause.step_numbers {
-        1 => format!("after step {}", count(pause.step)),
-        many => {
-            format!("in steps {} to {}", count(pause.step), count(pause.step.saturating_add(many - 1)))
-        }
-    };
-    format!("{after} ({})", when(summary, pause.start_ns, pause.pause_ns))
-}
-
 fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Option<Finding> {
     let ns = between.unrecorded_ns;
     let gain = between.gain(ns, steps)?;
@@ -271,54 +136,16 @@ fn unrecorded(between: &Between<'_>, steps: &Steps<'_>, summary: &Summary) -> Op
         (Some(_), Some(some)) => format!("where nothing is recorded: most of it in {} pauses", some.len()),
     };
     let may_be_requests = steps.mode.mode == Mode::Inference;
-    let severity = gain.severity();
-    let mut recommendation = what_to_do(ns, usual_ns, few, steps, summary);
-    if may_be_requests {
-        recommendation.push_str(REQUESTS);
-    }
     Some(Finding {
         title: format!("{} of the time passes between steps, {what}.", percent(between.share(ns))),
-        severity: if may_be_requests { severity.min(MOST_OF_CHANCE) } else { severity },
-        section: None,
-        phase: None,
-        rank: None,
+        severity: if may_be_requests { gain.severity().min(MOST_OF_CHANCE) } else { gain.severity() },
         evidence: between
             .evidence(ns, steps)
             .with_known("usual_gap_ns", between.usual_gap_ns)
             .with_known("longest_pause_ns", few.and_then(|few| few.first()).map(|pause| pause.pause_ns))
             .with_known("longest_pause_after_step", few.and_then(|few| few.first()).map(|pause| pause.step)),
-        recommendation,
+        recommendation: what_to_do(ns, usual_ns, few, steps, summary),
         predicted_gain: Some(gain),
+        ..Finding::default()
     })
-}
-
-/// What to do about time in which nothing is recorded; `few` are the pauses that make most of it.
-fn what_to_do(
-    ns: u64,
-    usual_ns: Option<u64>,
-    few: Option<&[Pause]>,
-    steps: &Steps<'_>,
-    summary: &Summary,
-) -> String {
-    let mean_ns = steps.per_step(ns);
-    match (usual_ns, few) {
-        (Some(usual_ns), Some(few)) => format!(
-            "From the end of a step to the start of the next it is usually {}, but not {}: look at what the program and its \
-             machine did there (saving, evaluation, a job that was suspended), and put sections around it.",
-            duration(usual_ns),
-            listed(few.iter().map(|pause| place(pause, summary)))
-        ),
-        (Some(usual_ns), None) => format!(
-            "From the end of a step to the start of the next it is usually {}, and {} in all: look for what the loop \
-             does now and then, such as saving or evaluation, and put sections around it.{}",
-            duration(usual_ns),
-            duration(ns),
-            if steps.mode.numbers == StepNumbers::Repeated { SEVERAL_RUNS } else { "" }
-        ),
-        (None, _) => format!(
-            "Put sections around what the loop does from the end of a step to the start of the next, {} on average: \
-             loading, logging, saving, evaluation.",
-            duration(mean_ns)
-        ),
-    }
 }

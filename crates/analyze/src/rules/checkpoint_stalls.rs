@@ -2,10 +2,11 @@
 
 use stepscope_core::Phase;
 
-use super::common::tail::is_inside;
 use super::{Config, Rule, Steps};
-use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
+use crate::phases::waits::PhaseWait;
+use crate::report::finding::{BottleneckType, Evidence, Finding, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
+use crate::sections::tail::is_inside;
 use crate::summary::{PhaseName, SectionRow, Summary};
 
 pub(super) const RULE: Rule = Rule {
@@ -26,8 +27,6 @@ thresholds! {
     min_steps: u64 = 20;
 }
 
-const CHECKPOINT: &[Phase] = &[Phase::Checkpoint];
-
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.checkpoint_stalls;
     let steps = Steps::read(summary, thresholds.min_steps);
@@ -35,24 +34,21 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         Ok(steps) => steps,
         Err(verdict) => return verdict,
     };
-    let between_ns = steps.between_ns(CHECKPOINT);
-    let exposed_ns = steps.inside_ns(CHECKPOINT).saturating_add(between_ns);
+    let wait = PhaseWait::of(steps, Phase::Checkpoint);
+    let PhaseWait { exposed_ns, between_ns, share, section, .. } = wait;
     if exposed_ns == 0 {
         return Verdict::fine("no time of the training thread goes into checkpoints");
     }
-    let total_ns = steps.total_ns().saturating_add(between_ns);
-    let share = exposed_ns as f64 / total_ns.max(1) as f64;
     if share < thresholds.min_share {
         let read =
             summary.coverage.partly_read().map_or("", |_| ", as far as steps and checkpoints were read");
         return Verdict::fine(format!("{} of the training time goes into checkpoints{read}", percent(share)));
     }
-    let Some(gain) = Gain::upper_bound(steps.per_step(exposed_ns), steps.per_step(total_ns)) else {
+    let Some(gain) = wait.gain() else {
         return Verdict::unknown("steps have no duration");
     };
-    let gain = gain.of(TimeBase::TrainingTime);
-    let section = steps.worst_section(CHECKPOINT);
-    let calls = Calls::of(summary, section, &steps);
+    let (gain, steps) = (gain.of(TimeBase::TrainingTime), &wait.steps);
+    let calls = Calls::of(summary, section, steps);
     Verdict::Found(vec![Finding {
         title: format!("{} of the training time goes into checkpoints.", percent(share)),
         severity: gain.severity(),

@@ -3,9 +3,9 @@
 
 use stepscope_core::Phase;
 
-use super::common::late::{Between, Late, What};
-use super::common::waits::Wait;
 use super::{Config, Rule, loader_bound};
+use crate::phases::waits::PhaseWait;
+use crate::ranks::Late;
 use crate::report::finding::{BottleneckType, Verdict, rounded, severity};
 use crate::report::units::{bytes, duration, percent};
 use crate::summary::Summary;
@@ -33,8 +33,13 @@ const WHAT: &str = "communication that nothing hides";
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.communication_waits;
-    let wait = match Wait::of(summary, Phase::Communication, WHAT, thresholds.min_share, thresholds.min_steps)
-    {
+    let wait = match PhaseWait::judged(
+        summary,
+        Phase::Communication,
+        WHAT,
+        thresholds.min_share,
+        thresholds.min_steps,
+    ) {
         Ok(wait) => wait,
         Err(verdict) => return verdict,
     };
@@ -47,7 +52,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             loader_bound::RULE.id
         )
     } else {
-        late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| wait_for(late, &wait))
+        late.as_ref().map_or_else(|| advice(&wait, thresholds), |late| late.advice(&wait.steps))
     };
     let between = late.as_ref().and_then(|late| late.between.as_ref());
     let longer = late.as_ref().and_then(|late| late.longer).filter(|_| between.is_none());
@@ -85,50 +90,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     verdict
 }
 
-fn wait_for(late: &Late<'_>, wait: &Wait<'_>) -> String {
-    let look = match (&late.between, &late.longer) {
-        (Some(between), _) => beside_its_steps(between),
-        (None, Some(longer)) => format!(
-            "{}: look at what differs there: its part of the data, its device, code that only it runs.",
-            longer.words(&wait.steps)
-        ),
-        (None, None) => {
-            "Look at what its step does before the exchange that takes longer than on the others: its part \
-                         of the data, its device, other programs on its host."
-                .to_owned()
-        }
-    };
-    format!(
-        "Rank {} comes late and the others wait for it: it communicates for {} a step, the others for {} on average, \
-         and {} of this time is its lateness. {look}",
-        late.rank,
-        duration(late.own_ns),
-        duration(late.others_ns),
-        percent(late.share)
-    )
-}
-
-/// What to do about a rank that comes late because of what it does between its steps.
-fn beside_its_steps(between: &Between<'_>) -> String {
-    let what = match between.what {
-        Some(What::OtherSteps) => {
-            "most of that in steps of another mode, such as evaluation: let each rank do a part of these, or do them less \
-             often."
-                .to_owned()
-        }
-        Some(What::Phase(phase)) => format!(
-            "most of that in `{phase}`: let another thread do it while the steps go on, or each rank a part of it."
-        ),
-        None => "and no section tells what it does there: put sections around it.".into(),
-    };
-    format!(
-        "It is between its steps for {} a step and the others for {}, {what}",
-        duration(between.own_ns),
-        duration(between.others_ns)
-    )
-}
-
-fn advice(wait: &Wait<'_>, thresholds: &Thresholds) -> String {
+fn advice(wait: &PhaseWait<'_>, thresholds: &Thresholds) -> String {
     let mut advice = format!(
         "Let the exchange run while the backward pass goes on: {} a step is waited for",
         duration(wait.per_step_ns())

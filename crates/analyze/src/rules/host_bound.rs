@@ -88,8 +88,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ),
         severity: gain.severity(),
         section: step.map(|row| row.path.clone()),
-        phase: None,
-        rank: None,
         evidence: Evidence::new()
             .with("own_share", rounded(share, 6))
             .with("own_per_step_ns", own_ns)
@@ -102,5 +100,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             duration(own_ns)
         ),
         predicted_gain: Some(gain),
+        ..Finding::default()
     }])
 }

@@ -2,8 +2,8 @@
 
 use stepscope_core::Phase;
 
-use super::common::waits::Wait;
 use super::{Config, Rule};
+use crate::phases::waits::PhaseWait;
 use crate::report::finding::{BottleneckType, Verdict, rounded};
 use crate::report::units::{bytes, duration};
 use crate::summary::Summary;
@@ -32,7 +32,7 @@ const WHAT: &str = "reading and writing";
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.io_stalls;
-    let wait = match Wait::of(summary, Phase::Io, WHAT, thresholds.min_share, thresholds.min_steps) {
+    let wait = match PhaseWait::judged(summary, Phase::Io, WHAT, thresholds.min_share, thresholds.min_steps) {
         Ok(wait) => wait,
         Err(verdict) => return verdict,
     };
@@ -44,7 +44,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
     })
 }
 
-fn advice(wait: &Wait<'_>, thresholds: &Thresholds) -> String {
+fn advice(wait: &PhaseWait<'_>, thresholds: &Thresholds) -> String {
     let mut advice = format!(
         "Read and write in a thread of its own: the training thread spends {} a step on it.",
         duration(wait.per_step_ns())

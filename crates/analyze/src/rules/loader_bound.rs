@@ -4,7 +4,7 @@
 use super::{Config, Rule, Steps};
 use crate::loaders::LoaderJudgement;
 use crate::loaders::cpu_contention::CpuContention;
-use crate::loaders::rank_waits::RankWaits;
+use crate::ranks::RankWaits;
 use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::units::percent;
 use crate::steps::WAITING;
@@ -122,9 +122,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             steps.base().as_str()
         ),
         severity: gain.severity(),
-        section: None,
-        phase: None,
-        rank: None,
         evidence,
         recommendation: format!(
             "Loaders are busy {} of the time. Each step takes as long as that of the rank whose batch comes last, and all \
@@ -133,6 +130,7 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             waits.advice
         ),
         predicted_gain: Some(gain),
+        ..Finding::default()
     }])
 }
 

@@ -1,12 +1,12 @@
 //! Rule `long_warmup`: the first steps take so much longer than the others that it costs a good part of the run.
 
-use super::common::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, Rule, Steps};
+use crate::ranks::is_waiting;
 use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::names;
-use crate::report::ranks::is_waiting;
 use crate::report::units::{count, duration, percent, things};
+use crate::sections::tail::{above_usual_ns, innermost, warmup_excess_ns};
 use crate::summary::{ModeSummary, SectionRow, SeriesPoint, StepNumbers, Summary};
 
 pub(super) const RULE: Rule = Rule {

@@ -90,8 +90,6 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
         ),
         severity,
         section: growth.leak.section.clone(),
-        phase: None,
-        rank: None,
         evidence: Evidence::new()
             .with("growth_per_step_bytes", growth.leak.bytes_per_step)
             .with("slope_low_bytes", growth.leak.confidence_interval.0)
@@ -108,7 +106,7 @@ fn finding(growth: &Growth, summary: &Summary, thresholds: &Thresholds) -> Findi
             .with_known("section_net_per_step_bytes", own)
             .with("other_candidates", others),
         recommendation: advice(&growth.leak, growth.is_told, summary.memory.live.is_some(), hours_left),
-        predicted_gain: None,
+        ..Finding::default()
     }
 }
 

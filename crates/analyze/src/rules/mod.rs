@@ -43,7 +43,7 @@ macro_rules! registry {
                     let fault = self.thresholds(rule.id).iter().find_map(thresholds::fault)?;
                     Some(format!("[rules.{}] {fault}", rule.id))
                 };
-                RULES.iter().find_map(of)
+                RULES.iter().find_map(of).or_else(|| self.input_bound.disorder())
             }
         }
     };

@@ -2,12 +2,12 @@
 
 use stepscope_core::{Phase, SectionKind};
 
-use super::common::late::Late;
 use super::common::levels::levels_since;
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::{Config, NUMBERS_REPEAT, Rule, Steps};
 use crate::changes::{MIN_FEW, means, shortest_level, smallest_visible, steadiest};
 use crate::points::numbers;
+use crate::ranks::Late;
 use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, TimeBase, Verdict, rounded};
 use crate::report::units::{count, duration, percent, things};
 use crate::summary::{

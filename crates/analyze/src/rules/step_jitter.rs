@@ -7,7 +7,6 @@ use stepscope_core::Phase;
 
 use super::common::coarse;
 use super::common::levels::levels_since;
-use super::common::tail::{FEW, innermost, is_driving, is_in_few, longest_ns, slow_ns};
 use super::common::taken::{ADVICE, Taken, capped, most_of};
 use super::common::when::when;
 use super::common::within::steps_within;
@@ -15,6 +14,7 @@ use super::{Config, Rule, Same, Steps, ToldBy};
 use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{count, duration, listed, percent, things};
+use crate::sections::tail::{FEW, innermost, is_driving, is_in_few, longest_ns, slow_ns};
 use crate::summary::{
     EXPLAINED_SHARE, ModeSummary, PeriodicSteps, SectionRow, SlowStep, StepChange, Summary, stands_out,
 };

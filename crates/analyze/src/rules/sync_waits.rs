@@ -2,8 +2,8 @@
 
 use stepscope_core::Phase;
 
-use super::common::waits::Wait;
 use super::{Config, Rule};
+use crate::phases::waits::PhaseWait;
 use crate::report::finding::{BottleneckType, Verdict};
 use crate::report::units::duration;
 use crate::summary::Summary;
@@ -29,15 +29,20 @@ const WHAT: &str = "waiting for threads, locks or devices";
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
     let thresholds = &config.sync_waits;
-    let wait =
-        match Wait::of(summary, Phase::Synchronization, WHAT, thresholds.min_share, thresholds.min_steps) {
-            Ok(wait) => wait,
-            Err(verdict) => return verdict,
-        };
+    let wait = match PhaseWait::judged(
+        summary,
+        Phase::Synchronization,
+        WHAT,
+        thresholds.min_share,
+        thresholds.min_steps,
+    ) {
+        Ok(wait) => wait,
+        Err(verdict) => return verdict,
+    };
     wait.finding(WHAT, &advice(&wait), None, |evidence| evidence)
 }
 
-fn advice(wait: &Wait<'_>) -> String {
+fn advice(wait: &PhaseWait<'_>) -> String {
     let each = duration(wait.per_step_ns());
     match wait.often() {
         Some(often) => format!("{often}, {each} in all: wait once a step at most, or every so many steps."),

@@ -1,11 +1,11 @@
 //! Rule `tiny_sections`: so many sections are so short that recording them takes a good part of the step.
 
 use super::{Config, Rule, Steps};
-use crate::narrow::narrow;
 use crate::report::finding::{BottleneckType, Evidence, Finding, Gain, Verdict, rounded};
 use crate::report::names;
 use crate::report::units::{duration, percent, things};
-use crate::summary::{InSteps, SectionRow, Summary};
+use crate::sections::tiny::Tiny;
+use crate::summary::Summary;
 
 pub(super) const RULE: Rule = Rule {
     id: "tiny_sections",
@@ -29,56 +29,6 @@ thresholds! {
     min_share: f64 = 0.05;
     /// Steps after warm-up that are needed.
     min_steps: u64 = 20;
-}
-
-/// Tiny sections of the steps that were read whole, or of all by the sums.
-struct Tiny<'a> {
-    /// Calls on the threads that drive steps; by the sums, which know none, those that are not known to be on others.
-    calls: u64,
-    /// Calls on other threads.
-    elsewhere: u64,
-    /// The one with most calls on the former, of equals the first path, and these.
-    most: Option<(&'a SectionRow, u64)>,
-    steps: u64,
-    steps_ns: u64,
-}
-
-impl<'a> Tiny<'a> {
-    fn of(summary: &'a Summary, steps: &Steps<'_>, tiny_ns: u64) -> Self {
-        let whole = steps.mode.whole_after_warmup();
-        let (in_steps, steps_ns) = match &steps.sums {
-            Some(sums) => (sums.steps, sums.steps_ns),
-            None => (whole.steps, whole.total_ns),
-        };
-        let mut tiny = Self { calls: 0, elsewhere: 0, most: None, steps: in_steps, steps_ns };
-        for row in summary.sections.iter().filter(|row| row.is_part()) {
-            let part = row.in_mode(steps.mode.mode).map(InSteps::after_warmup);
-            let called = match &steps.sums {
-                Some(sums) => {
-                    sums.inside.get(row.path.as_str()).map(|row| (row.stats.count, row.stats.total))
-                }
-                None => part.map(|part| (part.calls, part.total_ns)),
-            };
-            let Some((calls, total_ns)) = called else { continue };
-            if calls == 0 || total_ns > tiny_ns.saturating_mul(calls) {
-                continue;
-            }
-            let driving = part.map_or(calls, |part| on_driving_threads(calls, &part));
-            tiny.calls = tiny.calls.saturating_add(driving);
-            tiny.elsewhere = tiny.elsewhere.saturating_add(calls - driving);
-            if driving > 0 && tiny.most.is_none_or(|(_, most)| driving > most) {
-                tiny.most = Some((row, driving));
-            }
-        }
-        tiny
-    }
-}
-
-/// Of so many calls of a section those on threads that drive steps: as large a part as of its time. Of calls that take no time
-/// at all nobody knows it.
-fn on_driving_threads(calls: u64, part: &InSteps) -> u64 {
-    let driving = u128::from(calls).saturating_mul(part.driving_ns.min(part.total_ns).into());
-    driving.checked_div(part.total_ns.into()).map_or(0, narrow)
 }
 
 fn check(summary: &Summary, config: &Config) -> Verdict {
@@ -131,8 +81,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
         ),
         severity: gain.severity(),
         section: Some(row.path.clone()),
-        phase: None,
-        rank: None,
         evidence: Evidence::new()
             .with("recording_share", rounded(share, 6))
             .with("recording_per_step_ns", gain.saved_ns_per_step.min(saved(share)))
@@ -154,5 +102,6 @@ fn check(summary: &Summary, config: &Config) -> Verdict {
             steps.caveat()
         ),
         predicted_gain: Some(gain),
+        ..Finding::default()
     }])
 }

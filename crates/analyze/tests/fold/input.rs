@@ -289,7 +289,7 @@ fn on_a_pool(count: u64, (beside, beside_ns): (&str, u64), (between, between_ns)
 }
 
 /// Phase, calls, their time, and the exposed time of each row between steps.
-fn rows(summary: &stepscope_analyze::Summary) -> Vec<(Option<&str>, u64, u64, u64)> {
+fn rows(summary: &Summary) -> Vec<(Option<&str>, u64, u64, u64)> {
     let of =
         |row: &stepscope_analyze::summary::OutsideRow| (row.stats.count, row.stats.total, row.exposed_ns);
     let rows = summary.outside.iter().map(|row| (row.phase.as_ref().map(PhaseName::as_str), of(row)));

@@ -92,6 +92,8 @@ fn thresholds_lie_where_they_can() {
         }
         assert_eq!([severity(rule, key, "0"), severity(rule, key, "100")], [None, None]);
     }
+    let disorder = fault(r#"{"input_bound": {"moderate_share": 0.3}}"#).unwrap();
+    assert_eq!(disorder, "[rules.input_bound] `moderate_share` is more than `high_share`");
     // What is no share may be more than one.
     assert_eq!(fault(r#"{"slow_calls": {"min_ratio": 200}}"#), None);
     let negative = fault(r#"{"slow_calls": {"min_ratio": -1}}"#);

@@ -2,6 +2,7 @@
 
 use serde_json::json;
 use stepscope_analyze::Summary;
+use stepscope_analyze::loaders::InputVerdict;
 use stepscope_analyze::report::{self, TimeBase};
 use stepscope_analyze::rules::Config;
 use stepscope_analyze::summary::{
@@ -574,6 +575,22 @@ fn busy_loaders_that_are_ahead_are_fine() {
         prepared,
         "0 % of the step time is spent waiting for batches; preparation takes 60 %: see `slow_preprocessing`"
     );
+}
+
+#[test]
+fn one_pair_of_thresholds_sets_the_verdict_and_the_rule() {
+    let run = Run::of(100, 10 * MS).phase(Phase::DataWait, "data_wait", 2_500_000);
+    let summary = run.phase(Phase::Forward, "forward", 7 * MS).build();
+    let said = |moderate_share, high_share| {
+        let mut config = Config::default();
+        (config.input_bound.moderate_share, config.input_bound.high_share) = (moderate_share, high_share);
+        let report = report::build(&summary, report::Reading::default(), &config);
+        let state = report.detailed_metrics.rules.iter().find(|state| state.rule == RULE).unwrap().state;
+        (report.summary.input.verdict, state, report.summary.verdict.split(':').next().unwrap().to_owned())
+    };
+    assert_eq!(said(0.05, 0.2), (InputVerdict::High, "found", "Input bound".into()));
+    assert_eq!(said(0.05, 0.26), (InputVerdict::Moderate, "found", "Moderately input bound".into()));
+    assert_eq!(said(0.26, 0.3), (InputVerdict::No, "fine", "Not input bound".into()));
 }
 
 #[test]

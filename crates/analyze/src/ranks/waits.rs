@@ -1,6 +1,6 @@
 //! What ranks that do steps together wait for each other.
 
-use crate::report::ranks::{is_waiting, together};
+use super::{is_waiting, together};
 use crate::rules::common::steps::Steps;
 use crate::summary::Summary;
 
